@@ -1,0 +1,114 @@
+"""Text or exception in, reports out: what the package hands out as `explain` and `Explanation`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from explainer.crash import Found, crash_of
+from explainer.diagnosis import Report, document
+from explainer.probes.scene import Options
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The reports on what was explained: the one a person should look at first comes first."""
+
+    reports: tuple[Report, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON document (schema_version 1)."""
+        return document(self.reports)
+
+    def text(self, width: int = 80, color: bool = False, full: bool = False) -> str:
+        """The diagnosis as a terminal shows it, `width` cells wide."""
+        from explainer.render import terminal
+
+        return terminal.render(self.reports, width=width, color=color, full=full)
+
+    def markdown(self) -> str:
+        """The diagnosis as markdown, for an issue."""
+        from explainer.render import markdown
+
+        return markdown.render(self.reports)
+
+    def html(self) -> str:
+        """The diagnosis as a self-contained piece of HTML."""
+        from explainer.render import html
+
+        return html.render(self.reports)
+
+    def _repr_html_(self) -> str:
+        return self.html()
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __bool__(self) -> bool:
+        return any(report.diagnoses for report in self.reports)
+
+
+def explain(
+    what: BaseException | str | bytes, *, lang: str | None = None, replay: bool = True, rules: Iterable[str | Path] = ()
+) -> Explanation:
+    """Explain an exception (use it inside `except`) or a pasted text.
+
+    `lang` is "en", "ko" or "zh" (default: EXPLAINER_LANG, then the locale); `replay` allows re-running in a sandboxed
+    child; `rules` are folders of further rules. Raises TypeError for anything that is neither error nor text.
+    """
+    options = Options(language=language(lang), replay=replay)
+    packs = tuple(Path(folder) for folder in rules)
+    if isinstance(what, BaseException):
+        return explain_error(what, options=options, packs=packs)
+    if isinstance(what, (str, bytes)):
+        return explain_text(what, options=options, packs=packs)
+    raise TypeError(f"explain() takes an exception or a text, not {type(what).__name__}")
+
+
+def explain_text(text: str | bytes, name: str | None = None, options: Options | None = None, packs: tuple[Path, ...] = ()) -> Explanation:
+    """Explain every error that a text holds. Nothing in it is run; sources are read below `options.source_roots` only."""
+    from explainer.reading import read_bytes, read_text
+
+    found = read_bytes(text, name) if isinstance(text, bytes) else read_text(text, name)
+    return Explanation(tuple(explain_found(one, options, packs) for one in found))
+
+
+def explain_found(found: Found, options: Options | None = None, packs: tuple[Path, ...] = ()) -> Report:
+    """Explain one error that `reading` found."""
+    from explainer.catalogue import load
+    from explainer.diagnose import diagnose
+
+    catalogue = load(packs)
+    return diagnose(crash_of(found, catalogue.knows), catalogue, options or Options(language=language(None)))
+
+
+def explain_error(
+    error: BaseException, traceback: Any = None, options: Options | None = None, packs: tuple[Path, ...] = ()
+) -> Explanation:
+    """Explain a live exception. Its frames are let go of before this returns."""
+    from explainer.catalogue import load
+    from explainer.diagnose import diagnose
+    from explainer.hooks.live import crash_from
+
+    catalogue = load(packs)
+    crash = crash_from(error, traceback if traceback is not None else error.__traceback__, catalogue.knows)
+    try:
+        report = diagnose(crash, catalogue, options or Options(language=language(None)))
+    finally:
+        if crash.live is not None:
+            crash.live.drop()
+    return Explanation((report,))
+
+
+def language(asked: str | None) -> str:
+    """The language to answer in: as asked, EXPLAINER_LANG, the locale, English."""
+    from explainer.locale import detect
+
+    return detect(asked)
+
+
+def in_input(explanation: Explanation, name: str) -> Explanation:
+    """The same reports, said to come from an input of this name."""
+    return Explanation(tuple(replace(report, input=name) for report in explanation.reports))

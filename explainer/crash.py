@@ -1,0 +1,185 @@
+"""The error as it was raised or printed, frozen: what `reading` makes of a text and `hooks` of a live exception."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+#: Names under which torch raises what its documentation calls another exception.
+ALIASES = {
+    "AcceleratorError": "RuntimeError",
+    "OutOfMemoryError": "RuntimeError",
+    "LinAlgError": "RuntimeError",
+    "_LinAlgError": "RuntimeError",
+    "DistError": "RuntimeError",
+    "DistBackendError": "RuntimeError",
+    "DistNetworkError": "RuntimeError",
+    "DistStoreError": "RuntimeError",
+    "UninitializedTensorMixin": "RuntimeError",
+}
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One line of a stack. `line` is 1-based (0: not printed); columns are 1-based characters, the end exclusive."""
+
+    file: str
+    line: int
+    function: str = ""
+    code: str = ""
+    user: bool = False
+    column: int | None = None
+    end_column: int | None = None
+
+
+@dataclass(frozen=True)
+class Raised:
+    """One exception with all that led to it.
+
+    `frames` run from the outermost to the innermost. `embedded` is the error whose traceback stands inside the message
+    (a DataLoader worker's, a replica's), `runner` the name of what carried it over. `error` is the live exception.
+    """
+
+    type: str
+    message: str
+    frames: tuple[Frame, ...] = ()
+    notes: tuple[str, ...] = ()
+    cause: Raised | None = None
+    context: Raised | None = None
+    members: tuple[Raised, ...] = ()
+    embedded: Raised | None = None
+    runner: str | None = None
+    error: BaseException | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def name(self) -> str:
+        """The exception's last name: `OutOfMemoryError` of `torch.cuda.OutOfMemoryError`."""
+        return self.type.rsplit(".", 1)[-1]
+
+
+@dataclass(frozen=True)
+class Link:
+    """Another error of the chain: how it relates to its successor (`cause`, `context`, `member`, `embedded`)."""
+
+    relation: str
+    type: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where in which input an error was found, and what its log said of the process. `line` is 1-based."""
+
+    input: str | None = None
+    line: int | None = None
+    rank: int | None = None
+    process: str | None = None
+    time: str | None = None
+
+
+@dataclass(frozen=True)
+class Crash:
+    """One error to explain: the root, with its frames, and the rest of its chain."""
+
+    type: str
+    message: str
+    frames: tuple[Frame, ...] = ()
+    chain: tuple[Link, ...] = ()
+    notes: tuple[str, ...] = ()
+    runner: str | None = None
+    place: Place = Place()
+    count: int = 1
+    remarks: tuple[str, ...] = ()
+    live: Any = field(default=None, compare=False, repr=False)
+
+    @property
+    def name(self) -> str:
+        """The exception's last name."""
+        return self.type.rsplit(".", 1)[-1]
+
+    @property
+    def user_frame(self) -> Frame | None:
+        """The innermost frame of the user's own code, the last one where none is known to be the user's."""
+        own = [frame for frame in self.frames if frame.user]
+        return own[-1] if own else None
+
+
+@dataclass(frozen=True)
+class Found:
+    """One error that a text holds, whole: what `reading` hands over. `count` is how often the same error came."""
+
+    raised: Raised
+    place: Place = Place()
+    count: int = 1
+    remarks: tuple[str, ...] = ()
+
+
+Known = Callable[[Raised], bool]
+
+
+def crash_of(found: Found, known: Known) -> Crash:
+    """The root of an error as a `Crash`; `known` tells whether a symptom matches an exception."""
+    root, way = _root(found.raised, known)
+    chain = tuple(Link(relation, other.type, other.message) for relation, other in way if other is not root)
+    runner = _runner(root, way)
+    return Crash(
+        root.type, root.message, root.frames, chain, root.notes, runner, found.place, found.count, found.remarks
+    )
+
+
+def root_of(raised: Raised, known: Known) -> Raised:
+    """The exception of a chain that is the root: see DESIGN section 6, `error`."""
+    return _root(raised, known)[0]
+
+
+def _root(raised: Raised, known: Known) -> tuple[Raised, list[tuple[str, Raised]]]:
+    way = list(_walk(raised))
+    errors = [error for _, error in way]
+    best = errors[0]
+    seen: set[int] = set()
+    while id(best) not in seen:
+        seen.add(id(best))
+        if best.embedded is not None:
+            best = best.embedded
+        elif best.members:
+            best = best.members[0]
+        elif best.cause is not None:
+            best = best.cause
+        elif best.context is not None:
+            best = _root_of_context(best, known)
+    return best, way
+
+
+def _root_of_context(raised: Raised, known: Known) -> Raised:
+    """Along `context` links the latest error that a symptom knows; where there is none, the first."""
+    line, error = [raised], raised
+    while error.context is not None and len(line) < 100:
+        error = error.context
+        line.append(error)
+        if error.cause is not None or error.embedded is not None or error.members:
+            break
+    return next((one for one in line if known(one)), line[-1])
+
+
+def _walk(raised: Raised) -> Iterator[tuple[str, Raised]]:
+    """All errors of a chain, the outermost first, each once, with its relation to the one before it."""
+    stack, seen = [("raised", raised)], set()
+    while stack and len(seen) < 1000:
+        relation, error = stack.pop()
+        if id(error) in seen:
+            continue
+        seen.add(id(error))
+        yield relation, error
+        led = [("embedded", error.embedded), ("cause", error.cause), ("context", error.context)]
+        led += [("member", member) for member in error.members]
+        stack += [(name, other) for name, other in reversed(led) if other is not None]
+
+
+def _runner(root: Raised, way: list[tuple[str, Raised]]) -> str | None:
+    return root.runner or next((error.runner for _, error in way if error.runner and error.embedded is not None), None)
+
+
+def with_live(crash: Crash, live: Any) -> Crash:
+    """The same crash with a handle on its live frames."""
+    return replace(crash, live=live)

@@ -1,0 +1,137 @@
+"""From a crash to its report: the stages in order, each guarded, so that a failing one takes nothing else with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from explainer import remedies, reporting
+from explainer.catalogue import Catalogue, Match
+from explainer.catalogue.words import in_language, words
+from explainer.crash import Crash
+from explainer.diagnosis import Certainty, Diagnosis, Fix, Label, Report, Span
+from explainer.probes import Options, Scene
+from explainer.weighing import Held, held_rules
+
+T = TypeVar("T")
+
+
+@dataclass
+class Stages:
+    """Runs stages; what fails is noted in one line and the rest goes on."""
+
+    failures: list[str]
+
+    def run(self, stage: str, work: Callable[[], T], otherwise: T) -> T:
+        """The result of a stage, or `otherwise` where it failed."""
+        try:
+            return work()
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            self.failures.append(f"explainer: {stage} failed ({type(error).__name__}); the rest is shown")
+            return otherwise
+
+
+def diagnose(crash: Crash, catalogue: Catalogue, options: Options) -> Report:
+    """The report on one crash; without a diagnosis where nothing is known. Raises nothing but KeyboardInterrupt."""
+    stages = Stages([])
+    match = stages.run("matching", lambda: catalogue.match(crash), None)
+    scene = Scene(crash, options, dict(match.captures) if match else None)
+    diagnosis = None
+    if match is not None:
+        diagnosis = stages.run("the diagnosis", lambda: _diagnosis(match, catalogue, scene, stages), None)
+        diagnosis = diagnosis or stages.run("the symptom", lambda: of_symptom(match, scene), None)
+    report = stages.run(
+        "the report", lambda: reporting.report_on(scene, diagnosis), reporting.bare(crash, diagnosis, options.language)
+    )
+    return replace(report, remarks=(*report.remarks, *stages.failures))
+
+
+def _diagnosis(match: Match, catalogue: Catalogue, scene: Scene, stages: Stages) -> Diagnosis:
+    names = symptom_names(match, scene)
+    rules = catalogue.rules_for(match.symptom.id)
+    held = stages.run("weighing rules", lambda: held_rules(rules, scene, names), [])
+    for one in held:
+        diagnosis = stages.run(f"rule {one.rule.id}", lambda one=one: of_rule(one, scene), None)
+        if diagnosis is not None:
+            return _with_fixes(diagnosis, one, match, scene, stages)
+    return _with_fixes(of_symptom(match, scene), None, match, scene, stages)
+
+
+def _with_fixes(diagnosis: Diagnosis, held: Held | None, match: Match, scene: Scene, stages: Stages) -> Diagnosis:
+    remedy = stages.run("trying fixes", lambda: remedies.remedy(held, match, scene), remedies.Remedy())
+    fixes = (*remedy.fixes, *(fix for fix in diagnosis.fixes if not remedy.checked))
+    culprit = remedy.culprit or diagnosis.culprit
+    certainty = _certainty(diagnosis.certainty, held, remedy)
+    notes = (*diagnosis.notes, *remedy.notes)
+    cause = diagnosis.cause if held is not None or not remedy.cause else remedy.cause
+    return replace(diagnosis, fixes=fixes, culprit=culprit, certainty=certainty, notes=notes, cause=cause)
+
+
+def _certainty(before: Certainty, held: Held | None, remedy: remedies.Remedy) -> Certainty:
+    """`proved` is earned by running: a rule's fix that was checked, or a search that only one place survived."""
+    cap = held.rule.certainty if held is not None else None
+    if remedy.proves and cap in (None, "proved"):
+        return "proved"
+    if remedy.checked and before == "possible":
+        return "likely"
+    return before
+
+
+def symptom_names(match: Match, scene: Scene) -> dict[str, Any]:
+    """What the words of a symptom may use: `m.*` (captures) and `crash.*`."""
+    crash, frame = scene.crash, scene.crash.user_frame
+    about = {
+        "type": crash.name, "message": crash.message, "runner": crash.runner,
+        "function": frame.function if frame else None, "code": frame.code if frame else None,
+        "file": frame.file if frame else None, "line": frame.line if frame else None,
+    }
+    return {"m": match.captures, "crash": about}
+
+
+def of_symptom(match: Match, scene: Scene) -> Diagnosis:
+    """What the message alone says: its meaning and the usual causes."""
+    symptom, names, language = match.symptom, symptom_names(match, scene), scene.options.language
+    say = lambda field: _say(symptom.text, field, names, language)  # noqa: E731
+    causes = in_language(symptom.text["causes"], language) if "causes" in symptom.text else []
+    fixes = tuple(Fix(words(in_language(fix["title"], language), names)) for fix in symptom.fixes)
+    notes = tuple(words(cause, names) for cause in causes)
+    cause = " ".join(part for part in (say("why"), *notes) if part)
+    return Diagnosis(
+        symptom.id, symptom.family, say("headline"), cause, "possible", symptom.specific, fixes=fixes, links=symptom.links
+    )
+
+
+def of_rule(held: Held, scene: Scene) -> Diagnosis:
+    """What a rule says of the crash, its fixes not yet tried."""
+    rule, names, language = held.rule, held.names, scene.options.language
+    say = lambda field: _say(rule.text, field, names, language)  # noqa: E731
+    certainty: Certainty = "proved" if held.proved else "likely" if scene.live is not None else "possible"
+    if rule.certainty is not None:
+        certainty = min(certainty, rule.certainty, key=("possible", "likely", "proved").index)
+    notes = tuple(words(in_language(note, language), names) for note in rule.notes)
+    return Diagnosis(
+        rule.id, rule.family, say("headline"), say("why"), certainty, True, say("from"),
+        _span(held.facts.get(rule.culprit)) if rule.culprit else None, _labels(held, language),
+        reporting.rows(held.facts.get(name) for name in rule.evidence), notes=notes, links=rule.links,
+    )
+
+
+def _labels(held: Held, language: str) -> tuple[Label, ...]:
+    labels = []
+    for label in held.rule.labels:
+        span = _span(held.facts.get(label["at"]))
+        if span is not None:
+            text = words(in_language(label["text"], language), held.names)
+            labels.append(Label(span.file, span.line, text, span.column, span.end_column))
+    return tuple(labels)
+
+
+def _span(fact: Any) -> Span | None:
+    return fact if isinstance(fact, Span) else getattr(fact, "span", None)
+
+
+def _say(text: Mapping[str, Any], field: str, names: Mapping[str, Any], language: str) -> str:
+    return " ".join(words(in_language(text[field], language), names).split()) if field in text else ""

@@ -1,0 +1,175 @@
+"""What a diagnosis says: pure data, and the JSON document of it. Imports nothing of the project."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Certainty = Literal["proved", "likely", "possible"]
+FixCertainty = Literal["checked", "suggestion", "sketch"]
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Span:
+    """A piece of source. Lines are 1-based and inclusive, columns 1-based characters, `end_column` exclusive."""
+
+    file: str
+    line: int
+    column: int | None = None
+    end_line: int | None = None
+    end_column: int | None = None
+    code: str = ""
+    symbol: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The span as the JSON contract has it."""
+        names = ("file", "line", "column", "end_line", "end_column", "code", "symbol")
+        return {name: getattr(self, name) for name in names}
+
+
+@dataclass(frozen=True)
+class Label:
+    """A sentence on a line of source; columns as in `Span`, None for the whole line."""
+
+    file: str
+    line: int
+    text: str
+    column: int | None = None
+    end_column: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The label as the JSON contract has it."""
+        return {"file": self.file, "line": self.line, "text": self.text}
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One row of the operand table: `x`, `[4, 576] float32 cpu`."""
+
+    label: str
+    value: str
+    file: str | None = None
+    line: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The row as the JSON contract has it."""
+        return {"label": self.label, "value": self.value, "file": self.file, "line": self.line}
+
+
+@dataclass(frozen=True)
+class Edit:
+    """Lines `start_line`..`end_line` of the untouched file (1-based, both in) give way to `after`.
+
+    `after` None deletes, "" leaves a blank line; an insertion before line N has `end_line` N-1 and `before` None.
+    """
+
+    file: str
+    start_line: int
+    end_line: int
+    before: str | None
+    after: str | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The edit as the JSON contract has it."""
+        names = ("file", "start_line", "end_line", "before", "after")
+        return {name: getattr(self, name) for name in names}
+
+
+@dataclass(frozen=True)
+class Fix:
+    """One way to repair the cause. `checked` says what was run with the edit; empty where nothing was."""
+
+    title: str
+    certainty: FixCertainty = "suggestion"
+    checked: str | None = None
+    edits: tuple[Edit, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fix as the JSON contract has it."""
+        edits = [edit.to_dict() for edit in self.edits]
+        return {"title": self.title, "certainty": self.certainty, "checked": self.checked, "edits": edits}
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """One explanation of one crash. `origin` is the contract's `from`: where the value came from and how we know."""
+
+    rule: str
+    family: str
+    headline: str
+    cause: str
+    certainty: Certainty = "possible"
+    specific: bool = True
+    origin: str = ""
+    culprit: Span | None = None
+    labels: tuple[Label, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+    fixes: tuple[Fix, ...] = ()
+    notes: tuple[str, ...] = ()
+    links: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The diagnosis as the JSON contract has it."""
+        return {
+            "rule": self.rule, "family": self.family, "specific": self.specific, "certainty": self.certainty,
+            "headline": self.headline, "cause": self.cause, "from": self.origin,
+            "labels": [label.to_dict() for label in self.labels],
+            "culprit": self.culprit.to_dict() if self.culprit else None,
+            "evidence": [row.to_dict() for row in self.evidence],
+            "fixes": [fix.to_dict() for fix in self.fixes],
+            "notes": list(self.notes), "links": list(self.links),
+        }
+
+
+@dataclass(frozen=True)
+class ErrorFrame:
+    """A frame of the reported error, its file relative to the working directory where it lies below it."""
+
+    file: str
+    line: int
+    function: str
+    code: str
+    user: bool
+    column: int | None = None
+    end_column: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The frame as the JSON contract has it."""
+        return {"file": self.file, "line": self.line, "function": self.function, "code": self.code, "user": self.user}
+
+
+@dataclass(frozen=True)
+class Report:
+    """One error found, with its diagnoses, best first; what every renderer gets."""
+
+    type: str
+    message: str
+    frames: tuple[ErrorFrame, ...] = ()
+    chain: tuple[dict[str, str], ...] = ()
+    diagnoses: tuple[Diagnosis, ...] = ()
+    input: str | None = None
+    line: int | None = None
+    count: int = 1
+    rank: int | None = None
+    language: str = "en"
+    # What a renderer shows beside the frame when there is no diagnosis, and remarks on the job ("rank 3 failed first").
+    operands: tuple[Evidence, ...] = ()
+    remarks: tuple[str, ...] = ()
+    # Lines of the sources that the report points into: (file, line) -> text without its newline.
+    source: dict[tuple[str, int], str] = field(default_factory=dict, compare=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as the JSON contract has it."""
+        error = {
+            "type": self.type, "message": self.message, "rank": self.rank, "language": self.language,
+            "frames": [frame.to_dict() for frame in self.frames], "chain": list(self.chain),
+        }
+        source = {"input": self.input, "line": self.line}
+        diagnoses = [diagnosis.to_dict() for diagnosis in self.diagnoses]
+        return {"source": source, "count": self.count, "error": error, "diagnoses": diagnoses}
+
+
+def document(reports: tuple[Report, ...]) -> dict[str, Any]:
+    """The JSON document of `--format json` and `Explanation.to_dict()`."""
+    return {"schema_version": SCHEMA_VERSION, "reports": [report.to_dict() for report in reports]}

@@ -1,0 +1,128 @@
+"""Facts: frozen, printable pieces of evidence. Ints, strings, tuples and other facts; never a live object."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from explainer.diagnosis import Span
+
+
+@dataclass(frozen=True)
+class Settings(Mapping[str, Any]):
+    """A frozen mapping with attribute access for templates: a layer's configuration, a record's fields."""
+
+    items_: tuple[tuple[str, Any], ...] = ()
+
+    def __getitem__(self, name: str) -> Any:
+        return dict(self.items_)[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict(self.items_))
+
+    def __len__(self) -> int:
+        return len(self.items_)
+
+
+@dataclass(frozen=True)
+class TensorFact:
+    """A tensor's metadata, read without touching its data. `name` is the source text that names it ("x", "self.mask").
+
+    `dtype` and `device` are torch's short names ("float32", "cuda:0"); `bytes` is numel * itemsize.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    device: str
+    requires_grad: bool = False
+    is_leaf: bool = True
+    grad_fn: str | None = None
+    is_view: bool = False
+    is_parameter: bool = False
+    is_contiguous: bool = True
+    stride: tuple[int, ...] = ()
+    bytes: int = 0
+    span: Span | None = None
+
+    def __str__(self) -> str:
+        """`[4, 576] float32 cpu`, as the operand table shows it."""
+        return f"{list(self.shape)} {self.dtype} {self.device}" + (" requires grad" if self.requires_grad else "")
+
+
+@dataclass(frozen=True)
+class ValueFact:
+    """A plain value that is no tensor: an int, a float, a string, a tuple of ints. `type` is the class's name."""
+
+    name: str
+    type: str
+    value: Any = None
+    span: Span | None = None
+
+    def __str__(self) -> str:
+        return str(self.value) if self.value is not None else self.type
+
+
+@dataclass(frozen=True)
+class ModuleFact:
+    """A layer: the name the source uses ("self.fc1" -> "fc1"), its path from the root module, its configuration."""
+
+    name: str
+    type: str
+    path: str = ""
+    root: str = ""
+    settings: Settings = field(default_factory=Settings)
+    training: bool = True
+    device: str | None = None
+    dtype: str | None = None
+    span: Span | None = None
+
+    def __getitem__(self, name: str) -> Any:
+        """`layer.in_features` in a template: what is no field is a setting of the layer."""
+        return self.settings[name]
+
+    def __str__(self) -> str:
+        """`Linear(in_features=400, out_features=120)`."""
+        return f"{self.type}({', '.join(f'{name}={value}' for name, value in self.settings.items())})"
+
+
+@dataclass(frozen=True)
+class CallFact:
+    """The failing sub-expression: what was called, on what, and where it stands.
+
+    `function` is the operator's plain name ("linear", "matmul", "add", "cross_entropy", "backward"); `text` the source of
+    the call; `arguments` the operands in order, as facts, those that cannot be read left out.
+    """
+
+    function: str
+    text: str
+    arguments: tuple[Any, ...] = ()
+    span: Span | None = None
+
+
+@dataclass(frozen=True)
+class OriginFact:
+    """Where a value came from: `kind` is view, assigned, argument, attribute, produced or loaded.
+
+    `operator` is what made it ("flatten"), `before`/`after` the shapes (or dtypes, devices) around it.
+    """
+
+    kind: str
+    operator: str = ""
+    before: Any = None
+    after: Any = None
+    span: Span | None = None
+
+
+@dataclass(frozen=True)
+class SpanFact:
+    """A place in the source that a rule can name, label or edit; `text` is its source, `detail` what else is known."""
+
+    span: Span
+    text: str = ""
+    detail: Settings = field(default_factory=Settings)
+
+    def __getitem__(self, name: str) -> Any:
+        """`built.argument` in a template: what is no field is a detail."""
+        return self.detail[name]

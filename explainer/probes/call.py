@@ -1,0 +1,200 @@
+"""The failing sub-expression and its operands, by name and value."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import types
+from dataclasses import dataclass, replace
+from typing import Any
+
+from explainer.facts import CallFact, TensorFact
+from explainer.probes import probe
+from explainer.probes.scene import LiveFrame, Scene
+from explainer.probes.tensor import fact_of
+from explainer.probes.values import MISSING, is_module, read
+
+_OPERATORS = {
+    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.MatMult: "matmul", ast.Pow: "pow",
+    ast.FloorDiv: "floor_divide", ast.Mod: "remainder", ast.BitAnd: "bitwise_and", ast.BitOr: "bitwise_or",
+    ast.BitXor: "bitwise_xor", ast.LShift: "lshift", ast.RShift: "rshift",
+}
+
+
+@dataclass(frozen=True)
+class Operand:
+    """One operand of the failing call: how the source writes it, its node where there is one, its live value."""
+
+    name: str
+    node: ast.AST | None
+    value: Any
+    parameter: str | None = None
+
+
+def operands(scene: Scene) -> list[Operand]:
+    """The operands of the failing call in order, the receiver of a method first; live, so only for probes."""
+    return scene.once("operands", lambda: _operands(scene)) or []
+
+
+def _operands(scene: Scene) -> list[Operand]:
+    frame, failing = scene.user_frame, scene.failing
+    if frame is None or failing is None:
+        return []
+    node = call_node(failing.node)
+    if isinstance(node, (ast.BinOp, ast.AugAssign, ast.Compare)):
+        pair = (node.target, node.value) if isinstance(node, ast.AugAssign) else _sides(node)
+        return [_operand(part, frame, scene) for part in pair]
+    if isinstance(node, ast.Call):
+        return _of_call(node, frame, scene)
+    if isinstance(node, ast.Subscript):
+        index = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        return [_operand(part, frame, scene) for part in (node.value, *index)]
+    if isinstance(node, (ast.UnaryOp, ast.Attribute)):
+        return [_operand(node.operand if isinstance(node, ast.UnaryOp) else node.value, frame, scene)]
+    return []
+
+
+def call_node(node: ast.AST) -> ast.AST:
+    """The expression that did the work: of `y = f(x)` the call, of a statement its value."""
+    while isinstance(node, (ast.Assign, ast.AnnAssign, ast.Return, ast.Expr, ast.Await)) and node.value is not None:
+        node = node.value
+    if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
+        return node.targets[0]
+    return node
+
+
+def _sides(node: ast.AST) -> tuple[ast.AST, ast.AST]:
+    return (node.left, node.comparators[0]) if isinstance(node, ast.Compare) else (node.left, node.right)  # type: ignore
+
+
+def _of_call(node: ast.Call, frame: LiveFrame, scene: Scene) -> list[Operand]:
+    """Operands of a call: read from the source, and where that fails from the called function's own frame."""
+    found = []
+    function = node.func
+    if isinstance(function, ast.Attribute):
+        owner = read(function.value, frame.frame)
+        if not isinstance(owner, types.ModuleType) and not isinstance(owner, type):
+            found.append(_operand(function.value, frame, scene))
+    given = [_operand(part, frame, scene) for part in node.args if not isinstance(part, ast.Starred)]
+    given += [_operand(word.value, frame, scene, word.arg) for word in node.keywords if word.arg]
+    if is_module(read(function, frame.frame)) or (found and is_module(found[0].value)):
+        found = []
+    return found + _filled(given, scene)
+
+
+def _filled(given: list[Operand], scene: Scene) -> list[Operand]:
+    """Operands with the values that could not be read from the source taken from the called function's arguments."""
+    passed = called_arguments(scene)
+    if passed is None:
+        return given
+    names, values = list(passed), list(passed.values())
+    out = []
+    for index, operand in enumerate(given):
+        if operand.value is MISSING and operand.parameter in passed:
+            operand = replace(operand, value=passed[operand.parameter])
+        elif operand.value is MISSING and operand.parameter is None and index < len(values):
+            operand = replace(operand, value=values[index], parameter=names[index])
+        elif operand.parameter is None and index < len(names):
+            operand = replace(operand, parameter=names[index])
+        out.append(operand)
+    return out
+
+
+def called_arguments(scene: Scene) -> dict[str, Any] | None:
+    """The arguments of the Python function that the failing call entered, `self` left out; None for a builtin."""
+    return scene.once("called_arguments", lambda: _called_arguments(scene))
+
+
+def _called_arguments(scene: Scene) -> dict[str, Any] | None:
+    inner = next_frame(scene)
+    if inner is None:
+        return None
+    code, values = inner.frame.f_code, inner.locals
+    if code.co_name in ("_wrapped_call_impl", "_call_impl"):
+        return _module_arguments(inner)
+    names = [name for name in inspect.getargs(code).args if name in values]
+    if names[:1] == ["self"]:
+        names = names[1:]
+    return {name: values[name] for name in names}
+
+
+def _module_arguments(inner: LiveFrame) -> dict[str, Any]:
+    """What a module was called with, under the parameter names of its `forward`."""
+    values = inner.locals
+    given, words = values.get("args", ()), values.get("kwargs", {})
+    forward = getattr(type(values.get("self")), "forward", None)
+    code = getattr(forward, "__code__", None)
+    names = list(inspect.getargs(code).args[1:]) if code is not None else []
+    names += [f"argument {i}" for i in range(len(names), len(given))]
+    return {**dict(zip(names, given, strict=False)), **words}
+
+
+def next_frame(scene: Scene) -> LiveFrame | None:
+    """The frame that the user's innermost frame called into, None where a builtin raised."""
+    frames = scene.live.frames if scene.live else []
+    at = next((i for i, frame in enumerate(frames) if frame is scene.user_frame), None)
+    return frames[at + 1] if at is not None and at + 1 < len(frames) else None
+
+
+def _operand(node: ast.AST, frame: LiveFrame, scene: Scene, parameter: str | None = None) -> Operand:
+    source = scene.failing.source  # type: ignore[union-attr]
+    return Operand(" ".join(source.text(node).split()), node, read(node, frame.frame), parameter)
+
+
+def function_name(node: ast.AST) -> str:
+    """The plain name of the operator that a node calls: `linear`, `matmul`, `add`, `getitem`."""
+    if isinstance(node, ast.Call):
+        function = node.func
+        return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "call")
+    if isinstance(node, (ast.BinOp, ast.AugAssign)):
+        return _OPERATORS.get(type(node.op), "operator")
+    return {ast.Subscript: "getitem", ast.Compare: "compare", ast.Attribute: "getattr", ast.UnaryOp: "neg"}.get(
+        type(node), "expression"
+    )
+
+
+@probe
+def call(scene: Scene) -> CallFact | None:
+    """The failing sub-expression of the user's innermost frame, with its operands."""
+    failing = scene.failing
+    if failing is None:
+        return None
+    node = call_node(failing.node)
+    facts = tuple(_fact(operand, scene) for operand in operands(scene) if operand.value is not MISSING)
+    return CallFact(function_name(node), failing.source.text(node), facts, failing.source.span(node))
+
+
+def _fact(operand: Operand, scene: Scene) -> Any:
+    source = scene.failing.source  # type: ignore[union-attr]
+    return fact_of(operand.name, operand.value, source.span(operand.node) if operand.node is not None else None)
+
+
+@probe
+def argument(scene: Scene, index: int | None = None, name: str | None = None) -> Any:
+    """One operand of the failing call, by position (the receiver of a method is 0) or by parameter name."""
+    found = operands(scene)
+    if name is not None:
+        chosen = next((one for one in found if name in (one.parameter, one.name)), None)
+    else:
+        chosen = found[index] if index is not None and index < len(found) else None
+    if chosen is not None and chosen.value is not MISSING:
+        return _fact(chosen, scene)
+    passed = called_arguments(scene) or {}
+    return fact_of(name, passed[name]) if name in passed else None
+
+
+@probe
+def tensors(scene: Scene) -> tuple[TensorFact, ...] | None:
+    """All tensors among the operands of the failing call."""
+    facts = [_fact(one, scene) for one in operands(scene) if one.value is not MISSING]
+    found = tuple(fact for fact in facts if isinstance(fact, TensorFact))
+    return found or None
+
+
+@probe
+def local(scene: Scene, name: str) -> Any:
+    """A local variable of the innermost frame, torch's own included, that has one of this name."""
+    for frame in reversed(scene.live.frames if scene.live else []):
+        if name in frame.locals:
+            return fact_of(name, frame.locals[name])
+    return None

@@ -1,0 +1,126 @@
+"""The scene of a crash: the stack's live frames where there are any, and the facts that probes found, each once."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from explainer.crash import Crash, Frame
+from explainer.source import Failing, Source, failing_node, source_of
+
+
+@dataclass
+class LiveFrame:
+    """A frame of a live traceback. `lasti` is the instruction (byte offset) at which it stood when the error passed."""
+
+    frame: types.FrameType
+    line: int
+    lasti: int
+    user: bool
+
+    @property
+    def file(self) -> str:
+        """The file as the code object names it."""
+        return self.frame.f_code.co_filename
+
+    @property
+    def locals(self) -> dict[str, Any]:
+        """The frame's local variables, read only."""
+        return self.frame.f_locals
+
+    def failing(self) -> Failing | None:
+        """The expression that was being evaluated."""
+        return failing_node(self.frame, self.lasti, self.line)
+
+
+@dataclass
+class Live:
+    """The handle on a live exception. `drop()` lets go of every frame, and so of the tensors that they keep."""
+
+    error: BaseException | None
+    frames: list[LiveFrame] = field(default_factory=list)
+
+    def drop(self) -> None:
+        """Let go of the exception and its frames."""
+        self.error = None
+        self.frames.clear()
+
+    @property
+    def user(self) -> list[LiveFrame]:
+        """The user's own frames, outermost first."""
+        return [frame for frame in self.frames if frame.user]
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the caller allows. Times are in seconds, sizes in bytes.
+
+    `replay`: user code may be re-run in a sandboxed child. `program`: what `explain run` started, so that the whole
+    program can be tried again (None elsewhere). `source_roots`: folders below which a paste's files may be read.
+    """
+
+    language: str = "en"
+    replay: bool = True
+    check: bool | None = None
+    program: Any = None
+    source_roots: tuple[str, ...] = (".",)
+    deadline: float = 2.0
+    memory: int = 1 << 30
+    progress: Callable[[str], None] | None = None
+
+
+class Scene:
+    """All that probes may look at. Facts are computed once a crash and shared between rules."""
+
+    def __init__(self, crash: Crash, options: Options, captures: dict[str, Any] | None = None):
+        self.crash = crash
+        self.options = options
+        self.captures = captures or {}
+        self.live: Live | None = crash.live
+        self._facts: dict[Any, Any] = {}
+
+    def once(self, key: Any, compute: Callable[[], Any]) -> Any:
+        """The value of `compute()`, computed the first time this key is asked for. A failure counts as None."""
+        if key not in self._facts:
+            self._facts[key] = None
+            try:
+                self._facts[key] = compute()
+            except Exception as error:
+                self.failures.append((str(key), error))
+        return self._facts[key]
+
+    @property
+    def failures(self) -> list[tuple[str, BaseException]]:
+        """What probes raised: said in one line, never in the user's way."""
+        return self._facts.setdefault("failures", [])
+
+    @property
+    def user_frame(self) -> LiveFrame | None:
+        """The user's innermost live frame."""
+        return self.live.user[-1] if self.live and self.live.user else None
+
+    @property
+    def failing(self) -> Failing | None:
+        """The failing expression in the user's innermost frame."""
+        frame = self.user_frame
+        return self.once("failing", frame.failing) if frame else None
+
+    def source(self, file: str) -> Source | None:
+        """A file's source; of a pasted crash only what lies below the allowed folders."""
+        if self.live is None and not self._allowed(file):
+            return None
+        return source_of(file)
+
+    def frame_source(self, frame: Frame) -> Source | None:
+        """The source of a printed frame where its file is here and the line still reads the same."""
+        source = self.source(frame.file)
+        if source is None or not frame.code:
+            return source
+        return source if source.line(frame.line).strip() == frame.code.split("\n")[0].strip() else None
+
+    def _allowed(self, file: str) -> bool:
+        from explainer.userframes import below
+
+        return any(below(file, root) for root in self.options.source_roots)

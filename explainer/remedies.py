@@ -1,0 +1,106 @@
+"""Fixes: what rules offer and what the search finds, tried before they are shown as checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from explainer.catalogue import Match
+from explainer.catalogue.words import holds, in_language, value, words
+from explainer.diagnosis import Fix, Span
+from explainer.edits import Candidate, candidates, search
+from explainer.probes import Scene
+from explainer.replay.trial import Verdict, try_candidates
+from explainer.weighing import Held
+
+#: How many fixes a diagnosis shows.
+MOST = 3
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """The fixes to show, best first, the line to edit, and what is to be said of them."""
+
+    fixes: tuple[Fix, ...] = ()
+    culprit: Span | None = None
+    proves: bool = False
+    notes: tuple[str, ...] = ()
+    cause: str = ""
+
+    @property
+    def checked(self) -> bool:
+        """Whether a fix was run and worked."""
+        return any(fix.certainty == "checked" for fix in self.fixes)
+
+
+def remedy(held: Held | None, match: Match, scene: Scene) -> Remedy:
+    """The fixes of a rule that were tried; where none passed, those of the search."""
+    offered = _offers(held, scene) if held is not None else []
+    words_only = _plain_fixes(held, scene) if held is not None else ()
+    verdicts = _tried(offered, scene)
+    passed = [one for one in verdicts if one.passed]
+    if passed:
+        return Remedy(_shown(passed, words_only), passed[0].candidate.culprit, True)
+    found = [one for one in _tried([("program", c) for c in _searched(match, scene)], scene) if one.passed]
+    if found:
+        lone = len({one.candidate.culprit.line for one in found}) == 1
+        return Remedy(_shown(found, words_only), found[0].candidate.culprit, lone)
+    untried = () if _refuted(verdicts) else tuple(_suggestion(candidate) for _, candidate in offered[:MOST])
+    return Remedy((*untried, *words_only)[:MOST])
+
+
+def _searched(match: Match, scene: Scene) -> Iterable[Candidate]:
+    """Candidates of the generic search, where the whole program can be tried again."""
+    return search(scene, match.symptom.family) if scene.live is not None and scene.options.program is not None else ()
+
+
+def _refuted(verdicts: list[Verdict]) -> bool:
+    """Whether something was run and failed: then the edit is not offered."""
+    return any(one.level != "none" for one in verdicts)
+
+
+def _offers(held: Held, scene: Scene) -> list[tuple[str, Candidate]]:
+    """The candidates of a rule's fixes, in its order, each with the check it takes."""
+    offers = []
+    for fix in held.rule.fixes:
+        if not _applies(fix, held):
+            continue
+        for spec in fix.get("edits") or ([fix["edit"]] if "edit" in fix else []):
+            rendered = {name: value(v, held.names) if isinstance(v, str) else v for name, v in spec.items()}
+            title = words(in_language(fix["title"], scene.options.language), held.names)
+            for candidate in candidates(scene, {**rendered, "title": title, "fix": fix["id"]}, held.facts):
+                offers.append((fix.get("check", "forward"), candidate))
+    return offers
+
+
+def _applies(fix: Mapping[str, Any], held: Held) -> bool:
+    present = all(held.names.get(name) is not None for name in fix.get("needs", ()))
+    return present and ("when" not in fix or holds(fix["when"], held.names))
+
+
+def _plain_fixes(held: Held, scene: Scene) -> tuple[Fix, ...]:
+    """The fixes that are words alone."""
+    plain = [fix for fix in held.rule.fixes if "edit" not in fix and "edits" not in fix and _applies(fix, held)]
+    return tuple(Fix(words(in_language(fix["title"], scene.options.language), held.names)) for fix in plain)
+
+
+def _tried(offers: list[tuple[str, Candidate]], scene: Scene) -> list[Verdict]:
+    if not offers or scene.live is None or not scene.options.replay:
+        return []
+    return try_candidates(scene, [candidate for _, candidate in offers], offers[0][0], scene.options.progress)
+
+
+def _shown(passed: list[Verdict], words_only: tuple[Fix, ...]) -> tuple[Fix, ...]:
+    checked = tuple(_checked(one) for one in passed)
+    return (*checked, *words_only)[:MOST]
+
+
+def _checked(verdict: Verdict) -> Fix:
+    candidate = verdict.candidate
+    title = f"{candidate.title}: {candidate.meaning}" if candidate.meaning else candidate.title
+    return Fix(title, "checked", verdict.said, candidate.edits)
+
+
+def _suggestion(candidate: Candidate) -> Fix:
+    return Fix(candidate.title, "suggestion", None, candidate.edits)

@@ -1,0 +1,96 @@
+"""The report that renderers get: paths made relative, the lines of source to show, the operand table."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from explainer.crash import Crash
+from explainer.diagnosis import Diagnosis, ErrorFrame, Evidence, Report, Span
+from explainer.facts import ModuleFact, TensorFact, ValueFact
+from explainer.probes import Scene, find
+
+#: Lines of context that a report carries around each place it points at.
+CONTEXT = 3
+
+
+def report_on(scene: Scene, diagnosis: Diagnosis | None) -> Report:
+    """The report on a crash with its diagnosis, everything a renderer needs in it."""
+    crash = scene.crash
+    operands = rows(getattr(scene.once("call fact", lambda: find("call")(scene)), "arguments", ())) if scene.live else ()
+    if diagnosis is not None:
+        diagnosis = replace(diagnosis, evidence=diagnosis.evidence or operands)
+    source = _lines(scene, diagnosis)
+    relative_source = {(relative(file), line): text for (file, line), text in source.items()}
+    plain = bare(crash, diagnosis, scene.options.language)
+    return replace(plain, operands=operands, source=relative_source)
+
+
+def bare(crash: Crash, diagnosis: Diagnosis | None, language: str) -> Report:
+    """The report without anything that needs the scene."""
+    frames = tuple(
+        ErrorFrame(relative(f.file), f.line, f.function, f.code, f.user, f.column, f.end_column) for f in crash.frames
+    )
+    chain = tuple({"relation": link.relation, "type": link.type, "message": link.message} for link in crash.chain)
+    place = crash.place
+    diagnoses = (_relative(diagnosis),) if diagnosis is not None else ()
+    return Report(
+        crash.type, crash.message, frames, chain, diagnoses, place.input, place.line, crash.count, place.rank, language,
+        remarks=crash.remarks,
+    )
+
+
+def rows(facts: Iterable[Any]) -> tuple[Evidence, ...]:
+    """Facts as rows of the operand table; what has no metadata worth showing is left out."""
+    shown = [fact for fact in facts if isinstance(fact, (TensorFact, ModuleFact)) or _plain(fact)]
+    spans = [(fact, fact.span) for fact in shown]
+    return tuple(Evidence(f.name, str(f), s and s.file, s and s.line) for f, s in spans if f.name != str(f))
+
+
+def _plain(fact: Any) -> bool:
+    return isinstance(fact, ValueFact) and fact.value is not None
+
+
+def relative(file: str) -> str:
+    """A path relative to the working directory where it lies below it."""
+    try:
+        short = os.path.relpath(file)
+    except (ValueError, OSError):
+        return file
+    return file if not os.path.isabs(file) or short.startswith("..") else short
+
+
+def _relative(diagnosis: Diagnosis) -> Diagnosis:
+    return replace(
+        diagnosis,
+        culprit=diagnosis.culprit and replace(diagnosis.culprit, file=relative(diagnosis.culprit.file)),
+        labels=tuple(replace(label, file=relative(label.file)) for label in diagnosis.labels),
+        evidence=tuple(replace(row, file=row.file and relative(row.file)) for row in diagnosis.evidence),
+        fixes=tuple(
+            replace(fix, edits=tuple(replace(edit, file=relative(edit.file)) for edit in fix.edits))
+            for fix in diagnosis.fixes
+        ),
+    )
+
+
+def _lines(scene: Scene, diagnosis: Diagnosis | None) -> dict[tuple[str, int], str]:
+    """The source around the crash line, the culprit, the labels and the edits."""
+    lines: dict[tuple[str, int], str] = {}
+    for file, line in _places(scene.crash, diagnosis):
+        source = scene.source(file)
+        for number in range(max(1, line - CONTEXT), line + CONTEXT + 1) if source else ():
+            if number <= len(source.lines):  # type: ignore[union-attr]
+                lines[file, number] = source.line(number)  # type: ignore[union-attr]
+    return lines
+
+
+def _places(crash: Crash, diagnosis: Diagnosis | None) -> set[tuple[str, int]]:
+    frame = crash.user_frame
+    places = {(frame.file, frame.line)} if frame else set()
+    if diagnosis is not None:
+        spans: list[Span] = [diagnosis.culprit] if diagnosis.culprit else []
+        places |= {(span.file, span.line) for span in spans} | {(label.file, label.line) for label in diagnosis.labels}
+        places |= {(edit.file, edit.start_line) for fix in diagnosis.fixes for edit in fix.edits}
+    return places

@@ -1,0 +1,144 @@
+"""Source text and syntax: lines, the node that an instruction belongs to, and columns counted in characters."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import linecache
+import types
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from explainer.diagnosis import Span
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+
+
+@dataclass(frozen=True)
+class Source:
+    """One file's text and, where it parses, its tree. Lines are 1-based."""
+
+    file: str
+    lines: tuple[str, ...]
+    tree: ast.Module | None
+
+    def line(self, number: int) -> str:
+        """The text of a line without its newline; empty where there is no such line."""
+        return self.lines[number - 1] if 0 < number <= len(self.lines) else ""
+
+    def text(self, node: ast.AST) -> str:
+        """The source text of a node."""
+        return ast.get_source_segment("\n".join(self.lines), node) or ""
+
+    def span(self, node: ast.AST, symbol: str | None = None) -> Span:
+        """The place of a node, its columns in characters (ast counts UTF-8 bytes)."""
+        start = self.character(node.lineno, node.col_offset)  # type: ignore[attr-defined]
+        end = self.character(node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]
+        return Span(self.file, node.lineno, start, node.end_lineno, end, self.text(node), symbol)  # type: ignore[attr-defined]
+
+    def character(self, line: int, byte: int) -> int:
+        """The 1-based character column of a 0-based UTF-8 byte offset in a line."""
+        return len(self.line(line).encode("utf-8", "surrogatepass")[:byte].decode("utf-8", "replace")) + 1
+
+    def function_at(self, line: int) -> Function | None:
+        """The innermost function or method that holds a line."""
+        holding = [node for node in self.nodes() if isinstance(node, Function) and holds(node, line)]
+        return max(holding, key=lambda node: node.lineno, default=None)
+
+    def class_at(self, line: int) -> ast.ClassDef | None:
+        """The innermost class that holds a line."""
+        holding = [node for node in self.nodes() if isinstance(node, ast.ClassDef) and holds(node, line)]
+        return max(holding, key=lambda node: node.lineno, default=None)
+
+    def statement_at(self, line: int) -> ast.stmt | None:
+        """The innermost statement that holds a line."""
+        holding = [node for node in self.nodes() if isinstance(node, ast.stmt) and holds(node, line)]
+        return max(holding, key=lambda node: (node.lineno, -(node.end_lineno or 0)), default=None)
+
+    def nodes(self) -> Iterator[ast.AST]:
+        """Every node of the tree; none where the file does not parse."""
+        return iter(ast.walk(self.tree)) if self.tree is not None else iter(())
+
+
+def holds(node: ast.AST, line: int) -> bool:
+    """Whether a node's lines include a line (decorators not counted)."""
+    return node.lineno <= line <= (node.end_lineno or node.lineno)  # type: ignore[attr-defined]
+
+
+def source_of(file: str, module_globals: dict | None = None) -> Source:
+    """A file's source through linecache, which knows notebook cells too; no lines where it cannot be had."""
+    linecache.checkcache(file)
+    lines = tuple(line.rstrip("\n") for line in linecache.getlines(file, module_globals))
+    return _parsed(file, lines)
+
+
+@functools.lru_cache(maxsize=64)
+def _parsed(file: str, lines: tuple[str, ...]) -> Source:
+    try:
+        tree = ast.parse("\n".join(lines)) if lines else None
+    except (SyntaxError, ValueError, RecursionError):
+        tree = None
+    return Source(file, lines, tree)
+
+
+@dataclass(frozen=True)
+class Failing:
+    """The expression that failed in a live frame: its node, its place and the source it stands in."""
+
+    node: ast.AST
+    span: Span
+    source: Source
+
+
+def failing_node(frame: types.FrameType, lasti: int, lineno: int | None = None) -> Failing | None:
+    """The node that a frame was executing at instruction offset `lasti` (in bytes); None where no source fits."""
+    source = source_of(frame.f_code.co_filename, frame.f_globals)
+    if source.tree is None:
+        return None
+    node = _by_position(source, frame.f_code, lasti) or _by_executing(frame, lasti) or _by_line(source, lineno)
+    return Failing(node, source.span(node), source) if node is not None else None
+
+
+def _by_position(source: Source, code: types.CodeType, lasti: int) -> ast.AST | None:
+    if not hasattr(code, "co_positions"):
+        return None
+    position = next((p for i, p in enumerate(code.co_positions()) if i == lasti // 2), None)
+    if position is None or None in position:
+        return None
+    return node_at(source, *position)
+
+
+def node_at(source: Source, line: int, end_line: int, byte: int, end_byte: int) -> ast.AST | None:
+    """The outermost expression or statement with exactly these bounds (byte columns, as code objects have them)."""
+    for node in source.nodes():
+        at = tuple(getattr(node, name, None) for name in ("lineno", "end_lineno", "col_offset", "end_col_offset"))
+        if at == (line, end_line, byte, end_byte):
+            return node
+    return None
+
+
+def _by_executing(frame: types.FrameType, lasti: int) -> ast.AST | None:
+    try:
+        import executing
+
+        return executing.Source.executing(_At(frame, lasti)).node  # type: ignore[arg-type]
+    except Exception:
+        return None
+
+
+class _At:
+    """A frame as it stood at another instruction: `executing` reads f_lasti, and a finished frame's has moved on."""
+
+    def __init__(self, frame: types.FrameType, lasti: int):
+        self.f_lasti = lasti
+        self.f_code = frame.f_code
+        self.f_globals = frame.f_globals
+        self.f_lineno = frame.f_lineno
+
+
+def _by_line(source: Source, line: int | None) -> ast.AST | None:
+    """The only call on a line, or its statement."""
+    if line is None:
+        return None
+    calls = [node for node in source.nodes() if isinstance(node, ast.Call) and node.lineno == line]
+    return calls[0] if len(calls) == 1 else source.statement_at(line)
