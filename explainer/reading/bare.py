@@ -1,0 +1,69 @@
+"""Messages without a traceback: the exception's own line alone, inside a sentence, or with no exception's name at all."""
+
+from __future__ import annotations
+
+import re
+
+from explainer.crash import Raised
+from explainer.reading.block import KIND, Lines
+from explainer.reading.messages import end_of_message
+
+_DOTTED = rf"(?:[A-Za-z_]\w*\.){{0,8}}{KIND}(?:\(\w{{1,40}}\))?"
+_OWN_LINE = re.compile(rf"^\s*(?:E\s+|>\s*|[*`\"' ]*)(?P<type>{_DOTTED})[`*]*(?:: ?(?P<message>.*)|\s*$)")
+_INSIDE = re.compile(rf"(?:^|[\s`'\"(\[>|*-])(?P<type>{_DOTTED}): ?(?P<message>\S.*)$")
+_CALLED = re.compile(rf"(?:^|[\s`(\[:])(?P<type>{_DOTTED})\((?P<quote>['\"])(?P<message>.{{1,4000}})(?P=quote),?\)")
+#: Words with which the sentence around a message goes on.
+_PROSE = re.compile(
+    r"(?<=[\w)\].\"'`])[`\"'*]*[,;?]? (?=(?:when|while|after|if|but|and (?:i|then|my)|whenever|even|because|during|on my|"
+    r"in my|at the|how|what|why|any|does|is there|can|please|thanks)\b)",
+    re.IGNORECASE,
+)
+_LONGEST = 20_000
+
+
+def own_line(lines: Lines) -> tuple[Raised, int] | None:
+    """The last exception that stands on a line of its own, and that line's index."""
+    for at in range(len(lines.texts) - 1, -1, -1):
+        match = _OWN_LINE.match(lines.texts[at][:_LONGEST])
+        if match:
+            return _whole(lines, at, match), at
+    return None
+
+
+def inside(lines: Lines) -> tuple[Raised, int] | None:
+    """The last exception that stands somewhere in a line, the sentence around it taken off."""
+    for at in range(len(lines.texts) - 1, -1, -1):
+        text = lines.texts[at][:_LONGEST]
+        match = _INSIDE.search(text)
+        if match:
+            return _cut(lines, at, match), at
+        called = _CALLED.search(text)
+        if called:
+            return Raised(called["type"], called["message"]), at
+    return None
+
+
+def whole(lines: Lines, most: int = 2000) -> tuple[Raised, int] | None:
+    """The whole text as a message without a type, its first `most` characters."""
+    texts = [text for text in lines.texts]
+    first = next((at for at, text in enumerate(texts) if text.strip()), None)
+    if first is None:
+        return None
+    return Raised("", "\n".join(texts).strip()[:most]), first
+
+
+def _whole(lines: Lines, at: int, match: re.Match[str]) -> Raised:
+    first = match["message"] or ""
+    end = end_of_message(lines.texts, at, first) if match["message"] is not None else at + 1
+    if end == at + 1:
+        return Raised(match["type"], first.rstrip("`"))
+    return Raised(match["type"], "\n".join([first, *lines.texts[at + 1 : end]]).rstrip())
+
+
+def _cut(lines: Lines, at: int, match: re.Match[str]) -> Raised:
+    before = lines.texts[at][: match.start("type")]
+    first = match["message"]
+    if re.search(r"[a-z]{2,} [a-z]", before) and not re.search(r"\d\d:\d\d|ERROR|CRITICAL", before):
+        return Raised(match["type"], _PROSE.split(first, maxsplit=1)[0].rstrip("`\"' "))
+    end = end_of_message(lines.texts, at, first)
+    return Raised(match["type"], "\n".join([first, *lines.texts[at + 1 : end]]).rstrip())

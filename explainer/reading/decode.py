@@ -1,0 +1,65 @@
+"""Bytes of any encoding to text: byte-order marks, UTF-16 without one, legacy encodings, mixed logs."""
+
+from __future__ import annotations
+
+import codecs
+import re
+
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF32_LE, "utf-32-le"), (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_SAMPLE = 4096
+#: Multi-byte encodings, each with the letters that only a right guess gives.
+_LEGACY = (
+    ("cp932", re.compile(r"[぀-ヿ]")),
+    ("euc-kr", re.compile(r"[가-힣]{2}")),
+    ("gb18030", re.compile(r"[一-鿿]{2}")),
+)
+
+
+def decode(data: bytes) -> str:
+    """The text of a file's content; never fails, bytes that fit nowhere become latin-1 letters."""
+    for mark, encoding in _MARKS:
+        if data.startswith(mark):
+            return data[len(mark) :].decode(encoding, "replace")
+    wide = _wide(data[:_SAMPLE])
+    if wide:
+        return data.decode(wide, "replace")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return _legacy(data)
+
+
+def _wide(sample: bytes) -> str | None:
+    """UTF-16 without a mark: every other byte of mostly ASCII text is zero."""
+    if len(sample) < 8:
+        return None
+    even, odd, half = sample[::2].count(0), sample[1::2].count(0), len(sample) // 2
+    if odd > 0.6 * half and even < 0.1 * half:
+        return "utf-16-le"
+    if even > 0.6 * half and odd < 0.1 * half:
+        return "utf-16-be"
+    return None
+
+
+def _legacy(data: bytes) -> str:
+    for encoding, letters in _LEGACY:
+        try:
+            text = data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        if letters.search(text):
+            return text
+    return "".join(_line(line) for line in data.splitlines(keepends=True))
+
+
+def _line(line: bytes) -> str:
+    """One line of a mixed log."""
+    for encoding in ("utf-8", "cp1252"):
+        try:
+            return line.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+    return line.decode("latin-1")

@@ -1,0 +1,72 @@
+"""Where a message ends: how many of the lines under an exception's own line still belong to it."""
+
+from __future__ import annotations
+
+import re
+
+from explainer.reading.block import HEADER, connective, indent_of
+
+#: First lines of messages that run over several unindented lines, from torch's and Python's own sources.
+OPENINGS = re.compile(
+    r"^(?:CUDA error: |CUDA driver error|CUDA kernel errors|NCCL (?:error|Error)|Error\(s\) in loading|Weights only load failed|"
+    r"torch\.utils\.checkpoint: |Data-dependent |Could not guard on|The following operation failed in the TorchScript|"
+    r"Could not run '|Expected to have finished reduction|Caught \w+ in |backend='|Dynamo |Graph break|"
+    r"Failed to trace|Attempted to |Unsupported |\w* ?when making fake tensor call|Error building extension|Ninja is required|"
+    r"Lists? differ|Sequences? differ|Tuples? differ|Dicts? differ|Tensor-likes are not|Scalars are not|"
+    r"An attempt has been made to start a new process|Inconsistency detected|Detected that|Unexpected |"
+    r"Ran into a kwarg|Found no NVIDIA driver|DistNetworkError|Cannot (?:re-initialize|copy)|HIP error: |MPS |"
+    r"cuDNN (?:error|Frontend)|CUBLAS|CUDA Setup|Trying to create tensor with negative|\[enforce fail|"
+    r"Constraints violated|Exporting the operator|Guard |Trying to backward|Can't load|Unable to load|Failed to import|"
+    r"\d+ validation errors? for|Missing key|Found dtype|in user code|(?:CUDA )?backend )"
+)
+_STOP = re.compile(
+    r"^(?:\s*```|\s*\"\"\"|'''|-{20,}\s*$|={5,}|_{5,}|\*{10,}|In \[\d+\]:|>>> |\.\.\. ?$|Process \S+:$|Exception (?:in thread|ignored in)|"
+    r"\[?\d{4}-\d\d-\d\d[ T]\d\d:|\[?\d\d:\d\d:\d\d|[IWEFD]\d{4} \d\d:|(?:INFO|DEBUG|WARNING|ERROR|CRITICAL)\b[:| \]]|\[(?:INFO|ERROR|WARNING|DEBUG|rank\d|W\d|E\d)|"
+    r"wandb: |srun: |slurmstepd: |\(\w[\w.-]*\) [\w.-]+@[\w.-]+:|[\w.-]+@[\w.-]+:\S*[$#] |[A-Z]:\\[^>]*>|PS [A-Z]:|"
+    r"\$ |% |exit code |Exiting|Aborted|Killed|Segmentation fault|\[?[Pp]rocess exited|FAILED |ERROR |Ran \d+ tests? in|"
+    r"Command exited|make: \*\*\*|Script done|terminate called|\*\*\w+\*\* wrote|</?(?:details|pre|code|summary)\b)"
+)
+#: A line that says that the message goes on.
+_GOES_ON = re.compile(r"(?:[,:(\[{\\]|\b(?:and|or|the|a|of|to|in|with|for|is|are))\s*$")
+_NOTHING_MORE = 400
+
+
+def stops(text: str) -> bool:
+    """Whether a line cannot belong to the message above it."""
+    return bool(_STOP.match(text) or HEADER.search(text) or connective(text))
+
+
+def end_of_message(texts: list[str], at: int, first: str, base: int = 0) -> int:
+    """The index after the last line of the message that begins with `first` on line `at`; `base` is its indentation."""
+    long = not first.strip() or bool(OPENINGS.match(first))
+    end, blank, open_ = at + 1, False, _open(first)
+    for here in range(at + 1, min(len(texts), at + _NOTHING_MORE)):
+        text = texts[here]
+        if not text.strip():
+            if not (long or open_):
+                break
+            blank = True
+            continue
+        if stops(text[base:] if not text[:base].strip() else text):
+            break
+        if indent_of(text) < base or not _belongs(text[base:], texts[here - 1], blank, long or open_):
+            break
+        end, blank = here + 1, False
+        open_ = open_ and here - at < 60
+    return end
+
+
+def _belongs(text: str, above: str, blank: bool, long: bool) -> bool:
+    """Whether a line that does not stop a message continues it."""
+    if long:
+        return True
+    if blank:
+        return False
+    if text[:1] in "\t " or _GOES_ON.search(above):
+        return True
+    return above.rstrip().endswith(".") and text[:1].isupper() and text.rstrip()[-1:] in ".:!,"
+
+
+def _open(first: str) -> bool:
+    """Whether a bracket or a quotation is left open by the first line."""
+    return first.count("(") > first.count(")") or first.count("[") > first.count("]") or first.rstrip().endswith(":")
