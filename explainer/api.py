@@ -90,7 +90,7 @@ def explain_error(
     """Explain a live exception. Its frames are let go of before this returns."""
     from explainer.catalogue import load
     from explainer.diagnose import diagnose
-    from explainer.hooks.live import crash_from
+    from explainer.live import crash_from
 
     catalogue = load(packs)
     crash = crash_from(error, traceback if traceback is not None else error.__traceback__, catalogue.knows)

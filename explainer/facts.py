@@ -105,13 +105,15 @@ class CallFact:
 class OriginFact:
     """Where a value came from: `kind` is view, assigned, argument, attribute, produced or loaded.
 
-    `operator` is what made it ("flatten"), `before`/`after` the shapes (or dtypes, devices) around it.
+    `operator` is what made it ("flatten"), `before`/`after` the shapes (or dtypes, devices) around it. Of a view that
+    joined dimensions, `joined` are their sizes ((16, 6, 6) where [4, 16, 6, 6] became [4, 576]).
     """
 
     kind: str
     operator: str = ""
     before: Any = None
     after: Any = None
+    joined: tuple[int, ...] = ()
     span: Span | None = None
 
 

@@ -165,6 +165,7 @@ def call(scene: Scene) -> CallFact | None:
 
 
 def _fact(operand: Operand, scene: Scene) -> Any:
+    scene.objects[operand.name] = operand.value
     source = scene.failing.source  # type: ignore[union-attr]
     return fact_of(operand.name, operand.value, source.span(operand.node) if operand.node is not None else None)
 
@@ -180,7 +181,10 @@ def argument(scene: Scene, index: int | None = None, name: str | None = None) ->
     if chosen is not None and chosen.value is not MISSING:
         return _fact(chosen, scene)
     passed = called_arguments(scene) or {}
-    return fact_of(name, passed[name]) if name in passed else None
+    if name not in passed:
+        return None
+    scene.objects[name] = passed[name]
+    return fact_of(name, passed[name])
 
 
 @probe
@@ -196,5 +200,6 @@ def local(scene: Scene, name: str) -> Any:
     """A local variable of the innermost frame, torch's own included, that has one of this name."""
     for frame in reversed(scene.live.frames if scene.live else []):
         if name in frame.locals:
+            scene.objects[name] = frame.locals[name]
             return fact_of(name, frame.locals[name])
     return None

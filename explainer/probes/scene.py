@@ -79,6 +79,8 @@ class Scene:
         self.options = options
         self.captures = captures or {}
         self.live: Live | None = crash.live
+        #: Live values by the name of the fact that describes them, for probes that look further.
+        self.objects: dict[str, Any] = {}
         self._facts: dict[Any, Any] = {}
 
     def once(self, key: Any, compute: Callable[[], Any]) -> Any:

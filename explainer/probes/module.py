@@ -1,0 +1,150 @@
+"""Layers on the stack: the one that failed, its path from the root module, what it was called with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from explainer.facts import ModuleFact, TensorFact
+from explainer.probes import probe
+from explainer.probes.call import call_node, operands
+from explainer.probes.scene import LiveFrame, Scene
+from explainer.probes.tensor import fact_of, module_fact
+from explainer.probes.values import MISSING, fields_of, is_module
+
+_CALLS = ("_wrapped_call_impl", "_call_impl", "__call__")
+
+
+@dataclass(frozen=True)
+class Called:
+    """A module call on the stack: the module and the arguments it was given."""
+
+    module: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    index: int
+
+
+def module_calls(scene: Scene) -> list[Called]:
+    """The module calls on the stack, outermost first; each module once a call. Live, so only for probes."""
+    return scene.once("module_calls", lambda: list(_module_calls(scene.live.frames))) if scene.live else []
+
+
+def _module_calls(frames: list[LiveFrame]) -> Iterator[Called]:
+    last = None
+    for index, frame in enumerate(frames):
+        values = frame.locals
+        module = values.get("self")
+        if frame.frame.f_code.co_name not in _CALLS or not is_module(module) or module is last:
+            continue
+        last = module
+        yield Called(module, tuple(values.get("args", ())), dict(values.get("kwargs") or {}), index)
+
+
+def root_module(scene: Scene) -> Any:
+    """The outermost module that was being called; None where there is none."""
+    found = module_calls(scene)
+    return found[0].module if found else None
+
+
+def below_user(scene: Scene) -> list[Called]:
+    """The calls of torch's own modules that the user's innermost frame led into, outermost first."""
+    if scene.live is None or scene.user_frame is None:
+        return []
+    at = scene.live.frames.index(scene.user_frame)
+    return [one for one in module_calls(scene) if one.index > at]
+
+
+def path_of(module: Any, root: Any) -> str | None:
+    """The dotted path of a module below a root, by identity; None where it is not registered there."""
+    stack, seen = [("", root)], set()
+    while stack:
+        path, one = stack.pop()
+        if one is module:
+            return path
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        children = fields_of(one).get("_modules") or {}
+        stack += [(f"{path}.{name}" if path else name, child) for name, child in children.items() if child is not None]
+    return None
+
+
+def root_name(scene: Scene) -> str:
+    """What the user's code calls the root module: the text before the parenthesis of the outermost call."""
+    found = module_calls(scene)
+    frames = scene.live.frames if scene.live else []
+    if not found or found[0].index == 0:
+        return ""
+    failing = scene.once("root call", frames[found[0].index - 1].failing)
+    function = getattr(call_node(failing.node), "func", None) if failing else None
+    return failing.source.text(function) if function is not None else ""
+
+
+@probe
+def called_module(scene: Scene, type: str | tuple[str, ...] | list[str] | None = None) -> ModuleFact | None:
+    """The innermost torch layer that the failing call entered (through containers too), if it is of a `type`."""
+    found = below_user(scene)
+    if not found:
+        return None
+    module = found[-1].module
+    names = (type,) if isinstance(type, str) else tuple(type or ())
+    if names and not any(base.__name__ in names for base in module.__class__.__mro__):
+        return None
+    fact = named_module(scene, module)
+    scene.objects[fact.name] = module
+    return fact
+
+
+def named_module(scene: Scene, module: Any) -> ModuleFact:
+    """A module's fact with the name that the user's code has for it and its path from the root."""
+    root = root_module(scene)
+    path = path_of(module, root) if root is not None else None
+    text = _source_name(scene, module)
+    name = text or (path or "").rsplit(".", 1)[-1] or type(module).__name__
+    return replace(module_fact(name, module), path=path or "", root=root_name(scene))
+
+
+def _source_name(scene: Scene, module: Any) -> str:
+    """`self.fc1` -> fc1; `self.net` whose third layer failed -> net[2]."""
+    found = below_user(scene)
+    failing = scene.failing
+    function = getattr(call_node(failing.node), "func", None) if failing else None
+    if function is None or not found:
+        return ""
+    text = failing.source.text(function).removeprefix("self.")  # type: ignore[union-attr]
+    inner = path_of(module, found[0].module)
+    if not inner:
+        return text
+    return text + "".join(f"[{part}]" if part.isdigit() else f".{part}" for part in inner.split("."))
+
+
+@probe
+def module_input(scene: Scene, index: int = 0) -> Any:
+    """What the innermost torch layer was called with, by position: under the user's name where it was passed as it is."""
+    found = below_user(scene)
+    if not found:
+        return None
+    given = [*found[-1].args, *found[-1].kwargs.values()]
+    if index >= len(given):
+        return None
+    value = given[index]
+    same = next((one for one in operands(scene) if one.value is value and one.value is not MISSING), None)
+    direct = found[-1] is found[0]
+    typed = same or (operands(scene)[index] if direct and index < len(operands(scene)) else None)
+    name = typed.name if typed is not None else f"the input of {_source_name(scene, found[-1].module)}"
+    scene.objects[name] = value
+    source = scene.failing.source if scene.failing else None
+    span = source.span(typed.node) if typed is not None and typed.node is not None and source else None
+    return fact_of(name, value, span)
+
+
+@probe
+def root_input(scene: Scene, index: int = 0) -> TensorFact | None:
+    """The original input of the root module, also where `forward` has since re-bound the name."""
+    found = module_calls(scene)
+    if not found or index >= len(found[0].args):
+        return None
+    fact = fact_of("the input", found[0].args[index])
+    return fact if isinstance(fact, TensorFact) else None

@@ -1,0 +1,114 @@
+"""Where an operand came from: the view that shaped it and the statement that last bound its name."""
+
+from __future__ import annotations
+
+import ast
+from math import prod
+from typing import Any
+
+from explainer.diagnosis import Span
+from explainer.facts import OriginFact, SpanFact
+from explainer.probes import probe
+from explainer.probes.call import function_name
+from explainer.probes.scene import LiveFrame, Scene
+from explainer.probes.values import is_tensor
+from explainer.source import Function, Source, source_of
+
+#: grad_fn names that only rearrange: the operator's plain name.
+_VIEWS = {
+    "ViewBackward0": "view", "ReshapeAliasBackward0": "reshape", "UnsafeViewBackward0": "reshape",
+    "PermuteBackward0": "permute", "TransposeBackward0": "transpose", "TBackward0": "t", "SqueezeBackward0": "squeeze",
+    "SqueezeBackward1": "squeeze", "UnsqueezeBackward0": "unsqueeze", "ExpandBackward0": "expand",
+    "SelectBackward0": "select", "SliceBackward0": "slice", "UnfoldBackward0": "unfold",
+}
+
+
+@probe
+def view_origin(scene: Scene, of: Any = None) -> OriginFact | None:
+    """The shape that an operand had before a view made it what it is: `flatten` of [4, 16, 6, 6].
+
+    From `grad_fn`'s saved sizes, else from `_base` (which autograd keeps under `no_grad` too).
+    """
+    tensor = scene.objects.get(of.name) if of is not None else None
+    if not is_tensor(tensor):
+        return None
+    before, operator = _before(tensor)
+    after = tuple(int(n) for n in tensor.shape)
+    if before is None or before == after:
+        return None
+    bound = bound_at(scene, of)
+    if bound is not None and bound["function"] and bound["function"] not in ("call", "expression"):
+        operator = bound["function"]
+    return OriginFact("view", operator, before, after, joined(before, after), bound.span if bound else None)
+
+
+def _before(tensor: Any) -> tuple[tuple[int, ...] | None, str]:
+    node = tensor.grad_fn
+    name = type(node).__name__ if node is not None else ""
+    if name in _VIEWS:
+        sizes = getattr(node, "_saved_self_sym_sizes", None)
+        if sizes is not None:
+            return tuple(int(n) for n in sizes), _VIEWS[name]
+    base = tensor._base if tensor._is_view() else None
+    if base is not None and base.numel() == tensor.numel():
+        return tuple(int(n) for n in base.shape), "view"
+    return None, ""
+
+
+def joined(before: tuple[int, ...], after: tuple[int, ...]) -> tuple[int, ...]:
+    """The consecutive sizes of `before` whose product is the last size of `after`, where they are more than one."""
+    for start in range(len(before) - 1):
+        if after and prod(before[start:]) == after[-1] and prod(before[:start]) == prod(after[:-1]):
+            return before[start:]
+    return ()
+
+
+@probe
+def bound_at(scene: Scene, of: Any = None) -> SpanFact | None:
+    """The statement of the same function that last gave a name its value before the crash.
+
+    `detail.function` is the operator that the statement calls, `detail.target` the name. None for a parameter that is
+    not bound again, and where a branch or loop leaves open which statement it was.
+    """
+    frame = scene.user_frame
+    if frame is None or of is None or not of.name.replace("self.", "").isidentifier():
+        return None
+    source = source_of(frame.file, frame.frame.f_globals)
+    statement = last_binding(source, frame, of.name)
+    if statement is None:
+        return None
+    value = statement.value if isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign)) else None
+    detail = {"function": function_name(value) if value is not None else "", "target": of.name}
+    return SpanFact(source.span(statement, of.name), source.text(statement), _settings(detail))
+
+
+def _settings(detail: dict[str, Any]) -> Any:
+    from explainer.facts import Settings
+
+    return Settings(tuple(detail.items()))
+
+
+def last_binding(source: Source, frame: LiveFrame, name: str) -> ast.stmt | None:
+    """The last statement before the frame's line that binds a name in the function of the frame."""
+    scope: Function | ast.Module | None = source.function_at(frame.line) or source.tree
+    found = [node for node in ast.walk(scope) if _binds(node, name) and node.lineno < frame.line] if scope else []
+    return max(found, key=lambda node: node.lineno, default=None)  # type: ignore[return-value, arg-type]
+
+
+def _binds(node: ast.AST, name: str) -> bool:
+    targets: list[ast.AST] = []
+    if isinstance(node, ast.Assign):
+        targets = list(node.targets)
+    elif isinstance(node, (ast.AnnAssign, ast.AugAssign)):
+        targets = [node.target]
+    elif isinstance(node, (ast.For, ast.AsyncFor)):
+        targets = [node.target]
+    flat = [part for one in targets for part in (one.elts if isinstance(one, (ast.Tuple, ast.List)) else [one])]
+    return any(ast.unparse(one) == name for one in flat)
+
+
+@probe
+def where_bound(scene: Scene, of: Any = None) -> Span | None:
+    """The span of the statement that last bound a name; see `bound_at`."""
+    found = bound_at(scene, of)
+    return found.span if found is not None else None
