@@ -1,0 +1,167 @@
+"""Edits of a call's arguments and of literals: set-argument, drop-argument, replace, replace-literal."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import inspect
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from explainer.diagnosis import Edit
+from explainer.edits.lines import EditError, changed
+from explainer.edits.place import Place
+
+_CONV = ("in_channels", "out_channels", "kernel_size", "stride", "padding")
+#: Parameters of torch's calls that have no Python signature, or whose signature is `*args`; also where torch is absent.
+POSITIONS = {
+    "Linear": ("in_features", "out_features", "bias"), "Embedding": ("num_embeddings", "embedding_dim"),
+    "Conv1d": _CONV, "Conv2d": _CONV, "Conv3d": _CONV, "BatchNorm1d": ("num_features",),
+    "BatchNorm2d": ("num_features",), "LayerNorm": ("normalized_shape",), "GroupNorm": ("num_groups", "num_channels"),
+    "RNN": ("input_size", "hidden_size", "num_layers"), "LSTM": ("input_size", "hidden_size", "num_layers"),
+    "GRU": ("input_size", "hidden_size", "num_layers"), "MultiheadAttention": ("embed_dim", "num_heads"),
+    "softmax": ("input", "dim"), "log_softmax": ("input", "dim"), "cat": ("tensors", "dim"),
+    "stack": ("tensors", "dim"),
+    "sum": ("input", "dim"), "mean": ("input", "dim"), "argmax": ("input", "dim"), "squeeze": ("input", "dim"),
+    "unsqueeze": ("input", "dim"), "select": ("input", "dim", "index"), "gather": ("input", "dim", "index"),
+    "scatter_": ("input", "dim", "index"), "flatten": ("input", "start_dim", "end_dim"),
+    "transpose": ("input", "dim0", "dim1"), "chunk": ("input", "chunks", "dim"), "split": ("input", "size", "dim"),
+    "one_hot": ("input", "num_classes"),
+}
+
+
+def literal(value: Any) -> str:
+    """A value as source: numbers, tuples, names and expressions. EditError for anything else."""
+    if isinstance(value, str):
+        try:
+            ast.parse(value, mode="eval")
+        except SyntaxError:
+            raise EditError(f"{value!r} is no expression") from None
+        return value
+    if value is None or isinstance(value, (bool, int, float)):
+        return repr(value)
+    if isinstance(value, (tuple, list)):
+        return repr(type(value)(value))
+    raise EditError(f"a {type(value).__name__} has no literal")
+
+
+def set_argument(
+    call: Place, argument: str | int, to: Any, parameters: Sequence[str] | None = None
+) -> tuple[Edit, ...]:
+    """Give one argument of a call another value, adding it as a keyword where it is not given yet.
+
+    `parameters` are the called function's parameter names without `self`; else its signature, if torch's, is asked.
+    """
+    node = _call(call)
+    found = argument_node(call, argument, parameters)
+    if found is not None:
+        return changed(call.source, [(call.source.span(found), literal(to))])
+    if isinstance(argument, int) or any(word.arg is None for word in node.keywords):
+        raise EditError(f"the call has no argument {argument}")
+    return add_argument(call, f"{argument}={literal(to)}")
+
+
+def add_argument(call: Place, text: str) -> tuple[Edit, ...]:
+    """One more argument at the end of a call."""
+    node = _call(call)
+    span = call.span
+    given = [*node.args, *(word.value for word in node.keywords)]
+    if given:
+        last = call.source.span(given[-1])
+        tail = _tail(call, last.end_line, last.end_column)
+        comma = "" if tail.lstrip().startswith(",") else ", "
+        if comma:
+            at = _point(span, last.end_line, last.end_column)
+            return changed(call.source, [(at, f", {text}")])
+    at = _point(span, span.end_line, span.end_column - 1)
+    return changed(call.source, [(at, f" {text}" if given else text)])
+
+
+def argument_node(call: Place, argument: str | int, parameters: Sequence[str] | None = None) -> ast.expr | None:
+    """The expression given for a parameter, by name or position (the receiver not counted); None where not given."""
+    node = _call(call)
+    starred = next((i for i, part in enumerate(node.args) if isinstance(part, ast.Starred)), len(node.args))
+    if isinstance(argument, int):
+        return node.args[argument] if argument < starred else None
+    for word in node.keywords:
+        if word.arg == argument:
+            return word.value
+    names = list(parameters) if parameters is not None else parameters_of(call)
+    at = names.index(argument) if argument in names else None
+    return node.args[at] if at is not None and at < starred else None
+
+
+def parameters_of(call: Place) -> list[str]:
+    """The parameter names of a called function of torch or of the same file; empty where unknown."""
+    node = _call(call)
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    own = _own_parameters(call, name)
+    if own is not None:
+        return own
+    if name in POSITIONS:
+        names = list(POSITIONS[name])
+        return names if names[0] not in ("input", "tensors") or _is_function(node) else names[1:]
+    return _signature(name)
+
+
+def _is_function(node: ast.Call) -> bool:
+    """Whether `torch.softmax(x)` or `F.softmax(x)` stands here, not `x.softmax()`."""
+    return _dotted(node.func).rsplit(".", 1)[0] in ("torch", "F", "torch.nn.functional", "nn.functional", "")
+
+
+def _signature(name: str) -> list[str]:
+    for home in ("torch.nn", "torch.nn.functional", "torch"):
+        function = getattr(sys.modules.get(home), name, None)
+        try:
+            if function is not None:
+                return list(inspect.signature(function).parameters)
+        except (TypeError, ValueError):
+            continue
+    return []
+
+
+def replace(place: Place, to: Any) -> tuple[Edit, ...]:
+    """Put other source in an expression's place; a literal printed over an expression keeps the rest of the line."""
+    return changed(place.source, [(place.span, literal(to))])
+
+
+def drop_argument(call: Place, argument: str) -> tuple[Edit, ...]:
+    """Take a keyword argument out of a call."""
+    node = _call(call)
+    word = next((word for word in node.keywords if word.arg == argument), None)
+    if word is None:
+        raise EditError(f"the call has no argument {argument}")
+    kept = [call.source.text(part) for part in (*node.args, *node.keywords) if part is not word]
+    return changed(call.source, [(call.span, f"{call.source.text(node.func)}({', '.join(kept)})")])
+
+
+def _call(place: Place) -> ast.Call:
+    if not isinstance(place.node, ast.Call):
+        raise EditError("no call stands here")
+    return place.node
+
+
+def _own_parameters(call: Place, name: str) -> list[str] | None:
+    """Parameters of the function or class of this name in the same file."""
+    for node in call.source.nodes():
+        if isinstance(node, ast.FunctionDef) and node.name == name:
+            return [one.arg for one in node.args.args if one.arg != "self"]
+        if isinstance(node, ast.ClassDef) and node.name == name:
+            made = next((n for n in node.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"), None)
+            return [one.arg for one in made.args.args[1:]] if made else None
+    return None
+
+
+def _dotted(node: ast.AST) -> str:
+    if isinstance(node, ast.Attribute):
+        return f"{_dotted(node.value)}.{node.attr}"
+    return getattr(node, "id", "")
+
+
+def _tail(call: Place, line: int, column: int) -> str:
+    return call.source.line(line)[column - 1 :]
+
+
+def _point(span: Any, line: int, column: int) -> Any:
+    return dataclasses.replace(span, line=line, column=column, end_line=line, end_column=column)

@@ -1,0 +1,29 @@
+"""One proposed repair: edits to named lines, with the words for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from explainer.diagnosis import Edit, Span
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """`kind` is the kind of edit, `culprit` the place to blame if it holds, `fix` the rule's fix that offered it.
+
+    `tier` orders candidates: one of a lower tier that holds is preferred to any of a higher one. `literal` marks edits
+    of a number, which must leave the model's first input unchanged.
+    """
+
+    edits: tuple[Edit, ...]
+    kind: str
+    title: str
+    culprit: Span
+    fix: str | None = None
+    meaning: str = ""
+    tier: int = 0
+    literal: bool = False
+
+    def __len__(self) -> int:
+        """How many edits; a candidate without any would be no candidate."""
+        return len(self.edits)

@@ -1,0 +1,83 @@
+"""A rule's `edit:` entry made into candidates: the closed set of kinds, each by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from explainer.diagnosis import Edit
+from explainer.edits import arguments, methods, operators, statements
+from explainer.edits.candidate import Candidate
+from explainer.edits.lines import EditError
+from explainer.edits.place import Place, place_of
+
+#: Every kind of edit that a rule may name. Values that are places (`at`, `call`, `before`, `after`) name facts.
+KINDS: dict[str, Callable[..., tuple[Edit, ...]]] = {
+    "set-argument": arguments.set_argument,
+    "drop-argument": arguments.drop_argument,
+    "replace": arguments.replace,
+    "replace-literal": arguments.replace,
+    "insert-method": methods.insert_method,
+    "cast": methods.insert_method,
+    "delete-method": methods.delete_method,
+    "wrap-call": methods.wrap_call,
+    "replace-call": methods.replace_call,
+    "replace-operator": operators.replace_operator,
+    "out-of-place": operators.out_of_place,
+    "insert-statement": statements.insert_statement,
+    "append-to-body": statements.append_to_body,
+    "delete-statement": statements.delete_statement,
+    "move-statement": statements.move_statement,
+    "unwrap-block": statements.unwrap_block,
+    "delete-decorator": statements.delete_decorator,
+    "register-buffer": statements.register_buffer,
+    "module-list": statements.module_list,
+}
+PLACES = ("at", "call", "block", "before", "after")
+
+
+def candidates(scene: Any, spec: Mapping[str, Any], facts: Mapping[str, Any]) -> Iterator[Candidate]:
+    """The candidates of one `edit:` entry, its values rendered; none where a place is missing or the edit cannot be.
+
+    A fact that is a tuple of facts stands for each of them in turn; all edits of a `with`-less spec touch one file.
+    """
+    for one in _spread(spec, facts):
+        made = _made(scene, one)
+        if made is not None:
+            yield made
+
+
+def edit(scene: Any, kind: str, **values: Any) -> tuple[Edit, ...]:
+    """One edit by its kind; the places are facts, spans or places. EditError where it cannot be made."""
+    if kind not in KINDS:
+        raise EditError(f"no kind of edit is called {kind!r}; known: {', '.join(sorted(KINDS))}")
+    ready = {name: place_of(scene.source, v) if name in PLACES else v for name, v in values.items() if v is not None}
+    return KINDS[kind](**ready)
+
+
+def _made(scene: Any, spec: Mapping[str, Any]) -> Candidate | None:
+    values = {name: value for name, value in spec.items() if name not in ("kind", "title", "fix")}
+    try:
+        edits = edit(scene, str(spec["kind"]), **values)
+        culprit = _culprit(scene, values)
+    except (EditError, TypeError, KeyError):
+        return None
+    return Candidate(edits, str(spec["kind"]), str(spec.get("title", "")), culprit, spec.get("fix"))
+
+
+def _culprit(scene: Any, values: Mapping[str, Any]) -> Any:
+    first = next(values[name] for name in PLACES if values.get(name) is not None)
+    place: Place = place_of(scene.source, first)
+    return place.span
+
+
+def _spread(spec: Mapping[str, Any], facts: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The spec with the names of facts replaced by the facts."""
+    ready = {name: facts.get(value, value) if name in PLACES and isinstance(value, str) else value
+             for name, value in spec.items()}
+    many = next((name for name in PLACES if isinstance(ready.get(name), tuple)), None)
+    if many is None:
+        yield ready
+        return
+    for fact in ready[many]:
+        yield {**ready, many: fact}

@@ -1,0 +1,62 @@
+"""Edits that wrap or unwrap an expression: insert-method, delete-method, wrap-call, replace-call, inline."""
+
+from __future__ import annotations
+
+import ast
+
+from explainer.diagnosis import Edit
+from explainer.edits.lines import EditError, changed
+from explainer.edits.place import Place, as_primary
+
+
+def insert_method(at: Place, method: str) -> tuple[Edit, ...]:
+    """`x` -> `x.float()`: a method call, or an index like `[:, None]`, put behind an expression."""
+    place = _expression(at)
+    joint = "" if method.startswith("[") else "."
+    call = method if method.endswith((")", "]")) else f"{method}()"
+    return changed(place.source, [(place.span, f"{as_primary(place)}{joint}{call}")])
+
+
+def delete_method(at: Place) -> tuple[Edit, ...]:
+    """`x.detach()` -> `x`: a method call taken off its receiver."""
+    node = at.node
+    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+        raise EditError("no method call stands here")
+    return changed(at.source, [(at.span, at.source.text(node.func.value))])
+
+
+def wrap_call(at: Place, function: str, arguments: str = "") -> tuple[Edit, ...]:
+    """`x` -> `torch.sqrt(x, eps)`: an expression made the first argument of a call."""
+    place = _expression(at)
+    more = f", {arguments}" if arguments else ""
+    return changed(place.source, [(place.span, f"{function}({place.text}{more})")])
+
+
+def replace_call(call: Place, to: str) -> tuple[Edit, ...]:
+    """`torch.cat(x)` -> `torch.stack(x)`: another function, the arguments kept. `to` is a name or a dotted one."""
+    node = call.node
+    if not isinstance(node, ast.Call):
+        raise EditError("no call stands here")
+    function = node.func
+    if isinstance(function, ast.Attribute) and "." not in to:
+        return changed(call.source, [(call.source.span(node), _renamed(call, node, function, to))])
+    return changed(call.source, [(call.source.span(function), to)])
+
+
+def _renamed(call: Place, node: ast.Call, function: ast.Attribute, to: str) -> str:
+    """The call's text with its last name changed; the rest, line breaks and all, as it is."""
+    head, owner = call.source.text(function), call.source.text(function.value)
+    dot = head[len(owner) : len(head) - len(function.attr)]
+    return owner + dot + to + call.text[len(head) :]
+
+
+def _expression(at: Place) -> Place:
+    """The expression of a place: of an assignment or return its value."""
+    node = at.node
+    while isinstance(node, (ast.Assign, ast.AnnAssign, ast.Return, ast.Expr, ast.AugAssign)) and node.value is not None:
+        node = node.value
+    if not isinstance(node, ast.expr):
+        raise EditError("no expression stands here")
+    if isinstance(getattr(node, "ctx", None), (ast.Store, ast.Del)):
+        raise EditError("this is assigned to, not read")
+    return at.at(node)

@@ -1,0 +1,112 @@
+"""Places to edit: a syntax node with the source it stands in, found again from a fact's span."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from explainer.diagnosis import Span
+from explainer.edits.lines import EditError
+from explainer.source import Source
+
+Sources = Callable[[str], Source | None]
+#: Expressions that take a method call or a subscript without parentheses.
+PRIMARY = (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.List, ast.Tuple, ast.Dict, ast.ListComp)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A node of a file."""
+
+    source: Source
+    node: ast.AST
+
+    @property
+    def span(self) -> Span:
+        """Its span, with columns."""
+        return self.source.span(self.node)
+
+    @property
+    def text(self) -> str:
+        """Its source."""
+        return self.source.text(self.node)
+
+    def at(self, node: ast.AST) -> Place:
+        """Another node of the same file."""
+        return Place(self.source, node)
+
+    def statement(self) -> Place:
+        """The innermost statement that holds the node."""
+        if isinstance(self.node, ast.stmt):
+            return self
+        best = None
+        for node in self.source.nodes():
+            if isinstance(node, ast.stmt) and _inside(self.node, node) and (best is None or _inside(node, best)):
+                best = node
+        if best is None:
+            raise EditError("no statement holds this place")
+        return self.at(best)
+
+    def parent(self) -> ast.AST | None:
+        """The node that has this one as its child."""
+        for node in self.source.nodes():
+            if any(child is self.node for child in ast.iter_child_nodes(node)):
+                return node
+        return None
+
+
+def place_of(sources: Sources, fact: Any) -> Place:
+    """The place of a fact, a span, or a place itself. EditError where there is none that can be edited."""
+    if isinstance(fact, Place):
+        return fact
+    span = fact if isinstance(fact, Span) else getattr(fact, "span", None)
+    if span is None:
+        raise EditError("the fact has no place in the source")
+    source = sources(span.file)
+    if source is None or source.tree is None:
+        raise EditError(f"{span.file} cannot be read as Python")
+    node = _node(source, span)
+    if node is None:
+        raise EditError(f"no expression or statement at {span.file}:{span.line}")
+    return Place(source, node)
+
+
+def _node(source: Source, span: Span) -> ast.AST | None:
+    """The outermost node with the span's bounds; without columns the statement on its line."""
+    if span.column is None:
+        return source.statement_at(span.line)
+    for node in source.nodes():
+        if getattr(node, "lineno", None) != span.line:
+            continue
+        own = source.span(node)
+        if (own.column, own.end_line, own.end_column) == (span.column, span.end_line or span.line, span.end_column):
+            return node.value if isinstance(node, ast.Expr) else node
+    return None
+
+
+def as_primary(place: Place) -> str:
+    """The source of an expression, in parentheses where a method call could not follow it."""
+    node = place.node
+    bare_tuple = isinstance(node, ast.Tuple) and not place.text.startswith("(")
+    if isinstance(node, PRIMARY) and not bare_tuple:
+        return place.text
+    return f"({place.text})"
+
+
+def as_operand(text: str) -> str:
+    """The source of an expression, in parentheses where an arithmetic sign beside it would bind otherwise."""
+    node = ast.parse(text, mode="eval").body
+    return text if isinstance(node, (*PRIMARY, ast.Constant)) else f"({text})"
+
+
+def _inside(inner: ast.AST, outer: ast.AST) -> bool:
+    if inner is outer:
+        return True
+    return _bounds(outer)[0] <= _bounds(inner)[0] and _bounds(inner)[1] <= _bounds(outer)[1]
+
+
+def _bounds(node: ast.AST) -> tuple[tuple[int, int], tuple[int, int]]:
+    start = (node.lineno, node.col_offset)  # type: ignore[attr-defined]
+    return start, (node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]

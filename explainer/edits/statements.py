@@ -1,0 +1,128 @@
+"""Edits of whole statements: insert, delete, move, unwrap a block, register a buffer, make a list a ModuleList."""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+
+from explainer.diagnosis import Edit
+from explainer.edits.lines import EditError, changed, deleted, indentation, inserted, joined, relined, shown
+from explainer.edits.place import Place
+
+
+def insert_statement(text: str, before: Place | None = None, after: Place | None = None) -> tuple[Edit, ...]:
+    """A new statement before or after another, at its indentation."""
+    place = (before or after or _nowhere()).statement()
+    line = _first(place.node) if before is not None else (place.node.end_lineno or 0) + 1  # type: ignore[attr-defined]
+    return inserted(place.source, line, _indented(text, indentation(place.source, place.node.lineno)))  # type: ignore
+
+
+def append_to_body(block: Place, text: str) -> tuple[Edit, ...]:
+    """A new last statement of a loop's, function's or with-block's body."""
+    last = block.node.body[-1]  # type: ignore[attr-defined]
+    return inserted(block.source, last.end_lineno + 1, _indented(text, indentation(block.source, last.lineno)))
+
+
+def delete_statement(at: Place) -> tuple[Edit, ...]:
+    """A statement taken out; `pass` in its place where its block would be empty."""
+    node = at.statement().node
+    first, last = _first(node), node.end_lineno or 0  # type: ignore[attr-defined]
+    try:
+        return deleted(at.source, first, last)
+    except EditError:
+        return relined(at.source, first, last, indentation(at.source, first) + "pass")
+
+
+def move_statement(at: Place, before: Place | None = None, after: Place | None = None) -> tuple[Edit, ...]:
+    """A statement put before or after another of the same file, at that one's indentation."""
+    moved, goal = at.statement(), (before or after or _nowhere()).statement()
+    first, last = _first(moved.node), moved.node.end_lineno or 0  # type: ignore[attr-defined]
+    text = _dedented(list(at.source.lines[first - 1 : last]))
+    line = _first(goal.node) if before is not None else (goal.node.end_lineno or 0) + 1  # type: ignore[attr-defined]
+    if first <= line <= last:
+        raise EditError("the statement stands there already")
+    indent = indentation(goal.source, goal.node.lineno)  # type: ignore[attr-defined]
+    gone = Edit(_shown(at), first, last, "\n".join(at.source.lines[first - 1 : last]), None)
+    put = Edit(_shown(at), line, line - 1, None, _indented(text, indent))
+    return joined(at.source, [gone], [put])
+
+
+def unwrap_block(at: Place) -> tuple[Edit, ...]:
+    """The body of a `with`, `if` or `try` block without the block around it."""
+    node = at.statement().node
+    body = getattr(node, "body", None)
+    if not isinstance(node, (ast.With, ast.If, ast.Try)) or not body:
+        raise EditError("no block stands here")
+    if getattr(node, "orelse", None):
+        raise EditError("the block has an else")
+    inner = list(at.source.lines[body[0].lineno - 1 : body[-1].end_lineno])
+    text = _indented(_dedented(inner), indentation(at.source, node.lineno))
+    return relined(at.source, node.lineno, node.end_lineno or node.lineno, text)
+
+
+def delete_decorator(at: Place, name: str) -> tuple[Edit, ...]:
+    """A decorator's line taken off a function: `@torch.no_grad()`."""
+    for decorator in getattr(at.node, "decorator_list", []):
+        if name in at.source.text(decorator):
+            return deleted(at.source, decorator.lineno, decorator.end_lineno)
+    raise EditError(f"no decorator {name} stands here")
+
+
+def register_buffer(at: Place) -> tuple[Edit, ...]:
+    """`self.mask = value` -> `self.register_buffer("mask", value)`."""
+    owner, name, value = _self_assignment(at)
+    text = f'{owner}.register_buffer("{name}", {at.source.text(value)})'
+    return changed(at.source, [(at.source.span(at.statement().node), text)])
+
+
+def module_list(at: Place) -> tuple[Edit, ...]:
+    """`self.blocks = [...]` -> `nn.ModuleList([...])`; a dict becomes a ModuleDict."""
+    node = at.node
+    value = node.value if isinstance(node, (ast.Assign, ast.AnnAssign)) else node
+    if not isinstance(value, (ast.List, ast.ListComp, ast.Dict, ast.DictComp, ast.Call, ast.Name, ast.BinOp)):
+        raise EditError("no list stands here")
+    wanted = "ModuleDict" if isinstance(value, (ast.Dict, ast.DictComp)) else "ModuleList"
+    return changed(at.source, [(at.source.span(value), f"{nn_name(at)}.{wanted}({at.source.text(value)})")])
+
+
+def nn_name(at: Place) -> str:
+    """What the file calls `torch.nn`: `nn` where it is imported under that name."""
+    for node in at.source.nodes():
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            for name in node.names:
+                if name.name in ("torch.nn", "nn") and (name.asname or name.name) != "torch.nn":
+                    return name.asname or name.name
+    return "torch.nn"
+
+
+def _self_assignment(at: Place) -> tuple[str, str, ast.expr]:
+    node = at.statement().node
+    target = node.targets[0] if isinstance(node, ast.Assign) and len(node.targets) == 1 else None
+    if isinstance(node, ast.AnnAssign):
+        target = node.target
+    value = getattr(node, "value", None)
+    if not isinstance(target, ast.Attribute) or not isinstance(target.value, ast.Name) or value is None:
+        raise EditError("no attribute of self is assigned here")
+    return target.value.id, target.attr, value
+
+
+def _first(node: ast.AST) -> int:
+    """The first line of a statement, its decorators included."""
+    decorators = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(one.lineno for one in decorators)])  # type: ignore[attr-defined]
+
+
+def _dedented(lines: list[str]) -> str:
+    return textwrap.dedent("\n".join(lines))
+
+
+def _indented(text: str, indent: str) -> str:
+    return "\n".join(indent + line if line.strip() else line for line in text.split("\n"))
+
+
+def _shown(at: Place) -> str:
+    return shown(at.source.file)
+
+
+def _nowhere() -> Place:
+    raise EditError("say before or after what")
