@@ -1,0 +1,163 @@
+"""The sandboxed child: runs a function in a fork of this process that can change nothing, and hands back plain data."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import struct
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+_LARGEST = 8 << 20
+_HEAD = struct.Struct("Q")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a child handed back: `value` is JSON data; `failed` says in one line why there is none."""
+
+    value: Any = None
+    failed: str | None = None
+    seconds: float = 0.0
+
+
+def unavailable() -> str | None:
+    """Why user code cannot be run again in a child of this process, in one line; None where it can."""
+    if not sys.platform.startswith("linux") or not hasattr(os, "fork"):
+        return "there is no sandbox for this system"
+    from explainer.replay import seccomp
+
+    if not seccomp.available():
+        return "this kernel offers no sandbox (seccomp)"
+    return _torch_in_the_way()
+
+
+def _torch_in_the_way() -> str | None:
+    torch = sys.modules.get("torch")
+    if torch is None:
+        return None
+    if torch.cuda.is_initialized():
+        return "CUDA is in use, and a fork cannot use it"
+    if torch.distributed.is_available() and torch.distributed.is_initialized():
+        return "a process group is initialised"
+    if any(_of_torch(thread) for thread in threading.enumerate()):
+        return "torch has threads running"
+    return None
+
+
+def _of_torch(thread: threading.Thread) -> bool:
+    """Whether torch started a thread (a loader's pin-memory thread, for one)."""
+    target = getattr(thread, "_target", None)
+    return str(getattr(target, "__module__", "")).split(".")[0] == "torch"
+
+
+def run(
+    function: Callable[[], Any],
+    *,
+    deadline: float = 2.0,
+    memory: int = 1 << 30,
+    writable: Sequence[str] = (),
+    processes: bool = False,
+) -> Outcome:
+    """Call `function` in a sandboxed fork and hand back its result, JSON data.
+
+    `deadline` is in seconds of wall time, after which the child and all it started are killed; `memory` in bytes,
+    beyond what this process holds. `writable` folders may be written to; without `processes` it cannot start any.
+    Never raises for what the child does; KeyboardInterrupt ends the child and passes.
+    """
+    started = time.monotonic()
+    reading, writing = os.pipe()
+    pid = _fork()
+    if pid == 0:
+        _child(function, writing, memory, deadline, writable, processes)
+    os.close(writing)
+    try:
+        data = _read(reading, started + deadline)
+    finally:
+        os.close(reading)
+        _kill(pid)
+    seconds = time.monotonic() - started
+    if data is None:
+        late = seconds >= deadline
+        return Outcome(None, f"no answer within {deadline:g} s" if late else "the child died", seconds)
+    value, failed = json.loads(data)
+    return Outcome(value, failed, seconds)
+
+
+def _fork() -> int:
+    with warnings.catch_warnings():
+        # Python 3.12 warns of locks that other threads may hold; the deadline is the answer to those.
+        warnings.simplefilter("ignore")
+        return os.fork()
+
+
+def _child(
+    function: Callable[[], Any], pipe: int, memory: int, deadline: float, writable: Sequence[str], processes: bool
+) -> None:
+    """Confine this process, run the function, write its result to the pipe, and end."""
+    try:
+        import gc
+
+        gc.disable()
+        sys.settrace(None)
+        sys.setprofile(None)
+        if "torch" in sys.modules:
+            # A pool of OpenMP threads does not survive the fork: the first parallel operator would wait for ever.
+            sys.modules["torch"].set_num_threads(1)
+        from explainer.replay.confine import confine
+
+        confine(pipe, memory, deadline, writable=writable, processes=processes)
+        warnings.simplefilter("ignore")
+        answer = json.dumps([function(), None])
+    except BaseException as error:
+        answer = json.dumps([None, _said(error)])
+    try:
+        _write(pipe, answer.encode())
+    finally:
+        os._exit(0)
+
+
+def _said(error: BaseException) -> str:
+    try:
+        text = " ".join(str(error).split())[:300]
+    except BaseException:
+        text = ""
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _write(pipe: int, data: bytes) -> None:
+    data = _HEAD.pack(len(data)) + data
+    while data:
+        data = data[os.write(pipe, data) :]
+
+
+def _read(pipe: int, until: float) -> bytes | None:
+    """What the child wrote, whole; None where it died, came too late or wrote too much."""
+    held = b""
+    while len(held) < _HEAD.size or len(held) < _HEAD.size + min(_HEAD.unpack_from(held)[0], _LARGEST):
+        ready, _, _ = select.select([pipe], [], [], max(0.0, until - time.monotonic()))
+        piece = os.read(pipe, 1 << 16) if ready else b""
+        if not piece:
+            return None
+        held += piece
+    return held[_HEAD.size :] if len(held) == _HEAD.size + _HEAD.unpack_from(held)[0] else None
+
+
+def _kill(pid: int) -> None:
+    """End the child and its whole session, and reap it."""
+    for end in (os.killpg, os.kill):  # by its own id too: it may not have come as far as its own session
+        try:
+            end(pid, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):
+            continue
+    try:
+        os.waitpid(pid, 0)
+    except ChildProcessError:  # a handler of the user's reaps children itself
+        pass
