@@ -1,19 +1,55 @@
-"""Takes off what stands around an error in a text: colours, line ends, prefixes of logs, quotes, fences."""
+"""Takes off what stands around an error in a text: colours, line ends, progress bars, prefixes, typography, wraps."""
 
 from __future__ import annotations
 
 import re
 
+from explainer.reading import jsontext
 from explainer.reading.block import Lines
+from explainer.reading.prefixes import parted
+from explainer.reading.rows import Row, opened, rows_of
+from explainer.reading.wraps import rejoined
 
 _ESCAPES = re.compile(
-    r"\x1b\[[0-?]{0,64}[ -/]{0,8}[@-~]|\x1b\][^\x07\x1b]{0,512}(?:\x07|\x1b\\)?|\x1b[PX^_][^\x1b]{0,512}\x1b\\|\x1b[ -/]{0,4}[0-~]"
+    r"\x1b\[[0-?]{0,64}[ -/]{0,8}[@-~]|\x1b\][^\x07\x1b\n]{0,512}(?:\x07|\x1b\\)?"
+    r"|\x1b[PX^_][^\x1b\n]{0,512}\x1b\\|\x1b[ -/]{0,4}[0-~]"
 )
-_ENDS = re.compile(r"\r{0,8}\n|\r|\x85|\u2028|\u2029")
+_WRITTEN = re.compile(r"\\(?:x1[bB]|u001[bB]|033|e)\[[0-9;]{0,40}m")
+_ORPHANS = re.compile(r"(?:\u241b|\ufffd|\^\[)?\[(?:\d{1,3}(?:;\d{1,3}){0,6})?m")
+_BAR = re.compile(
+    r"(?:[^|\n%]{0,80}: )?\s{0,12}\d{1,3}%\|[^|\n]{0,400}\| ?[\d.?]{1,20}\w{0,4}/[\d.?]{1,20}\w{0,4} ?\[[^\]\n]{0,120}\]"
+    r"|[^|\n%]{0,80}: \| {0,40}\| ?\d{1,9}/\? ?\[[^\]\n]{0,120}\]"
+)
+_TYPED = re.compile(r"File [“”„«＂]|(?:Error|Exception)：|File[ ]?[“”]")
+_PLAIN = str.maketrans({"“": '"', "”": '"', "„": '"', "＂": '"', "«": '"', "»": '"', "‘": "'", "’": "'", "，": ", ",
+                        "：": ": ", "（": "(", "）": ")", "…": "...", "–": "-", "—": "-", "；": ";"})
 
 
 def writers(text: str) -> list[Lines]:
-    """The lines of each writer of a text (one where nothing tells them apart)."""
-    text = _ESCAPES.sub("", text).replace("\0", "") if "\x1b" in text or "\0" in text else text
-    texts = [line.rstrip() for line in _ENDS.split(text)]
-    return [Lines(texts, list(range(1, len(texts) + 1)))]
+    """The lines of each writer of a text (one where nothing tells them apart), dressing taken off."""
+    text = _plain(text)
+    rows = jsontext.from_document(text) or jsontext.from_lines(rows_of(text))
+    rows = [_bare(row) for row in opened(rows)]
+    return [rejoined(lines) for lines in parted(rows)]
+
+
+def _plain(text: str) -> str:
+    """The text without escape sequences, zero bytes, odd blanks and typographic quotation marks."""
+    text = text.replace("\0", "").replace("\x1b[?2004l\r", "\n").replace("\xa0", " ").removeprefix("\ufeff")
+    if "\x1b" in text:
+        text = _ESCAPES.sub("", text)
+    if "\\" in text and _WRITTEN.search(text):
+        text = _WRITTEN.sub("", text)
+    if len(_ORPHANS.findall(text[:100_000])) > 3:
+        text = _ORPHANS.sub("", text)
+    if _TYPED.search(text):
+        text = re.sub(r"[“”](，)", '"\\1', text).translate(_PLAIN).replace(",  ", ", ")
+    return re.sub(r"[\u2028\u2029\x85\x0b\x0c]", "\n", text)
+
+
+def _bare(row: Row) -> Row:
+    """A row without progress bars and without blanks at its end."""
+    text = row.text
+    if "%|" in text or "?it/s" in text:
+        text = _BAR.sub("", text[:20_000]) + text[20_000:]
+    return Row(text.rstrip(" \t\x08\x07"), row.number)

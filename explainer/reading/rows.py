@@ -1,0 +1,95 @@
+"""A text as numbered rows, and the rows of a text cut out of another one (JSON, an escaped string, HTML)."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+
+class Row(NamedTuple):
+    """One line; `number` is the 1-based line of the input that it came from."""
+
+    text: str
+    number: int
+
+
+_TAGS = re.compile(
+    r"</?(?:span|pre|div|code|p|br|html|body|head|b|i|u|em|strong|font|a|details|summary|blockquote|samp|kbd|ul|ol|li|"
+    r"table|tr|td|th|tbody|style|title|h\d|meta|link)\b[^<>]{0,500}>",
+    re.IGNORECASE,
+)
+_HTML = re.compile(r"&(?:lt|quot|gt|#39|#x27|amp);|</?(?:span|pre|br|div|code)\b[^<>]{0,200}>", re.IGNORECASE)
+_BREAK = re.compile(r"<br ?/?>|</(?:p|div|li|tr)>", re.IGNORECASE)
+_LINK = re.compile(r"\[([^\[\]\n]{0,300})\]\((?:https?|vscode[\w-]{0,40}|file|command)[:+][^()\n]{0,2000}\)")
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "'": "'", "\\": "\\", "/": "/"}
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|([nrt\"'\\/]))")
+_ESCAPED = re.compile(r"(?P<quote>['\"]?)Traceback \(most recent call last\):(?:\\r)?\\n|\\n\s{0,80}File \\?[\"']")
+_FRAMES = re.compile(r"[ \t]*File \"([^\"\n]{1,1000})\", line (\d{1,9}), in ((?:<\w{1,40}>|[A-Za-z_][\w.]{0,200}))[ \t]*")
+_SAID = re.compile(r"((?<=\s)|(?<=[)\]~^'\"]))(?=(?:[a-z_]\w{0,60}\.){0,8}[A-Z]\w{0,60}(?:Error|Exception|Interrupt|Warning|Exit): )")
+
+
+def rows_of(text: str) -> list[Row]:
+    """The rows of a text, HTML and links taken off; a carriage return begins a row but is no line of the input."""
+    if _HTML.search(text) and ("Traceback" in text or "Error" in text):
+        text = html.unescape(_TAGS.sub("", _BREAK.sub("\n", text)))
+    if "](" in text:
+        text = _LINK.sub(r"\1", text)
+    lines = text.split("\n") if "\n" in text else text.split("\r")
+    rows = []
+    for number, line in enumerate(lines, 1):
+        line = line.rstrip("\r")
+        rows += [Row(piece, number) for piece in line.split("\r")] if "\r" in line else [Row(line, number)]
+    return rows
+
+
+def opened(rows: Iterable[Row]) -> list[Row]:
+    """Rows that hold a whole traceback, escaped or with its line ends lost, opened into their lines."""
+    out: list[Row] = []
+    for row in rows:
+        if ("\\n" in row.text) and (found := _ESCAPED.search(row.text)):
+            out += _unescaped(row, found)
+        elif row.text.count('File "') > 1 or ("Traceback (most" in row.text and 'File "' in row.text):
+            out += _split(row)
+        else:
+            out.append(row)
+    return out
+
+
+def _unescaped(row: Row, found: re.Match[str]) -> list[Row]:
+    quote = found.groupdict().get("quote") or ""
+    start = found.start() if found["quote"] is not None or quote else 0
+    before = row.text[:start]
+    text = row.text[start + len(quote) :]
+    if quote:
+        text = text[: _closing(text, quote)]
+    lines = _ESCAPE.sub(_char, text).split("\n")
+    head = [Row(before, row.number)] if before.strip() else []
+    return head + [Row(line, row.number) for line in lines]
+
+
+def _closing(text: str, quote: str) -> int:
+    """The index of the first quotation mark that no backslash escapes."""
+    at = text.find(quote)
+    while at > 0 and (len(text[:at]) - len(text[:at].rstrip("\\"))) % 2:
+        at = text.find(quote, at + 1)
+    return at if at >= 0 else len(text)
+
+
+def _char(match: re.Match[str]) -> str:
+    digits = match[1] or match[2]
+    return chr(int(digits, 16)) if digits else _ESCAPES[match[3]]
+
+
+def _split(row: Row) -> list[Row]:
+    """A traceback on one line, its line ends turned to blanks or to nothing."""
+    text = _FRAMES.sub(r'\n  File "\1", line \2, in \3\n    ', row.text)
+    if text.count("\n") < 2:
+        return [row]
+    head, _, tail = text.rpartition("\n")
+    said = [match.start() for match in _SAID.finditer(tail)]
+    if said:
+        tail = tail[: said[0]].rstrip() + "\n" + tail[said[0] :]
+    lines = f"{head}\n{tail}".split("\n")
+    return [Row(line.rstrip(), row.number) for line in lines if line.strip()]
