@@ -1,0 +1,115 @@
+"""The catalogue as the rest sees it: symptoms and rules by id, and the symptom that an error shows."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from explainer.catalogue import compiled, sources
+from explainer.catalogue.match import Index, Match
+from explainer.catalogue.problem import Problem
+from explainer.catalogue.rule import Rule, rule
+from explainer.catalogue.symptom import Symptom, symptom
+from explainer.crash import Crash, Raised
+
+T = TypeVar("T")
+
+
+class Parsed(Mapping[str, T], Generic[T]):
+    """Ids to symptoms or rules, each parsed when it is first asked for."""
+
+    def __init__(self, lines: dict[str, bytes], make: Callable[[Mapping[str, Any], str], T]):
+        self._lines, self._make = lines, make
+        self._made: dict[str, T] = {}
+
+    def __getitem__(self, name: str) -> T:
+        if name not in self._made:
+            value = json.loads(self._lines[name])
+            self._made[name] = self._make(value, value.pop("file"))
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._lines)
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """All symptoms and rules. `problems` names what was wrong with files that were left out."""
+
+    symptoms: Mapping[str, Symptom]
+    rules: Mapping[str, Rule]
+    index: Index = field(repr=False)
+    under: Mapping[str, tuple[str, ...]] = field(repr=False)
+    problems: tuple[Problem, ...] = ()
+
+    def match(self, error: Crash | Raised) -> Match | None:
+        """The symptom that an error shows, None where torch says nothing of the kind."""
+        return next(self.matches(error), None)
+
+    def matches(self, error: Crash | Raised) -> Iterator[Match]:
+        """Every symptom whose pattern matches, best first."""
+        for entry, captures in self.index.matches(error):
+            found = self.symptoms[entry.symptom]
+            yield Match(found, {**dict.fromkeys(found.captures), **captures})
+
+    def knows(self, raised: Crash | Raised) -> bool:
+        """Whether any symptom matches an error."""
+        return next(self.index.matches(raised), None) is not None
+
+    def rules_for(self, symptom_id: str) -> tuple[Rule, ...]:
+        """The rules that look for a cause of a symptom, retired ones left out."""
+        return tuple(self.rules[name] for name in self.under.get(symptom_id, ()))
+
+
+def load(extra: tuple[Path, ...] = ()) -> Catalogue:
+    """The catalogue with the packs that are installed and those in `extra`. Broken files are left out, see `problems`."""
+    return _load(tuple(Path(folder).resolve() for folder in extra))
+
+
+@functools.lru_cache(maxsize=8)
+def _load(extra: tuple[Path, ...]) -> Catalogue:
+    packs = [_builtin()]
+    packs += [compiled.pack(folder, strict=True) for _, folder in sources.installed()]
+    packs += [_extra(folder) for folder in extra]
+    return catalogue_of(packs)
+
+
+def _builtin() -> compiled.Pack:
+    """The catalogue's own part; one that cannot be read never keeps an error from being shown."""
+    try:
+        return compiled.cached(sources.builtin())
+    except Exception as error:
+        wrong = Problem(str(sources.builtin()), 0, "", f"the catalogue cannot be read ({type(error).__name__}: {error})")
+        return compiled.Pack((), {}, {}, {}, (wrong,))
+
+
+def _extra(folder: Path) -> compiled.Pack:
+    if not folder.is_dir():
+        said = "is a file; --rules takes a folder" if folder.exists() else "there is no such folder"
+        return compiled.Pack((), {}, {}, {}, (Problem(str(folder), 0, "", said),))
+    return compiled.pack(folder, strict=True)
+
+
+def catalogue_of(packs: list[compiled.Pack]) -> Catalogue:
+    """One catalogue of several packs; where two use an id, the earlier keeps it."""
+    symptoms: dict[str, bytes] = {}
+    rules: dict[str, bytes] = {}
+    under: dict[str, tuple[str, ...]] = {}
+    entries, wrong = [], []
+    for pack in packs:
+        wrong += pack.problems
+        taken = {name for name in (*pack.symptoms, *pack.rules) if name in symptoms or name in rules}
+        wrong += [Problem(name, 0, "id", "is used by another pack; this file is left out") for name in sorted(taken)]
+        symptoms.update((name, line) for name, line in pack.symptoms.items() if name not in taken)
+        rules.update((name, line) for name, line in pack.rules.items() if name not in taken)
+        entries += [entry for entry in pack.entries if entry.symptom not in taken]
+        for name, ids in pack.under.items():
+            under[name] = (*under.get(name, ()), *(one for one in ids if one not in taken))
+    return Catalogue(Parsed(symptoms, symptom), Parsed(rules, rule), Index.of(entries), under, tuple(wrong))

@@ -1,0 +1,163 @@
+"""From an error to its symptom: a few look-ups by rare words, then one or two patterns, compiled when first needed."""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from explainer.catalogue.symptom import Symptom
+from explainer.crash import ALIASES, Crash, Raised
+
+#: More of a message than this is never looked at, and no pattern may take longer than this many seconds.
+LONGEST, SECONDS = 50_000, 0.1
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True)
+class Match:
+    """The symptom that an error shows, and what its pattern captured: digits as ints, absent groups as None."""
+
+    symptom: Symptom
+    captures: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What the index knows of one pattern: where it belongs, what must be in the message, and when it applies."""
+
+    symptom: str
+    family: str
+    pattern: str
+    runs: tuple[str, ...]
+    words: tuple[str, ...]
+    weight: int
+    exception: tuple[str, ...]
+    raised_in: tuple[str, ...] = ()
+    runner: tuple[str, ...] = ()
+
+
+@dataclass
+class Index:
+    """Patterns by the rarest word that a message must hold to match them; those without a word by their longest run."""
+
+    by_word: dict[str, list[Entry]] = field(default_factory=dict)
+    wordless: list[tuple[str, Entry]] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, entries: Iterable[Entry]) -> Index:
+        """The index of some patterns."""
+        entries = list(entries)
+        index, count = cls(), Counter(word for entry in entries for word in set(entry.words))
+        for entry in entries:
+            if entry.words:
+                rarest = min(entry.words, key=lambda word: (count[word], -len(word)))
+                index.by_word.setdefault(rarest, []).append(entry)
+            else:
+                index.wordless.append((max(entry.runs, key=len, default=""), entry))
+        return index
+
+    def matches(self, error: Crash | Raised) -> Iterator[tuple[Entry, dict[str, Any]]]:
+        """The patterns that match, best first: those of the exception's own name, then the longest literal text."""
+        for note in error.notes:
+            yield from self._search(note, error, lambda entry: entry.family == "device-assert")
+        yield from self._search(error.message, error, lambda entry: True)
+
+    def _search(self, text: str, error: Crash | Raised, fits: Callable[[Entry], bool]) -> Iterator[Any]:
+        text = " ".join(text[:LONGEST].split())
+        low = text.lower()
+        names = kinds(error)
+        found = []
+        for entry in self._candidates(low):
+            rank = _rank(entry, names)
+            if rank and fits(entry) and _contains(low, entry.runs) and _from_there(entry, error):
+                found.append((-rank, -entry.weight, entry.symptom, entry.pattern, entry))
+        for *_, entry in sorted(found, key=lambda one: one[:4]):
+            captured = _captured(entry.pattern, text)
+            if captured is not None:
+                yield entry, captured
+
+    def _candidates(self, low: str) -> Iterator[Entry]:
+        for word in set(_WORD.findall(low)):
+            yield from self.by_word.get(word, ())
+        for run, entry in self.wordless:
+            if run in low:
+                yield entry
+
+
+def kinds(error: Crash | Raised) -> tuple[str, ...]:
+    """The names an error goes by, its own first: aliases, and its base classes where they can be known."""
+    live = error.error if isinstance(error, Raised) else getattr(error.live, "error", None)
+    if live is not None:
+        bases = [kind.__name__ for kind in type(live).__mro__ if kind not in (object, BaseException, Exception)]
+        return tuple(dict.fromkeys([error.name, *bases, *(ALIASES[name] for name in bases if name in ALIASES)]))
+    return _kinds(error.name)
+
+
+@functools.lru_cache(maxsize=256)
+def _kinds(name: str) -> tuple[str, ...]:
+    names = [name, *([ALIASES[name]] if name in ALIASES else [])]
+    kind = getattr(builtins, names[-1], None)
+    if isinstance(kind, type) and issubclass(kind, BaseException):
+        names += [base.__name__ for base in kind.__mro__[1:] if base not in (object, BaseException, Exception)]
+    return tuple(dict.fromkeys(names))
+
+
+def _rank(entry: Entry, names: tuple[str, ...]) -> int:
+    """3: the exception's own name; 2: a name it also goes by, or no name is known; 1: any exception; 0: another one."""
+    if names[0] in entry.exception:
+        return 3
+    if names[0] == "" or any(name in entry.exception for name in names):
+        return 2
+    return int("any" in entry.exception)
+
+
+def _contains(low: str, runs: tuple[str, ...]) -> bool:
+    at = 0
+    for run in runs:
+        at = low.find(run, at)
+        if at < 0:
+            return False
+        at += len(run)
+    return True
+
+
+def _from_there(entry: Entry, error: Crash | Raised) -> bool:
+    if entry.runner and error.runner not in entry.runner:
+        return False
+    if not entry.raised_in:
+        return True
+    file = error.frames[-1].file.replace("\\", "/") if error.frames else ""
+    return any(part in file for part in entry.raised_in)
+
+
+def _captured(pattern: str, text: str) -> dict[str, Any] | None:
+    compiled = _compiled(pattern)
+    if compiled is None:
+        return None
+    try:
+        found = compiled.search(text, timeout=SECONDS)
+    except TimeoutError:
+        return None
+    return {name: _number(item) for name, item in found.groupdict().items()} if found else None
+
+
+@functools.cache
+def _compiled(pattern: str) -> Any:
+    import regex
+
+    try:
+        return regex.compile(pattern, regex.DOTALL)
+    except (regex.error, RecursionError):
+        return None
+
+
+def _number(text: str | None) -> Any:
+    """An int where the text is one as Python would write it, else the text."""
+    if text is None or len(text) > 30 or not text.lstrip("-").isdecimal():
+        return text
+    return int(text) if str(int(text)) == text else text

@@ -1,0 +1,124 @@
+"""Checks a document against a schema (the small part of JSON Schema that rule files need), with lines in its errors."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from explainer.catalogue.document import Document, Path_
+from explainer.catalogue.problem import Problem
+
+FAMILIES = (
+    "shape", "device", "dtype", "inplace", "autograd", "index", "device-assert", "oom", "nan", "view", "dataloader",
+    "distributed", "checkpoint", "compile", "environment", "amp", "unsupported", "api",
+)
+ID = {"type": "string", "pattern": "^[a-z0-9]+(-[a-z0-9]+)*$"}
+STRINGS = {"type": "array", "items": {"type": "string"}}
+LANGUAGE = "^[a-z]{2}$"
+TEXT = {
+    "type": "object", "required": ["en"], "propertyNames": {"pattern": LANGUAGE},
+    "additionalProperties": {"type": "string", "minLength": 1},
+}
+TEXTS = {
+    "type": "object", "required": ["en"], "propertyNames": {"pattern": LANGUAGE},
+    "additionalProperties": {"type": "array", "minItems": 1, "items": {"type": "string", "minLength": 1}},
+}
+LINKS = {"type": "array", "items": {"type": "string", "pattern": "^https?://"}}
+#: One failing program or text. It is Python of the rule's author and only ever run by the tests and by `rules check`.
+EXAMPLE = {
+    "type": "object", "required": ["name"], "additionalProperties": False,
+    "properties": {
+        "name": {"type": "string", "minLength": 1},
+        "code": {"type": "string", "description": "a program; the blamed line ends in `# explain: <rule id>`"},
+        "repaired": {"type": "string", "description": "the same program, repaired: it must end without an error"},
+        "paste": {"type": "string", "description": "a text as a log has it"},
+        "recorded": {"type": "string", "description": "what `code` printed on a machine with the device it needs"},
+        "files": {"type": "object", "additionalProperties": {"type": "string"}},
+        "needs": {"type": "string", "description": "what `code` cannot run without", "enum": ["cuda", "mps", "program"]},
+        "expect": {
+            "type": "object", "additionalProperties": False,
+            "properties": {
+                "rule": ID, "headline": {"type": "string"}, "checked": {"type": ["string", "boolean"]},
+                "certainty": {"type": "string", "enum": ["proved", "likely", "possible"]},
+                "culprit": {"type": ["string", "integer"]},
+            },
+        },
+        "silent": {"type": "boolean"},
+    },
+}
+NAMES = {"object": "a mapping", "array": "a list", "string": "a text", "boolean": "true or false", "integer": "a whole number",
+         "number": "a number", "null": "null"}
+
+
+def problems(document: Document, schema: Mapping[str, Any]) -> list[Problem]:
+    """Everything in a document that its schema does not allow."""
+    return [document.problem(way, text) for way, text in _check(document.value, schema, ())]
+
+
+def _check(value: Any, schema: Mapping[str, Any], way: Path_) -> Iterator[tuple[Path_, str]]:
+    allowed = schema.get("type")
+    allowed = [allowed] if isinstance(allowed, str) else allowed
+    if allowed and not any(_is(value, name) for name in allowed):
+        yield way, _expected(value, allowed)
+        return
+    if isinstance(value, str):
+        yield from ((way, text) for text in _of_text(value, schema))
+    elif isinstance(value, dict):
+        yield from _of_mapping(value, schema, way)
+    elif isinstance(value, list):
+        if len(value) < schema.get("minItems", 0):
+            yield way, f"needs at least {schema['minItems']} of them"
+        for place, item in enumerate(value):
+            yield from _check(item, schema.get("items", {}), (*way, place))
+
+
+def _expected(value: Any, allowed: list[str]) -> str:
+    said = f"needs {' or '.join(NAMES[name] for name in allowed)}, not {_named(value)}"
+    return said + (" (put it in quotes)" if "string" in allowed and isinstance(value, (int, float, bool)) else "")
+
+
+def _named(value: Any) -> str:
+    if isinstance(value, (dict, list)):
+        return NAMES["object" if isinstance(value, dict) else "array"]
+    return "nothing" if value is None else repr(value)[:60]
+
+
+def _is(value: Any, name: str) -> bool:
+    kinds: dict[str, Any] = {"object": dict, "array": list, "string": str, "boolean": bool, "integer": int, "number": (int, float)}
+    if name == "null":
+        return value is None
+    return isinstance(value, kinds[name]) and (name == "boolean" or not isinstance(value, bool))
+
+
+def _of_text(value: str, schema: Mapping[str, Any]) -> Iterator[str]:
+    if "enum" in schema and value not in schema["enum"]:
+        yield f"{value!r} is not one of {', '.join(schema['enum'])}"
+    if len(value.strip()) < schema.get("minLength", 0):
+        yield "is empty"
+    if "pattern" in schema and not re.search(schema["pattern"], value):
+        yield f"{value!r} does not have the form {schema['pattern']}"
+
+
+def _of_mapping(value: dict[str, Any], schema: Mapping[str, Any], way: Path_) -> Iterator[tuple[Path_, str]]:
+    known = schema.get("properties", {})
+    others = schema.get("additionalProperties", True)
+    for name in schema.get("required", ()):
+        if name not in value:
+            yield way, f'needs the key "{name}"'
+    for name, item in value.items():
+        if name in known:
+            yield from _check(item, known[name], (*way, name))
+        elif others is False:
+            yield (*way, name), _unknown(name, known)
+        elif "propertyNames" in schema and not re.search(schema["propertyNames"]["pattern"], name):
+            yield (*way, name), f"{name!r} does not have the form {schema['propertyNames']['pattern']}"
+        elif isinstance(others, Mapping):
+            yield from _check(item, others, (*way, name))
+
+
+def _unknown(name: str, known: Mapping[str, Any]) -> str:
+    close = difflib.get_close_matches(name, known, 1)
+    meant = f"; {close[0]!r} may be meant" if close else ""
+    return f"is no key here{meant}; allowed: {', '.join(known)}"
