@@ -1,0 +1,171 @@
+"""Runs the program from its start in this (sandboxed) process and tells how it went, as plain data."""
+
+from __future__ import annotations
+
+import os
+import struct
+import sys
+import traceback
+import types
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+_STEPS = struct.Struct("Q")
+
+
+def run(request: dict[str, Any], steps: str) -> dict[str, Any]:
+    """Run the program of a request in its copy; `steps` is the file that counts optimizer steps.
+
+    `exit` is 0 where it ran to the end, `error` the exception that ended it otherwise, `warnings` their texts, `input`
+    the shapes of what the first module called was given, `parameters` its parameters' shapes, `ungraded` how many of
+    them had no gradient at the end. `record: true` adds what `replay.recording` saw.
+    """
+    _enter(request)
+    notes = _Notes(steps)
+    recorder = _recorder(request) if request.get("record") else None
+    answer: dict[str, Any] = {"exit": 0, "error": None}
+    try:
+        _run(request)
+    except SystemExit as error:
+        answer["exit"] = _status(error)
+    except BaseException as error:
+        answer.update(exit=1, error=_error(error, request))
+        if recorder is not None:
+            answer["recording"] = recorder.taken(error)
+    return {**answer, **notes.taken()}
+
+
+def _enter(request: dict[str, Any]) -> None:
+    """Working directory, paths and arguments as the program had them, in its copy."""
+    folder, original = request["folder"], request["original"]
+    os.chdir(folder)
+    os.environ.update(TMPDIR=folder, HOME=folder, PYTHONDONTWRITEBYTECODE="1", MPLBACKEND="Agg")
+    sys.dont_write_bytecode = True
+    sys.path[:] = [_moved(path, original, folder) for path in request["path"]]
+    if request["module"] is None:
+        first = os.path.dirname(os.path.join(folder, _relative(request["script"], original)))
+        sys.path.insert(0, first)
+    else:
+        sys.path.insert(0, folder)
+    null = open(os.devnull, "w")  # noqa: SIM115
+    sys.stdout = sys.stderr = sys.__stdout__ = sys.__stderr__ = null
+
+
+def _run(request: dict[str, Any]) -> None:
+    if request["module"] is not None:
+        import runpy
+
+        sys.argv = [request["module"], *request["argv"]]
+        runpy.run_module(request["module"], run_name="__main__", alter_sys=True)
+        return
+    script = _relative(request["script"], request["original"])
+    sys.argv = [request["script"], *request["argv"]]
+    path = os.path.join(request["folder"], script)
+    main = types.ModuleType("__main__")
+    main.__file__ = path
+    main.__builtins__ = __builtins__  # type: ignore[attr-defined]
+    sys.modules["__main__"] = main
+    exec(_compiled(path), main.__dict__)
+
+
+def _compiled(path: str) -> types.CodeType:
+    """The script's code; where a recorder has changed how sources are compiled, compiled its way."""
+    from importlib.machinery import SourceFileLoader
+
+    loader = SourceFileLoader("__main__", path)
+    return loader.source_to_code(loader.get_data(path), path)
+
+
+def _recorder(request: dict[str, Any]) -> Any:
+    from explainer.replay.recorder import Recorder
+
+    return Recorder(request["folder"])
+
+
+class _Notes:
+    """What is noted while the program runs: warnings, the first module's input, optimizer steps."""
+
+    def __init__(self, steps: str):
+        self.warnings: list[str] = []
+        self.input: list[Any] | None = None
+        self.root: Any = None
+        self.parameters: list[list[int]] = []
+        self.count = 0
+        self._file = os.open(steps, os.O_RDWR | os.O_CREAT, 0o600)
+        warnings.simplefilter("default")
+        warnings.showwarning = self._warned
+        if "torch" in sys.modules:
+            self._watch(sys.modules["torch"])
+
+    def _watch(self, torch: Any) -> None:
+        from torch.optim.optimizer import register_optimizer_step_post_hook
+
+        register_optimizer_step_post_hook(self._stepped)
+        self._hook = torch.nn.modules.module.register_module_forward_pre_hook(self._called)
+        _without_workers(torch)
+
+    def _stepped(self, *_: Any) -> None:
+        self.count += 1
+        os.pwrite(self._file, _STEPS.pack(self.count), 0)
+
+    def _called(self, module: Any, given: tuple[Any, ...]) -> None:
+        self._hook.remove()
+        self.root = module
+        self.input = [list(value.shape) if hasattr(value, "shape") else type(value).__name__ for value in given]
+        self.parameters = [list(p.shape) for p in module.parameters() if _known(p)]
+
+    def _warned(self, message: Any, category: type, *_: Any, **__: Any) -> None:
+        self.warnings.append(f"{category.__name__}: {message}"[:300])
+
+    def taken(self) -> dict[str, Any]:
+        """All of it, plain."""
+        parameters = list(self.root.parameters()) if self.root is not None else []
+        ungraded = sum(p.requires_grad and p.grad is None for p in parameters)
+        return {"warnings": self.warnings[:50], "input": self.input, "parameters": self.parameters,
+                "ungraded": ungraded, "steps": self.count}
+
+
+def _known(parameter: Any) -> bool:
+    return not type(parameter).__name__.startswith("Uninitialized")
+
+
+def _without_workers(torch: Any) -> None:
+    """Loaders load in this process: their workers need sockets, and what they do is wanted here."""
+    from torch.utils.data import DataLoader
+
+    made: Callable[..., None] = DataLoader.__init__
+
+    def init(self: Any, *given: Any, **words: Any) -> None:
+        given = (*given[:5], 0, *given[6:]) if len(given) > 5 else given
+        for name in ("num_workers", "multiprocessing_context", "prefetch_factor", "persistent_workers", "pin_memory"):
+            words.pop(name, None)
+        words.pop("timeout", None)
+        made(self, *given, **words)
+
+    DataLoader.__init__ = init  # type: ignore[method-assign]
+
+
+def _error(error: BaseException, request: dict[str, Any]) -> dict[str, Any]:
+    folder, original = request["folder"], request["original"]
+    frames = [
+        [_relative(_moved(frame.filename, folder, original), original), frame.lineno, frame.name]
+        for frame in traceback.extract_tb(error.__traceback__)
+        if frame.filename.startswith(folder)
+    ]
+    message = str(error).replace(folder, original)
+    return {"type": type(error).__name__, "message": message, "frames": frames[-20:]}
+
+
+def _status(error: SystemExit) -> int:
+    if error.code is None:
+        return 0
+    return error.code if isinstance(error.code, int) else 1
+
+
+def _moved(path: str, old: str, new: str) -> str:
+    return new + path[len(old) :] if path == old or path.startswith(old + os.sep) else path
+
+
+def _relative(path: str, folder: str) -> str:
+    return os.path.relpath(os.path.join(folder, path), folder)

@@ -1,0 +1,198 @@
+"""The whole program again: each trial in a sandboxed child of a clean process, in a copy of the program's files."""
+
+from __future__ import annotations
+
+import json
+import os
+import selectors
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from explainer.replay import sandbox
+from explainer.replay.copies import Copies
+
+_HEAD = struct.Struct("I")
+#: Packages that take long to import: the clean process imports those that the crashed program had.
+_HEAVY = (
+    "torch", "torchvision", "torchaudio", "numpy", "scipy", "sklearn", "pandas", "transformers", "matplotlib", "PIL",
+    "tqdm", "einops", "timm", "lightning", "pytorch_lightning", "yaml",
+)
+
+
+@dataclass(frozen=True)
+class Program:
+    """What `explain run` started: a script or a module, its arguments, the working directory at the start.
+
+    `started` is how many seconds before the crash the program was started.
+    """
+
+    script: str | None
+    module: str | None = None
+    argv: tuple[str, ...] = ()
+    folder: str = "."
+    started: float = 0.0
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run of the program showed: see `replay.again`. `failed` says why there is no answer at all."""
+
+    answer: Mapping[str, Any]
+    failed: str | None
+    steps: int
+    seconds: float
+
+    @property
+    def ended(self) -> bool:
+        """Whether it ran to the end and exited with status 0."""
+        return self.failed is None and self.answer.get("exit") == 0
+
+    @property
+    def error(self) -> Mapping[str, Any]:
+        """The exception that ended it: type, message, place; empty where there was none."""
+        return self.answer.get("error") or {}
+
+
+class Session:
+    """A clean process that has torch imported, and the copies of one program's files; a context manager."""
+
+    def __init__(self, program: Program, memory: int = 4 << 30):
+        self.program = program
+        self.memory = memory
+        self._scratch = tempfile.TemporaryDirectory(prefix="explain-")
+        self._copies = Copies(program.folder, self._scratch.name)
+        self._zygote, self._line = _started(sorted(_imported()))
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the clean process and remove the copies."""
+        self._line.close()
+        try:
+            self._zygote.wait(1)
+        except subprocess.TimeoutExpired:
+            self._zygote.kill()
+            self._zygote.wait()
+        self._scratch.cleanup()
+
+    def begin(self, texts: Mapping[str, str], deadline: float, **extra: Any) -> Trial:
+        """Start the program with some files' texts replaced (paths relative to the program's folder)."""
+        folder = self._copies.make(texts)
+        program = self.program
+        request = {
+            "script": program.script, "module": program.module, "argv": list(program.argv), "folder": folder,
+            "original": os.path.abspath(program.folder), "path": list(sys.path), "deadline": deadline,
+            "memory": self.memory, **extra,
+        }
+        mine, theirs = socket.socketpair()
+        data = json.dumps(request).encode()
+        socket.send_fds(self._line, [_HEAD.pack(len(data))], [theirs.fileno()])
+        self._line.sendall(data)
+        theirs.close()
+        return Trial(mine, folder, self._copies)
+
+    def run(self, texts: Mapping[str, str], deadline: float, **extra: Any) -> Run:
+        """Run the program with some files' texts replaced, and wait for it."""
+        return self.begin(texts, deadline, **extra).wait(deadline + 5)
+
+
+class Trial:
+    """A run that is under way."""
+
+    def __init__(self, line: socket.socket, folder: str, copies: Copies):
+        self.line = line
+        self._folder = folder
+        self._copies = copies
+        self._data = b""
+        self._started = time.monotonic()
+
+    def wait(self, seconds: float) -> Run:
+        """The run, when it has ended; a failed one after `seconds`."""
+        with selectors.DefaultSelector() as ready:
+            ready.register(self.line, selectors.EVENT_READ)
+            until = time.monotonic() + seconds
+            while ready.select(max(0.0, until - time.monotonic())):
+                if self.read():
+                    break
+        return self.done()
+
+    def read(self) -> bool:
+        """Take what has come; True where the answer is whole."""
+        piece = self.line.recv(1 << 16)
+        self._data += piece
+        return not piece
+
+    def done(self) -> Run:
+        """The answer; ends the run where there is none yet, and removes its files."""
+        seconds = time.monotonic() - self._started
+        self.line.close()
+        self._copies.remove(self._folder)
+        try:
+            answer = json.loads(self._data)
+        except ValueError:
+            return Run({}, "the run gave no answer", 0, seconds)
+        return Run(answer["value"] or {}, answer["failed"], answer["steps"], seconds)
+
+
+def together(trials: Sequence[Trial], seconds: float) -> Iterable[tuple[int, Run]]:
+    """Runs under way at the same time, each with its index, as they end."""
+    with selectors.DefaultSelector() as ready:
+        for index, trial in enumerate(trials):
+            ready.register(trial.line, selectors.EVENT_READ, index)
+        until = time.monotonic() + seconds
+        while ready.get_map() and time.monotonic() < until:
+            for key, _ in ready.select(max(0.0, until - time.monotonic())):
+                if trials[key.data].read():
+                    ready.unregister(key.fileobj)
+                    yield key.data, trials[key.data].done()
+        for key in list(ready.get_map().values()):
+            yield key.data, trials[key.data].done()
+
+
+def unavailable(program: Any) -> str | None:
+    """Why a program cannot be run again whole, in one line; None where it can."""
+    if program is None:
+        return "the program was not started by `explain run`"
+    if not sys.platform.startswith("linux"):
+        return "there is no sandbox for this system"
+    from explainer.replay import landlock, seccomp
+
+    if not landlock.abi() or not seccomp.available():
+        return "this kernel offers no sandbox that leaves one folder writable (Landlock)"
+    folder, script = os.path.realpath(program.folder), program.script
+    if script is not None and not os.path.realpath(os.path.join(folder, script)).startswith(folder + os.sep):
+        return "the script lies outside the working directory"
+    return None
+
+
+def _imported() -> set[str]:
+    return {name for name in sys.modules if name.split(".")[0] in _HEAVY and name.count(".") < 3}
+
+
+def _started(modules: Sequence[str]) -> tuple[subprocess.Popen[bytes], socket.socket]:
+    """The clean process and the line to it."""
+    mine, theirs = socket.socketpair()
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    code = f"import sys; sys.path.insert(0, {root!r}); from explainer.replay.zygote import main; main()"
+    environment = {**os.environ, "EXPLAINER": "0", "PYTHONDONTWRITEBYTECODE": "1"}
+    arguments = [sys.executable, "-c", code, str(theirs.fileno()), ",".join(modules)]
+    process = subprocess.Popen(
+        arguments, pass_fds=[theirs.fileno()], env=environment, cwd=tempfile.gettempdir(),
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )
+    theirs.close()
+    return process, mine
+
+
+__all__ = ["Program", "Run", "Session", "Trial", "sandbox", "together", "unavailable"]
