@@ -1,0 +1,38 @@
+"""What the search says of an edit, in the three languages: titles by kind, and what was run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+Texts = Mapping[str, str]
+
+RAN: Texts = {
+    "en": "with this edit the program runs to the end, on CPU",
+    "ko": "이 수정을 적용하면 프로그램이 CPU에서 끝까지 실행됩니다",
+    "zh": "应用此修改后，程序在 CPU 上运行到结束",
+}
+RUNS_ON: Texts = {
+    "en": "with this edit the program passes the crash and takes {steps} optimizer steps, on CPU",
+    "ko": "이 수정을 적용하면 프로그램이 오류 지점을 지나 옵티마이저 스텝({steps})을 수행합니다 (CPU)",
+    "zh": "应用此修改后，程序越过了出错处，并完成了 {steps} 次优化器更新（CPU）",
+}
+PROGRESS: Texts = {
+    "en": "trying edits: {tried} run, {passed} hold",
+    "ko": "수정 시도 중: 실행 {tried}, 통과 {passed}",
+    "zh": "正在尝试修改：已运行 {tried}，通过 {passed}",
+}
+
+
+def say(texts: Texts, language: str, **values: object) -> str:
+    """A text in a language, English where there is none, with values filled in."""
+    return texts.get(language, texts["en"]).format(**values)
+
+
+def ran(ended: bool, steps: int, language: str) -> str:
+    """What was run with the edit: the whole program, or past the crash."""
+    return say(RAN, language) if ended else say(RUNS_ON, language, steps=steps)
+
+
+def progress(tried: int, passed: int, language: str) -> str:
+    """The line shown while edits are tried."""
+    return say(PROGRESS, language, tried=tried, passed=passed)

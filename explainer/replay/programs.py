@@ -1,0 +1,166 @@
+"""Trials by whole programs: the control first, then candidates two at a time, best tier first, within one budget."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import groupby
+from typing import Any
+
+from explainer.diagnosis import Edit
+from explainer.edits import words
+from explainer.edits.candidate import Candidate
+from explainer.edits.lines import EditError, applied
+from explainer.replay.program import Program, Run, Session, together
+from explainer.replay.trial import Verdict
+
+#: Seconds for all runs of one crash together, the clean process's start included.
+BUDGET = 10.0
+#: How many runs go on at the same time, and how many survivors of a tier are enough.
+ABREAST, ENOUGH = 2, 4
+_NOT_RUN = "none"
+
+
+def checker(scene: Any) -> Checker:
+    """The crash's checker, made once: rules and the search share its clean process and its budget."""
+    made = scene.once("program checker", lambda: Checker(scene))
+    if made is None:
+        raise RuntimeError("the program cannot be run again")
+    return made
+
+
+class Checker:
+    """Runs a program with edits. The unedited program must fail as the crash did, else nothing is checked."""
+
+    def __init__(self, scene: Any):
+        self.scene = scene
+        self.program: Program = scene.options.program
+        self.session = Session(self.program)
+        self.until = time.monotonic() + BUDGET
+        self._control: Run | None = None
+
+    @property
+    def left(self) -> float:
+        """Seconds of the budget that are left."""
+        return self.until - time.monotonic()
+
+    def control(self) -> Run | None:
+        """The unedited run where it failed as the crash did; None where it did not."""
+        if self._control is None:
+            self._control = self.session.run({}, max(self.left, 0.1))
+        return self._control if self._same(self._control) else None
+
+    def record(self) -> Mapping[str, Any] | None:
+        """What `replay.recorder` saw in an unedited run; None where that run failed otherwise."""
+        run = self.session.run({}, max(self.left * 0.6, 0.1), record=True)
+        return run.answer.get("recording") if self._same(run) else None
+
+    def verdicts(self, candidates: Iterable[Candidate], progress: Callable[[str], None]) -> list[Verdict]:
+        """Verdicts on candidates; tiers after the first that has a survivor are left alone."""
+        control = self.control()
+        found: list[Verdict] = []
+        if control is None:
+            return [Verdict(one, False, "", _NOT_RUN) for one in candidates]
+        try:
+            for _, tier in groupby(candidates, key=lambda one: one.tier):
+                passed, failed = self._tier(tier, control, progress)
+                found += failed
+                if passed or self.left <= 0:
+                    return passed + found
+        except KeyboardInterrupt:
+            return found
+        return found
+
+    def _tier(self, tier: Iterable[Candidate], control: Run, progress: Callable[[str], None]) -> Any:
+        ranked: list[tuple[tuple[int, ...], Candidate, Run]] = []
+        failed: list[Verdict] = []
+        count = 0
+        for batch in _batches(tier, ABREAST):
+            if self.left <= 0 or len(ranked) >= ENOUGH:
+                break
+            for index, run in self._abreast(batch, control):
+                count += 1
+                if self._passes(run, control):
+                    ranked.append(((*_ties(batch[index], run, control), count), batch[index], run))
+                else:
+                    failed.append(Verdict(batch[index], False, "", "program"))
+            progress(words.progress(count, len(ranked), self.scene.options.language))
+        ranked.sort(key=lambda one: one[0])
+        return [self._passed(candidate, run) for _, candidate, run in ranked], failed
+
+    def _abreast(self, batch: list[Candidate], control: Run) -> Iterator[tuple[int, Run]]:
+        deadline = min(max(self.left, 0.1), 4 + 4 * control.seconds)
+        trials, indices = [], []
+        for index, candidate in enumerate(batch):
+            texts = self._texts(candidate)
+            if texts is not None:
+                trials.append(self.session.begin(texts, deadline))
+                indices.append(index)
+        for index, run in sorted(together(trials, deadline + 2), key=lambda pair: pair[0]):
+            yield indices[index], run
+
+    def _texts(self, candidate: Candidate) -> dict[str, str] | None:
+        """The edited files' texts by path below the program's folder; None where one lies outside of it."""
+        folder = os.path.realpath(self.program.folder)
+        texts: dict[str, str] = {}
+        files = {edit.file for edit in candidate.edits}
+        for file in files:
+            below = os.path.relpath(os.path.realpath(file), folder)
+            if below.startswith(os.pardir):
+                return None
+            try:
+                texts[below] = edited(file, [edit for edit in candidate.edits if edit.file == file])
+            except (OSError, UnicodeDecodeError, EditError):
+                return None
+        return texts
+
+    def _same(self, run: Run) -> bool:
+        """Whether a run failed as the crash did: the same exception, message and line."""
+        crash, error = self.scene.crash, run.error
+        if not error or error["type"] != crash.name or " ".join(error["message"].split()) != _plain(crash.message):
+            return False
+        frame = crash.user_frame
+        lines = {line for _, line, _ in error["frames"]}
+        return frame is None or not lines or frame.line in lines
+
+    def _passes(self, run: Run, control: Run) -> bool:
+        """To the end; or, of a program that takes longer, two optimizer steps beyond where it had failed."""
+        late = run.failed is not None and run.failed.startswith("no answer within")
+        return run.ended or (late and run.steps >= control.steps + 2)
+
+    def _passed(self, candidate: Candidate, run: Run) -> Verdict:
+        language = self.scene.options.language
+        return Verdict(candidate, True, words.ran(run.ended, run.steps, language), "program")
+
+
+def edited(file: str, edits: list[Edit]) -> str:
+    """A file's text with edits; newlines as Python reads them."""
+    import tokenize
+
+    with tokenize.open(file) as opened:
+        return applied(opened.read(), edits)
+
+
+def _ties(candidate: Candidate, run: Run, control: Run) -> tuple[int, ...]:
+    """What tells survivors of one tier apart, the smaller the better."""
+    warned = len(set(run.answer.get("warnings", ())) - set(control.answer.get("warnings", ())))
+    moved = candidate.literal and run.answer.get("input") != control.answer.get("input")
+    before, after = control.answer.get("parameters") or [], run.answer.get("parameters") or []
+    reshaped = sum(a != b for a, b in zip(before, after, strict=False)) + abs(len(before) - len(after))
+    return min(warned, 1), int(bool(moved)), int(run.answer.get("ungraded") or 0), reshaped
+
+
+def _batches(candidates: Iterable[Candidate], size: int) -> Iterator[list[Candidate]]:
+    batch: list[Candidate] = []
+    for one in candidates:
+        batch.append(one)
+        if len(batch) == size:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def _plain(message: str) -> str:
+    return " ".join(message.split())

@@ -1,0 +1,53 @@
+"""Tries candidate edits at the level that the situation allows, and says what was run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from explainer.edits.candidate import Candidate
+
+#: A crash within so many seconds of the start is early enough to run the whole program again unasked.
+EARLY = 10.0
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How a candidate did: `said` is what was run, in words; `level` program, forward, operator or none (not run)."""
+
+    candidate: Candidate
+    passed: bool
+    said: str
+    level: str
+
+
+def try_candidates(
+    scene: Any, candidates: Iterable[Candidate], check: str, progress: Progress | None = None
+) -> list[Verdict]:
+    """Verdicts on candidates, those that passed first and best first. KeyboardInterrupt skips what is left.
+
+    `check` is the cheapest level that can refute them; a program that `explain run` started is run again whole.
+    """
+    if whole_program(scene):
+        from explainer.replay.programs import checker
+
+        return checker(scene).verdicts(candidates, progress or _silent)
+    from explainer.replay.inprocess import try_in_process
+
+    return try_in_process(scene, candidates, check, progress or _silent)
+
+
+def whole_program(scene: Any) -> bool:
+    """Whether the program can and should be run again whole: see `Options.program` and `Options.check`."""
+    from explainer.replay.program import unavailable
+
+    program, check = scene.options.program, scene.options.check
+    if program is None or check is False or not scene.options.replay or unavailable(program):
+        return False
+    return check is True or program.started <= EARLY
+
+
+def _silent(_: str) -> None:
+    pass
