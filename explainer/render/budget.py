@@ -1,0 +1,62 @@
+"""What a diagnosis leaves out, step by step, until it fits the screen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from explainer.render.theme import Row
+
+#: Lines that one diagnosis may take.
+LINES = 25
+_ALL = 10_000
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How much of each part is shown. Counts are lines, of `ors` fixes, of `operands` rows, of `places` blocks."""
+
+    headline: int = 3
+    message: int = 2
+    remarks: int = 3
+    before: int = 2
+    after: int = 1
+    places: int = 3
+    labels: int = 3
+    marks: int = 8
+    operands: int = 8
+    why: int = 8
+    origin: int = 4
+    ors: int = 3
+    notes: int = 3
+    diff: int = 14
+    links: int = 0
+
+
+FULL = Plan(_ALL, _ALL, _ALL, 4, 3, _ALL, _ALL, _ALL, _ALL, _ALL, _ALL, _ALL, _ALL, _ALL, _ALL)
+
+
+def plans() -> Iterator[Plan]:
+    """From all to little: `next`, `or`, `from`, context lines, and only then less of what is always shown."""
+    plan = Plan()
+    steps = [
+        {}, {"notes": 1}, {"notes": 0}, {"ors": 2}, {"ors": 1}, {"ors": 0}, {"origin": 0},
+        {"after": 0}, {"before": 1}, {"before": 0}, {"places": 2}, {"places": 1}, {"operands": 5}, {"diff": 6},
+        {"labels": 1}, {"message": 1}, {"why": 5}, {"remarks": 1}, {"marks": 4}, {"operands": 3}, {"diff": 4},
+        {"headline": 2}, {"why": 3}, {"marks": 2},
+    ]
+    for step in steps:
+        plan = replace(plan, **step)
+        yield plan
+
+
+def fit(compose: Callable[[Plan], list[Row]], full: bool, lines: int = LINES) -> list[Row]:
+    """The rows under the first plan that fits `lines`; all of them where `full`."""
+    if full:
+        return compose(FULL)
+    rows: list[Row] = []
+    for plan in plans():
+        rows = compose(plan)
+        if len(rows) <= lines:
+            return rows
+    return rows[:lines]

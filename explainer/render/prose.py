@@ -1,0 +1,73 @@
+"""Wraps sentences by terminal cells: at spaces, and between Chinese characters where a line may break."""
+
+from __future__ import annotations
+
+import re
+
+from explainer.render.visible import cells, visible
+
+#: What may not begin a line and what may not end one.
+_CLOSING = "，。、；：！？）」』】》”’,.;:!?)]}%"
+_OPENING = "（「『【《“‘([{"
+_HAN = "\u2e80-\u303f\u3040-\u30ff\u3100-\u31ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef"
+#: Code in backticks and shapes stay in one piece; then single Chinese characters; then words.
+_UNIT = re.compile(rf"\s+|`[^`\s][^`]{{0,28}}`|\[\d[\d, ]{{0,28}}\]|[{_HAN}]|[^\s{_HAN}`]+|`")
+
+
+def wrap(text: str, width: int) -> list[str]:
+    """The lines of a text, none wider than `width` cells. A newline in the text starts a new line."""
+    lines: list[str] = []
+    for paragraph in text.strip().splitlines():
+        paragraph = visible(paragraph.strip(), keep="\t").replace("\t", " ")
+        hang = 2 if paragraph.startswith("- ") and width > 12 else 0
+        wrapped = _fill(_units(paragraph), width - hang)
+        lines += wrapped[:1] + [" " * hang + line for line in wrapped[1:]]
+    return lines
+
+
+def _units(paragraph: str) -> list[str]:
+    """The pieces between which a line may break; a space stays at the end of the piece before it."""
+    units: list[str] = []
+    for piece in _UNIT.findall(paragraph):
+        if units and _joined(units[-1], piece):
+            units[-1] += " " if piece.isspace() else piece
+        else:
+            units.append(piece)
+    return units
+
+
+def _joined(before: str, piece: str) -> bool:
+    """Whether no line may break between the two."""
+    if piece.isspace():
+        return True
+    if before.endswith(" "):
+        return False
+    if before[-1] in _OPENING or piece[0] in _CLOSING:
+        return True
+    return not (_is_han(before[-1]) or _is_han(piece[0]))
+
+
+def _is_han(character: str) -> bool:
+    return re.match(f"[{_HAN}]", character) is not None
+
+
+def _fill(units: list[str], width: int) -> list[str]:
+    """Pieces set into lines of at most `width` cells; a piece wider than that is broken."""
+    lines = [""]
+    for unit in units:
+        if cells(lines[-1] + unit.rstrip()) <= width:
+            lines[-1] += unit
+            continue
+        *whole, rest = _broken(unit, width)
+        lines += [*whole, rest]
+    return [line.rstrip() for line in lines if line.strip()]
+
+
+def _broken(unit: str, width: int) -> list[str]:
+    """A piece in parts of at most `width` cells."""
+    parts = [""]
+    for character in unit:
+        if parts[-1] and cells(parts[-1].rstrip() + character.strip()) > width:
+            parts.append("")
+        parts[-1] += character
+    return parts
