@@ -99,9 +99,7 @@ def _binds(node: ast.AST, name: str) -> bool:
     targets: list[ast.AST] = []
     if isinstance(node, ast.Assign):
         targets = list(node.targets)
-    elif isinstance(node, (ast.AnnAssign, ast.AugAssign)):
-        targets = [node.target]
-    elif isinstance(node, (ast.For, ast.AsyncFor)):
+    elif isinstance(node, (ast.AnnAssign, ast.AugAssign)) or isinstance(node, (ast.For, ast.AsyncFor)):
         targets = [node.target]
     flat = [part for one in targets for part in (one.elts if isinstance(one, (ast.Tuple, ast.List)) else [one])]
     return any(ast.unparse(one) == name for one in flat)

@@ -1,0 +1,210 @@
+"""Loading of state: which keys were renamed, which sizes changed, what a pickle names, what was frozen before."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from explainer.facts import Settings, SpanFact
+from explainer.probes import probe
+from explainer.probes.call import call_node
+from explainer.probes.scene import Live, LiveFrame, Scene
+from explainer.probes.values import MISSING, is_module, is_tensor, read
+from explainer.source import Source, source_of
+
+_GLOBAL = re.compile(r"GLOBAL ([\w.]+) was not an allowed global|Unsupported (?:global|class) ([\w.]+)")
+
+
+def _torch_frame(live: Live | None, function: str, file: str) -> LiveFrame | None:
+    """The innermost frame of one of torch's functions."""
+    frames = [f for f in (live.frames if live else []) if f.frame.f_code.co_name == function and file in f.file]
+    return frames[-1] if frames else None
+
+
+@probe
+def renamed_keys(scene: Scene) -> Settings | None:
+    """How a checkpoint's keys map to the model's, where a change of prefixes explains every difference.
+
+    `prefixes` are pairs (old, new), `missing` and `unexpected` counts, `strip` the one prefix that is merely too much.
+    Two keys are paired by their common suffix and the shape of what they name.
+    """
+    frame = _torch_frame(scene.live, "load_state_dict", "torch/nn/modules/module.py")
+    if frame is None or not is_module(frame.locals.get("self")):
+        return None
+    own = {key: tuple(t.shape) for key, t in _state(frame.locals["self"]).items()}
+    given = {key: tuple(t.shape) for key, t in dict(frame.locals.get("state_dict") or {}).items() if is_tensor(t)}
+    prefixes = prefix_map(own, given)
+    if not prefixes:
+        return None
+    strip = prefixes[0][0] if len(prefixes) == 1 and prefixes[0][1] == "" else ""
+    counts = (("missing", len(set(own) - set(given))), ("unexpected", len(set(given) - set(own))))
+    return Settings((("prefixes", tuple(prefixes)), *counts, ("strip", strip)))
+
+
+def _state(module: Any) -> dict[str, Any]:
+    """A module's parameters and persistent buffers by dotted name, without running its `state_dict`."""
+    found, stack = {}, [("", module)]
+    while stack:
+        path, one = stack.pop()
+        own = one.__dict__
+        hidden = own.get("_non_persistent_buffers_set") or ()
+        tensors = {**(own.get("_parameters") or {}), **(own.get("_buffers") or {})}
+        found.update({path + name: t for name, t in tensors.items() if t is not None and name not in hidden})
+        stack += [(f"{path}{name}.", child) for name, child in (own.get("_modules") or {}).items() if child is not None]
+    return found
+
+
+def prefix_map(own: Mapping[str, tuple], given: Mapping[str, tuple]) -> list[tuple[str, str]]:
+    """The changes of prefix that turn the keys of `given` into those of `own`; empty where some key has no partner."""
+    missing, unexpected = sorted(set(own) - set(given)), sorted(set(given) - set(own))
+    if not missing or len(missing) != len(unexpected):
+        return []
+    pairs: dict[str, str] = {}
+    left = set(missing)
+    for old in unexpected:
+        partners = [new for new in left if own[new] == given[old] and _common(old, new)]
+        best = max(partners, key=lambda new: (_common(old, new), -abs(len(new) - len(old)), new), default=None)
+        if best is None:
+            return []
+        pairs[old] = best
+        left.discard(best)
+    changes = dict.fromkeys(_change(old, new) for old, new in pairs.items())
+    return _shortest(list(changes)) if _explains(list(changes), pairs) else []
+
+
+def _common(old: str, new: str) -> int:
+    """How many dotted components two keys share at their ends."""
+    count = 0
+    for a, b in zip(reversed(old.split(".")), reversed(new.split(".")), strict=False):
+        if a != b:
+            break
+        count += 1
+    return count
+
+
+def _change(old: str, new: str) -> tuple[str, str]:
+    shared = _common(old, new)
+    head_old, head_new = old.split(".")[:-shared], new.split(".")[:-shared]
+    return ".".join(head_old) + "." * bool(head_old), ".".join(head_new) + "." * bool(head_new)
+
+
+def _explains(changes: list[tuple[str, str]], pairs: Mapping[str, str]) -> bool:
+    """Whether each key is changed right by the longest prefix that fits it."""
+    for old, new in pairs.items():
+        fitting = [one for one in changes if old.startswith(one[0])]
+        best = max(fitting, key=lambda one: len(one[0]), default=None)
+        if best is None or best[1] + old[len(best[0]) :] != new:
+            return False
+    return True
+
+
+def _shortest(changes: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    return sorted(changes, key=lambda one: -len(one[0]))
+
+
+@probe
+def load_call(scene: Scene) -> SpanFact | None:
+    """The user's statement that loads state; `detail.state` is the source of what it loads."""
+    failing = scene.failing
+    node = call_node(failing.node) if failing else None
+    if failing is None or not isinstance(node, ast.Call):
+        return None
+    given = failing.source.text(node.args[0]) if node.args else ""
+    return SpanFact(failing.source.span(node), failing.source.text(node), Settings((("state", given),)))
+
+
+@probe
+def refused_global(scene: Scene) -> Settings | None:
+    """The class that `torch.load(weights_only=True)` refused: its full `name`, and `reachable`, the name under which the
+    user's frame already has it (empty where it has to be imported)."""
+    found = _GLOBAL.search(scene.crash.message)
+    if found is None:
+        return None
+    full = found[1] or found[2]
+    last = full.rsplit(".", 1)[-1]
+    frame = scene.user_frame
+    held = frame.frame.f_globals.get(last) if frame else None
+    reachable = last if isinstance(held, type) and held.__module__ == full.rsplit(".", 1)[0] else ""
+    return Settings((("name", full), ("last", last), ("reachable", reachable)))
+
+
+@probe
+def changed_sizes(scene: Scene) -> tuple[Settings, ...] | None:
+    """Each entry whose shape in the checkpoint is not the model's: `key`, `saved`, `own`."""
+    frame = _torch_frame(scene.live, "load_state_dict", "torch/nn/modules/module.py")
+    if frame is None or not is_module(frame.locals.get("self")):
+        return None
+    given = dict(frame.locals.get("state_dict") or {})
+    rows = []
+    for key, own in _state(frame.locals["self"]).items():
+        saved = given.get(key)
+        if is_tensor(saved) and tuple(saved.shape) != tuple(own.shape):
+            rows.append(Settings((("key", key), ("saved", tuple(saved.shape)), ("own", tuple(own.shape)))))
+    return tuple(rows) or None
+
+
+@probe
+def group_sizes(scene: Scene) -> Settings | None:
+    """The sizes of an optimizer's parameter groups, `own`, and of those saved, `saved`."""
+    frame = _torch_frame(scene.live, "load_state_dict", "torch/optim/optimizer.py")
+    if frame is None:
+        return None
+    own, saved = frame.locals.get("groups"), frame.locals.get("saved_groups")
+    if not isinstance(own, list) or not isinstance(saved, list):
+        return None
+    sizes = tuple(tuple(len(group["params"]) for group in groups) for groups in (own, saved))
+    return Settings((("own", sizes[0]), ("saved", sizes[1])))
+
+
+@probe
+def freezing(scene: Scene) -> SpanFact | None:
+    """The statement before the crash line, in its function, that freezes parameters: by itself or in a helper.
+
+    `detail.helper` is the helper's name.
+    """
+    frame, failing = scene.user_frame, scene.failing
+    scope = failing.source.function_at(frame.line) or failing.source.tree if frame and failing else None
+    if scope is None or frame is None or failing is None:
+        return None
+    found = []
+    for statement in scope.body:
+        if statement.lineno >= frame.line:
+            break
+        helper = _freezes(statement, frame)
+        if helper is not None:
+            found.append((statement, helper))
+    if len(found) != 1:
+        return None
+    statement, helper = found[0]
+    return SpanFact(failing.source.span(statement), failing.source.text(statement), Settings((("helper", helper),)))
+
+
+def _freezes(statement: ast.stmt, frame: LiveFrame) -> str | None:
+    """How a statement freezes parameters: the helper's name, "" directly, None not at all."""
+    if _freezes_directly(statement):
+        return ""
+    for node in ast.walk(statement):
+        function = read(node.func, frame.frame) if isinstance(node, ast.Call) else MISSING
+        code = getattr(function, "__code__", None) if function is not MISSING else None
+        if code is None or "/torch/" in code.co_filename:
+            continue
+        body = _body(source_of(code.co_filename), code.co_firstlineno)
+        if body is not None and _freezes_directly(body):
+            return code.co_name
+    return None
+
+
+def _body(source: Source, line: int) -> ast.AST | None:
+    return source.function_at(line)
+
+
+def _freezes_directly(tree: ast.AST) -> bool:
+    """`p.requires_grad_(False)` or `p.requires_grad = False` somewhere in a tree."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "requires_grad_":
+            return any(isinstance(a, ast.Constant) and a.value is False for a in node.args)
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant) and node.value.value is False:
+            return any(isinstance(t, ast.Attribute) and t.attr == "requires_grad" for t in node.targets)
+    return False

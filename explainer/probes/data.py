@@ -1,0 +1,186 @@
+"""Data loading: the dataset behind a loader on the stack, what cannot be pickled, which key a worker could not find."""
+
+from __future__ import annotations
+
+import ast
+import sys
+import types
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from explainer.crash import Frame
+from explainer.facts import Settings, SpanFact
+from explainer.probes import probe
+from explainer.probes.scene import Scene
+from explainer.probes.values import MISSING, fields_of, name_value
+from explainer.source import Source, source_of
+from explainer.userframes import is_user_file
+
+
+def loader_of(scene: Scene) -> Any:
+    """The DataLoader whose frames are on the stack, or that the failing statement iterates."""
+    for frame in reversed(scene.live.frames if scene.live else []):
+        for name in ("self", "loader"):
+            value = frame.locals.get(name)
+            if any(base.__name__ == "DataLoader" for base in type(value).__mro__):
+                return value
+            held = fields_of(value).get("_loader") if value is not None else None
+            if held is not None:
+                return held
+    return None
+
+
+def dataset_of(scene: Scene) -> Any:
+    """The dataset of the loader on the stack; None where there is none."""
+    for frame in reversed(scene.live.frames if scene.live else []):
+        own = fields_of(frame.locals.get("self")) if "self" in frame.locals else {}
+        for name in ("dataset", "_dataset"):
+            if own.get(name) is not None:
+                return own[name]
+    return None
+
+
+@probe
+def unpicklable(scene: Scene) -> SpanFact | None:
+    """The lambda or local function that a dataset or loader holds and that a spawned worker cannot get.
+
+    `detail.attribute` is where it is held, `detail.function` its name, `detail.lambda` whether it is a lambda.
+    """
+    for path, value in _held(dataset_of(scene), loader_of(scene)):
+        if isinstance(value, types.FunctionType) and "<" in value.__qualname__:
+            span = _definition(value)
+            if span is not None:
+                names = (("attribute", path), ("function", value.__name__), ("lambda", value.__name__ == "<lambda>"))
+                return SpanFact(span[0].span(span[1]), span[0].text(span[1]), Settings(names))
+    return None
+
+
+def _held(*owners: Any) -> Iterator[tuple[str, Any]]:
+    """What objects hold, two levels deep, by the name of the attribute; plain containers opened."""
+    for owner in owners:
+        for name, value in fields_of(owner).items() if owner is not None else ():
+            yield name, value
+            inner = value if type(value) in (list, tuple) else value.values() if type(value) is dict else ()
+            for item in [*inner, *fields_of(value).values()][:200]:
+                yield name, item
+                yield from ((name, part) for part in (item if type(item) in (list, tuple) else ()))
+
+
+def _definition(function: types.FunctionType) -> tuple[Source, ast.AST] | None:
+    code = function.__code__
+    source = source_of(code.co_filename)
+    kinds = (ast.Lambda, ast.FunctionDef)
+    near = [node for node in source.nodes() if isinstance(node, kinds) and node.lineno == code.co_firstlineno]
+    return (source, near[0]) if len(near) == 1 else None
+
+
+@probe
+def missing_key(scene: Scene) -> Settings | None:
+    """The key that a lookup `table[key]` did not find, where the same key without spaces or capitals is there.
+
+    `table` and `key` are the source of both, `normal` the key that is there, `method` what makes one of the other.
+    """
+    frame = scene.crash.user_frame
+    source = scene.frame_source(frame) if frame is not None and scene.crash.name == "KeyError" else None
+    if frame is None or source is None:
+        return None
+    asked = _literal(scene.crash.message)
+    for node in source.nodes():
+        if isinstance(node, ast.Subscript) and node.lineno <= frame.line <= (node.end_lineno or 0):
+            table = _module_value(frame.file, node.value)
+            for method, normal in _normalised(asked):
+                if type(table) is dict and asked not in table and normal in table:
+                    span = source.span(node.slice)
+                    return Settings((("table", source.text(node.value)), ("key", source.text(node.slice)),
+                                     ("asked", asked), ("normal", normal), ("method", method), ("span", span)))
+    return None
+
+
+def _literal(text: str) -> Any:
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def _normalised(key: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(key, str):
+        yield "strip()", key.strip()
+        yield "lower()", key.lower()
+        yield "strip().lower()", key.strip().lower()
+        if key.isdigit():
+            yield "int", int(key)
+    elif isinstance(key, int):
+        yield "str", str(key)
+
+
+def _module_value(file: str, node: ast.AST) -> Any:
+    """A global of the loaded module of a file."""
+    target = Path(file).resolve()
+    for module in list(sys.modules.values()):
+        held = getattr(module, "__file__", None) if isinstance(module, types.ModuleType) else None
+        if held is not None and Path(held).resolve() == target and isinstance(node, ast.Name):
+            return vars(module).get(node.id, MISSING)
+    return MISSING
+
+
+@probe
+def key_span(scene: Scene, of: Settings | None = None) -> SpanFact | None:
+    """The place of the key that was not found."""
+    return SpanFact(of["span"], of["key"], of) if of is not None else None
+
+
+@probe
+def option_literal(scene: Scene, name: str, value: Any = True) -> SpanFact | None:
+    """The only place in the user's loaded files that sets an option: a keyword or dict entry `name: value`."""
+    found = []
+    for source in user_sources(scene):
+        for node in source.nodes():
+            for key, given in _options(node):
+                if key == name and isinstance(given, ast.Constant) and given.value is value:
+                    found.append(SpanFact(source.span(given, name), source.text(given), Settings((("name", name),))))
+    return found[0] if len(found) == 1 else None
+
+
+def _options(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
+    if isinstance(node, ast.Call):
+        yield from ((word.arg, word.value) for word in node.keywords if word.arg)
+    if isinstance(node, ast.Dict):
+        pairs = zip(node.keys, node.values, strict=True)
+        yield from ((key.value, given) for key, given in pairs if isinstance(key, ast.Constant))  # type: ignore[misc]
+
+
+def user_sources(scene: Scene) -> Iterator[Source]:
+    """The sources of the user's modules that are loaded, those on the stack first."""
+    files = dict.fromkeys(frame.file for frame in (scene.live.user if scene.live else []))
+    here = str(Path.cwd())
+    for module in list(sys.modules.values()):
+        file = vars(module).get("__file__") if isinstance(module, types.ModuleType) else None
+        if isinstance(file, str) and file.startswith(here) and is_user_file(file):
+            files.setdefault(file)
+    for file in list(files)[:50]:
+        yield source_of(file)
+
+
+@probe
+def dataset_class(scene: Scene) -> SpanFact | None:
+    """The class of the dataset behind the loader: `detail.name`, and the place of its `__getitem__`."""
+    dataset = dataset_of(scene)
+    getter = type(dataset).__dict__.get("__getitem__") if dataset is not None else None
+    code = getattr(getter, "__code__", None)
+    if code is None:
+        return None
+    source = source_of(code.co_filename)
+    node = source.function_at(code.co_firstlineno)
+    if node is None:
+        return None
+    return SpanFact(source.span(node), "", Settings((("name", type(dataset).__name__),)))
+
+
+def frame_value(scene: Scene, frame: Frame, name: str) -> Any:
+    """A name's value in the live frame that a printed frame stands for."""
+    for live in scene.live.user if scene.live else []:
+        if (live.file, live.line) == (frame.file, frame.line):
+            return name_value(name, live.frame)
+    return MISSING

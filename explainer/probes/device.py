@@ -1,0 +1,275 @@
+"""Which tensor is out of place, and why it did not move with the model."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from explainer.facts import ModuleFact, Settings, SpanFact, TensorFact
+from explainer.probes import probe
+from explainer.probes.call import call_node
+from explainer.probes.module import below_user, module_calls, named_module, root_module, root_name
+from explainer.probes.origin import last_binding
+from explainer.probes.scene import LiveFrame, Scene
+from explainer.probes.tensor import fact_of
+from explainer.probes.values import MISSING, fields_of, is_module, is_tensor, read
+from explainer.source import Source, source_of
+
+#: Functions that make a tensor from nothing, on the default device unless they are told one.
+FACTORIES = frozenset(
+    ["zeros", "ones", "empty", "full", "rand", "randn", "randint", "randperm", "arange", "linspace", "logspace", "eye", "tensor", "as_tensor", "from_numpy", "tril_indices", "triu_indices", "hann_window", "hamming_window", "normal", "FloatTensor", "LongTensor", "Tensor"]
+)
+
+
+def _within(scene: Scene) -> Iterator[tuple[str, ast.AST, Any]]:
+    """Every name or attribute inside the failing expression that holds a tensor: its text, node and value."""
+    frame, failing = scene.user_frame, scene.failing
+    if frame is None or failing is None:
+        return
+    seen = set()
+    for node in ast.walk(failing.node):
+        if not isinstance(node, (ast.Name, ast.Attribute)):
+            continue
+        text, value = failing.source.text(node), read(node, frame.frame)
+        if is_tensor(value) and text not in seen:
+            seen.add(text)
+            yield text, node, value
+
+
+def _home(scene: Scene) -> str | None:
+    """The device that most of the model's parameters lie on; where there is no model, that of the first operand."""
+    root = root_module(scene)
+    devices = Counter(str(p.device) for p in _parameters(root)) if root is not None else Counter()
+    if devices:
+        return devices.most_common(1)[0][0]
+    first = next(_within(scene), None)
+    return str(first[2].device) if first is not None else None
+
+
+def _parameters(module: Any) -> Iterator[Any]:
+    """A module's parameters, registered ones only, without running its code."""
+    stack, seen = [module], set()
+    while stack:
+        one = stack.pop()
+        if one is None or id(one) in seen:
+            continue
+        seen.add(id(one))
+        own = fields_of(one)
+        yield from (p for p in (own.get("_parameters") or {}).values() if p is not None)
+        stack += list((own.get("_modules") or {}).values())
+
+
+@probe
+def model_device(scene: Scene) -> str | None:
+    """The device that most parameters of the model on the stack lie on."""
+    return _home(scene) if root_module(scene) is not None else None
+
+
+@probe
+def misplaced(scene: Scene) -> TensorFact | None:
+    """The tensor of the failing expression that lies elsewhere than the model (or than the first operand)."""
+    home = _home(scene)
+    for text, node, value in _within(scene):
+        if home is not None and str(value.device) != home and value.dim() > 0:
+            scene.objects[text] = value
+            return fact_of(text, value, scene.failing.source.span(node))  # type: ignore[union-attr]
+    return None
+
+
+@probe
+def in_place(scene: Scene, of: TensorFact | None = None) -> TensorFact | None:
+    """Another tensor of the failing expression, or the root module's input, that lies where the model does."""
+    home = _home(scene)
+    for text, node, value in _within(scene):
+        if of is not None and text != of.name and str(value.device) == home:
+            scene.objects[text] = value
+            return fact_of(text, value, scene.failing.source.span(node))  # type: ignore[union-attr]
+    return None
+
+
+@probe
+def misplaced_layer(scene: Scene) -> ModuleFact | None:
+    """The torch layer that was called with an input on another device than its own parameters."""
+    found = below_user(scene)
+    if not found:
+        return None
+    called = found[-1]
+    own = next((str(p.device) for p in _parameters(called.module)), None)
+    given = next((str(a.device) for a in called.args if is_tensor(a)), None)
+    if own is None or given is None or own == given:
+        return None
+    fact = named_module(scene, called.module)
+    scene.objects[fact.name] = called.module
+    return fact
+
+
+@probe
+def holder(scene: Scene, of: Any = None) -> SpanFact | None:
+    """The line that put a tensor or layer where `.to()` does not reach: a plain attribute, or a list or dict.
+
+    `detail.kind` is attribute or container, `detail.owner` the class, `detail.attribute` its name, `detail.path` the
+    owner's path in the model.
+    """
+    thing = scene.objects.get(of.name) if of is not None else None
+    root = root_module(scene)
+    if thing is None or root is None:
+        return None
+    for owner, path in _owners(root, scene):
+        for name, value in fields_of(owner).items():
+            kind = _holds(value, thing)
+            if kind and not name.startswith("_"):
+                return _assignment(owner, name, kind, path)
+    return None
+
+
+def _owners(root: Any, scene: Scene) -> Iterator[tuple[Any, str]]:
+    """All modules below the root and on the stack, torch's own left out, each with its path."""
+    stack = [(root, "")] + [(called.module, "") for called in module_calls(scene)]
+    seen = set()
+    while stack:
+        one, path = stack.pop(0)
+        if id(one) in seen or one is None:
+            continue
+        seen.add(id(one))
+        children = fields_of(one).get("_modules") or {}
+        stack += [(child, f"{path}.{name}" if path else name) for name, child in children.items()]
+        if not type(one).__module__.startswith("torch."):
+            yield one, path
+
+
+def _holds(value: Any, thing: Any) -> str:
+    """How a plain attribute holds a tensor or module: itself, or in a list or dict; empty where it does not."""
+    if value is thing:
+        return "attribute"
+    if type(value) in (list, tuple, dict):
+        items = value.values() if type(value) is dict else value
+        if any(item is thing or (is_module(item) and is_module(thing) and _contains(item, thing)) for item in items):
+            return "container"
+    return ""
+
+
+def _contains(module: Any, thing: Any) -> bool:
+    stack = [module]
+    while stack:
+        one = stack.pop()
+        if one is thing:
+            return True
+        stack += [child for child in (fields_of(one).get("_modules") or {}).values() if child is not None]
+    return False
+
+
+def _assignment(owner: Any, name: str, kind: str, path: str) -> SpanFact | None:
+    """The only `self.<name> = ...` in the class of an owner."""
+    for base in type(owner).__mro__:
+        code = getattr(base.__dict__.get("__init__"), "__code__", None)
+        if code is None or base.__module__.startswith("torch."):
+            continue
+        source = source_of(code.co_filename)
+        home = source.class_at(code.co_firstlineno)
+        found = [node for node in ast.walk(home) if _sets(node, name)] if home else []
+        if found:
+            node = found[0]
+            detail = (("kind", kind), ("owner", base.__name__), ("attribute", name), ("path", path),
+                      ("value", source.text(node.value)), ("times", len(found)))
+            return SpanFact(source.span(node, f"self.{name}"), source.text(node), Settings(detail))
+    return None
+
+
+def _sets(node: ast.AST, name: str) -> bool:
+    if not isinstance(node, (ast.Assign, ast.AnnAssign)) or node.value is None:
+        return False
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    return any(isinstance(one, ast.Attribute) and one.attr == name and ast.unparse(one) == f"self.{name}" for one in targets)
+
+
+@probe
+def creation(scene: Scene, of: TensorFact | None = None) -> SpanFact | None:
+    """The factory call without `device=` that made a tensor, in the crash's function or a helper that it called.
+
+    `detail.function` is the factory's name.
+    """
+    frame = scene.user_frame
+    if frame is None or of is None:
+        return None
+    source = source_of(frame.file, frame.frame.f_globals)
+    call = _traced(source, frame, of.name, 0)
+    if call is None:
+        return None
+    where, node = call
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    return SpanFact(where.span(node, of.name), where.text(node), Settings((("function", name),)))
+
+
+def _traced(source: Source, frame: LiveFrame, name: str, depth: int) -> tuple[Source, ast.Call] | None:
+    """Back along bindings of plain names to the factory call, at most four steps."""
+    if depth > 4:
+        return None
+    statement = last_binding(source, frame, name)
+    value = getattr(statement, "value", None)
+    if value is None:
+        return None
+    calls = [node for node in ast.walk(value) if isinstance(node, ast.Call)]
+    made = [node for node in calls if _is_factory(node)]
+    if len(made) == 1:
+        return source, made[0]
+    for node in calls:
+        found = _in_helper(node, frame)
+        if found is not None:
+            return found
+    names = [node.id for node in ast.walk(value) if isinstance(node, ast.Name) and node.id != name]
+    steps = [_traced(source, frame, one, depth + 1) for one in names]
+    found_in = [step for step in steps if step is not None]
+    return found_in[0] if len(found_in) == 1 else None
+
+
+def _is_factory(node: ast.Call) -> bool:
+    function = node.func
+    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    owner = ast.unparse(function.value) if isinstance(function, ast.Attribute) else "torch"
+    return name in FACTORIES and owner == "torch" and not any(word.arg == "device" for word in node.keywords)
+
+
+def _in_helper(node: ast.Call, frame: LiveFrame) -> tuple[Source, ast.Call] | None:
+    """The only factory call of a plain Python function of the user's that was called."""
+    function = read(node.func, frame.frame)
+    code = getattr(function, "__code__", None) if function is not MISSING else None
+    if code is None or "torch" in (getattr(function, "__module__", "") or "").split(".")[:1]:
+        return None
+    source = source_of(code.co_filename)
+    body = source.function_at(code.co_firstlineno)
+    made = [one for one in ast.walk(body) if isinstance(one, ast.Call) and _is_factory(one)] if body else []
+    return (source, made[0]) if len(made) == 1 else None
+
+
+@probe
+def meta_load(scene: Scene) -> SpanFact | None:
+    """The `load_state_dict(...)` without `assign=True` in the crash's function on the module that `.to()` then moves."""
+    frame, failing = scene.user_frame, scene.failing
+    node = call_node(failing.node) if failing else None
+    if frame is None or failing is None or not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return None
+    owner = failing.source.text(node.func.value)
+    scope = failing.source.function_at(frame.line) or failing.source.tree
+    for one in ast.walk(scope) if scope else ():
+        if not isinstance(one, ast.Call) or failing.source.text(one.func) != f"{owner}.load_state_dict":
+            continue
+        if one.lineno <= frame.line and not any(word.arg == "assign" for word in one.keywords):
+            return SpanFact(failing.source.span(one, owner), failing.source.text(one), Settings((("model", owner),)))
+    return None
+
+
+@probe
+def call_of_root(scene: Scene) -> SpanFact | None:
+    """The user's call of the root module: `model(batch)`; `detail.model` and `detail.input` are its parts."""
+    found = module_calls(scene)
+    if not found or found[0].index == 0 or scene.live is None:
+        return None
+    failing = scene.live.frames[found[0].index - 1].failing()
+    node = call_node(failing.node) if failing else None
+    if failing is None or not isinstance(node, ast.Call) or not node.args:
+        return None
+    given = failing.source.text(node.args[0])
+    detail = (("model", root_name(scene)), ("input", given))
+    return SpanFact(failing.source.span(node.args[0], given), given, Settings(detail))
