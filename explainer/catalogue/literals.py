@@ -113,7 +113,8 @@ def _group(pattern: str, at: int) -> tuple[list[Token], int, int]:
     if pattern[at : at + 1] == "?" and not around and not plain:  # (?P=name), (?#...), (?(1)...): no literal in it
         end = pattern.find(")", at)
         return [None], 0, _closed(pattern, end, at) + 1
-    tokens, extra, end = _alternatives(pattern, (around or plain).end() if around or plain else at)
+    prefix = around or plain
+    tokens, extra, end = _alternatives(pattern, prefix.end() if prefix else at)
     end = _closed(pattern, end if end < len(pattern) else -1, at)
     return ([None], 0, end + 1) if around else (tokens, extra, end + 1)
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from explainer.catalogue import compiled, sources
-from explainer.catalogue.match import Index, Match
+from explainer.catalogue.match import Index, Match, Words
 from explainer.catalogue.problem import Problem
 from explainer.catalogue.rule import Rule, rule
 from explainer.catalogue.symptom import Symptom, symptom
@@ -46,7 +46,7 @@ class Catalogue:
     symptoms: Mapping[str, Symptom]
     rules: Mapping[str, Rule]
     index: Index = field(repr=False)
-    under: Mapping[str, tuple[str, ...]] = field(repr=False)
+    under: Mapping[str, Sequence[str]] = field(repr=False)
     problems: tuple[Problem, ...] = ()
 
     def match(self, error: Crash | Raised) -> Match | None:
@@ -69,15 +69,14 @@ class Catalogue:
 
 
 def load(extra: tuple[Path, ...] = ()) -> Catalogue:
-    """The catalogue with the packs that are installed and those in `extra`. Broken files are left out, see `problems`."""
+    """The catalogue with the packs that are installed and those in `extra`. Broken files are in `problems` only."""
     return _load(tuple(Path(folder).resolve() for folder in extra))
 
 
 @functools.lru_cache(maxsize=8)
 def _load(extra: tuple[Path, ...]) -> Catalogue:
     packs = [_builtin()]
-    packs += [compiled.pack(folder, strict=True) for _, folder in sources.installed()]
-    packs += [_extra(folder) for folder in extra]
+    packs += [_extra(folder) for folder in (*(folder for _, folder in sources.installed()), *extra)]
     return catalogue_of(packs)
 
 
@@ -86,15 +85,18 @@ def _builtin() -> compiled.Pack:
     try:
         return compiled.cached(sources.builtin())
     except Exception as error:
-        wrong = Problem(str(sources.builtin()), 0, "", f"the catalogue cannot be read ({type(error).__name__}: {error})")
-        return compiled.Pack((), {}, {}, {}, (wrong,))
+        said = f"the catalogue cannot be read ({type(error).__name__}: {error})"
+        wrong = Problem(str(sources.builtin()), 0, "", said)
+        return compiled.Pack(Words.of(()), {}, {}, {}, (wrong,))
 
 
 def _extra(folder: Path) -> compiled.Pack:
     if not folder.is_dir():
         said = "is a file; --rules takes a folder" if folder.exists() else "there is no such folder"
-        return compiled.Pack((), {}, {}, {}, (Problem(str(folder), 0, "", said),))
-    return compiled.pack(folder, strict=True)
+        return compiled.Pack(Words.of(()), {}, {}, {}, (Problem(str(folder), 0, "", said),))
+    from explainer.catalogue.packing import pack
+
+    return pack(folder, strict=True)
 
 
 def catalogue_of(packs: list[compiled.Pack]) -> Catalogue:
@@ -102,14 +104,19 @@ def catalogue_of(packs: list[compiled.Pack]) -> Catalogue:
     symptoms: dict[str, bytes] = {}
     rules: dict[str, bytes] = {}
     under: dict[str, tuple[str, ...]] = {}
-    entries, wrong = [], []
+    tables: list[Words] = []
+    wrong: list[Problem] = []
     for pack in packs:
         wrong += pack.problems
         taken = {name for name in (*pack.symptoms, *pack.rules) if name in symptoms or name in rules}
         wrong += [Problem(name, 0, "id", "is used by another pack; this file is left out") for name in sorted(taken)]
         symptoms.update((name, line) for name, line in pack.symptoms.items() if name not in taken)
         rules.update((name, line) for name, line in pack.rules.items() if name not in taken)
-        entries += [entry for entry in pack.entries if entry.symptom not in taken]
+        tables.append(_without(pack.table, taken))
         for name, ids in pack.under.items():
             under[name] = (*under.get(name, ()), *(one for one in ids if one not in taken))
-    return Catalogue(Parsed(symptoms, symptom), Parsed(rules, rule), Index.of(entries), under, tuple(wrong))
+    return Catalogue(Parsed(symptoms, symptom), Parsed(rules, rule), Index(tuple(tables)), under, tuple(wrong))
+
+
+def _without(table: Words, taken: set[str]) -> Words:
+    return Words.of(entry for entry in table.entries if entry.symptom not in taken) if taken else table

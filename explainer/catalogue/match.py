@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import builtins
 import functools
+import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from explainer.catalogue.symptom import Symptom
 from explainer.crash import ALIASES, Crash, Raised
@@ -26,8 +27,7 @@ class Match:
     captures: Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """What the index knows of one pattern: where it belongs, what must be in the message, and when it applies."""
 
     symptom: str
@@ -41,25 +41,63 @@ class Entry:
     runner: tuple[str, ...] = ()
 
 
-@dataclass
-class Index:
-    """Patterns by the rarest word that a message must hold to match them; those without a word by their longest run."""
+class Rows(Sequence[Entry]):
+    """The entries of a compiled file, each a line of JSON that is parsed when it is first looked at."""
 
-    by_word: dict[str, list[Entry]] = field(default_factory=dict)
-    wordless: list[tuple[str, Entry]] = field(default_factory=list)
+    def __init__(self, lines: Sequence[bytes]):
+        self._lines = lines
+        self._made: dict[int, Entry] = {}
+
+    def __getitem__(self, number: Any) -> Any:
+        if number not in self._made:
+            self._made[number] = Entry(*json.loads(self._lines[number]))
+        return self._made[number]
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+
+@dataclass(frozen=True)
+class Words:
+    """The numbers of a pack's entries by the rarest word that a message must hold to match them.
+
+    Those without a whole word stand with their longest run in `wordless`.
+    """
+
+    entries: Sequence[Entry]
+    by_word: Mapping[str, Sequence[int]]
+    wordless: Sequence[tuple[str, int]]
 
     @classmethod
-    def of(cls, entries: Iterable[Entry]) -> Index:
-        """The index of some patterns."""
-        entries = list(entries)
-        index, count = cls(), Counter(word for entry in entries for word in set(entry.words))
-        for entry in entries:
+    def of(cls, entries: Iterable[Entry]) -> Words:
+        """The table of some entries."""
+        entries = tuple(entries)
+        count = Counter(word for entry in entries for word in set(entry.words))
+        by_word: dict[str, list[int]] = {}
+        wordless = []
+        for number, entry in enumerate(entries):
             if entry.words:
                 rarest = min(entry.words, key=lambda word: (count[word], -len(word)))
-                index.by_word.setdefault(rarest, []).append(entry)
+                by_word.setdefault(rarest, []).append(number)
             else:
-                index.wordless.append((max(entry.runs, key=len, default=""), entry))
-        return index
+                wordless.append((max(entry.runs, key=len, default=""), number))
+        return cls(entries, by_word, wordless)
+
+    def candidates(self, low: str, words: Iterable[str]) -> Iterator[Entry]:
+        """The entries that a lowercased message may match."""
+        for word in words:
+            for number in self.by_word.get(word, ()):
+                yield self.entries[number]
+        for run, number in self.wordless:
+            if run in low:
+                yield self.entries[number]
+
+
+@dataclass(frozen=True)
+class Index:
+    """The patterns of all packs."""
+
+    packs: tuple[Words, ...]
 
     def matches(self, error: Crash | Raised) -> Iterator[tuple[Entry, dict[str, Any]]]:
         """The patterns that match, best first: those of the exception's own name, then the longest literal text."""
@@ -82,11 +120,9 @@ class Index:
                 yield entry, captured
 
     def _candidates(self, low: str) -> Iterator[Entry]:
-        for word in set(_WORD.findall(low)):
-            yield from self.by_word.get(word, ())
-        for run, entry in self.wordless:
-            if run in low:
-                yield entry
+        words = set(_WORD.findall(low))
+        for pack in self.packs:
+            yield from pack.candidates(low, words)
 
 
 def kinds(error: Crash | Raised) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from explainer.catalogue.schema import EXAMPLE, FAMILIES, ID, LINKS, STRINGS, TEXT
+from explainer.catalogue.schema import CERTAINTIES, EXAMPLE, FAMILIES, ID, LINKS, STRINGS, TEXT
 
 IDS = {"type": "array", "items": ID}
 EDIT = {"type": "object", "required": ["kind"], "properties": {"kind": {"type": "string"}}}
@@ -33,7 +33,7 @@ SCHEMA: dict[str, Any] = {
             "propertyNames": {"pattern": "^[a-z_][a-z0-9_]*$"},
         },
         "require": {**STRINGS, "description": "jinja expressions, all of which must hold"},
-        "certainty": {"type": "string", "enum": ["proved", "likely", "possible"], "description": "the most it may claim"},
+        "certainty": {"type": "string", "enum": CERTAINTIES, "description": "the most it may claim"},
         "culprit": {"type": "string", "description": "the fact whose span is the line to edit"},
         "labels": {
             "type": "array",
@@ -90,5 +90,5 @@ class Rule:
 
 def rule(value: Mapping[str, Any], file: str = "") -> Rule:
     """A rule from a document that passed the schema."""
-    given = {name: tuple(item) if isinstance(item, list) else item for name, item in value.items()}
+    given: dict[str, Any] = {name: tuple(item) if isinstance(item, list) else item for name, item in value.items()}
     return Rule(**given, file=file)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -14,6 +13,7 @@ FAMILIES = (
     "shape", "device", "dtype", "inplace", "autograd", "index", "device-assert", "oom", "nan", "view", "dataloader",
     "distributed", "checkpoint", "compile", "environment", "amp", "unsupported", "api",
 )
+CERTAINTIES = ["possible", "likely", "proved"]
 ID = {"type": "string", "pattern": "^[a-z0-9]+(-[a-z0-9]+)*$"}
 STRINGS = {"type": "array", "items": {"type": "string"}}
 LANGUAGE = "^[a-z]{2}$"
@@ -34,22 +34,24 @@ EXAMPLE = {
         "code": {"type": "string", "description": "a program; the blamed line ends in `# explain: <rule id>`"},
         "repaired": {"type": "string", "description": "the same program, repaired: it must end without an error"},
         "paste": {"type": "string", "description": "a text as a log has it"},
-        "recorded": {"type": "string", "description": "what `code` printed on a machine with the device it needs"},
+        "recorded": {"type": "string", "description": "what `code` printed where its device was"},
         "files": {"type": "object", "additionalProperties": {"type": "string"}},
-        "needs": {"type": "string", "description": "what `code` cannot run without", "enum": ["cuda", "mps", "program"]},
+        "needs": {"type": "string", "enum": ["cuda", "mps", "program"], "description": "what `code` cannot do without"},
         "expect": {
             "type": "object", "additionalProperties": False,
             "properties": {
                 "rule": ID, "headline": {"type": "string"}, "checked": {"type": ["string", "boolean"]},
-                "certainty": {"type": "string", "enum": ["proved", "likely", "possible"]},
+                "certainty": {"type": "string", "enum": CERTAINTIES},
                 "culprit": {"type": ["string", "integer"]},
             },
         },
         "silent": {"type": "boolean"},
     },
 }
-NAMES = {"object": "a mapping", "array": "a list", "string": "a text", "boolean": "true or false", "integer": "a whole number",
-         "number": "a number", "null": "null"}
+KINDS: dict[str, tuple[str, type | tuple[type, ...]]] = {
+    "object": ("a mapping", dict), "array": ("a list", list), "string": ("a text", str),
+    "integer": ("a whole number", int), "number": ("a number", (int, float)), "boolean": ("true or false", bool),
+}  # fmt: skip
 
 
 def problems(document: Document, schema: Mapping[str, Any]) -> list[Problem]:
@@ -75,21 +77,18 @@ def _check(value: Any, schema: Mapping[str, Any], way: Path_) -> Iterator[tuple[
 
 
 def _expected(value: Any, allowed: list[str]) -> str:
-    said = f"needs {' or '.join(NAMES[name] for name in allowed)}, not {_named(value)}"
+    said = f"needs {' or '.join(KINDS[name][0] for name in allowed)}, not {_named(value)}"
     return said + (" (put it in quotes)" if "string" in allowed and isinstance(value, (int, float, bool)) else "")
 
 
 def _named(value: Any) -> str:
     if isinstance(value, (dict, list)):
-        return NAMES["object" if isinstance(value, dict) else "array"]
+        return KINDS["object" if isinstance(value, dict) else "array"][0]
     return "nothing" if value is None else repr(value)[:60]
 
 
 def _is(value: Any, name: str) -> bool:
-    kinds: dict[str, Any] = {"object": dict, "array": list, "string": str, "boolean": bool, "integer": int, "number": (int, float)}
-    if name == "null":
-        return value is None
-    return isinstance(value, kinds[name]) and (name == "boolean" or not isinstance(value, bool))
+    return isinstance(value, KINDS[name][1]) and (name == "boolean" or not isinstance(value, bool))
 
 
 def _of_text(value: str, schema: Mapping[str, Any]) -> Iterator[str]:
@@ -119,6 +118,8 @@ def _of_mapping(value: dict[str, Any], schema: Mapping[str, Any], way: Path_) ->
 
 
 def _unknown(name: str, known: Mapping[str, Any]) -> str:
+    import difflib
+
     close = difflib.get_close_matches(name, known, 1)
     meant = f"; {close[0]!r} may be meant" if close else ""
     return f"is no key here{meant}; allowed: {', '.join(known)}"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,24 +28,51 @@ def files(folder: Path) -> list[Path]:
 
 
 def installed() -> Iterator[tuple[str, Path]]:
-    """Packs of installed packages: entry points of the group name a data folder; nothing of theirs is imported."""
-    from importlib import metadata
+    """Packs of installed packages: entry points of the group name a data folder; nothing of theirs is imported.
 
-    for point in metadata.entry_points(group=GROUP):
-        folder = _folder_of(point)
+    Reads `entry_points.txt` itself: importlib.metadata costs 40 ms, and a crash is no time to wait for it.
+    """
+    for name, value in sorted(_points()):
+        folder = _folder_of(value)
         if folder is not None:
-            yield point.name, folder
+            yield name, folder
 
 
-def _folder_of(point: object) -> Path | None:
+def _points() -> set[tuple[str, str]]:
+    found: set[tuple[str, str]] = set()
+    for place in sys.path:
+        try:
+            entries = [one.path for one in os.scandir(place or ".") if one.name.endswith((".dist-info", ".egg-info"))]
+        except OSError:
+            continue
+        for folder in entries:
+            try:
+                data = Path(folder, "entry_points.txt").read_bytes()
+            except OSError:
+                continue
+            if GROUP.encode() in data:
+                found.update(_of_group(data.decode("utf-8", "replace")))
+    return found
+
+
+def _of_group(text: str) -> Iterator[tuple[str, str]]:
+    section = ""
+    for line in map(str.strip, text.splitlines()):
+        if line.startswith("["):
+            section = line.strip("[] ")
+        elif section == GROUP and "=" in line:
+            name, value = line.split("=", 1)
+            yield name.strip(), value.strip()
+
+
+def _folder_of(value: str) -> Path | None:
     """`my_pack.rules` or `my_pack:rules` -> the folder `rules` of the package `my_pack`, found without importing it."""
     from importlib.util import find_spec
 
-    top, *below = point.value.replace(":", ".").replace("/", ".").split(".")  # type: ignore[attr-defined]
+    top, *below = re.split("[.:/]", value)
     try:
         spec = find_spec(top)
     except (ImportError, ValueError):
         return None
-    places = list(spec.submodule_search_locations or ()) if spec else []
-    folders = [Path(place).joinpath(*below) for place in places]
+    folders = [Path(place).joinpath(*below) for place in (spec.submodule_search_locations or ())] if spec else []
     return next((folder for folder in folders if folder.is_dir()), None)

@@ -10,6 +10,9 @@ from typing import Any
 
 from explainer.catalogue.schema import EXAMPLE, FAMILIES, ID, LINKS, STRINGS, TEXT, TEXTS
 
+_NAME = re.compile(r"\(\?P?<([A-Za-z_]\w*)>")
+SOME = {"type": "string", "minLength": 1}
+TITLED = {"type": "object", "additionalProperties": False, "required": ["title"], "properties": {"title": TEXT}}
 SCHEMA: dict[str, Any] = {
     "type": "object", "additionalProperties": False, "required": ["id", "family", "exception", "messages", "text"],
     "properties": {
@@ -21,9 +24,9 @@ SCHEMA: dict[str, Any] = {
             "items": {
                 "type": "object", "additionalProperties": False, "required": ["seen", "pattern", "says"],
                 "properties": {
-                    "seen": {**STRINGS, "minItems": 2, "description": 'first and last torch that said it; "?" if unknown'},
-                    "pattern": {"type": "string", "minLength": 1, "description": "searched in the message, its white space collapsed"},
-                    "says": {"type": "string", "minLength": 1, "description": "a real message that the pattern matches"},
+                    "seen": {**STRINGS, "minItems": 2, "description": 'first and last torch known to say it, or "?"'},
+                    "pattern": {**SOME, "description": "searched in the message, its white space collapsed"},
+                    "says": {**SOME, "description": "a real message that the pattern matches"},
                 },
             },
         },
@@ -34,10 +37,7 @@ SCHEMA: dict[str, Any] = {
             "type": "object", "additionalProperties": False, "required": ["headline", "why"],
             "properties": {"headline": TEXT, "why": TEXT, "causes": TEXTS, "prevent": TEXT},
         },
-        "fixes": {
-            "type": "array",
-            "items": {"type": "object", "additionalProperties": False, "required": ["title"], "properties": {"title": TEXT}},
-        },
+        "fixes": {"type": "array", "items": TITLED},
         "links": LINKS,
         "near_misses": {**STRINGS, "description": '"Type: message" texts that this symptom must not match'},
         "examples": {"type": "array", "items": EXAMPLE},
@@ -75,7 +75,7 @@ class Symptom:
     @functools.cached_property
     def captures(self) -> frozenset[str]:
         """The names that any of the patterns captures."""
-        return frozenset(name for message in self.messages for name in re.findall(r"\(\?P?<([A-Za-z_]\w*)>", message.pattern))
+        return frozenset(name for message in self.messages for name in _NAME.findall(message.pattern))
 
 
 def symptom(value: Mapping[str, Any], file: str = "") -> Symptom:

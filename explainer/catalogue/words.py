@@ -151,8 +151,8 @@ def environment() -> Any:
 
 def _bounded(operator: str, left: Any, right: Any) -> None:
     """Refuse a product or a power whose result is too large to be meant."""
-    sizes = [abs(side) if isinstance(side, (int, float)) else len(side) if hasattr(side, "__len__") else 0 for side in (left, right)]
-    lengthy = any(hasattr(side, "__len__") for side in (left, right))
+    lengthy = hasattr(left, "__len__") or hasattr(right, "__len__")
+    sizes = [len(side) if hasattr(side, "__len__") else abs(side) for side in (left, right)]
     if (lengthy and sizes[0] * sizes[1] > LONGEST) or (operator == "**" and (sizes[1] > 64 or sizes[0] > 1e6)):
         raise WordsError(f"{operator} would make too large a value")
 

@@ -1,0 +1,108 @@
+"""From a folder of YAML files to a pack: each file checked, its patterns' literal text found."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from explainer.catalogue import sources
+from explainer.catalogue.compiled import Pack
+from explainer.catalogue.document import Document, read
+from explainer.catalogue.literals import literals
+from explainer.catalogue.match import Entry, Words
+from explainer.catalogue.problem import Problem, Unreadable
+from explainer.catalogue.rule import SCHEMA as RULE
+from explainer.catalogue.schema import problems
+from explainer.catalogue.symptom import SCHEMA as SYMPTOM
+
+
+def pack(folder: Path, strict: bool = False) -> Pack:
+    """Read a folder's YAML files. Broken ones are left out and named; `strict` also compiles every pattern."""
+    found: list[Document] = []
+    wrong: list[Problem] = []
+    for path in sources.files(folder):
+        try:
+            found.append(one(path, folder, strict))
+        except Unreadable as error:
+            wrong += error.problems
+    return _packed(found, wrong)
+
+
+def one(path: Path, folder: Path, strict: bool = True) -> Document:
+    """One checked rule file. Raises Unreadable with all its problems."""
+    document = read(path, _name(path, folder))
+    kind = SYMPTOM if is_symptom(path) else RULE
+    wrong = problems(document, kind)
+    if not wrong:
+        wrong = _of_id(document, path) + (_of_patterns(document, strict) if kind is SYMPTOM else [])
+    if wrong:
+        raise Unreadable(*wrong)
+    document.value["file"] = document.file
+    return document
+
+
+def is_symptom(path: Path) -> bool:
+    """Whether a file is a symptom: those lie in a folder `symptoms`."""
+    return path.parent.name == "symptoms"
+
+
+def _name(path: Path, folder: Path) -> str:
+    return f"{folder.name}/{path.relative_to(folder).as_posix()}"
+
+
+def _of_id(document: Document, path: Path) -> list[Problem]:
+    wrong = []
+    if document.value["id"] != path.stem:
+        wrong.append(document.problem(("id",), f"is {document.value['id']!r}, but the file is called {path.name}"))
+    return wrong
+
+
+def _of_patterns(document: Document, strict: bool) -> list[Problem]:
+    wrong = []
+    for place, message in enumerate(document.value["messages"]):
+        try:
+            literals(message["pattern"])
+            if strict:
+                _compile(message["pattern"])
+        except ValueError as error:
+            wrong.append(document.problem(("messages", place, "pattern"), f"is no pattern: {error}"))
+    return wrong
+
+
+def _compile(pattern: str) -> None:
+    import regex
+
+    try:
+        regex.compile(pattern, regex.DOTALL)
+    except (regex.error, RecursionError) as error:
+        raise ValueError(str(error)) from None
+
+
+def _packed(documents: Iterable[Document], wrong: list[Problem]) -> Pack:
+    symptoms: dict[str, bytes] = {}
+    rules: dict[str, bytes] = {}
+    under: dict[str, tuple[str, ...]] = {}
+    entries: list[Entry] = []
+    for document in documents:
+        value, symptom = document.value, "messages" in document.value
+        if value["id"] in symptoms or value["id"] in rules:
+            wrong.append(document.problem(("id",), f"{value['id']!r} is used by another file too"))
+            continue
+        (symptoms if symptom else rules)[value["id"]] = json.dumps(value, ensure_ascii=False).encode()
+        if symptom:
+            entries += _entries(value)
+        elif value["status"] != "retired":
+            for name in value["symptoms"]:
+                under[name] = (*under.get(name, ()), value["id"])
+    return Pack(Words.of(entries), symptoms, rules, under, tuple(wrong))
+
+
+def _entries(value: dict[str, Any]) -> list[Entry]:
+    when = {name: tuple(value.get(name, ())) for name in ("exception", "raised_in", "runner")}
+    found = []
+    for message in value["messages"]:
+        must, pattern = literals(message["pattern"]), message["pattern"]
+        found.append(Entry(value["id"], value["family"], pattern, must.runs, must.words, must.weight, **when))
+    return found
