@@ -22,11 +22,11 @@ class Explanation:
         """The JSON document (schema_version 1)."""
         return document(self.reports)
 
-    def text(self, width: int = 80, color: bool = False, full: bool = False) -> str:
-        """The diagnosis as a terminal shows it, `width` cells wide."""
+    def text(self, width: int = 80, full: bool = False) -> str:
+        """The diagnosis as a terminal shows it, `width` cells wide, without colour."""
         from explainer.render import terminal
 
-        return terminal.render(self.reports, width=width, color=color, full=full)
+        return terminal.render(self.reports, width=width, full=full).plain
 
     def markdown(self) -> str:
         """The diagnosis as markdown, for an issue."""
@@ -41,7 +41,9 @@ class Explanation:
         return html.render(self.reports)
 
     def _repr_html_(self) -> str:
-        return self.html()
+        from explainer.render import html
+
+        return html.fragment(self.reports)
 
     def __str__(self) -> str:
         return self.text()
@@ -67,8 +69,10 @@ def explain(
     raise TypeError(f"explain() takes an exception or a text, not {type(what).__name__}")
 
 
-def explain_text(text: str | bytes, name: str | None = None, options: Options | None = None, packs: tuple[Path, ...] = ()) -> Explanation:
-    """Explain every error that a text holds. Nothing in it is run; sources are read below `options.source_roots` only."""
+def explain_text(
+    text: str | bytes, name: str | None = None, options: Options | None = None, packs: tuple[Path, ...] = ()
+) -> Explanation:
+    """Explain every error that a text holds. Nothing in it is run; sources are read below `options.source_roots`."""
     from explainer.reading import read_bytes, read_text
 
     found = read_bytes(text, name) if isinstance(text, bytes) else read_text(text, name)
@@ -104,7 +108,7 @@ def explain_error(
 
 def language(asked: str | None) -> str:
     """The language to answer in: as asked, EXPLAINER_LANG, the locale, English."""
-    from explainer.locale import detect
+    from explainer.locale import language as detect
 
     return detect(asked)
 

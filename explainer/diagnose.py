@@ -11,6 +11,7 @@ from explainer.catalogue import Catalogue, Match
 from explainer.catalogue.words import in_language, words
 from explainer.crash import Crash
 from explainer.diagnosis import Certainty, Diagnosis, Fix, Label, Report, Span
+from explainer.locale import word
 from explainer.probes import Options, Scene
 from explainer.weighing import Held, held_rules
 
@@ -97,8 +98,8 @@ def of_symptom(match: Match, scene: Scene) -> Diagnosis:
     say = lambda field: _say(symptom.text, field, names, language)  # noqa: E731
     causes = in_language(symptom.text["causes"], language) if "causes" in symptom.text else []
     fixes = tuple(Fix(words(in_language(fix["title"], language), names)) for fix in symptom.fixes)
-    notes = tuple(words(cause, names) for cause in causes)
-    cause = " ".join(part for part in (say("why"), *notes) if part)
+    usual = "; ".join(words(cause, names) for cause in causes)
+    cause = " ".join(part for part in (say("why"), usual and word("usual", language, causes=usual)) if part)
     return Diagnosis(
         symptom.id, symptom.family, say("headline"), cause, "possible", symptom.specific, fixes=fixes, links=symptom.links
     )

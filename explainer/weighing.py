@@ -49,7 +49,7 @@ def weigh(rule: Rule, scene: Scene, names: Mapping[str, Any]) -> Held | None:
         proved = proved or (found is not None and getattr(probes.find(spec["probe"]), "proves", False))
     known = {**names, **facts}
     for name, expression in rule.let.items():
-        known[name] = value(expression, known)
+        known[name] = value("{{ " + expression + " }}", known)
     if not all(holds(expression, known) for expression in rule.require):
         return None
     return Held(rule, facts, known, proved)
