@@ -16,7 +16,8 @@ LONGEST = 4000
 class Block:
     """One exception as printed: lines `start`..`end` (0-based, the end exclusive), `said` is its own line.
 
-    `type` is "" where the text broke off before the exception's line. `members` are the blocks of a group.
+    `type` is "" where the text broke off before the exception's line. `members` are the exceptions of a group,
+    `earlier` the one that led to it where the format has already joined them.
     """
 
     start: int
@@ -28,6 +29,7 @@ class Block:
     said: int = -1
     members: tuple[Raised, ...] = ()
     indent: int = 0
+    earlier: Raised | None = None
 
 
 def frame(file: str, line: int | str, function: str = "", code: str = "") -> Frame:

@@ -124,7 +124,7 @@ def _raised(block: Block, earlier: tuple[str, Raised] | None) -> Raised:
     return Raised(
         block.type, block.message, block.frames, block.notes,
         cause=earlier[1] if earlier and earlier[0] == "cause" else None,
-        context=earlier[1] if earlier and earlier[0] == "context" else None,
+        context=earlier[1] if earlier and earlier[0] == "context" else block.earlier,
         members=block.members,
         runner=_innermost(block),
     )

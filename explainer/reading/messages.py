@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from explainer.reading.block import HEADER, connective, indent_of
+from explainer.reading.block import HEADER, connective, frame_line, indent_of
 
 #: First lines of messages that run over several unindented lines, from torch's and Python's own sources.
 OPENINGS = re.compile(
@@ -60,7 +60,7 @@ def _belongs(text: str, above: str, blank: bool, long: bool) -> bool:
     """Whether a line that does not stop a message continues it."""
     if long:
         return True
-    if blank:
+    if blank or frame_line(text):
         return False
     if text[:1] in "\t " or _GOES_ON.search(above):
         return True

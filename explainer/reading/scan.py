@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from types import ModuleType
 
+from explainer.crash import Raised
+from explainer.reading import groups
 from explainer.reading.block import Block
-from explainer.reading.formats import cpython, ipython
+from explainer.reading.chains import join
+from explainer.reading.formats import cpython, ipython, pretty, pytest, richbox, saidfirst
 
 #: The order matters: what is more particular comes first.
-FORMATS: tuple[ModuleType, ...] = (ipython, cpython)
+FORMATS: tuple[ModuleType, ...] = (richbox, ipython, pytest, pretty, saidfirst, cpython)
 
 
 def blocks(texts: list[str]) -> Iterator[Block]:
@@ -24,7 +27,15 @@ def blocks(texts: list[str]) -> Iterator[Block]:
         at = max(found.end, at + 1)
 
 
+def _last(texts: list[str]) -> Raised | None:
+    """The last exception of some lines with its chain."""
+    joined = list(join(texts, blocks(texts)))
+    return joined[-1].raised if joined else None
+
+
 def _read(texts: list[str], at: int) -> Block | None:
+    if groups.starts(texts[at]):
+        return groups.read(texts, at, _last)
     for one in FORMATS:
         if one.starts(texts[at]):
             found = one.read(texts, at)

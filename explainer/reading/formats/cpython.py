@@ -32,8 +32,7 @@ def read(texts: list[str], at: int) -> Block | None:
         match = frame_line(text)
         if match:
             if not frames:
-                base = max(0, len(match["indent"]) - 2)
-                lost = len(match["indent"]) < 2
+                base, lost = _base(texts, at, here, len(match["indent"]))
             here, found = _frame(texts, here, match)
             frames.append(found)
             continue
@@ -45,6 +44,16 @@ def read(texts: list[str], at: int) -> Block | None:
             break
         here = after
     return Block(at, max(here, at + 1), "", "", tuple(frames), indent=base) if frames else None
+
+
+def _base(texts: list[str], at: int, here: int, indent: int) -> tuple[int, bool]:
+    """The indentation of the exception's own line, by that of the first frame, and whether indentation was lost."""
+    below = next((text for text in texts[here + 1 : here + 3] if text.strip()), "")
+    flat = bool(below) and indent_of(below) <= indent and not frame_line(below)
+    headed = here > at and texts[at].lstrip()[:9] in ("Traceback", "Original ") and indent <= indent_of(texts[at])
+    if headed or indent < 2 or (flat and not SURE.match(below.strip())):
+        return indent, True
+    return indent - 2, False
 
 
 def _frame(texts: list[str], here: int, match: re.Match[str]) -> tuple[int, Frame]:
@@ -67,7 +76,7 @@ def _said(text: str, base: int, lost: bool, framed: bool) -> re.Match[str] | Non
         return None
     depth = indent_of(text)
     if lost:
-        return SURE.match(text.strip()) if depth <= base + 1 else None
+        return SURE.match(text.strip()) if depth <= base else None
     if depth != base:
         return None
     found = SAID.match(text[base:])
@@ -97,7 +106,7 @@ def _after_noise(texts: list[str], here: int, base: int, lost: bool, framed: boo
             return None
         if frame_line(texts[ahead]):
             return ahead
-        if framed and _said(texts[ahead], base, True if lost else False, framed) and _near(texts, here, ahead, lost):
+        if framed and _said(texts[ahead], base, lost, framed) and _near(texts, here, ahead, lost):
             return ahead
     return None
 

@@ -20,7 +20,7 @@ _PLACES = (
 )
 _ARROW = re.compile(r"^\s*(?:-{1,8}>|→|--&gt;|❱) ?(?P<line>\d{0,9})(?:\s(?P<code>.*))?$")
 _CONTEXT = re.compile(r"^\s*(?:\d{1,9}(?:\s.*)?|\(\.\.\.\)|\[\.\.\. .*|\.\.\. .* \.\.\.)$")
-_GAP = 40
+_GAP = 300
 
 
 @dataclass
@@ -51,7 +51,7 @@ def read(texts: list[str], at: int) -> Block | None:
     head = _HEAD.match(texts[at]) if "Traceback" in texts[at] else None
     docs = _DOCS.match(texts[at]) if "Traceback" in texts[at] else None
     named = head["type"] if head and head["type"] not in ("Traceback", "Original") else ""
-    frames, here = _frames(texts, at, bool(named), docs)
+    frames, here = _frames(texts, at, named, docs)
     said = _said(texts, here, named)
     if said is None:
         return _cut(at, here, named, frames)
@@ -72,9 +72,9 @@ def _cut(at: int, here: int, named: str, frames: list[Frame]) -> Block | None:
     return None
 
 
-def _frames(texts: list[str], at: int, headed: bool, docs: re.Match[str] | None) -> tuple[list[Frame], int]:
+def _frames(texts: list[str], at: int, named: str, docs: re.Match[str] | None) -> tuple[list[Frame], int]:
     """All frames from line `at` on, and the index of the first line that belongs to none."""
-    here = at + 1 if headed or docs else at
+    here = at + 1 if named or docs else at
     done: list[Frame] = []
     open_: _Open | None = None
     if docs and (place := _place(docs["place"])):
@@ -91,13 +91,18 @@ def _frames(texts: list[str], at: int, headed: bool, docs: re.Match[str] | None)
             open_ = open_ or _Open("", 0, "")
             open_.line = int(arrow["line"] or 0) or open_.line
             open_.code = open_.code or arrow["code"] or ""
-        elif SURE.match(text.strip()) or connective(text) or "Traceback (most" in text:
+        elif SURE.match(text.strip()) or connective(text) or "Traceback (most" in text or _repeats(text, named):
             break
         gap = 0 if place or arrow else gap + 1
         here += 1
     if gap >= _GAP:
         here -= gap
     return done + ([open_.done()] if open_ else []), here
+
+
+def _repeats(text: str, named: str) -> bool:
+    """Whether a line is the exception's own, which repeats the header's name."""
+    return bool(named) and text.strip().startswith(named) and bool(_named(named).match(text.strip()))
 
 
 def _place(text: str) -> re.Match[str] | None:

@@ -1,0 +1,70 @@
+"""Exception groups: the tree that Python draws with `|` and `+---- 1 ----`, taken apart into its branches."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from explainer.crash import Raised
+from explainer.reading.block import Block
+
+_START = re.compile(r"^\s*\+ Exception Group Traceback \(most recent call last\):\s*$")
+_BRANCH = re.compile(r"^(?P<blank>\s*(?:\+-)?)\+-{4,} (?:\d+|\.\.\.) -{4,}\s*$")
+_CLOSE = re.compile(r"^(?P<blank>\s*)\+-{10,}\s*$")
+_BODY = re.compile(r"^(?P<blank>\s*)[|+](?: (?P<text>.*))?$")
+
+
+@dataclass
+class _Branch:
+    """The lines of one exception of the tree and the branches below it; `column` is where its bar stands."""
+
+    column: int
+    texts: list[str] = field(default_factory=list)
+    branches: list[_Branch] = field(default_factory=list)
+
+
+def starts(text: str) -> bool:
+    """Whether an exception group's traceback begins on this line."""
+    return "Exception Group" in text and bool(_START.match(text))
+
+
+def read(texts: list[str], at: int, inner: Callable[[list[str]], Raised | None]) -> Block | None:
+    """The group that begins on line `at`; `inner` reads the lines of one branch."""
+    branches, end = _branches(texts, at)
+    raised: dict[int, Raised | None] = {}
+    for branch in reversed(branches):
+        one = inner(branch.texts)
+        members = tuple(found for below in branch.branches if (found := raised[id(below)]) is not None)
+        raised[id(branch)] = replace(one, members=members) if one and members else one
+    top = raised[id(branches[0])]
+    if top is None:
+        return None
+    return Block(at, end, top.type, top.message, top.frames, top.notes, members=top.members, earlier=top.cause or top.context)
+
+
+def _branches(texts: list[str], at: int) -> tuple[list[_Branch], int]:
+    """All branches in the order of the text, the trunk first, and the index after the tree."""
+    trunk = _Branch(texts[at].index("+"))
+    every, open_ = [trunk], [trunk]
+    here = at
+    while here < len(texts):
+        text = texts[here]
+        new, close, body = _BRANCH.match(text), _CLOSE.match(text), _BODY.match(text)
+        mark = new or close or body
+        if mark is None:
+            break
+        column = len(mark["blank"])
+        if new:
+            open_ = [one for one in open_ if one.column < column] or [trunk]
+            branch = _Branch(column)
+            open_[-1].branches.append(branch)
+            every.append(branch)
+            open_.append(branch)
+        elif close:
+            open_ = [one for one in open_ if one.column < column] or [trunk]
+        else:
+            open_ = [one for one in open_ if one.column <= column] or [trunk]
+            open_[-1].texts.append(mark["text"] or "")
+        here += 1
+    return every, here
