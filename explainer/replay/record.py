@@ -1,0 +1,128 @@
+"""What every recorder shares: the user's place in the source, the modules on the stack, the tensors of a call."""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from explainer.userframes import is_user_file
+
+_CALLS = ("_wrapped_call_impl", "_call_impl")
+_DEEPEST = 200
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where the user's code stood: its frames, innermost first, and the modules being called, outermost first.
+
+    `inner` tells whether the innermost module was called from the innermost user frame (a library layer did the work).
+    """
+
+    frames: tuple[tuple[types.CodeType, int, int], ...]
+    modules: tuple[Any, ...]
+    inner: bool
+
+    def data(self) -> dict[str, Any]:
+        """The place as plain data; columns are UTF-8 bytes as code objects have them."""
+        own = self.modules[-1] if self.inner and self.modules else None
+        return {
+            "frames": [_position(*frame) for frame in self.frames[:8]],
+            "module": type(own).__name__ if own is not None else None,
+            "owner": _owner(self.modules, own),
+            "path": _path(self.modules),
+        }
+
+
+def here(skip: int = 1) -> Site:
+    """The user's place above the caller's caller."""
+    frame: types.FrameType | None = sys._getframe(skip + 1)
+    found: list[tuple[types.CodeType, int, int]] = []
+    modules: list[Any] = []
+    inner = False
+    for _ in range(_DEEPEST):
+        if frame is None:
+            break
+        code = frame.f_code
+        if is_user_file(code.co_filename) and not _ours(code.co_filename):
+            found.append((code, frame.f_lasti, frame.f_lineno))
+        elif code.co_name in _CALLS and "self" in frame.f_locals:
+            module = frame.f_locals["self"]
+            if not modules or modules[-1] is not module:
+                modules.append(module)
+                inner = inner or not found
+        frame = frame.f_back
+    return Site(tuple(found), tuple(reversed(modules)), inner)
+
+
+def _ours(file: str) -> bool:
+    return file.startswith(_FOLDER)
+
+
+_FOLDER = __file__.rsplit("replay", 1)[0]
+
+
+def tensors_in(*values: Any) -> Iterator[Any]:
+    """The tensors of a call's arguments or results, lists, tuples and dicts gone into twice."""
+    import torch
+
+    def walk(value: Any, depth: int) -> Iterator[Any]:
+        if isinstance(value, torch.Tensor):
+            yield value
+        elif depth and isinstance(value, (list, tuple)):
+            for item in value:
+                yield from walk(item, depth - 1)
+        elif depth and isinstance(value, dict):
+            for item in value.values():
+                yield from walk(item, depth - 1)
+
+    for value in values:
+        yield from walk(value, 3)
+
+
+def nodes(roots: list[Any], most: int = 200_000) -> Iterator[Any]:
+    """Every node of the graph below some tensors, each once, in the order of a breadth-first walk."""
+    waiting = [root.grad_fn for root in roots if root is not None and root.grad_fn is not None]
+    seen = set(waiting)
+    while waiting and len(seen) < most:
+        node = waiting.pop()
+        yield node
+        for following, _ in node.next_functions:
+            if following is not None and following not in seen:
+                seen.add(following)
+                waiting.append(following)
+
+
+def name_of(function: Any) -> str:
+    """The plain name of a torch function: `relu_`, `add`, `__setitem__`."""
+    return str(getattr(function, "__name__", function))
+
+
+def _position(code: types.CodeType, lasti: int, line: int) -> dict[str, Any]:
+    bounds: tuple[Any, ...] = (line, line, None, None)
+    if hasattr(code, "co_positions"):
+        found = next((p for i, p in enumerate(code.co_positions()) if i == lasti // 2), None)
+        bounds = found if found is not None and None not in found else bounds
+    return {"file": code.co_filename, "function": getattr(code, "co_qualname", code.co_name), "line": line,
+            "bounds": list(bounds)}  # fmt: skip
+
+
+def _owner(modules: tuple[Any, ...], own: Any) -> dict[str, Any] | None:
+    """The nearest module of the user's own class around a library's layer, where it was written, and the way down."""
+    for module in reversed(modules):
+        code = getattr(type(module).__dict__.get("__init__"), "__code__", None)
+        if module is own or code is None or not is_user_file(code.co_filename):
+            continue
+        way = next((name for name, one in module.named_modules() if one is own), None) if own is not None else ""
+        if way is not None:
+            return {"type": type(module).__name__, "file": code.co_filename, "line": code.co_firstlineno, "way": way}
+    return None
+
+
+def _path(modules: tuple[Any, ...]) -> str:
+    """The innermost module's name below the outermost one."""
+    if not modules:
+        return ""
+    return next((name for name, one in modules[0].named_modules() if one is modules[-1]), "")

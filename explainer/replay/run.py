@@ -1,0 +1,105 @@
+"""One replay from end to end: windows tried in sandboxed children until one reaches the call that crashed."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from explainer.probes.scene import Scene
+from explainer.replay import sandbox
+from explainer.replay.window import Stopped, Window, windows
+from explainer.userframes import is_user_file
+
+#: What recorders share: a context manager whose `result(roots)` is JSON data, None where it saw nothing.
+Recorder = Any
+
+
+class Reached(BaseException):
+    """The call of backward that crashed was reached again; `roots` are the tensors it was given."""
+
+    def __init__(self, roots: list[Any]):
+        super().__init__()
+        self.roots = roots
+
+
+def why_not(scene: Scene) -> str | None:
+    """Why user code is not run again for this crash, in one line; None where it may be."""
+    if not scene.options.replay:
+        return "replay is switched off"
+    if scene.user_frame is None:
+        return "there is no live frame"
+    return sandbox.unavailable()
+
+
+def replay(scene: Scene, recorder: Callable[[], Recorder]) -> Any:
+    """What a recorder saw on the way to the backward call that crashed; None where no window got there."""
+    if why_not(scene) is not None or scene.live is None:
+        return None
+    until = time.monotonic() + scene.options.deadline
+    for window in windows(scene.live.user):
+        left = until - time.monotonic()
+        if left <= 0.05:
+            break
+        outcome = sandbox.run(lambda window=window: _attempt(window, scene, recorder),
+                              deadline=left, memory=scene.options.memory)  # fmt: skip
+        scene.once(("replay", window.line, window.frame.file, recorder), lambda outcome=outcome: outcome.failed)
+        if outcome.value is not None:
+            return outcome.value
+    return None
+
+
+def _attempt(window: Window, scene: Scene, recorder: Callable[[], Recorder]) -> Any:
+    """In the child: run the window under the recorder, and ask it about the roots of the call that crashed."""
+    import torch
+
+    frame = scene.user_frame
+    assert frame is not None
+    torch.autograd.set_detect_anomaly(False)
+    deepest = next(windows([frame]), None)
+    lines = range(deepest.line, deepest.end_line + 1) if deepest else range(frame.line, frame.line + 1)
+    _stop_at(frame.file, lines)
+    recording = recorder()
+    roots = None
+    try:
+        with recording:
+            window.run()
+    except Reached as reached:
+        roots = reached.roots
+    except Stopped:
+        return None
+    return recording.result(roots) if roots is not None else None
+
+
+def _stop_at(file: str, lines: range) -> None:
+    """Make the engine raise `Reached` when it is called from these lines; other calls of it run as ever."""
+    import torch
+
+    home = torch.autograd if hasattr(torch.autograd, "_engine_run_backward") else None
+    engine = torch.autograd.Variable._execution_engine
+    run = home._engine_run_backward if home is not None else engine.run_backward
+
+    def guarded(outputs: Any, *args: Any, **kwargs: Any) -> Any:
+        if _called_from(file, lines):
+            raise Reached(list(outputs))
+        return run(outputs, *args, **kwargs)
+
+    if home is not None:
+        home._engine_run_backward = guarded
+    else:
+        engine.run_backward = guarded
+
+
+def _called_from(file: str, lines: range) -> bool:
+    """Whether the innermost frame of the user's code stands at the lines."""
+    frame = sys._getframe(2)
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if is_user_file(name) and not name.startswith(_OURS):
+            return name == file and frame.f_lineno in lines
+        frame = frame.f_back
+    return False
+
+
+_OURS = __file__.rsplit("replay", 1)[0]

@@ -1,0 +1,226 @@
+"""The window of statements that a replay runs again: from a loop body's start through the statement that crashed."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from explainer.probes.scene import LiveFrame
+from explainer.source import Source, holds, source_of
+
+_ERROR, _SKIP, _STOP = "__replay_error__", "__replay_skip__", "__replay_stop__"
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+
+
+class Stopped(BaseException):
+    """A `return`, `break` or `continue` that the crashed run did not take: what follows would be another story."""
+
+
+@dataclass(frozen=True)
+class Window:
+    """Statements of one live frame, ready to run in a child with the frame's names as they are."""
+
+    frame: LiveFrame
+    tree: ast.Module
+    line: int
+    end_line: int
+
+    def run(self, skipped: Callable[[int], None] = lambda line: None) -> None:
+        """Run the statements; one that fails is skipped, so that the live value stays. Only for a sandboxed child."""
+        names = self.frame.frame.f_globals
+        if self.frame.frame.f_code.co_name != "<module>":
+            # One namespace: a comprehension looks its names up in the globals.
+            names = {**names, **self.frame.locals}
+        names[_ERROR], names[_SKIP], names[_STOP] = Exception, skipped, _stop
+        exec(compile(self.tree, self.frame.file, "exec", dont_inherit=True), names)
+
+
+def _stop() -> None:
+    raise Stopped
+
+
+@dataclass(frozen=True)
+class _Level:
+    """One block on the way to the crash: its statements, which of them leads on, and what holds the block."""
+
+    body: list[ast.stmt]
+    index: int
+    owner: ast.AST
+
+
+def windows(frames: Sequence[LiveFrame], most: int = 5) -> Iterator[Window]:
+    """The windows to try, best first: innermost loops from the deepest frame outward, then whole functions."""
+    seen: set[tuple[str, int, int]] = set()
+    for whole in (False, True):
+        for frame in reversed(frames):
+            window = None if whole and frame.frame.f_code.co_name == "<module>" else window_of(frame, whole)
+            first = window.tree.body[0].lineno if window and window.tree.body else 0  # type: ignore[attr-defined]
+            key = (frame.file, frame.line, first)
+            if window is not None and key not in seen and len(seen) < most:
+                seen.add(key)
+                yield window
+
+
+def window_of(frame: LiveFrame, whole: bool = False) -> Window | None:
+    """The window of one frame: its innermost loop's body, or with `whole` its function's; None where no source fits."""
+    source = source_of(frame.file, frame.frame.f_globals)
+    body = _body(frame, source)
+    if body is None:
+        return None
+    levels = list(_levels(*body, frame.line))
+    if not levels:
+        return None
+    loops = [at for at, level in enumerate(levels) if isinstance(level.owner, _LOOPS) and level.body is level.owner.body]
+    start = loops[-1] if loops and not whole else 0
+    crashed = levels[-1].body[levels[-1].index]
+    inner = source.class_at(frame.line)
+    prepare = _Prepare(inner.name if inner else "", frame.frame.f_code)
+    statements = [prepare.visit(copy.deepcopy(one)) for one in _truncated(levels[start:])]
+    tree = ast.Module([_guarded(one) for one in statements], type_ignores=[])
+    return Window(frame, ast.fix_missing_locations(tree), crashed.lineno, crashed.end_lineno or crashed.lineno)
+
+
+def _body(frame: LiveFrame, source: Source) -> tuple[list[ast.stmt], ast.AST] | None:
+    name = frame.frame.f_code.co_name
+    if source.tree is None or (name.startswith("<") and name != "<module>"):
+        return None
+    function = source.tree if name == "<module>" else source.function_at(frame.line)
+    body = getattr(function, "body", None)
+    return (body, function) if isinstance(body, list) and function is not None else None
+
+
+def _levels(body: list[ast.stmt], owner: ast.AST, line: int) -> Iterator[_Level]:
+    """The blocks that lead to a line, outermost first."""
+    for index, statement in enumerate(body):
+        if not holds(statement, line):
+            continue
+        yield _Level(body, index, owner)
+        if not isinstance(statement, _SCOPES):
+            for inner in _blocks(statement):
+                yield from _levels(inner, statement, line)
+        return
+
+
+def _blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
+    for name in ("body", "orelse", "finalbody"):
+        yield getattr(statement, name, None) or []
+    for part in (*getattr(statement, "handlers", ()), *getattr(statement, "cases", ())):
+        yield part.body
+
+
+def _truncated(levels: list[_Level]) -> list[ast.stmt]:
+    """The first level's statements through the crash: blocks of `if` and `try` inlined, `with` kept."""
+    level = levels[0]
+    before, last = level.body[: level.index], level.body[level.index]
+    if len(levels) == 1:
+        return [*before, last]
+    if isinstance(last, _LOOPS) and levels[1].body is last.body:
+        return [*before, last]
+    inner = _truncated(levels[1:])
+    if isinstance(last, (ast.With, ast.AsyncWith)):
+        block = ast.With(last.items, inner, None)
+        return [*before, ast.copy_location(block, last)]
+    return [*before, *inner]
+
+
+def _guarded(statement: ast.stmt) -> ast.stmt:
+    """The statement in a `try` that notes its failure; the statements of a `with` each in their own."""
+    if isinstance(statement, ast.With):
+        statement.body = [_guarded(one) for one in statement.body]
+    note = ast.Expr(ast.Call(ast.Name(_SKIP, ast.Load()), [ast.Constant(statement.lineno)], []))
+    handler = ast.ExceptHandler(ast.Name(_ERROR, ast.Load()), None, [note])
+    return ast.copy_location(ast.Try([statement], [handler], [], []), statement)
+
+
+class _Prepare(ast.NodeTransformer):
+    """Makes a function's statements run outside of it: return, yield, super() and private names rewritten."""
+
+    def __init__(self, owner: str, code: Any):
+        self.owner = owner.lstrip("_")
+        self.first = code.co_varnames[0] if code.co_argcount else ""
+        self.loops = 0
+
+    def visit(self, node: ast.AST) -> Any:
+        """Rewrite a node; what nested functions and classes do with their own returns is theirs."""
+        if isinstance(node, _LOOPS):
+            self.loops += 1
+            try:
+                return self.generic_visit(node)
+            finally:
+                self.loops -= 1
+        if isinstance(node, _SCOPES):
+            return _Names(self.owner).visit(node)
+        return super().visit(node)
+
+    def visit_Return(self, node: ast.Return) -> ast.stmt:
+        """`return loss.backward()` runs its value, then stops."""
+        value = self.visit(node.value) if node.value is not None else ast.Constant(None)
+        both = ast.Tuple([value, ast.Call(ast.Name(_STOP, ast.Load()), [], [])], ast.Load())
+        return ast.copy_location(ast.Expr(ast.copy_location(both, node)), node)
+
+    def visit_Break(self, node: ast.Break) -> ast.stmt:
+        """Of the loop whose body the window is: not taken by the crashed run."""
+        return node if self.loops else self._stopping(node)
+
+    def visit_Continue(self, node: ast.Continue) -> ast.stmt:
+        """As `break`."""
+        return node if self.loops else self._stopping(node)
+
+    def visit_Global(self, node: ast.Global) -> ast.stmt:
+        """Meaningless in one namespace."""
+        return ast.copy_location(ast.Pass(), node)
+
+    def visit_Nonlocal(self, node: ast.Nonlocal) -> ast.stmt:
+        """Meaningless in one namespace."""
+        return ast.copy_location(ast.Pass(), node)
+
+    def visit_Yield(self, node: ast.Yield) -> ast.expr:
+        """`yield x` is `x`."""
+        return self.visit(node.value) if node.value is not None else ast.copy_location(ast.Constant(None), node)
+
+    def visit_YieldFrom(self, node: ast.YieldFrom) -> ast.expr:
+        """`yield from xs` is `xs`."""
+        return self.visit(node.value)
+
+    def visit_Await(self, node: ast.Await) -> ast.expr:
+        """`await x` is `x`."""
+        return self.visit(node.value)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """`super()` needs its class and object named."""
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args and self.first:
+            names = [ast.Name("__class__", ast.Load()), ast.Name(self.first, ast.Load())]
+            node.args = [ast.copy_location(name, node) for name in names]
+        return node
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        """`self.__x` is mangled by the class that it stands in."""
+        self.generic_visit(node)
+        node.attr = _mangled(node.attr, self.owner)
+        return node
+
+    def _stopping(self, node: ast.stmt) -> ast.stmt:
+        return ast.copy_location(ast.Expr(ast.Call(ast.Name(_STOP, ast.Load()), [], [])), node)
+
+
+class _Names(ast.NodeTransformer):
+    """Mangles private attributes in nested functions."""
+
+    def __init__(self, owner: str):
+        self.owner = owner
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        """`self.__x` as its class would have it."""
+        self.generic_visit(node)
+        node.attr = _mangled(node.attr, self.owner)
+        return node
+
+
+def _mangled(name: str, owner: str) -> str:
+    private = owner and name.startswith("__") and not name.endswith("__")
+    return f"_{owner}{name}" if private else name
