@@ -52,8 +52,8 @@ def parse(data: bytes, key: str | None = None) -> Pack | None:
         table = Words(Rows(lines[:patterns]), index["by_word"], index["wordless"])
         wrong = tuple(Problem(*row) for row in index["problems"])
         texts = dict(zip((*symptoms, *rules), lines[patterns:], strict=True))
-        kinds = ({name: texts[name] for name in names} for names in (symptoms, rules))
-        return Pack(table, *kinds, index["under"], wrong)
+        said, causes = ({name: texts[name] for name in names} for names in (symptoms, rules))
+        return Pack(table, said, causes, index["under"], wrong)
     except (ValueError, KeyError, TypeError):
         return None
 
