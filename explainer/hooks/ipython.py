@@ -1,0 +1,114 @@
+"""The notebook's door: the `%explain` magics and the diagnosis under a failed cell, in IPython and Jupyter."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from explainer.hooks import process
+
+USAGE = "%explain: the last error; %explain on, %explain off: every error; %%explain: this cell's error"
+FREE = (
+    "the notebook keeps the last error, and with it the tensors of its frames: "
+    "`import sys; sys.last_value = sys.last_exc = sys.last_traceback = None` lets go of them"
+)
+
+
+class Door:
+    """What one shell has asked for. `on`: explain every failed cell; `once`: the one that is running."""
+
+    def __init__(self, shell: Any):
+        self.shell, self.on, self.once = shell, False, False
+
+    def after_cell(self, result: Any) -> None:
+        """IPython's `post_run_cell`: the traceback is printed, the cell has failed and stays failed."""
+        asked, self.once = self.on or self.once, False
+        error = getattr(result, "error_in_exec", None)
+        if asked and error is not None and process.wanted(error):
+            self.explain(error, even_unknown=False)
+
+    def explain(self, error: BaseException, even_unknown: bool) -> None:
+        """Show the diagnosis of an error: HTML in a notebook, text in a terminal."""
+        stage = "loading"
+        try:
+            from explainer.hooks import last, showing
+
+            settings = process.settings or process.Settings()
+            stage = "the diagnosis"
+            explanation = showing.explain(error, error.__traceback__, settings)
+            if any(diagnosis.family == "oom" for report in explanation.reports for diagnosis in report.diagnoses):
+                explanation = showing.remarked(explanation, FREE)
+            stage = "the display"
+            text = showing.shown(explanation, sys.stdout, settings)
+            if even_unknown and not text:
+                text = explanation.text()
+            self.display(explanation, text)
+            stage = "keeping the diagnosis for `explain fix`"
+            last.keep(explanation)
+        except BaseException as failure:
+            process.say_failed(stage, failure)
+
+    def display(self, explanation: Any, text: str) -> None:
+        """Rich output in a notebook (the shell has a kernel), text in a terminal; nothing where there is no text."""
+        if text and explanation and getattr(self.shell, "kernel", None) is not None:
+            from IPython.display import display
+
+            display({"text/html": explanation._repr_html_(), "text/plain": explanation.text()}, raw=True)
+        elif text:
+            from explainer.hooks import showing
+
+            showing.write(sys.stdout, text)
+
+    def magic(self, line: str) -> None:
+        """`%explain`, `%explain on`, `%explain off`; `%explain once` is what `%%explain` turns into."""
+        word = line.strip()
+        if word in ("on", "off"):
+            self.on = word == "on"
+        elif word == "once":
+            self.once = True
+        elif word:
+            print(USAGE)
+        else:
+            error = getattr(sys, "last_value", None)
+            print("no error to explain yet") if error is None else self.explain(error, even_unknown=True)
+
+
+def mark_cell(lines: list[str]) -> list[str]:
+    """An input transformer: a `%%explain` cell is an ordinary cell whose first line asks for an explanation."""
+    if lines and lines[0].rstrip() == "%%explain":
+        return ["get_ipython().run_line_magic('explain', 'once')\n", *lines[1:]]
+    return lines
+
+
+_doors: dict[int, Door] = {}
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """`%load_ext explainer`: the magics, and nothing else until they are used."""
+    if id(shell) in _doors:
+        return
+    door = _doors[id(shell)] = Door(shell)
+    shell.register_magic_function(door.magic, "line", "explain")
+    shell.input_transformers_cleanup.append(mark_cell)
+    shell.events.register("post_run_cell", door.after_cell)
+
+
+def unload_ipython_extension(shell: Any) -> None:
+    """`%unload_ext explainer`: the shell as it was."""
+    door = _doors.pop(id(shell), None)
+    if door is not None:
+        shell.events.unregister("post_run_cell", door.after_cell)
+        shell.input_transformers_cleanup.remove(mark_cell)
+        shell.magics_manager.magics["line"].pop("explain", None)
+
+
+def watch(shell: Any) -> None:
+    """What `install()` does inside IPython: the magics, switched on."""
+    load_ipython_extension(shell)
+    _doors[id(shell)].on = True
+
+
+def unwatch(shell: Any) -> None:
+    """What `uninstall()` does inside IPython: the magics stay, switched off."""
+    if id(shell) in _doors:
+        _doors[id(shell)].on = False

@@ -1,0 +1,174 @@
+"""The process's door: `install()` chains sys.excepthook and threading.excepthook; until a crash nothing is imported."""
+
+import _thread
+import os
+import sys
+
+#: Seconds for which a crash in one thread waits while another thread's is being explained.
+PATIENCE = 10.0
+_once = False
+
+
+class Settings:
+    """What `install()` was asked for. A plain class: `dataclasses` would double the cost of importing us.
+
+    What `explain run` adds: `check` (whether to try the program again), `program` (called for what was started) and
+    `reports` (called with each explanation).
+    """
+
+    def __init__(self, lang=None, replay=True, rules=(), full=False, color="auto"):
+        self.lang, self.replay, self.rules, self.full, self.color = lang, replay, tuple(rules), full, color
+        self.check = self.program = self.reports = None
+
+
+class State(_thread._local):
+    """What one thread is doing: `inside` one of our hooks."""
+
+    inside = False
+
+
+settings: Settings | None = None
+_state = State()
+_turn = _thread.allocate_lock()
+
+
+class SysHook:
+    """Stands in sys.excepthook: calls what stood there before, then explains."""
+
+    def __init__(self, previous):
+        self.previous = previous
+
+    def __call__(self, kind, error, traceback):
+        _after(lambda: self.previous(kind, error, traceback), error, traceback)
+
+
+class ThreadHook:
+    """Stands in threading.excepthook: calls what stood there before, then explains."""
+
+    def __init__(self, previous):
+        self.previous = previous
+
+    def __call__(self, args):
+        _after(lambda: self.previous(args), args.exc_value, args.exc_traceback)
+
+
+def install(*, lang=None, replay=True, rules=(), full=False):
+    """Explain every PyTorch error that nothing catches, under its traceback. Calling it again only changes the options.
+
+    `lang` is "en", "ko" or "zh"; `replay=False` runs nothing again; `rules` are folders of further rules; `full` lifts
+    the limit of 25 lines. EXPLAINER=0 switches everything off, EXPLAINER_REPLAY=0 the replay.
+    """
+    if os.environ.get("EXPLAINER") != "0":
+        start(Settings(lang, replay, rules, full))
+
+
+def start(wanted: Settings) -> None:
+    """Put the hooks in place with these settings; `explain run` gives more of them than `install()`."""
+    global settings
+    if settings is not None:
+        wanted.program, wanted.reports = wanted.program or settings.program, wanted.reports or settings.reports
+    settings = wanted
+    if not isinstance(sys.excepthook, SysHook):
+        sys.excepthook = SysHook(sys.excepthook)
+    owner, name = _thread_door()
+    if not isinstance(getattr(owner, name), ThreadHook):
+        setattr(owner, name, ThreadHook(getattr(owner, name)))
+    _watch_children()
+    shell = _shell()
+    if shell is not None:
+        from explainer.hooks import ipython
+
+        ipython.watch(shell)
+
+
+def uninstall():
+    """Take the hooks away. Where another library put its own over ours, ours stays in its chain and does nothing."""
+    global settings
+    settings = None
+    if isinstance(sys.excepthook, SysHook):
+        sys.excepthook = sys.excepthook.previous
+    threading = sys.modules.get("threading")
+    for owner, name in ((threading, "excepthook"), (threading, "__excepthook__"), (_thread, "_excepthook")):
+        if isinstance(getattr(owner, name, None), ThreadHook):
+            setattr(owner, name, getattr(owner, name).previous)
+    shell = _shell()
+    if shell is not None:
+        from explainer.hooks import ipython
+
+        ipython.unwatch(shell)
+
+
+def wanted(error) -> bool:
+    """Whether an error is one to look at: not an exit, an interrupt or a reader that went away."""
+    usual = isinstance(error, Exception) and not isinstance(error, BrokenPipeError)
+    return usual and os.environ.get("EXPLAINER") != "0"
+
+
+def _after(previous, error, traceback) -> None:
+    """Run the previous hook, then explain; of several hooks of ours in one chain only the outermost explains."""
+    if _state.inside:
+        previous()
+        return
+    _state.inside = True
+    try:
+        previous()
+        if settings is not None and wanted(error):
+            explain_once(error, traceback)
+    finally:
+        _state.inside = False
+
+
+def explain_once(error, traceback, stream=None) -> None:
+    """Explain an error on standard error (or `stream`), one thread at a time. Whatever fails in here is one line."""
+    if not _turn.acquire(timeout=PATIENCE):
+        return
+    try:
+        from explainer.hooks import showing
+
+        showing.show(error, traceback, settings or Settings(), stream)
+    except BaseException as failure:
+        say_failed("loading", failure, stream)
+    finally:
+        _turn.release()
+
+
+def say_failed(stage, failure, stream=None) -> None:
+    """One line that says which stage of ours failed, and by what. Never raises, never asks the failure for its text."""
+    try:
+        why = "interrupted" if isinstance(failure, KeyboardInterrupt) else f"failed ({type(failure).__name__})"
+        print(f"explainer: {stage} {why}; the error above is unchanged", file=stream or sys.stderr, flush=True)
+    except BaseException:
+        pass
+
+
+def _thread_door():
+    """Where the hook for threads stands. Importing `threading` would cost 5 ms: it takes its hook from `_thread`."""
+    if "threading" in sys.modules:
+        return sys.modules["threading"], "excepthook"
+    return _thread, "_excepthook"
+
+
+def _shell():
+    """The running IPython shell, if there is one."""
+    ipython = sys.modules.get("IPython")
+    get = getattr(ipython, "get_ipython", None)
+    return get() if get is not None else None
+
+
+def _watch_children() -> None:
+    global _once
+    if "multiprocessing.process" in sys.modules:
+        _in_child()
+    if not _once and hasattr(os, "register_at_fork"):
+        _once = True
+        os.register_at_fork(after_in_child=_in_child)
+
+
+def _in_child() -> None:
+    """In a forked child: another thread may have held the lock; multiprocessing's own printing of errors is watched."""
+    global _turn
+    _turn = _thread.allocate_lock()
+    if settings is not None and "multiprocessing.process" in sys.modules:
+        from explainer.hooks import workers
+
+        workers.watch()

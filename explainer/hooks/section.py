@@ -1,0 +1,23 @@
+"""The diagnosis as a section of another tool's report: pytest's, a log's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from explainer.hooks import process
+
+
+def section(error: BaseException | None, traceback: Any) -> str:
+    """The diagnosis as plain text, one line where a stage of ours failed, nothing for an error that is not torch's."""
+    if error is None or not process.wanted(error):
+        return ""
+    try:
+        from explainer.hooks import showing
+
+        settings = process.settings or process.Settings()
+        text = showing.shown(showing.explain(error, traceback, settings), None, settings)
+        return text.strip("\n")
+    except BaseException as failure:
+        if isinstance(failure, KeyboardInterrupt):
+            raise
+        return f"explainer: the diagnosis failed ({type(failure).__name__}); the error above is unchanged"

@@ -1,0 +1,96 @@
+"""Explains one live error on a stream, stage by stage: what a hook does once the original traceback is printed."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TextIO
+
+from explainer.hooks import last
+from explainer.hooks.process import Settings, say_failed
+
+
+def show(error: BaseException, traceback: Any, settings: Settings, stream: TextIO | None = None) -> None:
+    """Print the diagnosis of an error on `stream` (default: standard error); nothing where nothing is known."""
+    out = stream if stream is not None else sys.stderr
+    explanation = _stage("the diagnosis", lambda: explain(error, traceback, settings), out)
+    if explanation is None:
+        return
+    if out is not None and _stage("the display", lambda: write(out, shown(explanation, out, settings)), out) is None:
+        write(out, headlines(explanation))
+    if settings.reports is not None:
+        _stage("the report", lambda: settings.reports(explanation), out)
+    _stage("keeping the diagnosis for `explain fix`", lambda: last.keep(explanation), out)
+
+
+def _stage(name: str, work: Callable[[], Any], out: TextIO | None) -> Any:
+    """The result of a stage; where it fails, one line says which and the next one goes on."""
+    try:
+        return work()
+    except BaseException as failure:
+        say_failed(name, failure, out)
+        return None
+
+
+def explain(error: BaseException, traceback: Any, settings: Settings) -> Any:
+    """The explanation of a live error under these settings; its frames are let go of."""
+    from explainer import api
+    from explainer.probes.scene import Options
+
+    old = too_old()
+    replay = settings.replay and os.environ.get("EXPLAINER_REPLAY") != "0" and not old
+    program = settings.program() if settings.program is not None and replay else None
+    options = Options(api.language(settings.lang), replay, settings.check, program)
+    explanation = api.explain_error(error, traceback, options, tuple(Path(folder) for folder in settings.rules))
+    return remarked(explanation, old) if old and explanation else explanation
+
+
+def too_old() -> str:
+    """A remark where the program's torch is older than 2.1, the oldest whose objects are understood; else empty."""
+    version = str(getattr(sys.modules.get("torch"), "__version__", "2.1"))
+    numbers = [int(part) for part in version.split("+")[0].split(".")[:2] if part.isdigit()]
+    return f"explainer: torch {version} is older than 2.1; nothing was run again" if numbers < [2, 1] else ""
+
+
+def remarked(explanation: Any, remark: str) -> Any:
+    """The same explanation with one more remark on its first report."""
+    first, *others = explanation.reports
+    return replace(explanation, reports=(replace(first, remarks=(*first.remarks, remark)), *others))
+
+
+def shown(explanation: Any, out: TextIO | None, settings: Settings) -> str:
+    """The text for a stream: a diagnosis, or what failed on the way to one; empty for an error that is not torch's."""
+    if explanation or any(from_torch(report) for report in explanation.reports):
+        from explainer.render import terminal, theme
+
+        color = out is not None and theme.wants_color(out, settings.color)
+        width = theme.width_of(out) if out is not None else 80
+        return "\n" + terminal.to_str(explanation.reports, width, settings.full, color)
+    failures = [line for report in explanation.reports for line in report.remarks if line.startswith("explainer:")]
+    return "".join(f"{line}\n" for line in failures)
+
+
+def headlines(explanation: Any) -> str:
+    """What is left to say where the display failed."""
+    found = [diagnosis for report in explanation.reports for diagnosis in report.diagnoses]
+    return "".join(f"error[{diagnosis.rule}]: {diagnosis.headline}\n" for diagnosis in found)
+
+
+def from_torch(report: Any) -> bool:
+    """Whether an error without a diagnosis left torch's own code and has operands to show."""
+    innermost = report.frames[-1].file.replace("\\", "/") if report.frames else ""
+    return bool(report.operands) and "/torch/" in innermost and not report.frames[-1].user
+
+
+def write(out: TextIO, text: str) -> bool:
+    """Write and flush, True; characters that the stream's encoding lacks are escaped, a reader that left is ignored."""
+    encoding = getattr(out, "encoding", None) or "utf-8"
+    try:
+        out.write(text.encode(encoding, "backslashreplace").decode(encoding))
+        out.flush()
+    except (OSError, ValueError):
+        pass
+    return True

@@ -1,0 +1,181 @@
+"""A live exception frozen into a `Crash`, with a handle on its frames: what every hook hands to the diagnosis."""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+import os
+import types
+from collections.abc import Iterator
+from typing import Any
+
+from explainer.crash import Crash, Found, Frame, Known, Raised, crash_of, root_of, with_live
+from explainer.probes.scene import Live, LiveFrame
+from explainer.userframes import is_user_file
+
+#: A line of code that recursion passes again and again is kept this often, and the innermost frames always.
+REPEATS, INNERMOST = 3, 20
+#: Errors further down a chain, or inside a group, than this are not looked at.
+DEPTH, MEMBERS = 50, 20
+OURS = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_EMBEDDED = "Traceback (most recent call last)"
+_PLAIN = (str, bytes, int, float, bool, type(None))
+
+
+def crash_from(error: BaseException, traceback: types.TracebackType | None, known: Known) -> Crash:
+    """The root of a live exception's chain as a `Crash`; `known` tells whether a symptom matches an exception.
+
+    The caller drops `crash.live` as soon as the diagnosis is made: its frames keep tensors, and GPU memory, alive.
+    """
+    raised = raised_from(error, traceback)
+    root = root_of(raised, known).error or error
+    own = traceback if root is error else root.__traceback__
+    return with_live(crash_of(Found(raised), known), Live(root, live_frames(own)))
+
+
+def raised_from(error: BaseException, traceback: types.TracebackType | None = None) -> Raised:
+    """An exception with its chain, notes, group members and embedded worker text."""
+    return _raised(error, traceback if traceback is not None else error.__traceback__, set(), 0)
+
+
+def live_frames(traceback: types.TracebackType | None) -> list[LiveFrame]:
+    """A traceback's frames, outermost first, ours left out and recursion folded."""
+    steps = [
+        LiveFrame(step.tb_frame, step.tb_lineno, step.tb_lasti, is_user_file(step.tb_frame.f_code.co_filename))
+        for step in _steps(without_ours(traceback))
+    ]
+    return _folded(steps)
+
+
+def without_ours(traceback: types.TracebackType | None) -> types.TracebackType | None:
+    """A traceback without the frames of `explain run` or `%%explain` that it begins with."""
+    while traceback is not None and traceback.tb_frame.f_code.co_filename.startswith(OURS):
+        traceback = traceback.tb_next
+    return traceback
+
+
+def _raised(error: BaseException, traceback: types.TracebackType | None, seen: set[int], depth: int) -> Raised:
+    seen.add(id(error))
+
+    def follow(other: BaseException | None) -> Raised | None:
+        if other is None or id(other) in seen or depth >= DEPTH:
+            return None
+        return _raised(other, other.__traceback__, seen, depth + 1)
+
+    hidden = error.__cause__ is not None or error.__suppress_context__
+    message = message_of(error)
+    runner, embedded = _embedded(error, message)
+    return Raised(
+        type_name(error), message, tuple(frozen(frame) for frame in live_frames(traceback)), _notes(error),
+        cause=follow(error.__cause__), context=None if hidden else follow(error.__context__),
+        members=tuple(member for member in map(follow, _members(error)) if member is not None),
+        embedded=embedded, runner=runner, error=error,
+    )
+
+
+def type_name(error: BaseException) -> str:
+    """The exception's type as a traceback prints it: `torch.OutOfMemoryError`, `ValueError`."""
+    kind = type(error)
+    own = kind.__module__ in ("builtins", "__main__")
+    return kind.__qualname__ if own else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def message_of(error: BaseException) -> str:
+    """The exception's message. The user's own objects and `__str__` methods are not asked: plain arguments show."""
+    if isinstance(error, SyntaxError):
+        return str(error.msg)
+    if _asks_user(error):
+        return ", ".join(str(one) if isinstance(one, _PLAIN) else type(one).__name__ for one in error.args)
+    try:
+        return str(error)
+    except BaseException:
+        return ""
+
+
+def _asks_user(error: BaseException) -> bool:
+    code = getattr(type(error).__str__, "__code__", None)
+    if code is not None and is_user_file(code.co_filename):
+        return True
+    return not isinstance(error, OSError) and not all(_plain(one) for one in error.args)
+
+
+def _plain(value: Any) -> bool:
+    if type(value) in (tuple, list):
+        return len(value) <= 100 and all(type(one) in _PLAIN for one in value)
+    return type(value) in _PLAIN or (isinstance(value, BaseException) and not _asks_user(value))
+
+
+def _notes(error: BaseException) -> tuple[str, ...]:
+    notes = getattr(error, "__notes__", ())
+    return tuple(note for note in notes if type(note) is str) if type(notes) in (list, tuple) else ()
+
+
+def _members(error: BaseException) -> tuple[BaseException, ...]:
+    """The exceptions of a group, Python's own or the `exceptiongroup` backport's."""
+    if not any(kind.__name__ == "BaseExceptionGroup" for kind in type(error).__mro__):
+        return ()
+    members = getattr(error, "exceptions", ())
+    return tuple(one for one in members if isinstance(one, BaseException))[:MEMBERS]
+
+
+def _embedded(error: BaseException, message: str) -> tuple[str | None, Raised | None]:
+    """What carried another process's error over, and that error, where the message holds its traceback."""
+    if _EMBEDDED not in message:
+        return None, None
+    from explainer.reading import read_text
+
+    found = read_text(f"{_EMBEDDED}:\n{type_name(error)}: {message}\n")
+    first = next((one.raised for one in found if one.raised.embedded is not None), None)
+    return (first.runner, first.embedded) if first is not None else (None, None)
+
+
+def _steps(traceback: types.TracebackType | None) -> Iterator[types.TracebackType]:
+    while traceback is not None:
+        yield traceback
+        traceback = traceback.tb_next
+
+
+def _folded(steps: list[LiveFrame]) -> list[LiveFrame]:
+    """Each line at most `REPEATS` times, but for the innermost frames."""
+    if len(steps) <= INNERMOST * 2:
+        return steps
+    kept, times = [], dict.fromkeys(((id(one.frame.f_code), one.line) for one in steps), 0)
+    for one in steps[:-INNERMOST]:
+        key = id(one.frame.f_code), one.line
+        times[key] += 1
+        if times[key] <= REPEATS:
+            kept.append(one)
+    return kept + steps[-INNERMOST:]
+
+
+def frozen(live: LiveFrame) -> Frame:
+    """A live frame as the `Frame` that a printed traceback would give, with columns where Python knows them."""
+    text = linecache.getline(live.file, live.line, live.frame.f_globals).rstrip("\n")
+    column, end = _columns(live, text)
+    return Frame(live.file, live.line, function_name(live.frame), text.strip(), live.user, column, end)
+
+
+def function_name(frame: types.FrameType) -> str:
+    """`Net.forward`; on Python 3.10, which has no qualified names in code objects, through the class of `self`."""
+    code = frame.f_code
+    name = getattr(code, "co_qualname", None)
+    if name is not None:
+        return name.rsplit("<locals>.", 1)[-1]
+    for kind in type(frame.f_locals.get("self")).__mro__ if code.co_varnames[:1] == ("self",) else ():
+        if getattr(vars(kind).get(code.co_name), "__code__", None) is code:
+            return f"{kind.__qualname__.rsplit('<locals>.', 1)[-1]}.{code.co_name}"
+    return code.co_name
+
+
+def _columns(live: LiveFrame, text: str) -> tuple[int | None, int | None]:
+    """The failing expression's columns: 1-based characters, the end exclusive (code objects count bytes)."""
+    positions = getattr(live.frame.f_code, "co_positions", None)
+    if positions is None or live.lasti < 0:
+        return None, None
+    line, end_line, start, end = next(itertools.islice(positions(), live.lasti // 2, None), (None,) * 4)
+    if line != live.line or start is None or end is None or not text:
+        return None, None
+    raw = text.encode("utf-8", "replace")
+    first = len(raw[:start].decode("utf-8", "replace")) + 1
+    last = len(raw[:end].decode("utf-8", "replace")) + 1 if end_line == line else len(text) + 1
+    return first, last
