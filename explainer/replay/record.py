@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import types
 from collections.abc import Iterator
@@ -93,6 +94,20 @@ def nodes(roots: list[Any], most: int = 200_000) -> Iterator[Any]:
             if following is not None and following not in seen:
                 seen.add(following)
                 waiting.append(following)
+
+
+def leaf(node: Any) -> bool:
+    """Whether a node stands for a leaf tensor, at which gradients end."""
+    return node.name() == "torch::autograd::AccumulateGrad"
+
+
+def origin(node: Any) -> list[dict[str, Any]]:
+    """The user's frames at which a node was made, innermost first, from the text that anomaly mode keeps."""
+    text = "".join(node.metadata.get("traceback_") or [])
+    found = re.findall(r'  File "([^"]+)", line (\d+), in (\S+)', text)
+    own = [(file, int(line), name) for file, line, name in found if is_user_file(file) and not _ours(file)]
+    return [{"file": file, "line": line, "function": name, "bounds": [line, line, None, None]}
+            for file, line, name in reversed(own)]  # fmt: skip
 
 
 def name_of(function: Any) -> str:

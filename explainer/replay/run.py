@@ -5,12 +5,14 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from explainer.probes.scene import Scene
 from explainer.replay import sandbox
 from explainer.replay.window import Stopped, Window, windows
 from explainer.userframes import is_user_file
+
+if TYPE_CHECKING:
+    from explainer.probes.scene import Scene
 
 #: What recorders share: a context manager whose `result(roots)` is JSON data, None where it saw nothing.
 Recorder = Any

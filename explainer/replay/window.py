@@ -6,10 +6,12 @@ import ast
 import copy
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from explainer.probes.scene import LiveFrame
 from explainer.source import Source, holds, source_of
+
+if TYPE_CHECKING:
+    from explainer.probes.scene import LiveFrame
 
 _ERROR, _SKIP, _STOP = "__replay_error__", "__replay_skip__", "__replay_stop__"
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
@@ -74,7 +76,7 @@ def window_of(frame: LiveFrame, whole: bool = False) -> Window | None:
     levels = list(_levels(*body, frame.line))
     if not levels:
         return None
-    loops = [at for at, level in enumerate(levels) if isinstance(level.owner, _LOOPS) and level.body is level.owner.body]
+    loops = [at for at, level in enumerate(levels) if _loops(level)]
     start = loops[-1] if loops and not whole else 0
     crashed = levels[-1].body[levels[-1].index]
     inner = source.class_at(frame.line)
@@ -82,6 +84,10 @@ def window_of(frame: LiveFrame, whole: bool = False) -> Window | None:
     statements = [prepare.visit(copy.deepcopy(one)) for one in _truncated(levels[start:])]
     tree = ast.Module([_guarded(one) for one in statements], type_ignores=[])
     return Window(frame, ast.fix_missing_locations(tree), crashed.lineno, crashed.end_lineno or crashed.lineno)
+
+
+def _loops(level: _Level) -> bool:
+    return isinstance(level.owner, _LOOPS) and level.body is level.owner.body
 
 
 def _body(frame: LiveFrame, source: Source) -> tuple[list[ast.stmt], ast.AST] | None:

@@ -1,0 +1,138 @@
+"""The recorder of nan: the first node of backward that turns finite gradients into gradients that are not."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from explainer.replay.record import Site, here, leaf, name_of, nodes, origin, tensors_in
+from explainer.replay.second import Second
+
+_VALUES = ("self", "result", "other", "exponent")
+#: Calls whose infinities are meant.
+_MEANT = frozenset(["masked_fill", "masked_fill_", "full", "full_like", "where", "fill_", "new_full", "__setitem__", "tensor"])
+
+
+class Nan(TorchFunctionMode):
+    """Watches values while a window runs; `result` runs backward and watches every node's gradients.
+
+    Looking forward alone for the first non-finite value would blame `masked_fill(-inf)`, which is harmless.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.origins = Second()
+        self.sites: dict[Any, tuple[str, Site]] = {}
+        self.overflowed: dict[Any, dict[str, Any]] = {}
+
+    def __enter__(self) -> Nan:
+        self.origins.__enter__()
+        super().__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        super().__exit__(*error)
+        self.origins.__exit__(*error)
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Note where each node was made, and which call gave values that are not finite from finite ones."""
+        out = func(*args, **(kwargs or {}))
+        made = [tensor for tensor in tensors_in(out) if tensor.grad_fn is not None]
+        if made and made[0].grad_fn not in self.sites:
+            name = name_of(func)
+            self.sites[made[0].grad_fn] = (name, here())
+            given = list(tensors_in(args, kwargs or {}))
+            if name not in _MEANT and not _finite(made[0]) and all(_finite(tensor) for tensor in given):
+                self.overflowed[made[0].grad_fn] = {str(i): _counts(t.detach()) for i, t in enumerate(given) if _real(t)}
+        return out
+
+    def result(self, roots: list[Any]) -> dict[str, Any] | None:
+        """The birthplace of nan: node, place, what it was given, and the call upstream whose values overflowed.
+
+        None where backward stays finite.
+        """
+        born: list[tuple[Any, str]] = []
+        saved = {}
+        for node in list(nodes(roots)):
+            saved[node] = _saved(node)
+            if not leaf(node):
+                node.register_hook(_watch(node, born))
+        parameters = sum(1 for node in saved if leaf(node) and not _finite(node.variable))
+        try:
+            torch.autograd.backward([root if root.dim() == 0 else root.sum() for root in roots], retain_graph=True)
+        except RuntimeError:
+            return None
+        if not born:
+            return {"parameters": parameters} if parameters else None
+        node, kind = born[0]
+        source = self._source(node)
+        return {
+            "kind": kind, **self._described(node), "saved": saved[node], "parameters": parameters,
+            "source": {**self._described(source), "saved": self.overflowed[source]} if source is not None else None,
+        }  # fmt: skip
+
+    def _source(self, node: Any) -> Any:
+        """The call below a node, itself included, whose values were the first that are not finite."""
+        reached = {node, *_below(node)}
+        found = [one for one in self.overflowed if one in reached]
+        return min(found, key=lambda one: one._sequence_nr(), default=None)
+
+    def _described(self, node: Any) -> dict[str, Any]:
+        name, site = self.sites.get(node, ("", None))
+        place = site.data() if site is not None else {"frames": origin(node), "module": None, "owner": None, "path": ""}
+        return {"node": node.name(), "function": name, **place}
+
+
+def _watch(node: Any, born: list[tuple[Any, str]]) -> Any:
+    def watch(outgoing: Any, incoming: Any) -> None:
+        bad = [gradient for gradient in outgoing if gradient is not None and not _finite(gradient)]
+        if bad and all(_finite(gradient) for gradient in incoming if gradient is not None):
+            born.append((node, "nan" if any(bool(gradient.isnan().any()) for gradient in bad) else "inf"))
+
+    return watch
+
+
+def _below(node: Any, most: int = 2000) -> Iterator[Any]:
+    waiting, seen = [node], {node}
+    while waiting and len(seen) < most:
+        for following, _ in waiting.pop().next_functions:
+            if following is not None and following not in seen:
+                seen.add(following)
+                waiting.append(following)
+                yield following
+
+
+def _real(tensor: Any) -> bool:
+    return tensor.is_floating_point() and tensor.numel() > 0
+
+
+def _finite(tensor: Any) -> bool:
+    return not tensor.is_floating_point() or bool(torch.isfinite(tensor.detach()).all())
+
+
+def _saved(node: Any) -> dict[str, Any]:
+    """How many saved values are zero, one, negative: read before backward frees them."""
+    found: dict[str, Any] = {}
+    for name in _VALUES:
+        try:
+            value = getattr(node, f"_saved_{name}", None)
+        except RuntimeError:
+            continue
+        if isinstance(value, torch.Tensor) and _real(value):
+            found[name] = _counts(value.detach())
+    return found
+
+
+def _counts(value: Any) -> dict[str, Any]:
+    """Numbers about a tensor, none of its values but the magnitude of the largest."""
+    masks = {"zero": value == 0, "one": value.abs() == 1, "negative": value < 0, "nan": value.isnan(), "inf": value.isinf()}
+    counts: dict[str, Any] = {name: int(mask.sum()) for name, mask in masks.items()}
+    first = next((mask.nonzero()[0].tolist() for name, mask in masks.items() if counts[name]), None)
+    finite = value[torch.isfinite(value)]
+    largest = finite.abs().max().item() if finite.numel() else math.inf
+    return {**counts, "shape": list(value.shape), "first": first, "largest": f"{largest:.3g}", "of": value.numel(),
+            "dtype": str(value.dtype).removeprefix("torch.")}  # fmt: skip
