@@ -28,6 +28,7 @@ class Step:
     out: list[Any] = field(default_factory=list)
     module: Any = None
     depth: int = 0
+    extents: list[Any] = field(default_factory=list)
 
 
 class Recorder:
@@ -82,7 +83,7 @@ class Recorder:
         tensors = [value for value in flat if _is_tensor(value)]
         sources = [self.step_of(value) for value in tensors]
         step = Step(function, self.stack(frame), before=[_described(value) for value in tensors])
-        step.numbers = [taint.tree_of(value) for value in flat if isinstance(value, int) and not isinstance(value, bool)]
+        step.numbers = [taint.tree_of(value) for value in flat if _is_number(value)]
         step.module = _layer(frame, self)
         step.depth = 1 + max((source.depth for source in sources if source), default=0)
         # A chain that grows with every iteration is cut, else the whole training run stays in memory.
@@ -96,6 +97,8 @@ class Recorder:
         crash = next((step for raised, step, _ in self.failed if _caused(error, raised)), None)
         if crash is None:
             crash = self._of_stack(error)
+        if crash is not None:
+            crash.extents = [_extent(value) for value in _flat(self._operands(crash)) if _is_tensor(value)]
         steps = _slice(crash) if crash is not None else []
         number = {id(step): index for index, step in enumerate(steps)}
         layers = _Layers(self)
@@ -116,11 +119,15 @@ class Recorder:
                 return self.step(type(frame.f_locals["self"]).__name__, list(given), owner or frame)
         return None
 
+    def _operands(self, crash: Step) -> list[Any]:
+        return next((values for _, step, values in self.failed if step is crash), [])
+
     def _plain(self, step: Step, number: dict[int, int], layers: _Layers) -> dict[str, Any]:
         return {
             "function": step.function, "stack": [self._place(one) for one in step.stack],
             "inputs": [number.get(id(one)) for one in step.inputs], "before": step.before, "out": step.out,
             "numbers": [self._tree(tree) for tree in step.numbers[:12]], "layer": layers.index(step.module),
+            "extents": step.extents,
         }
 
     def _frame(self, frame: Any, lasti: int) -> dict[str, Any]:
@@ -166,18 +173,39 @@ class _Layers:
 
 
 def scope(frame: Any) -> dict[str, Any]:
-    """The integers that a frame can name: locals, and globals its code mentions; also shapes of its tensors."""
+    """What a frame can name: integers, lengths, shapes of tensors; locals, globals its code mentions, their fields."""
     names = {**{name: frame.f_globals[name] for name in frame.f_code.co_names if name in frame.f_globals},
              **frame.f_locals}
     found: dict[str, Any] = {}
     for name, value in names.items():
-        if isinstance(value, int) and not isinstance(value, bool):
-            found[name] = int(value)
-        elif _is_tensor(value):
-            found[name] = _described(value)
-        elif isinstance(value, (list, tuple, dict, str)) and len(found) < 200:
-            found[f"len({name})"] = len(value)
+        if name.startswith("__") or len(found) > 200:
+            continue
+        found.update(_named(name, value))
+        for key, inner in _fields(name, value):
+            found.update(_named(key, inner))
     return found
+
+
+def _named(name: str, value: Any) -> dict[str, Any]:
+    if _is_number(value):
+        return {name: int(value)}
+    if _is_tensor(value):
+        return {name: _described(value)}
+    if isinstance(value, (list, tuple, dict, str)):
+        return {f"len({name})": len(value)}
+    return {}
+
+
+def _fields(name: str, value: Any) -> list[tuple[str, Any]]:
+    """The fields of a plain object or dict by the source that names them; asks no property."""
+    if type(value) is dict:
+        return [(f'{name}["{key}"]', one) for key, one in list(value.items())[:50] if isinstance(key, str)]
+    if isinstance(value, (type, type(sys))):
+        return []
+    own = getattr(type(value), "__dict__", {}).get("__dict__")
+    fields = object.__getattribute__(value, "__dict__") if own is not None or hasattr(value, "__dict__") else {}
+    fields = {**fields, **fields.get("_buffers", {}), **fields.get("_parameters", {})}
+    return [(f"{name}.{key}", one) for key, one in list(fields.items())[:60] if not str(key).startswith("_")]
 
 
 def _watch_modules(recorder: Recorder) -> None:
@@ -253,11 +281,15 @@ def _layer(frame: Any, recorder: Recorder) -> Any:
 
 def _slice(crash: Step) -> list[Step]:
     """The failing step and those that led to it, breadth first."""
-    steps, seen = [crash], {id(crash)}
+    steps, seen, alike = [crash], {id(crash)}, set()
     for step in steps:
         for source in step.inputs:
-            if source is not None and id(source) not in seen and len(steps) < _MOST_STEPS:
-                seen.add(id(source))
+            if source is None or id(source) in seen or len(steps) >= _MOST_STEPS:
+                continue
+            seen.add(id(source))
+            like = (source.function, str(source.stack[:1]), str(source.out[:1]))
+            if like not in alike:  # the samples of a batch all came the same way
+                alike.add(like)
                 steps.append(source)
     return steps
 
@@ -298,6 +330,13 @@ def _flat(value: Any, deep: int = 3) -> Iterator[Any]:
         yield from value
     else:
         yield value
+
+
+def _extent(tensor: Any) -> list[int] | None:
+    """The smallest and the largest value of an integer tensor."""
+    if tensor.numel() == 0 or tensor.is_floating_point() or tensor.is_complex() or tensor.device.type != "cpu":
+        return None
+    return [int(tensor.min()), int(tensor.max())]
 
 
 def _is_tensor(value: Any) -> bool:

@@ -19,7 +19,7 @@ Position = tuple[str, int, int, int, int]
 
 
 class Number(int):
-    """An int with its tree: ["lit", position, value], ["len", position, value], ["op", sign, left, right, position, value].
+    """An int with its tree: ["lit" or "len", position, value] or ["op", sign, left, right, position, value].
 
     Positions are (file, line, end line, byte column, end byte column), as code objects have them.
     """
