@@ -1,0 +1,149 @@
+"""A recording of the failing program, read for the search: steps, layers and calls with the source they stand in."""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from explainer.diagnosis import Edit, Span
+from explainer.edits import words
+from explainer.edits.candidate import Candidate
+from explainer.edits.lines import EditError
+from explainer.edits.place import Place
+from explainer.source import Source, node_at
+
+Tree = list[Any]
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call in the user's code on the way to a layer's construction, with the integers and tensors in scope there."""
+
+    place: Place
+    scope: Mapping[str, Any]
+    function: str
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A layer: its type, the integers it was built from with their trees, the calls that led there, innermost first."""
+
+    type: str
+    numbers: Mapping[str, Sequence[Tree]]
+    calls: tuple[Call, ...]
+    own: bool
+
+    def value(self, name: str) -> int | None:
+        """An integer argument's value (the first of a tuple)."""
+        trees = self.numbers.get(name)
+        return int(trees[0][-1]) if trees else None
+
+
+@dataclass(frozen=True)
+class Step:
+    """A torch call: its place (the innermost of the user's frames first), shapes and dtypes before and after."""
+
+    function: str
+    places: tuple[Place, ...]
+    inputs: tuple[int | None, ...]
+    before: tuple[tuple[list[int], str], ...]
+    out: tuple[tuple[list[int], str], ...]
+    numbers: tuple[Tree, ...]
+    layer: Layer | None
+    extents: tuple[list[int] | None, ...] = ()
+
+    @property
+    def place(self) -> Place | None:
+        """Where the user's code made the call."""
+        return self.places[0] if self.places else None
+
+    @property
+    def shape(self) -> list[int]:
+        """The shape of what it made."""
+        return self.out[0][0] if self.out else []
+
+    @property
+    def dtype(self) -> str:
+        """The dtype of what it made."""
+        return self.out[0][1] if self.out else ""
+
+
+@dataclass
+class Evidence:
+    """All that is known for the search. `steps[0]` is the failing call, then what led to it, nearest first."""
+
+    message: str
+    language: str
+    steps: list[Step] = field(default_factory=list)
+    layers: list[Layer] = field(default_factory=list)
+    frames: list[Call] = field(default_factory=list)
+    sources: Callable[[str], Source | None] = lambda _: None
+    folder: str = "."
+
+    @property
+    def crash(self) -> Step | None:
+        """The failing call."""
+        return self.steps[0] if self.steps else None
+
+    def place(self, at: Sequence[Any] | None) -> Place | None:
+        """The node at a recorded position: an expression where several share the bounds."""
+        source = self.sources(os.path.join(self.folder, at[0])) if at else None
+        if source is None or at is None or source.tree is None:
+            return None
+        node = node_at(source, *at[1:])
+        if isinstance(node, ast.Expr):
+            node = node.value
+        return Place(source, node) if node is not None else None
+
+    def sources_seen(self) -> list[Source]:
+        """The sources of the frames and steps, each once, the failing one first."""
+        found: dict[str, Source] = {}
+        for place in [*(f.place for f in reversed(self.frames)), *(p for step in self.steps for p in step.places)]:
+            found.setdefault(place.source.file, place.source)
+        return list(found.values())
+
+    def made(
+        self, edits: Callable[[], tuple[Edit, ...]], kind: str, culprit: Place, title: str,
+        literal: bool = False, **values: object,
+    ) -> Iterator[Candidate]:
+        """A candidate, or none where the edit cannot be made. `title` names an entry of `words.TITLES`."""
+        try:
+            done = edits()
+        except EditError:
+            return
+        span: Span = culprit.span
+        yield Candidate(done, kind, words.title(title, self.language, **values), span, literal=literal)
+
+
+def evidence_of(recording: Mapping[str, Any], scene: Any) -> Evidence:
+    """A recording with its positions turned into places of the user's files."""
+    found = Evidence(
+        scene.crash.message, scene.options.language, sources=scene.source, folder=scene.options.program.folder
+    )
+    found.layers = [_layer(found, row) for row in recording["layers"]]
+    found.frames = [call for call in (_call(found, row) for row in recording["frames"]) if call is not None]
+    found.steps = [_step(found, row) for row in recording["steps"]]
+    return found
+
+
+def _layer(evidence: Evidence, row: Mapping[str, Any]) -> Layer:
+    calls = tuple(call for call in (_call(evidence, one) for one in row["calls"]) if call is not None)
+    return Layer(row["type"], row["numbers"], calls, row["own"])
+
+
+def _call(evidence: Evidence, row: Mapping[str, Any]) -> Call | None:
+    place = evidence.place(row["at"])
+    return Call(place, row["scope"], row["function"]) if place is not None else None
+
+
+def _step(evidence: Evidence, row: Mapping[str, Any]) -> Step:
+    places = tuple(place for place in (evidence.place(at) for at in row["stack"]) if place is not None)
+    layer = evidence.layers[row["layer"]] if row["layer"] is not None else None
+    before = tuple((shape, dtype) for shape, dtype in row["before"])
+    out = tuple((shape, dtype) for shape, dtype in row["out"])
+    return Step(
+        row["function"], places, tuple(row["inputs"]), before, out, tuple(row["numbers"]), layer, tuple(row["extents"])
+    )

@@ -1,0 +1,122 @@
+"""Expressions for a wanted number: what a scope's names evaluate to, and which of them would give it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from explainer.replay.taint import literals, value_of
+
+_MOST = 12
+
+
+def evaluated(node: ast.AST, scope: Mapping[str, Any]) -> int | None:
+    """The integer that an expression has in a scope of recorded names; None where that is not known."""
+    text = ast.unparse(node).replace("'", '"')
+    if isinstance(node, ast.Constant):
+        return node.value if type(node.value) is int else None
+    if isinstance(scope.get(text), int):
+        return scope[text]
+    if isinstance(node, ast.BinOp):
+        left, right = evaluated(node.left, scope), evaluated(node.right, scope)
+        return _arithmetic(node.op, left, right) if left is not None and right is not None else None
+    return _size(node, scope)
+
+
+def _arithmetic(sign: ast.operator, left: int, right: int) -> int | None:
+    try:
+        if isinstance(sign, ast.Add):
+            return left + right
+        if isinstance(sign, ast.Sub):
+            return left - right
+        if isinstance(sign, ast.Mult):
+            return left * right
+        if isinstance(sign, ast.FloorDiv):
+            return left // right
+        if isinstance(sign, ast.Pow) and 0 <= right <= 8:
+            return left**right
+    except ArithmeticError:
+        pass
+    return None
+
+
+def _size(node: ast.AST, scope: Mapping[str, Any]) -> int | None:
+    """`x.size(1)` and `x.shape[1]` of a tensor in scope."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "size" and node.args:
+        owner, index = node.func.value, node.args[0]
+    elif isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
+        owner, index = node.value.value, node.slice
+    else:
+        return None
+    shape = scope.get(ast.unparse(owner))
+    at = ast.literal_eval(index) if isinstance(index, (ast.Constant, ast.UnaryOp)) else None
+    try:
+        return shape[0][at]  # type: ignore[index]
+    except (TypeError, IndexError):
+        return None
+
+
+def named(wanted: int, scope: Mapping[str, Any], old: str = "") -> Iterator[str]:
+    """Expressions over names that give a number, the plainest first: `n`, `k * old`, `a * b`, `a + b`, `n + 1`."""
+    ints = {name: value for name, value in scope.items() if isinstance(value, int) and 0 < value < 10**7}
+    seen: set[str] = set()
+    for text in _forms(wanted, ints, old):
+        if text != old and text not in seen:
+            seen.add(text)
+            yield text
+            if len(seen) >= _MOST:
+                return
+
+
+def _forms(wanted: int, ints: Mapping[str, int], old: str) -> Iterator[str]:
+    yield from (name for name, value in ints.items() if value == wanted and name != old)
+    base = ints.get(old)
+    if base:
+        yield from (f"{name} * {old}" for name, value in ints.items() if value * base == wanted and name != old)
+        yield from (f"{old} + {name}" for name, value in ints.items() if value + base == wanted and name != old)
+        yield from (f"{name} ** 2 * {old}" for name, value in ints.items() if value**2 * base == wanted)
+        if wanted % base == 0 and wanted > base:
+            yield f"{wanted // base} * {old}"
+        if base % wanted == 0 and base > wanted:
+            yield f"{old} // {base // wanted}"
+    names = list(ints)[:40]
+    for index, one in enumerate(names):
+        for other in names[index + 1 :]:
+            if ints[one] * ints[other] == wanted and min(ints[one], ints[other]) > 1:
+                yield f"{one} * {other}"
+            if ints[one] + ints[other] == wanted and "len(" not in one + other:
+                yield f"{one} + {other}"
+    yield from (f"{name} + 1" for name, value in ints.items() if value + 1 == wanted)
+
+
+def sized(wanted: int, scope: Mapping[str, Any]) -> Iterator[str]:
+    """`x.shape[1]` for the tensors in scope that have the number as a size (the first dimension last)."""
+    for name, value in scope.items():
+        if isinstance(value, list) and isinstance(value[0], list):
+            yield from (f"{name}.shape[{i}]" for i, size in enumerate(value[0]) if size == wanted and i > 0)
+
+
+def solved(tree: list[Any], wanted: int) -> Iterator[tuple[list[Any], int]]:
+    """The literals of a tree, each with the value that alone makes the tree give `wanted`."""
+    for leaf in literals(tree):
+        value = _solution(tree, leaf, wanted)
+        if value is not None and leaf[0] == "lit":
+            yield leaf, value
+
+
+def _solution(tree: list[Any], leaf: list[Any], wanted: int) -> int | None:
+    at = tuple(leaf[1])
+    tries = [wanted, *range(1, 4097)] if len(tree) > 3 else [wanted]
+    for value in tries:
+        try:
+            if value != leaf[-1] and value_of(tree, {at: value}) == wanted:
+                return value
+        except ArithmeticError:
+            continue
+    return None
+
+
+def product(sizes: list[int]) -> str:
+    """`16 * 5 * 5` for [16, 5, 5]; sizes of one are left out."""
+    return " * ".join(str(size) for size in sizes if size != 1) or "1"
