@@ -21,21 +21,21 @@ _PROSE = re.compile(
 _LONGEST = 20_000
 
 
-def own_line(lines: Lines) -> tuple[Raised, int] | None:
+def own_line(lines: Lines, launched: bool = False) -> tuple[Raised, int] | None:
     """The last exception that stands on a line of its own, and that line's index."""
     for at in range(len(lines.texts) - 1, -1, -1):
         match = _OWN_LINE.match(lines.texts[at][:_LONGEST])
-        if match:
+        if match and not (launched and "ChildFailedError" in match["type"]):
             return _whole(lines, at, match), at
     return None
 
 
-def inside(lines: Lines) -> tuple[Raised, int] | None:
+def inside(lines: Lines, launched: bool = False) -> tuple[Raised, int] | None:
     """The last exception that stands somewhere in a line, the sentence around it taken off."""
     for at in range(len(lines.texts) - 1, -1, -1):
         text = lines.texts[at][:_LONGEST]
         match = _INSIDE.search(text)
-        if match:
+        if match and not (launched and "ChildFailedError" in match["type"]):
             return _cut(lines, at, match), at
         called = _CALLED.search(text)
         if called:

@@ -61,7 +61,7 @@ _DOTS = r"(?:[A-Za-z_]\w*\.|<\w+>\.){0,12}"
 SAID = re.compile(rf"^(?P<type>{_DOTS}[A-Za-z_]\w*(?:\([\w.]{{1,60}}\))?)(?:: ?(?P<message>.*))?$", re.DOTALL)
 #: The same where the name must speak for itself.
 SURE = re.compile(rf"^(?P<type>{_DOTS}{KIND}(?:\([\w.]{{1,60}}\))?)(?:: ?(?P<message>.*))?$", re.DOTALL)
-HEADER = re.compile(r"(?:^|[\s:>|\"'\]])(?:Original )?Traceback(?: of TorchScript[^()]{0,40})?(?: \(most recent call (?:last|first)\))?:\s*$")
+HEADER = re.compile(r"(?:^|[\s:>|\"'\]])(?:Original )?Traceback(?: \(most recent call (?:last|first)\))?:\s*$")
 CONNECTIVES = (
     ("cause", re.compile(r"^\s*The above exception was the direct cause of the following exception:?\s*$")),
     ("context", re.compile(r"^\s*During handling of the above exception, another exception occurred:?\s*$")),

@@ -2,43 +2,123 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import re
+from dataclasses import dataclass, replace
 
 from explainer.crash import Found, Raised
 
+#: Errors of a rank that only says that another one is gone.
+_FOLLOWERS = re.compile(
+    r"Connection (?:closed by peer|reset by peer|refused)|Broken pipe|[Ww]atchdog caught collective|"
+    r"collective operation timeout|Timed out (?:waiting|initializing)|timeout: \d+|ncclRemoteError|remote process exited|"
+    r"heartbeat|Socket Timeout|store.*(?:timed out|timeout)|Stop_waiting|exited unexpectedly|died with <Signals|"
+    r"returned non-zero exit status|Engine core initialization failed|process \d+ terminated with",
+    re.IGNORECASE,
+)
+_CALLED = re.compile(r"^(?:ChildFailedError|CalledProcessError|SignalException|KeyboardInterrupt|BrokenPipeError|EOFError)$")
 
-def arrange(found: list[Found]) -> list[Found]:
+
+@dataclass(frozen=True)
+class Seen:
+    """An error of one writer as it was found; `end` is the index of the line after it."""
+
+    found: Found
+    end: int
+    writer: str
+    repeated: bool = False
+    launcher: bool = False
+    first: bool = False
+
+
+def arrange(seen: list[Seen]) -> list[Found]:
     """The errors without repeats, the one to look at first in front."""
-    return _ranked(_merged(found))
+    kept = _without_echoes(_merged(seen))
+    kept.sort(key=lambda one: (_weight(one, kept), *_turn(one, kept)))
+    return [_remarked(one, kept) for one in kept]
 
 
-def _key(raised: Raised) -> tuple[object, ...]:
-    places = tuple((one.file.replace("\\", "/").rsplit("/", 1)[-1], one.line) for one in raised.frames)
-    return (raised.name, " ".join(raised.message.split()), places)
-
-
-def _merged(found: list[Found]) -> list[Found]:
-    """Each error once with its count; one of an unknown rank is the same as that of a known one."""
-    kept: dict[tuple[object, ...], Found] = {}
-    for one in found:
-        same = next((key for key in _keys(one) if key in kept), None)
-        if same is None:
-            kept[_keys(one)[0]] = one
+def _merged(seen: list[Seen]) -> list[Seen]:
+    """Each error once with its count; what a launcher's report repeats is the rank's own error."""
+    kept: list[Seen] = []
+    where: dict[tuple[str, str], list[int]] = {}
+    for one in sorted(seen, key=lambda one: one.repeated):
+        raised = one.found.raised
+        same = where.setdefault((raised.name, _folded(raised)), [])
+        at = next((at for at in same if _is_same(kept[at], one)), None)
+        if at is None:
+            same.append(len(kept))
+            kept.append(one)
         else:
-            kept[same] = replace(kept[same], count=kept[same].count + 1)
-    return list(kept.values())
+            kept[at] = _added(kept[at], one)
+    return kept
 
 
-def _keys(one: Found) -> list[tuple[object, ...]]:
-    key = _key(one.raised)
-    return [(one.place.rank, *key)] if one.place.rank is None else [(one.place.rank, *key), (None, *key)]
+def _folded(raised: Raised) -> str:
+    return " ".join(raised.message.split())
 
 
-def _ranked(found: list[Found]) -> list[Found]:
-    return sorted(found, key=_weight)
+def _added(kept: Seen, again: Seen) -> Seen:
+    """An error with one more occurrence; what the report knows of its rank is kept."""
+    found, other = kept.found, again.found
+    place = found.place
+    if place.rank is None and other.place.rank is not None:
+        place = replace(place, rank=other.place.rank, time=place.time or other.place.time)
+    count = found.count if again.repeated else found.count + 1
+    return replace(kept, found=replace(found, place=place, count=count), first=kept.first or again.first)
 
 
-def _weight(one: Found) -> int:
-    if one.raised.name == "ChildFailedError":
+def _is_same(kept: Seen, one: Seen) -> bool:
+    a, b = kept.found.place, one.found.place
+    if a.rank is not None and b.rank is not None and a.rank != b.rank:
+        return False
+    if a.process and b.process and a.process != b.process:
+        return False
+    if kept.writer != one.writer and kept.found.place.rank != one.found.place.rank and not one.repeated:
+        return False
+    mine, other = _places(kept.found.raised), _places(one.found.raised)
+    return mine == other or (one.repeated and (mine[-len(other) :] == other or not other))
+
+
+def _places(raised: Raised) -> list[tuple[str, int]]:
+    return [(one.file.replace("\\", "/").rsplit("/", 1)[-1], one.line) for one in raised.frames]
+
+
+def _without_echoes(seen: list[Seen]) -> list[Seen]:
+    """The errors without those that torch.compile logged before it raised them inside another one's message."""
+    raisers = [one.found.raised.message for one in seen if "torch._dynamo" in one.found.raised.type]
+    return [
+        one for one in seen
+        if len(one.found.raised.message) < 12
+        or not any(one.found.raised.message.strip() in said and one.found.raised.message != said for said in raisers)
+    ]
+
+
+def _weight(one: Seen, every: list[Seen]) -> int:
+    """0 for an error of its own, 1 for one that follows from another's failure, 2 for the launcher's."""
+    raised = one.found.raised
+    if one.launcher or raised.name == "ChildFailedError":
+        return 3
+    if one.first:
+        return 0
+    first = raised
+    while first.cause or first.context:
+        first = first.cause or first.context
+    if _CALLED.match(first.name) or (_FOLLOWERS.search(first.message) and not first.embedded):
         return 2
-    return 0
+    return 1
+
+
+def _turn(one: Seen, every: list[Seen]) -> tuple[float, ...]:
+    """Among equals: the first in the text."""
+    return (one.found.place.line or 0,)
+
+
+def _remarked(one: Seen, every: list[Seen]) -> Found:
+    """The error with a word on the other ranks, on the one that failed first."""
+    if one is not every[0] or one.found.place.rank is None:
+        return one.found
+    others = sorted({other.found.place.rank for other in every if other.found.place.rank is not None} - {one.found.place.rank})
+    if not others:
+        return one.found
+    remark = f"rank {one.found.place.rank} failed first; {len(others)} {'other' if len(others) == 1 else 'others'} followed"
+    return replace(one.found, remarks=(*one.found.remarks, remark))

@@ -12,7 +12,7 @@ from explainer.reading.block import Lines
 from explainer.reading.rows import Row
 
 _ANCHOR = re.compile(
-    r"(?:(?<![\w.])[A-Za-z_][\w.]{0,80} {2,80})?(?:Original )?Traceback \(most recent call last\)|File \"[^\"\n]{1,2000}\", line \d"
+    r"(?: {0,2}\+ Exception Group |(?<![\w.])[A-Za-z_][\w.]{0,80} {2,80})?(?:Original )?Traceback \(most recent call last\)|File \"[^\"\n]{1,2000}\", line \d"
 )
 _HEADER = re.compile(r"Traceback \(most recent call last\):?\s*$")
 _LONGEST = 300
@@ -55,8 +55,11 @@ def _before(text: str) -> str | None:
 def _shapes(rows: list[Row]) -> list[re.Pattern[str]]:
     """The shapes of prefixes, the most frequent first."""
     counts: dict[str, int] = {}
+    grouped = any("+ Exception Group" in row.text for row in rows)
     for at, row in enumerate(rows):
         before = _before(row.text)
+        if grouped and before and "|" in before[-40:]:
+            continue  # the bars of an exception group's tree
         if before and before.strip():
             shape = _shape(before)
             if shape in counts or _goes_on(rows, at, shape):

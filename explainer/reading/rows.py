@@ -25,7 +25,9 @@ _BREAK = re.compile(r"<br ?/?>|</(?:p|div|li|tr)>", re.IGNORECASE)
 _LINK = re.compile(r"\[([^\[\]\n]{0,300})\]\((?:https?|vscode[\w-]{0,40}|file|command)[:+][^()\n]{0,2000}\)")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "'": "'", "\\": "\\", "/": "/"}
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|([nrt\"'\\/]))")
-_ESCAPED = re.compile(r"(?P<quote>['\"]?)Traceback \(most recent call last\):(?:\\r)?\\n|\\n\s{0,80}File \\?[\"']")
+_ESCAPED = re.compile(
+    r"(?P<quote>['\"]?)Traceback \(most recent call last\):(?:\\r)?\\n|\\n\s{0,80}File \\?[\"'].{1,4000}?\\n\s{0,80}File \\?[\"']"
+)
 _FRAMES = re.compile(r"[ \t]*File \"([^\"\n]{1,1000})\", line (\d{1,9}), in ((?:<\w{1,40}>|[A-Za-z_][\w.]{0,200}))[ \t]*")
 _SAID = re.compile(r"((?<=\s)|(?<=[)\]~^'\"]))(?=(?:[a-z_]\w{0,60}\.){0,8}[A-Z]\w{0,60}(?:Error|Exception|Interrupt|Warning|Exit): )")
 

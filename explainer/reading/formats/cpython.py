@@ -33,6 +33,8 @@ def read(texts: list[str], at: int) -> Block | None:
         if match:
             if not frames:
                 base, lost = _base(texts, at, here, len(match["indent"]))
+            if text.startswith("> "):
+                frames.clear()  # loguru marks the frame that caught; those above it are how the program got there
             here, found = _frame(texts, here, match)
             frames.append(found)
             continue
@@ -98,7 +100,7 @@ def _after_noise(texts: list[str], here: int, base: int, lost: bool, framed: boo
     text = texts[here]
     if HEADER.search(text) or connective(text):
         return None
-    if text.strip() and (_CARETS.match(text) or _FOLDED.match(text) or (indent_of(text) > base and not lost)):
+    if text.strip() and (_CARETS.match(text) or _FOLDED.match(text) or indent_of(text) > base):
         return here + 1
     limit = min(len(texts), here + _GAP)
     for ahead in range(here, limit):
@@ -123,7 +125,19 @@ def _finish(texts: list[str], at: int, here: int, said: re.Match[str], frames: l
     rest = [text[base:] if not text[:base].strip() else text for text in texts[here + 1 : end]]
     message = "\n".join([first, *rest]) if rest else first
     notes, after = _notes(texts, end, base)
-    return Block(at, after, said["type"], message, tuple(frames), notes, here, indent=base)
+    return Block(at, after, said["type"], message, tuple(_once(frames)), notes, here, indent=base)
+
+
+def _once(frames: list[Frame]) -> list[Frame]:
+    """The frames without a second listing of the same stack (stackprinter adds a short one)."""
+    half = len(frames) // 2
+    if half > 1 and len(frames) % 2 == 0 and frames[0].function == "<module>" and _same(frames[:half], frames[half:]):
+        return frames[:half]
+    return frames
+
+
+def _same(some: list[Frame], others: list[Frame]) -> bool:
+    return [(one.file, one.line) for one in some] == [(one.file, one.line) for one in others]
 
 
 def _notes(texts: list[str], end: int, base: int) -> tuple[tuple[str, ...], int]:

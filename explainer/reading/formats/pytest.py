@@ -10,7 +10,7 @@ from explainer.reading.block import LONGEST, SAID, Block, connective, frame
 
 _FILE = r"(?P<file>(?:[A-Za-z]:)?[^\s:\"'`(){}\[\]][^:\"'`]{0,1000}?\.(?:py\w?|pyx|txt)|<\w[^>]{0,80}>)"
 _ENTRY = re.compile(rf"^{_FILE}:(?P<line>\d{{1,9}}):(?: in (?P<function>\S.{{0,200}})| ?(?P<type>[A-Za-z_][\w.]*)?)$")
-_LINE = re.compile(rf"^{_FILE}:(?P<line>\d{{1,9}}): (?P<type>(?:\w+\.)*[A-Z]\w*): (?P<message>.*)$")
+_LINE = re.compile(rf"^{_FILE}:(?P<line>\d{{1,9}}): (?P<type>(?:\w+\.)*[A-Z]\w*(?<!Warning)): (?P<message>.*)$")
 _E = re.compile(r"^E(?P<gap>\s+)(?P<text>.*)$|^E$")
 _SECTION = re.compile(r"^(?:[=_!-]{3,} .{0,300} [=_!-]{3,}|={20,}|-{20,}|Traceback.*:)$")
 _BETWEEN = re.compile(r"^(?:_ ){5,}_?$")
@@ -34,7 +34,7 @@ def starts(text: str) -> bool:
     """Whether a report's exception may begin on this line: at its first `>` line or its first place."""
     if len(text) > LONGEST:
         return False
-    return text[:4] == ">   " or bool(_ENTRY.match(text)) or bool(_LINE.match(text))
+    return text[:4] == ">   " or bool(_ENTRY.match(text) or _LINE.match(text))
 
 
 def read(texts: list[str], at: int) -> Block | None:
@@ -60,7 +60,7 @@ def _take(report: _Report, text: str) -> bool:
         if report.short and report.said:
             return False
         report.frames.append(frame(entry["file"], entry["line"], entry["function"] or report.function, report.code))
-        report.short = report.short or bool(entry["function"])
+        report.short = bool(entry["function"])
         report.type = entry["type"] or ""
         report.code = report.function = ""
     elif _SECTION.match(text) or connective(text):
@@ -68,7 +68,7 @@ def _take(report: _Report, text: str) -> bool:
     elif (said := _E.match(text)) and report.code != "" or said and report.short:
         report.said.append(text[1:])
     elif text[:2] == "> ":
-        report.code = text[1:].strip()
+        report.code, report.short = text[1:].strip(), False
     elif report.short and text[:4] == "    " and report.frames and not report.frames[-1].code:
         last = report.frames[-1]
         report.frames[-1] = frame(last.file, last.line, last.function, text)

@@ -15,7 +15,10 @@ def starts(text: str) -> bool:
     """Whether such a report may begin on this line."""
     if "Exception has occurred" in text:
         return bool(_BOX.match(text))
-    return len(text) < 20_000 and text[:1].isalpha() and ":" in text and bool(SURE.match(text))
+    if len(text) > 20_000 or not text[:1].isalpha() or ":" not in text:
+        return False
+    said = SURE.match(text)
+    return said is not None and not said["type"].endswith("Warning")
 
 
 def read(texts: list[str], at: int) -> Block | None:
