@@ -128,3 +128,90 @@ class SpanFact:
     def __getitem__(self, name: str) -> Any:
         """`built.argument` in a template: what is no field is a detail."""
         return self.detail[name]
+
+
+@dataclass(frozen=True)
+class WriteFact:
+    """An in-place write over a value that backward needs, found by running the forward again.
+
+    `kind` is statement, layer (a module that works in place) or optimizer. `keeper` is the operation that had kept the
+    value ("sigmoid"), `keeps` what it keeps: "result" or "input"; `kept` its place, `target` the name written through. `holder` names the buffer or parameter
+    that holds the memory, `holder_kind` says which of both. `others` are the places of later writes, `operand` the
+    expression in `kept` that names what was kept.
+    """
+
+    span: Span
+    text: str
+    operator: str
+    kind: str
+    node: str
+    keeper: str
+    keeps: str
+    target: str = ""
+    shape: tuple[int, ...] = ()
+    dtype: str = ""
+    function: str = ""
+    path: str = ""
+    layer: str = ""
+    holder: str = ""
+    holder_kind: str = ""
+    kept: SpanFact | None = None
+    operand: SpanFact | None = None
+    built: SpanFact | None = None
+    others: tuple[SpanFact, ...] = ()
+
+    def __str__(self) -> str:
+        """`y += x`, as the evidence shows it."""
+        return self.text
+
+
+@dataclass(frozen=True)
+class CutFact:
+    """Where the graph that leads to a loss ends: `kind` is what cut it.
+
+    Kinds: item, detach, data, numpy, new-tensor, index, rounding, comparison, no-grad, inference, other. `operator` is
+    the call ("argmax"), `text` its source; `block` the `with torch.no_grad():` or decorator around it, if that is the cut.
+    """
+
+    span: Span
+    text: str
+    operator: str
+    kind: str
+    function: str = ""
+    shape: tuple[int, ...] = ()
+    dtype: str = ""
+    path: str = ""
+    block: SpanFact | None = None
+    call: SpanFact | None = None
+    seen: str = "replay"
+
+    def __str__(self) -> str:
+        """`loss.item()`, as the evidence shows it."""
+        return self.text
+
+
+@dataclass(frozen=True)
+class NanFact:
+    """Where backward's gradients stop being finite: the operation, its place, and what it was given.
+
+    `count` of `of` values of its input are `what` ("zero", "at the edge", "negative", "overflow"), the first at index
+    `first`. `hidden` is the later operation at which finite gradients turned, where another fed it the bad values.
+    """
+
+    span: Span
+    text: str
+    operator: str
+    what: str
+    count: int = 0
+    of: int = 0
+    first: tuple[int, ...] = ()
+    shape: tuple[int, ...] = ()
+    dtype: str = ""
+    function: str = ""
+    kind: str = "nan"
+    operand: SpanFact | None = None
+    hidden: SpanFact | None = None
+
+    def __str__(self) -> str:
+        """`sq.sqrt()`, as the evidence shows it."""
+        return self.text

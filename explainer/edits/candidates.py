@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from explainer.diagnosis import Edit
-from explainer.edits import arguments, methods, operators, statements
+from explainer.edits import arguments, inplace, methods, operators, statements
 from explainer.edits.candidate import Candidate
 from explainer.edits.lines import EditError
 from explainer.edits.place import Place, place_of
@@ -23,7 +23,9 @@ KINDS: dict[str, Callable[..., tuple[Edit, ...]]] = {
     "wrap-call": methods.wrap_call,
     "replace-call": methods.replace_call,
     "replace-operator": operators.replace_operator,
-    "out-of-place": operators.out_of_place,
+    "out-of-place": inplace.out_of_place,
+    "recompute-after": inplace.recompute_after,
+    "wrap-block": inplace.wrap_block,
     "insert-statement": statements.insert_statement,
     "append-to-body": statements.append_to_body,
     "delete-statement": statements.delete_statement,
@@ -33,7 +35,7 @@ KINDS: dict[str, Callable[..., tuple[Edit, ...]]] = {
     "register-buffer": statements.register_buffer,
     "module-list": statements.module_list,
 }
-PLACES = ("at", "call", "block", "before", "after")
+PLACES = ("at", "call", "block", "before", "after", "kept")
 
 
 def candidates(scene: Any, spec: Mapping[str, Any], facts: Mapping[str, Any]) -> Iterator[Candidate]:

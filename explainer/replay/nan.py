@@ -14,7 +14,7 @@ from explainer.replay.second import Second
 
 _VALUES = ("self", "result", "other", "exponent")
 #: Calls whose infinities are meant.
-_MEANT = frozenset(["masked_fill", "masked_fill_", "full", "full_like", "where", "fill_", "new_full", "__setitem__", "tensor"])
+_MEANT = frozenset(["masked_fill", "masked_fill_", "full", "full_like", "where", "fill_", "new_full", "__setitem__"])
 
 
 class Nan(TorchFunctionMode):
@@ -47,7 +47,8 @@ class Nan(TorchFunctionMode):
             self.sites[made[0].grad_fn] = (name, here())
             given = list(tensors_in(args, kwargs or {}))
             if name not in _MEANT and not _finite(made[0]) and all(_finite(tensor) for tensor in given):
-                self.overflowed[made[0].grad_fn] = {str(i): _counts(t.detach()) for i, t in enumerate(given) if _real(t)}
+                given = [tensor.detach() for tensor in given if _real(tensor)]
+                self.overflowed[made[0].grad_fn] = {str(i): _counts(tensor) for i, tensor in enumerate(given)}
         return out
 
     def result(self, roots: list[Any]) -> dict[str, Any] | None:
@@ -129,7 +130,9 @@ def _saved(node: Any) -> dict[str, Any]:
 
 def _counts(value: Any) -> dict[str, Any]:
     """Numbers about a tensor, none of its values but the magnitude of the largest."""
-    masks = {"zero": value == 0, "one": value.abs() == 1, "negative": value < 0, "nan": value.isnan(), "inf": value.isinf()}
+    masks = {
+        "zero": value == 0, "one": value.abs() == 1, "negative": value < 0, "nan": value.isnan(), "inf": value.isinf(),
+    }  # fmt: skip
     counts: dict[str, Any] = {name: int(mask.sum()) for name, mask in masks.items()}
     first = next((mask.nonzero()[0].tolist() for name, mask in masks.items() if counts[name]), None)
     finite = value[torch.isfinite(value)]

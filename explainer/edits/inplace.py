@@ -1,0 +1,134 @@
+"""Edits against in-place writes: chains of methods without their underscores, a value computed anew after a step."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Iterator
+
+from explainer.diagnosis import Edit, Span
+from explainer.edits import operators
+from explainer.edits.lines import EditError, changed, indentation, joined, relined, shown
+from explainer.edits.place import Place
+
+_TARGETS = (ast.Name, ast.Attribute)
+
+
+def out_of_place(at: Place) -> tuple[Edit, ...]:
+    """The same work without the write: also `x.sub_(a).div_(b)`, where each call writes, and `nn.ReLU(True)`."""
+    node = at.node.value if isinstance(at.node, ast.Expr) else at.node
+    calls = list(_writes(node))
+    if len(calls) > 1 or (calls and calls[0] is not node):
+        return _plain_chain(at, node, calls)
+    if isinstance(node, ast.Call) and not calls and _flag(node) is not None:
+        kept = [at.source.text(part) for part in (*node.args, *node.keywords) if part is not _flag(node)]
+        return changed(at.source, [(at.source.span(node), f"{at.source.text(node.func)}({', '.join(kept)})")])
+    return operators.out_of_place(at)
+
+
+def _writes(node: ast.AST) -> Iterator[ast.Call]:
+    """The calls of a chain whose methods end in an underscore, the last one first."""
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        if node.func.attr.endswith("_") and not node.func.attr.endswith("__"):
+            yield node
+        node = node.func.value
+
+
+def _flag(node: ast.Call) -> ast.expr | None:
+    """The positional `True` with which torch's activations are told to work in place."""
+    last = node.args[-1] if node.args and not node.keywords else None
+    return last if isinstance(last, ast.Constant) and last.value is True else None
+
+
+def _plain_chain(at: Place, node: ast.AST, calls: list[ast.Call]) -> tuple[Edit, ...]:
+    changes = []
+    for call in calls:
+        name = at.source.span(call.func)
+        end = name.end_column or 1
+        changes.append((dataclasses.replace(name, line=name.end_line or name.line, column=end - 1), ""))
+    statement = at.at(node).statement().node
+    if isinstance(statement, ast.Expr) and statement.value is node:
+        target = calls[-1].func.value  # type: ignore[attr-defined]
+        if not isinstance(target, _TARGETS):
+            raise EditError("the result could not be assigned back")
+        changes.append((_start(at.source.span(statement)), f"{at.source.text(target)} = "))
+    return changed(at.source, changes)
+
+
+def _start(span: Span) -> Span:
+    return dataclasses.replace(span, end_line=span.line, end_column=span.column)
+
+
+def wrap_block(at: Place, header: str) -> tuple[Edit, ...]:
+    """A statement put into a block: `header` is `with torch.no_grad():`."""
+    node = at.statement().node
+    first, last = node.lineno, node.end_lineno or node.lineno  # type: ignore[attr-defined]
+    indent = indentation(at.source, first)
+    body = [f"    {line}" if line.strip() else line for line in at.source.lines[first - 1 : last]]
+    return relined(at.source, first, last, "\n".join([indent + header, *body]))
+
+
+def recompute_after(at: Place, kept: Place, before: Place) -> tuple[Edit, ...]:
+    """What `before` needs of the statements from `kept` on, computed again after the step `at`.
+
+    `d_fake = D(fake); g_loss = f(d_fake); step(); g_loss.backward()`: the first two are repeated after the step, and the
+    first computation of what nothing else reads is dropped.
+    """
+    body = _block(at)
+    first, step, last = (_index(body, place) for place in (kept, at, before))
+    if not first <= step < last:
+        raise EditError("the step does not lie between the two statements")
+    needed, copied = _loaded(body[last]), []
+    for statement in reversed(body[first:step]):
+        if _stored(statement) & needed:
+            copied.insert(0, statement)
+            needed |= _loaded(statement)
+    if not copied:
+        raise EditError("nothing before the step is needed after it")
+    source, line = at.source, (body[step].end_lineno or 0) + 1
+    text = "\n".join("\n".join(source.lines[one.lineno - 1 : one.end_lineno]) for one in copied)
+    put = Edit(shown(source.file), line, line - 1, None, text)
+    return joined(source, [put], [_gone(at, one) for one in _unread(copied, body, step)])
+
+
+def _unread(copied: list[ast.stmt], body: list[ast.stmt], step: int) -> list[ast.stmt]:
+    """Those of the copied statements whose first results nothing reads before the step."""
+    dropped: list[ast.stmt] = []
+    for statement in reversed(copied):
+        others = [one for one in body[: step + 1] if one is not statement and one not in dropped]
+        if not any(_stored(statement) & _loaded(one) for one in others):
+            dropped.append(statement)
+    return dropped
+
+
+def _gone(at: Place, statement: ast.stmt) -> Edit:
+    first, last = statement.lineno, statement.end_lineno or statement.lineno
+    return Edit(shown(at.source.file), first, last, "\n".join(at.source.lines[first - 1 : last]), None)
+
+
+def _block(at: Place) -> list[ast.stmt]:
+    """The statements among which a place's statement stands."""
+    wanted = at.statement().node
+    for node in at.source.nodes():
+        for name in ("body", "orelse", "finalbody"):
+            body = getattr(node, name, None)
+            if isinstance(body, list) and any(one is wanted for one in body):
+                return body
+    raise EditError("no block holds this place")
+
+
+def _index(body: list[ast.stmt], place: Place) -> int:
+    """Which statement of a block holds a place."""
+    line = place.node.lineno  # type: ignore[attr-defined]
+    for index, statement in enumerate(body):
+        if statement.lineno <= line <= (statement.end_lineno or 0):
+            return index
+    raise EditError("the places do not stand in one block")
+
+
+def _loaded(node: ast.AST) -> set[str]:
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)}
+
+
+def _stored(node: ast.AST) -> set[str]:
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}

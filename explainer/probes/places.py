@@ -1,0 +1,144 @@
+"""Places that a replay reports, found again in the source: positions of code objects to spans, layers to constructors."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from explainer.facts import Settings, SpanFact
+from explainer.source import Function, Source, node_at, source_of
+
+Position = Mapping[str, Any]
+
+
+def place(position: Position) -> tuple[Source, ast.AST] | None:
+    """The node of a recorded position: exact where columns are known, else the line's statement."""
+    source = source_of(position["file"])
+    bounds = position["bounds"]
+    node = node_at(source, *bounds) if None not in bounds else None
+    node = node or source.statement_at(position["line"])
+    if isinstance(node, ast.Expr):
+        node = node.value
+    return (source, node) if node is not None else None
+
+
+def span_fact(source: Source, node: ast.AST, symbol: str | None = None, **detail: Any) -> SpanFact:
+    """A node as a fact, with what else is known of it."""
+    return SpanFact(source.span(node, symbol), source.text(node), Settings(tuple(detail.items())))
+
+
+def function_of(source: Source, line: int) -> str:
+    """The name of the function that holds a line, with its class: `Block.forward`; empty at the top of a file."""
+    function, owner = source.function_at(line), source.class_at(line)
+    name = getattr(function, "name", "")
+    inside = owner is not None and function is not None and owner.lineno <= function.lineno
+    return f"{owner.name}.{name}" if inside and name else name  # type: ignore[union-attr]
+
+
+def layer_source(position: Position) -> tuple[Source, ast.AST] | None:
+    """Where the element that a recorded layer stands for is written, followed from its owner's `__init__`."""
+    owner = position.get("owner")
+    if not owner or not owner["way"]:
+        return None
+    source = source_of(owner["file"])
+    function = _starting_at(source, owner["line"])
+    name, *rest = owner["way"].split(".")
+    node = _value_of(function, f"self.{name}") if function is not None else None
+    for key in rest:
+        node = _element(_resolved(node, function), key)
+    return (source, node) if node is not None else None
+
+
+def constructor(source: Source, node: ast.AST, layer: str) -> tuple[Source, ast.Call] | None:
+    """The call of a layer's class that a node is, or that the function which the node calls holds."""
+    if isinstance(node, ast.Call) and called(node) == layer:
+        return source, node
+    name = called(node) if isinstance(node, ast.Call) else None
+    for one in _sources_with(source, name) if name else ():
+        for function in one.nodes():
+            if isinstance(function, ast.FunctionDef) and function.name == name:
+                calls = [call for call in ast.walk(function) if isinstance(call, ast.Call) and called(call) == layer]
+                if calls:
+                    return one, calls[0]
+    return None
+
+
+def called(node: ast.Call) -> str:
+    """The last name of what a call calls."""
+    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+
+
+def enclosing(source: Source, line: int, kinds: tuple[type[ast.AST], ...]) -> list[ast.AST]:
+    """The nodes of some kinds around a line, innermost first, not beyond its function."""
+    function = source.function_at(line)
+    first = function.lineno if function is not None else 0
+    around = [node for node in source.nodes() if isinstance(node, kinds) and node.lineno >= first  # type: ignore[attr-defined]
+              and node.lineno <= line <= (node.end_lineno or 0)]  # type: ignore[attr-defined]
+    return sorted(around, key=lambda node: -node.lineno)  # type: ignore[attr-defined]
+
+
+def decorators(source: Source, line: int) -> Iterator[tuple[Function, ast.expr]]:
+    """The decorators of the function that holds a line."""
+    function = source.function_at(line)
+    for decorator in getattr(function, "decorator_list", ()):
+        yield function, decorator  # type: ignore[misc]
+
+
+def _starting_at(source: Source, line: int) -> ast.AST | None:
+    """The function that begins at a line as code objects count it: decorators belong to it."""
+    for node in source.nodes():
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            if min([node.lineno, *(one.lineno for one in node.decorator_list)]) == line:
+                return node
+    return None
+
+
+def _value_of(scope: ast.AST | None, target: str) -> ast.AST | None:
+    values = []
+    for node in ast.walk(scope) if scope is not None else ():
+        targets: Sequence[ast.AST] = node.targets if isinstance(node, ast.Assign) else ()
+        if isinstance(node, ast.AnnAssign) and node.value is not None:
+            targets = [node.target]
+        if any(ast.unparse(one) == target for one in targets):
+            values.append(node.value)  # type: ignore[attr-defined]
+    return values[-1] if len(values) == 1 else None
+
+
+def _resolved(node: ast.AST | None, scope: ast.AST | None) -> ast.AST | None:
+    return _value_of(scope, node.id) if isinstance(node, ast.Name) else node
+
+
+def _element(node: ast.AST | None, key: str) -> ast.AST | None:
+    """One element of `nn.Sequential(...)`, `nn.ModuleList([...])`, a list or a comprehension."""
+    if isinstance(node, ast.Call) and called(node) == "ModuleList" and node.args:
+        node = node.args[0]
+    if isinstance(node, (ast.ListComp, ast.GeneratorExp)):
+        return node.elt
+    parts = node.args if isinstance(node, ast.Call) and called(node) == "Sequential" else getattr(node, "elts", [])
+    if len(parts) == 1 and isinstance(parts[0], ast.Starred):
+        return _element(parts[0].value, key)
+    plain = key.isdigit() and not any(isinstance(part, ast.Starred) for part in parts)
+    return parts[int(key)] if plain and int(key) < len(parts) else None
+
+
+def _sources_with(source: Source, name: str) -> Iterator[Source]:
+    """The file itself, and the files of the user's from which it imports a name."""
+    yield source
+    for file in imported_files(source.file, name):
+        yield source_of(file)
+
+
+def imported_files(file: str, name: str) -> list[str]:
+    """Files of loaded modules that define a function of this name and lie in the same folder tree as `file`."""
+    import os
+    import sys
+    import types
+
+    found = []
+    for module in list(sys.modules.values()):
+        function = vars(module).get(name) if type(module) is types.ModuleType else None
+        where = getattr(getattr(function, "__code__", None), "co_filename", "")
+        if where and where != file and os.path.dirname(where).startswith(os.path.dirname(file)):
+            found.append(where)
+    return sorted(set(found))

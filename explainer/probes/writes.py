@@ -1,0 +1,242 @@
+"""In-place writes: the line that changed a value which backward needs, found by a replay or read from the graph."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from explainer.diagnosis import Span
+from explainer.facts import SpanFact, TensorFact, WriteFact
+from explainer.probes import probe
+from explainer.probes.call import call_node
+from explainer.probes.places import called, constructor, function_of, layer_source, place, span_fact
+from explainer.probes.scene import Scene
+from explainer.probes.tensor import tensor_fact
+from explainer.probes.values import MISSING, is_tensor, read
+from explainer.replay.run import replay
+from explainer.source import Source
+
+#: Names of backward nodes whose operation has a plainer name.
+_PLAIN = {
+    "addmm": "linear", "mm": "matmul", "bmm": "matmul", "mv": "matmul", "convolution": "conv", "mkldnn_convolution": "conv",
+    "native_batch_norm": "batch_norm", "native_layer_norm": "layer_norm", "max_pool2_d_with_indices": "max_pool2d",
+}  # fmt: skip
+_SHAPE = re.compile(r"\[[\w.]+ \[([\d, ]*)\]\]")
+
+
+@probe
+def overwritten(scene: Scene) -> WriteFact | None:
+    """The write that made a saved value stale, from a replay of the statements before the failing backward."""
+    found = scene.once("stale values", lambda: _recorded(scene))
+    return _fact(scene, _best(scene, found)) if found else None
+
+
+overwritten.proves = True  # type: ignore[attr-defined]
+
+
+def _recorded(scene: Scene) -> Any:
+    from explainer.replay.inplace import Inplace
+
+    return replay(scene, Inplace)
+
+
+def _best(scene: Scene, found: list[dict[str, Any]]) -> dict[str, Any]:
+    """The stale value that the message means: by its shape, and by its node where the message names one."""
+    shape = _SHAPE.search(scene.crash.message)
+    wanted = [int(size) for size in shape[1].replace(" ", "").split(",") if size] if shape else None
+    same = [one for one in found if one["shape"] == wanted] or found
+    return same[0]
+
+
+def _fact(scene: Scene, one: Mapping[str, Any]) -> WriteFact | None:
+    write = next((write for write in one["writes"] if write["frames"]), None)
+    at = place(write["frames"][0]) if write else None
+    if write is None or at is None:
+        return None
+    source, inner = at
+    node = _whole(inner, source.statement_at(inner.lineno))  # type: ignore[attr-defined]
+    kept = place(one["kept"]["frames"][0]) if one["kept"]["frames"] else None
+    holder = one["holder"] or {}
+    return WriteFact(
+        source.span(node), source.text(node), write["function"], _kind(write, inner), one["node"], _keeper(one),
+        "result" if one["attribute"] == "result" else "input", _target(source, inner), tuple(one["shape"]), one["dtype"],
+        function_of(source, node.lineno), write["path"], write["module"] or "",  # type: ignore[attr-defined]
+        holder.get("name", ""), holder.get("kind", ""), _kept(kept, one), _operand(kept, holder.get("name", "")),
+        _built(write), _others(one["writes"], write),
+    )  # fmt: skip
+
+
+def _kind(write: Mapping[str, Any], node: ast.AST) -> str:
+    if isinstance(node, ast.Call) and called(node) == "step":
+        return "optimizer"
+    return "layer" if write["module"] and isinstance(node, ast.Call) else "statement"
+
+
+def _keeper(one: Mapping[str, Any]) -> str:
+    """`SigmoidBackward0` -> sigmoid; a custom Function keeps its name."""
+    return plain_name(one["node"])
+
+
+def plain_name(node: str) -> str:
+    """The operation of a backward node: `SigmoidBackward0` -> sigmoid, `AddmmBackward0` -> linear."""
+    name = re.sub(r"Backward\d*$", "", node)
+    snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+    return _PLAIN.get(snake, snake)
+
+
+def _kept(kept: tuple[Source, ast.AST] | None, one: Mapping[str, Any]) -> SpanFact | None:
+    return span_fact(*kept, module=one["kept"]["module"] or "") if kept is not None else None
+
+
+def _target(source: Source, node: ast.AST) -> str:
+    """What a statement writes through: `y` of `y += x`, `y[i] = v`, `y.add_(x)`, `relu(y, inplace=True)`."""
+    target: ast.AST | None = None
+    if isinstance(node, ast.AugAssign):
+        target = node.target
+    elif isinstance(node, ast.Assign):
+        target = node.targets[0]
+    elif isinstance(node, ast.Subscript):
+        target = node
+    elif isinstance(node, ast.Call):
+        target = node.func.value if isinstance(node.func, ast.Attribute) and node.func.attr.endswith("_") else None
+        target = target or (node.args[0] if node.args else None)
+    while isinstance(target, (ast.Subscript, ast.Call)):
+        target = target.value if isinstance(target, ast.Subscript) else getattr(target.func, "value", None)
+    if isinstance(target, ast.Attribute) and target.attr == "data":
+        target = target.value
+    return source.text(target) if isinstance(target, (ast.Name, ast.Attribute)) else ""
+
+
+def _operand(kept: tuple[Source, ast.AST] | None, holder: str) -> SpanFact | None:
+    """The expression in the keeping operation that names what it kept: `self.codebook`, or a call's first argument."""
+    if kept is None:
+        return None
+    source, node = kept
+    named = [one for one in ast.walk(node) if isinstance(one, ast.Attribute) and one.attr == holder]
+    if named:
+        return span_fact(source, named[0])
+    if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], (ast.Name, ast.Attribute, ast.Subscript)):
+        return span_fact(source, node.args[0])
+    return None
+
+
+def _built(write: Mapping[str, Any]) -> SpanFact | None:
+    """The constructor of the layer that wrote, where it says `inplace=True`."""
+    at = layer_source(write) if write["module"] else None
+    found = constructor(*at, write["module"]) if at is not None else None
+    if found is None:
+        return None
+    source, call = found
+    given = [source.text(part) for part in (*call.args, *call.keywords)]
+    return span_fact(source, call, flag="inplace=True" in given, element=span_fact(*at) if at else None)
+
+
+def _others(writes: list[Mapping[str, Any]], first: Mapping[str, Any]) -> tuple[SpanFact, ...]:
+    places = [place(write["frames"][0]) for write in writes if write is not first and write["frames"]]
+    return tuple(span_fact(*one) for one in places if one is not None)
+
+
+@probe
+def leaf_write(scene: Scene) -> WriteFact | None:
+    """The write in the failing expression itself, and the leaf (or view of one) that it would change."""
+    failing = scene.failing
+    if failing is None or scene.user_frame is None:
+        return None
+    node = call_node(failing.node)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        node = _inner_write(node) or node
+    target = _target_node(node)
+    tensor = read(target, scene.user_frame.frame) if target is not None else MISSING
+    name = failing.source.text(target) if target is not None else ""
+    statement = failing.source.statement_at(node.lineno)  # type: ignore[attr-defined]
+    shown = _whole(node, statement)
+    kind = _leaf_kind(tensor)
+    return WriteFact(
+        failing.source.span(shown), failing.source.text(shown), _operator(node), kind, "", "", "", name,
+        tuple(tensor.shape) if is_tensor(tensor) else (), str(tensor.dtype).removeprefix("torch.") if is_tensor(tensor) else "",
+        function_of(failing.source, node.lineno),  # type: ignore[attr-defined]
+        kept=span_fact(failing.source, statement) if statement is not None else None,
+    )  # fmt: skip
+
+
+def _leaf_kind(tensor: Any) -> str:
+    """parameter or input; of a view what its base is; tensor where it cannot be read."""
+    import torch
+
+    if not is_tensor(tensor):
+        return "tensor"
+    base = tensor._base if tensor._base is not None else tensor
+    return "parameter" if isinstance(base, torch.nn.Parameter) else "input"
+
+
+def _inner_write(node: ast.Call) -> ast.Call | None:
+    """Of `x.sub_(a).div_(b)` the innermost call that writes."""
+    found = None
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        if node.func.attr.endswith("_") and not node.func.attr.endswith("__"):
+            found = node
+        node = node.func.value  # type: ignore[assignment]
+    return found
+
+
+def _target_node(node: ast.AST) -> ast.AST | None:
+    if isinstance(node, ast.AugAssign):
+        target: ast.AST | None = node.target
+    elif isinstance(node, ast.Call):
+        method = isinstance(node.func, ast.Attribute) and node.func.attr.endswith("_")
+        target = node.func.value if method else (node.args[0] if node.args else None)  # type: ignore[union-attr]
+    else:
+        target = node
+    while isinstance(target, ast.Subscript):
+        target = target.value
+    return target
+
+
+def _whole(node: ast.AST, statement: ast.stmt | None) -> ast.AST:
+    """The whole chain of calls that a write begins: what an edit replaces."""
+    if isinstance(node, ast.Subscript) and statement is not None:
+        return statement
+    outer = node
+    for one in ast.walk(statement) if statement is not None else ():
+        chained = isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and _starts_with(one, node)
+        if chained and one.func.attr.endswith("_") and _length(one) > _length(outer):  # type: ignore[union-attr]
+            outer = one
+    return outer
+
+
+def _starts_with(call: ast.AST, node: ast.AST) -> bool:
+    while isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
+        if call is node:
+            return True
+        call = call.func.value
+    return call is node
+
+
+def _length(node: ast.AST) -> tuple[int, int]:
+    return node.end_lineno or 0, node.end_col_offset or 0  # type: ignore[attr-defined]
+
+
+def _operator(node: ast.AST) -> str:
+    if isinstance(node, ast.Call):
+        return called(node)
+    return {"AugAssign": "+=", "Subscript": "[...] ="}.get(type(node).__name__, "=")
+
+
+@probe
+def written_view(scene: Scene) -> TensorFact | None:
+    """The view that an in-place operation may not write to, as the failing expression names it."""
+    failing = scene.failing
+    target = _target_node(call_node(failing.node)) if failing is not None else None
+    if target is None or scene.user_frame is None or failing is None:
+        return None
+    value = read(target, scene.user_frame.frame)
+    name = failing.source.text(target)
+    return tensor_fact(name, value, failing.source.span(target)) if is_tensor(value) else None
+
+
+@probe
+def crash_span(scene: Scene) -> Span | None:
+    """The failing expression in the user's frame."""
+    return scene.failing.span if scene.failing is not None else None
