@@ -1,0 +1,105 @@
+"""`explain` and `explain FILE...`: explains the errors in pasted text, logs and notebooks."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from explainer.cli import COMMANDS, Complaint, complain, inputs, options
+from explainer.diagnosis import Report
+
+ABOUT = "Explains PyTorch errors: what is wrong, why, and what to change."
+MORE = """\
+without a FILE a pasted text is read from standard input; FILE may be a log, a notebook, a folder of them, a
+pattern in quotes, a packed log (.gz, .xz, .bz2) or - for standard input
+
+commands (explain COMMAND -h says more; a file of that name is ./COMMAND):
+{commands}
+
+exit status: 0 a diagnosis, 1 none, 2 wrong usage or unreadable input; of several files the highest
+
+in a program: import explainer; explainer.install()     in a notebook: %load_ext explainer"""
+
+
+def main(arguments: list[str]) -> int:
+    """Explain every input; the exit status is the highest of theirs."""
+    given = _parser().parse_args(arguments)
+    folders = options.packs(given)
+    reports: list[Report] = []
+    status = 0
+    for word in given.files or [inputs.STDIN]:
+        try:
+            for name in inputs.named(word):
+                found = reports_of(name, given, folders)
+                status = max(status, 0 if any(report.diagnoses for report in found) else 1)
+                reports += found
+        except Complaint as complaint:
+            status = max(status, complain(str(complaint), complaint.status))
+    if reports or status < 2:
+        write(reports, given)
+    return status
+
+
+def reports_of(name: str, given: Any, folders: tuple) -> tuple[Report, ...]:
+    """The reports on one input, and a word on standard error where it has none."""
+    from explainer import api
+    from explainer.hooks import last
+    from explainer.probes.scene import Options
+
+    settings = Options(api.language(given.lang), options.may_replay(given), source_roots=(".", *given.source))
+    data = inputs.content(name)
+    explanation = api.explain_text(data, None if name == inputs.STDIN else name, settings, folders)
+    if not explanation.reports:
+        complain("nothing was pasted" if not data.strip() else f"no error was found in {_called(name)}")
+    last.keep(explanation)
+    return explanation.reports
+
+
+def _called(name: str) -> str:
+    return "the pasted text" if name == inputs.STDIN else name
+
+
+def write(reports: Sequence[Report], given: Any) -> None:
+    """Print reports on standard output in the format asked for."""
+    text = rendered(reports, given)
+    encoding = "utf-8" if given.format == "json" else sys.stdout.encoding or "utf-8"
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode(encoding, "backslashreplace"))
+
+
+def rendered(reports: Sequence[Report], given: Any) -> str:
+    """Reports as text of the format asked for, ending with a newline."""
+    if given.format in ("text", "plain"):
+        return _for_people(reports, given)
+    return importlib.import_module(f"explainer.render.{given.format}").render(reports)
+
+
+def _for_people(reports: Sequence[Report], given: Any) -> str:
+    """The diagnoses; errors that nothing is known about are shown only where there is no diagnosis at all."""
+    from explainer.render import plain, terminal, theme
+
+    shown = [report for report in reports if report.diagnoses] or list(reports)[:1]
+    width = theme.width_of(sys.stdout)
+    if given.format == "plain":
+        text = plain.render(shown, width, given.full)
+    else:
+        text = terminal.to_str(shown, width, given.full, theme.wants_color(sys.stdout, given.color))
+    if len(reports) > len(shown):
+        others = len(reports) - len(shown)
+        text += f"\n{others} more errors, none of them known to be PyTorch's (--format json has all)\n"
+    return text
+
+
+def _parser() -> options.Parser:
+    commands = "\n".join(f"  {name:8}{what}" for name, what in COMMANDS.items())
+    parser = options.parser("explain", ABOUT, MORE.format(commands=commands))
+    parser.usage = "explain [OPTIONS] [FILE ...] | explain COMMAND ..."
+    parser.add_argument("files", metavar="FILE", nargs="*", help="what to explain")
+    options.add_format(parser)
+    options.add_speech(parser)
+    from explainer import __version__
+
+    parser.add_argument("--version", action="version", version=f"torch-explainer {__version__}")
+    return parser

@@ -1,0 +1,61 @@
+"""The options that commands share, and a parser whose complaints are one line."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+from typing import Any, NoReturn
+
+from explainer.cli import Complaint
+
+FORMATS = ("text", "json", "markdown", "html", "github", "plain")
+LANGUAGES = ("en", "ko", "zh")
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that says in one line what is wrong, and where help is."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise the complaint instead of printing the usage."""
+        raise Complaint(f"{message} ({self.prog} -h lists what is possible)")
+
+
+def parser(prog: str, about: str, more: str = "") -> Parser:
+    """A command's parser: `about` says what it does, `more` stands under the options (examples)."""
+    layout = argparse.RawDescriptionHelpFormatter
+    return Parser(prog, description=about, epilog=more, formatter_class=layout, allow_abbrev=False)
+
+
+def add_speech(to: argparse.ArgumentParser) -> None:
+    """Options on how a diagnosis is made and said: `--lang`, `--rules`, `--no-replay`, `--full`, `--color`."""
+    to.add_argument("--lang", choices=LANGUAGES, help="language (default: EXPLAINER_LANG, then the locale)")
+    to.add_argument("--rules", metavar="DIR", action="append", default=[], help="a folder of further rules")
+    to.add_argument("--no-replay", dest="replay", action="store_false", help="run nothing again")
+    to.add_argument("--full", action="store_true", help="show everything, not 25 lines")
+    to.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="(default: on a terminal)")
+
+
+def add_format(to: argparse.ArgumentParser) -> None:
+    """`--format` and `--source`, for commands that explain texts."""
+    to.add_argument("--format", choices=FORMATS, default="text", help="how to show it (default: text)")
+    to.add_argument(
+        "--source", metavar="DIR", action="append", default=[], help="also read source files below this folder"
+    )
+
+
+def packs(given: Any) -> tuple[Path, ...]:
+    """The folders of `--rules`; a complaint names what is wrong with their files, a line each."""
+    folders = tuple(Path(name) for name in given.rules)
+    if folders:
+        from explainer.catalogue import load
+
+        wrong = set(load(folders).problems) - set(load().problems)
+        if wrong:
+            raise Complaint("\n".join(sorted(f"--rules: {problem}" for problem in wrong)))
+    return folders
+
+
+def may_replay(given: Any) -> bool:
+    """Whether `--no-replay` and EXPLAINER_REPLAY allow running anything again."""
+    return given.replay and os.environ.get("EXPLAINER_REPLAY") != "0"
