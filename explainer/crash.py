@@ -144,7 +144,7 @@ def _root(raised: Raised, known: Known) -> tuple[Raised, list[tuple[str, Raised]
             best = best.embedded
         elif best.members:
             best = best.members[0]
-        elif best.cause is not None:
+        elif best.cause is not None and best.cause.name != "CalledProcessError":  # it says only that a child failed
             best = best.cause
         elif best.context is not None:
             best = _root_of_context(best, known)
