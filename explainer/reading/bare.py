@@ -9,7 +9,7 @@ from explainer.reading.block import KIND, Lines
 from explainer.reading.messages import end_of_message
 
 _DOTTED = rf"(?:[A-Za-z_]\w*\.){{0,8}}{KIND}(?:\(\w{{1,40}}\))?"
-_OWN_LINE = re.compile(rf"^\s*(?:E\s+|>\s*|[*`\"' ]*)(?P<type>{_DOTTED})[`*]*(?:: ?(?P<message>.*)|\s*$)")
+_OWN_LINE = re.compile(rf"^\s*(?:E\s+|[>#*`\"'\s-]*(?:\d{{1,3}}[.)]\s?)?)(?P<type>{_DOTTED})[`*]*(?:: ?(?P<message>.*)|\s*$)")
 _INSIDE = re.compile(rf"(?:^|[\s`'\"(\[>|*-])(?P<type>{_DOTTED}): ?(?P<message>\S.*)$")
 _CALLED = re.compile(rf"(?:^|[\s`(\[:])(?P<type>{_DOTTED})\((?P<quote>['\"])(?P<message>.{{1,4000}})(?P=quote),?\)")
 #: Words with which the sentence around a message goes on.

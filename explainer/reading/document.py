@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from explainer.crash import Found
+from dataclasses import replace
+
+from explainer.crash import Found, Raised
 from explainer.reading import bare, elastic
 from explainer.reading.block import Lines
 from explainer.reading.chains import Joined, join
-from explainer.reading.order import Seen, arrange
+from explainer.reading.order import Seen, arrange, later_turns
 from explainer.reading.places import place
 from explainer.reading.scan import blocks
 from explainer.reading.undress import writers
@@ -19,25 +21,34 @@ def errors(text: str, name: str | None = None) -> list[Found]:
     """The errors of a text, ordered."""
     streams = writers(text)
     seen = [one for lines in streams for one in _of_writer(lines, name)]
-    typed = [one for one in seen if one.found.raised.type]
-    if not typed or all(one.launcher for one in typed):
-        seen = typed + _without_traceback(streams, name, bool(typed)) or seen
-        return arrange(seen)
-    return arrange([one for one in seen if one.found.raised.type or one.found.raised.cause or one.found.raised.context])
+    typed = [one for one in seen if _has_type(one.found.raised)]
+    if typed and not all(one.launcher for one in typed):
+        return arrange(typed)
+    bare_ones = _said_alone(streams, name, bool(typed))
+    if not (bare_ones or seen):
+        bare_ones = _whole(streams, name)
+    return arrange(typed + bare_ones or seen)
+
+
+def _has_type(raised: Raised) -> bool:
+    """Whether at least one exception of a chain has its own line; without it a stack may be any stack."""
+    return bool(raised.type or raised.cause or raised.context)
 
 
 def _of_writer(lines: Lines, name: str | None) -> list[Seen]:
     """The errors of one writer; those that its launcher's report repeats know their rank."""
     seen: list[Seen] = []
     report: elastic.Report | None = None
-    for joined in join(lines.texts, blocks(lines.texts)):
+    every = list(join(lines.texts, blocks(lines.texts)))
+    later = later_turns(lines.texts, every)
+    for at, joined in enumerate(every):
         inside = report if report and joined.start < report.end else None
         if inside is None and (begun := elastic.report(lines.texts, joined)):
             report = begun
             seen.append(_seen(lines, begun.joined, name, launcher=True))
             seen += _repeated(lines, begun, name)
             continue
-        seen.append(_seen(lines, joined, name, inside))
+        seen.append(replace(_seen(lines, joined, name, inside), later=at in later))
     return seen
 
 
@@ -57,13 +68,18 @@ def _seen(lines: Lines, joined: Joined, name: str | None, report: elastic.Report
     return Seen(Found(joined.raised, where), joined.end, lines.writer, report is not None, launcher, bool(said and said.first))
 
 
-def _without_traceback(streams: list[Lines], name: str | None, launched: bool) -> list[Seen]:
-    """What a text says where no traceback stands in it: at most one error a writer."""
+def _said_alone(streams: list[Lines], name: str | None, launched: bool) -> list[Seen]:
+    """Exceptions that are named without a traceback: at most one a writer."""
     for look in (bare.own_line, bare.inside):
         found = [(lines, said) for lines in streams if (said := look(lines, launched))]
         if found:
             return [Seen(Found(raised, place(lines, at, name)), at, lines.writer) for lines, (raised, at) in found]
-    if launched or sum(len(lines.texts) for lines in streams) >= _SHORT:
+    return []
+
+
+def _whole(streams: list[Lines], name: str | None) -> list[Seen]:
+    """A short text in which nothing looks like an error, as a message without a type."""
+    if sum(len(lines.texts) for lines in streams) >= _SHORT:
         return []
     whole = next((said for lines in streams if (said := bare.whole(lines))), None)
     return [Seen(Found(whole[0], place(streams[0], whole[1], name)), whole[1], "")] if whole else []

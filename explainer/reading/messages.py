@@ -64,7 +64,14 @@ def _belongs(text: str, above: str, blank: bool, long: bool) -> bool:
         return False
     if text[:1] in "\t " or _GOES_ON.search(above):
         return True
-    return above.rstrip().endswith(".") and text[:1].isupper() and text.rstrip()[-1:] in ".:!,"
+    return _flows(above.rstrip(), text.rstrip())
+
+
+def _flows(above: str, text: str) -> bool:
+    """Whether a line reads as the next of a text that was broken between words or sentences."""
+    if above.endswith("."):
+        return text[:1].isupper() and (text[-1:] in ".:!," or len(text) > 30)
+    return (len(above) > 50 or text[:1] == "(") and (above[-1:].isalnum() or above[-1:] == ",")
 
 
 def _open(first: str) -> bool:

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, replace
 
 from explainer.crash import Found, Raised
+from explainer.reading.chains import Joined
 
 #: Errors of a rank that only says that another one is gone.
 _FOLLOWERS = re.compile(
@@ -18,6 +19,14 @@ _FOLLOWERS = re.compile(
 _CALLED = re.compile(r"^(?:ChildFailedError|CalledProcessError|SignalException|KeyboardInterrupt|BrokenPipeError|EOFError)$")
 
 
+_TESTS = re.compile(r"^={3,} (?:FAILURES|ERRORS|test session starts) ={3,}$")
+_POST = re.compile(r"^\s*(?:```|~~~|</?(?:details|pre|code|summary|blockquote))|\bwrote:?\s*$|^#{1,6} |^-{2,} ?Original|^On .{4,80} wrote")
+_INTRODUCES = re.compile(
+    r"^\s*(?:Exception in thread|Exception ignored|Process \S+:|Original |Traceback|[\W_]+$)|\b(?:ERROR|CRITICAL|FATAL|[Ff]ailed)\b|"
+    r"^[EF]\d{4} |\[rank\d|exit code|exitcode|Warning"
+)
+
+
 @dataclass(frozen=True)
 class Seen:
     """An error of one writer as it was found; `end` is the index of the line after it."""
@@ -28,13 +37,30 @@ class Seen:
     repeated: bool = False
     launcher: bool = False
     first: bool = False
+    later: bool = False
 
 
 def arrange(seen: list[Seen]) -> list[Found]:
     """The errors without repeats, the one to look at first in front."""
     kept = _without_echoes(_merged(seen))
-    kept.sort(key=lambda one: (_weight(one, kept), *_turn(one, kept)))
+    kept.sort(key=lambda one: (_weight(one), one.later, one.found.place.line or 0))
     return [_remarked(one, kept) for one in kept]
+
+
+def later_turns(texts: list[str], joined: list[Joined]) -> set[int]:
+    """The indices of the errors that can wait: survived ones, and in a test run those that no code of torch raised."""
+    if any(_TESTS.match(text) for text in texts):
+        return {at for at, one in enumerate(joined) if not any("torch/" in place.file for place in one.raised.frames)}
+    pairs = zip(joined, joined[1:], strict=False)
+    return {at for at, (one, after) in enumerate(pairs) if _went_on(texts[one.end : after.start])}
+
+
+def _went_on(between: list[str]) -> bool:
+    """Whether a program printed something of its own between two errors; posts of a forum are no program."""
+    said = [text for text in between if text.strip()]
+    if any(_POST.match(text) for text in said):
+        return False
+    return any(not _INTRODUCES.search(text) for text in said)
 
 
 def _merged(seen: list[Seen]) -> list[Seen]:
@@ -93,7 +119,7 @@ def _without_echoes(seen: list[Seen]) -> list[Seen]:
     ]
 
 
-def _weight(one: Seen, every: list[Seen]) -> int:
+def _weight(one: Seen) -> int:
     """0 for an error of its own, 1 for one that follows from another's failure, 2 for the launcher's."""
     raised = one.found.raised
     if one.launcher or raised.name == "ChildFailedError":
@@ -106,11 +132,6 @@ def _weight(one: Seen, every: list[Seen]) -> int:
     if _CALLED.match(first.name) or (_FOLLOWERS.search(first.message) and not first.embedded):
         return 2
     return 1
-
-
-def _turn(one: Seen, every: list[Seen]) -> tuple[float, ...]:
-    """Among equals: the first in the text."""
-    return (one.found.place.line or 0,)
 
 
 def _remarked(one: Seen, every: list[Seen]) -> Found:

@@ -99,7 +99,7 @@ def _headers_alone(rows: list[Row], shapes: list[re.Pattern[str]]) -> list[Row]:
     out = []
     for row in rows:
         before = _before(row.text) if "Traceback (" in row.text and _HEADER.search(row.text) else None
-        if before and before.strip() and not _prefix(row.text, shapes):
+        if before and before.strip(" |") and not _prefix(row.text, shapes):
             out += [Row(before.rstrip(), row.number), Row(row.text[len(before) :], row.number)]
         else:
             out.append(row)

@@ -6,9 +6,10 @@ import re
 
 from explainer.reading import jsontext
 from explainer.reading.block import Lines
+from explainer.reading.interleaved import sorted_out
 from explainer.reading.prefixes import parted
 from explainer.reading.rows import Row, opened, rows_of
-from explainer.reading.wraps import rejoined
+from explainer.reading.wraps import rejoined, unpadded
 
 _ESCAPES = re.compile(
     r"\x1b\[[0-?]{0,64}[ -/]{0,8}[@-~]|\x1b\][^\x07\x1b\n]{0,512}(?:\x07|\x1b\\)?"
@@ -29,8 +30,8 @@ def writers(text: str) -> list[Lines]:
     """The lines of each writer of a text (one where nothing tells them apart), dressing taken off."""
     text = _plain(text)
     rows = jsontext.from_document(text) or jsontext.from_lines(rows_of(text))
-    rows = [_bare(row) for row in opened(rows)]
-    return [rejoined(lines) for lines in parted(rows)]
+    rows = [_bare(row) for row in unpadded(opened(rows))]
+    return [sorted_out(rejoined(lines)) for lines in parted(rows)]
 
 
 def _plain(text: str) -> str:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Callable
 
 from explainer.reading.block import Lines, frame_line
+from explainer.reading.rows import Row
 
 _BEGUN = re.compile(r"^\s*File(?: \".*|\s*)$")
 _WHOLE = re.compile(r'^\s*File ".{1,2000}", line \d+(?:, in ?.*)?$')
+#: The beginning of a frame's line, up to a blank at which a mail program may break it.
+_UNFINISHED = re.compile(r'^\s*File$|^\s*File "[^"]{1,1000}(?:",(?: line(?: \d+,(?: in)?)?)?)?$')
 _NARROWEST, _WIDEST = 40, 400
 
 
@@ -17,6 +22,24 @@ def rejoined(lines: Lines) -> Lines:
     if width:
         lines = _joined(lines, lambda above, below: len(above) == width and not frame_line(below), "")
     return _words(lines)
+
+
+def unpadded(rows: list[Row]) -> list[Row]:
+    """Rows that a terminal padded with blanks to its width, those joined that it cut there."""
+    widths = Counter(len(row.text) for row in rows if row.text.strip())
+    width, often = widths.most_common(1)[0] if widths else (0, 0)
+    full = [row for row in rows if len(row.text) == width and not row.text.endswith(" ")]
+    if not _NARROWEST <= width <= _WIDEST or often < 4 or often < 0.6 * widths.total() or len(full) > 0.7 * often:
+        return rows
+    out: list[Row] = []
+    cut = False
+    for row in rows:
+        if cut:
+            out[-1] = Row(out[-1].text + row.text, out[-1].number)
+        else:
+            out.append(row)
+        cut = len(row.text) == width and not row.text.endswith(" ") and not frame_line(row.text)
+    return out
 
 
 def _cut_width(texts: list[str]) -> int | None:
@@ -30,33 +53,30 @@ def _cut_width(texts: list[str]) -> int | None:
     return None
 
 
-def _joined(lines: Lines, when, glue: str) -> Lines:
+def _joined(lines: Lines, when: Callable[[str, str], bool], glue: str, whole: bool = False) -> Lines:
+    """The lines, each joined to the one above where `when(above, line)`; with `whole`, above as joined so far."""
     out = Lines([], [], lines.writer)
-    above_raw = None
+    above = None
     for at, text in enumerate(lines.texts):
-        if out.texts and above_raw is not None and when(above_raw, text):
-            out.texts[-1] += glue + text
+        if above is not None and when(out.texts[-1] if whole else above, text):
+            out.texts[-1] += glue + text.lstrip() if whole else glue + text
         else:
             if at in lines.prefixes:
                 out.prefixes[len(out.texts)] = lines.prefixes[at]
             out.texts.append(text)
             out.numbers.append(lines.numbers[at])
-        above_raw = text
+        above = text
     return out
 
 
 def _words(lines: Lines) -> Lines:
     """Frame lines that were broken between words."""
+
     def broken(above: str, below: str) -> bool:
-        return _unfinished(above) and bool(below.strip()) and (below.lstrip()[:1] == '"' or not frame_line(below))
+        if not _UNFINISHED.match(above) or not below.strip():
+            return False
+        return bool(_WHOLE.match(f"{above} {below.lstrip()}") or _UNFINISHED.match(f"{above} {below.lstrip()}"))
 
-    if not any(_unfinished(text) for text in lines.texts):
+    if not any(_UNFINISHED.match(text) for text in lines.texts):
         return lines
-    return _joined(lines, broken, " ")
-
-
-def _unfinished(text: str) -> bool:
-    """Whether a line is the beginning of a frame's line."""
-    if "File" not in text and ", line" not in text:
-        return False
-    return bool(re.match(r"^\s*File$|^\s*(?:File )?\"[^\"]{1,1000}\",(?: line)?$|^\s*(?:File )?\"[^\"]{1,1000}\", line \d+, in$", text))
+    return _joined(lines, broken, " ", whole=True)

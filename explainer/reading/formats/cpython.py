@@ -102,6 +102,10 @@ def _after_noise(texts: list[str], here: int, base: int, lost: bool, framed: boo
         return None
     if text.strip() and (_CARETS.match(text) or _FOLDED.match(text) or indent_of(text) > base):
         return here + 1
+    if not text.strip() and framed:
+        below = next((ahead for ahead in range(here, min(len(texts), here + _GAP)) if texts[ahead].strip()), here)
+        if indent_of(texts[below]) > base and below > here:
+            return below
     limit = min(len(texts), here + _GAP)
     for ahead in range(here, limit):
         if HEADER.search(texts[ahead]) or connective(texts[ahead]):
