@@ -32,7 +32,10 @@ def errors(text: str, name: str | None = None) -> list[Found]:
 
 def _has_type(raised: Raised) -> bool:
     """Whether at least one exception of a chain has its own line; without it a stack may be any stack."""
-    return bool(raised.type or raised.cause or raised.context)
+    one: Raised | None = raised
+    while one is not None and not one.type:
+        one = one.cause or one.context
+    return one is not None
 
 
 def _of_writer(lines: Lines, name: str | None) -> list[Seen]:

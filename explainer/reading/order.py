@@ -52,7 +52,7 @@ def later_turns(texts: list[str], joined: list[Joined]) -> set[int]:
     if any(_TESTS.match(text) for text in texts):
         return {at for at, one in enumerate(joined) if not any("torch/" in place.file for place in one.raised.frames)}
     pairs = zip(joined, joined[1:], strict=False)
-    return {at for at, (one, after) in enumerate(pairs) if _went_on(texts[one.end : after.start])}
+    return {at for at, (one, after) in enumerate(pairs) if _went_on([*one.raised.notes, *texts[one.end : after.start]])}
 
 
 def _went_on(between: list[str]) -> bool:

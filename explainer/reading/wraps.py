@@ -28,18 +28,23 @@ def unpadded(rows: list[Row]) -> list[Row]:
     """Rows that a terminal padded with blanks to its width, those joined that it cut there."""
     widths = Counter(len(row.text) for row in rows if row.text.strip())
     width, often = widths.most_common(1)[0] if widths else (0, 0)
-    full = [row for row in rows if len(row.text) == width and not row.text.endswith(" ")]
+    full = [row for row in rows if _is_full(row.text, width)]
     if not _NARROWEST <= width <= _WIDEST or often < 4 or often < 0.6 * widths.total() or len(full) > 0.7 * often:
         return rows
     out: list[Row] = []
     cut = False
     for row in rows:
-        if cut:
+        if cut and not (row.text.startswith(" ") and frame_line(out[-1].text)):
             out[-1] = Row(out[-1].text + row.text, out[-1].number)
         else:
             out.append(row)
-        cut = len(row.text) == width and not row.text.endswith(" ") and not frame_line(row.text)
+        cut = _is_full(row.text, width)
     return out
+
+
+def _is_full(text: str, width: int) -> bool:
+    """Whether a padded line reaches the terminal's edge (a tab may have been counted as one column)."""
+    return len(text) >= width and not text.endswith(" ")
 
 
 def _cut_width(texts: list[str]) -> int | None:

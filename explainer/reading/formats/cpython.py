@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from explainer.crash import Frame
 from explainer.reading.block import HEADER, SAID, SURE, Block, connective, frame, frame_line, indent_of
 from explainer.reading.messages import end_of_message, stops
 
 _CARETS = re.compile(r"^[\s~^]*[~^][\s~^]*$")
-_FOLDED = re.compile(r"^\s*(?:\[Previous line repeated|\.\.\.|\[\.\.\. |\(\.\.\.\))")
+_FOLDED = re.compile(r"^\s*(?:\[Previous line repeated|\.\.\.|\[\.\.\. |\(\.\.\.\)|-{1,6}> ?\d)")
+_ARROW = re.compile(r"^\s*-{1,6}> ?\d{1,9} (?P<code>.*)$")
 #: How many lines of noise between two frames are tolerated.
 _GAP = 12
 _CODE = re.compile(r"^\s*(?:return|raise|def|class|for|if|with|else|try|except|assert|import|from|@)\b|[=(\[]")
@@ -41,6 +43,9 @@ def read(texts: list[str], at: int) -> Block | None:
         said = _said(text, base, lost, bool(frames))
         if said and (frames or here > at + 1 or not _far(texts, here)):
             return _finish(texts, at, here, said, frames, base)
+        arrow = _ARROW.match(text) if frames and len(text) < 1000 else None
+        if arrow:
+            frames[-1] = replace(frames[-1], code=arrow["code"].strip())
         after = _after_noise(texts, here, base, lost, bool(frames))
         if after is None:
             break
