@@ -1,0 +1,98 @@
+"""Pairs of operands whose sizes do not fit: which dimension was meant, and how to get there."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from typing import Any
+
+from explainer.facts import Settings, SpanFact
+from explainer.probes import probe
+from explainer.probes.call import Operand, call_node, operands
+from explainer.probes.scene import Scene
+from explainer.probes.values import is_tensor, read
+
+
+@probe
+def aligned_operand(scene: Scene) -> SpanFact | None:
+    """The smaller of two operands whose one size stands in the other's shape, but not at the right end.
+
+    `detail`: `name`, `shape`, `size`, `other_name`, `other` (shapes), `dimension` of the other that has this size,
+    `missing` trailing dimensions, and the `method` that adds them.
+    """
+    tensors = [one for one in operands(scene) if is_tensor(one.value)]
+    for small, big in itertools.permutations(tensors, 2):
+        found = _aligned(tuple(small.value.shape), tuple(big.value.shape))
+        if found is not None and small.node is not None and scene.failing is not None:
+            dimension, missing = found
+            method = "unsqueeze(-1)" if missing == 1 else f"reshape({_sizes(tuple(small.value.shape), missing)})"
+            detail = (("name", small.name), ("shape", tuple(small.value.shape)), ("size", small.value.shape[-1]),
+                      ("other_name", big.name), ("other", tuple(big.value.shape)), ("dimension", dimension),
+                      ("missing", missing), ("method", method))
+            return SpanFact(scene.failing.source.span(small.node), small.name, Settings(detail))
+    return None
+
+
+def _aligned(small: tuple[int, ...], big: tuple[int, ...]) -> tuple[int, int] | None:
+    """The dimension of `big` at which `small` fits, and how many trailing ones that takes; None unless just one does."""
+    if not small or len(small) >= len(big):
+        return None
+    fitting = []
+    for missing in range(1, len(big) - len(small) + 1):
+        window = big[len(big) - missing - len(small) : len(big) - missing]
+        if all(a == b or a == 1 for a, b in zip(small, window, strict=True)) and small != (1,) * len(small):
+            fitting.append((len(big) - missing - 1, missing))
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def _sizes(small: tuple[int, ...], missing: int) -> str:
+    return ", ".join(["-1" if len(small) == 1 else str(n) for n in small] + ["1"] * missing)
+
+
+@probe
+def joined_tensors(scene: Scene) -> SpanFact | None:
+    """The first two tensors of a failing `cat` or `stack` that differ in a size they must share.
+
+    `detail`: both names and shapes, `axis`, the dimensions that `differ`, and whether they differ by one (`odd`).
+    """
+    frame, failing = scene.user_frame, scene.failing
+    node = call_node(failing.node) if failing else None
+    if frame is None or failing is None or not isinstance(node, ast.Call) or not node.args:
+        return None
+    parts = _parts(node.args[0], scene)
+    axis = _axis(node, frame)
+    for left, right in itertools.pairwise(parts):
+        differ = _differing(left.value, right.value, axis)
+        if differ:
+            a, b = tuple(left.value.shape), tuple(right.value.shape)
+            small, large = (left, right) if a[differ[0]] < b[differ[0]] else (right, left)
+            detail = (("first_name", small.name), ("first", tuple(small.value.shape)), ("second_name", large.name),
+                      ("second", tuple(large.value.shape)), ("axis", axis), ("differ", tuple(differ)),
+                      ("odd", all(abs(a[d] - b[d]) == 1 for d in differ)))
+            return SpanFact(failing.source.span(small.node), small.name, Settings(detail))  # type: ignore[arg-type]
+    return None
+
+
+def _parts(node: ast.AST, scene: Scene) -> list[Operand]:
+    """The tensors of a list display, or of a name that holds a list."""
+    frame, source = scene.user_frame, scene.failing.source  # type: ignore[union-attr]
+    if not isinstance(node, (ast.List, ast.Tuple)):
+        held = read(node, frame.frame)  # type: ignore[union-attr]
+        name = source.text(node)
+        items = held if type(held) in (list, tuple) else ()
+        return [Operand(f"{name}[{i}]", node, one) for i, one in enumerate(items[:64]) if is_tensor(one)]
+    found = [Operand(source.text(part), part, read(part, frame.frame)) for part in node.elts]  # type: ignore[union-attr]
+    return [one for one in found if is_tensor(one.value)]
+
+
+def _axis(node: ast.Call, frame: Any) -> int:
+    given = [word.value for word in node.keywords if word.arg in ("dim", "axis")] or node.args[1:2]
+    value = read(given[0], frame.frame) if given else 0
+    return value if type(value) is int else 0
+
+
+def _differing(a: Any, b: Any, axis: int) -> list[int]:
+    if a.dim() != b.dim():
+        return []
+    axis %= max(a.dim(), 1)
+    return [d for d in range(a.dim()) if d != axis and a.shape[d] != b.shape[d]]
