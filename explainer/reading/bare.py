@@ -12,6 +12,16 @@ _DOTTED = rf"(?:[A-Za-z_]\w*\.){{0,8}}{KIND}(?:\(\w{{1,40}}\))?"
 _OWN_LINE = re.compile(rf"^\s*(?:E\s+|[>#*`\"'\s-]*(?:\d{{1,3}}[.)]\s?)?)(?P<type>{_DOTTED})[`*]*(?:: ?(?P<message>.*)|\s*$)")
 _INSIDE = re.compile(rf"(?:^|[\s`'\"(\[>|*-])(?P<type>{_DOTTED}): ?(?P<message>\S.*)$")
 _CALLED = re.compile(rf"(?:^|[\s`(\[:])(?P<type>{_DOTTED})\((?P<quote>['\"])(?P<message>.{{1,4000}})(?P=quote),?\)")
+#: Openings of messages that torch raises, where no exception is named beside them.
+_TORCH = re.compile(
+    r"(?:^|[\s:>|])(?P<message>(?:THCudaCheck FAIL|cuda runtime error|CUDA out of memory\. Tried|CUDA error: |HIP out of memory|MPS backend out of memory|NCCL error|"
+    r"Expected all tensors to be on the same device|mat1 and mat2 shapes cannot|The size of tensor a \(|Sizes of tensors must match|"
+    r"Input type \(|expected scalar type |one of the variables needed for gradient|element 0 of tensors does not|"
+    r"Trying to backward through the graph|Error\(s\) in loading state_dict|DataLoader worker \(pid|"
+    r"Unexpected bus error encountered in worker|stack expects each tensor|Given groups=|cuDNN error|CUBLAS_STATUS_|"
+    r"Cannot re-initialize CUDA|Function '\w+' returned nan|Attempting to deserialize object on a CUDA|Weights only load failed|"
+    r"\[enforce fail at |Watchdog caught collective operation timeout|size mismatch, m1).*)$"
+)
 #: Words with which the sentence around a message goes on.
 _PROSE = re.compile(
     r"(?<=[\w)\].\"'`])[`\"'*]*[,;?]? (?=(?:when|while|after|if|but|and (?:i|then|my)|whenever|even|because|during|on my|"
@@ -40,6 +50,16 @@ def inside(lines: Lines, launched: bool = False) -> tuple[Raised, int] | None:
         called = _CALLED.search(text)
         if called:
             return Raised(called["type"], called["message"]), at
+    return None
+
+
+def untyped(lines: Lines, launched: bool = False) -> tuple[Raised, int] | None:
+    """The first line that reads like a message of torch, though no exception is named."""
+    for at, text in enumerate(lines.texts):
+        match = _TORCH.search(text[:_LONGEST])
+        if match:
+            end = end_of_message(lines.texts, at, match["message"])
+            return Raised("", "\n".join([match["message"], *lines.texts[at + 1 : end]]).rstrip()), at
     return None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from explainer.crash import Found, Raised
+from explainer.crash import Found, Place, Raised
 from explainer.reading import bare, elastic
 from explainer.reading.block import Lines
 from explainer.reading.chains import Joined, join
@@ -12,6 +12,7 @@ from explainer.reading.order import Seen, arrange, later_turns
 from explainer.reading.places import place
 from explainer.reading.scan import blocks
 from explainer.reading.undress import writers
+from explainer.reading.witnesses import Witness, noted, witnesses
 
 #: A text without anything that looks like an error is a message itself only where it is this short.
 _SHORT = 40
@@ -20,20 +21,45 @@ _SHORT = 40
 def errors(text: str, name: str | None = None) -> list[Found]:
     """The errors of a text, ordered."""
     streams = writers(text)
+    telling = [one for lines in streams for one in witnesses(lines)]
+    seen = _told(_raised(streams, name), telling, name)
+    return arrange(seen or _whole(streams, name))
+
+
+def _raised(streams: list[Lines], name: str | None) -> list[Seen]:
+    """The errors that have a traceback; where there are none, or only a launcher's, those that are only named."""
     seen = [one for lines in streams for one in _of_writer(lines, name)]
     typed = [one for one in seen if _has_type(one.found.raised)]
     if typed and not all(one.launcher for one in typed):
-        return arrange(typed)
-    bare_ones = _said_alone(streams, name, bool(typed))
-    if not (bare_ones or seen):
-        bare_ones = _whole(streams, name)
-    return arrange(typed + bare_ones or seen)
+        return typed
+    return typed + _said_alone(streams, name, bool(typed)) or seen
+
+
+def _told(seen: list[Seen], telling: list[Witness], name: str | None) -> list[Seen]:
+    """The errors with the telling lines of the log as notes: each goes to the next error, by choice one of CUDA."""
+    for one in telling:
+        at = _whose(seen, one)
+        if at is None:
+            seen = [*seen, Seen(Found(Raised("", one.text), Place(name, one.number)), one.number, "")]
+        else:
+            found = seen[at].found
+            noted_one = replace(found, raised=noted(found.raised, (one.text,)))
+            seen = [*seen[:at], replace(seen[at], found=noted_one), *seen[at + 1 :]]
+    return seen
+
+
+def _whose(seen: list[Seen], witness: Witness) -> int | None:
+    """The index of the error that a telling line belongs to."""
+    named = [at for at, one in enumerate(seen) if _has_type(one.found.raised) and not one.launcher]
+    after = [at for at in named if (seen[at].found.place.line or 0) >= witness.number]
+    cuda = [at for at in after or named if "CUDA" in seen[at].found.raised.message]
+    return (cuda or after or named[-1:] or [None])[0]
 
 
 def _has_type(raised: Raised) -> bool:
     """Whether at least one exception of a chain has its own line; without it a stack may be any stack."""
     one: Raised | None = raised
-    while one is not None and not one.type:
+    while one is not None and not (one.type or one.message):
         one = one.cause or one.context
     return one is not None
 
@@ -73,7 +99,7 @@ def _seen(lines: Lines, joined: Joined, name: str | None, report: elastic.Report
 
 def _said_alone(streams: list[Lines], name: str | None, launched: bool) -> list[Seen]:
     """Exceptions that are named without a traceback: at most one a writer."""
-    for look in (bare.own_line, bare.inside):
+    for look in (bare.own_line, bare.inside, bare.untyped):
         found = [(lines, said) for lines in streams if (said := look(lines, launched))]
         if found:
             return [Seen(Found(raised, place(lines, at, name)), at, lines.writer) for lines, (raised, at) in found]

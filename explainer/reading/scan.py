@@ -9,10 +9,10 @@ from explainer.crash import Raised
 from explainer.reading import groups
 from explainer.reading.block import Block
 from explainer.reading.chains import join
-from explainer.reading.formats import cpython, ipython, pretty, pytest, richbox, saidfirst
+from explainer.reading.formats import cpp, cpython, ipython, pretty, pytest, richbox, saidfirst
 
 #: The order matters: what is more particular comes first.
-FORMATS: tuple[ModuleType, ...] = (richbox, ipython, pytest, pretty, saidfirst, cpython)
+FORMATS: tuple[ModuleType, ...] = (richbox, ipython, pytest, pretty, saidfirst, cpp, cpython)
 
 
 def blocks(texts: list[str]) -> Iterator[Block]:

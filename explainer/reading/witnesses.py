@@ -1,0 +1,69 @@
+"""What a log says beside its tracebacks and what explains them: kernel assertions, anomaly mode's forward calls."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from explainer.crash import Raised
+from explainer.reading.block import Lines, frame_line
+
+#: A failed assertion of a CUDA kernel or of C++ code, as the runtime prints it on standard error.
+_ASSERTION = re.compile(
+    r"(?P<place>[^\s:][^:\n]{0,300}\.(?:cuh?|cpp|cc|h|hpp|inl):\d{1,6}): (?P<kernel>.{0,600}?)[:,]? ?(?:block: \[[^\]]{0,40}\], ?thread: \[[^\]]{0,40}\]:? )?"
+    r"Assertion [`'\"‘](?P<what>.{1,400}?)[`'\"’] failed"
+)
+_FORWARD = re.compile(r"Error detected in \w{1,100}\. (?:Traceback of forward call|No forward pass information)")
+_MOST = 8
+
+
+@dataclass(frozen=True)
+class Witness:
+    """A line, or lines, that a text holds at the input's line `number`."""
+
+    text: str
+    number: int
+
+
+def witnesses(lines: Lines) -> list[Witness]:
+    """The telling lines of one writer; of assertions that many threads of a kernel repeat, the first."""
+    found: dict[object, Witness] = {}
+    for at, text in enumerate(lines.texts):
+        if len(found) >= _MOST or len(text) > 4000:
+            continue
+        if "Assertion" in text and (match := _ASSERTION.search(text)):
+            found.setdefault((match["place"], match["what"]), Witness(match[0] + ".", lines.number(at)))
+        elif "Error detected in" in text and (forward := _FORWARD.search(text)):
+            found[at] = Witness("\n".join([text[forward.start() :], *_stack(lines.texts, at + 1)]), lines.number(at))
+    return list(found.values())
+
+
+def _stack(texts: list[str], at: int) -> list[str]:
+    """The frames, with their code, that stand directly under line `at`."""
+    end = at
+    while end < len(texts) and (frame_line(texts[end]) or (end > at and frame_line(texts[end - 1]))):
+        end += 1
+    return texts[at:end]
+
+
+def noted(raised: Raised, notes: tuple[str, ...]) -> Raised:
+    """The same chain with notes on the exception that CUDA or autograd raised, on the last one where none did."""
+    line = _line(raised)
+    target = max((at for at, (_, one) in enumerate(line) if "CUDA" in one.message or "device-side" in one.message), default=0)
+    one = line[target][1]
+    new = replace(one, notes=(*one.notes, *(note for note in notes if note not in one.notes)))
+    for at in range(target, 0, -1):
+        new = replace(line[at - 1][1], **{line[at][0]: new})
+    return new
+
+
+def _line(raised: Raised) -> list[tuple[str, Raised]]:
+    """The chain from its last exception to its first one, with the field that leads to each."""
+    line = [("", raised)]
+    while len(line) < 200:
+        one = line[-1][1]
+        name = next((name for name in ("embedded", "cause", "context") if getattr(one, name) is not None), None)
+        if name is None:
+            break
+        line.append((name, getattr(one, name)))
+    return line
