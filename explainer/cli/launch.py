@@ -71,27 +71,28 @@ class _Cut:
         self.hook = hook
 
     def __call__(self, kind: type, error: BaseException, traceback: types.TracebackType | None) -> None:
-        own = _after(_run.__code__, traceback)
+        own = _below_us(traceback)
         self.hook(kind, error.with_traceback(own), own)
 
 
-def _after(code: types.CodeType, traceback: types.TracebackType | None) -> types.TracebackType | None:
-    """What follows a function's step in a traceback."""
-    step = traceback
-    while step is not None and step.tb_frame.f_code is not code:
+def _below_us(traceback: types.TracebackType | None) -> types.TracebackType | None:
+    """What follows this module's last step in a traceback; None for a script that does not compile."""
+    own = step = traceback
+    while step is not None:
+        if step.tb_frame.f_code.co_filename == __file__:
+            own = step.tb_next
         step = step.tb_next
-    return step.tb_next if step is not None else traceback
+    return own
 
 
 def _run(target: Target) -> None:
-    """The program; everything above this frame is cut from its traceback."""
     main = _fresh_main()
     sys.argv = ["-m" if target.module else target.name, *target.arguments]
     if target.module:
         _set_path(target.folder)
         _runpy()._run_module_as_main(target.name)
     elif os.path.isdir(target.name) or target.name.endswith((".zip", ".pyz")):
-        _set_path(target.name)
+        _set_path(os.path.abspath(target.name))
         _runpy()._run_module_as_main("__main__", False)
     else:
         _set_path(os.path.dirname(os.path.realpath(target.name)))
