@@ -124,7 +124,7 @@ def _embedded(error: BaseException, message: str) -> tuple[str | None, Raised | 
         return None, None
     from explainer.reading import read_text
 
-    found = read_text(f"{_EMBEDDED}:\n{type_name(error)}: {message}\n")
+    found = read_text(f'{_EMBEDDED}:\n  File "<live>", line 1, in <module>\n{type_name(error)}: {message}\n')
     first = next((one.raised for one in found if one.raised.embedded is not None), None)
     return (first.runner, first.embedded) if first is not None else (None, None)
 

@@ -24,14 +24,14 @@ PROGRAMS = {
     ),
     "a hook of its own": (
         "import sys, traceback\n"
-        "def hook(kind, error, tb):\n    traceback.print_exception(kind, error, tb)\n    print('mine', file=sys.stderr)\n"
+        "def hook(kind, error, tb):\n    traceback.print_exception(kind, error, tb)\n    sys.stderr.write('mine')\n"
         "sys.excepthook = hook\n1 / 0\n"
     ),
     "atexit": "import atexit\natexit.register(print, 'bye')\nraise ValueError('late')",
     "a thread": "import threading\nt = threading.Thread(target=lambda: 1 / 0)\nt.start()\nt.join()\nprint('after')\n",
     "pickle and spawn": (
         "import multiprocessing as mp\ndef work(n):\n    return n + 1\n"
-        "if __name__ == '__main__':\n    with mp.get_context('spawn').Pool(1) as pool:\n        print(pool.map(work, [1]))\n"
+        "if __name__ == '__main__':\n    pool = mp.get_context('spawn').Pool(1)\n    print(pool.map(work, [1]))\n"
     ),
     "standard input": "print(input())",
     "own imports": "import helper\nprint(helper.__file__, helper.__name__)",
@@ -71,7 +71,8 @@ def test_a_module_runs_as_under_python_m(tmp_path):
     package = tmp_path / "package"
     package.mkdir()
     (package / "__init__.py").write_text("")
-    (package / "train.py").write_text("import sys\nfrom . import other\nprint(sys.argv, sys.path[0], __spec__.name)\n1/0\n")
+    text = "import sys\nfrom . import other\nprint(sys.argv, sys.path[0], __spec__.name)\n1/0\n"
+    (package / "train.py").write_text(text)
     (package / "other.py").write_text("")
     bare, ours = same(tmp_path, "-m", "package.train", "-m", "x")
     assert ours == bare
@@ -95,7 +96,8 @@ def test_a_folder_with_a_main_runs(tmp_path):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_ctrl_c_kills_by_the_signal_as_without_us(tmp_path):
-    (tmp_path / "main.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\nimport time; time.sleep(5)\n")
+    text = "import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(5)\n"
+    (tmp_path / "main.py").write_text(text)
     bare, ours = same(tmp_path, "main.py")
     assert ours == bare
     assert bare[0] == -signal.SIGINT
@@ -132,7 +134,8 @@ def test_torchs_error_gets_a_diagnosis_under_the_same_traceback(tmp_path):
 
 
 def test_a_hook_that_the_program_puts_over_ours_does_not_silence_us(tmp_path):
-    (tmp_path / "main.py").write_text(CRASH.replace('print("start")', "import sys; sys.excepthook = sys.__excepthook__"))
+    over = "import sys; sys.excepthook = sys.__excepthook__"
+    (tmp_path / "main.py").write_text(CRASH.replace('print("start")', over))
     ours = explain("run", "--no-check", "main.py", cwd=tmp_path)
     assert ours.stderr.count("Traceback (most recent") == 1
     assert ours.stderr.count("\nerror[") == 1
