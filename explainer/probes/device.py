@@ -188,7 +188,7 @@ def _sets(node: ast.AST, name: str) -> bool:
 def creation(scene: Scene, of: TensorFact | None = None) -> SpanFact | None:
     """The factory call without `device=` that made a tensor, in the crash's function or a helper that it called.
 
-    `detail.function` is the factory's name.
+    `detail.function` is the factory's name, `detail.here` whether it stands in the crash's own function.
     """
     frame = scene.user_frame
     if frame is None or of is None:
@@ -199,7 +199,8 @@ def creation(scene: Scene, of: TensorFact | None = None) -> SpanFact | None:
         return None
     where, node = call
     name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-    return SpanFact(where.span(node, of.name), where.text(node), Settings((("function", name),)))
+    here = where.file == source.file and where.function_at(node.lineno) is source.function_at(frame.line)
+    return SpanFact(where.span(node, of.name), where.text(node), Settings((("function", name), ("here", here))))
 
 
 def _traced(source: Source, frame: LiveFrame, name: str, depth: int) -> tuple[Source, ast.Call] | None:
