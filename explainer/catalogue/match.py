@@ -179,7 +179,7 @@ def _captured(pattern: str, text: str) -> dict[str, Any] | None:
         found = compiled.search(text, timeout=SECONDS)
     except TimeoutError:
         return None
-    return {name: _number(item) for name, item in found.groupdict().items()} if found else None
+    return {name: number(item) for name, item in found.groupdict().items()} if found else None
 
 
 @functools.cache
@@ -192,7 +192,7 @@ def _compiled(pattern: str) -> Any:
         return None
 
 
-def _number(text: str | None) -> Any:
+def number(text: str | None) -> Any:
     """An int where the text is one as Python would write it, else the text."""
     if text is None or len(text) > 30 or not text.lstrip("-").isdecimal():
         return text

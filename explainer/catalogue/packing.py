@@ -27,7 +27,7 @@ def pack(folder: Path, strict: bool = False) -> Pack:
             found.append(one(path, folder, strict))
         except Unreadable as error:
             wrong += error.problems
-    return _packed(found, wrong)
+    return packed(found, wrong)
 
 
 def one(path: Path, folder: Path, strict: bool = True) -> Document:
@@ -80,7 +80,7 @@ def _compile(pattern: str) -> None:
         raise ValueError(str(error)) from None
 
 
-def _packed(documents: Iterable[Document], wrong: list[Problem]) -> Pack:
+def packed(documents: Iterable[Document], wrong: list[Problem]) -> Pack:
     symptoms: dict[str, bytes] = {}
     rules: dict[str, bytes] = {}
     under: dict[str, tuple[str, ...]] = {}

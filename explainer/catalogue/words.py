@@ -39,14 +39,6 @@ def holds(expression: str, names: Mapping[str, Any]) -> bool:
     return _guarded(lambda known: bool(_defined(_expression(expression)(**known))), names, expression)
 
 
-def evaluate(expression: Any, names: Mapping[str, Any]) -> Any:
-    """The value of a jinja expression (`let:` entries); one with braces in it is a template, one of no text itself."""
-    if not isinstance(expression, str) or "{{" in expression or "{%" in expression:
-        return value(expression, names)
-    _only_frozen(names)
-    return _guarded(lambda known: _defined(_expression(expression)(**known)), names, expression)
-
-
 def value(template: Any, names: Mapping[str, Any]) -> Any:
     """A template's value as what it is: `{{ x.shape[-1] }}` gives an int; lists and mappings are gone into."""
     if isinstance(template, Mapping):

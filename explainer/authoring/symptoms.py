@@ -1,0 +1,163 @@
+"""Checks symptoms: patterns on their own wordings, near misses and hostile texts, and words on all that matches."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from explainer.authoring.texts import Found
+from explainer.catalogue import Catalogue, Symptom
+from explainer.catalogue.literals import literals
+from explainer.catalogue.match import LONGEST
+from explainer.catalogue.words import WordsError, words
+from explainer.crash import Frame, Raised
+
+#: A pattern without this much literal text would be tried on nearly every message.
+LEAST_LITERAL = 6
+#: A hostile text may take a pattern this long, in seconds.
+SLOW = 0.25
+FILLERS = {
+    "digits": "1" * 3000, "words": "ab " * 1000, "lists": "1, " * 1000, "brackets": "([" * 1500, "dots": "a.b." * 800,
+}  # fmt: skip
+UNKNOWN = {"function": None, "code": None, "file": None, "line": None, "runner": None}
+
+
+def problems(one: Symptom, catalogue: Catalogue) -> Found:
+    """What is wrong with a symptom, beside its schema; `catalogue` must hold it."""
+    for place, message in enumerate(one.messages):
+        way = ("messages", place)
+        yield from (((*way, "pattern"), text) for text in _of_pattern(message.pattern))
+        yield from (((*way, "says"), text) for text in _of_says(one, message.says, catalogue))
+        yield from _of_words(one, message.pattern, message.says)
+    for place, text in enumerate(one.near_misses):
+        kind, colon, said = text.partition(": ")
+        if not colon or " " in kind:
+            yield ("near_misses", place), 'has the form "Type: message"'
+        elif any(match.symptom.id == one.id for match in catalogue.matches(raised(one, said, kind))):
+            yield ("near_misses", place), "matches this symptom"
+
+
+def raised(one: Symptom, says: str, kind: str | None = None) -> Raised:
+    """The error that says a wording, in the circumstances that the symptom asks for."""
+    kind = kind or ("RuntimeError" if one.exception[0] == "any" else one.exception[0])
+    frames = (Frame(f"/{one.raised_in[0].strip('/')}/module.py", 1),) if one.raised_in else ()
+    return Raised(kind, says, frames, runner=one.runner[0] if one.runner else None)
+
+
+def _of_pattern(pattern: str) -> Iterator[str]:
+    must = literals(pattern)
+    if must.weight < LEAST_LITERAL:
+        yield f"holds {must.weight} literal characters outside groups that may be absent; at least {LEAST_LITERAL}"
+    if "  " in pattern:
+        yield "holds two spaces in a row; white space is collapsed before the search"
+    for name, text in hostile(must.runs).items():
+        spent = _seconds(pattern, text)
+        if spent > SLOW:
+            yield f"takes more than {spent:.1f} s on {name}; no nested or overlapping repetition"
+
+
+def hostile(runs: tuple[str, ...]) -> dict[str, str]:
+    """Texts that begin like a match and do not end like one: every run but the last, each before much filler."""
+    begun = runs[:-1] if len(runs) > 1 else runs
+    made = {name: "".join(run + filler for run in begun) or filler for name, filler in FILLERS.items()}
+    return {f"a text of many {name}": text[:LONGEST] for name, text in made.items()}
+
+
+def _seconds(pattern: str, text: str) -> float:
+    import regex
+
+    began = time.thread_time()
+    try:
+        regex.compile(pattern, regex.DOTALL | regex.IGNORECASE).search(text, timeout=1)
+    except TimeoutError:
+        return 1.0
+    except regex.error:
+        return 0.0
+    return time.thread_time() - began
+
+
+def _of_says(one: Symptom, says: str, catalogue: Catalogue) -> Iterator[str]:
+    found = catalogue.match(raised(one, says))
+    if found is None:
+        yield "is matched by no pattern"
+    elif found.symptom.id != one.id:
+        yield f"is answered by {found.symptom.id} first"
+
+
+def _of_words(one: Symptom, pattern: str, says: str) -> Found:
+    """Renders every text: with what the wording captures, and with every group that may be absent left out."""
+    import regex
+
+    try:
+        found = regex.search(pattern, " ".join(says.split()), regex.DOTALL)
+    except regex.error:
+        return
+    if found is None:
+        yield ("messages",), f"the pattern {pattern[:60]!r} does not match its own `says`"
+        return
+    from explainer.catalogue.match import number
+
+    given = {name: number(item) for name, item in found.groupdict().items()}
+    for captures in (given, {**given, **dict.fromkeys(optional(pattern))}):
+        names = {"m": {**dict.fromkeys(one.captures), **captures}, "crash": {"type": "E", "message": says, **UNKNOWN}}
+        yield from _rendered(one, names)
+
+
+def _rendered(one: Symptom, names: Mapping[str, Any]) -> Found:
+    texts = [(("text", field), by_language) for field, by_language in one.text.items()]
+    texts += [(("fixes", place, "title"), fix["title"]) for place, fix in enumerate(one.fixes)]
+    for way, by_language in texts:
+        for language, text in by_language.items():
+            for each in text if isinstance(text, (list, tuple)) else [text]:
+                try:
+                    said = words(each, names)
+                except WordsError as error:
+                    yield (*way, language), str(error)
+                    continue
+                yield from (((*way, language), wrong) for wrong in _of_headline(said) if way == ("text", "headline"))
+
+
+def _of_headline(said: str) -> Iterator[str]:
+    if said.endswith((".", "。", "!", "?", "？")):
+        yield "a headline has no full stop and asks no question"
+    if len(said) > 140:
+        yield f"a headline has about 90 characters, this one {len(said)}"
+
+
+def optional(pattern: str) -> set[str]:
+    """The names of groups that a match may lack."""
+    import regex
+
+    compiled = regex.compile(pattern, regex.DOTALL)
+    return {name for name in compiled.groupindex if _may_lack(pattern, name)}
+
+
+def _may_lack(pattern: str, name: str) -> bool:
+    """Whether the pattern's tree has the group below an alternative or a repetition that may be empty."""
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import sre_parse
+    try:
+        parsed = sre_parse.parse(pattern)
+    except Exception:
+        return False
+    return _lacks(parsed, parsed.state.groupdict.get(name), False)
+
+
+def _lacks(tree: Any, group: int | None, free: bool) -> bool:
+    for operator, argument in tree:
+        kind = str(operator)
+        if kind == "SUBPATTERN":
+            if argument[0] == group:
+                return free
+            if _lacks(argument[-1], group, free):
+                return True
+        elif kind in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"):
+            if _lacks(argument[-1], group, free or argument[0] == 0):
+                return True
+        elif kind == "BRANCH" and any(_lacks(branch, group, True) for branch in argument[1]):
+            return True
+    return False

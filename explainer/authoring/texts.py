@@ -1,0 +1,89 @@
+"""Checks the words of rule files: templates that parse, the same facts in every language, each language's habits."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from explainer.catalogue.document import Path_
+from explainer.catalogue.words import environment
+
+#: A particle right after a placeholder would have to agree with a word that is not known yet.
+PARTICLE = re.compile(r"\}\}`?(?:은|는|이|가|을|를|과|와|으로|로|이나|나)(?=[\s,.)]|$)")
+HALF_WIDTH = re.compile(r"[一-鿿][,;:!?](?:\s|[一-鿿]|$)")
+#: What a template prints, its first name and field.
+PRINTED = re.compile(r"\{\{-?\s*\(?([a-z_]\w*(?:\.\w+)?)")
+#: `[batch, rows]`: a shape keeps its half-width commas.
+BRACKETS = re.compile(r"\[[^\]]*\]|`[^`]*`")
+Found = Iterator[tuple[Path_, str]]
+
+
+def templates(value: Any, way: Path_ = ()) -> Iterator[tuple[Path_, str, str]]:
+    """Every text of a file with the way to it and its language."""
+    if isinstance(value, Mapping) and "en" in value:
+        for language, item in value.items():
+            for place, text in enumerate(item) if isinstance(item, list) else [(None, item)]:
+                yield (*way, language, *([] if place is None else [place])), language, text
+    elif isinstance(value, Mapping):
+        for name, item in value.items():
+            yield from templates(item, (*way, name))
+    elif isinstance(value, list):
+        for place, item in enumerate(value):
+            yield from templates(item, (*way, place))
+
+
+def problems(value: Mapping[str, Any]) -> Found:
+    """What is wrong with the texts of one file."""
+    said = {field: value[field] for field in ("text", "fixes", "labels", "notes") if field in value}
+    for way, language, text in templates(said):
+        yield from ((way, wrong) for wrong in _of_text(text, language))
+    yield from _of_languages(said)
+
+
+def _of_text(text: str, language: str) -> Iterator[str]:
+    from jinja2 import TemplateSyntaxError
+
+    try:
+        environment().parse(text)
+    except TemplateSyntaxError as error:
+        yield f"is no template: {error.message}"
+    if language == "ko" and (found := PARTICLE.search(text)):
+        yield f"a Korean particle stands right after a placeholder: {found.group()!r}; reword the sentence"
+    if language == "zh" and (found := HALF_WIDTH.search(BRACKETS.sub("", text))):
+        yield f"Chinese takes full-width punctuation: {found.group()!r}"
+
+
+def _of_languages(said: Mapping[str, Any]) -> Found:
+    """Every language prints the facts that the English texts of the file print."""
+    printed: dict[str, set[str]] = {}
+    for _, language, text in templates(said):
+        printed.setdefault(language, set()).update(PRINTED.findall(text))
+    for language in printed.keys() - {"en"}:
+        lost = printed.get("en", set()) - printed[language]
+        if lost:
+            yield (*_first(said, language),), f"{language} never prints what English does: {', '.join(sorted(lost))}"
+
+
+def _first(said: Mapping[str, Any], language: str) -> Path_:
+    return next(way for way, found, _ in templates(said) if found == language)
+
+
+def named(text: str) -> set[str]:
+    """What a template prints or asks for: `m.rows`, `layer.in_features`; names that it sets itself are left out."""
+    from jinja2 import TemplateSyntaxError, nodes
+
+    try:
+        tree = environment().parse(text)
+    except TemplateSyntaxError:
+        return set()
+    own = {node.name for node in tree.find_all(nodes.Name) if node.ctx in ("store", "param")}
+    found = set()
+    for node in tree.find_all((nodes.Getattr, nodes.Name)):
+        if isinstance(node, nodes.Getattr) and isinstance(node.node, nodes.Name):
+            found.add((node.node.name, node.attr))
+        elif isinstance(node, nodes.Name):
+            found.add((node.name, ""))
+    dotted = {f"{name}.{attribute}" for name, attribute in found if attribute and name not in own}
+    bases = {name.split(".")[0] for name in dotted}
+    return dotted | {name for name, attribute in found if not attribute and name not in own | bases}
