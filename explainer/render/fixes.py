@@ -13,12 +13,19 @@ from explainer.render.visible import cells, cut, expand, one_line, padded, windo
 
 #: The cell at which `checked:` starts, and where prose starts after the word at the left edge.
 CHECKED_AT = 21
+#: Pairs of lines that a diff compares at most; a larger edit is shown as all that goes and all that comes.
+_COMPARED = 10_000
 
 
 def certainty(fix: Fix, language: str) -> tuple[str, str]:
     """The word for how sure a fix is, and what follows it: what was run, or when the fix is right."""
     said = fix.checked if fix.certainty == "checked" and fix.checked else fix.title
     return word(fix.certainty, language), said
+
+
+def joined(mark: str, said: str) -> str:
+    """`checked: ...`, without a space after a full-width colon."""
+    return f"{mark}{'' if mark.endswith('：') else ' '}{said}"
 
 
 def fix_rows(fix: Fix, lens: Lens, indent: int, diff_lines: int, titled: bool) -> list[Row]:
@@ -51,8 +58,7 @@ def _words_only(fix: Fix, language: str, indent: int, width: int) -> list[Row]:
 
 def _said(mark: str, said: str, role: str, at: int, width: int) -> list[Row]:
     """`checked: with this edit ...`, wrapped under itself from the cell `at`."""
-    space = "" if mark.endswith("：") else " "
-    lines = wrap(f"{mark}{space}{said}", width - at)
+    lines = wrap(joined(mark, said), width - at)
     rows: list[Row] = []
     for index, line in enumerate(lines):
         head = mark if index == 0 and line.startswith(mark) else ""
@@ -79,6 +85,8 @@ def diff(edit: Edit) -> list[tuple[str, str]]:
     before = [] if edit.before is None else edit.before.split("\n")
     after = [] if edit.after is None else edit.after.split("\n")
     lines: list[tuple[str, str]] = []
+    if len(before) * len(after) > _COMPARED:
+        return [("-", line) for line in before] + [("+", line) for line in after]
     for tag, i, j, k, m in SequenceMatcher(a=before, b=after, autojunk=False).get_opcodes():
         if tag == "equal":
             lines += [(" ", line) for line in before[i:j]]
@@ -101,7 +109,7 @@ def _diff_row(sign: str, text: str, lines: list[tuple[str, str]], width: int) ->
 
 def _differing(text: str, others: list[str], starts: list[int]) -> tuple[int, int]:
     """The cells of a line in which it differs from its nearest counterpart."""
-    other = max(others, key=lambda line: SequenceMatcher(a=line[:200], b=text[:200]).ratio(), default="")
+    other = max(others[:20], key=lambda line: SequenceMatcher(a=line[:200], b=text[:200]).ratio(), default="")
     first = next((i for i, (a, b) in enumerate(zip(text, other, strict=False)) if a != b), min(len(text), len(other)))
     common = zip(reversed(text[first:]), reversed(other[first:]), strict=False)
     same = next((i for i, (a, b) in enumerate(common) if a != b), 0)

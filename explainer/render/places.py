@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from explainer.diagnosis import Diagnosis, ErrorFrame, Fix, Report, Span
+from explainer.render.visible import one_line
 
 #: Marks at most this many lines apart stand in one block.
 NEAR = 5
@@ -40,6 +41,12 @@ class Place:
 def user_frame(report: Report) -> ErrorFrame | None:
     """The user's innermost frame."""
     return next((frame for frame in reversed(report.frames) if frame.user), None)
+
+
+def said(report: Report) -> str:
+    """`RuntimeError: what torch said`, on one line."""
+    kind, message = one_line(report.type), one_line(report.message)
+    return f"{kind}: {message}" if message else kind
 
 
 def places(report: Report) -> tuple[Place, ...]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
-from explainer.render.visible import cells, visible
+from explainer.render.visible import LONGEST, cells, visible
 
 #: What may not begin a line and what may not end one.
 _CLOSING = "，。、；：！？）」』】》”’,.;:!?)]}%"
@@ -16,13 +17,19 @@ _UNIT = re.compile(rf"\s+|`[^`\s][^`]{{0,28}}`|\[\d[\d, ]{{0,28}}\]|[{_HAN}]|[^\
 
 def wrap(text: str, width: int) -> list[str]:
     """The lines of a text, none wider than `width` cells. A newline in the text starts a new line."""
+    return list(_wrapped(text[:LONGEST], width))
+
+
+@lru_cache(256)
+def _wrapped(text: str, width: int) -> tuple[str, ...]:
+    """`wrap`, remembered: a diagnosis is laid out several times until it fits."""
     lines: list[str] = []
     for paragraph in text.strip().splitlines():
         paragraph = visible(paragraph.strip(), keep="\t").replace("\t", " ")
         hang = 2 if paragraph.startswith("- ") and width > 12 else 0
         wrapped = _fill(_units(paragraph), width - hang)
         lines += wrapped[:1] + [" " * hang + line for line in wrapped[1:]]
-    return lines
+    return tuple(lines)
 
 
 def _units(paragraph: str) -> list[str]:
@@ -53,21 +60,26 @@ def _is_han(character: str) -> bool:
 
 def _fill(units: list[str], width: int) -> list[str]:
     """Pieces set into lines of at most `width` cells; a piece wider than that is broken."""
-    lines = [""]
+    lines: list[str] = []
+    line, used = "", 0
     for unit in units:
-        if cells(lines[-1] + unit.rstrip()) <= width:
-            lines[-1] += unit
-            continue
-        *whole, rest = _broken(unit, width)
-        lines += [*whole, rest]
-    return [line.rstrip() for line in lines if line.strip()]
+        if used + cells(unit.rstrip()) > width:
+            *whole, unit = _broken(unit, width)
+            lines += [line, *whole]
+            line, used = "", 0
+        line += unit
+        used += cells(unit)
+    return [line.rstrip() for line in (*lines, line) if line.strip()]
 
 
 def _broken(unit: str, width: int) -> list[str]:
     """A piece in parts of at most `width` cells."""
-    parts = [""]
+    parts, used = [""], 0
     for character in unit:
-        if parts[-1] and cells(parts[-1].rstrip() + character.strip()) > width:
+        size = cells(character)
+        if parts[-1] and used + size > width and character != " ":
             parts.append("")
+            used = 0
         parts[-1] += character
+        used += size
     return parts

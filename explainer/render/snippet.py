@@ -10,7 +10,7 @@ from explainer.locale import word
 from explainer.render.places import Mark, Place
 from explainer.render.prose import wrap
 from explainer.render.theme import Row
-from explainer.render.visible import cells, expand, one_line, window
+from explainer.render.visible import cells, cut, expand, one_line, window
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,7 @@ def arrow(place: Place, lens: Lens, first: bool) -> Row:
     where = f"{one_line(place.file)}:{place.line}"
     if place.function and place.function != "<module>":
         where += f", {word('in', lens.language, function=one_line(place.function))}"
+    where = cut(where, lens.prose - lens.gutter - 4)
     return ((" " * lens.gutter, ""), ("--> " if first else "::: ", "gutter"), (where, "place"))
 
 

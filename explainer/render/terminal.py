@@ -11,10 +11,10 @@ from explainer.diagnosis import Diagnosis, Evidence, Report
 from explainer.locale import word
 from explainer.render.budget import Plan, fit
 from explainer.render.fixes import fix_rows
-from explainer.render.places import Place, places
+from explainer.render.places import Place, places, said
 from explainer.render.prose import wrap
 from explainer.render.snippet import Lens, bar, block, gutter_of
-from explainer.render.theme import STYLES, Row, plain, wants_color, width_of
+from explainer.render.theme import STYLES, Row, plain, stripped, wants_color, width_of
 from explainer.render.visible import cells, cut, one_line, padded
 
 if TYPE_CHECKING:
@@ -34,9 +34,8 @@ def render(reports: Sequence[Report], width: int = 80, full: bool = False) -> Te
         if index:
             text.append("\n")
         for row in report_rows(report, width, full):
-            for piece, role in row:
+            for piece, role in stripped(row):
                 text.append(piece, style=STYLES[role])
-            text.rstrip()
             text.append("\n")
     return text
 
@@ -97,7 +96,7 @@ def _head(report: Report, plan: Plan, width: int) -> list[Row]:
     language = report.language
     if report.diagnoses:
         rows += _headline(report.diagnoses[0], plan, language, width)
-    rows += _message(f"{one_line(report.type)}: {one_line(report.message)}", plan.message, language, width)
+    rows += _message(said(report), plan.message, language, width)
     remarks = [*report.remarks]
     if report.count > 1:
         remarks.append(word("count", language, count=report.count))
@@ -116,7 +115,7 @@ def _headline(diagnosis: Diagnosis, plan: Plan, language: str, width: int) -> li
 
 def _message(text: str, limit: int, language: str, width: int) -> list[Row]:
     """Torch's own sentence, on `limit` lines at most."""
-    lines = _hanging(text[: 200 * width] if limit < 100 else text, width)
+    lines = _hanging(text, width)
     if len(lines) > limit:
         tail = word("cut", language)
         last = _without_last_word(lines[limit - 1], width - cells(tail) - 1)
@@ -172,13 +171,13 @@ def _table(operands: Sequence[Evidence], plan: Plan, lens: Lens) -> list[Row]:
     """Names and values in columns; shape, dtype and device of tensors each in one of their own."""
     shown = operands[: plan.operands]
     names = [one_line(row.label) for row in shown]
-    left = min(max((cells(name) for name in names), default=0), 24)
     room = lens.width - lens.gutter - 5
+    left = min(max((cells(name) for name in names), default=0), 24, room // 2)
     columns = _columns([one_line(row.value) for row in shown])
     rows: list[Row] = []
     for name, value in zip(names, columns, strict=True):
         name = padded(cut(name, left), left)
-        rows.append((*bar(lens), ("   ", ""), (name, "operand"), ("  " + cut(value, max(room - left - 2, 8)), "value")))
+        rows.append((*bar(lens), ("   ", ""), (name, "operand"), ("  " + cut(value, room - left - 2), "value")))
     if len(operands) > len(shown):
         rows.append((*bar(lens), ("   " + word("more_rows", lens.language, count=len(operands) - len(shown)), "quiet")))
     return rows

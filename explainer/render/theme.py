@@ -62,6 +62,13 @@ def width_of(stream: TextIO, default: int = 80) -> int:
     return min(max(columns, 40), 120) if columns else default
 
 
+def stripped(row: Row) -> Row:
+    """The row without blanks at its end."""
+    while row and not row[-1][0].rstrip():
+        row = row[:-1]
+    return (*row[:-1], (row[-1][0].rstrip(), row[-1][1])) if row else ()
+
+
 def plain(row: Row) -> str:
     """A row's text alone."""
-    return "".join(text for text, _ in row).rstrip()
+    return "".join(text for text, _ in stripped(row))

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import unicodedata
+from functools import lru_cache
 
 from rich.cells import cell_len as cells
 
-__all__ = ["cells", "cut", "expand", "one_line", "padded", "visible", "window"]
+# The functions here remember their last results: a diagnosis is laid out several times until it fits.
+__all__ = ["LONGEST", "cells", "cut", "expand", "one_line", "padded", "visible", "window"]
 
 #: Categories that a terminal or a browser acts on instead of showing: controls, invisible formatting (bidirectional
 #: overrides too), surrogates, line and paragraph separators.
 _HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+#: Makes the character before it wider, so that widths would not add up.
+_WIDENER = "\ufe0f"
+#: Longest text that is looked at; no screen holds more, and any paste is answered in bounded time.
+LONGEST = 20_000
 TAB = 4
 
 
+@lru_cache(256)
 def visible(text: str, keep: str = "") -> str:
     r"""The text with every control or invisible character spelled out (`\x1b`), except those in `keep`."""
     if text.isascii() and text.isprintable():
@@ -22,7 +29,7 @@ def visible(text: str, keep: str = "") -> str:
 
 
 def _spelled(character: str) -> str:
-    if unicodedata.category(character) not in _HIDDEN:
+    if unicodedata.category(character) not in _HIDDEN and character != _WIDENER:
         return character
     code = ord(character)
     if code < 0x100:
@@ -30,11 +37,13 @@ def _spelled(character: str) -> str:
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
+@lru_cache(256)
 def one_line(text: str) -> str:
     """The text on one line: every run of blank space is one space, the rest visible."""
-    return visible(" ".join(text.split()))
+    return visible(" ".join(text[:LONGEST].split()))
 
 
+@lru_cache(256)
 def cut(text: str, width: int, tail: str = "...") -> str:
     """The text cut to `width` cells, ending in `tail` where something was lost."""
     if cells(text) <= width:
@@ -57,6 +66,7 @@ def padded(text: str, width: int) -> str:
     return text + " " * (width - cells(text))
 
 
+@lru_cache(128)
 def expand(line: str) -> tuple[str, list[int]]:
     """A source line as it is shown, and the cell at which each of its characters starts (one more for the end)."""
     shown: list[str] = []
@@ -70,6 +80,7 @@ def expand(line: str) -> tuple[str, list[int]]:
     return "".join(shown), [*starts, cell]
 
 
+@lru_cache(256)
 def window(shown: str, first: int, last: int, width: int) -> tuple[str, int]:
     """A part of a line of at most `width` cells that holds the cells `first`..`last`, and by how much it moved left."""
     if cells(shown) <= width:
