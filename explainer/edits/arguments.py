@@ -121,9 +121,9 @@ def _signature(name: str) -> list[str]:
     return []
 
 
-def replace(place: Place, to: Any) -> tuple[Edit, ...]:
+def replace(at: Place, to: Any) -> tuple[Edit, ...]:
     """Put other source in an expression's place; a literal printed over an expression keeps the rest of the line."""
-    return changed(place.source, [(place.span, literal(to))])
+    return changed(at.source, [(at.span, literal(to))])
 
 
 def drop_argument(call: Place, argument: str) -> tuple[Edit, ...]:

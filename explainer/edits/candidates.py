@@ -34,6 +34,7 @@ KINDS: dict[str, Callable[..., tuple[Edit, ...]]] = {
     "delete-decorator": statements.delete_decorator,
     "register-buffer": statements.register_buffer,
     "module-list": statements.module_list,
+    "hoist-lambda": hoist.hoist_lambda,
 }
 PLACES = ("at", "call", "block", "before", "after", "kept")
 

@@ -27,7 +27,8 @@ def _torch_frame(live: Live | None, function: str, file: str) -> LiveFrame | Non
 def renamed_keys(scene: Scene) -> Settings | None:
     """How a checkpoint's keys map to the model's, where a change of prefixes explains every difference.
 
-    `prefixes` are pairs (old, new), `missing` and `unexpected` counts, `strip` the one prefix that is merely too much.
+    `prefixes` are pairs (old, new), `missing` and `unexpected` counts, `strip` the one prefix that is merely too much,
+    `shown` the pairs in words, `statement` the source that renames the keys.
     Two keys are paired by their common suffix and the shape of what they name.
     """
     frame = _torch_frame(scene.live, "load_state_dict", "torch/nn/modules/module.py")
@@ -40,7 +41,22 @@ def renamed_keys(scene: Scene) -> Settings | None:
         return None
     strip = prefixes[0][0] if len(prefixes) == 1 and prefixes[0][1] == "" else ""
     counts = (("missing", len(set(own) - set(given))), ("unexpected", len(set(given) - set(own))))
-    return Settings((("prefixes", tuple(prefixes)), *counts, ("strip", strip)))
+    shown = ", ".join(f"{old or '(nothing)'} -> {new or '(nothing)'}" for old, new in prefixes[:6])
+    state = _state_text(scene)
+    words = (("shown", shown), ("statement", _renaming(prefixes, state) if state else ""))
+    return Settings((("prefixes", tuple(prefixes)), *counts, ("strip", strip), *words))
+
+
+def _state_text(scene: Scene) -> str:
+    found = load_call(scene)
+    return found["state"] if found is not None else ""
+
+
+def _renaming(prefixes: list[tuple[str, str]], state: str) -> str:
+    """Statements that rename the keys of a state dict; of two prefixes that fit a key the longer comes first."""
+    table = ", ".join(f'"{old}": "{new}"' for old, new in prefixes)
+    changed = "next((new + key[len(old):] for old, new in renamed.items() if key.startswith(old)), key)"
+    return f"renamed = {{{table}}}\n{state} = {{{changed}: value for key, value in {state}.items()}}"
 
 
 def _state(module: Any) -> dict[str, Any]:
@@ -113,6 +129,16 @@ def load_call(scene: Scene) -> SpanFact | None:
         return None
     given = failing.source.text(node.args[0]) if node.args else ""
     return SpanFact(failing.source.span(node), failing.source.text(node), Settings((("state", given),)))
+
+
+@probe
+def loaded_state(scene: Scene) -> SpanFact | None:
+    """The place of what the user's call loads."""
+    failing = scene.failing
+    node = call_node(failing.node) if failing else None
+    if failing is None or not isinstance(node, ast.Call) or not node.args:
+        return None
+    return SpanFact(failing.source.span(node.args[0]), failing.source.text(node.args[0]))
 
 
 @probe

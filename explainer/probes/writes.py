@@ -158,6 +158,7 @@ def leaf_write(scene: Scene) -> WriteFact | None:
         tuple(tensor.shape) if is_tensor(tensor) else (), str(tensor.dtype).removeprefix("torch.") if is_tensor(tensor) else "",
         function_of(failing.source, node.lineno),  # type: ignore[attr-defined]
         kept=span_fact(failing.source, statement) if statement is not None else None,
+        update=bool(name) and f"{name}.grad" in failing.source.text(shown),
     )  # fmt: skip
 
 
@@ -254,3 +255,16 @@ def layer_place(scene: Scene, of: WriteFact | None = None) -> Any:
     if of is None:
         return None
     return of.built or of
+
+
+@probe
+def unbound_by(scene: Scene, of: WriteFact | None = None) -> SpanFact | None:
+    """The statement of the failing function that last bound the name that is written through."""
+    from explainer.probes.origin import last_binding
+
+    failing, frame = scene.failing, scene.user_frame
+    if of is None or failing is None or frame is None or not of.target.isidentifier():
+        return None
+    found = last_binding(failing.source, frame, of.target)
+    value = getattr(found, "value", None) or getattr(found, "iter", None)
+    return span_fact(failing.source, value) if value is not None else None
