@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from explainer.diagnosis import Edit
-from explainer.edits import arguments, inplace, methods, operators, statements
+from explainer.edits import arguments, hoist, inplace, methods, operators, statements
 from explainer.edits.candidate import Candidate
 from explainer.edits.lines import EditError
 from explainer.edits.place import Place, place_of
