@@ -104,5 +104,6 @@ def _of_example(one: Rule, example: Any) -> Iterator[str]:
     if not given or {"code", "paste"} <= set(given):
         yield "needs either `code` or `paste`"
     source = "\n".join([example.get("code", ""), *example.get("files", {}).values()])
-    if "code" in example and not example.get("silent") and f"# explain: {one.id}" not in source:
+    blames = one.culprit or any("edit" in fix or "edits" in fix for fix in one.fixes)
+    if blames and "code" in example and not example.get("silent") and f"# explain: {one.id}" not in source:
         yield f"marks no line: the line to blame ends in `# explain: {one.id}`"

@@ -1,0 +1,133 @@
+"""Runs the examples of rules and says where what came differs from what the rule expects."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from explainer.authoring.zygote import SCRIPT
+from explainer.catalogue import Rule, Symptom
+
+#: No example may take longer, in seconds.
+SECONDS = 60.0
+
+
+class Runner:
+    """One process with torch loaded, in whose children examples run. Use it in a `with`."""
+
+    def __init__(self, packs: tuple[Path, ...] = ()):
+        self.packs = [str(pack.resolve()) for pack in packs]
+        self._process: subprocess.Popen[str] | None = None
+
+    def __enter__(self) -> Runner:
+        command = [sys.executable, "-m", "explainer.authoring.zygote"]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if self._process is not None:
+            self._process.communicate(timeout=SECONDS)
+
+    def run(self, code: str, files: Mapping[str, str] | None = None, program: bool = False) -> dict[str, Any]:
+        """How a program ended (`outcome`: raised, ended, or why there is none) and the document on its error."""
+        request = {"code": code, "files": dict(files or {}), "packs": self.packs, "program": program}
+        process = self._process
+        if process is None or process.stdin is None or process.stdout is None:
+            raise RuntimeError("a Runner is used in a `with`")
+        try:
+            process.stdin.write(json.dumps({**request, "seconds": SECONDS}) + "\n")
+            process.stdin.flush()
+            line = process.stdout.readline()
+        except BrokenPipeError:
+            line = ""
+        return json.loads(line) if line else {"outcome": f"the runner ended with status {process.wait()}"}
+
+
+def differences(one: Rule | Symptom, example: Mapping[str, Any], runner: Runner) -> list[str]:
+    """What an example shows that its rule does not expect; empty where all is well."""
+    found = []
+    if "code" in example and example.get("needs") in (None, "program"):
+        answer = runner.run(example["code"], example.get("files"), example.get("needs") == "program")
+        if answer["outcome"] != "raised" and not example.get("silent"):
+            found.append(f"the program was to raise an error: {answer['outcome']}")
+        else:
+            found += _of_document(one, example, answer.get("document"))
+    for text in (example[name] for name in ("paste", "recorded") if name in example):
+        found += _of_text(one, example, text, runner)
+    if "repaired" in example:
+        ended = runner.run(example["repaired"], example.get("files"))
+        if ended["outcome"] != "ended":
+            found.append(f"the repaired program does not end well: {_said(ended)}")
+    return found
+
+
+def _of_text(one: Rule | Symptom, example: Mapping[str, Any], text: str, runner: Runner) -> list[str]:
+    import explainer
+
+    document = explainer.explain(text, lang="en", rules=runner.packs).to_dict()
+    return _of_document(one, {**example, "code": ""}, document)
+
+
+def _of_document(one: Rule | Symptom, example: Mapping[str, Any], document: Mapping[str, Any] | None) -> list[str]:
+    best = next((d for report in (document or {}).get("reports", ()) for d in report["diagnoses"]), None)
+    wanted = example.get("expect", {}).get("rule", one.id)
+    if example.get("silent"):
+        said = f": {best['headline']}" if best else ""
+        return [f"{one.id} was to stay silent, and comes first{said}"] if best and best["rule"] == one.id else []
+    if best is None or best["rule"] != wanted:
+        error = document["reports"][0]["error"] if document and document["reports"] else {}
+        said = f"{error.get('type')}: {str(error.get('message'))[:160]}"
+        return [f"{wanted} was to come first; {best['rule'] if best else 'nothing'} answers {said}"]
+    return [*_of_expected(example.get("expect", {}), best), *_of_marks(one, example, best)]
+
+
+def _of_expected(expected: Mapping[str, Any], best: Mapping[str, Any]) -> Iterator[str]:
+    for field in ("headline", "certainty"):
+        if field in expected and best[field] != expected[field]:
+            yield f"{field} is {best[field]!r}, not {expected[field]!r}"
+    if expected.get("checked") and can_check():
+        first = next(iter(best["fixes"]), None)
+        if first is None or first["certainty"] != "checked":
+            said = f"{first['certainty']}: {first['title']}" if first else "absent"
+            yield f"the first fix was to be checked, it is {said}"
+
+
+def can_check() -> bool:
+    """Whether fixes can be tried on this machine."""
+    from explainer.replay import sandbox
+
+    return sandbox.unavailable() is None
+
+
+def _of_marks(one: Rule | Symptom, example: Mapping[str, Any], best: Mapping[str, Any]) -> Iterator[str]:
+    marked = marks(one.id, example)
+    culprit = best["culprit"]
+    if marked and culprit is None:
+        yield f"no line is blamed; {_places(marked)} was to be"
+    elif marked and (Path(culprit["file"]).name, culprit["line"]) not in marked:
+        yield f"{Path(culprit['file']).name}:{culprit['line']} is blamed, not {_places(marked)}"
+
+
+def marks(name: str, example: Mapping[str, Any]) -> set[tuple[str, int]]:
+    """The (file, line) pairs of an example that end in `# explain: <name>`."""
+    texts = {**example.get("files", {}), SCRIPT: example.get("code", "")}
+    return {
+        (Path(file).name, number)
+        for file, text in texts.items()
+        for number, line in enumerate(text.splitlines(), 1)
+        if line.rstrip().endswith(f"# explain: {name}")
+    }
+
+
+def _places(marked: set[tuple[str, int]]) -> str:
+    return " or ".join(f"{file}:{line}" for file, line in sorted(marked))
+
+
+def _said(answer: Mapping[str, Any]) -> str:
+    reports = answer.get("document", {}).get("reports", ())
+    return f"{reports[0]['error']['type']}: {reports[0]['error']['message'][:160]}" if reports else answer["outcome"]

@@ -1,0 +1,131 @@
+"""Runs examples, each in a child forked from this process, which has torch loaded: a second import costs seconds.
+
+Requests and answers are lines of JSON on standard input and output; see `examples.Runner`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+SCRIPT = "example.py"
+
+
+def main() -> None:
+    """Load what examples need, then answer requests until standard input ends."""
+    replies = os.fdopen(os.dup(1), "w")
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, 1)
+    _warm()
+    for line in sys.stdin:
+        replies.write(json.dumps(_answer(json.loads(line))) + "\n")
+        replies.flush()
+
+
+def _warm() -> None:
+    import torch
+
+    torch.set_num_threads(1)
+    import explainer
+    from explainer.catalogue import words
+
+    words.environment()
+    explainer.explain("RuntimeError: mat1 and mat2 shapes cannot be multiplied (4x576 and 400x120)")
+
+
+def _answer(request: dict[str, Any]) -> dict[str, Any]:
+    """Run one example in a child, in an empty folder; whatever it leaves running is ended with it."""
+    folder = tempfile.mkdtemp(prefix="example-")
+    try:
+        for name, text in {**request.get("files", {}), SCRIPT: request["code"]}.items():
+            path = Path(folder, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        return _forked(request, folder)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _forked(request: dict[str, Any], folder: str) -> dict[str, Any]:
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.setpgid(0, 0)
+        os.close(reading)
+        _in_child(request, folder, writing)
+    os.close(writing)
+    data = _read(reading, time.monotonic() + request["seconds"])
+    for signalled in (os.killpg, os.kill):
+        try:
+            signalled(child, signal.SIGKILL)
+        except OSError:
+            pass
+    os.waitpid(child, 0)
+    return json.loads(data) if data else {"outcome": "no answer in time, or the example ended the process"}
+
+
+def _read(pipe: int, deadline: float) -> bytes:
+    data = b""
+    with os.fdopen(pipe, "rb", buffering=0) as file:
+        while not data.endswith(b"\n"):
+            ready, _, _ = select.select([file], [], [], max(0.0, deadline - time.monotonic()))
+            piece = file.read(1 << 16) if ready else b""
+            if not piece:
+                return b""
+            data += piece
+    return data
+
+
+def _in_child(request: dict[str, Any], folder: str, pipe: int) -> None:
+    try:
+        answer = _run(request, folder)
+    except BaseException as error:
+        answer = {"outcome": f"the runner failed: {type(error).__name__}: {error}"}
+    os.write(pipe, (json.dumps(answer) + "\n").encode())
+    os._exit(0)
+
+
+def _run(request: dict[str, Any], folder: str) -> dict[str, Any]:
+    """Run the program as `__main__`; how it ended, and for an error the document that explains it."""
+    import types
+
+    os.chdir(folder)
+    sys.path.insert(0, folder)
+    os.dup2(os.open(os.devnull, os.O_RDWR), 2)
+    path = str(Path(folder, SCRIPT))
+    sys.argv = [path]
+    module = sys.modules["__main__"] = types.ModuleType("__main__")
+    module.__dict__.update(__file__=path, __builtins__=__builtins__)
+    began = time.monotonic()
+    try:
+        exec(compile(request["code"], path, "exec"), module.__dict__)
+    except SystemExit as error:
+        return {"outcome": "ended"} if not error.code else {"outcome": f"exit status {error.code}"}
+    except Exception as error:
+        return {"outcome": "raised", "document": _explained(error, request, path, time.monotonic() - began)}
+    return {"outcome": "ended"}
+
+
+def _explained(error: Exception, request: dict[str, Any], path: str, seconds: float) -> Any:
+    from explainer.api import explain_error
+    from explainer.probes import Options
+
+    program = None
+    if request.get("program"):
+        from explainer.replay.program import Program
+
+        program = Program(path, None, (), os.getcwd(), seconds)
+    options = Options(language="en", program=program)
+    return explain_error(error, options=options, packs=tuple(Path(pack) for pack in request.get("packs", ()))).to_dict()
+
+
+if __name__ == "__main__":
+    main()
