@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +12,7 @@ from typing import Any
 from explainer.diagnosis import Edit, Span
 from explainer.edits import words
 from explainer.edits.candidate import Candidate
-from explainer.edits.lines import EditError
+from explainer.edits.lines import EditError, changed
 from explainer.edits.place import Place
 from explainer.source import Source, node_at
 
@@ -80,6 +81,7 @@ class Evidence:
     steps: list[Step] = field(default_factory=list)
     layers: list[Layer] = field(default_factory=list)
     frames: list[Call] = field(default_factory=list)
+    on_stack: list[Layer] = field(default_factory=list)
     sources: Callable[[str], Source | None] = lambda _: None
     folder: str = "."
 
@@ -87,6 +89,11 @@ class Evidence:
     def crash(self) -> Step | None:
         """The failing call."""
         return self.steps[0] if self.steps else None
+
+    def layers_around(self) -> list[Layer]:
+        """The layers of the failing call and of the steps behind it, then all that were seen."""
+        near = [step.layer for step in self.steps if step.layer is not None]
+        return list({id(layer): layer for layer in [*near, *self.on_stack, *self.layers]}.values())
 
     def place(self, at: Sequence[Any] | None) -> Place | None:
         """The node at a recorded position: an expression where several share the bounds."""
@@ -104,6 +111,14 @@ class Evidence:
         for place in [*(f.place for f in reversed(self.frames)), *(p for step in self.steps for p in step.places)]:
             found.setdefault(place.source.file, place.source)
         return list(found.values())
+
+    def replaced(
+        self, place: Place, text: str, kind: str, title: str, culprit: Place | None = None, literal: bool = False,
+        **values: object,
+    ) -> Iterator[Candidate]:
+        """The candidate that puts `text` in an expression's place; `culprit` where another place is to blame."""
+        edits = functools.partial(changed, place.source, [(place.span, text)])
+        return self.made(edits, kind, culprit or place, title, literal, **values)
 
     def made(
         self, edits: Callable[[], tuple[Edit, ...]], kind: str, culprit: Place, title: str,
@@ -124,6 +139,7 @@ def evidence_of(recording: Mapping[str, Any], scene: Any) -> Evidence:
         scene.crash.message, scene.options.language, sources=scene.source, folder=scene.options.program.folder
     )
     found.layers = [_layer(found, row) for row in recording["layers"]]
+    found.on_stack = [found.layers[index] for index in recording["on_stack"]]
     found.frames = [call for call in (_call(found, row) for row in recording["frames"]) if call is not None]
     found.steps = [_step(found, row) for row in recording["steps"]]
     return found

@@ -9,7 +9,7 @@ from explainer.edits.arguments import drop_argument
 from explainer.edits.lines import EditError, changed
 from explainer.edits.place import Place, as_operand, as_primary
 
-_SIGNS = {
+SIGNS = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
     ast.MatMult: "@", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>",
 }
@@ -53,7 +53,7 @@ def out_of_place(at: Place) -> tuple[Edit, ...]:
 
 def _augmented(at: Place, node: ast.AugAssign) -> tuple[Edit, ...]:
     target, value = at.source.text(node.target), at.source.text(node.value)
-    sign = _SIGNS[type(node.op)]
+    sign = SIGNS[type(node.op)]
     return changed(at.source, [(at.source.span(node), f"{target} = {target} {sign} {as_operand(value)}")])
 
 

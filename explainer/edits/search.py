@@ -1,13 +1,81 @@
-"""Generic candidates for a family, from a recording of the program: see `search`."""
+"""Generic candidates for a family, from a recording of the failing program: the driver of the generators."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from explainer.edits.candidate import Candidate
+from explainer.edits.evidence import Evidence, evidence_of
+
+Generator = Callable[[Evidence], Iterator[Candidate]]
 
 
 def search(scene: Any, family: str, limit: int = 400) -> Iterator[Candidate]:
-    """Candidates of the generic generators for a family, best first."""
-    return iter(())
+    """Candidates of the generic generators for a family, best first; none without a recording of the program.
+
+    Candidates of one tier are equally likely before they are run; a lower tier that holds is preferred to a higher.
+    """
+    evidence = scene.once("recording", lambda: recorded(scene))
+    if evidence is None or evidence.crash is None:
+        return
+    seen: set[Any] = set()
+    for tier, generators in enumerate(generators_of(family, evidence)):
+        for candidate in _all(generators, evidence):
+            if candidate.edits not in seen and len(seen) < limit:
+                seen.add(candidate.edits)
+                yield dataclasses.replace(candidate, tier=tier)
+
+
+def recorded(scene: Any) -> Evidence | None:
+    """The recording of an unedited run, read; None where the program cannot be run again."""
+    from explainer.replay.programs import checker
+    from explainer.replay.trial import whole_program
+
+    if not whole_program(scene):
+        return None
+    recording = checker(scene).record()
+    return evidence_of(recording, scene) if recording else None
+
+
+def generators_of(family: str, evidence: Evidence) -> Sequence[Sequence[Generator]]:
+    """The generators of a family in tiers."""
+    from explainer.edits import (
+        search_batch,
+        search_dtype,
+        search_index,
+        search_layout,
+        search_literals,
+        search_padding,
+        search_sizes,
+        search_view,
+    )  # fmt: skip
+
+    shape = [
+        [search_layout.structural, search_batch.reshaped, search_sizes.arriving],
+        [search_layout.inserted, search_sizes.advanced, search_padding.padded, search_sizes.factored],
+        [search_sizes.expected, search_sizes.passed_down, search_index.dimensions, search_layout.swapped],
+        [search_literals.neighbours],
+    ]
+    return {
+        "shape": shape,
+        "view": [[search_view.copied, search_view.windows], *shape],
+        "dtype": [[search_dtype.structural], [search_dtype.casts], [search_dtype.other_casts, search_layout.swapped]],
+        "index": [
+            [search_index.dimensions, search_index.lengths, search_index.shifted, search_index.terms],
+            [search_index.inlined],
+            [search_index.enlarged],
+            *shape[1:],
+        ],
+        "dataloader": [[search_layout.structural]],
+    }.get(family, [])
+
+
+def _all(generators: Iterable[Generator], evidence: Evidence) -> Iterator[Candidate]:
+    """The candidates of several generators; one that trips over unforeseen syntax yields no more."""
+    for generator in generators:
+        try:
+            yield from generator(evidence)
+        except (AttributeError, LookupError, TypeError, ValueError):
+            continue

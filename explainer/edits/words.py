@@ -36,3 +36,143 @@ def ran(ended: bool, steps: int, language: str) -> str:
 def progress(tried: int, passed: int, language: str) -> str:
     """The line shown while edits are tried."""
     return say(PROGRESS, language, tried=tried, passed=passed)
+
+
+#: Titles of the search's candidates by generator.
+TITLES: Mapping[str, Texts] = {
+    "cast": {
+        "en": "cast `{what}` with `.{method}`, where the {dtype} values come from",
+        "ko": "{dtype} 값이 생기는 `{what}` 뒤에 `.{method}` 변환 추가",
+        "zh": "在 {dtype} 值产生处用 `.{method}` 转换 `{what}`",
+    },
+    "insert": {
+        "en": "put `.{method}` behind `{what}` {shape}",
+        "ko": "`{what}` {shape} 뒤에 `.{method}` 추가",
+        "zh": "在 `{what}` {shape} 之后加上 `.{method}`",
+    },
+    "around": {
+        "en": "move the {size} channels of `{what}` last for this layer, and back: `permute`",
+        "ko": "이 계층을 위해 `{what}` 텐서의 채널 {size}개를 마지막으로 옮기고 되돌리기: `permute`",
+        "zh": "为此层把 `{what}` 的 {size} 个通道移到最后，再移回来：`permute`",
+    },
+    "invert": {
+        "en": "invert the bool mask with `~`: {new}",
+        "ko": "bool 마스크를 `~` 연산자로 반전: {new}",
+        "zh": "用 `~` 反转 bool 掩码：{new}",
+    },
+    "widen-cast": {
+        "en": "cast the whole of `{new}` to one dtype, not only `{old}`",
+        "ko": "`{old}` 일부가 아니라 `{new}` 전체를 같은 dtype으로 변환",
+        "zh": "把整个 `{new}` 转换为同一 dtype，而不只是 `{old}`",
+    },
+    "set": {
+        "en": "let `{argument}` of {layer} be {new} = {value}, the size that arrives",
+        "ko": "{layer} 계층의 `{argument}` 값을 들어오는 크기인 {new} = {value}(으)로 설정",
+        "zh": "将 {layer} 的 `{argument}` 设为实际到来的大小 {new} = {value}",
+    },
+    "set-out": {
+        "en": "let `{argument}` of {layer} be {new} = {value}, the size that is expected next",
+        "ko": "{layer} 계층의 `{argument}` 값을 다음 단계가 기대하는 크기인 {new} = {value}(으)로 설정",
+        "zh": "将 {layer} 的 `{argument}` 设为下一步所需的大小 {new} = {value}",
+    },
+    "literal": {
+        "en": "change {old} to {new}, from which {what} = {value} follows",
+        "ko": "{old} 값을 {new}(으)로 변경 ({what} = {value})",
+        "zh": "把 {old} 改为 {new}，由此得到 {what} = {value}",
+    },
+    "neighbour": {
+        "en": "change {old} to {new}, with which the sizes fit",
+        "ko": "크기가 맞도록 {old} 값을 {new}(으)로 변경",
+        "zh": "把 {old} 改为 {new}，使各大小相符",
+    },
+    "factor": {
+        "en": "use `{new}` in place of the fixed number in `{old}`",
+        "ko": "`{old}` 안의 고정된 수 대신 `{new}` 사용",
+        "zh": "用 `{new}` 代替 `{old}` 中写死的数",
+    },
+    "advance": {
+        "en": "let `{old}` be `{new}` for the next round of the loop",
+        "ko": "다음 반복에서 `{old}` 값이 `{new}` 값이 되게 하기",
+        "zh": "让 `{old}` 在下一轮循环中取 `{new}` 的值",
+    },
+    "batch-size": {
+        "en": "take the batch size from the tensor, `{new}`, not a fixed {old}",
+        "ko": "고정된 {old} 대신 텐서에서 배치 크기 `{new}` 가져오기",
+        "zh": "从张量取批次大小 `{new}`，而不是固定的 {old}",
+    },
+    "keep-batch": {
+        "en": "keep the batch dimension in the view, `{new}`, and build the layer for the {value} features that remain",
+        "ko": "view에서 배치 차원을 유지하고(`{new}`) 남는 특성 {value}개에 맞게 계층 만들기",
+        "zh": "在 view 中保留批次维（`{new}`），并按剩余的 {value} 个特征构建该层",
+    },
+    "padding": {
+        "en": "pad {layer} with {argument}={new}, so that the sizes meet",
+        "ko": "크기가 맞도록 {layer} 계층에 {argument}={new} 지정",
+        "zh": "为 {layer} 设置 {argument}={new}，使大小一致",
+    },
+    "rename": {
+        "en": "use `{new}` in place of `{old}`",
+        "ko": "`{old}` 대신 `{new}` 사용",
+        "zh": "用 `{new}` 代替 `{old}`",
+    },
+    "flag": {
+        "en": "pass {new} to {layer}",
+        "ko": "{layer} 호출에 {new} 전달",
+        "zh": "向 {layer} 传入 {new}",
+    },
+    "dim": {
+        "en": "use dim={new} in place of {old}",
+        "ko": "dim {old} 대신 {new} 사용",
+        "zh": "把 dim 从 {old} 改为 {new}",
+    },
+    "one-more": {
+        "en": "count one more: `{new}`",
+        "ko": "하나 더 세기: `{new}`",
+        "zh": "多算一个：`{new}`",
+    },
+    "inline": {
+        "en": "read `{new}` where it is used: `{old}` was taken too early",
+        "ko": "`{old}` 값은 너무 일찍 읽혔으므로 쓰는 곳에서 `{new}` 읽기",
+        "zh": "在使用处读取 `{new}`：`{old}` 取值过早",
+    },
+    "shift": {
+        "en": "count `{what}` from 0: its values run from {low} to {high}",
+        "ko": "`{what}` 값을 0부터 세기: 현재 범위 {low}~{high}",
+        "zh": "让 `{what}` 从 0 开始计数：其值为 {low} 到 {high}",
+    },
+    "term": {
+        "en": "use `{new}`, a position that exists, in place of `{old}`",
+        "ko": "`{old}` 대신 존재하는 위치 `{new}` 사용",
+        "zh": "用存在的位置 `{new}` 代替 `{old}`",
+    },
+    "clone": {
+        "en": "give `{what}` memory of its own with `.clone()`",
+        "ko": "`.clone()` 호출로 `{what}` 텐서에 자체 메모리 부여",
+        "zh": "用 `.clone()` 让 `{what}` 拥有自己的内存",
+    },
+    "unfold": {
+        "en": "let `{new}` count the windows that fit",
+        "ko": "`{new}` 호출로 들어맞는 구간 수 계산",
+        "zh": "用 `{new}` 计算放得下的窗口数",
+    },
+    "collate": {
+        "en": "pad the samples of a batch to equal size in a collate_fn with `pad_sequence`",
+        "ko": "collate_fn에서 `pad_sequence` 함수로 배치의 샘플을 같은 길이로 채우기",
+        "zh": "在 collate_fn 中用 `pad_sequence` 把一个批次的样本补齐到相同长度",
+    },
+    "swap": {
+        "en": "swap the arguments: `{new}`",
+        "ko": "인자 순서 바꾸기: `{new}`",
+        "zh": "交换参数：`{new}`",
+    },
+    "resize": {
+        "en": "bring `{what}` to the size of the tensor beside it",
+        "ko": "`{what}` 텐서를 옆 텐서의 크기에 맞추기",
+        "zh": "把 `{what}` 调整到旁边张量的大小",
+    },
+}
+
+
+def title(name: str, language: str, **values: object) -> str:
+    """The title of a candidate."""
+    return say(TITLES[name], language, **values)

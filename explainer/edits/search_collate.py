@@ -1,0 +1,63 @@
+"""The candidate that pads samples of unequal length: a collate function put before the loader that needs it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from explainer.diagnosis import Edit
+from explainer.edits import arguments
+from explainer.edits.candidate import Candidate
+from explainer.edits.evidence import Evidence
+from explainer.edits.lines import EditError, inserted, joined
+from explainer.edits.place import Place
+
+_PADDED = '''def collate_padded(batch):
+    """Pads the first item of every sample to the longest of the batch."""
+    first, *others = zip(*batch)
+    padded = {nn}.utils.rnn.pad_sequence({items}, batch_first=True)
+    return padded, *({torch}.utils.data.default_collate(list(other)) for other in others)
+
+
+'''
+_ALONE = '''def collate_padded(batch):
+    """Pads the samples to the longest of the batch."""
+    return {nn}.utils.rnn.pad_sequence({items}, batch_first=True)
+
+
+'''
+
+
+def collated(evidence: Evidence) -> Iterator[Candidate]:
+    """A `collate_fn` for every DataLoader that has none, in the files of the failing frames."""
+    for source in evidence.sources_seen():
+        for node in source.nodes():
+            if isinstance(node, ast.Call) and _is_loader(node):
+                call = Place(source, node)
+                yield from evidence.made(lambda call=call: _edits(call), "set-argument", call, "collate")
+
+
+def _is_loader(node: ast.Call) -> bool:
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    return name == "DataLoader" and not any(word.arg == "collate_fn" for word in node.keywords)
+
+
+def _edits(call: Place) -> tuple[Edit, ...]:
+    """The function before the outermost statement that holds the call, and the argument."""
+    source = call.source
+    line = call.node.lineno  # type: ignore[attr-defined]
+    top = next((n for n in source.tree.body if n.lineno <= line <= (n.end_lineno or 0)), None)  # type: ignore
+    if top is None or not _imports_torch(source.tree):
+        raise EditError("the file does not import torch")
+    first = min([top.lineno, *(one.lineno for one in getattr(top, "decorator_list", []))])
+    text = _template(call).format(nn="torch.nn", torch="torch", items="list(first)").rstrip("\n") + "\n\n"
+    return joined(source, inserted(source, first, text), arguments.add_argument(call, "collate_fn=collate_padded"))
+
+
+def _template(call: Place) -> str:
+    return _PADDED
+
+
+def _imports_torch(tree: ast.Module | None) -> bool:
+    imports = [node for node in tree.body if isinstance(node, ast.Import)] if tree is not None else []
+    return any(name.name.split(".")[0] == "torch" and name.asname is None for node in imports for name in node.names)

@@ -1,0 +1,124 @@
+"""Candidates for dtype errors: invert a mask, cast the whole model, cast where the odd dtype enters."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from explainer.edits import methods, operators
+from explainer.edits.candidate import Candidate
+from explainer.edits.evidence import Evidence
+from explainer.edits.lines import changed
+from explainer.edits.place import Place
+from explainer.edits.slices import Operand, chain, editable, operands
+
+_CASTS = {
+    "float32": "float()", "float64": "double()", "int64": "long()", "bool": "bool()", "float16": "half()",
+    "bfloat16": "bfloat16()", "int32": "int()", "uint8": "byte()", "complex64": "to(torch.complex64)",
+}
+_METHODS = ("float", "double", "half", "bfloat16", "long", "int", "byte", "bool", "to")
+_TO_LONG = re.compile(
+    r"indices|index tensor|used as ind|target dtype to be Long|scalar type Long but|expected (?:scalar type |dtype )?"
+    r"(?:Long|int64)|must be (?:long|int64)|one of the following scalar types: Long", re.I
+)
+
+
+def structural(evidence: Evidence) -> Iterator[Candidate]:
+    """`1 - mask` -> `~mask`; `model.encoder.to(dtype)` -> `model.to(dtype)`."""
+    crash = evidence.crash
+    if crash is not None and crash.place is not None and "bool" in {dtype for _, dtype in crash.before}:
+        place = crash.place
+        inverted = lambda: operators.replace_operator(place, "invert")  # noqa: E731
+        yield from evidence.made(inverted, "replace-operator", place, "invert", new=_after(place))
+    for source in evidence.sources_seen() + _others(evidence):
+        for node in source.nodes():
+            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+                yield from _widened(evidence, Place(source, node.value))
+
+
+def _after(place: Place) -> str:
+    node = place.node
+    inner = node.right if isinstance(node, ast.BinOp) else node
+    return f"`~{place.source.text(inner)}`"
+
+
+def _widened(evidence: Evidence, call: Place) -> Iterator[Candidate]:
+    function = call.node.func  # type: ignore[attr-defined]
+    if not (isinstance(function, ast.Attribute) and function.attr in _METHODS):
+        return
+    part = function.value
+    if isinstance(part, ast.Attribute):
+        old, new = call.source.text(part), call.source.text(part.value)
+        edits = lambda: changed(call.source, [(call.source.span(part), new)])  # noqa: E731
+        yield from evidence.made(edits, "replace", call, "widen-cast", old=old, new=new)
+
+
+def _others(evidence: Evidence) -> list:
+    """Sources in which layers were built."""
+    seen = {source.file for source in evidence.sources_seen()}
+    found = {}
+    for layer in evidence.layers:
+        for call in layer.calls:
+            if call.place.source.file not in seen:
+                found[call.place.source.file] = call.place.source
+    return list(found.values())
+
+
+def casts(evidence: Evidence) -> Iterator[Candidate]:
+    """Casts that the message asks for, at the deepest place where the odd dtype already is, then nearer ones."""
+    for operand, dtype in wanted(evidence):
+        yield from _casts_of(evidence, operand, dtype)
+
+
+def other_casts(evidence: Evidence) -> Iterator[Candidate]:
+    """Casts of every operand to the usual dtypes."""
+    for operand in operands(evidence):
+        for dtype in ("float32", "int64", "bool"):
+            if dtype != operand.dtype and (operand.place is not None or operand.start is not None):
+                yield from _casts_of(evidence, operand, dtype)
+
+
+def wanted(evidence: Evidence) -> list[tuple[Operand, str]]:
+    """Which operand should have which dtype, the most likely first."""
+    found = [one for one in operands(evidence) if one.place is not None or one.start is not None]
+    everything = operands(evidence)
+    weights = [one.dtype for one in everything if one.place is None and one.start is None]
+    floats = [one.dtype for one in everything if "float" in one.dtype]
+    pairs: list[tuple[Operand, str]] = []
+    if _TO_LONG.search(evidence.message):
+        pairs += [(one, "int64") for one in reversed(found) if one.dtype != "int64"]
+    if "bool" in evidence.message.lower():
+        pairs += [(one, "bool") for one in reversed(found) if one.dtype != "bool"]
+    goals = list(dict.fromkeys([*weights, *(dtype for dtype in floats if dtype == "float32"), *floats, "float32"]))
+    for dtype in goals:
+        pairs += [(one, dtype) for one in reversed(found) if one.dtype != dtype and "int" not in dtype]
+    return pairs
+
+
+def _casts_of(evidence: Evidence, operand: Operand, dtype: str) -> Iterator[Candidate]:
+    method = "abs()" if operand.dtype.startswith("complex") else _CASTS.get(dtype, f"to(torch.{dtype})")
+    alike = [step for step in chain(evidence, operand.start) if step.dtype == operand.dtype]
+    inner = [step.places[0] for step in reversed(alike) if step.places]
+    outer = [place for step in alike for place in step.places[1:2]]
+    for place in [*inner, operand.place, *outer]:
+        if place is not None and editable(place):
+            yield from _cast_at(evidence, place, method, operand.dtype)
+
+
+def _cast_at(evidence: Evidence, place: Place, method: str, dtype: str) -> Iterator[Candidate]:
+    """A cast behind an expression; another cast that stands there already gives way to it."""
+    node = place.node
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _METHODS[:-1]:
+        name = method.partition("(")[0]
+        if method.endswith("()") and name in _METHODS:
+            edits = lambda: methods.replace_call(place, name)  # noqa: E731
+            yield from evidence.made(edits, "cast", place, "cast", what=_short(place), method=method, dtype=dtype)
+            return
+    edits = lambda: methods.insert_method(place, method)  # noqa: E731
+    yield from evidence.made(edits, "cast", place, "cast", what=_short(place), method=method, dtype=dtype)
+
+
+def _short(place: Place) -> str:
+    text = " ".join(place.text.split())
+    return text if len(text) <= 48 else text[:45] + "..."

@@ -1,0 +1,177 @@
+"""Candidates for indices, labels and dimensions out of range."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from explainer.edits.arguments import argument_node
+from explainer.edits.candidate import Candidate
+from explainer.edits.evidence import Evidence, Layer
+from explainer.edits.lines import EditError
+from explainer.edits.place import Place
+from explainer.edits.search_sizes import built_for
+from explainer.edits.sites import LEAVING
+from explainer.edits.slices import chain, editable, operands, trunk
+from explainer.replay.taint import literals
+
+_DIMENSIONS = ("dim", "axis", "start_dim", "end_dim", "dim0", "dim1", "dims")
+
+
+def dimensions(evidence: Evidence) -> Iterator[Candidate]:
+    """Another `dim` for the failing call: -1 first, then those that its first operand has."""
+    crash = evidence.crash
+    if crash is None or crash.place is None or not isinstance(crash.place.node, ast.Call):
+        return
+    rank = len(crash.before[0][0]) if crash.before else 3
+    for name in _DIMENSIONS:
+        try:
+            given = argument_node(crash.place, name)
+        except EditError:
+            return
+        old = _constant(given)
+        if given is None or old is None:
+            continue
+        for new in (-1, *range(rank)):
+            if new not in (old, old - rank):
+                place = crash.place.at(given)
+                yield from evidence.replaced(place, str(new), "set-argument", "dim", crash.place, new=new, old=old)
+
+
+def _constant(node: ast.expr | None) -> int | None:
+    try:
+        value = ast.literal_eval(node) if node is not None else None
+    except ValueError:
+        return None
+    return value if type(value) is int else None
+
+
+def lengths(evidence: Evidence) -> Iterator[Candidate]:
+    """`len(x)` -> `len(x) + 1` where a count that the failing call depends on is taken from a length."""
+    leaves = {}
+    for tree in [*_trees(evidence)]:
+        for leaf in literals(tree):
+            if leaf[0] == "len":
+                leaves.setdefault(tuple(leaf[1]), leaf)
+    said = {int(number) for number in re.findall(r"\d+", evidence.message)}
+    for leaf in sorted(leaves.values(), key=lambda leaf: leaf[-1] not in said):
+        place = evidence.place(leaf[1])
+        if place is not None:
+            new = f"{place.text} + 1"
+            text = f"({new})" if isinstance(place.parent(), ast.BinOp) else new
+            yield from evidence.replaced(place, text, "replace", "one-more", new=new)
+
+
+def _trees(evidence: Evidence) -> Iterator[list]:
+    for step in evidence.steps:
+        yield from step.numbers
+    for layer in evidence.layers_around():
+        for trees in layer.numbers.values():
+            yield from trees
+
+
+def inlined(evidence: Evidence) -> Iterator[Candidate]:
+    """A name that holds `len(...)` too early replaced by the `len(...)` itself, where a layer is built with it."""
+    for layer in evidence.layers_around():
+        for call in layer.calls:
+            for name in (node for node in ast.walk(call.place.node) if isinstance(node, ast.Name)):
+                value = _definition(call.place, name.id)
+                if value is not None:
+                    place = call.place.at(name)
+                    words = {"old": name.id, "new": value}
+                    yield from evidence.replaced(place, value, "replace", "inline", call.place, **words)
+
+
+def _definition(call: Place, name: str) -> str | None:
+    """The `len(...)` or size that a name was last given before a call, in the same file."""
+    found = None
+    for node in call.source.nodes():
+        if isinstance(node, ast.Assign) and node.lineno < call.node.lineno:  # type: ignore[attr-defined]
+            target, value = node.targets[0], node.value
+            if isinstance(target, ast.Name) and target.id == name and isinstance(value, ast.Call):
+                text = call.source.text(value)
+                found = text if text.startswith("len(") else None
+    return found
+
+
+def shifted(evidence: Evidence) -> Iterator[Candidate]:
+    """Labels or indices that run from 1 to n made to run from 0: `- 1` where they come from."""
+    crash = evidence.crash
+    for operand, extent in zip(operands(evidence), crash.extents if crash else (), strict=False):
+        if extent is None or extent[0] != 1 or not _fits_shifted(evidence, extent[1]):
+            continue
+        places = [p for step in chain(evidence, operand.start) if "int" in step.dtype for p in step.places[:1]]
+        for place in [*reversed(places), operand.place]:
+            if place is not None and editable(place):
+                text = f"{place.text} - 1"
+                inside = isinstance(place.parent(), (ast.BinOp, ast.Attribute, ast.Subscript, ast.UnaryOp))
+                text = f"({text})" if inside else text
+                words = {"what": place.text[:48], "low": extent[0], "high": extent[1]}
+                yield from evidence.replaced(place, text, "replace", "shift", **words)
+
+
+def _fits_shifted(evidence: Evidence, high: int) -> bool:
+    """Whether the largest value is just one beyond what a size of the failing call allows."""
+    sizes = [size for operand in operands(evidence) for size in operand.shape]
+    return high in sizes or str(high) in re.findall(r"\d+", evidence.message)
+
+
+def terms(evidence: Evidence) -> Iterator[Candidate]:
+    """Parts of the arithmetic that gave an index, where they are positions that exist."""
+    crash = evidence.crash
+    if crash is None:
+        return
+    for tree in crash.numbers:
+        place = evidence.place(tree[4]) if tree[0] == "op" and tree[4] else None
+        if place is not None and isinstance(place.node, ast.BinOp):
+            for text in _parts(place):
+                yield from evidence.replaced(place, text, "replace", "term", new=text, old=place.text)
+    for node in ast.walk(crash.place.node) if crash.place else ():
+        if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)) and crash.place is not None:
+            for text in _parts(crash.place.at(node)):
+                place = crash.place.at(node)
+                yield from evidence.replaced(place, text, "replace", "term", new=text, old=place.text)
+
+
+def _parts(place: Place) -> list[str]:
+    """The sums that are left when terms are dropped, those with fewer terms first; names before numbers."""
+    summed = _summands(place.node)
+    if len(summed) < 2:
+        return []
+    texts = [place.source.text(node) for node in summed]
+    whole = range(len(texts))
+    single = sorted((texts[at] for at in whole), key=str.isdigit)
+    without = [" + ".join(text for at, text in enumerate(texts) if at != left) for left in reversed(whole)]
+    return list(dict.fromkeys([*without, *single] if len(texts) == 2 else [*single, *without]))
+
+
+def _summands(node: ast.AST) -> list[ast.AST]:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        return _summands(node.left) + _summands(node.right)
+    return [node]
+
+
+def enlarged(evidence: Evidence) -> Iterator[Candidate]:
+    """The table, or the number of classes, made large enough for the largest index."""
+    crash = evidence.crash
+    extents = [extent for extent in (crash.extents if crash else ()) if extent is not None]
+    for low, high in extents:
+        if low < 0 or crash is None:
+            continue
+        for layer in _tables(evidence):
+            argument = "num_embeddings" if layer.type.startswith("Embedding") else LEAVING[layer.type][0]
+            if (layer.value(argument) or 0) <= high:
+                yield from built_for(evidence, layer, argument, high + 1)
+
+
+def _tables(evidence: Evidence) -> list[Layer]:
+    """The embedding that failed, or the layers that gave the scores."""
+    crash = evidence.crash
+    found = [crash.layer] if crash and crash.layer and crash.layer.type.startswith("Embedding") else []
+    for operand in operands(evidence):
+        for step in trunk(evidence, operand.start, 8):
+            if step.layer is not None and step.layer.type in LEAVING:
+                found.append(step.layer)
+                break
+    return found

@@ -1,0 +1,169 @@
+"""Candidates that change a tensor's layout: transposes, new and dropped dimensions, channels moved, padded samples."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+
+from explainer.diagnosis import Span
+from explainer.edits import arguments, methods
+from explainer.edits.candidate import Candidate
+from explainer.edits.evidence import Evidence, Step
+from explainer.edits.lines import changed
+from explainer.edits.place import Place, as_primary
+from explainer.edits.search_collate import collated
+from explainer.edits.shapes import BROADCAST, MATRIX, changes, fits
+from explainer.edits.sites import layers_hit
+from explainer.edits.slices import Operand, chain, editable, operands, trunk
+
+_REDUCTIONS = ("mean", "sum", "amax", "amin", "norm", "std", "var", "logsumexp", "prod")
+
+
+def structural(evidence: Evidence) -> Iterator[Candidate]:
+    """Transposes of products, layers of another rank, `batch_first`, samples padded in a collate_fn."""
+    crash = evidence.crash
+    if crash is None:
+        return
+    if crash.function in MATRIX:
+        yield from _transposed(evidence, crash)
+    if crash.function == "stack":
+        yield from collated(evidence)
+    yield from _other_rank(evidence)
+    yield from _around(evidence, crash)
+    yield from _channels(evidence, crash)
+
+
+def _transposed(evidence: Evidence, crash: Step) -> Iterator[Candidate]:
+    every = operands(evidence)[:2]
+    for operand in reversed(every):
+        shape = operand.shape
+        if len(shape) < 2 or not editable(operand.place):
+            continue
+        shapes = [one.shape for one in every]
+        shapes[operand.index] = [*shape[:-2], shape[-1], shape[-2]]
+        if fits(crash.function, shapes):
+            last = {2: "t()", 3: "transpose(1, 2)"}.get(len(shape), "transpose(-2, -1)")
+            yield from _insert(evidence, operand.place, last, shape)
+
+
+def _insert(evidence: Evidence, place: Place | None, method: str, shape: list[int]) -> Iterator[Candidate]:
+    if place is not None:
+        edits = partial(methods.insert_method, place, method)
+        words = {"what": " ".join(place.text.split())[:48], "method": method, "shape": shape}
+        yield from evidence.made(edits, "insert-method", place, "insert", **words)
+
+
+def inserted(evidence: Evidence) -> Iterator[Candidate]:
+    """One change of layout on one operand with which the shapes fit; at its origin first, then at the call."""
+    crash = evidence.crash
+    if crash is None:
+        return
+    every = operands(evidence)
+    if crash.function in BROADCAST:
+        yield from _kept_dimensions(evidence, every)
+    for operand in every:
+        for method, shape in changes(operand.shape):
+            fitting = fits(crash.function, [shape if one is operand else one.shape for one in every])
+            if fitting or (fitting is None and method[:3] in ("uns", "squ", "tra", "fla")):
+                yield from _insert(evidence, operand.place if editable(operand.place) else None, method, operand.shape)
+    yield from _resized(evidence, crash, every)
+
+
+def _kept_dimensions(evidence: Evidence, every: list[Operand]) -> Iterator[Candidate]:
+    """`x.mean(1)` -> `x.mean(1, keepdim=True)` on the way to an operand."""
+    for operand in every:
+        for step in trunk(evidence, operand.start, 4):
+            if step.function in _REDUCTIONS and step.place is not None and isinstance(step.place.node, ast.Call):
+                edits = partial(arguments.set_argument, step.place, "keepdim", True)
+                words = {"new": "keepdim=True", "layer": step.function}
+                yield from evidence.made(edits, "set-argument", step.place, "flag", **words)
+
+
+def _channels(evidence: Evidence, crash: Step) -> Iterator[Candidate]:
+    """Channels moved in front, where the samples are made first: `permute(2, 0, 1)` of one, or of the batch."""
+    every = operands(evidence)
+    if not crash.function.startswith("conv") or len(every) < 2:
+        return
+    data, weight = every[0], every[1]
+    orders = {4: ("permute(0, 3, 1, 2)", "permute(2, 0, 1)"), 3: ("permute(2, 0, 1)", "permute(2, 0, 1)")}
+    if len(data.shape) not in orders or data.shape[-1] != weight.shape[1]:
+        return
+    of_batch, of_one = orders[len(data.shape)]
+    for step in reversed(chain(evidence, data.start)):
+        if step.shape == data.shape:
+            yield from _insert(evidence, next((p for p in step.places if editable(p)), None), of_batch, step.shape)
+        elif step.shape == data.shape[1:]:
+            yield from _insert(evidence, next((p for p in step.places if editable(p)), None), of_one, step.shape)
+    yield from _insert(evidence, data.place if editable(data.place) else None, of_batch, data.shape)
+
+
+def _around(evidence: Evidence, crash: Step) -> Iterator[Candidate]:
+    """A layer that reads the last dimension given channels last, and its result moved back."""
+    if crash.function not in ("layer_norm", "linear", "LayerNorm", "Linear") or crash.place is None:
+        return
+    for layer, step in layers_hit(evidence):
+        size = layer.value("normalized_shape") or layer.value("in_features")
+        shape = step.before[0][0] if step.before else []
+        node = crash.place.node
+        if len(shape) < 3 or size != shape[1] or not isinstance(node, ast.Call) or not node.args:
+            continue
+        there, back = ("permute(0, 2, 3, 1)", "permute(0, 3, 1, 2)") if len(shape) == 4 else ("transpose(1, 2)",) * 2
+        given = crash.place.at(node.args[0])
+        moved = [(given.span, f"{as_primary(given)}.{there}"), (_behind(crash.place.span), f".{back}")]
+        edits = partial(changed, given.source, moved)
+        yield from evidence.made(edits, "insert-method", crash.place, "around", what=given.text[:48], size=size)
+
+
+def _behind(span: Span) -> Span:
+    return replace(span, line=span.end_line or span.line, column=span.end_column)
+
+
+def _other_rank(evidence: Evidence) -> Iterator[Candidate]:
+    """`nn.BatchNorm1d` -> `nn.BatchNorm2d` where the input has a dimension more; `batch_first=True`."""
+    for layer, step in layers_hit(evidence):
+        call = layer.calls[0].place if layer.calls else None
+        rank = len(step.before[0][0]) if step.before else 0
+        if call is None or not isinstance(call.node, ast.Call):
+            continue
+        if layer.type[-2:] in ("1d", "2d", "3d") and rank >= 3 and layer.type[-2] != str(rank - 2):
+            new = f"{layer.type[:-2]}{rank - 2}d"
+            edits = partial(methods.replace_call, call, new)
+            yield from evidence.made(edits, "replace-call", call, "rename", old=layer.type, new=new)
+    for layer in evidence.layers_around():
+        if layer.type in ("LSTM", "GRU", "RNN", "MultiheadAttention", "TransformerEncoderLayer") and layer.calls:
+            call = layer.calls[0].place
+            if isinstance(call.node, ast.Call) and not any(word.arg == "batch_first" for word in call.node.keywords):
+                edits = partial(arguments.set_argument, call, "batch_first", True)
+                words = {"new": "batch_first=True", "layer": layer.type}
+                yield from evidence.made(edits, "set-argument", call, "flag", **words)
+
+
+def _resized(evidence: Evidence, crash: Step, every: list[Operand]) -> Iterator[Candidate]:
+    """Two maps joined or compared whose last sizes differ: one interpolated to the size of the other."""
+    maps = [one for one in every if len(one.shape) == 4 and one.place is not None]
+    if crash.function not in ("cat", *BROADCAST, "mse_loss", "l1_loss") or len(maps) < 2:
+        return
+    for one, other in ((maps[0], maps[1]), (maps[1], maps[0])):
+        if one.shape[2:] != other.shape[2:] and one.place is not None:
+            where = _functional(one.place)
+            text = f"{where}.interpolate({one.place.text}, size={other.text}.shape[2:])"
+            yield from evidence.replaced(one.place, text, "wrap-call", "resize", what=one.text)
+
+
+def _functional(place: Place) -> str:
+    text = "\n".join(place.source.lines)
+    return "F" if "torch.nn.functional as F" in text else "torch.nn.functional"
+
+
+def swapped(evidence: Evidence) -> Iterator[Candidate]:
+    """The first two arguments of the failing call in the other order."""
+    crash = evidence.crash
+    node = crash.place.node if crash and crash.place else None
+    if not isinstance(node, ast.Call) or len(node.args) < 2 or crash is None or crash.place is None:
+        return
+    one, other = crash.place.at(node.args[0]), crash.place.at(node.args[1])
+    edits = partial(changed, one.source, [(one.span, other.text), (other.span, one.text)])
+    new = f"{one.source.text(node.func)}({other.text}, {one.text})"
+    yield from evidence.made(edits, "replace", crash.place, "swap", new=new[:70])

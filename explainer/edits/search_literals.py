@@ -1,0 +1,55 @@
+"""Candidates that change a literal: solved from what is wanted, or a neighbour with which the sizes divide."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from explainer.edits.candidate import Candidate
+from explainer.edits.evidence import Evidence
+from explainer.edits.expressions import solved
+from explainer.replay.taint import literals
+
+
+def solved_in(evidence: Evidence, tree: list, value: int, what: str, title: str = "literal") -> Iterator[Candidate]:
+    """The literals of a number's tree, each with the value that makes the number what is wanted."""
+    for leaf, new in solved(tree, value):
+        place = evidence.place(leaf[1])
+        if place is None or new < 0:
+            continue
+        words = {"old": leaf[-1], "new": new, "what": what, "value": value}
+        yield from evidence.replaced(place, str(new), "replace-literal", title, place, True, **words)
+
+
+def neighbours(evidence: Evidence) -> Iterator[Candidate]:
+    """Literals behind the failing call's numbers, with values near them that the message's numbers divide by."""
+    crash = evidence.crash
+    if crash is None:
+        return
+    trees = list(crash.numbers)
+    for layer in [crash.layer, *(step.layer for step in evidence.steps[1:4]), *evidence.on_stack[::-1]]:
+        trees += [tree for found in (layer.numbers.values() if layer else ()) for tree in found]
+    leaves = {tuple(leaf[1]): leaf for tree in trees for leaf in literals(tree) if leaf[0] == "lit" and leaf[-1] > 1}
+    said = [int(number) for number in re.findall(r"\d+", evidence.message)]
+    others = [number for tree in trees for number in _numbers(tree)] + said
+    for leaf in sorted(leaves.values(), key=lambda leaf: leaf[-1]):
+        for value in _near(leaf[-1], others):
+            place = evidence.place(leaf[1])
+            if place is not None:
+                words = {"old": leaf[-1], "new": value}
+                yield from evidence.replaced(place, str(value), "replace-literal", "neighbour", place, True, **words)
+
+
+def _near(value: int, others: list[int]) -> list[int]:
+    """The nearest numbers that divide, or are divided by, another number of the failing call."""
+    others = list({other for other in others if other not in (0, 1, value)})
+    fitting = {new: sum(other % new == 0 or new % other == 0 for other in others)
+               for new in range(max(2, value // 2), 2 * value + 1) if new != value}
+    best = sorted(fitting, key=lambda new: (-fitting[new], abs(new - value), -new))
+    return [new for new in best if fitting[new]][:6]
+
+
+def _numbers(tree: list) -> list[int]:
+    """Every number in a tree, those of its operations included."""
+    inner = _numbers(tree[2]) + _numbers(tree[3]) if tree[0] == "op" else []
+    return [*inner, int(tree[-1])]

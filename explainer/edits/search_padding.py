@@ -1,0 +1,48 @@
+"""Candidates for the geometry of convolutions: padding, kernel size, output_padding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from explainer.edits import arguments
+from explainer.edits.candidate import Candidate
+from explainer.edits.evidence import Evidence, Layer
+from explainer.edits.lines import joined
+from explainer.edits.sites import layers_hit
+
+
+def padded(evidence: Evidence) -> Iterator[Candidate]:
+    """Padding for a kernel larger than its input, output_padding for transposed convolutions that fall short."""
+    for layer, _ in layers_hit(evidence):
+        kernel = layer.value("kernel_size")
+        if layer.type.startswith("Conv") and kernel and "ernel" in evidence.message:
+            yield from _argument(evidence, layer, "padding", kernel // 2)
+            yield from _argument(evidence, layer, "kernel_size", max(1, kernel - 2))
+    transposed = [s.layer for s in evidence.steps if s.layer and s.layer.type.startswith("ConvTranspose")]
+    unique = {id(layer): layer for layer in transposed if (layer.value("stride") or 1) > 1}.values()
+    for layer in unique:
+        yield from _argument(evidence, layer, "output_padding", 1)
+    yield from _all_padded(evidence, list(unique))
+    convolutions = [s.layer for s in evidence.steps if s.layer and s.layer.type.startswith("Conv")]
+    for layer in {id(one): one for one in convolutions if one not in transposed}.values():
+        kernel = layer.value("kernel_size") or 1
+        if kernel > 1 and layer.value("padding") != kernel // 2:
+            yield from _argument(evidence, layer, "padding", kernel // 2)
+
+
+def _argument(evidence: Evidence, layer: Layer, argument: str, value: int) -> Iterator[Candidate]:
+    call = layer.calls[0].place
+    edits = partial(arguments.set_argument, call, argument, value)
+    yield from evidence.made(edits, "set-argument", call, "padding", layer=layer.type, argument=argument, new=value)
+
+
+def _all_padded(evidence: Evidence, layers: list[Layer]) -> Iterator[Candidate]:
+    """The same argument for all transposed convolutions of one file at once."""
+    calls = sorted((layer.calls[0].place for layer in layers), key=lambda place: place.node.lineno)  # type: ignore
+    if len(calls) < 2 or len({call.source.file for call in calls}) > 1:
+        return
+    each = [arguments.set_argument(call, "output_padding", 1) for call in calls]
+    edits = partial(joined, calls[0].source, *each)
+    words = {"layer": layers[0].type, "argument": "output_padding", "new": 1}
+    yield from evidence.made(edits, "set-argument", calls[0], "padding", **words)

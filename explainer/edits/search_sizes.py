@@ -1,0 +1,173 @@
+"""Candidates for sizes: what a layer is built for, from the sizes that arrive or are expected next."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import partial
+
+from explainer.edits import statements
+from explainer.edits.candidate import Candidate
+from explainer.edits.evidence import Evidence, Layer, Step
+from explainer.edits.expressions import evaluated, named, product, sized
+from explainer.edits.place import Place
+from explainer.edits.search_literals import solved_in
+from explainer.edits.sites import LEAVING, Site, layers_hit, sites
+from explainer.edits.sites import arriving as needed
+from explainer.edits.slices import operands, trunk
+
+_FOLDS = ("flatten", "view", "reshape")
+
+
+def arriving(evidence: Evidence) -> Iterator[Candidate]:
+    """The failing layer built for the size that arrives."""
+    for layer, step in layers_hit(evidence):
+        need = needed(layer, step)
+        if need is not None and layer.value(need[0]) != need[1]:
+            yield from built_for(evidence, layer, *need, _folded(evidence))
+
+
+def expected(evidence: Evidence) -> Iterator[Candidate]:
+    """The layers behind the failing call made to give the size that is expected."""
+    for size, step in _mismatches(evidence):
+        if step.layer is None or step.layer.type not in LEAVING:
+            continue
+        argument, _ = LEAVING[step.layer.type]
+        if step.layer.value(argument) not in (None, size):
+            yield from built_for(evidence, step.layer, argument, size, "", "set-out")
+
+
+def _mismatches(evidence: Evidence) -> Iterator[tuple[int, Step]]:
+    """Layers on the way to the operands, each with a size of the other operand or of the failing layer."""
+    every = operands(evidence)
+    for layer, step in layers_hit(evidence):
+        need = needed(layer, step)
+        built = layer.value(need[0]) if need else None
+        if built is not None:
+            yield from ((built, one) for one in trunk(evidence, step.inputs[0] if step.inputs else None, 12))
+    for one in every:
+        for other in every:
+            if one is not other and len(one.shape) == len(other.shape):
+                apart = [b for a, b in zip(one.shape, other.shape, strict=True) if a != b]
+                yield from ((size, step) for size in apart[:1] for step in trunk(evidence, one.start, 12))
+
+
+def _folded(evidence: Evidence) -> str:
+    """`16 * 5 * 5` where the operand was flattened from [N, 16, 5, 5] on the way; empty where not."""
+    crash = evidence.crash
+    for step in trunk(evidence, crash.inputs[0] if crash and crash.inputs else None, 6):
+        before = step.before[0][0] if step.before else []
+        if step.function in _FOLDS and len(before) > len(step.shape):
+            sizes = before[1:] if len(step.shape) > 1 else before
+            return product(sizes)
+    return ""
+
+
+def built_for(
+    evidence: Evidence, layer: Layer, argument: str, value: int, folded: str, title: str = "set"
+) -> Iterator[Candidate]:
+    """A layer's argument given another value: at its site, in the literal it comes from, as a name's expression."""
+    found = list(sites(evidence, layer, argument))
+    words = {"argument": argument, "layer": layer.type, "value": value}
+    for site in found:
+        if site.plain:
+            text = folded if folded and ast.literal_eval(_computed(folded)) == value else str(value)
+            yield from _at_site(evidence, site, text, title, True, words)
+    for tree in layer.numbers.get(argument, ())[:2]:
+        yield from solved_in(evidence, tree, value, argument)
+    for site in found:
+        if not site.plain:
+            old = site.place.text
+            for text in named(value, site.scope, old):
+                yield from _at_site(evidence, site, text, title, False, words)
+    for site in reversed(found):
+        for text in sized(value, site.scope):
+            yield from _at_site(evidence, site, text, title, False, words)
+    for site in reversed(found):
+        if not site.plain and site.call is not None:
+            yield from _at_site(evidence, site, folded or str(value), title, True, words)
+
+
+def _computed(text: str) -> str:
+    total = 1
+    for part in text.split(" * "):
+        total *= int(part)
+    return str(total)
+
+
+def _at_site(
+    evidence: Evidence, site: Site, text: str, title: str, plain: bool, words: dict[str, object]
+) -> Iterator[Candidate]:
+    yield from evidence.replaced(site.place, text, "set-argument", title, site.call, plain, new=text, **words)
+
+
+def advanced(evidence: Evidence) -> Iterator[Candidate]:
+    """A loop that builds layers lets its running size follow: `cin = cout` at the end of the body."""
+    for layer, step in layers_hit(evidence):
+        need = needed(layer, step)
+        if need is None:
+            continue
+        for call in layer.calls:
+            yield from _advanced_at(evidence, call.place, call.scope, layer.value(need[0]), need[1])
+
+
+def _advanced_at(evidence: Evidence, call: Place, scope: object, old: int | None, new: int) -> Iterator[Candidate]:
+    loop = _loop(call)
+    if loop is None or not isinstance(call.node, ast.Call):
+        return
+    names = {one.id for one in ast.walk(call.node) if isinstance(one, ast.Name)}
+    ints = {name: scope.get(name) for name in names if isinstance(scope.get(name), int)}  # type: ignore[attr-defined]
+    for stale in (name for name, value in ints.items() if value == old):
+        for fresh in (name for name, value in ints.items() if value == new and name != stale):
+            edits = partial(statements.append_to_body, call.at(loop), f"{stale} = {fresh}")
+            yield from evidence.made(edits, "append-to-body", call, "advance", old=stale, new=fresh)
+
+
+def _loop(call: Place) -> ast.AST | None:
+    line = call.node.lineno  # type: ignore[attr-defined]
+    loops = [n for n in call.source.nodes() if isinstance(n, (ast.For, ast.While)) and n.lineno <= line <= n.end_lineno]
+    return max(loops, key=lambda node: node.lineno, default=None)
+
+
+def factored(evidence: Evidence) -> Iterator[Candidate]:
+    """A fixed number in a constructor's arithmetic replaced by a name, or its square, that is in scope there."""
+    for step in evidence.steps[:20]:
+        layer = step.layer
+        if layer is None or layer.type not in LEAVING:
+            continue
+        for site in sites(evidence, layer, LEAVING[layer.type][0]):
+            if isinstance(site.place.node, ast.BinOp):
+                yield from _factors(evidence, site)
+
+
+def _factors(evidence: Evidence, site: Site) -> Iterator[Candidate]:
+    fixed = [node for node in ast.walk(site.place.node) if isinstance(node, ast.Constant) and type(node.value) is int]
+    names = [name for name, value in site.scope.items() if isinstance(value, int) and name.isidentifier()]
+    for node in fixed:
+        for text in (form for name in names for form in (f"{name} ** 2", name)):
+            if text not in site.place.text:
+                words = {"new": text, "old": site.place.text}
+                yield from evidence.replaced(site.place.at(node), text, "replace-literal", "factor", site.call, **words)
+
+
+def passed_down(evidence: Evidence) -> Iterator[Candidate]:
+    """Other names in scope for a layer's size at every call on the way to its construction."""
+    for layer, step in layers_hit(evidence):
+        need = needed(layer, step)
+        old = layer.value(need[0]) if need else None
+        for call in layer.calls[:4]:
+            if need is None or old is None or not isinstance(call.place.node, ast.Call):
+                continue
+            for given in argument_places_of(call.place):
+                if evaluated(given.node, call.scope) == old:
+                    site = Site(given, call.scope, call.place)
+                    words = {"argument": need[0], "layer": layer.type, "value": need[1]}
+                    for text in named(need[1], call.scope, given.text):
+                        yield from _at_site(evidence, site, text, "set", False, words)
+
+
+def argument_places_of(call: Place) -> list[Place]:
+    """All argument expressions of a call."""
+    node = call.node
+    given = [*node.args, *(word.value for word in node.keywords)]  # type: ignore[attr-defined]
+    return [call.at(one) for one in given]

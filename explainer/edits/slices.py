@@ -1,0 +1,103 @@
+"""Ways through a recording: the failing call's operands, and the chain of calls that led to each."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from explainer.edits.evidence import Evidence, Step
+from explainer.edits.place import Place
+
+#: Calls that hand on what they get: where a size or dtype came from lies behind them.
+_MODULES = ("torch", "F", "nn", "np")
+
+
+@dataclass(frozen=True)
+class Operand:
+    """A tensor that went into the failing call: where the source writes it, its shape and dtype, its own chain."""
+
+    place: Place | None
+    shape: list[int]
+    dtype: str
+    index: int
+    start: int | None
+
+    @property
+    def text(self) -> str:
+        """Its source."""
+        return self.place.text if self.place is not None else ""
+
+
+def operands(evidence: Evidence) -> list[Operand]:
+    """The tensors that the failing call got, in order; parameters of layers have no place in the source."""
+    crash = evidence.crash
+    if crash is None:
+        return []
+    places = argument_places(crash)
+    found = []
+    for index, (shape, dtype) in enumerate(crash.before):
+        place = places[index] if index < len(places) else None
+        start = crash.inputs[index] if index < len(crash.inputs) else None
+        found.append(Operand(place, shape, dtype, index, start))
+    return found
+
+
+def argument_places(step: Step) -> list[Place]:
+    """The expressions that may be a call's tensors, the receiver of a method first, elements of a list in turn."""
+    if step.place is None:
+        return []
+    node = step.place.node
+    if isinstance(node, ast.AugAssign):
+        return [step.place.at(node.target), step.place.at(node.value)]
+    if isinstance(node, ast.BinOp):
+        return [step.place.at(node.left), step.place.at(node.right)]
+    if isinstance(node, ast.Compare):
+        return [step.place.at(node.left), *(step.place.at(one) for one in node.comparators)]
+    if isinstance(node, ast.Subscript):
+        return [step.place.at(node.value), step.place.at(node.slice)]
+    if not isinstance(node, ast.Call):
+        return []
+    return [step.place.at(one) for one in _arguments(node, step)]
+
+
+def _arguments(node: ast.Call, step: Step) -> Iterator[ast.expr]:
+    function = node.func
+    if isinstance(function, ast.Attribute) and function.attr.rstrip("_") == step.function.rstrip("_"):
+        owner = function.value
+        if not (isinstance(owner, ast.Name) and owner.id in _MODULES) and not ast.unparse(owner).startswith("torch."):
+            yield owner
+    for one in [*node.args, *(word.value for word in node.keywords)]:
+        if isinstance(one, (ast.List, ast.Tuple)):
+            yield from one.elts
+        elif not isinstance(one, (ast.Constant, ast.Starred)):
+            yield one
+
+
+def chain(evidence: Evidence, start: int | None, most: int = 40) -> list[Step]:
+    """The steps behind an operand, nearest first, breadth first."""
+    found: list[int] = [] if start is None else [start]
+    for index in found:
+        for source in evidence.steps[index].inputs:
+            if source is not None and source not in found and len(found) < most:
+                found.append(source)
+    return [evidence.steps[index] for index in found]
+
+
+def trunk(evidence: Evidence, start: int | None, most: int = 40) -> list[Step]:
+    """The steps behind an operand by their first recorded input: the way of the data, nearest first."""
+    found: list[int] = []
+    while start is not None and start not in found and len(found) < most:
+        found.append(start)
+        start = next((one for one in evidence.steps[start].inputs if one is not None), None)
+    return [evidence.steps[index] for index in found]
+
+
+def editable(place: Place | None) -> bool:
+    """Whether a method call can be put behind the expression at a place."""
+    return place is not None and isinstance(place.node, (ast.Call, ast.BinOp, ast.Subscript, ast.Attribute, ast.Name))
+
+
+def ways_out(step: Step) -> list[Place]:
+    """Places at which a step's result passes: the call itself, then the calls of the user's functions around it."""
+    return [place for place in step.places if editable(place)]
