@@ -64,7 +64,7 @@ SURE = re.compile(rf"^(?P<type>{_DOTS}{KIND}(?:\([\w.]{{1,60}}\))?)(?:: ?(?P<mes
 HEADER = re.compile(r"(?:^|[\s:>|\"'\]])(?:Original )?Traceback(?: \(most recent call (?:last|first)\))?:\s*$")
 CONNECTIVES = (
     ("cause", re.compile(r"^\s*The above exception was the direct cause of the following exception:?\s*$")),
-    ("context", re.compile(r"^\s*During handling of the above exception, another exception occurred:?\s*$")),
+    ("context", re.compile(r"^\s*(?:During handling of|While handling) the above exception, another exception occurred:?\s*$")),
 )
 _FRAME = re.compile(r'^(?P<indent>\s*)(?:> )?File "(?P<file>.{1,2000})", line (?P<line>\d{1,9})(?:, in ?(?P<function>.*))?$')
 _PLAIN = re.compile(r"^(?P<indent>\s*)File (?P<file>[^\"\s][^\"]{0,2000}?):(?P<line>\d{1,9})(?: in (?P<function>.{0,200}))?$")

@@ -32,6 +32,12 @@ def decode(data: bytes) -> str:
         return _legacy(data)
 
 
+def encoding_of(data: bytes) -> str | None:
+    """The wide encoding of a file that begins like this; None for those in which ASCII is ASCII."""
+    marked = next((encoding for mark, encoding in _MARKS if data.startswith(mark)), None)
+    return marked if marked and marked != "utf-8" else _wide(data[:_SAMPLE])
+
+
 def _wide(sample: bytes) -> str | None:
     """UTF-16 without a mark: every other byte of mostly ASCII text is zero."""
     if len(sample) < 8:

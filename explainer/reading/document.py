@@ -21,9 +21,17 @@ _SHORT = 40
 def errors(text: str, name: str | None = None) -> list[Found]:
     """The errors of a text, ordered."""
     streams = writers(text)
+    return arrange(_seen_in(streams, name) or _whole(streams, name))
+
+
+def seen_in(text: str, name: str | None = None) -> list[Seen]:
+    """The errors of a stretch of a longer text, in the order in which they stand there."""
+    return _seen_in(writers(text), name)
+
+
+def _seen_in(streams: list[Lines], name: str | None) -> list[Seen]:
     telling = [one for lines in streams for one in witnesses(lines)]
-    seen = _told(_raised(streams, name), telling, name)
-    return arrange(seen or _whole(streams, name))
+    return _told(_raised(streams, name), telling, name)
 
 
 def _raised(streams: list[Lines], name: str | None) -> list[Seen]:
@@ -102,7 +110,7 @@ def _said_alone(streams: list[Lines], name: str | None, launched: bool) -> list[
     for look in (bare.own_line, bare.inside, bare.untyped):
         found = [(lines, said) for lines in streams if (said := look(lines, launched))]
         if found:
-            return [Seen(Found(raised, place(lines, at, name)), at, lines.writer) for lines, (raised, at) in found]
+            return [Seen(Found(raised, place(lines, at, name)), at, lines.writer, alone=True) for lines, (raised, at) in found]
     return []
 
 

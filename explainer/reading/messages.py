@@ -22,7 +22,7 @@ OPENINGS = re.compile(
 _STOP = re.compile(
     r"^(?:\s*```|\s*\"\"\"|'''|-{20,}\s*$|={5,}|_{5,}|\*{10,}|In \[\d+\]:|>>> |\.\.\. ?$|Process \S+:$|Exception (?:in thread|ignored in)|"
     r"\[?\d{4}-\d\d-\d\d[ T]\d\d:|\[?\d\d:\d\d:\d\d|[IWEFD]\d{4} \d\d:|(?:INFO|DEBUG|WARNING|ERROR|CRITICAL)\b[:| \]]|\[(?:INFO|ERROR|WARNING|DEBUG|rank\d|W\d|E\d)|"
-    r"wandb: |srun: |slurmstepd: |\(\w[\w.-]*\) [\w.-]+@[\w.-]+:|[\w.-]+@[\w.-]+:\S*[$#] |[A-Z]:\\[^>]*>|PS [A-Z]:|"
+    r"wandb: |\s+Friendly-traceback |\s+An? `\w+` (?:is|exception)|srun: |slurmstepd: |\(\w[\w.-]*\) [\w.-]+@[\w.-]+:|[\w.-]+@[\w.-]+:\S*[$#] |[A-Z]:\\[^>]*>|PS [A-Z]:|"
     r"\$ |% |exit code |Exiting|Aborted|Killed|Segmentation fault|\[?[Pp]rocess exited|FAILED |ERROR |Ran \d+ tests? in|"
     r"Command exited|make: \*\*\*|Script done|terminate called|\*\*\w+\*\* wrote|</?(?:details|pre|code|summary)\b)"
 )
@@ -38,6 +38,7 @@ def stops(text: str) -> bool:
 
 def end_of_message(texts: list[str], at: int, first: str, base: int = 0) -> int:
     """The index after the last line of the message that begins with `first` on line `at`; `base` is its indentation."""
+    widest = max((len(text) for text in texts[max(0, at - 40) : at + 1] if len(text) < 400), default=0)
     long = not first.strip() or bool(OPENINGS.match(first))
     end, blank, open_ = at + 1, False, _open(first)
     for here in range(at + 1, min(len(texts), at + _NOTHING_MORE)):
@@ -49,14 +50,14 @@ def end_of_message(texts: list[str], at: int, first: str, base: int = 0) -> int:
             continue
         if stops(text[base:] if not text[:base].strip() else text):
             break
-        if indent_of(text) < base or not _belongs(text[base:], texts[here - 1], blank, long or open_):
+        if indent_of(text) < base or not _belongs(text[base:], texts[here - 1], blank, long or open_, widest):
             break
         end, blank = here + 1, False
         open_ = open_ and here - at < 60
     return end
 
 
-def _belongs(text: str, above: str, blank: bool, long: bool) -> bool:
+def _belongs(text: str, above: str, blank: bool, long: bool, widest: int) -> bool:
     """Whether a line that does not stop a message continues it."""
     if long:
         return True
@@ -64,14 +65,14 @@ def _belongs(text: str, above: str, blank: bool, long: bool) -> bool:
         return False
     if text[:1] in "\t " or _GOES_ON.search(above):
         return True
-    return _flows(above.rstrip(), text.rstrip())
+    return _flows(above.rstrip(), text.rstrip(), widest)
 
 
-def _flows(above: str, text: str) -> bool:
+def _flows(above: str, text: str, widest: int) -> bool:
     """Whether a line reads as the next of a text that was broken between words or sentences."""
     if above.endswith("."):
         return text[:1].isupper() and (text[-1:] in ".:!," or len(text) > 30)
-    return (len(above) > 50 or text[:1] == "(") and (above[-1:].isalnum() or above[-1:] == ",")
+    return (len(above) > max(50, widest - 16) or text[:1] == "(") and (above[-1:].isalnum() or above[-1:] == ",")
 
 
 def _open(first: str) -> bool:

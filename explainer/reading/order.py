@@ -38,6 +38,7 @@ class Seen:
     launcher: bool = False
     first: bool = False
     later: bool = False
+    alone: bool = False
 
 
 def arrange(seen: list[Seen]) -> list[Found]:

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable
 
-from explainer.reading.block import Lines, frame_line
+from explainer.reading.block import SURE, Lines, frame_line
 from explainer.reading.rows import Row
 
 _BEGUN = re.compile(r"^\s*File(?: \".*|\s*)$")
@@ -84,4 +84,23 @@ def _words(lines: Lines) -> Lines:
 
     if not any(_UNFINISHED.match(text) for text in lines.texts):
         return lines
-    return _joined(lines, broken, " ", whole=True)
+    width = max(len(text) for text in lines.texts if len(text) < _WIDEST)
+    return _messages(_joined(lines, broken, " ", whole=True), width)
+
+
+def _messages(lines: Lines, width: int) -> Lines:
+    """Exceptions' own lines with what a mail program that breaks at `width` put on the next lines."""
+    out = Lines([], [], lines.writer)
+    above = ""  # the printed line above, where it belongs to an exception's message
+    for at, text in enumerate(lines.texts):
+        word = text.split(maxsplit=1)[0] if text.strip() else ""
+        if above and word and not text[:1].isspace() and len(above) + 1 + len(word) > width:
+            out.texts[-1] += " " + text
+            above = text
+            continue
+        if at in lines.prefixes:
+            out.prefixes[len(out.texts)] = lines.prefixes[at]
+        out.texts.append(text)
+        out.numbers.append(lines.numbers[at])
+        above = text if SURE.match(text) else ""
+    return out
