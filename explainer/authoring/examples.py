@@ -10,8 +10,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from explainer.authoring.check import catalogue_for, read_all
 from explainer.authoring.zygote import SCRIPT
-from explainer.catalogue import Rule, Symptom
+from explainer.catalogue import Rule, Symptom, sources
 
 #: No example may take longer, in seconds.
 SECONDS = 60.0
@@ -46,6 +47,20 @@ class Runner:
         except BrokenPipeError:
             line = ""
         return json.loads(line) if line else {"outcome": f"the runner ended with status {process.wait()}"}
+
+
+def failures(folder: Path) -> Iterator[tuple[str, str]]:
+    """Runs every example of a folder of rules: where something differs, which example, and what."""
+    documents, _ = read_all(folder)
+    catalogue = catalogue_for(folder, documents)
+    packs = () if folder.resolve() == sources.builtin().resolve() else (folder,)
+    with Runner(packs) as runner:
+        for document in documents:
+            name = document.value["id"]
+            one = catalogue.symptoms.get(name) or catalogue.rules[name]
+            for example in one.examples:
+                for text in differences(one, example, runner):
+                    yield f"{document.file}: {example['name']}", text
 
 
 def differences(one: Rule | Symptom, example: Mapping[str, Any], runner: Runner) -> list[str]:

@@ -42,12 +42,17 @@ def problems(value: Mapping[str, Any]) -> Found:
 
 
 def _of_text(text: str, language: str) -> Iterator[str]:
-    from jinja2 import TemplateSyntaxError
+    from jinja2 import TemplateSyntaxError, nodes
 
     try:
-        environment().parse(text)
+        tree = environment().parse(text)
     except TemplateSyntaxError as error:
         yield f"is no template: {error.message}"
+        return
+    for kind, known in ((nodes.Filter, environment().filters), (nodes.Test, environment().tests)):
+        for node in tree.find_all(kind):
+            if node.name not in known:
+                yield f"there is no {kind.__name__.lower()} {node.name!r}"
     if language == "ko" and (found := PARTICLE.search(text)):
         yield f"a Korean particle stands right after a placeholder: {found.group()!r}; reword the sentence"
     if language == "zh" and (found := HALF_WIDTH.search(BRACKETS.sub("", text))):
@@ -55,14 +60,17 @@ def _of_text(text: str, language: str) -> Iterator[str]:
 
 
 def _of_languages(said: Mapping[str, Any]) -> Found:
-    """Every language prints the facts that the English texts of the file print."""
+    for text in lost(said):
+        yield _first(said, text.split()[0]), text
+
+
+def lost(said: Mapping[str, Any]) -> list[str]:
+    """Which languages print less than English: every fact that an English text of the file prints, each prints."""
     printed: dict[str, set[str]] = {}
     for _, language, text in templates(said):
         printed.setdefault(language, set()).update(PRINTED.findall(text))
-    for language in printed.keys() - {"en"}:
-        lost = printed.get("en", set()) - printed[language]
-        if lost:
-            yield (*_first(said, language),), f"{language} never prints what English does: {', '.join(sorted(lost))}"
+    left = {language: printed.get("en", set()) - printed[language] for language in printed}
+    return [f"{language} never prints {', '.join(sorted(names))}" for language, names in left.items() if names]
 
 
 def _first(said: Mapping[str, Any], language: str) -> Path_:

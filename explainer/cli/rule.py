@@ -1,0 +1,30 @@
+"""`explain rule ID`: the page of one rule or symptom."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+
+from explainer.cli import Complaint
+from explainer.cli.options import LANGUAGES, parser
+
+
+def main(arguments: list[str]) -> int:
+    """Print the page of a rule or symptom; an unknown id is a complaint that names the closest ones."""
+    to = parser("explain rule", "Show the page of one rule or symptom.")
+    to.add_argument("id", metavar="ID", help="as a diagnosis shows it")
+    to.add_argument("--lang", choices=LANGUAGES, help="language (default: EXPLAINER_LANG, then the locale)")
+    to.add_argument("--rules", metavar="DIR", action="append", default=[], help="a folder of further rules")
+    given = to.parse_args(arguments)
+    from explainer.authoring.pages import page
+    from explainer.catalogue import load
+    from explainer.locale import language
+
+    catalogue = load(tuple(map(Path, given.rules)))
+    one = catalogue.rules.get(given.id) or catalogue.symptoms.get(given.id)
+    if one is None:
+        close = difflib.get_close_matches(given.id, [*catalogue.rules, *catalogue.symptoms], 3)
+        near = f"; near it: {', '.join(close)}" if close else ""
+        raise Complaint(f"no rule or symptom is called {given.id!r}{near} (explain rules lists them)")
+    print(page(one, catalogue, language(given.lang)), end="")
+    return 0
