@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import sys
 import types
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -45,12 +47,25 @@ class Live:
     def drop(self) -> None:
         """Let go of the exception and its frames."""
         self.error = None
-        self.frames.clear()
+        while self.frames:
+            _forget(self.frames.pop().frame)
 
     @property
     def user(self) -> list[LiveFrame]:
         """The user's own frames, outermost first."""
         return [frame for frame in self.frames if frame.user]
+
+
+def _forget(frame: types.FrameType) -> None:
+    """Empty the copy of its variables that reading `f_locals` left in a frame (Python 3.12 and before).
+
+    A function that goes on after `explain(error)` would keep what it has long deleted, tensors too. Where the program
+    has called `locals()` the copy is the program's as well, and stays.
+    """
+    if frame.f_code.co_flags & inspect.CO_OPTIMIZED and sys.version_info < (3, 13):
+        copy = frame.f_locals
+        if sys.getrefcount(copy) <= 3:  # the frame's, ours, the argument's
+            copy.clear()
 
 
 @dataclass(frozen=True)
