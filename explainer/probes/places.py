@@ -1,8 +1,11 @@
-"""Places that a replay reports, found again in the source: positions of code objects to spans, layers to constructors."""
+"""Places that a replay reports, found again in the source: positions to spans, layers to their constructors."""
 
 from __future__ import annotations
 
 import ast
+import os
+import sys
+import types
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -37,17 +40,38 @@ def function_of(source: Source, line: int) -> str:
 
 
 def layer_source(position: Position) -> tuple[Source, ast.AST] | None:
-    """Where the element that a recorded layer stands for is written, followed from its owner's `__init__`."""
+    """Where the element that a recorded layer stands for is written, followed from its owner's `__init__`.
+
+    A layer without an owner of the user's own is looked for where the script assigns the name that is called.
+    """
     owner = position.get("owner")
-    if not owner or not owner["way"]:
-        return None
+    if not owner:
+        return _script_layer(position)
     source = source_of(owner["file"])
     function = _starting_at(source, owner["line"])
     name, *rest = owner["way"].split(".")
-    node = _value_of(function, f"self.{name}") if function is not None else None
-    for key in rest:
-        node = _element(_resolved(node, function), key)
+    node = _followed(_value_of(function, f"self.{name}"), rest, function) if name else None
     return (source, node) if node is not None else None
+
+
+def _script_layer(position: Position) -> tuple[Source, ast.AST] | None:
+    """`net(x)` whose `net = nn.Sequential(...)` stands in the same file: the element that the path names."""
+    at = place(position["frames"][0]) if position["frames"] else None
+    if at is None or not isinstance(at[1], ast.Call) or not isinstance(at[1].func, ast.Name):
+        return None
+    source, call = at
+    rest = position["path"].split(".") if position["path"] else []
+    for scope in (source.function_at(call.lineno), source.tree):
+        node = _followed(_value_of(scope, call.func.id), rest, scope)  # type: ignore[attr-defined]
+        if node is not None:
+            return source, node
+    return None
+
+
+def _followed(node: ast.AST | None, rest: Sequence[str], scope: ast.AST | None) -> ast.AST | None:
+    for key in rest:
+        node = _element(_resolved(node, scope), key)
+    return node
 
 
 def constructor(source: Source, node: ast.AST, layer: str) -> tuple[Source, ast.Call] | None:
@@ -88,9 +112,10 @@ def decorators(source: Source, line: int) -> Iterator[tuple[Function, ast.expr]]
 def _starting_at(source: Source, line: int) -> ast.AST | None:
     """The function that begins at a line as code objects count it: decorators belong to it."""
     for node in source.nodes():
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            if min([node.lineno, *(one.lineno for one in node.decorator_list)]) == line:
-                return node
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            continue
+        if min([node.lineno, *(one.lineno for one in node.decorator_list)]) == line:
+            return node
     return None
 
 
@@ -131,10 +156,6 @@ def _sources_with(source: Source, name: str) -> Iterator[Source]:
 
 def imported_files(file: str, name: str) -> list[str]:
     """Files of loaded modules that define a function of this name and lie in the same folder tree as `file`."""
-    import os
-    import sys
-    import types
-
     found = []
     for module in list(sys.modules.values()):
         function = vars(module).get(name) if type(module) is types.ModuleType else None

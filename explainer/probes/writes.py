@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from explainer.diagnosis import Span
+from explainer.edits.operators import SIGNS
 from explainer.facts import SpanFact, TensorFact, WriteFact
 from explainer.probes import probe
 from explainer.probes.call import call_node
@@ -20,7 +21,8 @@ from explainer.source import Source
 
 #: Names of backward nodes whose operation has a plainer name.
 _PLAIN = {
-    "addmm": "linear", "mm": "matmul", "bmm": "matmul", "mv": "matmul", "convolution": "conv", "mkldnn_convolution": "conv",
+    "addmm": "linear", "mm": "matmul", "bmm": "matmul", "mv": "matmul", "convolution": "conv",
+    "mkldnn_convolution": "conv",
     "native_batch_norm": "batch_norm", "native_layer_norm": "layer_norm", "max_pool2_d_with_indices": "max_pool2d",
 }  # fmt: skip
 _SHAPE = re.compile(r"\[[\w.]+ \[([\d, ]*)\]\]")
@@ -61,7 +63,8 @@ def _fact(scene: Scene, one: Mapping[str, Any]) -> WriteFact | None:
     holder = one["holder"] or {}
     return WriteFact(
         source.span(node), source.text(node), write["function"], _kind(write, inner), one["node"], _keeper(one),
-        "result" if one["attribute"] == "result" else "input", _target(source, inner), tuple(one["shape"]), one["dtype"],
+        "result" if one["attribute"] == "result" else "input", _target(source, inner), tuple(one["shape"]),
+        one["dtype"],
         function_of(source, node.lineno), write["path"], write["module"] or "",  # type: ignore[attr-defined]
         holder.get("name", ""), holder.get("kind", ""), _kept(kept, one), _operand(kept, holder.get("name", "")),
         _built(write), _others(one["writes"], write),
@@ -153,9 +156,10 @@ def leaf_write(scene: Scene) -> WriteFact | None:
     statement = failing.source.statement_at(node.lineno)  # type: ignore[attr-defined]
     shown = _whole(node, statement)
     kind = _leaf_kind(tensor)
+    dtype = str(tensor.dtype).removeprefix("torch.") if is_tensor(tensor) else ""
     return WriteFact(
         failing.source.span(shown), failing.source.text(shown), _operator(node), kind, "", "", "", name,
-        tuple(tensor.shape) if is_tensor(tensor) else (), str(tensor.dtype).removeprefix("torch.") if is_tensor(tensor) else "",
+        tuple(tensor.shape) if is_tensor(tensor) else (), dtype,
         function_of(failing.source, node.lineno),  # type: ignore[attr-defined]
         kept=span_fact(failing.source, statement) if statement is not None else None,
         update=bool(name) and f"{name}.grad" in failing.source.text(shown),
@@ -222,7 +226,9 @@ def _length(node: ast.AST) -> tuple[int, int]:
 def _operator(node: ast.AST) -> str:
     if isinstance(node, ast.Call):
         return called(node)
-    return {"AugAssign": "+=", "Subscript": "[...] ="}.get(type(node).__name__, "=")
+    if isinstance(node, ast.AugAssign):
+        return f"{SIGNS[type(node.op)]}="
+    return "[...] =" if isinstance(node, ast.Subscript) else "="
 
 
 @probe

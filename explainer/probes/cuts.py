@@ -1,0 +1,214 @@
+"""Where the graph that leads to a loss was cut: by a replay, and where none is possible by definitions and uses."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from explainer.diagnosis import Span
+from explainer.facts import CutFact, SpanFact
+from explainer.probes import probe
+from explainer.probes.places import called, decorators, enclosing, function_of, place, span_fact
+from explainer.probes.scene import Scene
+from explainer.replay.run import replay
+from explainer.source import Source, source_of
+
+#: How the calls that cut a graph are told apart.
+KINDS = {
+    "item": "item", "tolist": "item", "__float__": "item", "__int__": "item", "detach": "detach", "detach_": "detach",
+    "data": "data", "numpy": "numpy", "__array__": "numpy", "tensor": "new-tensor", "as_tensor": "new-tensor",
+    "argmax": "index", "argmin": "index", "argsort": "index", "one_hot": "index", "nonzero": "index",
+    "multinomial": "index", "gt": "comparison", "lt": "comparison", "ge": "comparison", "le": "comparison",
+    "eq": "comparison", "ne": "comparison", "__gt__": "comparison", "__lt__": "comparison", "__ge__": "comparison",
+    "__le__": "comparison", "__eq__": "comparison", "__ne__": "comparison", "greater": "comparison", "less": "comparison",
+    "long": "cast", "int": "cast", "short": "cast", "byte": "cast", "bool": "cast", "to": "cast", "type_as": "cast",
+    "bernoulli": "index",
+}  # fmt: skip
+#: Cuts that people make on purpose, on targets and teachers: named last.
+_MEANT = ("detach", "data", "no-grad", "inference")
+_BLOCK = re.compile(r"\b(no_grad|inference_mode|set_grad_enabled\(False\)|_no_grad)\b|set_grad_enabled\(False\)")
+
+
+@probe
+def cut(scene: Scene) -> CutFact | None:
+    """The call at which the graph of the tensor that backward was called on ends, from a replay."""
+    found = scene.once("cuts", lambda: _recorded(scene))
+    facts = [fact for fact in (_fact(one) for one in found or ()) if fact is not None]
+    deliberate = [fact for fact in facts if fact.kind in _MEANT]
+    others = [fact for fact in facts if fact.kind not in _MEANT]
+    return (others or deliberate or [None])[-1]
+
+
+cut.proves = True  # type: ignore[attr-defined]
+
+
+def _recorded(scene: Scene) -> Any:
+    from explainer.replay.cut import Cut
+
+    return replay(scene, Cut)
+
+
+def _fact(one: Mapping[str, Any]) -> CutFact | None:
+    at = place(one["frames"][0]) if one["frames"] else None
+    if at is None:
+        return None
+    source, node = at
+    if isinstance(node, ast.Attribute):
+        node = _call_of(source, node)
+    kind = KINDS.get(one["function"], "other")
+    block = None
+    if not one["enabled"] or one["inference"]:
+        kind, block = ("inference" if one["inference"] else "no-grad"), block_around(one["frames"])
+    elif kind in ("detach", "data") and _goes_to_numpy(source, node):
+        kind = "numpy"
+    return fact_at(source, node, one["function"], kind, block, tuple(one["shape"]), one["dtype"], one["path"])
+
+
+def fact_at(
+    source: Source, node: ast.AST, operator: str, kind: str, block: SpanFact | None = None,
+    shape: tuple[int, ...] = (), dtype: str = "", path: str = "",
+) -> CutFact:  # fmt: skip
+    """A cut at a node of a source."""
+    statement = source.statement_at(node.lineno)  # type: ignore[attr-defined]
+    operand = _operand(node)
+    return CutFact(
+        block.span if block is not None else source.span(node), source.text(node), operator, kind,
+        function_of(source, node.lineno), shape, dtype, path, block,  # type: ignore[attr-defined]
+        span_fact(source, operand) if operand is not None else None,
+        span_fact(source, statement) if statement is not None else None,
+    )  # fmt: skip
+
+
+def _operand(node: ast.AST) -> ast.AST | None:
+    """What a cutting call was applied to: its receiver, or its first argument."""
+    if isinstance(node, ast.Attribute):
+        return node.value
+    if isinstance(node, ast.Compare):
+        return node.left
+    if not isinstance(node, ast.Call):
+        return None
+    library = isinstance(node.func, ast.Attribute) and ast.unparse(node.func.value) in ("torch", "np", "F", "numpy")
+    if isinstance(node.func, ast.Attribute) and not library:
+        return node.func.value
+    return node.args[0] if node.args else None
+
+
+def _call_of(source: Source, node: ast.Attribute) -> ast.AST:
+    """The call whose method an attribute is: columns of a bound method's call end before its parentheses."""
+    for one in source.nodes():
+        if isinstance(one, ast.Call) and one.func is node:
+            return one
+    return node
+
+
+def _goes_to_numpy(source: Source, node: ast.AST) -> bool:
+    """Whether a chain of methods that begins with this call ends in `.numpy()`."""
+    statement = source.statement_at(node.lineno)  # type: ignore[attr-defined]
+    for one in ast.walk(statement) if statement is not None else ():
+        if isinstance(one, ast.Call) and called(one) == "numpy":
+            return any(inner is node for inner in ast.walk(one))
+    return False
+
+
+def block_around(frames: Sequence[Mapping[str, Any]]) -> SpanFact | None:
+    """The nearest `with torch.no_grad():` or decorator that switched recording off, from the innermost frame outward."""
+    for frame in frames:
+        source = source_of(frame["file"])
+        for block in enclosing(source, frame["line"], (ast.With, ast.AsyncWith)):
+            for item in block.items:  # type: ignore[attr-defined]
+                if _BLOCK.search(source.text(item.context_expr)):
+                    header = source.span(item.context_expr)
+                    return SpanFact(header, f"with {source.text(item.context_expr)}:", _form("block", block))
+        for function, decorator in decorators(source, frame["line"]):
+            if _BLOCK.search(source.text(decorator)):
+                return SpanFact(source.span(decorator), f"@{source.text(decorator)}", _form("decorator", function))
+    return None
+
+
+def _form(form: str, node: ast.AST) -> Any:
+    from explainer.facts import Settings
+
+    return Settings((("form", form), ("line", node.lineno), ("name", getattr(node, "name", ""))))  # type: ignore[attr-defined]
+
+
+@probe
+def block_of(scene: Scene, of: CutFact | None = None) -> SpanFact | None:
+    """The whole `with` statement, or the decorated function, that a cut's block belongs to: what an edit changes."""
+    if of is None or of.block is None:
+        return None
+    source = source_of(of.block.span.file)
+    for node in source.nodes():
+        if isinstance(node, ast.stmt) and node.lineno == of.block["line"]:
+            return SpanFact(source.span(node), "", of.block.detail)
+    return None
+
+
+@probe
+def grad_switch(scene: Scene) -> SpanFact | None:
+    """The `torch.set_grad_enabled(False)` that still holds where the error was raised."""
+    import torch
+
+    if scene.live is None or torch.is_grad_enabled():
+        return None
+    for source in sources(scene):
+        for node in source.nodes():
+            if isinstance(node, ast.Call) and called(node) in ("set_grad_enabled", "_set_grad_enabled") and node.args:
+                if source.text(node.args[0]) == "False":
+                    return span_fact(source, node)
+    return None
+
+
+def sources(scene: Scene) -> list[Source]:
+    """The user's source files that are on the stack or define the classes of the modules there."""
+    import sys
+
+    from explainer.userframes import is_user_file
+
+    files = [frame.file for frame in scene.live.user] if scene.live is not None else []
+    files += [frame.file for frame in scene.crash.frames if frame.user]
+    if scene.live is not None:
+        loaded = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
+        files += [file for file in loaded if file and file.endswith(".py") and is_user_file(file) and not _ours(file)]
+    found = [scene.source(file) for file in dict.fromkeys(files)]
+    return [source for source in found if source is not None]
+
+
+def _ours(file: str) -> bool:
+    return file.startswith(__file__.rsplit("probes", 1)[0])
+
+
+@probe
+def receiver(scene: Scene) -> SpanFact | None:
+    """What backward was called on: `loss` of `loss.backward()`, the first argument of `torch.autograd.backward`."""
+    failing = scene.failing
+    node = failing.node if failing is not None else None
+    if isinstance(node, ast.Expr):
+        node = node.value
+    if failing is None or not isinstance(node, ast.Call):
+        return None
+    target: ast.AST | None = None
+    if isinstance(node.func, ast.Attribute) and called(node) == "backward" and "autograd" not in failing.source.text(node.func):
+        target = node.func.value
+    elif node.args:
+        target = node.args[0]
+    return span_fact(failing.source, target) if target is not None else None
+
+
+@probe
+def bound_in(scene: Scene, of: SpanFact | None = None) -> SpanFact | None:
+    """The last statement of the failing function that bound a name."""
+    from explainer.probes.origin import last_binding
+
+    frame, failing = scene.user_frame, scene.failing
+    if frame is None or failing is None or of is None:
+        return None
+    found = last_binding(failing.source, frame, of.text)
+    return span_fact(failing.source, found) if found is not None else None
+
+
+@probe
+def span_of(scene: Scene, of: Any = None) -> Span | None:
+    """The place of a fact alone."""
+    return of if isinstance(of, Span) else getattr(of, "span", None)

@@ -1,0 +1,61 @@
+"""Indices and labels that lie outside their range: the first one, where it stands, and how many there are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from explainer.facts import Settings
+from explainer.probes import probe
+from explainer.probes.scene import Scene
+from explainer.probes.values import is_tensor
+
+#: Larger tensors are not scanned.
+LARGEST = 10**8
+
+
+@probe
+def out_of_range(scene: Scene, of: Any = None, limit: Any = None, low: int = 0, except_for: Any = None) -> Settings | None:
+    """The first entry of an integer tensor on the CPU outside low..limit-1 (the only value that is ever named).
+
+    `limit` is a number, or a layer's fact whose `num_embeddings` counts, or a tensor's fact whose dimension 1 (or the
+    only one) is the number of classes. `except_for` is an ignored label. Gives `value`, `position` (indices), `count`,
+    `least`, `greatest`, `limit`.
+    """
+    tensor = scene.objects.get(of.name) if of is not None else None
+    top = _limit(limit)
+    if top is None or not is_tensor(tensor) or tensor.device.type != "cpu" or tensor.is_floating_point():
+        return None
+    if not 0 < tensor.numel() <= LARGEST or tensor.is_complex():
+        return None
+    plain = tensor.detach()
+    wrong = (plain < low) | (plain >= top)
+    if type(except_for) is int:
+        wrong &= plain != except_for
+    count = int(wrong.sum())
+    if not count:
+        return None
+    position = tuple(int(i) for i in wrong.nonzero()[0])
+    span = (("least", int(plain.min())), ("greatest", int(plain.max())), ("limit", top), ("low", low))
+    return Settings((("value", int(plain[position])), ("position", position), ("count", count), *span))
+
+
+def _limit(limit: Any) -> int | None:
+    if type(limit) is int:
+        return limit
+    shape = getattr(limit, "shape", None)
+    if shape:
+        return int(shape[1] if len(shape) > 1 else shape[0])
+    try:
+        return int(limit["num_embeddings"])
+    except (KeyError, TypeError):
+        return None
+
+
+@probe
+def size_along(scene: Scene, of: Any = None, dimension: Any = 0) -> int | None:
+    """The size of a tensor along a dimension given as a number or as the fact of a plain value."""
+    number = getattr(dimension, "value", dimension)
+    shape = getattr(of, "shape", None)
+    if type(number) is not int or not shape or not -len(shape) <= number < len(shape):
+        return None
+    return int(shape[number])
