@@ -1,0 +1,191 @@
+"""IPython and notebooks: the magics, the diagnosis under a failed cell, `%debug` and the cell's failure untouched."""
+
+from __future__ import annotations
+
+import io
+import sys
+from types import SimpleNamespace
+
+import pytest
+from commands import ROOT, environment
+
+import explainer
+
+pytest.importorskip("IPython")
+from IPython.core.interactiveshell import InteractiveShell
+
+FAILS = 'raise RuntimeError("mat1 and mat2 shapes cannot be multiplied (4x576 and 400x120)")'
+
+
+@pytest.fixture
+def shell(monkeypatch, tmp_path):
+    """A fresh shell, with its history in memory and our state in a folder of its own."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.delenv("EXPLAINER", raising=False)
+    before = sys.excepthook
+    InteractiveShell.clear_instance()
+    one = InteractiveShell.instance()
+    one.history_manager.enabled = False
+    yield one
+    explainer.uninstall()
+    explainer.unload_ipython_extension(one)
+    InteractiveShell.clear_instance()
+    sys.excepthook = before
+
+
+def last_step(error):
+    """The innermost step of an error's traceback."""
+    step = error.__traceback__
+    while step.tb_next:
+        step = step.tb_next
+    return step
+
+
+def test_loading_the_extension_changes_nothing_until_it_is_used(shell, capsys):
+    shell.run_line_magic("load_ext", "explainer")
+    assert shell.run_cell(FAILS).error_in_exec is not None
+    assert "error[" not in capsys.readouterr().out
+
+
+def test_explain_explains_the_last_error(shell, capsys):
+    shell.run_line_magic("load_ext", "explainer")
+    shell.run_cell(FAILS)
+    capsys.readouterr()
+    shell.run_cell("%explain")
+    assert "error[matmul-shapes]" in capsys.readouterr().out
+
+
+def test_explain_without_an_error_says_so(shell, capsys, monkeypatch):
+    monkeypatch.delattr(sys, "last_value", raising=False)
+    shell.run_line_magic("load_ext", "explainer")
+    shell.run_cell("%explain")
+    assert "no error to explain yet" in capsys.readouterr().out
+
+
+def test_explain_on_a_plain_python_error_shows_the_error_alone(shell, capsys):
+    shell.run_line_magic("load_ext", "explainer")
+    shell.run_cell("{}['a']")
+    capsys.readouterr()
+    shell.run_cell("%explain")
+    said = capsys.readouterr().out
+    assert "KeyError" in said
+    assert "error[" not in said
+
+
+def test_on_and_off(shell, capsys):
+    shell.run_line_magic("load_ext", "explainer")
+    shell.run_cell("%explain on")
+    shell.run_cell(FAILS)
+    assert capsys.readouterr().out.count("error[matmul-shapes]") == 1
+    shell.run_cell("%explain off")
+    shell.run_cell(FAILS)
+    assert "error[" not in capsys.readouterr().out
+
+
+def test_anything_else_after_explain_is_told_the_usage(shell, capsys):
+    shell.run_line_magic("load_ext", "explainer")
+    shell.run_cell("%explain everything")
+    assert "%explain on" in capsys.readouterr().out
+
+
+def test_a_cell_magic_explains_this_cell_only_and_keeps_line_numbers(shell, capsys):
+    shell.run_line_magic("load_ext", "explainer")
+    result = shell.run_cell(f"%%explain\nx = 1\n{FAILS}")
+    said = capsys.readouterr().out
+    assert result.error_in_exec is not None
+    assert "error[matmul-shapes]" in said
+    assert last_step(result.error_in_exec).tb_lineno == 3
+    assert shell.user_ns["x"] == 1
+    shell.run_cell(FAILS)
+    assert "error[" not in capsys.readouterr().out
+
+
+def test_a_cell_under_the_magic_is_an_ordinary_cell(shell):
+    """Its last value is shown and it may await, as in any cell."""
+    shell.run_line_magic("load_ext", "explainer")
+    assert shell.run_cell("%%explain\n6 * 7").result == 42
+    assert shell.run_cell("%%explain\nimport asyncio\nawait asyncio.sleep(0)").success
+
+
+def test_install_inside_ipython_explains_every_failed_cell(shell, capsys):
+    shell.run_cell("import explainer; explainer.install()")
+    result = shell.run_cell(FAILS)
+    said = capsys.readouterr().out
+    assert said.index("Traceback") < said.index("error[matmul-shapes]")
+    assert result.error_in_exec is not None
+    assert not result.success
+    shell.run_cell("explainer.uninstall()")
+    shell.run_cell(FAILS)
+    assert "error[" not in capsys.readouterr().out
+
+
+def test_debug_finds_the_error_and_its_frames(shell, capsys):
+    """Tools that replace `showtraceback` lose `sys.last_value` and break `%debug`."""
+    shell.run_cell("import explainer; explainer.install()")
+    shell.run_cell(f"def f(inside):\n    {FAILS}\nf(5)")
+    assert str(sys.last_value).startswith("mat1 and mat2")
+    assert last_step(sys.last_value).tb_frame.f_locals["inside"] == 5
+
+
+@pytest.mark.parametrize("cell", ["raise KeyboardInterrupt", "1 / 0", "x = (", "import sys; sys.exit(1)"])
+def test_what_is_not_torchs_looks_as_without_us(cell, shell, capsys):
+    shell.run_cell(cell)
+    bare = capsys.readouterr()
+    shell.run_cell("import explainer; explainer.install()")
+    shell.run_cell(cell)
+    ours = capsys.readouterr()
+    assert ours.err == bare.err
+    assert ours.out.count("\n") == bare.out.count("\n")
+
+
+def test_a_failing_stage_is_one_line(shell, capsys, monkeypatch):
+    def broken(*_):
+        raise SystemExit(3)
+
+    monkeypatch.setattr("explainer.api.explain_error", broken)
+    shell.run_cell("import explainer; explainer.install()")
+    assert not shell.run_cell(FAILS).success
+    assert capsys.readouterr().err == "explainer: the diagnosis failed (SystemExit); the error above is unchanged\n"
+
+
+def test_a_notebook_gets_html_and_text(shell, monkeypatch):
+    shown = []
+    monkeypatch.setattr("IPython.display.display", lambda data, raw: shown.append(data))
+    shell.run_cell("import explainer; explainer.install()")
+    shell.kernel = SimpleNamespace()
+    shell.run_cell(FAILS)
+    assert "matmul-shapes" in shown[0]["text/html"]
+    assert "error[matmul-shapes]" in shown[0]["text/plain"]
+
+
+def test_after_running_out_of_memory_it_says_what_the_notebook_keeps(shell, capsys):
+    message = "CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 15.90 GiB total capacity)"
+    shell.run_cell("import explainer; explainer.install()")
+    shell.run_cell(f"raise RuntimeError({message!r})")
+    assert "sys.last_value" in capsys.readouterr().out
+
+
+def test_loading_twice_is_loading_once(shell, capsys):
+    shell.run_line_magic("load_ext", "explainer")
+    shell.run_line_magic("reload_ext", "explainer")
+    shell.run_cell("import explainer; explainer.install(); explainer.install()")
+    shell.run_cell(FAILS)
+    assert capsys.readouterr().out.count("error[matmul-shapes]") == 1
+
+
+def test_in_a_terminal(tmp_path):
+    """The real `ipython`, reading its cells from standard input."""
+    import subprocess
+
+    cells = f"%load_ext explainer\n%explain on\n{FAILS}\n%explain\nprint('still', 'here')\n"
+    command = [sys.executable, "-m", "IPython", "--colors=NoColor", "--no-banner", "--simple-prompt"]
+    env = environment(IPYTHONDIR=str(tmp_path), XDG_STATE_HOME=str(tmp_path))
+    done = subprocess.run(command, input=cells, text=True, capture_output=True, cwd=ROOT, env=env, timeout=90)
+    assert done.stdout.count("error[matmul-shapes]") == 2
+    assert "still here" in done.stdout
+
+
+def test_the_display_may_fail_without_harm(shell, monkeypatch):
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding="ascii"))
+    shell.run_cell("import explainer; explainer.install(lang='ko')")
+    assert not shell.run_cell(FAILS).success
