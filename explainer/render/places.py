@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from explainer.diagnosis import Diagnosis, ErrorFrame, Fix, Report, Span
 from explainer.render.visible import one_line
 
+#: Families whose errors surface at another time than they happen: their story is told at the culprit.
+LATE = ("inplace", "autograd", "nan", "device-assert")
 #: Marks at most this many lines apart stand in one block.
 NEAR = 5
 
@@ -75,13 +77,11 @@ def _marks(frame: ErrorFrame | None, diagnosis: Diagnosis | None) -> list[tuple[
 
 
 def _is_subject(culprit: Span, diagnosis: Diagnosis, crash: list[tuple[str, Mark]]) -> bool:
-    """Whether the diagnosis is told at the line to edit (a label explains it), not at the line that crashed."""
+    """Whether the diagnosis is told at the line to edit, not at the line that crashed."""
     if not crash:
         return True
     file, mark = crash[0]
-    if (culprit.file, culprit.line) == (file, mark.line):
-        return False
-    return any((label.file, label.line) == (culprit.file, culprit.line) for label in diagnosis.labels)
+    return diagnosis.family in LATE and (culprit.file, culprit.line) != (file, mark.line)
 
 
 def _edited(span: Span, fixes: Iterable[Fix]) -> bool:
@@ -138,9 +138,6 @@ def _placed(found: list[Place], file: str, mark: Mark) -> list[Place]:
 
 
 def _named(place: Place, report: Report) -> Place:
-    """The place with the function that a frame names for one of its lines."""
-    lines = {mark.line for mark in place.marks}
-    frames = [frame for frame in report.frames if frame.file == place.file]
-    exact = [frame for frame in frames if frame.line == place.line]
-    near = exact or [frame for frame in frames if frame.line in lines]
-    return replace(place, function=near[-1].function if near else "")
+    """The place with the function that a frame names for its line."""
+    frames = [frame for frame in report.frames if (frame.file, frame.line) == (place.file, place.line)]
+    return replace(place, function=frames[-1].function if frames else "")
