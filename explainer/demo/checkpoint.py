@@ -1,4 +1,4 @@
-"""Weights saved from a model in DataParallel, loaded into the bare model."""
+"""Weights saved from a DataParallel model, loaded into the bare one."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""A distance whose square root has no gradient at zero, in anomaly mode."""
+"""A distance whose square root has no gradient at zero."""
 
 import torch
 from torch import nn
