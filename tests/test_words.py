@@ -1,0 +1,85 @@
+"""Words: what templates may see and do, what is refused, and that the two ways of rendering agree."""
+
+from __future__ import annotations
+
+import pytest
+
+from explainer.catalogue.words import WordsError, _plain, _rendered, holds, in_language, value, words
+from explainer.facts import ModuleFact, Settings, TensorFact
+
+X = TensorFact("x", (4, 576), "float32", "cpu")
+LAYER = ModuleFact("fc1", "Linear", settings=Settings((("in_features", 400), ("items", 3))))
+NAMES = {"x": X, "layer": LAYER, "m": {"rows": 4, "absent": None, "values": 7}, "n": 5}
+
+
+@pytest.mark.parametrize(
+    ("template", "text"),
+    [
+        ("{{ layer.name }} expects {{ layer.in_features }}", "fc1 expects 400"),
+        ("{{ x.shape[-1] }} of {{x.shape}}", "576 of (4, 576)"),
+        ("no names, 100 % { plain }", "no names, 100 % { plain }"),
+        ("{{ m.values }} {{ layer.settings.items }}", "7 3"),
+        ("{{ x.shape | shape }} {{ x.shape | by }} {{ x.shape | product }}", "[4, 576] 4x576 2304"),
+        ("{{ 1610612736 | size }} {{ 512 | size }} {{ x.name | code }}", "1.50 GiB 512 bytes `x`"),
+        ("{% if m.absent is not none %}never{% endif %}{{ m.rows }}", "4"),
+        ("a {% if false %}b{% endif %} c", "a c"),
+    ],
+)
+def test_templates_render(template, text):
+    assert words(template, NAMES) == text
+
+
+@pytest.mark.parametrize("template", ["{{ layer.in_features }} {{ x.shape[0] }}{{m.rows}}", "{{ m.values }}"])
+def test_plain_templates_render_as_jinja2_would(template):
+    assert _plain(template)(NAMES) == _rendered(template)(NAMES)
+
+
+@pytest.mark.parametrize(
+    "template",
+    ["{{ y }}", "{{ x.nothing }}", "{{ layer.out }}", "{{ m.other }}", "{{ x.shape[9] }}", "{{ y | upper }}",
+     "{{ m.absent }}", "{{ m.absent if true }}", "{{ x.shape", "{% if %}", "{{ n | nofilter }}", "{{ n / 0 }}"],
+)  # fmt: skip
+def test_what_is_not_there_is_an_error_and_never_an_empty_word(template):
+    with pytest.raises(WordsError):
+        words(template, NAMES)
+
+
+@pytest.mark.parametrize(
+    "template",
+    ["{{ x.__class__ }}", "{{ x.__class__.__mro__ }}", "{{ ''.__class__ }}", "{{ [].append(1) }}", "{{ cycler }}",
+     "{{ m.update(a=1) }}", "{{ 'a' * 10**9 }}", "{{ 9 ** 9 ** 9 }}", "{% for i in range(10**9) %}{% endfor %}",
+     "{{ self._TemplateReference__context }}", "{{ lipsum.__globals__ }}", "{% include 'a' %}", "{% import 'os' as os %}"],
+)  # fmt: skip
+def test_a_pack_cannot_run_code_change_facts_or_use_up_memory(template):
+    with pytest.raises(WordsError):
+        words(template, NAMES)
+
+
+def test_live_objects_are_refused():
+    class Tensor:
+        pass
+
+    for evaluate in (words, value):
+        with pytest.raises(WordsError, match="live object"):
+            evaluate("{{ x }}", {"x": Tensor()})
+    with pytest.raises(WordsError, match="live object"):
+        holds("x", {"x": Tensor()})
+
+
+def test_expressions():
+    assert holds("x.shape[-1] != layer.in_features and 'in_features' in layer.settings", NAMES)
+    assert not holds("m.absent", NAMES)
+    with pytest.raises(WordsError):
+        holds("nothing > 1", NAMES)
+
+
+def test_values_keep_what_they_are():
+    assert value("{{ x.shape[-1] }}", NAMES) == 576
+    assert value({"to": ["{{ x.shape }}", 3, "a {{ n }}"]}, NAMES) == {"to": [(4, 576), 3, "a 5"]}
+    assert value("1e5", NAMES) == "1e5"
+    assert value(None, NAMES) is None
+
+
+@pytest.mark.parametrize(("language", "text"), [("ko", "가"), ("zh-CN", "在"), ("zh_TW", "在"), ("fr", "a"), ("", "a")])
+def test_a_language_that_is_missing_falls_back_to_english(language, text):
+    assert in_language({"en": "a", "ko": "가", "zh": "在"}, language) == text
