@@ -53,7 +53,10 @@ def _branches(texts: list[str], at: int) -> tuple[list[_Branch], int]:
         new, close, body = _BRANCH.match(text), _CLOSE.match(text), _BODY.match(text)
         mark = new or close or body
         if mark is None:
-            break
+            here = _over_blanks(texts, here)
+            if here == len(texts) or not _BODY.match(texts[here]):
+                break
+            continue
         column = len(mark["blank"])
         if new:
             open_ = [one for one in open_ if one.column < column] or [trunk]
@@ -61,10 +64,15 @@ def _branches(texts: list[str], at: int) -> tuple[list[_Branch], int]:
             open_[-1].branches.append(branch)
             every.append(branch)
             open_.append(branch)
-        elif close:
+        elif close and not new:
             open_ = [one for one in open_ if one.column < column] or [trunk]
         else:
             open_ = [one for one in open_ if one.column <= column] or [trunk]
             open_[-1].texts.append(mark["text"] or "")
         here += 1
     return every, here
+
+
+def _over_blanks(texts: list[str], here: int) -> int:
+    """The index of the first line that is not blank, a few lines on at most; the end where there is none."""
+    return next((at for at in range(here, min(len(texts), here + 4)) if texts[at].strip()), len(texts))

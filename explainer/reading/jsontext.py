@@ -10,6 +10,8 @@ from explainer.reading.rows import Row
 
 #: Where a structured log line keeps its own text.
 _FIELDS = ("log", "message", "msg", "text", "line", "textPayload", "MESSAGE", "event")
+#: What a text of several lines must hold to be an error's.
+_TELLING = ("Traceback (most", 'File "', "\nE   ", "Error: ", "Exception: ")
 _DEEPEST = 10_000
 
 
@@ -32,7 +34,10 @@ def from_lines(rows: list[Row]) -> list[Row]:
     for row in rows:
         text = row.text.strip()
         said = _said(text) if text[:1] == "{" and text[-1:] == "}" and len(text) > 8 else None
-        out += [row] if said is None else [Row(line, row.number) for line in said.split("\n")]
+        if said is None:
+            out.append(row)
+        else:
+            out += [Row(line, row.number) for line in (*said.split("\n"), *([""] if "\n" in said else []))]
     return out
 
 
@@ -68,7 +73,7 @@ def _texts(value: Any) -> Iterator[str]:
         elif isinstance(one, list):
             joined = "".join(one) if one and all(isinstance(line, str) for line in one) else ""
             todo += [joined] if "Traceback" in joined else one
-        elif isinstance(one, str) and "\n" in one and ("Traceback (most" in one or 'File "' in one):
+        elif isinstance(one, str) and "\n" in one.rstrip() and any(word in one for word in _TELLING):
             yield one
 
 

@@ -8,7 +8,7 @@ from explainer.reading.block import HEADER, connective, frame_line, indent_of
 
 #: First lines of messages that run over several unindented lines, from torch's and Python's own sources.
 OPENINGS = re.compile(
-    r"^(?:CUDA error: |CUDA driver error|CUDA kernel errors|NCCL (?:error|Error)|Error\(s\) in loading|Weights only load failed|"
+    r"^(?:CUDA error: |CUDA driver error|CUDA kernel errors|NCCL (?:error|Error)|Weights only load failed|"
     r"torch\.utils\.checkpoint: |Data-dependent |Could not guard on|The following operation failed in the TorchScript|"
     r"Could not run '|Expected to have finished reduction|Caught \w+ in |backend='|Dynamo |Graph break|"
     r"Failed to trace|Attempted to |Unsupported |\w* ?when making fake tensor call|Error building extension|Ninja is required|"
@@ -20,7 +20,7 @@ OPENINGS = re.compile(
     r"\d+ validation errors? for|Missing key|Found dtype|in user code|(?:CUDA )?backend )"
 )
 _STOP = re.compile(
-    r"^(?:\s*```|\s*\"\"\"|'''|-{20,}\s*$|={5,}|_{5,}|\*{10,}|In \[\d+\]:|>>> |\.\.\. ?$|Process \S+:$|Exception (?:in thread|ignored in)|"
+    r"^(?:\s*```|\s*[╭┌][─-]|[❯➜λ](?: |$)|\s*\"\"\"|'''|-{20,}\s*$|={5,}|_{5,}|\*{10,}|In \[\d+\]:|>>> |\.\.\. ?$|Process \S+:$|Exception (?:in thread|ignored in)|"
     r"\[?\d{4}-\d\d-\d\d[ T]\d\d:|\[?\d\d:\d\d:\d\d|[IWEFD]\d{4} \d\d:|(?:INFO|DEBUG|WARNING|ERROR|CRITICAL)\b[:| \]]|\[(?:INFO|ERROR|WARNING|DEBUG|rank\d|W\d|E\d)|"
     r"wandb: |\s+Friendly-traceback |\s+An? `\w+` (?:is|exception)|srun: |slurmstepd: |\(\w[\w.-]*\) [\w.-]+@[\w.-]+:|[\w.-]+@[\w.-]+:\S*[$#] |[A-Z]:\\[^>]*>|PS [A-Z]:|"
     r"\$ |% |exit code |Exiting|Aborted|Killed|Segmentation fault|\[?[Pp]rocess exited|FAILED |ERROR |Ran \d+ tests? in|"
@@ -28,6 +28,8 @@ _STOP = re.compile(
 )
 #: A line that says that the message goes on.
 _GOES_ON = re.compile(r"(?:[,:(\[{\\]|\b(?:and|or|the|a|of|to|in|with|for|is|are))\s*$")
+#: Items of torch's lists, whose indentation may be lost.
+_ITEM = re.compile(r"^(?:Missing key\(s\) in|Unexpected key\(s\) in|size mismatch for |While copying the parameter)")
 _NOTHING_MORE = 400
 
 
@@ -40,7 +42,7 @@ def end_of_message(texts: list[str], at: int, first: str, base: int = 0) -> int:
     """The index after the last line of the message that begins with `first` on line `at`; `base` is its indentation."""
     widest = max((len(text) for text in texts[max(0, at - 40) : at + 1] if len(text) < 400), default=0)
     long = not first.strip() or bool(OPENINGS.match(first))
-    end, blank, open_ = at + 1, False, _open(first)
+    end, blank, open_ = at + 1, False, _open(first) and not first.startswith("Error(s) in loading state_dict")
     for here in range(at + 1, min(len(texts), at + _NOTHING_MORE)):
         text = texts[here]
         if not text.strip():
@@ -63,7 +65,7 @@ def _belongs(text: str, above: str, blank: bool, long: bool, widest: int) -> boo
         return True
     if blank or frame_line(text):
         return False
-    if text[:1] in "\t " or _GOES_ON.search(above):
+    if text[:1] in "\t " or _GOES_ON.search(above) or _ITEM.match(text):
         return True
     return _flows(above.rstrip(), text.rstrip(), widest)
 

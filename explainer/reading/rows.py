@@ -21,13 +21,16 @@ _TAGS = re.compile(
     re.IGNORECASE,
 )
 _HTML = re.compile(r"&(?:lt|quot|gt|#39|#x27|amp);|</?(?:span|pre|br|div|code)\b[^<>]{0,200}>", re.IGNORECASE)
-_BREAK = re.compile(r"<br ?/?>|</(?:p|div|li|tr)>", re.IGNORECASE)
+_BREAK = re.compile(r"<br ?/?>\n?|</(?:p|div|li|tr)>", re.IGNORECASE)
 _LINK = re.compile(r"\[([^\[\]\n]{0,300})\]\((?:https?|vscode[\w-]{0,40}|file|command)[:+][^()\n]{0,2000}\)")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "'": "'", "\\": "\\", "/": "/"}
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|([nrt\"'\\/]))")
 _ESCAPED = re.compile(
-    r"(?P<quote>['\"]?)Traceback \(most recent call last\):(?:\\r)?\\n|\\n\s{0,80}File \\?[\"'].{1,4000}?\\n\s{0,80}File \\?[\"']"
+    r"Traceback \(most recent call last\):?[^\\\n]{0,120}(?:\\u[0-9a-f]{4}|\\x[0-9a-f]{2}){0,200}(?:\\r)?\\n"
+    r"|\\n\s{0,80}File \\?[\"'].{1,4000}?\\n\s{0,80}File \\?[\"']|(?:\\n.{0,2000}?){3}\\nE {3,12}\w"
 )
+#: The quotation that the text before a traceback stands in.
+_QUOTED = re.compile(r"(?P<bytes>\bb)?(?P<quote>['\"])(?:[^'\"\\]|\\.)*$")
 _FRAMES = re.compile(r"[ \t]*File \"([^\"\n]{1,1000})\", line (\d{1,9}), in ((?:<\w{1,40}>|[A-Za-z_][\w.]{0,200}))[ \t]*")
 _SAID = re.compile(r"((?<=\s)|(?<=[)\]~^'\"]))(?=(?:[a-z_]\w{0,60}\.){0,8}[A-Z]\w{0,60}(?:Error|Exception|Interrupt|Warning|Exit): )")
 
@@ -60,15 +63,23 @@ def opened(rows: Iterable[Row]) -> list[Row]:
 
 
 def _unescaped(row: Row, found: re.Match[str]) -> list[Row]:
-    quote = found.groupdict().get("quote") or ""
-    start = found.start() if found["quote"] is not None or quote else 0
-    before = row.text[:start]
-    text = row.text[start + len(quote) :]
-    if quote:
-        text = text[: _closing(text, quote)]
-    lines = _ESCAPE.sub(_char, text).split("\n")
-    head = [Row(before, row.number)] if before.strip() else []
-    return head + [Row(line, row.number) for line in lines]
+    low = max(0, found.start() - 4000)
+    quoted = _QUOTED.search(row.text, low, found.start())
+    start = quoted.start() if quoted else low
+    text = row.text[quoted.end("quote") :] if quoted else row.text[start:]
+    if quoted:
+        text = text[: _closing(text, quoted["quote"])]
+    text = _ESCAPE.sub(_char, text)
+    head = [Row(row.text[:start], row.number)] if row.text[:start].strip() else []
+    return head + [Row(line, row.number) for line in (_as_bytes(text) if quoted and quoted["bytes"] else text).split("\n")]
+
+
+def _as_bytes(text: str) -> str:
+    """The text of a bytes literal whose escapes were taken for letters."""
+    try:
+        return text.encode("latin-1").decode("utf-8")
+    except UnicodeError:
+        return text
 
 
 def _closing(text: str, quote: str) -> int:

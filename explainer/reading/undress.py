@@ -30,7 +30,7 @@ def writers(text: str) -> list[Lines]:
     """The lines of each writer of a text (one where nothing tells them apart), dressing taken off."""
     text = _plain(text)
     rows = jsontext.from_document(text) or jsontext.from_lines(rows_of(text))
-    rows = [_bare(row) for row in unpadded(opened(rows))]
+    rows = _single_spaced([_bare(row) for row in unpadded(opened(rows))])
     return [sorted_out(rejoined(lines)) for lines in parted(rows)]
 
 
@@ -54,3 +54,11 @@ def _bare(row: Row) -> Row:
     if "%|" in text or "?it/s" in text:
         text = _BAR.sub("", text[:20_000]) + text[20_000:]
     return Row(text.rstrip(" \t\x08\x07"), row.number)
+
+
+def _single_spaced(rows: list[Row]) -> list[Row]:
+    """Rows without the blank ones that a form put after each line."""
+    between = [row.text for row in rows[1::2]]
+    if len(between) < 8 or any(between) or not all(row.text for row in rows[: len(rows) - 3 : 2]):
+        return rows
+    return rows[::2]
