@@ -91,8 +91,8 @@ class ModuleFact:
 class CallFact:
     """The failing sub-expression: what was called, on what, and where it stands.
 
-    `function` is the operator's plain name ("linear", "matmul", "add", "cross_entropy", "backward"); `text` the source of
-    the call; `arguments` the operands in order, as facts, those that cannot be read left out.
+    `function` is the operator's plain name ("linear", "matmul", "add", "cross_entropy", "backward"); `text` the source
+    of the call; `arguments` the operands in order, as facts, those that cannot be read left out.
     """
 
     function: str
@@ -134,10 +134,11 @@ class SpanFact:
 class WriteFact:
     """An in-place write over a value that backward needs, found by running the forward again.
 
-    `kind` is statement, layer (a module that works in place) or optimizer. `keeper` is the operation that had kept the
-    value ("sigmoid"), `keeps` what it keeps: "result" or "input"; `kept` its place, `target` the name written through. `holder` names the buffer or parameter
-    that holds the memory, `holder_kind` says which of both. `others` are the places of later writes, `operand` the
-    expression in `kept` that names what was kept.
+    `kind` is statement, layer (a module that works in place) or optimizer; of a write that torch refused parameter,
+    input or tensor, and `update` tells whether it is made of the target's own gradient. `keeper` is the operation that
+    had kept the value ("sigmoid"), `keeps` what it keeps: "result" or "input"; `kept` its place, `target` the name
+    written through. `holder` names the buffer or parameter that holds the memory, `holder_kind` says which of both.
+    `others` are the places of later writes, `operand` the expression in `kept` that names what was kept.
     """
 
     span: Span
@@ -159,6 +160,7 @@ class WriteFact:
     operand: SpanFact | None = None
     built: SpanFact | None = None
     others: tuple[SpanFact, ...] = ()
+    update: bool = False
 
     def __str__(self) -> str:
         """`y += x`, as the evidence shows it."""
@@ -169,8 +171,9 @@ class WriteFact:
 class CutFact:
     """Where the graph that leads to a loss ends: `kind` is what cut it.
 
-    Kinds: item, detach, data, numpy, new-tensor, index, rounding, comparison, no-grad, inference, other. `operator` is
-    the call ("argmax"), `text` its source; `block` the `with torch.no_grad():` or decorator around it, if that is the cut.
+    Kinds: item, detach, data, numpy, new-tensor, index, comparison, cast, no-grad, inference, other. `operator` is the
+    call ("argmax"), `text` its source, `operand` what it was applied to; `block` is the `with torch.no_grad():` or the
+    decorator around it, where that is the cut, `statement` the statement that holds the call.
     """
 
     span: Span
@@ -182,8 +185,8 @@ class CutFact:
     dtype: str = ""
     path: str = ""
     block: SpanFact | None = None
-    call: SpanFact | None = None
-    seen: str = "replay"
+    operand: SpanFact | None = None
+    statement: SpanFact | None = None
 
     def __str__(self) -> str:
         """`loss.item()`, as the evidence shows it."""
@@ -215,3 +218,35 @@ class NanFact:
     def __str__(self) -> str:
         """`sq.sqrt()`, as the evidence shows it."""
         return self.text
+
+
+@dataclass(frozen=True)
+class CarriedFact:
+    """A value that a later backward shares with an earlier one, whose graph was freed.
+
+    `kind` is carried (a name or attribute re-bound each time), cached (computed once, outside of the loop), shared (two
+    losses of one iteration) or repeated (the same loss twice). `name` is what holds it ("h", "self.mem"), `reach` how
+    the failing frame can name it ("net.lif.mem"), `others` all such ways, `container` tuple, list or dict if it is held
+    in one. `span` took it up again, `call` is that statement in the failing frame, `earlier` the first backward.
+    `reset` is a call that clears the state ("net.reset()"), `computed` the names to compute anew for each backward.
+    """
+
+    span: Span
+    text: str
+    kind: str
+    name: str = ""
+    reach: str = ""
+    owner: str = ""
+    operator: str = ""
+    function: str = ""
+    container: str = ""
+    others: tuple[str, ...] = ()
+    reset: str = ""
+    computed: tuple[str, ...] = ()
+    bound: SpanFact | None = None
+    call: SpanFact | None = None
+    earlier: SpanFact | None = None
+
+    def __str__(self) -> str:
+        """`self.mem`, as the evidence shows it."""
+        return self.name or self.text

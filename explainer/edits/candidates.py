@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from explainer.diagnosis import Edit
-from explainer.edits import arguments, hoist, inplace, methods, operators, statements
+from explainer.edits import arguments, graphs, hoist, inplace, methods, operators, statements
 from explainer.edits.candidate import Candidate
 from explainer.edits.lines import EditError
 from explainer.edits.place import Place, place_of
@@ -26,6 +26,11 @@ KINDS: dict[str, Callable[..., tuple[Edit, ...]]] = {
     "out-of-place": inplace.out_of_place,
     "recompute-after": inplace.recompute_after,
     "wrap-block": inplace.wrap_block,
+    "sum-backwards": graphs.sum_backwards,
+    "compute-inside": graphs.compute_inside,
+    "detach-after": graphs.detach_after,
+    "soft-prediction": graphs.soft_prediction,
+    "without-call": graphs.without_call,
     "insert-statement": statements.insert_statement,
     "append-to-body": statements.append_to_body,
     "delete-statement": statements.delete_statement,

@@ -71,11 +71,11 @@ def wrap_block(at: Place, header: str) -> tuple[Edit, ...]:
 def recompute_after(at: Place, kept: Place, before: Place) -> tuple[Edit, ...]:
     """What `before` needs of the statements from `kept` on, computed again after the step `at`.
 
-    `d_fake = D(fake); g_loss = f(d_fake); step(); g_loss.backward()`: the first two are repeated after the step, and the
-    first computation of what nothing else reads is dropped.
+    `d_fake = D(fake); g_loss = f(d_fake); step(); g_loss.backward()`: the first two are repeated after the step, and
+    the first computation of what nothing else reads is dropped.
     """
-    body = _block(at)
-    first, step, last = (_index(body, place) for place in (kept, at, before))
+    body = block_of(at)
+    first, step, last = (index_in(body, place) for place in (kept, at, before))
     if not first <= step < last:
         raise EditError("the step does not lie between the two statements")
     needed, copied = _loaded(body[last]), []
@@ -88,7 +88,7 @@ def recompute_after(at: Place, kept: Place, before: Place) -> tuple[Edit, ...]:
     source, line = at.source, (body[step].end_lineno or 0) + 1
     text = "\n".join("\n".join(source.lines[one.lineno - 1 : one.end_lineno]) for one in copied)
     put = Edit(shown(source.file), line, line - 1, None, text)
-    return joined(source, [put], [_gone(at, one) for one in _unread(copied, body, step)])
+    return joined(source, [put], [dropped(at, one) for one in _unread(copied, body, step)])
 
 
 def _unread(copied: list[ast.stmt], body: list[ast.stmt], step: int) -> list[ast.stmt]:
@@ -101,12 +101,12 @@ def _unread(copied: list[ast.stmt], body: list[ast.stmt], step: int) -> list[ast
     return dropped
 
 
-def _gone(at: Place, statement: ast.stmt) -> Edit:
+def dropped(at: Place, statement: ast.stmt) -> Edit:
     first, last = statement.lineno, statement.end_lineno or statement.lineno
     return Edit(shown(at.source.file), first, last, "\n".join(at.source.lines[first - 1 : last]), None)
 
 
-def _block(at: Place) -> list[ast.stmt]:
+def block_of(at: Place) -> list[ast.stmt]:
     """The statements among which a place's statement stands."""
     wanted = at.statement().node
     for node in at.source.nodes():
@@ -117,7 +117,7 @@ def _block(at: Place) -> list[ast.stmt]:
     raise EditError("no block holds this place")
 
 
-def _index(body: list[ast.stmt], place: Place) -> int:
+def index_in(body: list[ast.stmt], place: Place) -> int:
     """Which statement of a block holds a place."""
     line = place.node.lineno  # type: ignore[attr-defined]
     for index, statement in enumerate(body):

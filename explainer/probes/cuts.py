@@ -22,7 +22,8 @@ KINDS = {
     "argmax": "index", "argmin": "index", "argsort": "index", "one_hot": "index", "nonzero": "index",
     "multinomial": "index", "gt": "comparison", "lt": "comparison", "ge": "comparison", "le": "comparison",
     "eq": "comparison", "ne": "comparison", "__gt__": "comparison", "__lt__": "comparison", "__ge__": "comparison",
-    "__le__": "comparison", "__eq__": "comparison", "__ne__": "comparison", "greater": "comparison", "less": "comparison",
+    "__le__": "comparison", "__eq__": "comparison", "__ne__": "comparison", "greater": "comparison",
+    "less": "comparison",
     "long": "cast", "int": "cast", "short": "cast", "byte": "cast", "bool": "cast", "to": "cast", "type_as": "cast",
     "bernoulli": "index",
 }  # fmt: skip
@@ -113,7 +114,7 @@ def _goes_to_numpy(source: Source, node: ast.AST) -> bool:
 
 
 def block_around(frames: Sequence[Mapping[str, Any]]) -> SpanFact | None:
-    """The nearest `with torch.no_grad():` or decorator that switched recording off, from the innermost frame outward."""
+    """The nearest `with torch.no_grad():` or decorator that switched recording off, innermost frame first."""
     for frame in frames:
         source = source_of(frame["file"])
         for block in enclosing(source, frame["line"], (ast.With, ast.AsyncWith)):
@@ -154,9 +155,9 @@ def grad_switch(scene: Scene) -> SpanFact | None:
         return None
     for source in sources(scene):
         for node in source.nodes():
-            if isinstance(node, ast.Call) and called(node) in ("set_grad_enabled", "_set_grad_enabled") and node.args:
-                if source.text(node.args[0]) == "False":
-                    return span_fact(source, node)
+            switch = isinstance(node, ast.Call) and called(node) == "set_grad_enabled" and node.args
+            if switch and source.text(node.args[0]) == "False":  # type: ignore[attr-defined]
+                return span_fact(source, node)
     return None
 
 
@@ -189,7 +190,8 @@ def receiver(scene: Scene) -> SpanFact | None:
     if failing is None or not isinstance(node, ast.Call):
         return None
     target: ast.AST | None = None
-    if isinstance(node.func, ast.Attribute) and called(node) == "backward" and "autograd" not in failing.source.text(node.func):
+    method = isinstance(node.func, ast.Attribute) and called(node) == "backward"
+    if method and "autograd" not in failing.source.text(node.func):
         target = node.func.value
     elif node.args:
         target = node.args[0]

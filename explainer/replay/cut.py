@@ -15,14 +15,15 @@ from explainer.replay.record import Site, here, name_of, tensors_in
 
 _MOST = 8
 #: Calls that read about a tensor and hand on none of its values.
-_METADATA = frozenset([
-    "size", "dim", "stride", "numel", "is_contiguous", "shape", "dtype", "device", "requires_grad", "grad_fn",
-    "is_leaf", "ndim", "__len__", "is_floating_point", "is_complex", "grad", "_version", "layout", "backward", "__repr__",
-    "zeros_like", "ones_like", "empty_like", "rand_like", "randn_like", "full_like", "new_zeros", "new_ones",
-    "new_empty", "new_full", "register_hook", "retain_grad", "requires_grad_", "nelement", "element_size", "type", "get_device",
-    "is_cuda", "is_sparse", "is_quantized", "data_ptr", "storage", "untyped_storage", "__hash__", "__format__",
-    "_is_view", "is_same_size", "is_nonzero", "__bool__", "share_memory_", "is_inference", "isfinite", "isnan",
-])  # fmt: skip
+_METADATA = frozenset(
+    """
+    size dim stride numel is_contiguous shape dtype device requires_grad grad_fn is_leaf ndim __len__ is_floating_point
+    is_complex grad _version layout backward __repr__ zeros_like ones_like empty_like rand_like randn_like full_like
+    new_zeros new_ones new_empty new_full register_hook retain_grad requires_grad_ nelement element_size type get_device
+    is_cuda is_sparse is_quantized data_ptr storage untyped_storage __hash__ __format__ _is_view is_same_size is_nonzero
+    __bool__ share_memory_ is_inference isfinite isnan
+    """.split()  # noqa: SIM905
+)
 _LEAVES = frozenset(["item", "tolist", "numpy", "__array__", "__float__", "__int__", "cpu_numpy", "__index__"])
 
 

@@ -61,8 +61,10 @@ def _attempt(window: Window, scene: Scene, recorder: Callable[[], Recorder]) -> 
     torch.autograd.set_detect_anomaly(False)
     deepest = next(windows([frame]), None)
     lines = range(deepest.line, deepest.end_line + 1) if deepest else range(frame.line, frame.line + 1)
-    _stop_at(frame.file, lines)
     recording = recorder()
+    if hasattr(recording, "see"):
+        recording.see(scene.live.user if scene.live else [])
+    _stop_at(frame.file, lines, getattr(recording, "ran", None))
     roots = None
     try:
         with recording:
@@ -74,8 +76,8 @@ def _attempt(window: Window, scene: Scene, recorder: Callable[[], Recorder]) -> 
     return recording.result(roots) if roots is not None else None
 
 
-def _stop_at(file: str, lines: range) -> None:
-    """Make the engine raise `Reached` when it is called from these lines; other calls of it run as ever."""
+def _stop_at(file: str, lines: range, ran: Callable[[list[Any]], None] | None) -> None:
+    """Make the engine raise `Reached` when it is called from these lines; other calls are told to `ran` and run."""
     import torch
 
     home = torch.autograd if hasattr(torch.autograd, "_engine_run_backward") else None
@@ -85,6 +87,8 @@ def _stop_at(file: str, lines: range) -> None:
     def guarded(outputs: Any, *args: Any, **kwargs: Any) -> Any:
         if _called_from(file, lines):
             raise Reached(list(outputs))
+        if ran is not None:
+            ran(list(outputs))
         return run(outputs, *args, **kwargs)
 
     if home is not None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
 
-from explainer.replay.record import leaf, nodes, origin
+from explainer.replay.record import Site, here, leaf, nodes, origin
+from explainer.userframes import is_user_file
 
 
 class Second:
@@ -18,6 +21,18 @@ class Second:
 
     def __init__(self) -> None:
         self.anomaly = torch.autograd.detect_anomaly(check_nan=False)
+        self.holders: dict[Any, dict[str, Any]] = {}
+        self.earlier: list[tuple[Site, set[Any]]] = []
+
+    def see(self, frames: Sequence[Any]) -> None:
+        """Note which names and attributes hold tensors with a history before the window runs; innermost frame last."""
+        for frame in reversed(frames):
+            for name, value in frame.locals.items():
+                self._note(value, {"name": name, "reach": name, "owner": "", "line": frame.line, "file": frame.file})
+
+    def ran(self, roots: list[Any]) -> None:
+        """Note a backward of the window itself that is not the one that crashed."""
+        self.earlier.append((here(2), set(nodes(roots))))
 
     def __enter__(self) -> Second:
         with warnings.catch_warnings():
@@ -31,19 +46,87 @@ class Second:
         self.anomaly.__exit__(*error)
 
     def result(self, roots: list[Any]) -> dict[str, Any] | None:
-        """The new node that hangs on an old one, by its line; {} where the whole graph is older than the window."""
+        """The new node that hangs on an old one, by its line and by what held the old one.
+
+        `kind` is joint; shared where a backward of the same window went through the node before, repeated where the
+        whole graph is older than the window.
+        """
+        graph = [node for node in nodes(roots) if not leaf(node)]
         joints = []
-        for node in nodes(roots):
-            if node._sequence_nr() <= self.start or leaf(node):
-                continue
-            old = [child for child, _ in node.next_functions if child is not None and not leaf(child)]
-            old = [child for child in old if child._sequence_nr() <= self.start]
-            if old:
+        for node in graph:
+            old = [child for child, _ in node.next_functions if child is not None and self._old(child)]
+            if old and not self._old(node):
                 joints.append((node._sequence_nr(), node, old[0]))
         if joints:
-            _, node, old = min(joints, key=lambda one: one[0])
-            return {"node": node.name(), "old": old.name(), "frames": origin(node), "count": len(joints)}
-        made = [root.grad_fn for root in roots if root is not None and root.grad_fn is not None]
-        if made and all(node._sequence_nr() <= self.start for node in made):
-            return {"node": made[0].name(), "old": made[0].name(), "frames": [], "count": 0}
+            joints.sort(key=lambda one: one[0])
+            _, node, old = joints[0]
+            held = [self._held(child) for _, _, child in joints]
+            return {"kind": "joint", "node": node.name(), "frames": origin(node), "held": self._held(old),
+                    "all": [one for one in held if one is not None]}  # fmt: skip
+        return self._repeated(graph)
+
+    def _repeated(self, graph: list[Any]) -> dict[str, Any] | None:
+        for site, before in self.earlier:
+            shared = [node for node in graph if node in before]
+            if shared:
+                node = max(shared, key=lambda one: one._sequence_nr())
+                return {"kind": "shared", "node": node.name(), "frames": origin(node), "earlier": site.data(),
+                        "whole": len(shared) == len(graph)}  # fmt: skip
+        if graph and all(self._old(node) for node in graph):
+            return {"kind": "repeated", "node": graph[0].name(), "frames": [], "held": self._held(graph[0])}
         return None
+
+    def _old(self, node: Any) -> bool:
+        return not leaf(node) and node._sequence_nr() <= self.start
+
+    def _held(self, node: Any) -> dict[str, Any] | None:
+        """What held a tensor made by a node: looked for a few nodes down, past views of it."""
+        for _ in range(4):
+            if node in self.holders:
+                return self.holders[node]
+            following = [child for child, _ in node.next_functions if child is not None and not leaf(child)]
+            if len(following) != 1:
+                return None
+            node = following[0]
+        return None
+
+    def _note(self, value: Any, where: dict[str, Any], depth: int = 3) -> None:
+        if isinstance(value, torch.Tensor):
+            if value.grad_fn is not None:
+                self.holders.setdefault(value.grad_fn, where)
+        elif isinstance(value, (list, tuple)) and depth:
+            kind = type(value).__name__
+            for item in value[:100]:
+                self._note(item, {**where, "container": where.get("container") or kind}, depth - 1)
+        elif isinstance(value, dict) and depth and len(value) < 1000:
+            for item in value.values():
+                self._note(item, {**where, "container": where.get("container") or "dict"}, depth - 1)
+        elif depth == 3 or isinstance(value, torch.nn.Module):
+            for reach, owner, name, held in _attributes(value, where["reach"]):
+                about = {**where, "name": f"self.{name}", "reach": f"{reach}.{name}", "owner": owner}
+                self._note(held, about, 2)
+
+
+def _attributes(value: Any, reach: str) -> Iterator[tuple[str, str, str, Any]]:
+    """The attributes of a module and its layers, or of a plain object of the user's, that may hold tensors."""
+    owners = [(reach, value)]
+    if isinstance(value, torch.nn.Module):
+        owners = [(_dotted(reach, path), module) for path, module in value.named_modules()]
+    elif not _users(value):
+        return
+    for path, owner in owners:
+        for name, held in list(vars(owner).items()) + list((vars(owner).get("_buffers") or {}).items()):
+            if not name.startswith("_") or isinstance(held, torch.Tensor):
+                yield path, type(owner).__name__, name, held
+
+
+def _users(value: Any) -> bool:
+    """Whether an object is of a class of the user's own."""
+    if isinstance(value, type) or not hasattr(value, "__dict__"):
+        return False
+    file = getattr(sys.modules.get(type(value).__module__), "__file__", None)
+    return type(value).__module__ == "__main__" or (file is not None and is_user_file(file))
+
+
+def _dotted(reach: str, path: str) -> str:
+    return reach + "".join(f"[{part}]" if part.isdigit() else f".{part}" for part in path.split(".") if part)

@@ -1,0 +1,140 @@
+"""Edits of what reaches backward: losses summed, values computed inside a loop, states detached, cuts undone."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Sequence
+
+from explainer.diagnosis import Edit
+from explainer.edits.inplace import block_of, dropped, index_in
+from explainer.edits.lines import EditError, changed, indentation, inserted, joined, shown
+from explainer.edits.place import Place
+
+
+def sum_backwards(at: Place, before: Place) -> tuple[Edit, ...]:
+    """`a.backward(); b.backward()` -> `(a + b).backward()`, where no step lies between them."""
+    body = block_of(at)
+    first, last = index_in(body, at), index_in(body, before)
+    if not first < last or any(".step(" in at.source.text(one) for one in body[first:last]):
+        raise EditError("a step lies between the two")
+    one, other = (_backward(at.at(body[index])) for index in (first, last))
+    text = f"({one} + {other}).backward()"
+    return joined(at.source, [dropped(at, body[first])], changed(at.source, [(at.source.span(body[last]), text)]))
+
+
+def _backward(at: Place) -> str:
+    node = getattr(at.node, "value", None)
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr != "backward":
+        raise EditError("no backward stands here")
+    return at.source.text(node.func.value)
+
+
+def compute_inside(before: Place, names: Sequence[str]) -> tuple[Edit, ...]:
+    """Move the statements that compute some names to just before another, which stands in a loop."""
+    goal = before.statement().node
+    function = before.source.function_at(goal.lineno) or before.source.tree  # type: ignore[attr-defined]
+    moved = [one for one in ast.walk(function) if isinstance(one, ast.Assign) and _binds(one, names)]  # type: ignore
+    moved = sorted((one for one in moved if one.lineno < goal.lineno), key=lambda one: one.lineno)  # type: ignore
+    if not moved:
+        raise EditError("nothing to move")
+    indent = indentation(before.source, goal.lineno)  # type: ignore[attr-defined]
+    lines = [line for one in moved for line in before.source.lines[one.lineno - 1 : one.end_lineno]]
+    text = "\n".join(indent + line.strip() for line in lines)
+    put = Edit(shown(before.source.file), goal.lineno, goal.lineno - 1, None, text)  # type: ignore[attr-defined]
+    return joined(before.source, [put], [dropped(before, one) for one in moved])
+
+
+def _binds(node: ast.Assign, names: Sequence[str]) -> bool:
+    return any(isinstance(one, ast.Name) and one.id in names for target in node.targets for one in ast.walk(target))
+
+
+def detach_after(after: Place, names: Sequence[str], container: str = "") -> tuple[Edit, ...]:
+    """After a statement, cut each state from the graph that made it: `h = h.detach()`; tuples part by part."""
+    forms = {
+        "tuple": "tuple(part.detach() for part in {0})", "list": "[part.detach() for part in {0}]",
+        "dict": "{{key: part.detach() for key, part in {0}.items()}}",
+    }  # fmt: skip
+    form = forms.get(container, "{0}.detach()")
+    node = after.statement().node
+    indent = indentation(after.source, node.lineno)  # type: ignore[attr-defined]
+    text = "\n".join(f"{indent}{name} = {form.format(name)}" for name in names)
+    return inserted(after.source, (node.end_lineno or 0) + 1, text)  # type: ignore[attr-defined]
+
+
+def soft_prediction(at: Place) -> tuple[Edit, ...]:
+    """`F.one_hot(logits.argmax(dim=1), n)...` -> `torch.softmax(logits, dim=1)`, also where the argmax has a name."""
+    call = at.node
+    if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "argmax"):
+        raise EditError("no argmax stands here")
+    library = at.source.text(call.func.value) == "torch"
+    logits = at.source.text(call.args[0] if library else call.func.value)
+    given = [*call.args[1 if library else 0 :], *(word.value for word in call.keywords if word.arg in ("dim", "axis"))]
+    text = f"torch.softmax({logits}, dim={at.source.text(given[0]) if given else -1})"
+    whole = _one_hot_around(at, call)
+    if whole is not None:
+        return changed(at.source, [(at.source.span(whole), text)])
+    return _named_one_hot(at, call, text)
+
+
+def _named_one_hot(at: Place, call: ast.Call, text: str) -> tuple[Edit, ...]:
+    """`pred = x.argmax(1)` then `pred = F.one_hot(pred, n)...`: the first made soft, the second dropped."""
+    statement = at.statement().node
+    target = statement.targets[0] if isinstance(statement, ast.Assign) and statement.value is call else None
+    if not isinstance(target, ast.Name):
+        raise EditError("the argmax has no name")
+    body = block_of(at)
+    for following in body[index_in(body, at) + 1 :]:
+        hot = next((one for one in ast.walk(following) if _is_one_hot(one) and _takes(one, target.id)), None)
+        if hot is None:
+            continue
+        whole = _chain(following, hot)
+        assigned = isinstance(following, ast.Assign) and following.value is whole
+        if assigned and ast.unparse(following.targets[0]) == target.id:  # type: ignore[attr-defined]
+            return joined(at.source, changed(at.source, [(at.span, text)]), [dropped(at, following)])
+        return joined(at.source, [dropped(at, statement)], changed(at.source, [(at.source.span(whole), text)]))
+    raise EditError("no one_hot follows")
+
+
+def _takes(call: ast.AST, name: str) -> bool:
+    first = call.args[0] if isinstance(call, ast.Call) and call.args else None
+    return isinstance(first, ast.Name) and first.id == name
+
+
+def _is_one_hot(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and ast.unparse(node.func).rsplit(".", 1)[-1] == "one_hot"
+
+
+def _one_hot_around(at: Place, call: ast.Call) -> ast.AST | None:
+    statement = at.statement().node
+    for one in ast.walk(statement):
+        if _is_one_hot(one) and one.args and one.args[0] is call:  # type: ignore[attr-defined]
+            return _chain(statement, one)
+    return None
+
+
+def _chain(statement: ast.AST, node: ast.AST) -> ast.AST:
+    """The longest chain of method calls that begins with a node: `one_hot(...).permute(...).float()`."""
+    for one in ast.walk(statement):
+        if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and one.func.value is node:
+            return _chain(statement, one)
+    return node
+
+
+def without_call(at: Place) -> tuple[Edit, ...]:
+    """What a cutting call was given, in its place: `loss` of `torch.tensor(loss)`, `x` of `x.data`, `p` of `p > 0.5`.
+
+    `torch.tensor([a, b])` becomes `torch.stack([a, b])`.
+    """
+    node = at.node
+    if isinstance(node, ast.Attribute):
+        return changed(at.source, [(at.span, at.source.text(node.value))])
+    if isinstance(node, ast.Compare):
+        return changed(at.source, [(at.span, at.source.text(node.left))])
+    if not isinstance(node, ast.Call) or not node.args:
+        raise EditError("no call with an argument stands here")
+    first = node.args[0]
+    if isinstance(first, (ast.List, ast.ListComp, ast.Tuple)):
+        span = dataclasses.replace(at.source.span(node))
+        return changed(at.source, [(span, f"torch.stack({at.source.text(first)})")])
+    return changed(at.source, [(at.span, at.source.text(first))])

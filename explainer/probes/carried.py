@@ -1,0 +1,161 @@
+"""Second backwards: what carried a freed graph over from an earlier backward, and where it was taken up again."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from explainer.facts import CarriedFact, SpanFact
+from explainer.probes import probe
+from explainer.probes.cuts import receiver
+from explainer.probes.origin import last_binding
+from explainer.probes.places import enclosing, function_of, place, span_fact
+from explainer.probes.scene import LiveFrame, Scene
+from explainer.probes.values import is_module, is_tensor
+from explainer.probes.writes import plain_name
+from explainer.replay.run import replay
+from explainer.source import Source, source_of
+
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
+_RESET = re.compile(r"reset|clear|detach|repackage|init_(hidden|state)", re.IGNORECASE)
+
+
+@probe
+def carried(scene: Scene) -> CarriedFact | None:
+    """What joins the graph of this backward to one that is freed, from a replay."""
+    found = scene.once("second backward", lambda: _recorded(scene))
+    if not found or scene.failing is None or scene.user_frame is None:
+        return None
+    if found["kind"] == "joint":
+        return _joint(scene, found)
+    if found["kind"] == "shared":
+        return _shared(scene, found)
+    return _computed_once(scene, found)
+
+
+carried.proves = True  # type: ignore[attr-defined]
+
+
+def _recorded(scene: Scene) -> Any:
+    from explainer.replay.second import Second
+
+    return replay(scene, Second)
+
+
+def _joint(scene: Scene, found: Mapping[str, Any]) -> CarriedFact | None:
+    at = place(found["frames"][0]) if found["frames"] else None
+    if at is None:
+        return None
+    source, node = at
+    held, frame = found["held"] or {}, _holder(scene, found["held"])
+    name, reach = held.get("name", ""), held.get("reach", "")
+    cached = bool(reach) and not held.get("owner") and not _bound_in_loop(frame, reach)
+    statement = source_of(frame.file).statement_at(frame.line)
+    return CarriedFact(
+        source.span(node), source.text(node), "cached" if cached else "carried", name, reach, held.get("owner", ""),
+        plain_name(found["node"]), function_of(source, node.lineno), held.get("container") or "",  # type: ignore
+        tuple(dict.fromkeys(one["reach"] for one in found["all"])), _reset(frame, reach),
+        tuple(_computed(frame, reach)) if cached else (), _binding(frame, reach) if cached else None,
+        _call(frame, found["frames"]), span_fact(source_of(frame.file), statement) if statement is not None else None,
+    )  # fmt: skip
+
+
+def _holder(scene: Scene, held: Mapping[str, Any] | None) -> LiveFrame:
+    """The live frame whose names reach what was carried; the failing one where nothing is known."""
+    frames = scene.live.user if scene.live is not None else []
+    wanted = (held["file"], held["line"]) if held else None
+    return next((frame for frame in reversed(frames) if (frame.file, frame.line) == wanted), frames[-1])
+
+
+def _bound_in_loop(frame: LiveFrame, name: str) -> bool:
+    loops = enclosing(source_of(frame.file), frame.line, _LOOPS)
+    stored = (one for loop in loops for one in ast.walk(loop) if isinstance(one, ast.Name))
+    return any(one.id == name and isinstance(one.ctx, ast.Store) for one in stored) or not loops
+
+
+def _binding(frame: LiveFrame, name: str) -> SpanFact | None:
+    source = source_of(frame.file)
+    found = last_binding(source, frame, name)
+    return span_fact(source, found) if found is not None else None
+
+
+def _computed(frame: LiveFrame, name: str) -> Iterator[str]:
+    """The names whose tensors have a history and lead to `name`: what must be computed anew for each backward."""
+    source, waiting, seen = source_of(frame.file), [name], set()
+    while waiting:
+        one = waiting.pop()
+        value = frame.locals.get(one)
+        if one in seen or not is_tensor(value) or value.grad_fn is None:
+            continue
+        seen.add(one)
+        yield one
+        found = last_binding(source, frame, one)
+        waiting += [part.id for part in ast.walk(found) if isinstance(part, ast.Name)] if found is not None else []
+
+
+def _reset(frame: LiveFrame, reach: str) -> str:
+    """A method without arguments of the object that holds the state, or of one around it, which seems to clear it."""
+    parts = reach.split(".")
+    value: Any = frame.locals.get(parts[0])
+    for at, part in enumerate(parts[1:], 1):
+        for name, method in _own_methods(value):
+            if _RESET.search(name) and method.__code__.co_argcount - len(method.__defaults__ or ()) == 1:
+                return f"{'.'.join(parts[:at])}.{name}()"
+        value = vars(value).get("_modules", {}).get(part) if is_module(value) else None
+    return ""
+
+
+def _own_methods(value: Any) -> Iterator[tuple[str, Any]]:
+    """The methods of a module's class that are the user's own."""
+    for base in type(value).__mro__ if is_module(value) else ():
+        if not base.__module__.startswith("torch."):
+            yield from ((name, one) for name, one in vars(base).items() if inspect.isfunction(one))
+
+
+def _call(frame: LiveFrame, frames: list[Mapping[str, Any]]) -> SpanFact | None:
+    """The statement of the failing function through which the carried value came back."""
+    source = source_of(frame.file)
+    function = source.function_at(frame.line)
+    for position in frames:
+        if position["file"] == frame.file and source.function_at(position["line"]) is function:
+            statement = source.statement_at(position["line"])
+            return span_fact(source, statement) if statement is not None else None
+    return None
+
+
+def _shared(scene: Scene, found: Mapping[str, Any]) -> CarriedFact | None:
+    """Two backwards of one iteration through the same nodes."""
+    failing, earlier = scene.failing, place(found["earlier"]["frames"][0]) if found["earlier"]["frames"] else None
+    if failing is None or earlier is None:
+        return None
+    at = place(found["frames"][0]) if found["frames"] else None
+    kind = "repeated" if found["whole"] else "shared"
+    first = earlier[0].statement_at(earlier[1].lineno)  # type: ignore[attr-defined]
+    name = _receiver(scene)
+    return CarriedFact(
+        failing.span, failing.source.text(failing.node), kind, name, name, "", plain_name(found["node"]),
+        call=span_fact(*at) if at is not None else None, earlier=span_fact(earlier[0], first or earlier[1]),
+    )  # fmt: skip
+
+
+def _computed_once(scene: Scene, found: Mapping[str, Any]) -> CarriedFact | None:
+    """The whole graph is older than the loop body: it was computed before the loop, and freed by the first backward."""
+    frame, failing = scene.user_frame, scene.failing
+    assert frame is not None
+    assert failing is not None
+    name = _receiver(scene)
+    bound = _binding(frame, name)
+    statement: tuple[Source, ast.AST] = (failing.source, failing.source.statement_at(frame.line) or failing.node)
+    return CarriedFact(
+        bound.span if bound is not None else failing.span, bound.text if bound is not None else name, "cached",
+        name, name, "", plain_name(found["node"]), function_of(failing.source, frame.line),
+        computed=tuple(_computed(frame, name)), bound=bound, call=span_fact(*statement),
+    )  # fmt: skip
+
+
+def _receiver(scene: Scene) -> str:
+    found = receiver(scene)
+    return found.text if found is not None else ""
