@@ -10,7 +10,7 @@ from render_samples import far, inplace, shape, symptom, unknown
 
 from explainer.diagnosis import Edit, ErrorFrame, Fix, Label, Report
 from explainer.render import terminal
-from explainer.render.theme import wants_color
+from explainer.render.theme import STYLES, ansi, wants_color
 
 
 def with_diagnosis(report, **changes):
@@ -166,6 +166,12 @@ def test_labels_of_one_line_are_all_shown():
 
 def test_the_styled_text_says_the_same_as_the_string():
     assert terminal.render([inplace()]).plain == terminal.to_str([inplace()])
+
+
+def test_every_style_has_its_codes():
+    assert {role: ansi((("x", role),)) for role in STYLES if not ansi((("x", role),)).startswith("\x1b[")} == {
+        role: "x" for role, style in STYLES.items() if not style
+    }
 
 
 def test_colour_is_of_the_16_ansi_names_and_says_nothing_by_itself():

@@ -39,7 +39,7 @@ def main(arguments: list[str]) -> int:
         raise Complaint("the demo needs torch: python -m pip install torch --index-url "
                         "https://download.pytorch.org/whl/cpu", 1)
     folders = options.packs(given)
-    with _copies(), _quiet():
+    with copies(), _quiet():
         explained = [_shown(name, given, folders) for name in names]
     return 0 if all(explained) else 1
 
@@ -72,7 +72,7 @@ def _known(names: list[str]) -> list[str]:
 
 
 @contextmanager
-def _copies() -> Iterator[None]:
+def copies() -> Iterator[None]:
     """A fresh folder with copies of the models as the working directory, gone afterwards."""
     before = os.getcwd()
     with tempfile.TemporaryDirectory(prefix="explain-demo-") as folder:

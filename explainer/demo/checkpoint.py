@@ -1,4 +1,4 @@
-"""Weights saved from a DataParallel model, loaded into the bare one."""
+"""A DataParallel model's weights, loaded into the bare model."""
 
 import torch
 from torch import nn

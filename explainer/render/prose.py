@@ -11,6 +11,8 @@ from explainer.render.visible import LONGEST, cells, visible
 _CLOSING = "，。、；：！？）」』】》”’,.;:!?)]}%"
 _OPENING = "（「『【《“‘([{"
 _HAN = "\u2e80-\u303f\u3040-\u30ff\u3100-\u31ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef"
+#: `16 * 8 * 8 = 1024` stays in one piece, up to this many characters.
+_OPERATORS, _SUM = ("*", "=", "=="), 24
 #: Code in backticks and shapes stay in one piece; then single Chinese characters; then words.
 _UNIT = re.compile(rf"\s+|`[^`\s][^`]{{0,28}}`|\[\d[\d, ]{{0,28}}\]|[{_HAN}]|[^\s{_HAN}`]+|`")
 
@@ -46,6 +48,8 @@ def _units(paragraph: str) -> list[str]:
 def _joined(before: str, piece: str) -> bool:
     """Whether no line may break between the two."""
     if piece.isspace():
+        return True
+    if len(before) < _SUM and (piece in _OPERATORS or before.rstrip().endswith(_OPERATORS)):
         return True
     if before.endswith(" "):
         return False

@@ -14,7 +14,7 @@ from explainer.render.fixes import fix_rows
 from explainer.render.places import Place, places, said
 from explainer.render.prose import wrap
 from explainer.render.snippet import Lens, bar, block, gutter_of
-from explainer.render.theme import STYLES, Row, plain, stripped, wants_color, width_of
+from explainer.render.theme import STYLES, Row, ansi, plain, stripped, wants_color, width_of
 from explainer.render.visible import cells, cut, one_line, padded
 
 if TYPE_CHECKING:
@@ -42,17 +42,9 @@ def render(reports: Sequence[Report], width: int = 80, full: bool = False) -> Te
 
 def to_str(reports: Sequence[Report], width: int = 80, full: bool = False, color: bool = False) -> str:
     """The reports as a string, with ANSI codes where `color`; ends with a newline unless there is no report."""
-    if not color:
-        rows = (report_rows(report, width, full) for report in reports)
-        return "\n".join("".join(f"{plain(row)}\n" for row in each) for each in rows)
-    from io import StringIO
-
-    from rich.console import Console
-
-    out = StringIO()
-    console = Console(file=out, force_terminal=True, color_system="standard", width=FULL_WIDTH, legacy_windows=False)
-    console.print(render(reports, width, full), end="", soft_wrap=True)
-    return out.getvalue()
+    shown = ansi if color else plain
+    rows = (report_rows(report, width, full) for report in reports)
+    return "\n".join("".join(f"{shown(row)}\n" for row in each) for each in rows)
 
 
 def print_to(stream: TextIO, reports: Sequence[Report], *, color: str = "auto", full: bool = False) -> None:

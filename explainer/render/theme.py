@@ -33,6 +33,11 @@ STYLES = {
 }
 
 
+_CODES = {"bold": 1} | {
+    name: 30 + number for number, name in enumerate(("black", "red", "green", "yellow", "blue", "magenta", "cyan"))
+} | {"bright_black": 90, "bright_blue": 94}
+
+
 def wants_color(stream: TextIO, choice: str = "auto", environ: Mapping[str, str] | None = None) -> bool:
     """Whether to colour what goes to `stream`: `always`, `never`, or as the terminal and NO_COLOR, TERM say."""
     environ = os.environ if environ is None else environ
@@ -67,6 +72,17 @@ def stripped(row: Row) -> Row:
     while row and not row[-1][0].rstrip():
         row = row[:-1]
     return (*row[:-1], (row[-1][0].rstrip(), row[-1][1])) if row else ()
+
+
+def ansi(row: Row) -> str:
+    """A row with the codes of its roles: rich's console says the same, but takes 70 ms to import."""
+    return "".join(_coloured(text, STYLES[role]) for text, role in stripped(row))
+
+
+def _coloured(text: str, style: str) -> str:
+    """A piece between the codes of its style."""
+    codes = ";".join(str(_CODES[name]) for name in style.split())
+    return f"\x1b[{codes}m{text}\x1b[0m" if codes and text else text
 
 
 def plain(row: Row) -> str:

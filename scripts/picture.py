@@ -1,0 +1,57 @@
+"""Makes `docs/diagnosis.svg` for the README: a real diagnosis of a demo model, as a terminal shows it.
+
+    python scripts/picture.py [NAME] [FILE]
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from io import StringIO
+from pathlib import Path
+
+from rich.console import Console
+from rich.terminal_theme import TerminalTheme
+
+from explainer import api
+from explainer.cli import demo
+from explainer.diagnosis import Report
+from explainer.probes.scene import Options
+from explainer.render import terminal
+
+TARGET = Path(__file__).parent.parent / "docs" / "diagnosis.svg"
+#: Background, foreground, and the 16 ANSI colours: normal, then bright.
+CALM = TerminalTheme(
+    (20, 23, 27), (216, 222, 230),
+    [(44, 50, 58), (255, 138, 128), (122, 216, 154), (240, 192, 104), (130, 177, 255), (207, 164, 245), (128, 214, 222),
+     (216, 222, 230)],
+    [(146, 156, 168), (255, 138, 128), (122, 216, 154), (240, 192, 104), (130, 177, 255), (207, 164, 245),
+     (128, 214, 222), (255, 255, 255)],
+)
+
+
+def report_of(name: str) -> Report:
+    """The report on one of the demo's models, broken and explained live."""
+    with demo.copies():
+        crash = demo.broken(name)
+        if crash is None:
+            raise SystemExit(f"the model {name!r} ran without an error")
+        return api.explain_error(*crash, options=Options("en")).reports[0]
+
+
+def picture(report: Report, title: str, width: int = 80) -> str:
+    """The report as an SVG text that fetches nothing: rich's web fonts are left out."""
+    console = Console(record=True, width=width, file=StringIO(), color_system="standard", force_terminal=True)
+    console.print(terminal.render([report], width=width), end="")
+    svg = console.export_svg(title=f"python {title}", theme=CALM, unique_id="diagnosis")
+    return re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL)
+
+
+def main(name: str = "shape", target: str = str(TARGET)) -> None:
+    """Write the picture of one demo model's diagnosis."""
+    Path(target).write_text(picture(report_of(name), f"{name}.py"), encoding="utf-8")
+    print(f"wrote {target}")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
