@@ -16,7 +16,7 @@ from explainer.hooks.process import Settings, say_failed
 def show(error: BaseException, traceback: Any, settings: Settings, stream: TextIO | None = None) -> None:
     """Print the diagnosis of an error on `stream` (default: standard error); nothing where nothing is known."""
     out = stream if stream is not None else sys.stderr
-    explanation = _stage("the diagnosis", lambda: explain(error, traceback, settings), out)
+    explanation = _stage("the diagnosis", lambda: _watched(error, traceback, settings, out), out)
     if explanation is None:
         return
     if out is not None and _stage("the display", lambda: write(out, shown(explanation, out, settings)), out) is None:
@@ -35,7 +35,19 @@ def _stage(name: str, work: Callable[[], Any], out: TextIO | None) -> Any:
         return None
 
 
-def explain(error: BaseException, traceback: Any, settings: Settings) -> Any:
+def _watched(error: BaseException, traceback: Any, settings: Settings, out: TextIO | None) -> Any:
+    """`explain` with a progress line where `out` is a terminal."""
+    if out is None:
+        return explain(error, traceback, settings)
+    from explainer.render.progress import Progress
+
+    with Progress(out) as progress:
+        return explain(error, traceback, settings, progress)
+
+
+def explain(
+    error: BaseException, traceback: Any, settings: Settings, progress: Callable[[str], None] | None = None
+) -> Any:
     """The explanation of a live error under these settings; its frames are let go of."""
     from explainer import api
     from explainer.probes.scene import Options
@@ -43,7 +55,7 @@ def explain(error: BaseException, traceback: Any, settings: Settings) -> Any:
     old = too_old()
     replay = settings.replay and os.environ.get("EXPLAINER_REPLAY") != "0" and not old
     program = settings.program() if settings.program is not None and replay else None
-    options = Options(api.language(settings.lang), replay, settings.check, program)
+    options = Options(api.language(settings.lang), replay, settings.check, program, progress=progress)
     explanation = api.explain_error(error, traceback, options, tuple(Path(folder) for folder in settings.rules))
     return remarked(explanation, old) if old and explanation else explanation
 
