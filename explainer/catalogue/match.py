@@ -39,6 +39,7 @@ class Entry(NamedTuple):
     exception: tuple[str, ...]
     raised_in: tuple[str, ...] = ()
     runner: tuple[str, ...] = ()
+    raised_at: tuple[str, ...] = ()
 
 
 class Rows(Sequence[Entry]):
@@ -165,6 +166,10 @@ def _contains(low: str, runs: tuple[str, ...]) -> bool:
 def _from_there(entry: Entry, error: Crash | Raised) -> bool:
     if entry.runner and error.runner not in entry.runner:
         return False
+    if entry.raised_at:
+        code = error.frames[-1].code if error.frames else ""
+        if not any(part in code for part in entry.raised_at):
+            return False
     if not entry.raised_in:
         return True
     file = error.frames[-1].file.replace("\\", "/") if error.frames else ""

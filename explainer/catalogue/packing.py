@@ -100,7 +100,7 @@ def packed(documents: Iterable[Document], wrong: list[Problem]) -> Pack:
 
 
 def _entries(value: dict[str, Any]) -> list[Entry]:
-    when = {name: tuple(value.get(name, ())) for name in ("exception", "raised_in", "runner")}
+    when = {name: tuple(value.get(name, ())) for name in ("exception", "raised_in", "runner", "raised_at")}
     found = []
     for message in value["messages"]:
         must, pattern = literals(message["pattern"]), message["pattern"]

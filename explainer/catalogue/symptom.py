@@ -32,6 +32,7 @@ SCHEMA: dict[str, Any] = {
         },
         "specific": {"type": "boolean", "description": "false for a catch-all"},
         "raised_in": {**STRINGS, "description": "the innermost frame's file holds one of these"},
+        "raised_at": {**STRINGS, "description": "the innermost frame's line of code holds one of these"},
         "runner": {**STRINGS, "description": "only errors that this runner carried over"},
         "text": {
             "type": "object", "additionalProperties": False, "required": ["headline", "why"],
@@ -66,6 +67,7 @@ class Symptom:
     specific: bool = True
     raised_in: tuple[str, ...] = ()
     runner: tuple[str, ...] = ()
+    raised_at: tuple[str, ...] = ()
     fixes: tuple[Mapping[str, Any], ...] = ()
     links: tuple[str, ...] = ()
     near_misses: tuple[str, ...] = ()
@@ -81,7 +83,7 @@ class Symptom:
 def symptom(value: Mapping[str, Any], file: str = "") -> Symptom:
     """A symptom from a document that passed the schema."""
     messages = tuple(Message(m["pattern"], m["says"], tuple(m["seen"])) for m in value["messages"])
-    lists = ("exception", "raised_in", "runner", "fixes", "links", "near_misses", "examples")
+    lists = ("exception", "raised_in", "runner", "raised_at", "fixes", "links", "near_misses", "examples")
     rest = {name: tuple(value[name]) for name in lists if name in value}
     return Symptom(
         id=value["id"], family=value["family"], messages=messages, text=value["text"],

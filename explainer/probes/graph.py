@@ -1,0 +1,243 @@
+"""The graph as live objects show it: frozen models, losses without a scalar, custom Functions, models without parameters."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from explainer.facts import SpanFact, TensorFact
+from explainer.probes import probe
+from explainer.probes.call import call_node
+from explainer.probes.cuts import receiver, sources
+from explainer.probes.places import called, function_of, span_fact
+from explainer.probes.scene import LiveFrame, Scene
+from explainer.probes.tensor import tensor_fact
+from explainer.probes.values import MISSING, fields_of, is_module, is_tensor, read
+from explainer.source import Source, source_of
+
+
+@probe
+def backward_of(scene: Scene) -> TensorFact | None:
+    """The tensor that backward was called on."""
+    found, frame = receiver(scene), scene.user_frame
+    node = _node(scene, found) if found is not None else None
+    value = read(node, frame.frame) if node is not None and frame is not None else MISSING
+    value = value if is_tensor(value) else _backward_argument(scene)
+    name = found.text if found is not None else "the loss"
+    return tensor_fact(name, value, found.span if found is not None else None) if is_tensor(value) else None
+
+
+def _backward_argument(scene: Scene) -> Any:
+    """What torch's own frame of `Tensor.backward` or `autograd.backward` was given."""
+    for frame in scene.live.frames if scene.live is not None else ():
+        if frame.frame.f_code.co_name in ("backward", "grad") and not frame.user:
+            value = frame.locals.get("self", frame.locals.get("tensors", frame.locals.get("outputs")))
+            value = value[0] if isinstance(value, (list, tuple)) and value else value
+            if is_tensor(value):
+                return value
+    return MISSING
+
+
+def _node(scene: Scene, fact: SpanFact) -> ast.AST | None:
+    from explainer.edits.place import place_of
+
+    return place_of(scene.source, fact).node
+
+
+@probe
+def unreduced(scene: Scene) -> SpanFact | None:
+    """The loss that is told `reduction="none"`, where there is just one such call."""
+    found = []
+    for source in sources(scene):
+        for node in source.nodes():
+            words = node.keywords if isinstance(node, ast.Call) else ()
+            if any(word.arg == "reduction" and source.text(word.value).strip("\"'") == "none" for word in words):
+                found.append((source, node))
+    return span_fact(*found[0]) if len(found) == 1 else None
+
+
+@probe
+def graph_operand(scene: Scene) -> SpanFact | None:
+    """The expression that still needs its graph where numpy wanted a plain array."""
+    failing, frame = scene.failing, scene.user_frame
+    node = call_node(failing.node) if failing is not None else None
+    if failing is None or frame is None or not isinstance(node, ast.Call):
+        return None
+    if called(node) in ("numpy", "__array__", "tolist") and isinstance(node.func, ast.Attribute):
+        return span_fact(failing.source, node.func.value)
+    for argument in (*node.args, *(word.value for word in node.keywords)):
+        value = read(argument, frame.frame)
+        if is_tensor(value) and value.requires_grad:
+            return span_fact(failing.source, argument)
+    return None
+
+
+@probe
+def frozen_model(scene: Scene) -> SpanFact | None:
+    """The line that froze a model none of whose parameters requires grad; `detail` has model, head and count."""
+    for name, module in _modules(scene):
+        parameters = list(module.parameters())
+        if parameters and not any(one.requires_grad for one in parameters):
+            line = _freezing_line(scene)
+            children = [child for child in fields_of(module)["_modules"]]
+            if line is not None:
+                return span_fact(*line, model=name, count=len(parameters), head=children[-1] if len(children) > 1 else "")
+    return None
+
+
+def _modules(scene: Scene) -> Iterator[tuple[str, Any]]:
+    """The modules that the user's frames name, innermost frame first."""
+    for frame in reversed(scene.live.user) if scene.live is not None else ():
+        for name, value in frame.locals.items():
+            if is_module(value) and not name.startswith("_"):
+                yield name, value
+
+
+def _freezing_line(scene: Scene) -> tuple[Source, ast.AST] | None:
+    """The loop or statement of the user's that sets `requires_grad` to False."""
+    for source in sources(scene):
+        for node in source.nodes():
+            if isinstance(node, ast.For) and any(_freezes(source, one) for one in ast.walk(node)):
+                return source, node
+            if isinstance(node, ast.Expr) and _freezes(source, node.value):
+                return source, node
+    return None
+
+
+def _freezes(source: Source, node: ast.AST) -> bool:
+    if isinstance(node, ast.Call) and called(node) == "requires_grad_" and node.args:
+        return source.text(node.args[0]) == "False"
+    if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Attribute):
+        return node.targets[0].attr == "requires_grad" and source.text(node.value) == "False"
+    return False
+
+
+@probe
+def function_return(scene: Scene) -> SpanFact | None:
+    """The `return` of a custom Function's backward; `detail` has its class, forward's inputs and what is returned."""
+    name = str(scene.captures.get("node") or "").removesuffix("Backward")
+    for source in sources(scene):
+        for owner in source.nodes():
+            if isinstance(owner, ast.ClassDef) and owner.name == name:
+                return _return_of(source, owner)
+    return None
+
+
+def _return_of(source: Source, owner: ast.ClassDef) -> SpanFact | None:
+    methods = {one.name: one for one in owner.body if isinstance(one, ast.FunctionDef)}
+    backward, forward = methods.get("backward"), methods.get("forward")
+    returns = [one for one in ast.walk(backward) if isinstance(one, ast.Return)] if backward is not None else []
+    if len(returns) != 1 or returns[0].value is None:
+        return None
+    names = [one.arg for one in forward.args.args] if forward is not None else []
+    inputs = names if "setup_context" in methods else names[1:]
+    return span_fact(source, returns[0].value, owner=owner.name, inputs=tuple(inputs), text=source.text(returns[0].value),
+                     line=returns[0].lineno)  # fmt: skip
+
+
+@probe
+def hidden_layers(scene: Scene) -> SpanFact | None:
+    """The assignment that puts a model's layers into a plain list, tuple or dict; `detail` has attribute and model."""
+    for name, module in _optimised(scene):
+        for owner in module.modules():
+            for attribute, value in fields_of(owner).items():
+                if not attribute.startswith("_") and _holds_layers(value):
+                    found = _assignment(owner, attribute)
+                    if found is not None:
+                        return span_fact(*found, attribute=attribute, model=name, owner=type(owner).__name__,
+                                         container=type(value).__name__)  # fmt: skip
+    return None
+
+
+def _optimised(scene: Scene) -> list[tuple[str, Any]]:
+    """Modules without parameters that the user's frames name: the one in the failing expression first."""
+    text = scene.failing.source.text(scene.failing.node) if scene.failing is not None else ""
+    empty = [(name, module) for name, module in _modules(scene) if next(module.parameters(), None) is None]
+    return sorted(empty, key=lambda one: one[0] not in text)
+
+
+def _holds_layers(value: Any) -> bool:
+    """Whether a plain container holds modules or parameters, which no module would find there."""
+    import torch
+
+    items = list(value.values()) if type(value) is dict else list(value) if type(value) in (list, tuple) else []
+    return any(is_module(one) or isinstance(one, torch.nn.Parameter) for one in items[:50])
+
+
+def _assignment(owner: Any, attribute: str) -> tuple[Source, ast.AST] | None:
+    """Where the class of an object assigns `self.<attribute>`."""
+    for base in type(owner).__mro__:
+        if base.__module__.startswith("torch.") or base is object:
+            continue
+        for method in vars(base).values():
+            code = getattr(method, "__code__", None)
+            source = source_of(code.co_filename) if code is not None else None
+            scope = source.class_at(code.co_firstlineno) if source is not None and code is not None else None
+            for node in ast.walk(scope) if scope is not None else ():
+                targets = node.targets if isinstance(node, ast.Assign) else ()
+                if any(ast.unparse(one) == f"self.{attribute}" for one in targets):
+                    return source, node  # type: ignore[return-value]
+    return None
+
+
+@probe
+def misspelt_init(scene: Scene) -> SpanFact | None:
+    """A method of an empty model's class whose name is nearly `__init__`."""
+    for _, module in _optimised(scene):
+        for base in type(module).__mro__:
+            for name, method in vars(base).items():
+                code = getattr(method, "__code__", None)
+                if code is not None and name != "__init__" and name.strip("_") in ("init", "int", "inti") and "_" in name:
+                    source = source_of(code.co_filename)
+                    node = next((one for one in source.nodes() if isinstance(one, ast.FunctionDef)
+                                 and one.name == name and one.lineno >= code.co_firstlineno), None)  # fmt: skip
+                    return span_fact(source, node, name=name, owner=base.__name__) if node is not None else None
+    return None
+
+
+@probe
+def empty_grad(scene: Scene) -> TensorFact | None:
+    """The tensor that is no leaf, and whose `.grad` the failing expression took for a tensor."""
+    failing, frame = scene.failing, scene.user_frame
+    if failing is None or frame is None:
+        return None
+    for node in ast.walk(failing.node):
+        if isinstance(node, ast.Attribute) and node.attr == "grad":
+            value = read(node.value, frame.frame)
+            if is_tensor(value) and value.grad is None:
+                return tensor_fact(failing.source.text(node.value), value, failing.source.span(node.value))
+    return None
+
+
+@probe
+def held_by(scene: Scene, of: TensorFact | None = None) -> SpanFact | None:
+    """The statement that bound the name or attribute of a tensor: `self.activations = h`."""
+    frame = scene.user_frame
+    if of is None or frame is None or of.span is None:
+        return None
+    source = source_of(of.span.file)
+    scope = _scope(source, frame, of.name)
+    found = [node for node in ast.walk(scope) if _stores(source, node, of.name)] if scope is not None else []
+    kept = [node for node in found if not isinstance(getattr(node, "value", None), ast.Constant)]
+    if len(kept) != 1:
+        return None
+    name = kept[0].value  # type: ignore[attr-defined]
+    return span_fact(source, kept[0], function=function_of(source, kept[0].lineno), value=source.text(name))  # type: ignore
+
+
+def _scope(source: Source, frame: LiveFrame, name: str) -> ast.AST | None:
+    if name.startswith("self."):
+        return source.class_at(frame.line)
+    return source.function_at(frame.line) or source.tree
+
+
+def _stores(source: Source, node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Assign) and any(source.text(target) == name for target in node.targets)
+
+
+@probe
+def torch_loaded(scene: Scene) -> bool | None:
+    """True where live objects can be looked at."""
+    return True if scene.live is not None and "torch" in sys.modules else None
