@@ -98,8 +98,8 @@ def of_symptom(match: Match, scene: Scene) -> Diagnosis:
     say = lambda field: _say(symptom.text, field, names, language)  # noqa: E731
     causes = in_language(symptom.text["causes"], language) if "causes" in symptom.text else []
     fixes = tuple(Fix(words(in_language(fix["title"], language), names)) for fix in symptom.fixes)
-    usual = "; ".join(words(cause, names) for cause in causes)
-    cause = " ".join(part for part in (say("why"), usual and word("usual", language, causes=usual)) if part)
+    usual = [word("usual", language), *(f"- {words(cause, names)}" for cause in causes)] if causes else []
+    cause = "\n".join(part for part in (say("why"), *usual) if part)
     return Diagnosis(
         symptom.id, symptom.family, say("headline"), cause, "possible", symptom.specific, fixes=fixes, links=symptom.links
     )

@@ -53,6 +53,22 @@ def test_of_a_long_line_the_part_that_failed_stays_in_sight():
     assert underlined(text, "^") == ["self.head(x)"]
 
 
+def test_of_a_long_path_the_end_and_the_line_stay_in_sight():
+    frame = ErrorFrame("/home/" + "deep/" * 40 + "net.py", 31, "Net.forward", "x", True)
+    arrow = terminal.to_str([Report("RuntimeError", "no", (frame,))]).split("\n")[1]
+    assert arrow.endswith("/deep/net.py:31, in Net.forward")
+    assert len(arrow) <= 80
+
+
+def test_a_line_whose_source_is_unknown_is_only_named():
+    text = terminal.to_str([Report("RuntimeError", "no", (ErrorFrame("net.py", 31, "f", "", True),))])
+    assert text == "RuntimeError: no\n  --> net.py:31, in f\n"
+
+
+def test_an_error_without_a_type_is_its_message():
+    assert terminal.to_str([Report("", "no such thing")]) == "no such thing\n"
+
+
 def test_a_culprit_that_is_labelled_is_told_first_and_the_crash_after_it():
     text = terminal.to_str([inplace()])
     assert text.index("--> gate.py:4") < text.index("::: train.py:44, in step")

@@ -23,7 +23,7 @@ WORDS = {
     "raised": "the error surfaced here",
     "cause": "the cause is here",
     "count": "the same error came {count} times",
-    "usual": "Usual causes: {causes}.",
+    "usual": "Usual causes:",
     "cut": "... (cut)",
     "more_lines": "... {count} more lines",
     "more_rows": "... {count} more",

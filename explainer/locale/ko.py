@@ -21,7 +21,7 @@ WORDS = {
     "raised": "오류가 드러난 곳",
     "cause": "원인이 있는 곳",
     "count": "같은 오류가 {count}번 발생했습니다",
-    "usual": "흔한 원인: {causes}.",
+    "usual": "흔한 원인:",
     "cut": "... (줄임)",
     "more_lines": "... {count}줄 더 있음",
     "more_rows": "... {count}개 더 있음",

@@ -21,7 +21,7 @@ WORDS = {
     "raised": "错误在此处显现",
     "cause": "原因在此处",
     "count": "同一错误出现了 {count} 次",
-    "usual": "常见原因：{causes}。",
+    "usual": "常见原因：",
     "cut": "... (已截断)",
     "more_lines": "... 还有 {count} 行",
     "more_rows": "... 还有 {count} 项",

@@ -9,7 +9,7 @@ from explainer.locale import word
 from explainer.render.prose import wrap
 from explainer.render.snippet import Lens
 from explainer.render.theme import Row
-from explainer.render.visible import cells, cut, expand, one_line, padded, window
+from explainer.render.visible import cells, cut_front, expand, one_line, padded, window
 
 #: The cell at which `checked:` starts, and where prose starts after the word at the left edge.
 CHECKED_AT = 21
@@ -72,7 +72,7 @@ def _place_and_check(fix: Fix, language: str, indent: int, width: int) -> list[R
     rows = _said(*certainty(fix, language), fix.certainty, at, width - indent)
     if rows and cells(where) <= at - 2:
         return [((padded(where, at), "place"), *rows[0][1:]), *rows[1:]]
-    return [((cut(where, width - indent), "place"),), *rows]
+    return [((cut_front(where, width - indent), "place"),), *rows]
 
 
 def place_of(edit: Edit) -> str:

@@ -48,7 +48,7 @@ def user_frame(report: Report) -> ErrorFrame | None:
 def said(report: Report) -> str:
     """`RuntimeError: what torch said`, on one line."""
     kind, message = one_line(report.type), one_line(report.message)
-    return f"{kind}: {message}" if message else kind
+    return ": ".join(part for part in (kind, message) if part)
 
 
 def places(report: Report) -> tuple[Place, ...]:

@@ -10,7 +10,7 @@ from explainer.locale import word
 from explainer.render.places import Mark, Place
 from explainer.render.prose import wrap
 from explainer.render.theme import Row
-from explainer.render.visible import cells, cut, expand, one_line, window
+from explainer.render.visible import cells, cut, cut_front, expand, one_line, window
 
 
 @dataclass(frozen=True)
@@ -38,10 +38,12 @@ def bar(lens: Lens) -> Row:
 
 def arrow(place: Place, lens: Lens, first: bool) -> Row:
     """`  --> net.py:18, in Net.forward`; `:::` for every place after the first."""
-    where = f"{one_line(place.file)}:{place.line}"
+    function = ""
     if place.function and place.function != "<module>":
-        where += f", {word('in', lens.language, function=one_line(place.function))}"
-    where = cut(where, lens.prose - lens.gutter - 4)
+        function = f", {word('in', lens.language, function=one_line(place.function))}"
+    room = lens.prose - lens.gutter - 4
+    function = cut(function, room // 2)
+    where = cut_front(f"{one_line(place.file)}:{place.line}", room - cells(function)) + function
     return ((" " * lens.gutter, ""), ("--> " if first else "::: ", "gutter"), (where, "place"))
 
 
@@ -74,7 +76,7 @@ def _lines(place: Place, report: Report, lens: Lens) -> Iterator[tuple[int, str]
     for frame in report.frames:
         if frame.file == place.file and frame.line in marked and known.get(frame.line) is None:
             known[frame.line] = frame.code.split("\n")[0]
-    seen = [(line, text) for line, text in sorted(known.items()) if text is not None]
+    seen = [(line, text) for line, text in sorted(known.items()) if text is not None and (text or line not in marked)]
     while seen and seen[0][0] not in marked and not seen[0][1].strip():
         del seen[0]
     while seen and seen[-1][0] not in marked and not seen[-1][1].strip():

@@ -68,7 +68,7 @@ def _compose(report: Report, plan: Plan, width: int, full: bool) -> list[Row]:
     rows = _head(report, plan, width) + _source(report, shown, plan, lens)
     if not report.diagnoses:
         return rows
-    rows += [] if shown or _operands(report) else [()]
+    rows += [] if shown else [()]
     diagnosis = report.diagnoses[0]
     rows += _section("why", wrap(diagnosis.cause, _room(language, width)), plan.why, language)
     rows += _section("from", wrap(diagnosis.origin, _room(language, width)), plan.origin, language)
@@ -145,7 +145,7 @@ def _source(report: Report, shown: Sequence[Place], plan: Plan, lens: Lens) -> l
         rows += block(_with_marks(place, plan.marks), report, lens, first=index == 0)
         if index == 0:
             rows += _table(operands, plan, lens)
-    return [*rows, bar(lens)] if report.diagnoses else rows
+    return [*rows, bar(lens)] if report.diagnoses and len(rows) > len(shown) else rows
 
 
 def _with_marks(place: Place, limit: int) -> Place:

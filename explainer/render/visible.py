@@ -8,7 +8,7 @@ from functools import lru_cache
 from rich.cells import cell_len as cells
 
 # The functions here remember their last results: a diagnosis is laid out several times until it fits.
-__all__ = ["LONGEST", "cells", "cut", "expand", "one_line", "padded", "visible", "window"]
+__all__ = ["LONGEST", "cells", "cut", "cut_front", "expand", "one_line", "padded", "visible", "window"]
 
 #: Categories that a terminal or a browser acts on instead of showing: controls, invisible formatting (bidirectional
 #: overrides too), surrogates, line and paragraph separators.
@@ -49,6 +49,13 @@ def cut(text: str, width: int, tail: str = "...") -> str:
     if cells(text) <= width:
         return text
     return _head(text, max(width - cells(tail), 0)) + tail[:width]
+
+
+def cut_front(text: str, width: int) -> str:
+    """The text cut to `width` cells at its start: of a path the end says most."""
+    if cells(text) <= width:
+        return text
+    return "..." + _head(text[::-1], max(width - 3, 0))[::-1]
 
 
 def _head(text: str, width: int) -> str:
