@@ -1,0 +1,82 @@
+"""`pytest --explain`: a section in the reports of failing tests, and nothing at all without the flag."""
+
+from __future__ import annotations
+
+import pytest
+from commands import python
+
+TESTS = """\
+import pytest
+
+def test_torch():
+    raise RuntimeError("mat1 and mat2 shapes cannot be multiplied (4x576 and 400x120)")
+
+def test_python():
+    assert {"a": 1} == {}
+
+def test_fine():
+    pass
+
+@pytest.fixture
+def broken():
+    raise RuntimeError("Trying to backward through the graph a second time")
+
+def test_setup(broken):
+    pass
+
+@pytest.mark.xfail
+def test_expected():
+    raise RuntimeError("mat1 and mat2 shapes cannot be multiplied (1x2 and 3x4)")
+"""
+
+
+@pytest.fixture
+def tests(tmp_path):
+    (tmp_path / "test_it.py").write_text(TESTS)
+
+    def run(*arguments):
+        return python("-m", "pytest", "-p", "no:cacheprovider", "--no-header", *arguments, cwd=tmp_path)
+
+    return run
+
+
+def test_failing_tests_get_a_section(tests):
+    done = tests("--explain")
+    assert done.returncode == 1
+    assert done.stdout.count("--- explainer ---") == 2
+    assert "error[matmul-shapes]" in done.stdout
+    assert "2 failed, 1 passed, 1 xfailed, 1 error" in done.stdout
+
+
+def test_the_section_comes_under_the_traceback(tests):
+    said = tests("--explain", "-k", "torch").stdout
+    assert said.index("test_it.py:4: RuntimeError") < said.index("error[matmul-shapes]")
+
+
+def test_without_the_flag_the_output_is_as_without_us(tests):
+    def lines(done):
+        return [line for line in done.stdout.splitlines() if " error in " not in line]
+
+    assert lines(tests()) == lines(tests("-p", "no:explainer"))
+
+
+def test_without_the_flag_nothing_of_ours_is_imported(tests, tmp_path):
+    (tmp_path / "conftest.py").write_text(
+        "import sys\ndef pytest_unconfigure():\n    print([m for m in sys.modules if m.startswith('explainer')])\n"
+    )
+    said = tests("-s").stdout
+    assert "['explainer', 'explainer.hooks', 'explainer.hooks.pytest_plugin']" in said
+
+
+def test_it_works_in_xdists_workers(tests):
+    pytest.importorskip("xdist")
+    assert "error[matmul-shapes]" in tests("--explain", "-n", "1", "-k", "torch").stdout
+
+
+def test_a_failing_stage_is_one_line(tests, tmp_path):
+    (tmp_path / "conftest.py").write_text(
+        "import explainer.api\ndef broken(*_): raise SystemExit(0)\nexplainer.api.explain_error = broken\n"
+    )
+    done = tests("--explain", "-k", "torch")
+    assert done.returncode == 1
+    assert "explainer: the diagnosis failed (SystemExit)" in done.stdout
