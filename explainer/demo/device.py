@@ -8,7 +8,7 @@ class Encoder(nn.Module):
     def __init__(self, words, width):
         super().__init__()
         self.inner = nn.Linear(width, width)
-        self.positions = torch.arange(words * width).view(words, width) / words
+        self.positions = torch.rand(words, width)
 
     def forward(self, x):
         x = x + self.positions

@@ -26,6 +26,7 @@ WORDS = {
     "usual": "Usual causes:",
     "cut": "... (cut)",
     "more_lines": "... {count} more lines",
+    "whole": "(explain fix shows it whole)",
     "more_rows": "... {count} more",
     # The narrated form, for screen readers.
     "say_error": "Error {rule}: {headline}.",

@@ -24,6 +24,7 @@ WORDS = {
     "usual": "흔한 원인:",
     "cut": "... (줄임)",
     "more_lines": "... {count}줄 더 있음",
+    "whole": "(전체 내용: explain fix)",
     "more_rows": "... {count}개 더 있음",
     "say_error": "오류 {rule}: {headline}.",
     "say_plain_error": "알려진 설명이 없는 오류입니다.",

@@ -24,6 +24,7 @@ WORDS = {
     "usual": "常见原因：",
     "cut": "... (已截断)",
     "more_lines": "... 还有 {count} 行",
+    "whole": "(完整内容：explain fix)",
     "more_rows": "... 还有 {count} 项",
     "say_error": "错误 {rule}：{headline}。",
     "say_plain_error": "没有已知解释的错误。",

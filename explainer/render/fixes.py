@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from difflib import SequenceMatcher
+from textwrap import dedent
 
 from explainer.diagnosis import Edit, Fix
 from explainer.locale import word
 from explainer.render.prose import wrap
 from explainer.render.snippet import Lens
 from explainer.render.theme import Row
-from explainer.render.visible import cells, cut_front, expand, one_line, padded, window
+from explainer.render.visible import cells, cut, cut_front, expand, one_line, padded, window
 
 #: The cell at which `checked:` starts, and where prose starts after the word at the left edge.
 CHECKED_AT = 21
+#: The cell up to which a longer file name may push it.
+_FAR = 36
 #: Pairs of lines that a diff compares at most; a larger edit is shown as all that goes and all that comes.
 _COMPARED = 10_000
 
@@ -35,16 +38,29 @@ def fix_rows(fix: Fix, lens: Lens, indent: int, diff_lines: int, titled: bool) -
         return _words_only(fix, language, indent, width)
     rows = [((line, "prose"),) for line in wrap(fix.title, width - indent)] if titled and fix.checked else []
     rows += _place_and_check(fix, language, indent, width)
-    shown = 0
+    return rows + _diffs(fix, lens, indent, diff_lines)
+
+
+def _diffs(fix: Fix, lens: Lens, indent: int, limit: int) -> list[Row]:
+    """The lines of all edits, `limit` of them at most; says so where lines or parts of lines are left out."""
+    rows: list[Row] = []
+    shown, width = 0, lens.width - indent
     for index, edit in enumerate(fix.edits):
-        if index and shown < diff_lines:
+        if index and shown < limit:
             rows.append(((place_of(edit), "place"),))
-        lines = diff(edit)
-        rows += [_diff_row(*line, lines, lens.width - indent) for line in lines[: max(diff_lines - shown, 0)]]
+        lines = _without_indent(diff(edit), width - 2)
+        rows += [_diff_row(*line, lines, width) for line in lines[: max(limit - shown, 0)]]
         shown += len(lines)
-    if shown > diff_lines:
-        rows.append(((word("more_lines", language, count=shown - diff_lines), "quiet"),))
+    if shown > limit:
+        rows.append(((word("more_lines", lens.language, count=shown - limit), "quiet"),))
+    elif any(cells(expand(line)[0]) > width - 2 for edit in fix.edits for line in _comes(edit)):
+        rows.append(((cut(word("whole", lens.language), width), "quiet"),))
     return rows
+
+
+def _comes(edit: Edit) -> list[str]:
+    """The lines that an edit brings, without the indent they share: so far a line is shown whole."""
+    return dedent(edit.after or "").split("\n")
 
 
 def _words_only(fix: Fix, language: str, indent: int, width: int) -> list[Row]:
@@ -69,6 +85,8 @@ def _said(mark: str, said: str, role: str, at: int, width: int) -> list[Row]:
 def _place_and_check(fix: Fix, language: str, indent: int, width: int) -> list[Row]:
     """`net.py:12      checked: ...`, on two rows where the file's name is long."""
     where, at = place_of(fix.edits[0]), CHECKED_AT - indent
+    if cells(where) > at - 2 and cells(where) + 2 <= _FAR - indent:
+        at = cells(where) + 2
     rows = _said(*certainty(fix, language), fix.certainty, at, width - indent)
     if rows and cells(where) <= at - 2:
         return [((padded(where, at), "place"), *rows[0][1:]), *rows[1:]]
@@ -95,13 +113,19 @@ def diff(edit: Edit) -> list[tuple[str, str]]:
     return lines
 
 
+def _without_indent(lines: list[tuple[str, str]], width: int) -> list[tuple[str, str]]:
+    """The lines without the indent that they share, where one of them would be wider than `width` with it."""
+    if all(cells(expand(text)[0]) <= width for _, text in lines):
+        return lines
+    indent = min((len(text) - len(text.lstrip()) for _, text in lines if text.strip()), default=0)
+    return [(sign, text[indent:]) for sign, text in lines]
+
+
 def _diff_row(sign: str, text: str, lines: list[tuple[str, str]], width: int) -> Row:
-    """One line of the diff; where it is too wide its indent is left out, then all but the part that differs."""
+    """One line of the diff; of a line that is too wide the part that differs."""
     shown, starts = expand(text)
     if cells(shown) > width - 2:
-        indent = min(len(line) - len(line.lstrip()) for _, line in lines if line.strip())
-        shown, starts = expand(text[indent:])
-        first, last = _differing(text[indent:], [line[indent:] for other, line in lines if other != sign], starts)
+        first, last = _differing(text, [line for other, line in lines if other != sign], starts)
         shown, _ = window(shown, first, last, width - 2)
     role = {"-": "minus", "+": "plus"}.get(sign, "source")
     return ((f"{sign} {shown}", role),)

@@ -89,10 +89,13 @@ def expand(line: str) -> tuple[str, list[int]]:
 
 @lru_cache(256)
 def window(shown: str, first: int, last: int, width: int) -> tuple[str, int]:
-    """A part of a line of at most `width` cells that holds the cells `first`..`last`, and by how much it moved left."""
+    """A part of a line of at most `width` cells that holds the cells `first`..`last`, and by how much it moved left.
+
+    Of a stretch that is too wide itself at least a third of `width` is in sight.
+    """
     if cells(shown) <= width:
         return shown, 0
-    if last + 3 <= width or first <= 3:
+    if min(last, first + width // 3) + 3 <= width or first <= 3:
         return cut(shown, width), 0
     start = max(first - max((width - (last - first)) // 2, 8), 0)
     before, skipped = "", 0
