@@ -10,7 +10,7 @@ __all__ = ["Candidate", "EditError", "applied", "candidates", "changed", "search
 
 
 def search(scene, family, limit=400):
-    """Candidates of the generic generators for a family, best first: see `edits.search`."""
-    from explainer.edits.search import search as generate
+    """Candidates of the generic generators for a family, best first: see `edits.generators`."""
+    from explainer.edits.generators import search as generate
 
     return generate(scene, family, limit)

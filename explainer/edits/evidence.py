@@ -106,10 +106,14 @@ class Evidence:
         return Place(source, node) if node is not None else None
 
     def sources_seen(self) -> list[Source]:
-        """The sources of the frames and steps, each once, the failing one first."""
+        """The program's sources, each once, those of the failing frames first."""
         found: dict[str, Source] = {}
         for place in [*(f.place for f in reversed(self.frames)), *(p for step in self.steps for p in step.places)]:
-            found.setdefault(place.source.file, place.source)
+            found.setdefault(os.path.realpath(place.source.file), place.source)
+        for name in self.files:
+            source = self.sources(os.path.join(self.folder, name))
+            if source is not None:
+                found.setdefault(os.path.realpath(source.file), source)
         return list(found.values())
 
     def replaced(
@@ -138,6 +142,7 @@ def evidence_of(recording: Mapping[str, Any], scene: Any) -> Evidence:
     found = Evidence(
         scene.crash.message, scene.options.language, sources=scene.source, folder=scene.options.program.folder
     )
+    found.files = tuple(recording["files"])
     found.layers = [_layer(found, row) for row in recording["layers"]]
     found.on_stack = [found.layers[index] for index in recording["on_stack"]]
     found.frames = [call for call in (_call(found, row) for row in recording["frames"]) if call is not None]

@@ -78,8 +78,8 @@ def _forms(wanted: int, ints: Mapping[str, int], old: str) -> Iterator[str]:
         yield from (f"{name} ** 2 * {old}" for name, value in ints.items() if value**2 * base == wanted)
         if wanted % base == 0 and wanted > base:
             yield f"{wanted // base} * {old}"
-        if base % wanted == 0 and base > wanted:
-            yield f"{old} // {base // wanted}"
+        if base == 2 * wanted:
+            yield f"{old} // 2"
     names = list(ints)[:40]
     for index, one in enumerate(names):
         for other in names[index + 1 :]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 
 from explainer.diagnosis import Edit
 from explainer.edits.lines import EditError, changed
-from explainer.edits.place import Place, as_primary
+from explainer.edits.place import Place, as_primary, enclosed
 
 
 def insert_method(at: Place, method: str) -> tuple[Edit, ...]:
@@ -14,6 +15,10 @@ def insert_method(at: Place, method: str) -> tuple[Edit, ...]:
     place = _expression(at)
     joint = "" if method.startswith("[") else "."
     call = method if method.endswith((")", "]")) else f"{method}()"
+    if as_primary(place) != place.text and enclosed(place):
+        end = dataclasses.replace(place.span, line=place.span.end_line or 0, column=(place.span.end_column or 0) + 1)
+        end = dataclasses.replace(end, end_column=end.column)
+        return changed(place.source, [(end, f"{joint}{call}")])
     return changed(place.source, [(place.span, f"{as_primary(place)}{joint}{call}")])
 
 

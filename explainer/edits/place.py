@@ -95,6 +95,17 @@ def as_primary(place: Place) -> str:
     return f"({place.text})"
 
 
+def enclosed(place: Place) -> bool:
+    """Whether an expression stands in parentheses of its own: `(a + b)`, not the `a + b` of `f(a + b)`."""
+    span = place.span
+    head = place.source.line(span.line)[: (span.column or 1) - 1]
+    tail = place.source.line(span.end_line or span.line)[(span.end_column or 1) - 1 :]
+    before = head[:-1].rstrip()
+    called = before[-1:].isalnum() or before[-1:] in ("_", ")", "]")
+    keyword = before.split()[-1:] in (["return"], ["in"], ["and"], ["or"], ["not"], ["if"], ["else"], ["yield"])
+    return head.endswith("(") and tail.startswith(")") and (keyword or not called)
+
+
 def as_operand(text: str) -> str:
     """The source of an expression, in parentheses where an arithmetic sign beside it would bind otherwise."""
     node = ast.parse(text, mode="eval").body

@@ -31,7 +31,7 @@ def structural(evidence: Evidence) -> Iterator[Candidate]:
         place = crash.place
         inverted = lambda: operators.replace_operator(place, "invert")  # noqa: E731
         yield from evidence.made(inverted, "replace-operator", place, "invert", new=_after(place))
-    for source in evidence.sources_seen() + _others(evidence):
+    for source in evidence.sources_seen():
         for node in source.nodes():
             if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
                 yield from _widened(evidence, Place(source, node.value))
@@ -52,17 +52,6 @@ def _widened(evidence: Evidence, call: Place) -> Iterator[Candidate]:
         old, new = call.source.text(part), call.source.text(part.value)
         edits = lambda: changed(call.source, [(call.source.span(part), new)])  # noqa: E731
         yield from evidence.made(edits, "replace", call, "widen-cast", old=old, new=new)
-
-
-def _others(evidence: Evidence) -> list:
-    """Sources in which layers were built."""
-    seen = {source.file for source in evidence.sources_seen()}
-    found = {}
-    for layer in evidence.layers:
-        for call in layer.calls:
-            if call.place.source.file not in seen:
-                found[call.place.source.file] = call.place.source
-    return list(found.values())
 
 
 def casts(evidence: Evidence) -> Iterator[Candidate]:

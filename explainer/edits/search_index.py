@@ -24,6 +24,8 @@ def dimensions(evidence: Evidence) -> Iterator[Candidate]:
     crash = evidence.crash
     if crash is None or crash.place is None or not isinstance(crash.place.node, ast.Call):
         return
+    if "out of bounds" in evidence.message:  # an index, not a dimension
+        return
     rank = len(crash.before[0][0]) if crash.before else 3
     for name in _DIMENSIONS:
         try:

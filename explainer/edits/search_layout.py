@@ -68,7 +68,12 @@ def inserted(evidence: Evidence) -> Iterator[Candidate]:
             fitting = fits(crash.function, [shape if one is operand else one.shape for one in every])
             if fitting or (fitting is None and method[:3] in ("uns", "squ", "tra", "fla")):
                 yield from _insert(evidence, operand.place if editable(operand.place) else None, method, operand.shape)
-    yield from _resized(evidence, crash, every)
+
+def resized(evidence: Evidence) -> Iterator[Candidate]:
+    """Two maps joined or compared whose last sizes differ: one interpolated to the size of the other."""
+    crash = evidence.crash
+    if crash is not None:
+        yield from _resized(evidence, crash, operands(evidence))
 
 
 def _kept_dimensions(evidence: Evidence, every: list[Operand]) -> Iterator[Candidate]:
@@ -141,7 +146,6 @@ def _other_rank(evidence: Evidence) -> Iterator[Candidate]:
 
 
 def _resized(evidence: Evidence, crash: Step, every: list[Operand]) -> Iterator[Candidate]:
-    """Two maps joined or compared whose last sizes differ: one interpolated to the size of the other."""
     maps = [one for one in every if len(one.shape) == 4 and one.place is not None]
     if crash.function not in ("cat", *BROADCAST, "mse_loss", "l1_loss") or len(maps) < 2:
         return

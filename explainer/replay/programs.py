@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -11,7 +13,9 @@ from typing import Any
 from explainer.diagnosis import Edit
 from explainer.edits import words
 from explainer.edits.candidate import Candidate
+from explainer.edits.generators import recorded
 from explainer.edits.lines import EditError, applied
+from explainer.edits.relocate import origins
 from explainer.replay.program import Program, Run, Session, together
 from explainer.replay.trial import Verdict
 
@@ -19,6 +23,8 @@ from explainer.replay.trial import Verdict
 BUDGET = 10.0
 #: How many runs go on at the same time, and how many survivors of a tier are enough.
 ABREAST, ENOUGH = 2, 4
+#: How many more candidates of a tier are run once one holds.
+BEYOND = 6
 _NOT_RUN = "none"
 
 
@@ -38,6 +44,7 @@ class Checker:
         self.program: Program = scene.options.program
         self.session = Session(self.program)
         self.until = time.monotonic() + BUDGET
+        self._begun = self.session.begin({}, BUDGET), self.session.begin({}, BUDGET, record=True)
         self._control: Run | None = None
 
     @property
@@ -48,20 +55,35 @@ class Checker:
     def control(self) -> Run | None:
         """The unedited run where it failed as the crash did; None where it did not."""
         if self._control is None:
-            self._control = self.session.run({}, max(self.left, 0.1))
+            self._control = self._begun[0].wait(max(self.left, 0.1))
         return self._control if self._same(self._control) else None
 
     def record(self) -> Mapping[str, Any] | None:
         """What `replay.recorder` saw in an unedited run; None where that run failed otherwise."""
-        run = self.session.run({}, max(self.left * 0.6, 0.1), record=True)
+        run = self._begun[1].wait(max(self.left * 0.6, 0.1))
         return run.answer.get("recording") if self._same(run) else None
+
+    def _with_origins(self, candidates: Iterable[Candidate]) -> Iterator[Candidate]:
+        """What rules propose, after the same repair nearer to its cause: a better line to edit, if it holds."""
+        offered = list(candidates)
+        evidence = recorded(self.scene)
+        better = [one for candidate in offered for one in _guarded(evidence, candidate)]
+        yield from dict.fromkeys(better)
+        yield from (dataclasses.replace(one, tier=int(bool(better))) for one in offered)
 
     def verdicts(self, candidates: Iterable[Candidate], progress: Callable[[str], None]) -> list[Verdict]:
         """Verdicts on candidates; tiers after the first that has a survivor are left alone."""
+        candidates = iter(candidates)
+        first = next(candidates, None)
+        if first is None:
+            return []
+        candidates = itertools.chain([first], candidates)
         control = self.control()
         found: list[Verdict] = []
         if control is None:
             return [Verdict(one, False, "", _NOT_RUN) for one in candidates]
+        if first.fix is not None:
+            candidates = self._with_origins(candidates)
         try:
             for _, tier in groupby(candidates, key=lambda one: one.tier):
                 passed, failed = self._tier(tier, control, progress)
@@ -75,9 +97,10 @@ class Checker:
     def _tier(self, tier: Iterable[Candidate], control: Run, progress: Callable[[str], None]) -> Any:
         ranked: list[tuple[tuple[int, ...], Candidate, Run]] = []
         failed: list[Verdict] = []
-        count = 0
+        count, held_at = 0, None
         for batch in _batches(tier, ABREAST):
-            if self.left <= 0 or len(ranked) >= ENOUGH:
+            held_at = count if ranked and held_at is None else held_at
+            if self.left <= 0 or len(ranked) >= ENOUGH or (held_at is not None and count >= held_at + BEYOND):
                 break
             for index, run in self._abreast(batch, control):
                 count += 1
@@ -132,6 +155,13 @@ class Checker:
     def _passed(self, candidate: Candidate, run: Run) -> Verdict:
         language = self.scene.options.language
         return Verdict(candidate, True, words.ran(run.ended, run.steps, language), "program")
+
+
+def _guarded(evidence: Any, candidate: Candidate) -> list[Candidate]:
+    try:
+        return list(origins(evidence, candidate)) if evidence is not None and evidence.crash is not None else []
+    except (AttributeError, LookupError, TypeError, ValueError):
+        return []
 
 
 def edited(file: str, edits: list[Edit]) -> str:

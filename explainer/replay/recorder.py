@@ -38,7 +38,9 @@ class Recorder:
         self.folder = folder + os.sep
         self.steps: dict[int, tuple[Any, Step]] = {}
         self.made: dict[int, tuple[Any, dict[str, Any]]] = {}
+        self.files: list[str] = []
         self.failed: list[tuple[BaseException, Step, list[Any]]] = []
+        self.numbers = numbers
         if numbers:
             taint.install(self.owns)
         if "torch" in sys.modules:
@@ -49,7 +51,10 @@ class Recorder:
 
     def owns(self, path: str) -> bool:
         """Whether a file belongs to the program."""
-        return path.startswith(self.folder)
+        owned = path.startswith(self.folder)
+        if owned and path not in self.files:
+            self.files.append(path)
+        return owned
 
     def frames(self, frame: Any) -> Iterator[Any]:
         """The program's own frames from here outward."""
@@ -76,6 +81,15 @@ class Recorder:
         step.out = [_described(value) for value in tensors]
         for value in tensors:
             self.steps[id(value)] = (weakref.ref(value), step)
+
+    def sizes(self, tensor: Any, out: Any) -> Any:
+        """A size, or all of them, as numbers that remember which tensor had them."""
+        step = self.step_of(tensor)
+        if step is None or not self.numbers:
+            return out
+        if isinstance(out, int):
+            return taint.made(out, ["size", step, out])
+        return type(out)([taint.made(size, ["size", step, size]) for size in out])
 
     def step(self, function: str, given: list[Any], frame: Any) -> Step:
         """A step for a call that is about to be made or has failed."""
@@ -107,6 +121,7 @@ class Recorder:
             "steps": [self._plain(step, number, layers) for step in steps],
             "on_stack": [index for index in on_stack if index is not None],
             "layers": layers.rows,
+            "files": [path[len(self.folder) :] for path in self.files],
             "frames": [self._frame(frame, lasti) for frame, lasti in own],
         }
 
@@ -141,7 +156,7 @@ class Recorder:
             return ["op", tree[1], self._tree(tree[2]), self._tree(tree[3]), self._owned(tree[4]), tree[5]]
         if tree[0] in ("lit", "len"):
             return [tree[0], self._place(tree[1]), tree[2]]
-        return tree
+        return ["const", tree[-1]] if tree[0] == "size" else tree
 
     def _owned(self, place: Any) -> Any:
         return self._place(place) if place and self.owns(place[0]) else None
@@ -174,8 +189,9 @@ class _Layers:
 
 def scope(frame: Any) -> dict[str, Any]:
     """What a frame can name: integers, lengths, shapes of tensors; locals, globals its code mentions, their fields."""
-    names = {**{name: frame.f_globals[name] for name in frame.f_code.co_names if name in frame.f_globals},
-             **frame.f_locals}
+    mentioned = {name: frame.f_globals[name] for name in frame.f_code.co_names if name in frame.f_globals}
+    constants = {name: value for name, value in frame.f_globals.items() if _is_number(value)}
+    names = {**frame.f_locals, **mentioned, **constants}
     found: dict[str, Any] = {}
     for name, value in names.items():
         if name.startswith("__") or len(found) > 200:
@@ -263,6 +279,8 @@ def _mode(recorder: Recorder) -> Any:
                 recorder.failed.append((error, recorder.step(name, values, frame), values))
                 del recorder.failed[:-4]
                 raise
+            if name == "size" or (name == "__get__" and type(out).__name__ == "Size"):
+                return recorder.sizes(given[0], out)
             if name not in _READS:
                 recorder.note(name, [*given, *words.values()], out, sys._getframe(1))
             return out
@@ -283,7 +301,7 @@ def _slice(crash: Step) -> list[Step]:
     """The failing step and those that led to it, breadth first."""
     steps, seen, alike = [crash], {id(crash)}, set()
     for step in steps:
-        for source in step.inputs:
+        for source in [*step.inputs, *(one for tree in step.numbers for one in _sized(tree))]:
             if source is None or id(source) in seen or len(steps) >= _MOST_STEPS:
                 continue
             seen.add(id(source))
@@ -292,6 +310,13 @@ def _slice(crash: Step) -> list[Step]:
                 alike.add(like)
                 steps.append(source)
     return steps
+
+
+def _sized(tree: list[Any]) -> list[Any]:
+    """The steps whose results' sizes a number was computed from."""
+    if tree[0] == "op":
+        return _sized(tree[2]) + _sized(tree[3])
+    return [tree[1]] if tree[0] == "size" else []
 
 
 def _caused(error: BaseException | None, raised: BaseException) -> bool:

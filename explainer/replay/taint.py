@@ -59,7 +59,8 @@ def literals(tree: list[Any]) -> list[list[Any]]:
     return [tree] if tree[0] in ("lit", "len") else []
 
 
-def _made(value: int, tree: list[Any]) -> Number:
+def made(value: int, tree: list[Any]) -> Number:
+    """An integer with a tree."""
     number = Number(value)
     number.tree = tree
     return number
@@ -77,7 +78,7 @@ def _operation(sign: str, name: str, swapped: bool) -> Callable[[Any, Any], Any]
             left, right = right, left
         if depth(left) >= _DEPTH or depth(right) >= _DEPTH:
             return value
-        return _made(value, ["op", sign, left, right, _here(), value])
+        return made(value, ["op", sign, left, right, _here(), value])
 
     return method
 
@@ -124,12 +125,12 @@ def install(owned: Callable[[str], bool]) -> None:
 
 
 def _literal(value: int, at: Position) -> Number:
-    return _made(value, ["lit", at, value])
+    return made(value, ["lit", at, value])
 
 
 def _length(value: Any, at: Position) -> Number:
     size = len(value)
-    return _made(size, ["len", at, size])
+    return made(size, ["len", at, size])
 
 
 class _Marking(ast.NodeTransformer):

@@ -17,7 +17,7 @@ def search(scene: Any, family: str, limit: int = 400) -> Iterator[Candidate]:
 
     Candidates of one tier are equally likely before they are run; a lower tier that holds is preferred to a higher.
     """
-    evidence = scene.once("recording", lambda: recorded(scene))
+    evidence = recorded(scene)
     if evidence is None or evidence.crash is None:
         return
     seen: set[Any] = set()
@@ -30,6 +30,10 @@ def search(scene: Any, family: str, limit: int = 400) -> Iterator[Candidate]:
 
 def recorded(scene: Any) -> Evidence | None:
     """The recording of an unedited run, read; None where the program cannot be run again."""
+    return scene.once("recording", lambda: _recorded(scene))
+
+
+def _recorded(scene: Any) -> Evidence | None:
     from explainer.replay.programs import checker
     from explainer.replay.trial import whole_program
 
@@ -55,7 +59,8 @@ def generators_of(family: str, evidence: Evidence) -> Sequence[Sequence[Generato
     shape = [
         [search_layout.structural, search_batch.reshaped, search_sizes.arriving],
         [search_layout.inserted, search_sizes.advanced, search_padding.padded, search_sizes.factored],
-        [search_sizes.expected, search_sizes.passed_down, search_index.dimensions, search_layout.swapped],
+        [search_layout.resized, search_sizes.expected, search_sizes.passed_down, search_index.dimensions],
+        [search_layout.swapped],
         [search_literals.neighbours],
     ]
     return {

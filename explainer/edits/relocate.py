@@ -1,0 +1,110 @@
+"""Better places for what a rule proposes at the failing call: where the data comes from, where a number was decided."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import re
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from explainer.edits import methods, search_dtype, search_sizes
+from explainer.edits.candidate import Candidate
+from explainer.edits.evidence import Evidence, Step
+from explainer.edits.place import Place
+from explainer.edits.slices import Operand, editable, operands
+
+_CAST = re.compile(r"\.(float|double|half|bfloat16|long|int|bool|byte|abs|to|type_as)\(")
+_LAYOUT = re.compile(r"\.(permute|transpose|unsqueeze|squeeze|flatten|movedim)\(([-\d, ]*)\)$")
+
+
+def origins(evidence: Evidence, candidate: Candidate) -> Iterator[Candidate]:
+    """The candidates to try before a rule's own: the same repair, nearer to its cause."""
+    for found in _origins(evidence, candidate):
+        if found.edits != candidate.edits:
+            yield dataclasses.replace(found, fix=candidate.fix, tier=0)
+
+
+def _origins(evidence: Evidence, candidate: Candidate) -> Iterator[Candidate]:
+    after = candidate.edits[0].after or ""
+    if candidate.kind in ("cast", "insert-method") and _CAST.search(_added(candidate)):
+        yield from search_dtype.structural(evidence)
+        yield from search_dtype.casts(evidence)
+    elif candidate.kind == "insert-method":
+        yield from _relaid(evidence, candidate)
+    elif candidate.kind == "set-argument" and _named(candidate, after):
+        yield from search_sizes.arriving(evidence)
+
+
+def _added(candidate: Candidate) -> str:
+    """What an insertion put behind its place."""
+    before, after = candidate.edits[0].before or "", candidate.edits[0].after or ""
+    head = next((i for i, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), len(before))
+    return after[max(0, head - 1) : len(after) - len(before) + head + 1]
+
+
+def _named(candidate: Candidate, after: str) -> bool:
+    """Whether a name gave way to a number: then the number it stands for was decided elsewhere."""
+    names = lambda text: set(re.findall(r"[A-Za-z_]\w*", text))  # noqa: E731
+    return bool(names(candidate.edits[0].before or "") - names(after))
+
+
+def _relaid(evidence: Evidence, candidate: Candidate) -> Iterator[Candidate]:
+    """The same change of layout where the samples are made, if nothing learned lies between there and the call."""
+    span = candidate.culprit
+    for operand in operands(evidence):
+        place = operand.place
+        if place is None or (place.span.line, place.span.column) != (span.line, span.column):
+            continue
+        method = _method(candidate, place)
+        for step in reversed(data_path(evidence, operand)):
+            origin = next((one for one in step.places if editable(one)), None)
+            adapted = method if step.shape == operand.shape else _of_sample(method)
+            if method and adapted and origin is not None and step.shape in (operand.shape, operand.shape[1:]):
+                edits = partial(methods.insert_method, origin, adapted)
+                words = {"what": origin.text[:48], "method": adapted, "shape": step.shape}
+                yield from evidence.made(edits, "insert-method", origin, "insert", **words)
+
+
+def data_path(evidence: Evidence, operand: Operand) -> list[Step]:
+    """The steps from an operand back to where its data is made; none where a layer lies on the way."""
+    found: list[int] = [] if operand.start is None else [operand.start]
+    for index in found:
+        step = evidence.steps[index]
+        if step.layer is not None:
+            return []
+        found += [one for one in step.inputs if one is not None and one not in found]
+    return [evidence.steps[index] for index in found]
+
+
+def _method(candidate: Candidate, place: Place) -> str:
+    match = _LAYOUT.search(f".{_behind(candidate, place)}")
+    return f"{match[1]}({match[2]})" if match else ""
+
+
+def _behind(candidate: Candidate, place: Place) -> str:
+    """The method call that an insertion put behind a place, as the edited file has it."""
+    tree: Any = None
+    after = (candidate.edits[0].after or "").strip()
+    try:
+        tree = ast.parse(after)
+    except SyntaxError:
+        tree = None
+    text = place.text
+    at = after.find(f"{text}.")
+    if tree is None and at < 0:
+        return ""
+    tail = after[at + len(text) + 1 :]
+    return tail[: tail.find(")") + 1]
+
+
+def _of_sample(method: str) -> str:
+    """`permute(0, 3, 1, 2)` of a batch as `permute(2, 0, 1)` of one sample; empty where there is no such."""
+    name, _, rest = method.partition("(")
+    numbers = [int(number) for number in re.findall(r"-?\d+", rest)]
+    if name == "permute":
+        numbers = numbers[1:] if numbers[:1] == [0] else [0]
+    if any(number == 0 for number in numbers):
+        return ""
+    return f"{name}({', '.join(str(number - 1 if number > 0 else number) for number in numbers)})"
