@@ -13,6 +13,7 @@ from explainer.crash import Crash
 from explainer.diagnosis import Certainty, Diagnosis, Fix, Label, Report, Span
 from explainer.locale import word
 from explainer.probes import Options, Scene
+from explainer.remedies import Remedy
 from explainer.weighing import Held, held_rules
 
 T = TypeVar("T")
@@ -50,35 +51,45 @@ def diagnose(crash: Crash, catalogue: Catalogue, options: Options) -> Report:
     return replace(report, remarks=(*report.remarks, *stages.failures))
 
 
+#: How many rules that hold have their edits tried.
+RULES_TRIED = 3
+
+
 def _diagnosis(match: Match, catalogue: Catalogue, scene: Scene, stages: Stages) -> Diagnosis:
+    """The rule whose edit worked; else the first that was not refuted, or the symptom, with what the search found."""
     names = symptom_names(match, scene)
     rules = catalogue.rules_for(match.symptom.id)
     held = stages.run("weighing rules", lambda: held_rules(rules, scene, names), [])
-    for one in held:
+    fallback: tuple[Diagnosis, Remedy] | None = None
+    for one in held[:RULES_TRIED]:
         diagnosis = stages.run(f"rule {one.rule.id}", lambda one=one: of_rule(one, scene), None)
-        if diagnosis is not None:
-            return _with_fixes(diagnosis, one, match, scene, stages)
-    return _with_fixes(of_symptom(match, scene), None, match, scene, stages)
+        if diagnosis is None:
+            continue
+        remedy = stages.run("trying fixes", lambda one=one: remedies.of_rule(one, scene), Remedy())
+        if remedy.checked:
+            return _with(diagnosis, remedy, one)
+        if fallback is None or (fallback[1].refuted and not remedy.refuted):
+            fallback = diagnosis, remedy
+    diagnosis, remedy = fallback or (of_symptom(match, scene), Remedy())
+    found = stages.run("the search for fixes", lambda: remedies.of_search(match, scene), Remedy())
+    return _with(diagnosis, found, None) if found.checked else _with(diagnosis, remedy, None)
 
 
-def _with_fixes(diagnosis: Diagnosis, held: Held | None, match: Match, scene: Scene, stages: Stages) -> Diagnosis:
-    remedy = stages.run("trying fixes", lambda: remedies.remedy(held, match, scene), remedies.Remedy())
-    fixes = (*remedy.fixes, *(fix for fix in diagnosis.fixes if not remedy.checked))
-    culprit = remedy.culprit or diagnosis.culprit
-    certainty = _certainty(diagnosis.certainty, held, remedy)
-    notes = (*diagnosis.notes, *remedy.notes)
-    cause = diagnosis.cause if held is not None or not remedy.cause else remedy.cause
-    return replace(diagnosis, fixes=fixes, culprit=culprit, certainty=certainty, notes=notes, cause=cause)
+def _with(diagnosis: Diagnosis, remedy: Remedy, held: Held | None) -> Diagnosis:
+    """A diagnosis with its fixes; a culprit whose edit was refuted is not named."""
+    fixes = remedy.fixes if remedy.checked else (*remedy.fixes, *diagnosis.fixes)
+    culprit = remedy.culprit or (None if remedy.refuted else diagnosis.culprit)
+    return replace(diagnosis, fixes=fixes, culprit=culprit, certainty=_certainty(diagnosis.certainty, held, remedy))
 
 
-def _certainty(before: Certainty, held: Held | None, remedy: remedies.Remedy) -> Certainty:
+def _certainty(before: Certainty, held: Held | None, remedy: Remedy) -> Certainty:
     """`proved` is earned by running: a rule's fix that was checked, or a search that only one place survived."""
     cap = held.rule.certainty if held is not None else None
     if remedy.proves and cap in (None, "proved"):
         return "proved"
     if remedy.checked and before == "possible":
         return "likely"
-    return before
+    return "likely" if remedy.refuted and before == "proved" else before
 
 
 def symptom_names(match: Match, scene: Scene) -> dict[str, Any]:

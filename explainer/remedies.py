@@ -20,13 +20,12 @@ MOST = 3
 
 @dataclass(frozen=True)
 class Remedy:
-    """The fixes to show, best first, the line to edit, and what is to be said of them."""
+    """The fixes to show, best first, and the line to edit. `refuted`: edits were run, and none of them helped."""
 
     fixes: tuple[Fix, ...] = ()
     culprit: Span | None = None
     proves: bool = False
-    notes: tuple[str, ...] = ()
-    cause: str = ""
+    refuted: bool = False
 
     @property
     def checked(self) -> bool:
@@ -34,30 +33,31 @@ class Remedy:
         return any(fix.certainty == "checked" for fix in self.fixes)
 
 
-def remedy(held: Held | None, match: Match, scene: Scene) -> Remedy:
-    """The fixes of a rule that were tried; where none passed, those of the search."""
-    offered = _offers(held, scene) if held is not None else []
-    words_only = _plain_fixes(held, scene) if held is not None else ()
+def of_rule(held: Held, scene: Scene) -> Remedy:
+    """The fixes of a rule, tried: those that passed, or the suggestions where nothing could be run."""
+    offered = _offers(held, scene)
+    words_only = _plain_fixes(held, scene)
     verdicts = _tried(offered, scene)
     passed = [one for one in verdicts if one.passed]
     if passed:
         return Remedy(_shown(passed, words_only), passed[0].candidate.culprit, True)
-    found = [one for one in _tried([("program", c) for c in _searched(match, scene)], scene) if one.passed]
-    if found:
-        lone = len({one.candidate.culprit.line for one in found}) == 1
-        return Remedy(_shown(found, words_only), found[0].candidate.culprit, lone)
-    untried = () if _refuted(verdicts) else tuple(_suggestion(candidate) for _, candidate in offered[:MOST])
-    return Remedy((*untried, *words_only)[:MOST])
+    refuted = any(one.level != "none" for one in verdicts)
+    untried = () if refuted else tuple(_suggestion(candidate) for _, candidate in offered[:MOST])
+    return Remedy((*untried, *words_only)[:MOST], refuted=refuted)
+
+
+def of_search(match: Match, scene: Scene) -> Remedy:
+    """The edits of the generic search that passed, where the whole program can be tried again."""
+    found = [one for one in _tried([("program", one) for one in _searched(match, scene)], scene) if one.passed]
+    if not found:
+        return Remedy()
+    lone = len({(one.candidate.culprit.file, one.candidate.culprit.line) for one in found}) == 1
+    return Remedy(_shown(found, ()), found[0].candidate.culprit, lone)
 
 
 def _searched(match: Match, scene: Scene) -> Iterable[Candidate]:
     """Candidates of the generic search, where the whole program can be tried again."""
     return search(scene, match.symptom.family) if scene.live is not None and scene.options.program is not None else ()
-
-
-def _refuted(verdicts: list[Verdict]) -> bool:
-    """Whether something was run and failed: then the edit is not offered."""
-    return any(one.level != "none" for one in verdicts)
 
 
 def _offers(held: Held, scene: Scene) -> list[tuple[str, Candidate]]:
