@@ -48,7 +48,7 @@ def test_what_is_not_there_is_an_error_and_never_an_empty_word(template):
     "template",
     ["{{ x.__class__ }}", "{{ x.__class__.__mro__ }}", "{{ ''.__class__ }}", "{{ [].append(1) }}", "{{ cycler }}",
      "{{ m.update(a=1) }}", "{{ 'a' * 10**9 }}", "{{ 9 ** 9 ** 9 }}", "{% for i in range(10**9) %}{% endfor %}",
-     "{{ self._TemplateReference__context }}", "{{ lipsum.__globals__ }}", "{% include 'a' %}", "{% import 'os' as os %}"],
+     "{{ self._TemplateReference__a }}", "{{ lipsum.__globals__ }}", "{% include 'a' %}", "{% import 'a' as b %}"],
 )  # fmt: skip
 def test_a_pack_cannot_run_code_change_facts_or_use_up_memory(template):
     with pytest.raises(WordsError):

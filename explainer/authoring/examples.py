@@ -67,7 +67,8 @@ def differences(one: Rule | Symptom, example: Mapping[str, Any], runner: Runner)
     """What an example shows that its rule does not expect; empty where all is well."""
     found = []
     if "code" in example and example.get("needs") in (None, "program"):
-        answer = runner.run(example["code"], example.get("files"), example.get("needs") == "program")
+        whole = example.get("needs") == "program" or bool(example.get("expect", {}).get("checked"))
+        answer = runner.run(example["code"], example.get("files"), whole)
         if answer["outcome"] != "raised" and not example.get("silent"):
             found.append(f"the program was to raise an error: {answer['outcome']}")
         else:

@@ -27,7 +27,8 @@ def problems(one: Symptom, catalogue: Catalogue) -> Found:
     """What is wrong with a symptom, beside its schema; `catalogue` must hold it."""
     for place, message in enumerate(one.messages):
         way = ("messages", place)
-        yield from (((*way, "pattern"), text) for text in _of_pattern(message.pattern))
+        least = 0 if one.runner or one.raised_in or one.raised_at else LEAST_LITERAL
+        yield from (((*way, "pattern"), text) for text in _of_pattern(message.pattern, least))
         yield from (((*way, "says"), text) for text in _of_says(one, message.says, catalogue))
         yield from _of_words(one, message.pattern, message.says)
     for place, text in enumerate(one.near_misses):
@@ -41,14 +42,16 @@ def problems(one: Symptom, catalogue: Catalogue) -> Found:
 def raised(one: Symptom, says: str, kind: str | None = None) -> Raised:
     """The error that says a wording, in the circumstances that the symptom asks for."""
     kind = kind or ("RuntimeError" if one.exception[0] == "any" else one.exception[0])
-    frames = (Frame(f"/{one.raised_in[0].strip('/')}/module.py", 1),) if one.raised_in else ()
+    file = f"/{one.raised_in[0].strip('/')}/module.py" if one.raised_in else "main.py"
+    frames = (Frame(file, 1, code=one.raised_at[0] if one.raised_at else ""),)
+    frames = frames if one.raised_in or one.raised_at else ()
     return Raised(kind, says, frames, runner=one.runner[0] if one.runner else None)
 
 
-def _of_pattern(pattern: str) -> Iterator[str]:
+def _of_pattern(pattern: str, least: int) -> Iterator[str]:
     must = literals(pattern)
-    if must.weight < LEAST_LITERAL:
-        yield f"holds {must.weight} literal characters outside groups that may be absent; at least {LEAST_LITERAL}"
+    if must.weight < least:
+        yield f"holds {must.weight} literal characters outside groups that may be absent; at least {least}"
     if "  " in pattern:
         yield "holds two spaces in a row; white space is collapsed before the search"
     for name, text in hostile(must.runs).items():
