@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from explainer.diagnosis import Edit
+from explainer.diagnosis import Edit, Span
 from explainer.edits.lines import EditError, changed
 from explainer.edits.place import Place
 
@@ -64,18 +64,16 @@ def set_argument(
 
 def add_argument(call: Place, text: str) -> tuple[Edit, ...]:
     """One more argument at the end of a call."""
-    node = _call(call)
-    span = call.span
-    given = [*node.args, *(word.value for word in node.keywords)]
-    if given:
-        last = call.source.span(given[-1])
-        tail = _tail(call, last.end_line, last.end_column)
-        comma = "" if tail.lstrip().startswith(",") else ", "
-        if comma:
-            at = _point(span, last.end_line, last.end_column)
-            return changed(call.source, [(at, f", {text}")])
-    at = _point(span, span.end_line, span.end_column - 1)
-    return changed(call.source, [(at, f" {text}" if given else text)])
+    node, span = _call(call), call.span
+    given = [call.source.span(part) for part in (*node.args, *(word.value for word in node.keywords))]
+    end = _point(span, span.end_line, (span.end_column or 1) - 1)
+    if not given:
+        return changed(call.source, [(end, text)])
+    last = max(given, key=lambda one: (one.end_line or 0, one.end_column or 0))
+    between = _between(call, last, end)
+    if ")" not in between:
+        return changed(call.source, [(_point(span, last.end_line, last.end_column), f", {text}")])
+    return changed(call.source, [(end, text if between.rstrip().endswith(",") else f", {text}")])
 
 
 def argument_node(call: Place, argument: str | int, parameters: Sequence[str] | None = None) -> ast.expr | None:
@@ -159,9 +157,13 @@ def _dotted(node: ast.AST) -> str:
     return getattr(node, "id", "")
 
 
-def _tail(call: Place, line: int, column: int) -> str:
-    return call.source.line(line)[column - 1 :]
+def _between(call: Place, last: Span, end: Span) -> str:
+    """The source between the last argument and the closing parenthesis."""
+    lines = list(call.source.lines[(last.end_line or 1) - 1 : end.line])
+    lines[-1] = lines[-1][: (end.column or 1) - 1]
+    lines[0] = lines[0][(last.end_column or 1) - 1 :]
+    return "\n".join(lines)
 
 
-def _point(span: Any, line: int, column: int) -> Any:
-    return dataclasses.replace(span, line=line, column=column, end_line=line, end_column=column)
+def _point(span: Span, line: int | None, column: int | None) -> Span:
+    return dataclasses.replace(span, line=line or 0, column=column, end_line=line, end_column=column)

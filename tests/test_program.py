@@ -1,0 +1,133 @@
+"""The whole program again: in a copy, in a child that can change nothing, with edits and with a recording."""
+
+from __future__ import annotations
+
+import os
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from explainer.replay.copies import Copies  # noqa: E402
+from explainer.replay.program import Program, Session, together, unavailable  # noqa: E402
+
+NET = """
+    import sys
+    from torch import nn, optim
+    import torch
+    import sizes
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.fc = nn.Linear(sizes.WIDTH * 2, 3)
+
+        def forward(self, x):
+            return self.fc(x.flatten(1))
+
+    net = Net()
+    open("log.txt", "a").write("one more run\\n")
+    optimizer = optim.SGD(net.parameters(), lr=0.1)
+    for step in range(3):
+        optimizer.zero_grad()
+        net(torch.ones(2, 3, 4)).sum().backward()
+        optimizer.step()
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("program")
+    (path / "main.py").write_text(textwrap.dedent(NET))
+    (path / "sizes.py").write_text("WIDTH = 5\n")
+    (path / "log.txt").write_text("")
+    return path
+
+
+@pytest.fixture(scope="module")
+def session(folder: Path) -> Iterator[Session]:
+    program = Program("main.py", None, (), str(folder))
+    if unavailable(program):
+        pytest.skip(str(unavailable(program)))
+    with Session(program) as made:
+        yield made
+
+
+def test_unedited_it_fails_as_the_program_did(session: Session) -> None:
+    run = session.run({}, 20)
+    assert run.error["type"] == "RuntimeError"
+    assert "(2x12 and 10x3)" in run.error["message"]
+    assert [frame[:1] + frame[2:] for frame in run.error["frames"]] == [["main.py", "<module>"], ["main.py", "forward"]]
+    assert not run.ended
+
+
+def test_edited_it_runs_to_the_end_and_counts_optimizer_steps(session: Session) -> None:
+    run = session.run({"sizes.py": "WIDTH = 6\n"}, 20)
+    assert run.ended
+    assert run.steps == 3
+    assert run.answer["input"] == [[2, 3, 4]]
+    assert run.answer["ungraded"] == 0
+
+
+def test_the_programs_own_files_stay_as_they_were(session: Session, folder: Path) -> None:
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    session.run({"sizes.py": "WIDTH = 6\n"}, 20)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_a_run_that_does_not_end_is_killed_at_its_deadline(session: Session) -> None:
+    run = session.run({"sizes.py": "while True: pass\n"}, 1)
+    assert run.failed
+    assert not run.ended
+
+
+def test_a_file_outside_of_the_copy_cannot_be_written(session: Session, tmp_path: Path) -> None:
+    target = tmp_path / "outside.txt"
+    run = session.run({"sizes.py": f"open({str(target)!r}, 'w').write('x')\n"}, 20)
+    assert run.error["type"] == "PermissionError"
+    assert not target.exists()
+
+
+def test_an_exit_status_is_no_success(session: Session) -> None:
+    assert session.run({"sizes.py": "import sys; sys.exit(3)\n"}, 20).answer["exit"] == 3
+
+
+def test_runs_go_on_together(session: Session) -> None:
+    trials = [session.begin({"sizes.py": f"WIDTH = {width}\n"}, 20) for width in (6, 7)]
+    ended = {index: run.ended for index, run in together(trials, 25)}
+    assert ended == {0: True, 1: False}
+
+
+def test_a_recording_leads_from_the_failure_to_the_literal(session: Session) -> None:
+    recording = session.run({}, 20, record=True).answer["recording"]
+    crash, flatten = recording["steps"][:2]
+    assert (crash["function"], flatten["function"]) == ("linear", "flatten")
+    assert flatten["before"] == [[[2, 3, 4], "float32"]]
+    [tree] = recording["layers"][crash["layer"]]["numbers"]["in_features"]
+    assert tree[:2] == ["op", "*"]
+    assert tree[2] == ["lit", ["sizes.py", 1, 1, 8, 9], 5]
+    assert tree[-1] == 10
+
+
+def test_large_files_are_linked_and_texts_never_written_through_a_link(tmp_path: Path) -> None:
+    program, scratch = tmp_path / "program", tmp_path / "scratch"
+    program.mkdir()
+    scratch.mkdir()
+    (program / "data.bin").write_bytes(b"0" * (2 << 20))
+    (program / "code.py").write_text("x = 1\n")
+    copy = Copies(str(program), str(scratch)).make({"data.bin": "small", "code.py": "x = 2\n"})
+    assert Path(copy, "code.py").read_text() == "x = 2\n"
+    assert Path(copy, "data.bin").read_text() == "small"
+    assert (program / "data.bin").stat().st_size == 2 << 20
+    assert os.path.islink(os.path.join(Copies(str(program), str(scratch)).make({}), "data.bin"))
+
+
+def test_a_path_that_leads_out_of_the_program_is_refused(tmp_path: Path) -> None:
+    program, scratch = tmp_path / "program", tmp_path / "scratch"
+    program.mkdir()
+    scratch.mkdir()
+    with pytest.raises(ValueError, match="outside"):
+        Copies(str(program), str(scratch)).make({"../evil.py": "x"})
