@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TextIO
@@ -56,8 +58,22 @@ def explain(
     replay = settings.replay and os.environ.get("EXPLAINER_REPLAY") != "0" and not old
     program = settings.program() if settings.program is not None and replay else None
     options = Options(api.language(settings.lang), replay, settings.check, program, progress=progress)
-    explanation = api.explain_error(error, traceback, options, tuple(Path(folder) for folder in settings.rules))
+    packs = tuple(Path(folder) for folder in settings.rules)
+    with _no_collection():
+        explanation = api.explain_error(error, traceback, options, packs)
     return remarked(explanation, old) if old and explanation else explanation
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """No garbage collection meanwhile: with torch's half a million objects one takes as long as the diagnosis."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def too_old() -> str:
