@@ -83,7 +83,7 @@ def _of_rule(one: Rule, language: str) -> Iterator[str]:
 
 
 def _of_symptom(one: Symptom, catalogue: Catalogue, language: str) -> Iterator[str]:
-    head, names = in_language(HEADINGS, language), {"m": _captured(one), "crash": Named("crash")}
+    head, names = in_language(HEADINGS, language), _known(one)
     yield f"**{_said(one.text['headline'], names, language)}**"
     yield _said(one.text["why"], names, language)
     if "causes" in one.text:
@@ -131,12 +131,14 @@ def _said(texts: Mapping[str, str], names: Mapping[str, Any] | None, language: s
         return " ".join(text.split())
 
 
-def _captured(one: Symptom) -> dict[str, Any]:
-    """What the symptom's first wording captures."""
+def _known(one: Symptom) -> dict[str, Any]:
+    """The names of a symptom's words, as its first wording gives them."""
     import regex
 
     message = one.messages[0]
     found = regex.search(message.pattern, " ".join(message.says.split()), regex.DOTALL)
     given = {name: number(item) for name, item in found.groupdict().items()} if found else {}
-    return {**dict.fromkeys(one.captures), **given}
+    crash: dict[str, Any] = dict.fromkeys(("function", "code", "file", "line", "runner"))
+    crash |= {"type": one.exception[0], "message": message.says}
+    return {"m": {**dict.fromkeys(one.captures), **given}, "crash": crash}
 

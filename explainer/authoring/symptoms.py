@@ -18,7 +18,7 @@ LEAST_LITERAL = 6
 #: A hostile text may take a pattern this long, in seconds.
 SLOW = 0.25
 FILLERS = {
-    "digits": "1" * 3000, "words": "ab " * 1000, "lists": "1, " * 1000, "brackets": "([" * 1500, "dots": "a.b." * 800,
+    "digits": "1" * 1000, "words": "ab " * 400, "lists": "1, " * 400, "brackets": "([" * 500, "dots": "a.b." * 250,
 }  # fmt: skip
 UNKNOWN = {"function": None, "code": None, "file": None, "line": None, "runner": None}
 

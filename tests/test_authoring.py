@@ -1,0 +1,207 @@
+"""What rule authors use: list, scaffold, checker, pages, schemas; and that what is generated is not stale."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from explainer.authoring import generated, symptoms
+from explainer.authoring.check import check
+from explainer.authoring.examples import marks
+from explainer.authoring.pages import page
+from explainer.authoring.scaffold import new
+from explainer.authoring.texts import lost, named, problems
+from explainer.catalogue import load, sources
+from explainer.cli import main
+
+ROOT = Path(__file__).parents[1]
+CATALOGUE = load()
+
+
+@pytest.mark.skipif(sources.builtin() != ROOT / "rules", reason="only a checkout has generated files")
+def test_generated_pages_and_schemas_are_not_stale():
+    """`explain rules docs` writes them."""
+    assert generated.stale(ROOT / "rules", ROOT / "docs" / "rules") == []
+
+
+def test_the_generated_schema_accepts_what_the_catalogue_accepts_and_refuses_what_it_refuses():
+    jsonschema = pytest.importorskip("jsonschema")
+    from explainer.catalogue import rule, symptom
+    from explainer.catalogue.document import read
+
+    for path in sources.files(sources.builtin())[::7]:
+        schema = symptom.SCHEMA if path.parent.name == "symptoms" else rule.SCHEMA
+        value = read(path).value
+        jsonschema.validate(value, schema)
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate({**value, "familly": "shape"}, schema)
+
+
+@pytest.mark.parametrize("language", ["en", "ko", "zh"])
+def test_every_rule_and_symptom_has_a_page_in_every_language_without_template_syntax(language):
+    for one in (*CATALOGUE.rules.values(), *CATALOGUE.symptoms.values()):
+        text = page(one, CATALOGUE, language)
+        assert text.startswith(f"## {one.id}\n\n**")
+        assert "{%" not in text.split("###")[0], one.id
+
+
+def test_the_skeletons_pass_the_checker_once_their_symptom_is_named(tmp_path):
+    rule = new("shape/my-rule", tmp_path)
+    new("symptoms/my-symptom", tmp_path)
+    rule.write_text(rule.read_text().replace("symptoms: [] ", "symptoms: [my-symptom]"))
+    assert check(tmp_path) == []
+
+
+def test_the_scaffold_never_overwrites_and_says_what_an_id_looks_like(tmp_path, capsys):
+    assert main(["rules", "new", "shape/some-id", "--dir", str(tmp_path)]) == 0
+    assert main(["rules", "new", "shape/some-id", "--dir", str(tmp_path)]) == 2
+    assert main(["rules", "new", "shapes/some-id", "--dir", str(tmp_path)]) == 2
+    assert main(["rules", "new", "Some Id", "--dir", str(tmp_path)]) == 2
+    said = capsys.readouterr().err
+    assert "is there already" in said
+    assert "'shapes' is no family; families: shape, device" in said
+    assert "is no FAMILY/ID" in said
+
+
+SYMPTOM = """\
+id: warp-core
+family: shape
+exception: [RuntimeError]
+messages:
+  - seen: ["?", "?"]
+    pattern: 'warp core of size (?P<size>\\d+)(?: and (?P<other>\\d+))? is wrong'
+    says: "warp core of size 5 and 6 is wrong"
+text:
+  headline:
+    en: "core size {{ m.size }}"
+    ko: "코어 크기: {{ m.size }}"
+    zh: "核心大小：{{ m.size }}"
+  why: {en: "because"}
+near_misses: ["ValueError: warp"]
+"""
+
+
+def wrong(tmp_path, old: str, new: str) -> list[str]:
+    path = tmp_path / "symptoms" / "warp-core.yaml"
+    path.parent.mkdir(exist_ok=True)
+    assert old in SYMPTOM
+    path.write_text(SYMPTOM.replace(old, new), encoding="utf-8")
+    return [str(problem) for problem in check(tmp_path)]
+
+
+def test_a_good_symptom_is_not_complained_about(tmp_path):
+    assert wrong(tmp_path, "because", "it is so") == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("says: \"warp", "says: \"wrap", "symptoms/warp-core.yaml:7: messages[0].says: is matched by no pattern"),
+        ("'warp core of size (?P<size>\\d+)(?: and (?P<other>\\d+))? is wrong'", "'(?P<size>\\d+)'", "holds 0 literal"),
+        ("ValueError: warp", "RuntimeError: warp core of size 5 is wrong", "near_misses[0]: matches this symptom"),
+        ("ValueError: warp", "only a message", 'has the form "Type: message"'),
+        ("size {{ m.size }}\"\n    ko", "{{ m.other }}\"\n    ko", "a template prints none"),
+        ("size {{ m.size }}\"\n    ko", "{{ m.sise }}\"\n    ko", "'sise' is not there"),
+        ("size {{ m.size }}\"\n    ko", "{{ m.size }\"\n    ko", "is no template"),
+        ("{{ m.size }}\"\n    zh", "{{ m.size }}가 틀림\"\n    zh", "a Korean particle stands right after a place"),
+        ("코어 크기: {{ m.size }}", "코어 크기", "ko never prints m.size"),
+        ("大小：", "大小, ", "Chinese takes full-width punctuation"),
+        ("core size {{ m.size }}", "core size {{ m.size }}.", "a headline has no full stop"),
+        ("(?P<size>\\d+)", "(?P<size>\\d+(?:\\d|,)*)+", "no nested or overlapping repetition"),
+        ("because", "{{ m.size | shape2 }}", "there is no filter 'shape2'"),
+    ],
+)  # fmt: skip
+def test_the_checker_finds_what_would_go_wrong_later(tmp_path, old, new, said):
+    found = wrong(tmp_path, old, new)
+    assert any(said in text for text in found), found
+
+
+RULE = """\
+id: my-rule
+status: stable
+family: shape
+symptoms: [matmul-shapes]
+facts: {x: {probe: argument, index: 0}}
+require: ["x.shape[-1] != 3"]
+culprit: x
+text:
+  headline: {en: "{{ x.name }}"}
+  why: {en: "because"}
+fixes: [{id: one, title: {en: "do it"}, edit: {kind: set-argument, call: x, to: 3}}]
+examples:
+  - {name: a, code: "f()  # explain: my-rule", expect: {headline: h}}
+  - {name: b, code: "g()", silent: true}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("because", "it is so", ""),
+        ("matmul-shapes", "matmul-shape", "there is no symptom 'matmul-shape'"),
+        ("probe: argument", "probe: argumnt", "there is no probe 'argumnt'; known: "),
+        ("index: 0", "indx: 0", "is no argument of argument; allowed: index, name"),
+        ("x.shape[-1]", "y.shape[-1]", "'y' is no fact of this rule; known: crash, m, x"),
+        ("culprit: x", "culprit: z", "'z' is no fact of this rule"),
+        ("kind: set-argument", "kind: set-argumint", "'set-argumint' is not one of"),
+        ("  # explain: my-rule", "", "marks no line"),
+        (", silent: true", "", "none of them is a near miss"),
+    ],
+)
+def test_the_checker_knows_what_a_rule_may_name(tmp_path, old, new, said):
+    path = tmp_path / "shape" / "my-rule.yaml"
+    path.parent.mkdir()
+    path.write_text(RULE.replace(old, new, 1))
+    found = [str(problem) for problem in check(tmp_path)]
+    assert any(said in text for text in found) if said else found == []
+
+
+def test_names_that_a_template_sets_itself_are_not_facts():
+    assert named("{% set u = m.a %}{{ u }}{% for i in x.shape %}{{ i }}{{ loop.index }}{% endfor %}") == {
+        "m.a", "x.shape", "loop.index",
+    }  # fmt: skip
+
+
+def test_a_shape_may_keep_its_half_width_commas_in_chinese():
+    assert list(problems({"text": {"why": {"en": "x", "zh": "形状 [批次, 行, 列]。"}}})) == []
+
+
+def test_lost_facts_are_those_that_english_prints_anywhere_in_the_file():
+    said = {"text": {"a": {"en": "{{ m.x }}", "ko": "가"}, "b": {"en": "b", "ko": "{{ m.x }}"}}}
+    assert lost(said) == []
+    assert lost({"text": {"a": {"en": "{{ m.x }}", "ko": "가"}}}) == ["ko never prints m.x"]
+
+
+def test_groups_that_a_match_may_lack_are_found():
+    assert symptoms.optional(r"(?P<a>\d)(?:x(?P<b>\d))?(?:(?P<c>y)|z)(?P<d>w)*") == {"b", "c", "d"}
+
+
+def test_marks_are_found_in_every_file():
+    example = {"code": "a\nb  # explain: some-id", "files": {"pkg/net.py": "c  # explain: some-id\n"}}
+    assert marks("some-id", example) == {("example.py", 2), ("net.py", 1)}
+
+
+def test_the_list_shows_missing_languages_and_a_pack(tmp_path, capsys):
+    new("symptoms/warp-drive", tmp_path)
+    assert main(["rules", "list", "--rules", str(tmp_path), "--missing", "ko", "shape"]) == 0
+    assert "warp-drive" in capsys.readouterr().out
+    assert main(["rules"]) == 0
+    assert "matmul-shapes" in capsys.readouterr().out
+
+
+def test_a_page_of_an_unknown_id_names_the_closest(capsys):
+    assert main(["rule", "matmul-shape"]) == 2
+    assert "matmul-shapes" in capsys.readouterr().err
+    assert main(["rule", "matmul-shapes", "--lang", "zh"]) == 0
+    assert "常见成因" in capsys.readouterr().out
+
+
+def test_check_exits_with_1_where_something_is_wrong_and_2_where_there_is_no_folder(tmp_path, capsys):
+    assert main(["rules", "check", str(tmp_path)]) == 0
+    (tmp_path / "symptoms").mkdir()
+    (tmp_path / "symptoms" / "a.yaml").write_text("id: [")
+    assert main(["rules", "check", str(tmp_path)]) == 1
+    assert main(["rules", "check", str(tmp_path / "absent")]) == 2
+    assert json.dumps("is no YAML")[1:-1] in capsys.readouterr().out
