@@ -13,7 +13,7 @@ from explainer.reading.block import Lines
 from explainer.reading.rows import Row
 
 _ANCHOR = re.compile(
-    r"(?: {0,2}\+ Exception Group |[╭┌+][─-]{3,200} |(?<![\w.])[A-Za-z_][\w.]{0,80} {2,80})?"
+    r"(?: {0,2}\+ Exception Group |[╭┌+][─-]{3,200} |(?<![\w.])(?=\w{0,80}[a-z])[A-Za-z_][\w.]{0,80} {2,80})?"
     r"(?:Original )?Traceback \(most recent call last\)"
     r"|={4,80} (?:FAILURES|ERRORS|test session starts|short test summary info) ={4,}|_{4,80} [\w.\[\]: -]{1,100} _{4,}"
     r"|File \"[^\"\n]{1,2000}\", line \d"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterable
+from itertools import islice
 from typing import NamedTuple
 
 
@@ -25,12 +26,11 @@ _BREAK = re.compile(r"<br ?/?>\n?|</(?:p|div|li|tr)>", re.IGNORECASE)
 _LINK = re.compile(r"\[([^\[\]\n]{0,300})\]\((?:https?|vscode[\w-]{0,40}|file|command)[:+][^()\n]{0,2000}\)")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "'": "'", "\\": "\\", "/": "/"}
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|([nrt\"'\\/]))")
-_ESCAPED = re.compile(
+_HEADER = re.compile(
     r"Traceback \(most recent call last\):?[^\\\n]{0,120}(?:\\u[0-9a-f]{4}|\\x[0-9a-f]{2}){0,200}(?:\\r)?\\n"
-    r"|\\n\s{0,80}File \\?[\"'].{1,4000}?\\n\s{0,80}File \\?[\"']|(?:\\n.{0,2000}?){3}\\nE {3,12}\w"
 )
-#: The quotation that the text before a traceback stands in.
-_QUOTED = re.compile(r"(?P<bytes>\bb)?(?P<quote>['\"])(?:[^'\"\\]|\\.)*$")
+_FRAME = re.compile(r"\\n[ >]{0,80}File \\?[\"']")
+_REPORT = re.compile(r"\\nE {3,12}\w")
 _FRAMES = re.compile(r"[ \t]*File \"([^\"\n]{1,1000})\", line (\d{1,9}), in ((?:<\w{1,40}>|[A-Za-z_][\w.]{0,200}))[ \t]*")
 _SAID = re.compile(r"((?<=\s)|(?<=[)\]~^'\"]))(?=(?:[a-z_]\w{0,60}\.){0,8}[A-Z]\w{0,60}(?:Error|Exception|Interrupt|Warning|Exit): )")
 
@@ -53,8 +53,9 @@ def opened(rows: Iterable[Row]) -> list[Row]:
     """Rows that hold a whole traceback, escaped or with its line ends lost, opened into their lines."""
     out: list[Row] = []
     for row in rows:
-        if ("\\n" in row.text) and (found := _ESCAPED.search(row.text)):
-            out += _unescaped(row, found)
+        escaped = _escaped_at(row.text) if "\\n" in row.text else None
+        if escaped is not None:
+            out += _unescaped(row, escaped)
         elif row.text.count('File "') > 1 or ("Traceback (most" in row.text and 'File "' in row.text):
             out += _split(row)
         else:
@@ -62,16 +63,37 @@ def opened(rows: Iterable[Row]) -> list[Row]:
     return out
 
 
-def _unescaped(row: Row, found: re.Match[str]) -> list[Row]:
-    low = max(0, found.start() - 4000)
-    quoted = _QUOTED.search(row.text, low, found.start())
-    start = quoted.start() if quoted else low
-    text = row.text[quoted.end("quote") :] if quoted else row.text[start:]
-    if quoted:
-        text = text[: _closing(text, quoted["quote"])]
+def _escaped_at(text: str) -> int | None:
+    """Where in a line an escaped traceback begins to show; None where there is none."""
+    header = _HEADER.search(text)
+    if header:
+        return header.start()
+    frames = list(islice(_FRAME.finditer(text), 2))
+    if len(frames) > 1:
+        return frames[0].start()
+    report = _REPORT.search(text)
+    return report.start() if report and text.count("\\n", 0, report.start()) > 2 else None
+
+
+def _unescaped(row: Row, shown: int) -> list[Row]:
+    """The lines of the quotation, or of the rest of the line, in which an escaped traceback shows at `shown`."""
+    start = _opening(row.text, shown)
+    text = row.text[start:]
+    if start:
+        text = text[: _closing(text, row.text[start - 1])]
     text = _ESCAPE.sub(_char, text)
+    if row.text[max(0, start - 2) : start - 1] == "b":
+        text = _as_bytes(text)
     head = [Row(row.text[:start], row.number)] if row.text[:start].strip() else []
-    return head + [Row(line, row.number) for line in (_as_bytes(text) if quoted and quoted["bytes"] else text).split("\n")]
+    return head + [Row(line, row.number) for line in text.split("\n")]
+
+
+def _opening(text: str, shown: int) -> int:
+    """The index after the quotation mark that is still open at `shown`; 0 where there is none."""
+    at = max(text.rfind('"', 0, shown), text.rfind("'", 0, shown))
+    while at > 0 and text[at - 1] == "\\":
+        at = max(text.rfind('"', 0, at), text.rfind("'", 0, at))
+    return at + 1
 
 
 def _as_bytes(text: str) -> str:
@@ -83,11 +105,13 @@ def _as_bytes(text: str) -> str:
 
 
 def _closing(text: str, quote: str) -> int:
-    """The index of the first quotation mark that no backslash escapes."""
-    at = text.find(quote)
-    while at > 0 and (len(text[:at]) - len(text[:at].rstrip("\\"))) % 2:
-        at = text.find(quote, at + 1)
-    return at if at >= 0 else len(text)
+    """The index of the first quotation mark that no backslash escapes; the text's length where there is none."""
+    escaped = False
+    for at, letter in enumerate(text):
+        if letter == quote and not escaped:
+            return at
+        escaped = letter == "\\" and not escaped
+    return len(text)
 
 
 def _char(match: re.Match[str]) -> str:

@@ -1,0 +1,139 @@
+"""Reading recorded tracebacks of many tools: the root's type, message and frames as the live exception had them."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from pathlib import Path
+
+import pytest
+from dressings import DRESSINGS
+
+from explainer.crash import Crash, crash_of
+from explainer.reading import read_bytes, read_text
+
+HERE = Path(__file__).parent.parent / "fixtures" / "tracebacks"
+TRUTHS = [json.loads(line) for line in (HERE / "truth.jsonl").read_text().splitlines()]
+#: One recording of each shape that the dressings are tried on.
+DRESSED = (
+    "python3.12-plain", "python3.8-three", "python3.10-several_lines", "torch-worker",
+    "ipython8-context-nocolor-three", "ipython7-context-nocolor-plain", "pytest-auto-three", "rich-plain",
+    "python3.12-group",
+)
+#: What no one can put together again.
+LOST = {
+    ("rich-plain", "cut at 80"), ("python3.12-group", "cut at 80"), ("python3.12-group", "cut at 100"),
+    ("python3.12-group", "no indentation"),
+}
+
+
+def sample(name: str) -> str:
+    return (HERE / "samples" / f"{name}.txt").read_text(encoding="utf-8")
+
+
+def root(text: str) -> Crash:
+    """The one error of a text."""
+    found = read_text(text)
+    assert len(found) == 1, [one.raised.type for one in found]
+    return crash_of(found[0], known=lambda raised: False)
+
+
+def folded(text: str) -> str:
+    return " ".join(re.sub(r"\x1b\[[0-9;]*m", "", text).split())
+
+
+def places(crash: Crash) -> list[tuple[str, int]]:
+    return [(Path(one.file).name, one.line) for one in crash.frames]
+
+
+def cell(file: str) -> str:
+    """The name of a file; all names of a notebook's cells are the same."""
+    return "cell" if "In [" in file or "In[" in file or "ipython-input" in file else Path(file).name
+
+
+@pytest.mark.parametrize("truth", TRUTHS, ids=lambda truth: truth["name"])
+def test_recorded_traceback_is_read_exactly(truth):
+    """Protects every format: type, whole message and frames of the root are those of the live exception."""
+    crash = root(sample(truth["name"]))
+    assert crash.name == truth["type"].rsplit(".", 1)[-1]
+    assert folded(crash.message) == folded(truth["message"])
+    read = [(cell(one.file), one.line) for one in crash.frames]
+    real = [(cell(file), line) for file, line, _ in truth["frames"]]
+    if "minimal" in truth["name"]:
+        assert not read
+    elif "recursion" in truth["name"] or truth["name"].startswith("friendly"):
+        assert read[-1] == real[-1] or len(real) > 900  # frames are folded or left out by the tool
+    else:
+        shared = min(len(read), len(real))
+        assert shared
+        assert read[-shared:] == real[-shared:]
+
+
+@pytest.mark.parametrize("dressing", DRESSINGS)
+def test_dressing_changes_nothing(dressing):
+    """Protects the taking off of prefixes, quotes, escapes and wraps: the same error is read with and without."""
+    for name in DRESSED:
+        if (name, dressing) in LOST:
+            continue
+        plain, dressed = root(sample(name)), root(DRESSINGS[dressing](sample(name)))
+        assert dressed.type == plain.type, name
+        assert folded(dressed.message) == folded(plain.message), name
+        assert places(dressed) == places(plain), name
+
+
+@pytest.mark.parametrize(
+    ("encoding", "mark"),
+    [("utf-8", b"\xef\xbb\xbf"), ("utf-16-le", b"\xff\xfe"), ("utf-16-le", b""), ("utf-16-be", b""), ("latin-1", b""), ("cp932", b"")],
+)
+def test_encodings(encoding, mark):
+    """Protects files that are not UTF-8."""
+    text = sample("python3.8-plain").replace("brewhouse", "学習データ" if encoding == "cp932" else "brauhaus é" * (encoding != "utf-8"))
+    found = read_bytes(mark + text.encode(encoding))
+    assert found[0].raised.type == "ValueError"
+    assert len(found[0].raised.frames) == 6
+    if encoding == "cp932":
+        assert "学習データ" in found[0].raised.frames[0].file
+
+
+def test_notebook_outputs():
+    """Protects .ipynb files: the error outputs of the cells, not the JSON around them, are read."""
+    lines = sample("ipython9-context-linux-plain").split("\n")
+    output = {"output_type": "error", "ename": "ValueError", "evalue": "x", "traceback": lines}
+    book = {"cells": [{"cell_type": "code", "source": ["brew()"], "outputs": [output]}], "nbformat": 4}
+    crash = root(json.dumps(book, indent=1))
+    assert crash.type == "ValueError"
+    assert crash.frames[-1].file.endswith("tanks.py")
+
+
+def test_frames_of_the_user():
+    """Protects the blame: library frames are not the user's, their own and the notebook's cells are."""
+    crash = root(sample("torch-linear"))
+    assert [one.user for one in crash.frames if "site-packages" in one.file] == [False] * 6
+    assert crash.user_frame.function == "forward"
+    assert crash.user_frame.file.endswith("brewery/nets.py")
+
+
+def test_worker_error_counts():
+    """Protects DataLoader workers: the worker's error is the root, the carrier stays in the chain with its whole message."""
+    found = read_text(sample("torch-worker"))[0]
+    crash = crash_of(found, known=lambda raised: False)
+    assert crash.runner == "dataloader-worker"
+    assert crash.type == "IndexError"
+    assert crash.chain[0].message.startswith("Caught IndexError in DataLoader worker process 0.")
+    assert "_worker_loop" in crash.chain[0].message
+
+
+def test_place_is_the_first_line_of_the_error():
+    """Protects `place.line`: 1-based, in the lines of the input."""
+    text = "one\ntwo\n" + sample("python3.8-plain")
+    assert read_text(text, "log.txt")[0].place.line == 3
+    assert read_text(text, "log.txt")[0].place.input == "log.txt"
+
+
+def test_time_grows_with_the_length_only():
+    """Protects against catastrophic patterns: lines made to make a careless pattern backtrack are read."""
+    rng = random.Random(1)
+    for piece in ('File "', "a.b.", "E   ", " " * 50, "0: ", "-", "Traceback (most recent call last", "\\n", "[0;", "│ ", "=" * 9, "in ("):
+        text = "\n".join(piece * rng.choice((10, 300, 3000)) for _ in range(20))
+        assert isinstance(read_text(text), list)
