@@ -30,6 +30,7 @@ _HEADER = re.compile(
     r"Traceback \(most recent call last\):?[^\\\n]{0,120}(?:\\u[0-9a-f]{4}|\\x[0-9a-f]{2}){0,200}(?:\\r)?\\n"
 )
 _FRAME = re.compile(r"\\n[ >]{0,80}File \\?[\"']")
+_LITERAL = re.compile(r"\s{0,40}b?(['\"])")
 _REPORT = re.compile(r"\\nE {3,12}\w")
 _FRAMES = re.compile(r"[ \t]*File \"([^\"\n]{1,1000})\", line (\d{1,9}), in ((?:<\w{1,40}>|[A-Za-z_][\w.]{0,200}))[ \t]*")
 _SAID = re.compile(r"((?<=\s)|(?<=[)\]~^'\"]))(?=(?:[a-z_]\w{0,60}\.){0,8}[A-Z]\w{0,60}(?:Error|Exception|Interrupt|Warning|Exit): )")
@@ -90,6 +91,9 @@ def _unescaped(row: Row, shown: int) -> list[Row]:
 
 def _opening(text: str, shown: int) -> int:
     """The index after the quotation mark that is still open at `shown`; 0 where there is none."""
+    whole = _LITERAL.match(text)
+    if whole and text.rstrip().endswith(whole[1]):
+        return whole.end()
     at = max(text.rfind('"', 0, shown), text.rfind("'", 0, shown))
     while at > 0 and text[at - 1] == "\\":
         at = max(text.rfind('"', 0, at), text.rfind("'", 0, at))
