@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,7 +13,7 @@ from explainer.diagnosis import Report, document
 from explainer.probes.scene import Options
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Explanation:
     """The reports on what was explained: the one a person should look at first comes first."""
 
@@ -48,6 +49,8 @@ class Explanation:
     def __str__(self) -> str:
         return self.text()
 
+    __repr__ = __str__  # what a prompt shows of `explainer.explain(error)`
+
     def __bool__(self) -> bool:
         return any(report.diagnoses for report in self.reports)
 
@@ -58,9 +61,10 @@ def explain(
     """Explain an exception (use it inside `except`) or a pasted text.
 
     `lang` is "en", "ko" or "zh" (default: EXPLAINER_LANG, then the locale); `replay` allows re-running in a sandboxed
-    child; `rules` are folders of further rules. Raises TypeError for anything that is neither error nor text.
+    child (EXPLAINER_REPLAY=0 forbids it); `rules` are folders of further rules. Raises TypeError for anything that is
+    neither error nor text.
     """
-    options = Options(language=language(lang), replay=replay)
+    options = Options(language=language(lang), replay=replay and os.environ.get("EXPLAINER_REPLAY") != "0")
     packs = tuple(Path(folder) for folder in rules)
     if isinstance(what, BaseException):
         return explain_error(what, options=options, packs=packs)

@@ -18,6 +18,9 @@ REPEATS, INNERMOST = 3, 20
 #: Errors further down a chain, or inside a group, than this are not looked at.
 DEPTH, MEMBERS = 50, 20
 OURS = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_COUNTERS = frozenset(
+    ["epoch", "step", "global_step", "iteration", "batch_idx", "batch_index", "batch_i", "i_batch", "minibatch"]
+)
 _EMBEDDED = "Traceback (most recent call last)"
 _PLAIN = (str, bytes, int, float, bool, type(None))
 
@@ -30,7 +33,8 @@ def crash_from(error: BaseException, traceback: types.TracebackType | None, know
     raised = raised_from(error, traceback)
     root = root_of(raised, known).error or error
     own = traceback if root is error else root.__traceback__
-    return with_live(crash_of(Found(raised), known), Live(root, live_frames(own)))
+    frames = live_frames(own)
+    return with_live(crash_of(Found(raised, remarks=loop_position(frames)), known), Live(root, frames))
 
 
 def raised_from(error: BaseException, traceback: types.TracebackType | None = None) -> Raised:
@@ -52,6 +56,16 @@ def without_ours(traceback: types.TracebackType | None) -> types.TracebackType |
     while traceback is not None and traceback.tb_frame.f_code.co_filename.startswith(OURS):
         traceback = traceback.tb_next
     return traceback
+
+
+def loop_position(frames: list[LiveFrame]) -> tuple[str, ...]:
+    """`epoch = 3, step = 120`: how far the user's loops had come, from variables that are called so and are ints."""
+    found: dict[str, int] = {}
+    for live in frames:
+        names = _COUNTERS.intersection((*live.frame.f_code.co_varnames, *live.frame.f_code.co_names))
+        values = {name: live.locals.get(name) for name in sorted(names)} if live.user and names else {}
+        found.update((name, value) for name, value in values.items() if type(value) is int)
+    return (", ".join(f"{name} = {value}" for name, value in found.items()),) if found else ()
 
 
 def _raised(error: BaseException, traceback: types.TracebackType | None, seen: set[int], depth: int) -> Raised:

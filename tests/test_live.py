@@ -163,6 +163,18 @@ def test_mutual_recursion_is_folded():
     assert len(live_frames(caught(ping).__traceback__)) < INNERMOST + 12
 
 
+def test_it_says_how_far_the_users_loops_had_come():
+    def train():
+        for epoch in range(4):
+            for step, batch in enumerate(["a", "b", "c"]):
+                if epoch == 2 and step == 1:
+                    raise ValueError(batch)
+
+    crash = crash_from(error := caught(train), error.__traceback__, known_none)
+    assert crash.remarks == ("epoch = 2, step = 1",)
+    assert crash_from(ValueError(), None, known_none).remarks == ()
+
+
 class Spy:
     def __repr__(self):
         raise SystemExit(3)

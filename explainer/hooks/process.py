@@ -59,14 +59,13 @@ def install(*, lang=None, replay=True, rules=(), full=False):
     the limit of 25 lines. EXPLAINER=0 switches everything off, EXPLAINER_REPLAY=0 the replay.
     """
     if os.environ.get("EXPLAINER") != "0":
-        start(Settings(lang, replay, rules, full))
+        ran = settings is not None and settings.program is not None  # the options of `explain run` stand
+        start(settings if ran else Settings(lang, replay, rules, full))
 
 
 def start(wanted: Settings) -> None:
     """Put the hooks in place with these settings; `explain run` gives more of them than `install()`."""
     global settings
-    if settings is not None:
-        wanted.program, wanted.reports = wanted.program or settings.program, wanted.reports or settings.reports
     settings = wanted
     if not isinstance(sys.excepthook, SysHook):
         sys.excepthook = SysHook(sys.excepthook)
