@@ -9,7 +9,9 @@ from explainer.reading.block import KIND, Lines
 from explainer.reading.messages import end_of_message
 
 _DOTTED = rf"(?:[A-Za-z_]\w*\.){{0,8}}{KIND}(?:\(\w{{1,40}}\))?"
-_OWN_LINE = re.compile(rf"^\s*(?:E\s+|[>#*`\"'\s-]*(?:\d{{1,3}}[.)]\s?)?)(?P<type>{_DOTTED})[`*]*(?:: ?(?P<message>.*)|\s*$)")
+_OWN_LINE = re.compile(
+    rf"^[>#*`\"'\s-]{{0,40}}(?:E\s{{1,12}}|\d{{1,3}}[.)]\s?)?(?P<type>{_DOTTED})[`*]{{0,3}}(?:: ?(?P<message>.*)|\s{{0,400}}$)"
+)
 _INSIDE = re.compile(rf"(?:^|[\s`'\"(\[>|*-])(?P<type>{_DOTTED}): ?(?P<message>\S.*)$")
 _CALLED = re.compile(rf"(?:^|[\s`(\[:])(?P<type>{_DOTTED})\((?P<quote>['\"])(?P<message>.{{1,4000}})(?P=quote),?\)")
 #: Openings of messages that torch raises, where no exception is named beside them.
@@ -24,7 +26,7 @@ _TORCH = re.compile(
 )
 #: Words with which the sentence around a message goes on.
 _PROSE = re.compile(
-    r"(?<=[\w)\].\"'`])[`\"'*]*[,;?]? (?=(?:when|while|after|if|but|and (?:i|then|my)|whenever|even|because|during|on my|"
+    r"(?<=[\w)\].\"'`])[`\"'*]{0,6}[,;?]? (?=(?:when|while|after|if|but|and (?:i|then|my)|whenever|even|because|during|on my|"
     r"in my|at the|how|what|why|any|does|is there|can|please|thanks)\b)",
     re.IGNORECASE,
 )
