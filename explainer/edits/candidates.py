@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from explainer.diagnosis import Edit
-from explainer.edits import arguments, graphs, hoist, inplace, methods, operators, statements
+from explainer.edits import arguments, arrays, graphs, hoist, inplace, methods, operators, statements
 from explainer.edits.candidate import Candidate
 from explainer.edits.lines import EditError
 from explainer.edits.place import Place, place_of
@@ -31,6 +31,8 @@ KINDS: dict[str, Callable[..., tuple[Edit, ...]]] = {
     "detach-after": graphs.detach_after,
     "soft-prediction": graphs.soft_prediction,
     "without-call": graphs.without_call,
+    "drop-decorator": graphs.drop_decorator,
+    "numpy-to-torch": arrays.numpy_to_torch,
     "insert-statement": statements.insert_statement,
     "append-to-body": statements.append_to_body,
     "delete-statement": statements.delete_statement,
@@ -64,10 +66,10 @@ def edit(scene: Any, kind: str, **values: Any) -> tuple[Edit, ...]:
 
 
 def _made(scene: Any, spec: Mapping[str, Any]) -> Candidate | None:
-    values = {name: value for name, value in spec.items() if name not in ("kind", "title", "fix")}
+    values = {name: value for name, value in spec.items() if name not in ("kind", "title", "fix", "culprit")}
     try:
         edits = edit(scene, str(spec["kind"]), **values)
-        culprit = _culprit(scene, values)
+        culprit = place_of(scene.source, spec["culprit"]).span if spec.get("culprit") else _culprit(scene, values)
     except (EditError, TypeError, KeyError):
         return None
     return Candidate(edits, str(spec["kind"]), str(spec.get("title", "")), culprit, spec.get("fix"))

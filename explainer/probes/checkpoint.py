@@ -188,7 +188,7 @@ def group_sizes(scene: Scene) -> Settings | None:
 def freezing(scene: Scene) -> SpanFact | None:
     """The statement before the crash line, in its function, that freezes parameters: by itself or in a helper.
 
-    `detail.helper` is the helper's name.
+    `detail.helper` is the helper's name, `detail.at` the place of the statement that does it where it is a block.
     """
     frame, failing = scene.user_frame, scene.failing
     scope = failing.source.function_at(frame.line) or failing.source.tree if frame and failing else None
@@ -204,7 +204,15 @@ def freezing(scene: Scene) -> SpanFact | None:
     if len(found) != 1:
         return None
     statement, helper = found[0]
-    return SpanFact(failing.source.span(statement), failing.source.text(statement), Settings((("helper", helper),)))
+    inner = [one for one in ast.walk(statement) if isinstance(one, ast.Expr | ast.Assign) and _freezes(one, frame) is not None]
+    detail = (("helper", helper), ("at", failing.source.span(inner[0] if inner else statement)))
+    return SpanFact(failing.source.span(statement), failing.source.text(statement), Settings(detail))
+
+
+@probe
+def freezing_line(scene: Scene, of: SpanFact | None = None) -> SpanFact | None:
+    """The line inside the block of `freezing` that freezes."""
+    return SpanFact(of["at"], of["at"].code) if of is not None else None
 
 
 def _freezes(statement: ast.stmt, frame: LiveFrame) -> str | None:

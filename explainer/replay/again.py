@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import struct
 import sys
+import tempfile
+import time
 import traceback
 import types
 import warnings
@@ -19,8 +21,10 @@ def run(request: dict[str, Any], steps: str) -> dict[str, Any]:
 
     `exit` is 0 where it ran to the end, `error` the exception that ended it otherwise, `warnings` their texts, `input`
     the shapes of what the first module called was given, `parameters` its parameters' shapes, `ungraded` how many of
-    them had no gradient at the end. `record: true` adds what `replay.recording` saw.
+    them had no gradient at the end, `processor` the seconds of processor time. `record: true` adds what
+    `replay.recorder` saw.
     """
+    started = time.monotonic(), time.process_time()
     _enter(request)
     notes = _Notes(steps)
     recorder = _recorder(request) if request.get("record") else None
@@ -33,7 +37,8 @@ def run(request: dict[str, Any], steps: str) -> dict[str, Any]:
         answer.update(exit=1, error=_error(error, request))
         if recorder is not None:
             answer["recording"] = recorder.taken(error)
-    return {**answer, **notes.taken()}
+    spent = {"seconds": time.monotonic() - started[0], "processor": time.process_time() - started[1]}
+    return {**answer, **notes.taken(), **spent}
 
 
 def _enter(request: dict[str, Any]) -> None:
@@ -41,6 +46,7 @@ def _enter(request: dict[str, Any]) -> None:
     folder, original = request["folder"], request["original"]
     os.chdir(folder)
     os.environ.update(TMPDIR=folder, HOME=folder, PYTHONDONTWRITEBYTECODE="1", MPLBACKEND="Agg")
+    tempfile.tempdir = None  # the clean process may have asked for it before
     sys.dont_write_bytecode = True
     sys.path[:] = [_moved(path, original, folder) for path in request["path"]]
     if request["module"] is None:
