@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from io import StringIO
@@ -18,6 +19,7 @@ from explainer.cli import demo
 from explainer.diagnosis import Report
 from explainer.probes.scene import Options
 from explainer.render import terminal
+from explainer.replay.program import Program
 
 TARGET = Path(__file__).parent.parent / "docs" / "diagnosis.svg"
 #: Background, foreground, and the 16 ANSI colours: normal, then bright.
@@ -32,11 +34,12 @@ CALM = TerminalTheme(
 
 def report_of(name: str) -> Report:
     """The report on one of the demo's models, broken and explained live."""
-    with demo.copies():
+    with demo.copied(name):
         crash = demo.broken(name)
         if crash is None:
             raise SystemExit(f"the model {name!r} ran without an error")
-        return api.explain_error(*crash, options=Options("en")).reports[0]
+        options = Options("en", program=Program(f"{name}.py", folder=os.getcwd()))
+        return api.explain_error(*crash, options=options).reports[0]
 
 
 def picture(report: Report, title: str, width: int = 80) -> str:

@@ -10,7 +10,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -39,7 +39,7 @@ def main(arguments: list[str]) -> int:
         raise Complaint("the demo needs torch: python -m pip install torch --index-url "
                         "https://download.pytorch.org/whl/cpu", 1)
     folders = options.packs(given)
-    with copies(), _quiet():
+    with _quiet(), _ready(options.may_replay(given)):
         explained = [_shown(name, given, folders) for name in names]
     return 0 if all(explained) else 1
 
@@ -72,12 +72,11 @@ def _known(names: list[str]) -> list[str]:
 
 
 @contextmanager
-def copies() -> Iterator[None]:
-    """A fresh folder with copies of the models as the working directory, gone afterwards."""
+def copied(name: str) -> Iterator[None]:
+    """A fresh folder with a copy of one model as the working directory, gone afterwards."""
     before = os.getcwd()
     with tempfile.TemporaryDirectory(prefix="explain-demo-") as folder:
-        for name in NAMES:
-            shutil.copyfile(FOLDER / f"{name}.py", Path(folder) / f"{name}.py")
+        shutil.copyfile(FOLDER / f"{name}.py", Path(folder) / f"{name}.py")
         os.chdir(folder)
         try:
             yield
@@ -93,6 +92,17 @@ def _quiet() -> Iterator[None]:
         yield
 
 
+@contextmanager
+def _ready(replay: bool) -> Iterator[None]:
+    """torch imported, and where fixes are to be tried one clean process for all of the models."""
+    import torch  # noqa: F401
+
+    from explainer.replay.program import one_clean_process
+
+    with one_clean_process() if replay else nullcontext():
+        yield
+
+
 def _as_before() -> None:
     """Undo what a model set for the whole process."""
     if "torch" in sys.modules:
@@ -105,15 +115,17 @@ def _shown(name: str, given: Any, folders: tuple[Path, ...]) -> bool:
     from explainer.probes.scene import Options
     from explainer.render import terminal, theme
     from explainer.render.progress import Progress
+    from explainer.replay.program import Program
 
     sys.stdout.write(f"== {name}: {about(name)}\n\n")
     sys.stdout.flush()
-    crash = broken(name)
-    if crash is None:
-        sys.stdout.write("explain: this model ran without an error here\n\n")
-        return False
-    with Progress(sys.stderr) as progress:
-        settings = Options(api.language(given.lang), options.may_replay(given), progress=progress)
+    with copied(name), Progress(sys.stderr) as progress:
+        crash = broken(name)
+        if crash is None:
+            sys.stdout.write("explain: this model ran without an error here\n\n")
+            return False
+        program = Program(f"{name}.py", folder=os.getcwd())
+        settings = Options(api.language(given.lang), options.may_replay(given), program=program, progress=progress)
         explanation = api.explain_error(*crash, options=settings, packs=folders)
     color = "always" if theme.wants_color(sys.stdout, given.color) else "never"
     terminal.print_to(sys.stdout, explanation.reports, color=color, full=given.full)

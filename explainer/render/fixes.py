@@ -36,7 +36,7 @@ def fix_rows(fix: Fix, lens: Lens, indent: int, diff_lines: int, titled: bool) -
     language, width = lens.language, lens.prose
     if not fix.edits:
         return _words_only(fix, language, indent, width)
-    rows = [((line, "prose"),) for line in wrap(fix.title, width - indent)] if titled and fix.checked else []
+    rows: list[Row] = [((line, "prose"),) for line in wrap(fix.title, width - indent)] if titled and fix.checked else []
     rows += _place_and_check(fix, language, indent, width)
     return rows + _diffs(fix, lens, indent, diff_lines)
 

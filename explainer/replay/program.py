@@ -11,7 +11,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,7 +69,8 @@ class Session:
         self.memory = memory
         self._scratch = tempfile.TemporaryDirectory(prefix="explain-")
         self._copies = Copies(program.folder, self._scratch.name)
-        self._zygote, self._line = _started(sorted(_imported()))
+        self._own = _shared is None
+        self._zygote, self._line = _shared or _started(sorted(_imported()))
 
     def __enter__(self) -> Session:
         return self
@@ -78,12 +80,8 @@ class Session:
 
     def close(self) -> None:
         """End the clean process and remove the copies."""
-        self._line.close()
-        try:
-            self._zygote.wait(1)
-        except subprocess.TimeoutExpired:
-            self._zygote.kill()
-            self._zygote.wait()
+        if self._own:
+            _end(self._zygote, self._line)
         self._scratch.cleanup()
 
     def begin(self, texts: Mapping[str, str], deadline: float, **extra: Any) -> Trial:
@@ -176,6 +174,31 @@ def unavailable(program: Any) -> str | None:
     return None
 
 
+_shared: tuple[subprocess.Popen[bytes], socket.socket] | None = None
+
+
+@contextmanager
+def one_clean_process() -> Iterator[None]:
+    """Sessions that begin inside share one clean process, which has imported what this one has by now."""
+    global _shared
+    _shared = _started(sorted(_imported()))
+    try:
+        yield
+    finally:
+        _end(*_shared)
+        _shared = None
+
+
+def _end(process: subprocess.Popen[bytes], line: socket.socket) -> None:
+    """End a clean process: it leaves when its line closes."""
+    line.close()
+    try:
+        process.wait(1)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
 def _imported() -> set[str]:
     return {name for name in sys.modules if name.split(".")[0] in _HEAVY and name.count(".") < 3}
 
@@ -184,7 +207,9 @@ def _started(modules: Sequence[str]) -> tuple[subprocess.Popen[bytes], socket.so
     """The clean process and the line to it."""
     mine, theirs = socket.socketpair()
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    code = f"import sys; sys.path.insert(0, {root!r}); from explainer.replay.zygote import main; main()"
+    # Without "": the working directory here is one that everybody can put files into.
+    path = f"import sys; sys.path[:] = [{root!r}, *filter(None, sys.path)]"
+    code = f"{path}; from explainer.replay.zygote import main; main()"
     environment = {**os.environ, "EXPLAINER": "0", "PYTHONDONTWRITEBYTECODE": "1"}
     arguments = [sys.executable, "-c", code, str(theirs.fileno()), ",".join(modules)]
     process = subprocess.Popen(
@@ -195,4 +220,4 @@ def _started(modules: Sequence[str]) -> tuple[subprocess.Popen[bytes], socket.so
     return process, mine
 
 
-__all__ = ["Program", "Run", "Session", "Trial", "sandbox", "together", "unavailable"]
+__all__ = ["Program", "Run", "Session", "Trial", "one_clean_process", "sandbox", "together", "unavailable"]
