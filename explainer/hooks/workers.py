@@ -12,8 +12,9 @@ from explainer.hooks import process
 
 def watch() -> None:
     """Explain what ends a `multiprocessing` (also `torch.multiprocessing`) child, after its own traceback."""
-    if not hasattr(BaseProcess._bootstrap, "watched"):
-        BaseProcess._bootstrap = _watched(BaseProcess._bootstrap)  # type: ignore[method-assign]
+    bootstrap = vars(BaseProcess)["_bootstrap"]
+    if not hasattr(bootstrap, "watched"):
+        BaseProcess._bootstrap = _watched(bootstrap)  # type: ignore[attr-defined]
 
 
 def _watched(bootstrap):
