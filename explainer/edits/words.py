@@ -16,6 +16,11 @@ RUNS_ON: Texts = {
     "ko": "이 수정을 적용하면 프로그램이 오류 지점을 지나 옵티마이저 스텝({steps})을 수행합니다 (CPU)",
     "zh": "应用此修改后，程序越过了出错处，并完成了 {steps} 次优化器更新（CPU）",
 }
+CALL_RAN: Texts = {
+    "en": "with this edit `{call}` runs, on CPU",
+    "ko": "이 수정을 적용하면 `{call}` 부분이 CPU에서 실행됩니다",
+    "zh": "应用此修改后，`{call}` 在 CPU 上可以运行",
+}
 PROGRESS: Texts = {
     "en": "trying edits: {tried} run, {passed} hold",
     "ko": "수정 시도 중: 실행 {tried}, 통과 {passed}",

@@ -1,16 +1,136 @@
-"""Trials inside the crashed process's forks, where the whole program cannot be run again."""
+"""Trials in sandboxed forks of the crashed process: the statements up to the crash run again with the edit in force."""
 
 from __future__ import annotations
 
+import os
+import sys
+import time
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
+from explainer.diagnosis import Edit
+from explainer.edits import words
 from explainer.edits.candidate import Candidate
+from explainer.replay import run, sandbox
+from explainer.replay.swap import swap
 from explainer.replay.trial import Verdict
+from explainer.replay.window import Stopped, Window, window_of
+from explainer.source import source_of
+
+#: How many of the user's frames are tried, outermost first, until one's statements fail again as they did.
+_FRAMES = 3
+
+
+@dataclass(frozen=True)
+class Stage:
+    """The frame whose statements are run again, and what to call that."""
+
+    frame: Any
+    text: str
+    until: float
 
 
 def try_in_process(
     scene: Any, candidates: Iterable[Candidate], check: str, progress: Callable[[str], None]
 ) -> list[Verdict]:
-    """Verdicts on candidates by a sandboxed fork of this process."""
-    return [Verdict(one, False, "", "none") for one in candidates]
+    """Verdicts on candidates; `level` is none where the statements cannot be run again as they failed."""
+    offered = list(candidates)
+    stage = scene.once("stage", lambda: _stage(scene)) if offered and not run.why_not(scene) else None
+    passed, failed = [], []
+    for candidate in offered:
+        held = _holds(scene, stage, candidate) if stage is not None else None
+        if held:
+            said = words.say(words.CALL_RAN, scene.options.language, call=stage.text)
+            passed.append(Verdict(candidate, True, said, "forward"))
+        else:
+            failed.append(Verdict(candidate, False, "", "none" if held is None else "forward"))
+    return passed + failed
+
+
+def _stage(scene: Any) -> Stage | None:
+    """The outermost frame whose statements, run again as they are, fail at the same statement."""
+    until = time.monotonic() + scene.options.deadline
+    for frame in scene.live.user[:_FRAMES]:
+        failing = frame.failing()
+        text = " ".join(failing.span.code.split()) if failing is not None else ""
+        stage = Stage(frame, text if 0 < len(text) <= 60 else frame.frame.f_code.co_name, until)
+        if _attempt(scene, stage, [], 0.5) is False:
+            return stage
+    return None
+
+
+def _holds(scene: Any, stage: Stage, candidate: Candidate) -> bool | None:
+    return _attempt(scene, stage, list(candidate.edits))
+
+
+def _attempt(scene: Any, stage: Stage, edits: list[Edit], share: float = 1.0) -> bool | None:
+    """Whether the crash's statement runs with the edits, within a share of the time left; None where unknown."""
+    left = (stage.until - time.monotonic()) * share
+    if left < 0.05:
+        return None
+    outcome = sandbox.run(lambda: _child(stage, edits), deadline=left, memory=scene.options.memory)
+    return outcome.value
+
+
+def _child(stage: Stage, edits: list[Edit]) -> bool | None:
+    """In the fork: put the edits in force, run the statements up to the crash, and see whether the last one fails."""
+    frame = stage.frame
+    for file, of_file in _by_file(edits, frame.file).items():
+        from explainer.replay.programs import edited
+
+        old = "".join(line + "\n" for line in source_of(file).lines)
+        if not swap(file, old, edited(file, of_file)) and file != frame.file:
+            return None
+    above = [edit for edit in edits if _same(edit.file, frame.file) and edit.end_line < frame.line]
+    window = window_of(_Moved(frame, frame.line + sum(map(_growth, above))))  # type: ignore[arg-type]
+    return None if window is None else _runs(window)
+
+
+def _runs(window: Window) -> bool | None:
+    skipped: list[int] = []
+    try:
+        window.run(skipped.append)
+    except Stopped:
+        return None
+    return window.line not in skipped
+
+
+@dataclass(frozen=True)
+class _Moved:
+    """A live frame whose file has got other lines."""
+
+    held: Any
+    line: int
+
+    @property
+    def frame(self) -> Any:
+        return self.held.frame
+
+    @property
+    def file(self) -> str:
+        return self.held.file
+
+    @property
+    def locals(self) -> dict[str, Any]:
+        return self.held.locals
+
+
+def _by_file(edits: list[Edit], known: str) -> dict[str, list[Edit]]:
+    """Edits by the file as its code objects name it."""
+    files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
+    loaded = {os.path.realpath(file): file for file in files if file}
+    loaded[os.path.realpath(known)] = known
+    found: dict[str, list[Edit]] = {}
+    for edit in edits:
+        found.setdefault(loaded.get(os.path.realpath(edit.file), edit.file), []).append(edit)
+    return found
+
+
+def _growth(edit: Edit) -> int:
+    before = edit.end_line - edit.start_line + 1
+    return (0 if edit.after is None else edit.after.count("\n") + 1) - before
+
+
+def _same(one: str, other: str) -> bool:
+    return os.path.realpath(one) == os.path.realpath(other)

@@ -43,12 +43,16 @@ class Program:
 
 @dataclass(frozen=True)
 class Run:
-    """What a run of the program showed: see `replay.again`. `failed` says why there is no answer at all."""
+    """What a run of the program showed: see `replay.again`. `failed` says why there is no answer at all.
+
+    `slow` is how many times longer than its processor time the clean process took to start: the machine's other work.
+    """
 
     answer: Mapping[str, Any]
     failed: str | None
     steps: int
     seconds: float
+    slow: float = 1.0
 
     @property
     def ended(self) -> bool:
@@ -140,7 +144,7 @@ class Trial:
             answer = json.loads(self._data)
         except ValueError:
             return Run({}, "the run gave no answer", 0, seconds)
-        return Run(answer["value"] or {}, answer["failed"], answer["steps"], seconds)
+        return Run(answer["value"] or {}, answer["failed"], answer["steps"], seconds, answer["slow"])
 
 
 def together(trials: Sequence[Trial], seconds: float) -> Iterable[tuple[int, Run]]:

@@ -19,8 +19,10 @@ from explainer.edits.relocate import origins
 from explainer.replay.program import Program, Run, Session, together
 from explainer.replay.trial import Verdict
 
-#: Seconds for all runs of one crash together, the clean process's start included.
-BUDGET = 10.0
+#: Seconds for all trials of one crash together, on a machine that has nothing else to do.
+TRIALS = 7.0
+#: Seconds at most until the clean process has started and the control has answered: 2 to 3 on such a machine.
+START = 30.0
 #: How many runs go on at the same time, and how many survivors of a tier are enough.
 ABREAST, ENOUGH = 2, 4
 #: How many more candidates of a tier are run once one holds.
@@ -43,23 +45,27 @@ class Checker:
         self.scene = scene
         self.program: Program = scene.options.program
         self.session = Session(self.program)
-        self.until = time.monotonic() + BUDGET
-        self._begun = self.session.begin({}, BUDGET), self.session.begin({}, BUDGET, record=True)
+        self.until = time.monotonic() + START
+        self.slow = 1.0
+        self._begun = self.session.begin({}, START), self.session.begin({}, START, record=True)
         self._control: Run | None = None
 
     @property
     def left(self) -> float:
-        """Seconds of the budget that are left."""
+        """Seconds that are left."""
         return self.until - time.monotonic()
 
     def control(self) -> Run | None:
         """The unedited run where it failed as the crash did; None where it did not."""
         if self._control is None:
-            self._control = self._begun[0].wait(max(self.left, 0.1))
+            self._control = self._begun[0].wait(START)
+            self.slow = min(max(self._control.slow, 1.0), 4.0)
+            self.until = time.monotonic() + TRIALS * self.slow
         return self._control if self._same(self._control) else None
 
     def record(self) -> Mapping[str, Any] | None:
         """What `replay.recorder` saw in an unedited run; None where that run failed otherwise."""
+        self.control()
         run = self._begun[1].wait(max(self.left * 0.6, 0.1))
         return run.answer.get("recording") if self._same(run) else None
 
@@ -113,7 +119,7 @@ class Checker:
         return [self._passed(candidate, run) for _, candidate, run in ranked], failed
 
     def _abreast(self, batch: list[Candidate], control: Run) -> Iterator[tuple[int, Run]]:
-        deadline = min(max(self.left, 0.1), 4 + 4 * control.seconds)
+        deadline = min(max(self.left, 0.1), 4 * self.slow + 4 * control.answer.get("seconds", 0.0))
         trials, indices = [], []
         for index, candidate in enumerate(batch):
             texts = self._texts(candidate)

@@ -18,32 +18,45 @@ _STEPS = struct.Struct("Q")
 def main() -> None:
     """Serve requests on the socket whose descriptor is the first argument until it is closed."""
     line = socket.socket(fileno=int(sys.argv[1]))
-    _warm(sys.argv[2].split(",") if sys.argv[2] else [])
+    modules = sys.argv[2].split(",") if sys.argv[2] else []
+    slow = _import(modules)
+    # The first optimizer of a process imports as much again as torch. Where the program had made none before it
+    # failed, the first two runs (the control and the recording) need not wait for that.
+    late = -1 if "torch._dynamo" in modules else 2
+    if late < 0:
+        _make_optimizer()
     while True:
+        late -= 1
+        if late == -1:
+            _make_optimizer()
         head, descriptors, _, _ = socket.recv_fds(line, _HEAD.size, 1)
         if not head:
             return
         request = json.loads(_exactly(line, _HEAD.unpack(head)[0]))
         if os.fork() == 0:
             line.close()
-            _handle(request, descriptors[0])
+            _handle(request, descriptors[0], slow)
         os.close(descriptors[0])
         _reap()
 
 
-def _warm(modules: list[str]) -> None:
-    """Import what the program will, and make one optimizer (the first one imports much more)."""
+def _import(modules: list[str]) -> float:
+    """Import what the program had imported; how many times its processor time that took: what else the machine does."""
+    started = time.monotonic(), time.process_time()
     for name in modules:
         try:
             importlib.import_module(name)
         except Exception:
             continue
-    if "torch" not in sys.modules:
-        return
-    import torch
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(1)
+    return (time.monotonic() - started[0]) / max(time.process_time() - started[1], 0.1)
 
-    torch.set_num_threads(1)
-    torch.optim.Adam([torch.nn.Parameter(torch.empty(1))])
+
+def _make_optimizer() -> None:
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        torch.optim.Adam([torch.nn.Parameter(torch.empty(1))])
 
 
 def _exactly(line: socket.socket, size: int) -> bytes:
@@ -56,7 +69,7 @@ def _exactly(line: socket.socket, size: int) -> bytes:
     return data
 
 
-def _handle(request: dict[str, Any], descriptor: int) -> None:
+def _handle(request: dict[str, Any], descriptor: int, slow: float) -> None:
     """Run one request in a sandboxed child of this process, and answer."""
     try:
         from explainer.replay import again, sandbox
@@ -69,7 +82,7 @@ def _handle(request: dict[str, Any], descriptor: int) -> None:
             writable=[request["folder"]], processes=True,
         )
         answer = {"value": outcome.value, "failed": outcome.failed, "steps": _steps(steps),
-                  "seconds": time.monotonic() - started}
+                  "seconds": time.monotonic() - started, "slow": slow}
         with socket.socket(fileno=descriptor) as line:
             line.sendall(json.dumps(answer).encode())
     finally:
