@@ -46,7 +46,7 @@ def picture(report: Report, title: str, width: int = 80) -> str:
     """The report as an SVG text that fetches nothing: rich's web fonts are left out."""
     console = Console(record=True, width=width, file=StringIO(), color_system="standard", force_terminal=True)
     console.print(terminal.render([report], width=width), end="")
-    svg = console.export_svg(title=f"python {title}", theme=CALM, unique_id="diagnosis")
+    svg = console.export_svg(title=f"explain run {title}", theme=CALM, unique_id="diagnosis")
     return re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL)
 
 

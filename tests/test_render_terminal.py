@@ -65,6 +65,13 @@ def test_a_line_whose_source_is_unknown_is_only_named():
     assert text == "RuntimeError: no\n  --> net.py:31, in f\n"
 
 
+def test_context_lines_that_say_nothing_are_left_out():
+    frame = ErrorFrame("net.py", 4, "f", "x = 1", True)
+    source = {("net.py", 2): "    )", ("net.py", 3): "", ("net.py", 4): "x = 1", ("net.py", 5): "    },"}
+    text = terminal.to_str([Report("RuntimeError", "no", (frame,), source=source)])
+    assert [line for line in text.split("\n") if line[:2].strip().isdigit()] == [" 4 | x = 1"]
+
+
 def test_an_error_without_a_type_is_its_message():
     assert terminal.to_str([Report("", "no such thing")]) == "no such thing\n"
 

@@ -13,6 +13,10 @@ from explainer.render.theme import Row
 from explainer.render.visible import cells, cut, cut_front, expand, one_line, window
 
 
+#: A line of these alone says nothing about its neighbours.
+_EMPTY = " \t\f)]},"
+
+
 @dataclass(frozen=True)
 class Lens:
     """How much to show, and in how many cells: `width` for code, `prose` for sentences, `gutter` for line numbers."""
@@ -70,16 +74,16 @@ def snippet(place: Place, report: Report, lens: Lens) -> list[Row]:
 
 
 def _lines(place: Place, report: Report, lens: Lens) -> Iterator[tuple[int, str]]:
-    """The numbered lines in sight: marked ones, and the context around them without blank edges."""
+    """The numbered lines in sight: marked ones, and the context around them without edges that say nothing."""
     marked = {mark.line for mark in place.marks}
     known = {line: report.source.get((place.file, line)) for line in _around(marked, lens)}
     for frame in report.frames:
         if frame.file == place.file and frame.line in marked and known.get(frame.line) is None:
             known[frame.line] = frame.code.split("\n")[0]
     seen = [(line, text) for line, text in sorted(known.items()) if text is not None and (text or line not in marked)]
-    while seen and seen[0][0] not in marked and not seen[0][1].strip():
+    while seen and seen[0][0] not in marked and not seen[0][1].strip(_EMPTY):
         del seen[0]
-    while seen and seen[-1][0] not in marked and not seen[-1][1].strip():
+    while seen and seen[-1][0] not in marked and not seen[-1][1].strip(_EMPTY):
         del seen[-1]
     return iter(seen)
 
