@@ -173,7 +173,7 @@ class CutFact:
 
     Kinds: item, detach, data, numpy, new-tensor, index, comparison, cast, no-grad, inference, other. `operator` is the
     call ("argmax"), `text` its source, `operand` what it was applied to; `block` is the `with torch.no_grad():` or the
-    decorator around it, where that is the cut, `statement` the statement that holds the call.
+    decorator around it, where that is the cut, `statement` the statement that holds the call. `many`: it was given a list of tensors.
     """
 
     span: Span
@@ -187,6 +187,7 @@ class CutFact:
     block: SpanFact | None = None
     operand: SpanFact | None = None
     statement: SpanFact | None = None
+    many: bool = False
 
     def __str__(self) -> str:
         """`loss.item()`, as the evidence shows it."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from explainer.diagnosis import Edit
 from explainer.edits.inplace import block_of, dropped, index_in
-from explainer.edits.lines import EditError, changed, indentation, inserted, joined, shown
+from explainer.edits.lines import EditError, changed, deleted, indentation, inserted, joined, shown
 from explainer.edits.place import Place
 
 
@@ -119,6 +119,14 @@ def _chain(statement: ast.AST, node: ast.AST) -> ast.AST:
         if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and one.func.value is node:
             return _chain(statement, one)
     return node
+
+
+def drop_decorator(at: Place) -> tuple[Edit, ...]:
+    """A decorator taken off the function below it."""
+    span = at.span
+    if not at.source.line(span.line).lstrip().startswith("@"):
+        raise EditError("no decorator stands here")
+    return deleted(at.source, span.line, span.end_line or span.line)
 
 
 def without_call(at: Place) -> tuple[Edit, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from explainer.diagnosis import Span
@@ -64,7 +65,8 @@ def _fact(one: Mapping[str, Any]) -> CutFact | None:
         kind, block = ("inference" if one["inference"] else "no-grad"), block_around(one["frames"])
     elif kind in ("detach", "data") and _goes_to_numpy(source, node):
         kind = "numpy"
-    return fact_at(source, node, one["function"], kind, block, tuple(one["shape"]), one["dtype"], one["path"])
+    fact = fact_at(source, node, one["function"], kind, block, tuple(one["shape"]), one["dtype"], one["path"])
+    return replace(fact, many=one["many"])
 
 
 def fact_at(

@@ -1,4 +1,4 @@
-"""The graph as live objects show it: frozen models, losses without a scalar, custom Functions, models without parameters."""
+"""The graph as live objects show it: frozen models, unreduced losses, custom Functions, models without parameters."""
 
 from __future__ import annotations
 
@@ -81,9 +81,10 @@ def frozen_model(scene: Scene) -> SpanFact | None:
         parameters = list(module.parameters())
         if parameters and not any(one.requires_grad for one in parameters):
             line = _freezing_line(scene)
-            children = [child for child in fields_of(module)["_modules"]]
+            children = list(fields_of(module)["_modules"])
+            head = children[-1] if len(children) > 1 else ""
             if line is not None:
-                return span_fact(*line, model=name, count=len(parameters), head=children[-1] if len(children) > 1 else "")
+                return span_fact(*line, model=name, count=len(parameters), head=head)
     return None
 
 
@@ -189,7 +190,8 @@ def misspelt_init(scene: Scene) -> SpanFact | None:
         for base in type(module).__mro__:
             for name, method in vars(base).items():
                 code = getattr(method, "__code__", None)
-                if code is not None and name != "__init__" and name.strip("_") in ("init", "int", "inti") and "_" in name:
+                nearly = name != "__init__" and "_" in name and name.strip("_") in ("init", "int", "inti")
+                if code is not None and nearly:
                     source = source_of(code.co_filename)
                     node = next((one for one in source.nodes() if isinstance(one, ast.FunctionDef)
                                  and one.name == name and one.lineno >= code.co_firstlineno), None)  # fmt: skip
@@ -217,14 +219,25 @@ def held_by(scene: Scene, of: TensorFact | None = None) -> SpanFact | None:
     frame = scene.user_frame
     if of is None or frame is None or of.span is None:
         return None
-    source = source_of(of.span.file)
-    scope = _scope(source, frame, of.name)
-    found = [node for node in ast.walk(scope) if _stores(source, node, of.name)] if scope is not None else []
+    source, name = source_of(of.span.file), of.name
+    scope = _scope(source, frame, name)
+    if "." in name and not name.startswith("self."):
+        source, scope, name = _class_of(frame, name)
+    found = [node for node in ast.walk(scope) if _stores(source, node, name)] if scope is not None else []
     kept = [node for node in found if not isinstance(getattr(node, "value", None), ast.Constant)]
     if len(kept) != 1:
         return None
-    name = kept[0].value  # type: ignore[attr-defined]
-    return span_fact(source, kept[0], function=function_of(source, kept[0].lineno), value=source.text(name))  # type: ignore
+    line = kept[0].lineno  # type: ignore[attr-defined]
+    return span_fact(source, kept[0], function=function_of(source, line), target=name)
+
+
+def _class_of(frame: LiveFrame, name: str) -> tuple[Source, ast.AST | None, str]:
+    """The class of `net` in `net.kept`, where the attribute is set as `self.kept`."""
+    owner, _, attribute = name.rpartition(".")
+    value = read(ast.parse(owner, mode="eval").body, frame.frame)
+    code = getattr(vars(type(value)).get("__init__"), "__code__", None) if is_module(value) else None
+    source = source_of(code.co_filename if code is not None else frame.file)
+    return source, source.class_at(code.co_firstlineno) if code is not None else None, f"self.{attribute}"
 
 
 def _scope(source: Source, frame: LiveFrame, name: str) -> ast.AST | None:
@@ -241,3 +254,22 @@ def _stores(source: Source, node: ast.AST, name: str) -> bool:
 def torch_loaded(scene: Scene) -> bool | None:
     """True where live objects can be looked at."""
     return True if scene.live is not None and "torch" in sys.modules else None
+
+
+@probe
+def loss_place(scene: Scene, of: SpanFact | None = None) -> SpanFact | None:
+    """Where a loss can be reduced: the statement that computed it, or the expression that backward is called on."""
+    from explainer.probes.cuts import bound_in
+
+    found = bound_in(scene, of)
+    value = found is not None and isinstance(_node(scene, found), ast.Assign)
+    return found if value else of
+
+
+@probe
+def grad_place(scene: Scene, of: TensorFact | None = None) -> SpanFact | None:
+    """Where the tensor whose gradient is wanted got its name, or else the expression that reads the gradient."""
+    found = held_by(scene, of)
+    if found is not None or of is None or of.span is None:
+        return found
+    return SpanFact(of.span, of.name)

@@ -34,6 +34,7 @@ class _Cut:
     enabled: bool
     inference: bool
     input: tuple[tuple[int, ...], str]
+    many: bool = False
 
 
 class Traced(float):
@@ -115,7 +116,7 @@ class Cut(TorchFunctionMode):
         wanted = [tensor for tensor in inputs if tensor.requires_grad]
         if wanted and (results or name in _LEAVES) and not _same(results, inputs):
             self.cuts.append(_Cut(name, here(), torch.is_grad_enabled(), torch.is_inference_mode_enabled(),
-                                  (tuple(wanted[0].shape), _dtype(wanted[0]))))  # fmt: skip
+                                  (tuple(wanted[0].shape), _dtype(wanted[0])), bool(args) and isinstance(args[0], (list, tuple))))  # fmt: skip
             came |= {len(self.cuts) - 1}
         if not came:
             return out
@@ -184,5 +185,5 @@ def _dtype(tensor: Any) -> str:
 def _described(cut: _Cut) -> dict[str, Any]:
     return {
         "function": cut.function, "enabled": cut.enabled, "inference": cut.inference,
-        "shape": list(cut.input[0]), "dtype": cut.input[1], **cut.site.data(),
+        "shape": list(cut.input[0]), "dtype": cut.input[1], "many": cut.many, **cut.site.data(),
     }  # fmt: skip
