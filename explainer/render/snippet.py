@@ -12,7 +12,6 @@ from explainer.render.prose import wrap
 from explainer.render.theme import Row
 from explainer.render.visible import cells, cut, cut_front, expand, one_line, window
 
-
 #: A line of these alone says nothing about its neighbours.
 _EMPTY = " \t\f)]},"
 
