@@ -44,7 +44,7 @@ def _installed() -> tuple[str, ...]:
 def is_user_file(path: str) -> bool:
     """Whether a frame's file is the user's own code: no installed package, standard library or generated code.
 
-    Notebook cells, `<stdin>`, `<string>` and an unknown file ("") are the user's. Only the text of the path is looked at.
+    Notebook cells, `<stdin>`, `<string>` and an unknown file ("") are the user's. Only the path's text is looked at.
     """
     slashed = path.replace("\\", "/").strip()
     if _UNREAL.search(slashed):

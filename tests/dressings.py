@@ -59,7 +59,8 @@ def with_bars(text: str) -> str:
     ticks = count(1)
     lines = text.split("\n")
     return "\r".join(f" {next(ticks)}%|#         | {n}/100 [00:0{n}<01:32,  2.9{n}it/s]" for n in range(3)) + "\n".join(
-        line + (f"\r  {next(ticks)}%|#    | 3/100 [00:01<00:33, 2.90it/s]" if at == 4 else "") for at, line in enumerate(lines)
+        line + (f"\r  {next(ticks)}%|#    | 3/100 [00:01<00:33, 2.90it/s]" if at == 4 else "")
+        for at, line in enumerate(lines)
     )
 
 
@@ -122,11 +123,17 @@ DRESSINGS: dict[str, Callable[[str], str]] = {
     "yaml": lambda text: "job: 7\nerror: |\n" + textwrap.indent(text, "  ") + "\nretries: 0\n",
     "json": lambda text: json.dumps({"id": 7, "body": text}),
     "json pretty": lambda text: json.dumps({"id": 7, "body": text}, indent=2),
-    "json line amid others": lambda text: f'{{"level": "info", "msg": "start"}}\n{json.dumps({"level": "error", "msg": "failed", "exc_info": text})}\n{{"level": "info", "msg": "end"}}',
-    "json lines": lambda text: "\n".join(json.dumps({"log": line + "\n", "stream": "stderr"}) for line in text.split("\n")),
+    "json line amid others": lambda text: (
+        '{"level": "info", "msg": "start"}\n'
+        + json.dumps({"level": "error", "msg": "failed", "exc_info": text})
+        + '\n{"level": "info", "msg": "end"}'
+    ),
+    "json lines": lambda text: "\n".join(
+        json.dumps({"log": line + "\n", "stream": "stderr"}) for line in text.split("\n")
+    ),
     "ecs": lambda text: json.dumps({"@timestamp": "2025", "error": {"type": "x", "stack_trace": text}}),
     "repr": repr,
-    "bytes repr": lambda text: repr(text.encode()),
+    "bytes repr": lambda text: repr(text.encode("utf-8", "replace")),
     "logfmt": lambda text: f"level=error msg=failed err={json.dumps(text)} step=7",
     "html": lambda text: f"<html><body><pre>{html.escape(text)}</pre></body></html>",
     "html entities": html.escape,

@@ -17,13 +17,32 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
-from dressings import DRESSINGS
+from dressings import DRESSINGS  # noqa: E402
 
-from explainer.reading import read_bytes
+from explainer.reading import read_bytes  # noqa: E402
 
 SAMPLES = Path(__file__).parent.parent / "fixtures" / "tracebacks" / "samples"
 LIMIT = 2.0
-_ODD = ("\0", "\x1b[31m", "\x1b]0;", "\r", "\u2028", "\ufeff", "\ud800", "\\n", "\\u00", '"', "'", "│", "❱", "[0m", "{", "}]", "%|", "E   ")
+_ODD = (
+    "\0",
+    "\x1b[31m",
+    "\x1b]0;",
+    "\r",
+    "\u2028",
+    "\ufeff",
+    "\ud800",
+    "\\n",
+    "\\u00",
+    '"',
+    "'",
+    "│",
+    "❱",
+    "[0m",
+    "{",
+    "}]",
+    "%|",
+    "E   ",
+)
 
 
 def lines_of(samples: list[str]) -> list[list[str]]:

@@ -17,13 +17,21 @@ HERE = Path(__file__).parent.parent / "fixtures" / "tracebacks"
 TRUTHS = [json.loads(line) for line in (HERE / "truth.jsonl").read_text().splitlines()]
 #: One recording of each shape that the dressings are tried on.
 DRESSED = (
-    "python3.12-plain", "python3.8-three", "python3.10-several_lines", "torch-worker",
-    "ipython8-context-nocolor-three", "ipython7-context-nocolor-plain", "pytest-auto-three", "rich-plain",
+    "python3.12-plain",
+    "python3.8-three",
+    "python3.10-several_lines",
+    "torch-worker",
+    "ipython8-context-nocolor-three",
+    "ipython7-context-nocolor-plain",
+    "pytest-auto-three",
+    "rich-plain",
     "python3.12-group",
 )
 #: What no one can put together again.
 LOST = {
-    ("rich-plain", "cut at 80"), ("python3.12-group", "cut at 80"), ("python3.12-group", "cut at 100"),
+    ("rich-plain", "cut at 80"),
+    ("python3.12-group", "cut at 80"),
+    ("python3.12-group", "cut at 100"),
     ("python3.12-group", "no indentation"),
 }
 
@@ -84,11 +92,20 @@ def test_dressing_changes_nothing(dressing):
 
 @pytest.mark.parametrize(
     ("encoding", "mark"),
-    [("utf-8", b"\xef\xbb\xbf"), ("utf-16-le", b"\xff\xfe"), ("utf-16-le", b""), ("utf-16-be", b""), ("latin-1", b""), ("cp932", b"")],
+    [
+        ("utf-8", b"\xef\xbb\xbf"),
+        ("utf-16-le", b"\xff\xfe"),
+        ("utf-16-le", b""),
+        ("utf-16-be", b""),
+        ("latin-1", b""),
+        ("cp932", b""),
+    ],
 )
 def test_encodings(encoding, mark):
     """Protects files that are not UTF-8."""
-    text = sample("python3.8-plain").replace("brewhouse", "学習データ" if encoding == "cp932" else "brauhaus é" * (encoding != "utf-8"))
+    text = sample("python3.8-plain").replace(
+        "brewhouse", "学習データ" if encoding == "cp932" else "brauhaus é" * (encoding != "utf-8")
+    )
     found = read_bytes(mark + text.encode(encoding))
     assert found[0].raised.type == "ValueError"
     assert len(found[0].raised.frames) == 7
@@ -115,7 +132,7 @@ def test_frames_of_the_user():
 
 
 def test_worker_error_counts():
-    """Protects DataLoader workers: the worker's error is the root, the carrier stays in the chain with its whole message."""
+    """Protects DataLoader workers: the worker's error is the root, its carrier stays whole in the chain."""
     found = read_text(sample("torch-worker"))[0]
     crash = crash_of(found, known=lambda raised: False)
     assert crash.runner == "dataloader-worker"
@@ -134,6 +151,19 @@ def test_place_is_the_first_line_of_the_error():
 def test_time_grows_with_the_length_only():
     """Protects against catastrophic patterns: lines made to make a careless pattern backtrack are read."""
     rng = random.Random(1)
-    for piece in ('File "', "a.b.", "E   ", " " * 50, "0: ", "-", "Traceback (most recent call last", "\\n", "[0;", "│ ", "=" * 9, "in ("):
+    for piece in (
+        'File "',
+        "a.b.",
+        "E   ",
+        " " * 50,
+        "0: ",
+        "-",
+        "Traceback (most recent call last",
+        "\\n",
+        "[0;",
+        "│ ",
+        "=" * 9,
+        "in (",
+    ):
         text = "\n".join(piece * rng.choice((10, 300, 3000)) for _ in range(20))
         assert isinstance(read_text(text), list)

@@ -50,7 +50,10 @@ def test_rank_that_failed_first_comes_first():
         prefixed("[rank0]: ", traceback_of("RuntimeError: [/gloo/pair.cc:553] Connection closed by peer [127.0.0.1]:1"))
         + prefixed("[rank2]: ", traceback_of("ValueError: keg is empty"))
         + traceback_of("torch.distributed.elastic.multiprocessing.errors.ChildFailedError: ", "launch")
-        + "=" * 60 + "\nbrew.py FAILED\n" + "-" * 60 + "\nRoot Cause (first observed failure):\n[0]:\n"
+        + "=" * 60
+        + "\nbrew.py FAILED\n"
+        + "-" * 60
+        + "\nRoot Cause (first observed failure):\n[0]:\n"
         "  time      : 2025-01-02_10:00:00\n  rank      : 2 (local_rank: 2)\n  exitcode  : 1 (pid: 9)\n"
         "  traceback : To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html\n" + "=" * 60 + "\n"
     )
@@ -68,7 +71,10 @@ def test_report_of_the_launcher_repeats_a_rank():
     log = (
         prefixed("[rank1]: ", inner)
         + traceback_of("torch.distributed.elastic.multiprocessing.errors.ChildFailedError: ", "launch")
-        + "=" * 60 + "\nbrew.py FAILED\n" + "-" * 60 + "\nRoot Cause (first observed failure):\n[0]:\n"
+        + "=" * 60
+        + "\nbrew.py FAILED\n"
+        + "-" * 60
+        + "\nRoot Cause (first observed failure):\n[0]:\n"
         "  rank      : 1 (local_rank: 1)\n  traceback : " + report.lstrip() + "\n  \n" + "=" * 60 + "\n"
     )
     found = read_text(log)
@@ -84,7 +90,9 @@ def test_same_error_twice_is_one():
 
 def test_survived_error_comes_later():
     """Protects the order in one process: the error after which it went on is not the one that ended it."""
-    found = read_text(traceback_of("KeyError: 'hops'") + "going on without hops\nepoch 2\n" + traceback_of("ValueError: keg is empty"))
+    found = read_text(
+        traceback_of("KeyError: 'hops'") + "going on without hops\nepoch 2\n" + traceback_of("ValueError: keg is empty")
+    )
     assert [one.raised.type for one in found] == ["ValueError", "KeyError"]
 
 
@@ -97,7 +105,9 @@ def test_text_without_the_last_line():
 
 def test_chain_cut_at_its_end():
     """Protects cut pastes: of a chain whose last exception is missing the first one counts."""
-    text = traceback_of("KeyError: 'hops'") + "\nThe above exception was the direct cause of the following exception:\n\n"
+    text = (
+        traceback_of("KeyError: 'hops'") + "\nThe above exception was the direct cause of the following exception:\n\n"
+    )
     crash = crash_of(read_text(text + traceback_of("x").rsplit("\n", 2)[0])[0], known=lambda raised: False)
     assert (crash.type, crash.message) == ("KeyError", "'hops'")
 
@@ -107,7 +117,9 @@ def test_message_alone():
     assert read_text("RuntimeError: keg is empty")[0].raised.type == "RuntimeError"
     asked = read_text("why do I get ValueError: keg (3) is empty when I pour? it worked yesterday")[0].raised
     assert (asked.type, asked.message) == ("ValueError", "keg (3) is empty")
-    assert read_text("CUDA out of memory. Tried to allocate 20.00 MiB")[0].raised.message.startswith("CUDA out of memory")
+    assert read_text("CUDA out of memory. Tried to allocate 20.00 MiB")[0].raised.message.startswith(
+        "CUDA out of memory"
+    )
     plain = read_text("the keg is empty")
     assert (plain[0].raised.type, plain[0].raised.message) == ("", "the keg is empty")
 
@@ -121,7 +133,7 @@ def test_nothing_in_nothing():
 
 def test_kernel_assertions_are_kept():
     """Protects device-side asserts: the kernel's line is a note of the error that follows, each assertion once."""
-    line = "/torch/aten/Loss.cu:250: nll_loss: block: [0,0,0], thread: [{},0,0] Assertion `t >= 0 && t < n_classes` failed.\n"
+    line = "/aten/Loss.cu:250: nll_loss: block: [0,0,0], thread: [{},0,0] Assertion `t >= 0 && t < n_classes` failed.\n"
     asserts = "".join(line.format(at) for at in range(9))
     found = read_text(asserts + traceback_of("RuntimeError: CUDA error: device-side assert triggered"))
     assert len(found) == 1
@@ -134,9 +146,12 @@ def test_forward_traceback_of_anomaly_mode_is_kept():
     """Protects the line that anomaly mode names: it is a note of the error, not an error."""
     warned = (
         "graph.py:979: UserWarning: Error detected in SqrtBackward0. Traceback of forward call that caused the error:\n"
-        + FRAME.format(line=9, function="root") + "  return run_backward(\n"
+        + FRAME.format(line=9, function="root")
+        + "  return run_backward(\n"
     )
-    found = read_text(warned + traceback_of("RuntimeError: Function 'SqrtBackward0' returned nan values in its 0th output."))
+    found = read_text(
+        warned + traceback_of("RuntimeError: Function 'SqrtBackward0' returned nan values in its 0th output.")
+    )
     assert len(found) == 1
     assert "line 9, in root" in found[0].raised.notes[0]
 
@@ -149,17 +164,23 @@ def test_words_of_the_program_are_no_message():
 
 def test_messages_of_several_lines():
     """Protects the message: an empty first line, an indented list, torch's own openings go on."""
-    listed = read_text(traceback_of("RuntimeError: Error(s) in loading state_dict for Net:\n\tMissing key(s): 'a'. \n\tsize 3"))
+    listed = read_text(
+        traceback_of("RuntimeError: Error(s) in loading state_dict for Net:\n\tMissing key(s): 'a'. \n\tsize 3")
+    )
     assert listed[0].raised.message.count("\n") == 2
     empty = read_text(traceback_of("RuntimeError: \n\n    Setup failed.\n\n    Look above."))
     assert empty[0].raised.message.endswith("Look above.")
-    cuda = read_text(traceback_of("RuntimeError: CUDA error: out of memory\nCUDA kernel errors might be reported late."))
+    cuda = read_text(
+        traceback_of("RuntimeError: CUDA error: out of memory\nCUDA kernel errors might be reported late.")
+    )
     assert cuda[0].raised.message.endswith("late.")
 
 
 def test_death_outside_python():
     """Protects reports of C++ and of faulthandler, whose stack is innermost first."""
-    aborted = read_text("terminate called after throwing an instance of 'c10::Error'\n  what():  CUDA error: unknown\nAborted\n")
+    aborted = read_text(
+        "terminate called after throwing an instance of 'c10::Error'\n  what():  CUDA error: unknown\nAborted\n"
+    )
     assert (aborted[0].raised.type, aborted[0].raised.message) == ("c10::Error", "CUDA error: unknown")
     fatal = read_text(
         "Fatal Python error: Segmentation fault\n\nCurrent thread 0x00007f (most recent call first):\n"

@@ -1,4 +1,4 @@
-"""Messages without a traceback: the exception's own line alone, inside a sentence, or with no exception's name at all."""
+"""Messages without a traceback: an exception's own line alone, inside a sentence, or with no exception's name."""
 
 from __future__ import annotations
 
@@ -10,23 +10,28 @@ from explainer.reading.messages import end_of_message
 
 _DOTTED = rf"(?:[A-Za-z_]\w*\.){{0,8}}{KIND}(?:\(\w{{1,40}}\))?"
 _OWN_LINE = re.compile(
-    rf"^[>#*`\"'\s-]{{0,40}}(?:E\s{{1,12}}|\d{{1,3}}[.)]\s?)?(?P<type>{_DOTTED})[`*]{{0,3}}(?:: ?(?P<message>.*)|\s{{0,400}}$)"
+    rf"^[>#*`\"'\s-]{{0,40}}(?:E\s{{1,12}}|\d{{1,3}}[.)]\s?)?(?P<type>{_DOTTED})[`*]{{0,3}}(?:: ?(?P<message>.*)"
+    rf"|\s{{0,400}}$)"
 )
 _INSIDE = re.compile(rf"(?:^|[\s`'\"(\[>|*-])(?P<type>{_DOTTED}): ?(?P<message>\S.*)$")
 _CALLED = re.compile(rf"(?:^|[\s`(\[:])(?P<type>{_DOTTED})\((?P<quote>['\"])(?P<message>.{{1,4000}})(?P=quote),?\)")
 #: Openings of messages that torch raises, where no exception is named beside them.
 _TORCH = re.compile(
-    r"(?:^|[\s:>|])(?P<message>(?:THCudaCheck FAIL|cuda runtime error|CUDA out of memory\. Tried|CUDA error: |HIP out of memory|MPS backend out of memory|NCCL error|"
-    r"Expected all tensors to be on the same device|mat1 and mat2 shapes cannot|The size of tensor a \(|Sizes of tensors must match|"
+    r"(?:^|[\s:>|])(?P<message>(?:THCudaCheck FAIL|cuda runtime error|CUDA out of memory\. Tried|CUDA error: "
+    r"|HIP out of memory|MPS backend out of memory|NCCL error|"
+    r"Expected all tensors to be on the same device|mat1 and mat2 shapes cannot|The size of tensor a \("
+    r"|Sizes of tensors must match|"
     r"Input type \(|expected scalar type |one of the variables needed for gradient|element 0 of tensors does not|"
     r"Trying to backward through the graph|Error\(s\) in loading state_dict|DataLoader worker \(pid|"
     r"Unexpected bus error encountered in worker|stack expects each tensor|Given groups=|cuDNN error|CUBLAS_STATUS_|"
-    r"Cannot re-initialize CUDA|Function '\w+' returned nan|Attempting to deserialize object on a CUDA|Weights only load failed|"
+    r"Cannot re-initialize CUDA|Function '\w+' returned nan|Attempting to deserialize object on a CUDA"
+    r"|Weights only load failed|"
     r"\[enforce fail at |Watchdog caught collective operation timeout|size mismatch, m1).*)$"
 )
 #: Words with which the sentence around a message goes on.
 _PROSE = re.compile(
-    r"(?<=[\w)\].\"'`])[`\"'*]{0,6}[,;?]? (?=(?:when|while|after|if|but|and (?:i|then|my)|whenever|even|because|during|on my|"
+    r"(?<=[\w)\].\"'`])[`\"'*]{0,6}[,;?]? (?=(?:when|while|after|if|but|and (?:i|then|my)|whenever|even|because"
+    r"|during|on my|"
     r"in my|at the|how|what|why|any|does|is there|can|please|thanks)\b)",
     re.IGNORECASE,
 )
@@ -67,7 +72,7 @@ def untyped(lines: Lines, launched: bool = False) -> tuple[Raised, int] | None:
 
 def whole(lines: Lines, most: int = 2000) -> tuple[Raised, int] | None:
     """The whole text as a message without a type, its first `most` characters."""
-    texts = [text for text in lines.texts]
+    texts = list(lines.texts)
     first = next((at for at, text in enumerate(texts) if text.strip()), None)
     if first is None:
         return None

@@ -64,15 +64,25 @@ SURE = re.compile(rf"^(?P<type>{_DOTS}{KIND}(?:\([\w.]{{1,60}}\))?)(?:: ?(?P<mes
 HEADER = re.compile(r"(?:^|[\s:>|\"'\]])(?:Original )?Traceback(?: \(most recent call (?:last|first)\))?:\s*$")
 CONNECTIVES = (
     ("cause", re.compile(r"^\s*The above exception was the direct cause of the following exception:?\s*$")),
-    ("context", re.compile(r"^\s*(?:During handling of|While handling) the above exception, another exception occurred:?\s*$")),
+    (
+        "context",
+        re.compile(r"^\s*(?:During handling of|While handling) the above exception, another exception occurred:?\s*$"),
+    ),
 )
-_FRAME = re.compile(r'^(?P<indent>\s*)(?:> )?File "(?P<file>.{1,2000})", line (?P<line>\d{1,9})(?:, in ?(?P<function>.*))?$')
-_PLAIN = re.compile(r"^(?P<indent>\s*)File (?P<file>[^\"\s][^\"]{0,2000}?):(?P<line>\d{1,9})(?: in (?P<function>.{0,200}))?$")
-_CELL = re.compile(r"^(?P<indent>\s*)(?P<file>Cell In ?\[\d+\]|Input In \[\d+\]), (?:line )?(?P<line>\d{1,9})(?:,? in (?P<function>.{0,200}))?$")
+_FRAME = re.compile(
+    r'^(?P<indent>\s*)(?:> )?File "(?P<file>.{1,2000})", line (?P<line>\d{1,9})(?:, in ?(?P<function>.*))?$'
+)
+_PLAIN = re.compile(
+    r"^(?P<indent>\s*)File (?P<file>[^\"\s][^\"]{0,2000}?):(?P<line>\d{1,9})(?: in (?P<function>.{0,200}))?$"
+)
+_CELL = re.compile(
+    r"^(?P<indent>\s*)(?P<file>Cell In ?\[\d+\]"
+    r"|Input In \[\d+\]), (?:line )?(?P<line>\d{1,9})(?:,? in (?P<function>.{0,200}))?$"
+)
 
 
 def frame_line(text: str) -> re.Match[str] | None:
-    """The match of a traceback's frame line (groups indent, file, line, function), also as IPython's plain mode has it."""
+    """The match of a frame's line (groups indent, file, line, function), also as IPython's plain mode has it."""
     if len(text) > LONGEST:
         return None
     if "File" in text:

@@ -1,4 +1,4 @@
-"""Joins exceptions that belong together: causes and contexts, and the errors whose traceback stands inside a message."""
+"""Joins exceptions that belong together: causes, contexts, and errors whose traceback stands inside a message."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _by_type(name: str) -> str | None:
 
 
 def _closed(texts: list[str], last: Block, block: Block, carrier: _Carrier) -> bool:
-    """Whether a carrier's message ended between two blocks: by its quotation's end or by the blank line it ends with."""
+    """Whether a carrier's message ended between two blocks: by its quotation's end, or by its last blank line."""
     between = texts[last.end : block.start]
     if any(text.strip() == '"""' for text in between):
         return True
@@ -115,14 +115,21 @@ def _closed(texts: list[str], last: Block, block: Block, carrier: _Carrier) -> b
 def _embed(texts: list[str], carrier: _Carrier, inner: Raised, end: int) -> Raised:
     block = carrier.block
     outer = _raised(block, carrier.earlier)
-    inside = [text[block.indent :] if not text[: block.indent].strip() else text for text in texts[block.said + 1 : end]]
+    inside = [
+        text[block.indent :] if not text[: block.indent].strip() else text for text in texts[block.said + 1 : end]
+    ]
     first = block.message.split("\n", 1)[0]
-    return replace(outer, message="\n".join([first, *inside]).rstrip("\n"), embedded=inner, runner=carrier.runner, notes=())
+    return replace(
+        outer, message="\n".join([first, *inside]).rstrip("\n"), embedded=inner, runner=carrier.runner, notes=()
+    )
 
 
 def _raised(block: Block, earlier: tuple[str, Raised] | None) -> Raised:
     return Raised(
-        block.type, block.message, block.frames, block.notes,
+        block.type,
+        block.message,
+        block.frames,
+        block.notes,
         cause=earlier[1] if earlier and earlier[0] == "cause" else None,
         context=earlier[1] if earlier and earlier[0] == "context" else block.earlier,
         members=block.members,

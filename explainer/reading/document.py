@@ -61,7 +61,7 @@ def _whose(seen: list[Seen], witness: Witness) -> int | None:
     named = [at for at, one in enumerate(seen) if _has_type(one.found.raised) and not one.launcher]
     after = [at for at in named if (seen[at].found.place.line or 0) >= witness.number]
     cuda = [at for at in after or named if "CUDA" in seen[at].found.raised.message]
-    return (cuda or after or named[-1:] or [None])[0]
+    return next(iter(cuda or after or named[-1:]), None)
 
 
 def _has_type(raised: Raised) -> bool:
@@ -102,7 +102,9 @@ def _repeated(lines: Lines, report: elastic.Report, name: str | None) -> list[Se
 def _seen(lines: Lines, joined: Joined, name: str | None, report: elastic.Report | None = None, launcher=False) -> Seen:
     said = report.rank_at(joined.start) if report else None
     where = place(lines, joined.start, name, said)
-    return Seen(Found(joined.raised, where), joined.end, lines.writer, report is not None, launcher, bool(said and said.first))
+    return Seen(
+        Found(joined.raised, where), joined.end, lines.writer, report is not None, launcher, bool(said and said.first)
+    )
 
 
 def _said_alone(streams: list[Lines], name: str | None, launched: bool) -> list[Seen]:
@@ -110,7 +112,10 @@ def _said_alone(streams: list[Lines], name: str | None, launched: bool) -> list[
     for look in (bare.own_line, bare.inside, bare.untyped):
         found = [(lines, said) for lines in streams if (said := look(lines, launched))]
         if found:
-            return [Seen(Found(raised, place(lines, at, name)), at, lines.writer, alone=True) for lines, (raised, at) in found]
+            return [
+                Seen(Found(raised, place(lines, at, name)), at, lines.writer, alone=True)
+                for lines, (raised, at) in found
+            ]
     return []
 
 

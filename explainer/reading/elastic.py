@@ -51,7 +51,9 @@ def report(texts: list[str], joined: Joined) -> Report | None:
     last = min(len(texts), start + _LONGEST)
     end = next((at + 1 for at in range(start + 1, last) if _RULE.match(texts[at])), last)
     message = "\n".join(["", *texts[start:end]])
-    return Report(replace(joined, raised=replace(joined.raised, message=message)), start, end, _ranks(texts, start, end))
+    return Report(
+        replace(joined, raised=replace(joined.raised, message=message)), start, end, _ranks(texts, start, end)
+    )
 
 
 def _ranks(texts: list[str], start: int, end: int) -> tuple[Reported, ...]:

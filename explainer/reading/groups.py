@@ -40,7 +40,9 @@ def read(texts: list[str], at: int, inner: Callable[[list[str]], Raised | None])
     top = raised[id(branches[0])]
     if top is None:
         return None
-    return Block(at, end, top.type, top.message, top.frames, top.notes, members=top.members, earlier=top.cause or top.context)
+    return Block(
+        at, end, top.type, top.message, top.frames, top.notes, members=top.members, earlier=top.cause or top.context
+    )
 
 
 def _branches(texts: list[str], at: int) -> tuple[list[_Branch], int]:

@@ -1,7 +1,8 @@
-"""Sorts the lines of processes that wrote the same traceback into one log at once, without a prefix to tell them apart."""
+"""Sorts the lines of processes that wrote the same traceback into one log at once, without a prefix."""
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import dataclass, field
 
@@ -28,7 +29,7 @@ def sorted_out(lines: Lines) -> Lines:
     headers = [at for at, text in enumerate(texts) if text.startswith("Traceback") and HEADER.search(text)]
     order: list[int] = []
     at = 0
-    for first, second in zip(headers, headers[1:], strict=False):
+    for first, second in itertools.pairwise(headers):
         if first < at or not _woven(texts, first, second):
             continue
         start = first - 1 if first > at and _ABOVE.match(texts[first - 1]) else first
@@ -83,7 +84,9 @@ def _give(writers: list[_Writer], text: str, here: int) -> None:
     if frame_line(text):
         place = _place(text)
         longest = max(writers, key=lambda one: len(one.places))
-        behind = (one for one in going if len(one.places) < len(longest.places) and longest.places[len(one.places)] == place)
+        behind = (
+            one for one in going if len(one.places) < len(longest.places) and longest.places[len(one.places)] == place
+        )
         one = next(behind, max(going, key=lambda one: len(one.places)))
         one.places.append(place)
         one.awaits = 2

@@ -11,7 +11,8 @@ OPENINGS = re.compile(
     r"^(?:CUDA error: |CUDA driver error|CUDA kernel errors|NCCL (?:error|Error)|Weights only load failed|"
     r"torch\.utils\.checkpoint: |Data-dependent |Could not guard on|The following operation failed in the TorchScript|"
     r"Could not run '|Expected to have finished reduction|Caught \w+ in |backend='|Dynamo |Graph break|"
-    r"Failed to trace|Attempted to |Unsupported |\w* ?when making fake tensor call|Error building extension|Ninja is required|"
+    r"Failed to trace|Attempted to |Unsupported |\w* ?when making fake tensor call|Error building extension"
+    r"|Ninja is required|"
     r"Lists? differ|Sequences? differ|Tuples? differ|Dicts? differ|Tensor-likes are not|Scalars are not|"
     r"An attempt has been made to start a new process|Inconsistency detected|Detected that|Unexpected |"
     r"Ran into a kwarg|Found no NVIDIA driver|DistNetworkError|Cannot (?:re-initialize|copy)|HIP error: |MPS |"
@@ -20,10 +21,14 @@ OPENINGS = re.compile(
     r"\d+ validation errors? for|Missing key|Found dtype|in user code|(?:CUDA )?backend )"
 )
 _STOP = re.compile(
-    r"^(?:\s*```|\s*[╭┌][─-]|[❯➜λ](?: |$)|\s*\"\"\"|'''|-{20,}\s*$|={5,}|_{5,}|\*{10,}|In \[\d+\]:|>>> |\.\.\. ?$|Process \S+:$|Exception (?:in thread|ignored in)|"
-    r"\[?\d{4}-\d\d-\d\d[ T]\d\d:|\[?\d\d:\d\d:\d\d|[IWEFD]\d{4} \d\d:|(?:INFO|DEBUG|WARNING|ERROR|CRITICAL)\b[:| \]]|\[(?:INFO|ERROR|WARNING|DEBUG|rank\d|W\d|E\d)|"
-    r"wandb: |\s+Friendly-traceback |\s+An? `\w+` (?:is|exception)|srun: |slurmstepd: |\(\w[\w.-]*\) [\w.-]+@[\w.-]+:|[\w.-]+@[\w.-]+:\S*[$#] |[A-Z]:\\[^>]*>|PS [A-Z]:|"
-    r"\$ |% |exit code |Exiting|Aborted|Killed|Segmentation fault|\[?[Pp]rocess exited|FAILED |ERROR |Ran \d+ tests? in|"
+    r"^(?:\s*```|\s*[╭┌][─-]|[❯➜λ](?: |$)|\s*\"\"\"|'''|-{20,}\s*$|={5,}|_{5,}|\*{10,}|In \[\d+\]:|>>> |\.\.\. ?$"
+    r"|Process \S+:$|Exception (?:in thread|ignored in)|"
+    r"\[?\d{4}-\d\d-\d\d[ T]\d\d:|\[?\d\d:\d\d:\d\d|[IWEFD]\d{4} \d\d:|(?:INFO|DEBUG|WARNING|ERROR"
+    r"|CRITICAL)\b[:| \]]|\[(?:INFO|ERROR|WARNING|DEBUG|rank\d|W\d|E\d)|"
+    r"wandb: |\s+Friendly-traceback |\s+An? `\w+` (?:is|exception)|srun: |slurmstepd: "
+    r"|\(\w[\w.-]*\) [\w.-]+@[\w.-]+:|[\w.-]+@[\w.-]+:\S*[$#] |[A-Z]:\\[^>]*>|PS [A-Z]:|"
+    r"\$ |% |exit code |Exiting|Aborted|Killed|Segmentation fault|\[?[Pp]rocess exited|FAILED |ERROR "
+    r"|Ran \d+ tests? in|"
     r"Command exited|make: \*\*\*|Script done|terminate called|\*\*\w+\*\* wrote|</?(?:details|pre|code|summary)\b)"
 )
 #: A line that says that the message goes on.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import dataclass, replace
 
@@ -11,18 +12,25 @@ from explainer.reading.chains import Joined
 #: Errors of a rank that only says that another one is gone.
 _FOLLOWERS = re.compile(
     r"Connection (?:closed by peer|reset by peer|refused)|Broken pipe|[Ww]atchdog caught collective|"
-    r"collective operation timeout|Timed out (?:waiting|initializing)|timeout: \d+|ncclRemoteError|remote process exited|"
+    r"collective operation timeout|Timed out (?:waiting|initializing)|timeout: \d+|ncclRemoteError"
+    r"|remote process exited|"
     r"heartbeat|Socket Timeout|store.*(?:timed out|timeout)|Stop_waiting|exited unexpectedly|died with <Signals|"
     r"returned non-zero exit status|Engine core initialization failed|process \d+ terminated with",
     re.IGNORECASE,
 )
-_CALLED = re.compile(r"^(?:ChildFailedError|CalledProcessError|SignalException|KeyboardInterrupt|BrokenPipeError|EOFError)$")
+_CALLED = re.compile(
+    r"^(?:ChildFailedError|CalledProcessError|SignalException|KeyboardInterrupt|BrokenPipeError|EOFError)$"
+)
 
 
 _TESTS = re.compile(r"^={3,} (?:FAILURES|ERRORS|test session starts) ={3,}$")
-_POST = re.compile(r"^\s*(?:```|~~~|</?(?:details|pre|code|summary|blockquote))|\bwrote:?\s*$|^#{1,6} |^-{2,} ?Original|^On .{4,80} wrote")
+_POST = re.compile(
+    r"^\s*(?:```|~~~|</?(?:details|pre|code|summary|blockquote))|\bwrote:?\s*$|^#{1,6} |^-{2,} ?Original"
+    r"|^On .{4,80} wrote"
+)
 _INTRODUCES = re.compile(
-    r"^\s*(?:Exception in thread|Exception ignored|Process \S+:|Original |Traceback|[\W_]+$)|\b(?:ERROR|CRITICAL|FATAL|[Ff]ailed)\b|"
+    r"^\s*(?:Exception in thread|Exception ignored|Process \S+:|Original |Traceback|[\W_]+$)|\b(?:ERROR|CRITICAL"
+    r"|FATAL|[Ff]ailed)\b|"
     r"^[EF]\d{4} |\[rank\d|exit code|exitcode|Warning"
 )
 
@@ -52,7 +60,7 @@ def later_turns(texts: list[str], joined: list[Joined]) -> set[int]:
     """The indices of the errors that can wait: survived ones, and in a test run those that no code of torch raised."""
     if any(_TESTS.match(text) for text in texts):
         return {at for at, one in enumerate(joined) if not any("torch/" in place.file for place in one.raised.frames)}
-    pairs = zip(joined, joined[1:], strict=False)
+    pairs = itertools.pairwise(joined)
     return {at for at, (one, after) in enumerate(pairs) if _went_on([*one.raised.notes, *texts[one.end : after.start]])}
 
 
@@ -114,7 +122,8 @@ def _without_echoes(seen: list[Seen]) -> list[Seen]:
     """The errors without those that torch.compile logged before it raised them inside another one's message."""
     raisers = [one.found.raised.message for one in seen if "torch._dynamo" in one.found.raised.type]
     return [
-        one for one in seen
+        one
+        for one in seen
         if len(one.found.raised.message) < 12
         or not any(one.found.raised.message.strip() in said and one.found.raised.message != said for said in raisers)
     ]
@@ -128,8 +137,8 @@ def _weight(one: Seen) -> int:
     if one.first:
         return 0
     first = raised
-    while first.cause or first.context:
-        first = first.cause or first.context
+    while (earlier := first.cause or first.context) is not None:
+        first = earlier
     if _CALLED.match(first.name) or (_FOLLOWERS.search(first.message) and not first.embedded):
         return 2
     return 1
@@ -139,8 +148,12 @@ def _remarked(one: Seen, every: list[Seen]) -> Found:
     """The error with a word on the other ranks, on the one that failed first."""
     if one is not every[0] or one.found.place.rank is None:
         return one.found
-    others = sorted({other.found.place.rank for other in every if other.found.place.rank is not None} - {one.found.place.rank})
+    others = sorted(
+        {other.found.place.rank for other in every if other.found.place.rank is not None} - {one.found.place.rank}
+    )
     if not others:
         return one.found
-    remark = f"rank {one.found.place.rank} failed first; {len(others)} {'other' if len(others) == 1 else 'others'} followed"
+    remark = (
+        f"rank {one.found.place.rank} failed first; {len(others)} {'other' if len(others) == 1 else 'others'} followed"
+    )
     return replace(one.found, remarks=(*one.found.remarks, remark))

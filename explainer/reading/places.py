@@ -12,9 +12,13 @@ _RANKS = (
     re.compile(r"\[rank ?(\d+)\]|\brank[ =:]{1,2}(\d+)\b|\[(?:default)?(\d+)\]:|\[\d+,(\d+)\]<std", re.IGNORECASE),
     re.compile(r"^\s{0,6}(\d{1,5}): ?$"),
 )
-_PROCESS = re.compile(r"\(([^()\s]+ )?pid=\d+[^()]*\)|\[?pod/[^\]\s]+|^[\w.-]+(?=: $)|^[\w.-]+(?=\s*\| ?$)|(?<=\[)gw\d+")
+_PROCESS = re.compile(
+    r"\(([^()\s]+ )?pid=\d+[^()]*\)|\[?pod/[^\]\s]+|^[\w.-]+(?=: $)|^[\w.-]+(?=\s*\| ?$)|(?<=\[)gw\d+"
+)
 _ABOVE = re.compile(r"^\s*(?:Exception in thread (?P<thread>.{1,200}?)|Process (?P<process>\S{1,200})):\s*$")
-_TIME = re.compile(r"\d{4}[-/]\d\d[-/]\d\d[T _]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?|\b\d\d:\d\d:\d\d(?:[.,]\d+)?\b")
+_TIME = re.compile(
+    r"\d{4}[-/]\d\d[-/]\d\d[T _]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?|\b\d\d:\d\d:\d\d(?:[.,]\d+)?\b"
+)
 
 
 def place(lines: Lines, at: int, name: str | None, said: Reported | None = None) -> Place:
@@ -22,7 +26,9 @@ def place(lines: Lines, at: int, name: str | None, said: Reported | None = None)
     prefix = lines.prefixes.get(at, "")
     time = _TIME.search(prefix) or _TIME.search(lines.texts[at - 1][:200] if at else "")
     rank = said.rank if said else _rank(prefix)
-    return Place(name, lines.number(at), rank, _process(lines, at, prefix), said.time if said else time[0] if time else None)
+    return Place(
+        name, lines.number(at), rank, _process(lines, at, prefix), said.time if said else time[0] if time else None
+    )
 
 
 def _rank(prefix: str) -> int | None:

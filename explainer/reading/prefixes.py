@@ -25,9 +25,13 @@ _MOST_SHAPES = 12
 _DIGITS = re.compile(r"\d+")
 #: What differs from line to line of the same process: times, and counters of lines.
 _TIMES = re.compile(
-    r"\d{4}[-/]\d\d[-/]\d\d(?:[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?|\d{1,2}:\d\d:\d\d(?:[.,]\d+)?(?: ?[AP]M)?|"
-    r"\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]* {1,2}\d{1,2}\b|\b[IWEFD]\d{4}\b|\b\d{10}(?:\.\d+)?\b|\d+\.\d{3,}"
+    r"\d{4}[-/]\d\d[-/]\d\d(?:[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?"
+    r"|\d{1,2}:\d\d:\d\d(?:[.,]\d+)?(?: ?[AP]M)?|"
+    r"\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]* {1,2}\d{1,2}\b|\b[IWEFD]\d{4}\b"
+    r"|\b\d{10}(?:\.\d+)?\b|\d+\.\d{3,}"
 )
+
+
 def parted(rows: list[Row]) -> list[Lines]:
     """The lines of each writer, prefixes taken off; the writer is what its prefixes have in common."""
     shapes = _shapes(rows)

@@ -32,8 +32,12 @@ _HEADER = re.compile(
 _FRAME = re.compile(r"\\n[ >]{0,80}File \\?[\"']")
 _LITERAL = re.compile(r"\s{0,40}b?(['\"])")
 _REPORT = re.compile(r"\\nE {3,12}\w")
-_FRAMES = re.compile(r"[ \t]*File \"([^\"\n]{1,1000})\", line (\d{1,9}), in ((?:<\w{1,40}>|[A-Za-z_][\w.]{0,200}))[ \t]*")
-_SAID = re.compile(r"((?<=\s)|(?<=[)\]~^'\"]))(?=(?:[a-z_]\w{0,60}\.){0,8}[A-Z]\w{0,60}(?:Error|Exception|Interrupt|Warning|Exit): )")
+_FRAMES = re.compile(
+    r"[ \t]*File \"([^\"\n]{1,1000})\", line (\d{1,9}), in ((?:<\w{1,40}>|[A-Za-z_][\w.]{0,200}))[ \t]*"
+)
+_SAID = re.compile(
+    r"((?<=\s)|(?<=[)\]~^'\"]))(?=(?:[a-z_]\w{0,60}\.){0,8}[A-Z]\w{0,60}(?:Error|Exception|Interrupt|Warning|Exit): )"
+)
 
 
 def rows_of(text: str) -> list[Row]:

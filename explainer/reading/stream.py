@@ -19,8 +19,16 @@ _LONGEST = 4 << 20
 _BEFORE, _AFTER = 8 << 10, 32 << 10
 #: Something in a traceback's lines that each format has; a text without any has at most an error's line alone.
 _TELLING = (
-    b"Traceback (most", b'File "', b"Exception has occurred", b"Assertion `", b"Fatal Python", b"terminate called", b"\nE   ",
-    b"(most recent call", b"---> ", b"^^^^",
+    b"Traceback (most",
+    b'File "',
+    b"Exception has occurred",
+    b"Assertion `",
+    b"Fatal Python",
+    b"terminate called",
+    b"\nE   ",
+    b"(most recent call",
+    b"---> ",
+    b"^^^^",
 )
 #: What may name an error without a traceback.
 _ALONE = (b"Error: ", b"Exception: ", b"CUDA out of memory", b"CUDA error")

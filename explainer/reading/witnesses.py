@@ -10,7 +10,8 @@ from explainer.reading.block import Lines, frame_line
 
 #: A failed assertion of a CUDA kernel or of C++ code, as the runtime prints it on standard error.
 _ASSERTION = re.compile(
-    r"(?P<place>[^\s:][^:\n]{0,300}\.(?:cuh?|cpp|cc|h|hpp|inl):\d{1,6}): (?P<kernel>.{0,600}?)[:,]? ?(?:block: \[[^\]]{0,40}\], ?thread: \[[^\]]{0,40}\]:? )?"
+    r"(?P<place>[^\s:][^:\n]{0,300}\.(?:cuh?|cpp|cc|h|hpp"
+    r"|inl):\d{1,6}): (?P<kernel>.{0,600}?)[:,]? ?(?:block: \[[^\]]{0,40}\], ?thread: \[[^\]]{0,40}\]:? )?"
     r"Assertion [`'\"‘](?P<what>.{1,400}?)[`'\"’] failed"
 )
 _FORWARD = re.compile(r"Error detected in \w{1,100}\. (?:Traceback of forward call|No forward pass information)")
@@ -49,12 +50,21 @@ def _stack(texts: list[str], at: int) -> list[str]:
 def noted(raised: Raised, notes: tuple[str, ...]) -> Raised:
     """The same chain with notes on the exception that CUDA or autograd raised, on the last one where none did."""
     line = _line(raised)
-    target = max((at for at, (_, one) in enumerate(line) if "CUDA" in one.message or "device-side" in one.message), default=0)
+    target = max(
+        (at for at, (_, one) in enumerate(line) if "CUDA" in one.message or "device-side" in one.message), default=0
+    )
     one = line[target][1]
     new = replace(one, notes=(*one.notes, *(note for note in notes if note not in one.notes)))
     for at in range(target, 0, -1):
-        new = replace(line[at - 1][1], **{line[at][0]: new})
+        new = _with(line[at - 1][1], line[at][0], new)
     return new
+
+
+def _with(raised: Raised, field: str, earlier: Raised) -> Raised:
+    """The exception with another one in the field that leads to it."""
+    if field == "embedded":
+        return replace(raised, embedded=earlier)
+    return replace(raised, cause=earlier) if field == "cause" else replace(raised, context=earlier)
 
 
 def _line(raised: Raised) -> list[tuple[str, Raised]]:

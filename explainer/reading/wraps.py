@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Callable
@@ -49,7 +50,7 @@ def _is_full(text: str, width: int) -> bool:
 
 def _cut_width(texts: list[str]) -> int | None:
     """The width at which a terminal cut the lines: that of a frame's line which is whole only with the next one."""
-    for above, below in zip(texts, texts[1:], strict=False):
+    for above, below in itertools.pairwise(texts):
         if 'File "' in above and _NARROWEST <= len(above) <= _WIDEST and _BEGUN.match(above):
             if not _WHOLE.match(above) and _WHOLE.match(above + below) and not below.startswith(" "):
                 return len(above)

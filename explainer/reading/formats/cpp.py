@@ -7,7 +7,10 @@ import re
 from explainer.crash import Frame
 from explainer.reading.block import LONGEST, Block, frame
 
-_TERMINATE = re.compile(r"^terminate called (?:after throwing an instance of '(?P<type>[^'\n]{1,200})'|without an active exception|recursively)")
+_TERMINATE = re.compile(
+    r"^terminate called (?:after throwing an instance of '(?P<type>[^'\n]{1,200})'|without an active exception"
+    r"|recursively)"
+)
 _WHAT = re.compile(r"^\s*what\(\):\s{1,4}(?P<message>.*)$")
 _FATAL = re.compile(r"^(?P<message>(?:Fatal Python error|Windows fatal exception): .*)$")
 _STACK = re.compile(r"^(?:Current thread|Thread) 0x[0-9a-fA-F]+.{0,80}\(most recent call first\):")

@@ -1,4 +1,4 @@
-"""Tracebacks as Python itself prints them, whole or cut, with or without their indentation; IPython's plain mode too."""
+"""Tracebacks as Python prints them, whole or cut, with or without indentation; IPython's plain mode too."""
 
 from __future__ import annotations
 

@@ -9,13 +9,24 @@ from explainer.crash import Frame
 from explainer.reading.block import LONGEST, SURE, Block, connective, frame
 from explainer.reading.messages import end_of_message
 
-_HEAD = re.compile(r"^\s{0,8}(?P<type>(?:[A-Za-z_]\w*\.){0,8}[A-Za-z_]\w*)(?:\s+\(?|\s*\(?)Traceback \(most recent call last\)\)?:?(?P<rest> .*)?\s*$")
+_HEAD = re.compile(
+    r"^\s{0,8}(?P<type>(?:[A-Za-z_]\w*\.){0,8}[A-Za-z_]\w*)(?:\s+\(?"
+    r"|\s*\(?)Traceback \(most recent call last\)\)?:?(?P<rest> .*)?\s*$"
+)
 _DOCS = re.compile(r"^\s*Traceback \(most recent call last\): +(?P<place>\S.*)$")
 _PLACES = (
     re.compile(r"^\s*File (?P<file>[^\"\s].{0,1000}?):(?P<line>\d{1,9})(?:,? in (?P<function>.{0,400}))?$"),
-    re.compile(r"^\s*(?P<file>(?:Cell|Input) In ?\[\d+\])(?:, line (?P<line>\d{1,9}))?(?:,? in (?P<function>.{0,400}))?$"),
-    re.compile(r"^\s*(?P<file><ipython-input-[^>]{1,80}>|<timed (?:exec|eval)>|<string>|(?:[~/.]|[A-Za-z]:[\\/]|\\\\).{0,1000}?) in (?P<function>[^\s(][^(]{0,200}\(.{0,400})$"),
-    re.compile(r"^\s*(?P<file><ipython-input-[^>]{1,80}>|(?:[~/.]|[A-Za-z]:[\\/]|\\\\)\S{0,1000}?\.py\w?) in (?P<function>[^(]{0,200}\(.{0,400})$"),
+    re.compile(
+        r"^\s*(?P<file>(?:Cell|Input) In ?\[\d+\])(?:, line (?P<line>\d{1,9}))?(?:,? in (?P<function>.{0,400}))?$"
+    ),
+    re.compile(
+        r"^\s*(?P<file><ipython-input-[^>]{1,80}>|<timed (?:exec|eval)>|<string>|(?:[~/.]|[A-Za-z]:[\\/]"
+        r"|\\\\).{0,1000}?) in (?P<function>[^\s(][^(]{0,200}\(.{0,400})$"
+    ),
+    re.compile(
+        r"^\s*(?P<file><ipython-input-[^>]{1,80}>|(?:[~/.]|[A-Za-z]:[\\/]"
+        r"|\\\\)\S{0,1000}?\.py\w?) in (?P<function>[^(]{0,200}\(.{0,400})$"
+    ),
     re.compile(r"^(?P<file>) ?in (?P<function>[\w<>]{0,80}\(.{0,400}\))$"),
 )
 _ARROW = re.compile(r"^\s*(?:-{1,8}>|→|--&gt;|❱) ?(?P<line>\d{0,9})(?:\s(?P<code>.*))?$")
@@ -42,7 +53,9 @@ def starts(text: str) -> bool:
     if len(text) > LONGEST:
         return False
     if "Traceback" in text:
-        return bool(_HEAD.match(text) and not text.lstrip().startswith(("Traceback", "Original"))) or bool(_DOCS.match(text))
+        return bool(_HEAD.match(text) and not text.lstrip().startswith(("Traceback", "Original"))) or bool(
+            _DOCS.match(text)
+        )
     return bool(_ARROW.match(text)) or _place(text) is not None
 
 
@@ -62,7 +75,9 @@ def read(texts: list[str], at: int) -> Block | None:
     first = match["message"] or ""
     end = end_of_message(texts, here, first, base)
     message = "\n".join([first, *(text[base:] for text in texts[here + 1 : end])])
-    return Block(at, end, match["type"], message.rstrip(" ") if not message.strip() else message, tuple(frames), said=here)
+    return Block(
+        at, end, match["type"], message.rstrip(" ") if not message.strip() else message, tuple(frames), said=here
+    )
 
 
 def _cut(at: int, here: int, named: str, frames: list[Frame]) -> Block | None:

@@ -65,7 +65,7 @@ def _take(report: _Report, text: str) -> bool:
         report.code = report.function = ""
     elif _SECTION.match(text) or connective(text):
         return False
-    elif (said := _E.match(text)) and report.code != "" or said and report.short:
+    elif ((said := _E.match(text)) and report.code != "") or (said and report.short):
         report.said.append(text[1:])
     elif text[:2] == "> ":
         report.code, report.short = text[1:].strip(), False
@@ -100,4 +100,6 @@ def _block(report: _Report, at: int, end: int) -> Block | None:
     said = SAID.match(lines[0]) if lines else None
     if said is None or (report.type and said["type"].rsplit(".", 1)[-1] != report.type.rsplit(".", 1)[-1]):
         return Block(at, end, report.type or "AssertionError", "\n".join(lines), tuple(report.frames))
-    return Block(at, end, said["type"], "\n".join([said["message"] or "", *lines[1:]]).strip("\n"), tuple(report.frames))
+    return Block(
+        at, end, said["type"], "\n".join([said["message"] or "", *lines[1:]]).strip("\n"), tuple(report.frames)
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 
 from explainer.crash import Frame
@@ -37,7 +38,8 @@ def read(texts: list[str], at: int) -> Block | None:
 
 def _inside(texts: list[str], at: int) -> tuple[list[str], int]:
     """The lines within the box, its sides off, and the index after it."""
-    lines, here = [], at + 1
+    lines: list[str] = []
+    here = at + 1
     while here < len(texts):
         text = texts[here].strip()
         here += 1
@@ -69,8 +71,10 @@ def _frames(lines: list[str]) -> list[Frame]:
 def _place(paragraph: list[str]) -> re.Match[str] | None:
     if not paragraph or len(paragraph) > 6 or re.match(r"^(?:\d+ |[\w.]+ = )", paragraph[0]):
         return None
-    return _PLACE.match("".join(paragraph)) if not paragraph[0].endswith(" in") and _whole(paragraph) else _PLACE.match(
-        " ".join(paragraph)
+    return (
+        _PLACE.match("".join(paragraph))
+        if not paragraph[0].endswith(" in") and _whole(paragraph)
+        else _PLACE.match(" ".join(paragraph))
     )
 
 
@@ -82,7 +86,9 @@ def _whole(paragraph: list[str]) -> bool:
 def _end(texts: list[str], here: int, first: str, width: int) -> int:
     """The index after the message: rich wraps it at the width of the box."""
     end = end_of_message(texts, here, first)
-    while end < len(texts) and texts[end].strip() and _full(texts[end - 1], texts[end], width) and not stops(texts[end]):
+    while (
+        end < len(texts) and texts[end].strip() and _full(texts[end - 1], texts[end], width) and not stops(texts[end])
+    ):
         end = max(end + 1, end_of_message(texts, end, texts[end]))
     return end
 
@@ -95,7 +101,7 @@ def _full(above: str, below: str, width: int) -> bool:
 
 def _unwrapped(lines: list[str], width: int) -> str:
     out = [lines[0]]
-    for above, below in zip(lines, lines[1:], strict=False):
+    for above, below in itertools.pairwise(lines):
         if below.strip() and not below[:1].isspace() and _full(above, below, width):
             out[-1] = f"{out[-1].rstrip()} {below}"
         else:
