@@ -1,0 +1,148 @@
+"""Harvests what the installed torch says when it is used wrongly, and lists the messages that no symptom answers.
+
+    python scripts/harvest.py [--most 40] [--out messages.jsonl] [--fail-under 75]
+
+It runs the error inputs that torch's own tests keep for its operators, modules and optimizers (they need `expecttest`;
+a torch without them is tolerated), and the everyday mistakes of `snippets.py`. Each distinct message counts once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import importlib
+import io
+import json
+import re
+import sys
+import traceback
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from snippets import PREAMBLE, SNIPPETS
+
+from explainer.catalogue import load
+from explainer.crash import Frame, Raised
+
+Call = tuple[str, Callable[[], Any]]
+
+
+def operators() -> Iterator[Call]:
+    """The error inputs of torch's operators."""
+    for info in _database("common_methods_invocations", "op_db"):
+        for given in _inputs(lambda info=info: info.error_inputs("cpu")):
+            sample = given.sample_input
+            yield info.name, lambda info=info, sample=sample: info(sample.input, *sample.args, **sample.kwargs)
+
+
+def modules() -> Iterator[Call]:
+    """The error inputs of torch's modules."""
+    import torch
+
+    settings = {"device": "cpu", "dtype": torch.float32, "requires_grad": False, "training": True}
+    for info in _database("common_modules", "module_db"):
+        function = info.module_error_inputs_func
+        for given in _inputs(lambda info=info, function=function: function(info, **settings) if function else ()):
+            yield info.name, lambda info=info, given=given: _module(info, given.module_error_input)
+
+
+def _module(info: Any, given: Any) -> Any:
+    made = info.module_cls(*given.constructor_input.args, **given.constructor_input.kwargs)
+    return made(*given.forward_input.args, **given.forward_input.kwargs)
+
+
+def optimizers() -> Iterator[Call]:
+    """The error inputs of torch's optimizers."""
+    import torch
+
+    for info in _database("common_optimizers", "optim_db"):
+        for given in _inputs(lambda info=info: info.optim_error_inputs_func(device="cpu", dtype=torch.float32)):
+            one = given.optimizer_error_input
+            yield info.name, lambda info=info, one=one: info.optim_cls(one.params, **one.kwargs)
+
+
+def snippets() -> Iterator[Call]:
+    """Our own everyday mistakes."""
+    for code in SNIPPETS:
+        yield code, lambda code=code: exec(PREAMBLE + code, {})
+
+
+def _database(module: str, name: str) -> list[Any]:
+    """One of the lists that torch's tests go through; empty, and said so, where this torch has none."""
+    try:
+        return list(getattr(importlib.import_module(f"torch.testing._internal.{module}"), name))
+    except Exception as error:
+        print(f"{module} is not to be had: {type(error).__name__}: {error}", file=sys.stderr)
+        return []
+
+
+def _inputs(make: Callable[[], Any]) -> Iterator[Any]:
+    """What a generator of torch's tests gives, until it fails: many need a device that is not there."""
+    try:
+        yield from make()
+    except Exception:
+        return
+
+
+def harvested() -> Iterator[tuple[str, Raised]]:
+    """Every distinct error with its source; what does not fail after all is left out."""
+    seen = set()
+    for source in (operators, modules, optimizers, snippets):
+        for name, call in source():
+            error = _raised(call)
+            if error is not None and (error.type, error.message) not in seen:
+                seen.add((error.type, error.message))
+                yield f"{source.__name__}: {name}", error
+
+
+def _raised(call: Callable[[], Any]) -> Raised | None:
+    quiet = contextlib.redirect_stdout(io.StringIO())
+    try:
+        with warnings.catch_warnings(), quiet, contextlib.redirect_stderr(io.StringIO()):
+            warnings.simplefilter("ignore")
+            call()
+    except Exception as error:
+        frames = tuple(Frame(at.filename, at.lineno or 0) for at in traceback.extract_tb(error.__traceback__))
+        return Raised(type(error).__name__, str(error), frames)
+    return None
+
+
+def main() -> int:
+    """Print the share that is answered, and the templates that are not; 1 where the share is below `--fail-under`."""
+    to = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    to.add_argument("--most", type=int, default=40, help="how many unanswered templates to list")
+    to.add_argument("--out", type=Path, help="write every message and its symptom here, a line of JSON each")
+    to.add_argument("--fail-under", type=float, default=0.0, metavar="PERCENT")
+    given = to.parse_args()
+    catalogue = load()
+    found = [(source, error, catalogue.match(error)) for source, error in harvested()]
+    _write(given.out, found)
+    missing = Counter(_template(error) for _, error, match in found if match is None)
+    for template, count in missing.most_common(given.most):
+        print(f"{count:5d}  {template}")
+    specific = sum(match is not None and match.symptom.specific for _, _, match in found)
+    answered = len(found) - sum(missing.values())
+    share = 100 * answered / max(1, len(found))
+    own = 100 * specific / max(1, len(found))
+    print(f"{len(found)} messages, {share:.1f} % answered, {own:.1f} % by a symptom of their own kind")
+    return int(share < given.fail_under)
+
+
+def _template(error: Raised) -> str:
+    return re.sub(r"\d+", "N", f"{error.type}: {' '.join(error.message.split())}")[:160]
+
+
+def _write(path: Path | None, found: list[Any]) -> None:
+    if path is not None:
+        rows = (
+            {"source": source, "exception": error.type, "message": error.message, "symptom": match and match.symptom.id}
+            for source, error, match in found
+        )
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
