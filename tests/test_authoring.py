@@ -109,7 +109,7 @@ def test_a_good_symptom_is_not_complained_about(tmp_path):
         ("코어 크기: {{ m.size }}", "코어 크기", "ko never prints m.size"),
         ("大小：", "大小, ", "Chinese takes full-width punctuation"),
         ("core size {{ m.size }}", "core size {{ m.size }}.", "a headline has no full stop"),
-        ("(?P<size>\\d+)", "(?P<size>\\d+(?:\\d|,)*)+", "no nested or overlapping repetition"),
+        ("(?P<size>\\d+)", "(?P<size>(?:\\d+|\\d\\d)+)", "no nested or overlapping repetition"),
         ("because", "{{ m.size | shape2 }}", "there is no filter 'shape2'"),
     ],
 )  # fmt: skip

@@ -33,7 +33,9 @@ def lacks(one: Rule | Symptom, language: str) -> bool:
 def said(one: Rule | Symptom) -> dict[str, Any]:
     """The parts of a file that hold texts."""
     parts = {"text": one.text, "fixes": [*one.fixes]}
-    return {**parts, "labels": [*one.labels], "notes": [*one.notes]} if isinstance(one, Rule) else parts
+    if isinstance(one, Rule):
+        return {**parts, "labels": [*one.labels], "notes": [*one.notes]}
+    return {**parts, "messages": [{"pattern": message.pattern} for message in one.messages]}
 
 
 def _texts(value: Any) -> Iterator[Mapping[str, Any]]:

@@ -104,6 +104,6 @@ def _of_example(one: Rule, example: Any) -> Iterator[str]:
     if not given or {"code", "paste"} <= set(given):
         yield "needs either `code` or `paste`"
     source = "\n".join([example.get("code", ""), *example.get("files", {}).values()])
-    blames = one.culprit or any("edit" in fix or "edits" in fix for fix in one.fixes)
+    blames = one.culprit and not all(spec.get("optional") for name, spec in one.facts.items() if name == one.culprit)
     if blames and "code" in example and not example.get("silent") and f"# explain: {one.id}" not in source:
         yield f"marks no line: the line to blame ends in `# explain: {one.id}`"

@@ -61,10 +61,13 @@ def _of_pattern(pattern: str, least: int) -> Iterator[str]:
 
 
 def hostile(runs: tuple[str, ...]) -> dict[str, str]:
-    """Texts that begin like a match and do not end like one: every run but the last, each before much filler."""
-    begun = runs[:-1] if len(runs) > 1 else runs
-    made = {name: "".join(run + filler for run in begun) or filler for name, filler in FILLERS.items()}
-    return {f"a text of many {name}": text[:LONGEST] for name, text in made.items()}
+    """Texts that hold all that a match holds, and do not match: much filler after every run, a NUL before the last.
+
+    Without the last run `regex` would see at once that there is no match.
+    """
+    *begun, last = runs or ("",)
+    made = {name: "".join(run + filler for run in begun or [last]) for name, filler in FILLERS.items()}
+    return {f"a text of many {name}": f"{text}\0{last}"[:LONGEST] for name, text in made.items()}
 
 
 def _seconds(pattern: str, text: str) -> float:

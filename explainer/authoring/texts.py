@@ -14,6 +14,8 @@ PARTICLE = re.compile(r"\}\}`?(?:은|는|이|가|을|를|과|와|으로|로|이�
 HALF_WIDTH = re.compile(r"[一-鿿][,;:!?](?:\s|[一-鿿]|$)")
 #: What a template prints, its first name and field.
 PRINTED = re.compile(r"\{\{-?\s*\(?([a-z_]\w*(?:\.\w+)?)")
+#: The groups of a pattern, and those that capture a number.
+NAMES, NUMBERS = re.compile(r"\(\?P<(\w+)>"), re.compile(r"\(\?P<(\w+)>-?\\d")
 #: `[batch, rows]`: a shape keeps its half-width commas.
 BRACKETS = re.compile(r"\[[^\]]*\]|`[^`]*`")
 Found = Iterator[tuple[Path_, str]]
@@ -35,7 +37,7 @@ def templates(value: Any, way: Path_ = ()) -> Iterator[tuple[Path_, str, str]]:
 
 def problems(value: Mapping[str, Any]) -> Found:
     """What is wrong with the texts of one file."""
-    said = {field: value[field] for field in ("text", "fixes", "labels", "notes") if field in value}
+    said = {field: value[field] for field in ("text", "fixes", "labels", "notes", "messages") if field in value}
     for way, language, text in templates(said):
         yield from ((way, wrong) for wrong in _of_text(text, language))
     yield from _of_languages(said)
@@ -65,12 +67,17 @@ def _of_languages(said: Mapping[str, Any]) -> Found:
 
 
 def lost(said: Mapping[str, Any]) -> list[str]:
-    """Which languages print less than English: every fact that an English text of the file prints, each prints."""
+    """Which languages print less than English does anywhere in the file. English words of a message may be left out."""
     printed: dict[str, set[str]] = {}
     for _, language, text in templates(said):
         printed.setdefault(language, set()).update(PRINTED.findall(text))
-    left = {language: printed.get("en", set()) - printed[language] for language in printed}
+    words = {f"m.{name}" for name in NAMES.findall(str(said.get("messages")))} - _numbers(said)
+    left = {language: printed.get("en", set()) - printed[language] - words for language in printed}
     return [f"{language} never prints {', '.join(sorted(names))}" for language, names in left.items() if names]
+
+
+def _numbers(said: Mapping[str, Any]) -> set[str]:
+    return {f"m.{name}" for name in NUMBERS.findall("".join(one["pattern"] for one in said.get("messages", ())))}
 
 
 def _first(said: Mapping[str, Any], language: str) -> Path_:
