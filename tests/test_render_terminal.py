@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 from render_samples import far, inplace, shape, symptom, unknown
 
-from explainer.diagnosis import Edit, ErrorFrame, Fix, Label, Report
+from explainer.diagnosis import Edit, ErrorFrame, Evidence, Fix, Label, Report
 from explainer.render import terminal
 from explainer.render.theme import STYLES, ansi, wants_color
 
@@ -171,6 +171,18 @@ def test_deletions_insertions_and_blank_lines(before, after, signs):
     text = terminal.to_str([with_diagnosis(shape(), fixes=(Fix("", "checked", "it runs", (edit,)),))])
     rows = [line.strip() for line in text.split("\n") if line.startswith(("      -", "      +"))]
     assert [row[0] for row in rows] == list(signs)
+
+
+def test_an_insertion_shows_the_line_above_it():
+    edit = Edit("tagger.py", 9, 8, None, "        x = x.float()")
+    text = terminal.to_str([with_diagnosis(shape(), fixes=(Fix("", "checked", "it runs", (edit,)),))])
+    assert "              x = self.embed(tokens)\n      +         x = x.float()\n" in text
+
+
+def test_a_long_configuration_is_cut_between_its_settings():
+    row = Evidence("conv", "Conv2d(in_channels=3, out_channels=16, kernel_size=(3, 3), stride=(2, 2), padding=(1, 1))")
+    text = terminal.to_str([with_diagnosis(shape(), evidence=(row,))])
+    assert "conv  Conv2d(in_channels=3, out_channels=16, kernel_size=(3, 3), ...\n" in text
 
 
 def test_several_reports_stand_in_the_order_given():

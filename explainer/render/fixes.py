@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from difflib import SequenceMatcher
 from textwrap import dedent
 
-from explainer.diagnosis import Edit, Fix
+from explainer.diagnosis import Edit, Fix, Report
 from explainer.locale import word
 from explainer.render.prose import wrap
 from explainer.render.snippet import Lens
@@ -91,6 +92,20 @@ def _place_and_check(fix: Fix, language: str, indent: int, width: int) -> list[R
     if rows and cells(where) <= at - 2:
         return [((padded(where, at), "place"), *rows[0][1:]), *rows[1:]]
     return [((cut_front(where, width - indent), "place"),), *rows]
+
+
+def fixes_of(report: Report) -> tuple[Fix, ...]:
+    """The fixes of the first diagnosis, each insertion with the line above it, so that one sees where it goes."""
+    fixes = report.diagnoses[0].fixes if report.diagnoses else ()
+    return tuple(replace(fix, edits=tuple(_placed(edit, report) for edit in fix.edits)) for fix in fixes)
+
+
+def _placed(edit: Edit, report: Report) -> Edit:
+    """An insertion that begins with the unchanged line above it; any other edit as it is."""
+    above = report.source.get((edit.file, edit.start_line - 1), "")
+    if edit.before is not None or edit.after is None or not above.strip():
+        return edit
+    return replace(edit, start_line=edit.start_line - 1, before=above, after=f"{above}\n{edit.after}")
 
 
 def place_of(edit: Edit) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from explainer.diagnosis import Edit, Fix, Report
 from explainer.locale import word
-from explainer.render.fixes import certainty, diff, place_of
+from explainer.render.fixes import certainty, diff, fixes_of, place_of
 from explainer.render.places import places, said
 from explainer.render.snippet import Lens, arrow, gutter_of, snippet
 from explainer.render.visible import cut, expand, one_line, visible
@@ -70,7 +70,7 @@ def _view(report: Report) -> dict[str, Any]:
         "source": _source(report),
         "values": [(one_line(row.label), one_line(row.value)) for row in
                    (diagnosis.evidence if diagnosis else report.operands)],
-        "fixes": [_fix(fix, language, index) for index, fix in enumerate(diagnosis.fixes)] if diagnosis else [],
+        "fixes": [_fix(fix, language, index) for index, fix in enumerate(fixes_of(report))],
         "links": [link for link in diagnosis.links if re.match(r"https?://\S+$", link)] if diagnosis else [],
     }
 

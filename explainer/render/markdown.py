@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from explainer.diagnosis import Diagnosis, Edit, Evidence, Fix, Report
 from explainer.locale import word
-from explainer.render.fixes import certainty, diff, joined, place_of
+from explainer.render.fixes import certainty, diff, fixes_of, joined, place_of
 from explainer.render.places import places, said
 from explainer.render.snippet import Lens, arrow, bar, gutter_of, snippet
 from explainer.render.theme import plain
@@ -35,7 +35,7 @@ def _report(report: Report, full: bool) -> Iterator[str]:
     yield from _source(report)
     yield from _values(diagnosis.evidence if diagnosis else report.operands)
     if diagnosis:
-        yield from _diagnosis(diagnosis, language)
+        yield from _diagnosis(diagnosis, report)
 
 
 def _source(report: Report) -> Iterator[str]:
@@ -58,11 +58,12 @@ def _values(rows: Sequence[Evidence]) -> Iterator[str]:
         yield ""
 
 
-def _diagnosis(diagnosis: Diagnosis, language: str) -> Iterator[str]:
+def _diagnosis(diagnosis: Diagnosis, report: Report) -> Iterator[str]:
     """Why, from, fixes, notes, rule and links."""
+    language = report.language
     yield from _paragraph("why", diagnosis.cause, language)
     yield from _paragraph("from", diagnosis.origin, language)
-    for index, fix in enumerate(diagnosis.fixes):
+    for index, fix in enumerate(fixes_of(report)):
         yield from _fix(fix, "or" if index else "fix", language)
     for note in diagnosis.notes:
         yield from _paragraph("next", note, language)

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TextIO
 
-from explainer.diagnosis import Diagnosis, Evidence, Report
+from explainer.diagnosis import Diagnosis, Evidence, Fix, Report
 from explainer.locale import word
 from explainer.render.budget import Plan, fit
-from explainer.render.fixes import fix_rows
+from explainer.render.fixes import fix_rows, fixes_of
 from explainer.render.places import Place, places, said
 from explainer.render.prose import wrap
 from explainer.render.snippet import Lens, bar, block, gutter_of
@@ -72,7 +72,7 @@ def _compose(report: Report, plan: Plan, width: int, full: bool) -> list[Row]:
     diagnosis = report.diagnoses[0]
     rows += _section("why", wrap(diagnosis.cause, _room(language, width)), plan.why, language)
     rows += _section("from", wrap(diagnosis.origin, _room(language, width)), plan.origin, language)
-    fixes = _fixes(diagnosis, plan, lens, full)
+    fixes = _fixes(fixes_of(report), plan, lens, full)
     if fixes:
         rows += [(), *fixes]
     for note in diagnosis.notes[: plan.notes]:
@@ -169,10 +169,19 @@ def _table(operands: Sequence[Evidence], plan: Plan, lens: Lens) -> list[Row]:
     rows: list[Row] = []
     for name, value in zip(names, columns, strict=True):
         name = padded(cut(name, left), left)
-        rows.append((*bar(lens), ("   ", ""), (name, "operand"), ("  " + cut(value, room - left - 2), "value")))
+        value = _cut_value(value, room - left - 2)
+        rows.append((*bar(lens), ("   ", ""), (name, "operand"), (f"  {value}", "value")))
     if len(operands) > len(shown):
         rows.append((*bar(lens), ("   " + word("more_rows", lens.language, count=len(operands) - len(shown)), "quiet")))
     return rows
+
+
+def _cut_value(value: str, width: int) -> str:
+    """A value cut to `width` cells; of a layer's configuration whole settings are left out."""
+    if cells(value) <= width:
+        return value
+    whole, comma, _ = cut(value, width - 3, "").rpartition(", ")
+    return f"{whole}, ..." if comma else cut(value, width)
 
 
 def _columns(values: list[str]) -> list[str]:
@@ -210,11 +219,11 @@ def _labelled(key: str, rows: Sequence[Row], language: str) -> list[Row]:
     return [(head, *row) for head, row in zip(heads, rows, strict=False)]
 
 
-def _fixes(diagnosis: Diagnosis, plan: Plan, lens: Lens, full: bool) -> list[Row]:
+def _fixes(fixes: Sequence[Fix], plan: Plan, lens: Lens, full: bool) -> list[Row]:
     """The first fix and as many others as the plan allows; titles where there is a choice between edits."""
-    titled = full or sum(1 for fix in diagnosis.fixes if fix.edits) > 1
+    titled = full or sum(1 for fix in fixes if fix.edits) > 1
     rows: list[Row] = []
-    for index, fix in enumerate(diagnosis.fixes[: plan.ors + 1]):
+    for index, fix in enumerate(fixes[: plan.ors + 1]):
         inner = fix_rows(fix, lens, _edge(lens.language), plan.diff, titled)
         rows += _labelled("or" if index else "fix", inner, lens.language)
     return rows
