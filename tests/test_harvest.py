@@ -21,8 +21,8 @@ def harvest(monkeypatch):
 
 
 def test_everyday_mistakes_still_raise(harvest):
-    accepted = [code for code, call in harvest.snippets() if harvest._raised(call) is None]
-    assert len(accepted) <= 12, accepted
+    accepted = [code for code, call in harvest.snippets() if harvest._raised(call) is None and "cuda" not in code]
+    assert accepted == []
 
 
 def test_a_torch_without_its_test_inputs_is_tolerated(harvest, capsys):
