@@ -106,15 +106,25 @@ def solved(tree: list[Any], wanted: int) -> Iterator[tuple[list[Any], int]]:
 
 
 def _solution(tree: list[Any], leaf: list[Any], wanted: int) -> int | None:
+    """The value of one literal that gives `wanted`; of several the first with which all divisions come out even."""
     at = tuple(leaf[1])
-    tries = [wanted, *range(1, 4097)] if len(tree) > 3 else [wanted]
-    for value in tries:
+    found: list[int] = []
+    for value in [wanted, *range(1, 4097)] if tree[0] == "op" else [wanted]:
         try:
             if value != leaf[-1] and value_of(tree, {at: value}) == wanted:
-                return value
+                found.append(value)
         except ArithmeticError:
             continue
-    return None
+    return next((value for value in found if even(tree, {at: value})), found[0] if found else None)
+
+
+def even(tree: list[Any], replaced: dict[tuple[Any, ...], int]) -> bool:
+    """Whether no integer division in a tree leaves a remainder."""
+    if tree[0] != "op":
+        return True
+    if tree[1] == "//" and value_of(tree[2], replaced) % (value_of(tree[3], replaced) or 1):
+        return False
+    return even(tree[2], replaced) and even(tree[3], replaced)
 
 
 def product(sizes: list[int]) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from explainer.edits import methods, search_dtype, search_sizes
+from explainer.edits import methods, search_dtype, search_layout, search_sizes
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, Step
 from explainer.edits.place import Place
@@ -34,6 +34,7 @@ def _origins(evidence: Evidence, candidate: Candidate) -> Iterator[Candidate]:
     elif candidate.kind == "insert-method":
         yield from _relaid(evidence, candidate)
     elif candidate.kind == "set-argument" and _named(candidate, after):
+        yield from search_layout.structural(evidence)
         yield from search_sizes.arriving(evidence)
 
 
@@ -63,7 +64,7 @@ def _relaid(evidence: Evidence, candidate: Candidate) -> Iterator[Candidate]:
             adapted = method if step.shape == operand.shape else _of_sample(method)
             if method and adapted and origin is not None and step.shape in (operand.shape, operand.shape[1:]):
                 edits = partial(methods.insert_method, origin, adapted)
-                words = {"what": origin.text[:48], "method": adapted, "shape": step.shape}
+                words = {"what": origin.text[:48], "method": f".{adapted}", "shape": step.shape}
                 yield from evidence.made(edits, "insert-method", origin, "insert", **words)
 
 

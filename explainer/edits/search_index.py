@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import partial
 
-from explainer.edits.arguments import argument_node
+from explainer.edits.arguments import argument_node, set_argument
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, Layer
 from explainer.edits.lines import EditError
@@ -33,6 +34,10 @@ def dimensions(evidence: Evidence) -> Iterator[Candidate]:
         except EditError:
             return
         old = _constant(given)
+        if given is None and name == "dim" and crash.function in ("cat", "concat", "stack", "gather", "index_select"):
+            for new in (1, -1, *range(2, rank)):
+                edits = partial(set_argument, crash.place, "dim", new)
+                yield from evidence.made(edits, "set-argument", crash.place, "dim", new=new, old=0)
         if given is None or old is None:
             continue
         for new in (-1, *range(rank)):

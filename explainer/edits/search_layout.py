@@ -21,6 +21,13 @@ from explainer.edits.slices import Operand, chain, editable, operands, trunk
 _REDUCTIONS = ("mean", "sum", "amax", "amin", "norm", "std", "var", "logsumexp", "prod")
 
 
+#: By the ranks of weight and data: how channels come in front, in a batch and in one sample.
+_ORDERS = {
+    (4, 4): ("permute(0, 3, 1, 2)", "permute(2, 0, 1)"), (4, 3): ("permute(2, 0, 1)", "permute(2, 0, 1)"),
+    (3, 3): ("transpose(1, 2)", "transpose(0, 1)"), (3, 2): ("transpose(0, 1)", "transpose(0, 1)"),
+}
+
+
 def structural(evidence: Evidence) -> Iterator[Candidate]:
     """Transposes of products, layers of another rank, `batch_first`, samples padded in a collate_fn."""
     crash = evidence.crash
@@ -51,7 +58,7 @@ def _transposed(evidence: Evidence, crash: Step) -> Iterator[Candidate]:
 def _insert(evidence: Evidence, place: Place | None, method: str, shape: list[int]) -> Iterator[Candidate]:
     if place is not None:
         edits = partial(methods.insert_method, place, method)
-        words = {"what": " ".join(place.text.split())[:48], "method": method, "shape": shape}
+        words = {"what": " ".join(place.text.split())[:48], "method": method if method[0] == "[" else f".{method}", "shape": shape}
         yield from evidence.made(edits, "insert-method", place, "insert", **words)
 
 
@@ -65,11 +72,12 @@ def inserted(evidence: Evidence) -> Iterator[Candidate]:
         return
     if crash.function in BROADCAST:
         yield from _kept_dimensions(evidence, every)
-    for operand in every:
-        for method, shape in changes(operand.shape):
-            fitting = fits(crash.function, [shape if one is operand else one.shape for one in every])
-            if fitting or (fitting is None and method[:3] in ("uns", "squ", "tra", "fla")):
-                yield from _insert(evidence, operand.place if editable(operand.place) else None, method, operand.shape)
+    # A dimension of size 1 that is too much goes before a new one comes.
+    both = [(operand, *change) for operand in every for change in changes(operand.shape)]
+    for operand, method, shape in sorted(both, key=lambda one: not one[1].startswith("squeeze")):
+        fitting = fits(crash.function, [shape if one is operand else one.shape for one in every])
+        if fitting or (fitting is None and method[:3] in ("uns", "squ", "tra", "fla")):
+            yield from _insert(evidence, operand.place if editable(operand.place) else None, method, operand.shape)
 
 def resized(evidence: Evidence) -> Iterator[Candidate]:
     """Two maps joined or compared whose last sizes differ: one interpolated to the size of the other."""
@@ -94,10 +102,10 @@ def _channels(evidence: Evidence, crash: Step) -> Iterator[Candidate]:
     if not crash.function.startswith("conv") or len(every) < 2:
         return
     data, weight = every[0], every[1]
-    orders = {4: ("permute(0, 3, 1, 2)", "permute(2, 0, 1)"), 3: ("permute(2, 0, 1)", "permute(2, 0, 1)")}
-    if len(data.shape) not in orders or data.shape[-1] != weight.shape[1]:
+    sizes = len(weight.shape), len(data.shape)
+    if sizes not in _ORDERS or data.shape[-1] != weight.shape[1]:
         return
-    of_batch, of_one = orders[len(data.shape)]
+    of_batch, of_one = _ORDERS[sizes]
     for step in reversed(chain(evidence, data.start)):
         if step.shape == data.shape:
             yield from _insert(evidence, next((p for p in step.places if editable(p)), None), of_batch, step.shape)

@@ -98,7 +98,8 @@ def _computed(text: str) -> str:
 def _at_site(
     evidence: Evidence, site: Site, text: str, title: str, plain: bool, words: dict[str, object]
 ) -> Iterator[Candidate]:
-    yield from evidence.replaced(site.place, text, "set-argument", title, site.call, plain, new=text, **words)
+    size = text if text == str(words["value"]) else f"{text} = {words['value']}"
+    yield from evidence.replaced(site.place, text, "set-argument", title, site.call, plain, size=size, **words)
 
 
 def advanced(evidence: Evidence) -> Iterator[Candidate]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from explainer.edits.evidence import Evidence, Step
 from explainer.edits.place import Place
 
-#: Calls that hand on what they get: where a size or dtype came from lies behind them.
+_VALUES = (ast.Call, ast.BinOp, ast.UnaryOp, ast.Compare, ast.Subscript, ast.Attribute, ast.Name)
 _MODULES = ("torch", "F", "nn", "np")
 
 
@@ -95,7 +95,7 @@ def trunk(evidence: Evidence, start: int | None, most: int = 40) -> list[Step]:
 
 def editable(place: Place | None) -> bool:
     """Whether a method call can be put behind the expression at a place."""
-    return place is not None and isinstance(place.node, (ast.Call, ast.BinOp, ast.Subscript, ast.Attribute, ast.Name))
+    return place is not None and isinstance(place.node, _VALUES)
 
 
 def ways_out(step: Step) -> list[Place]:

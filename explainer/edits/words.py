@@ -51,9 +51,9 @@ TITLES: Mapping[str, Texts] = {
         "zh": "在 {dtype} 值产生处用 `.{method}` 转换 `{what}`",
     },
     "insert": {
-        "en": "put `.{method}` behind `{what}` {shape}",
-        "ko": "`{what}` {shape} 뒤에 `.{method}` 추가",
-        "zh": "在 `{what}` {shape} 之后加上 `.{method}`",
+        "en": "put `{method}` behind `{what}` {shape}",
+        "ko": "`{what}` {shape} 뒤에 `{method}` 추가",
+        "zh": "在 `{what}` {shape} 之后加上 `{method}`",
     },
     "around": {
         "en": "move the {size} channels of `{what}` last for this layer, and back: `permute`",
@@ -71,14 +71,14 @@ TITLES: Mapping[str, Texts] = {
         "zh": "把整个 `{new}` 转换为同一 dtype，而不只是 `{old}`",
     },
     "set": {
-        "en": "let `{argument}` of {layer} be {new} = {value}, the size that arrives",
-        "ko": "{layer} 계층의 `{argument}` 값을 들어오는 크기인 {new} = {value}(으)로 설정",
-        "zh": "将 {layer} 的 `{argument}` 设为实际到来的大小 {new} = {value}",
+        "en": "let `{argument}` of {layer} be {size}, the size that arrives",
+        "ko": "{layer} 계층의 `{argument}` 값을 들어오는 크기인 {size}(으)로 설정",
+        "zh": "将 {layer} 的 `{argument}` 设为实际到来的大小 {size}",
     },
     "set-out": {
-        "en": "let `{argument}` of {layer} be {new} = {value}, the size that is expected next",
-        "ko": "{layer} 계층의 `{argument}` 값을 다음 단계가 기대하는 크기인 {new} = {value}(으)로 설정",
-        "zh": "将 {layer} 的 `{argument}` 设为下一步所需的大小 {new} = {value}",
+        "en": "let `{argument}` of {layer} be {size}, the size that is expected next",
+        "ko": "{layer} 계층의 `{argument}` 값을 다음 단계가 기대하는 크기인 {size}(으)로 설정",
+        "zh": "将 {layer} 的 `{argument}` 设为下一步所需的大小 {size}",
     },
     "literal": {
         "en": "change {old} to {new}, from which {what} = {value} follows",

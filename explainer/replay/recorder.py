@@ -132,7 +132,18 @@ class Recorder:
             if given:
                 owner = next(self.frames(frame), None)
                 return self.step(type(frame.f_locals["self"]).__name__, list(given), owner or frame)
-        return None
+        return self._of_call(error)
+
+    def _of_call(self, error: BaseException) -> Step | None:
+        """What the function was given that the program's innermost frame called: a constructor that refused."""
+        frames = _frames_of(error)
+        inner = max((at for at, (frame, _) in enumerate(frames) if self.owns(frame.f_code.co_filename)), default=-1)
+        if inner < 0 or inner + 1 >= len(frames):
+            return None
+        frame, lasti = frames[inner]
+        called = frames[inner + 1][0]
+        numbers = [tree for trees in _arguments(called).values() for tree in trees]
+        return Step(called.f_code.co_name, [_position_at(frame, lasti)], numbers=numbers)
 
     def _operands(self, crash: Step) -> list[Any]:
         return next((values for _, step, values in self.failed if step is crash), [])
@@ -242,13 +253,23 @@ def _watch_modules(recorder: Recorder) -> None:
 
 
 def _making(recorder: Recorder, top: Any) -> dict[str, Any]:
-    code = top.f_code
-    names = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
-    numbers = {name: [taint.tree_of(one) for one in _flat(top.f_locals.get(name)) if _is_number(one)] for name in names}
     calls = [{"at": taint.position(frame), "scope": scope(frame), "function": frame.f_code.co_name}
              for frame, _ in zip(recorder.frames(top.f_back), range(6), strict=False)]
-    own = recorder.owns(code.co_filename)
-    return {"numbers": {name: trees for name, trees in numbers.items() if trees}, "calls": calls, "own": own}
+    own = recorder.owns(top.f_code.co_filename)
+    numbers: dict[str, Any] = {}
+    frame = sys._getframe(2)  # the constructors from the base class's up to the one that was called
+    while frame is not None and frame is not top.f_back:
+        numbers.update(_arguments(frame))
+        frame = frame.f_back
+    return {"numbers": numbers, "calls": calls, "own": own}
+
+
+def _arguments(frame: Any) -> dict[str, Any]:
+    """The integers among a function's arguments, with their trees."""
+    code = frame.f_code
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    trees = {name: [taint.tree_of(one) for one in _flat(frame.f_locals.get(name)) if _is_number(one)] for name in names}
+    return {name: found for name, found in trees.items() if found}
 
 
 def _watch_arrays(recorder: Recorder) -> None:
