@@ -34,19 +34,33 @@ setattr(owner, name, broken)
 """
 
 
-def crash(tmp_path, prelude, error=ERROR, also="", **more):
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """One folder for all programs, so that what Python alone prints needs to be found out only once."""
+    return tmp_path_factory.mktemp("programs")
+
+
+_bare: dict[tuple, object] = {}
+
+
+def crash(folder, prelude, error=ERROR, also="", **more):
     """The same program without and with us, as many lines before the error in both; `also` stands in both."""
-    outcomes = []
-    for text in (f"import sys{also}\n" * prelude.count("\n"), prelude):
-        (tmp_path / "main.py").write_text(text + error)
-        outcomes.append(python("main.py", cwd=tmp_path, **more))
-    return outcomes
+    without = f"import sys{also}\n" * prelude.count("\n") + error
+    key = (folder, without, *more.items())
+    if key not in _bare:
+        _bare[key] = _run(folder, without, **more)
+    return _bare[key], _run(folder, prelude + error, **more)
+
+
+def _run(folder, text, **more):
+    (folder / "main.py").write_text(text)
+    return python("main.py", cwd=folder, **more)
 
 
 @pytest.mark.parametrize("failure", ["ZeroDivisionError('ours')", "SystemExit(9)", "KeyboardInterrupt()"])
 @pytest.mark.parametrize("stage", STAGES, ids=lambda stage: ".".join(stage))
-def test_a_stage_that_fails_costs_a_line(stage, failure, tmp_path):
-    bare, ours = crash(tmp_path, BREAK.format(failure=failure, target=".".join(stage)))
+def test_a_stage_that_fails_costs_a_line(stage, failure, folder):
+    bare, ours = crash(folder, BREAK.format(failure=failure, target=".".join(stage)))
     assert (ours.returncode, ours.stdout) == (bare.returncode, bare.stdout) == (1, "")
     assert ours.stderr.startswith(bare.stderr)
     added = ours.stderr[len(bare.stderr) :]
@@ -56,19 +70,19 @@ def test_a_stage_that_fails_costs_a_line(stage, failure, tmp_path):
 
 
 @pytest.mark.parametrize("stage", ["explainer.diagnose.diagnose", "explainer.live.crash_from"])
-def test_the_line_says_which_stage_failed_and_by_what(stage, tmp_path):
-    _, ours = crash(tmp_path, BREAK.format(failure="ZeroDivisionError", target=stage))
+def test_the_line_says_which_stage_failed_and_by_what(stage, folder):
+    _, ours = crash(folder, BREAK.format(failure="ZeroDivisionError", target=stage))
     assert "explainer: the diagnosis failed (ZeroDivisionError)" in ours.stderr
 
 
-def test_where_only_the_display_fails_the_headline_is_still_said(tmp_path):
-    _, ours = crash(tmp_path, BREAK.format(failure="ZeroDivisionError", target="explainer.render.terminal.to_str"))
+def test_where_only_the_display_fails_the_headline_is_still_said(folder):
+    _, ours = crash(folder, BREAK.format(failure="ZeroDivisionError", target="explainer.render.terminal.to_str"))
     assert "explainer: the display failed" in ours.stderr
     assert "error[" in ours.stderr
 
 
-def test_where_keeping_the_diagnosis_fails_it_is_still_shown(tmp_path):
-    _, ours = crash(tmp_path, BREAK.format(failure="OSError", target="explainer.hooks.last.keep"))
+def test_where_keeping_the_diagnosis_fails_it_is_still_shown(folder):
+    _, ours = crash(folder, BREAK.format(failure="OSError", target="explainer.hooks.last.keep"))
     assert "error[" in ours.stderr
 
 
@@ -81,8 +95,8 @@ def test_where_keeping_the_diagnosis_fails_it_is_still_shown(tmp_path):
     ],
 )
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
-def test_what_is_not_torchs_passes_as_without_us(error, status, tmp_path):
-    bare, ours = crash(tmp_path, INSTALL, error)
+def test_what_is_not_torchs_passes_as_without_us(error, status, folder):
+    bare, ours = crash(folder, INSTALL, error)
     assert (ours.returncode, ours.stdout, ours.stderr) == (bare.returncode, bare.stdout, bare.stderr)
     assert ours.returncode == status
 
@@ -97,32 +111,32 @@ class Spy:
 """
 
 
-def test_no_method_of_the_users_objects_runs(tmp_path):
+def test_no_method_of_the_users_objects_runs(folder):
     """A `__repr__` that raises SystemExit ends other tools' programs without any traceback, and with status 0."""
     error = f"{SPY}def f(spy, many):\n    other = spy\n    {ERROR}f(Spy(), [Spy()])\n"
-    bare, ours = crash(tmp_path, INSTALL, error)
+    bare, ours = crash(folder, INSTALL, error)
     assert ours.returncode == 1
     assert ours.stdout == ""
     assert ours.stderr.startswith(bare.stderr)
     assert "error[" in ours.stderr
 
 
-def test_an_exception_whose_text_raises_is_left_alone(tmp_path):
+def test_an_exception_whose_text_raises_is_left_alone(folder):
     error = "class Bad(RuntimeError):\n    def __str__(self): raise SystemExit(0)\nraise Bad('x')\n"
-    bare, ours = crash(tmp_path, INSTALL, error)
+    bare, ours = crash(folder, INSTALL, error)
     assert (ours.returncode, ours.stderr) == (bare.returncode, bare.stderr)
 
 
 @pytest.mark.parametrize("stream", ["None", "open('/dev/full', 'w')", "__import__('io').StringIO()"])
-def test_a_standard_error_that_cannot_be_written_changes_nothing(stream, tmp_path):
+def test_a_standard_error_that_cannot_be_written_changes_nothing(stream, folder):
     also = f"; sys.stderr = {stream}"
-    bare, ours = crash(tmp_path, f"{INSTALL.strip()}; import sys{also}\n", also=also)
+    bare, ours = crash(folder, f"{INSTALL.strip()}; import sys{also}\n", also=also)
     assert (ours.returncode, ours.stdout) == (bare.returncode, bare.stdout)
     assert "explainer" not in ours.stderr
 
 
-def test_a_narrow_encoding_is_written_in_escapes(tmp_path):
-    bare, ours = crash(tmp_path, INSTALL, ERROR, PYTHONIOENCODING="ascii:strict", EXPLAINER_LANG="ko")
+def test_a_narrow_encoding_is_written_in_escapes(folder):
+    bare, ours = crash(folder, INSTALL, ERROR, PYTHONIOENCODING="ascii:strict", EXPLAINER_LANG="ko")
     assert ours.stderr.startswith(bare.stderr)
     assert "[matmul-shapes]: \\u" in ours.stderr
 
