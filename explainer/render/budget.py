@@ -14,13 +14,17 @@ _ALL = 10_000
 
 @dataclass(frozen=True)
 class Plan:
-    """How much of each part is shown. Counts are lines, of `ors` fixes, of `operands` rows, of `places` blocks."""
+    """How much of each part is shown. Counts are lines, of `ors` fixes, of `operands` rows, of `places` blocks.
+
+    `raised`: whether the line is marked where the error surfaced, when the diagnosis is told elsewhere.
+    """
 
     headline: int = 3
     message: int = 2
     remarks: int = 3
     before: int = 2
     after: int = 1
+    raised: bool = True
     places: int = 3
     labels: int = 3
     marks: int = 8
@@ -33,7 +37,10 @@ class Plan:
     links: int = 0
 
 
-FULL = Plan(_ALL, _ALL, _ALL, 4, 3, _ALL, _ALL, _ALL, _ALL, _ALL, _ALL, _ALL, _ALL, _ALL, _ALL)
+FULL = Plan(
+    headline=_ALL, message=_ALL, remarks=_ALL, before=4, after=3, places=_ALL, labels=_ALL, marks=_ALL, operands=_ALL,
+    why=_ALL, origin=_ALL, ors=_ALL, notes=_ALL, diff=_ALL, links=_ALL,
+)
 
 
 def plans() -> Iterator[Plan]:
@@ -41,7 +48,7 @@ def plans() -> Iterator[Plan]:
     plan = Plan()
     steps = [
         {}, {"notes": 1}, {"notes": 0}, {"ors": 2}, {"ors": 1}, {"ors": 0}, {"origin": 0},
-        {"after": 0}, {"before": 1}, {"before": 0}, {"places": 2}, {"places": 1}, {"operands": 5}, {"diff": 6},
+        {"after": 0}, {"before": 1}, {"before": 0}, {"raised": False}, {"places": 2}, {"places": 1}, {"operands": 5}, {"diff": 6},
         {"labels": 1}, {"message": 1}, {"why": 8}, {"why": 5}, {"remarks": 1}, {"marks": 4},
         {"operands": 3}, {"diff": 4}, {"headline": 2}, {"why": 3}, {"marks": 2},
     ]

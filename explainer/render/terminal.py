@@ -142,16 +142,18 @@ def _source(report: Report, shown: Sequence[Place], plan: Plan, lens: Lens) -> l
         return _table(operands, plan, lens)
     rows: list[Row] = []
     for index, place in enumerate(shown):
-        rows += block(_with_marks(place, plan.marks), report, lens, first=index == 0)
+        rows += block(_with_marks(place, plan), report, lens, first=index == 0)
         if index == 0:
             rows += _table(operands, plan, lens)
     return [*rows, bar(lens)] if report.diagnoses and len(rows) > len(shown) else rows
 
 
-def _with_marks(place: Place, limit: int) -> Place:
+def _with_marks(place: Place, plan: Plan) -> Place:
     """The place with its most telling marks: the primary one, then those with a text."""
-    ranked = sorted(place.marks, key=lambda mark: (not mark.primary, not mark.text))[:limit]
-    return replace(place, marks=tuple(mark for mark in place.marks if mark in ranked))
+    ranked = sorted(place.marks, key=lambda mark: (not mark.primary, not mark.text))
+    telling = [mark for mark in ranked if plan.raised or mark.primary or mark.text or mark.role != "raised"]
+    kept = (telling or ranked)[: plan.marks]
+    return replace(place, marks=tuple(mark for mark in place.marks if mark in kept))
 
 
 def _operands(report: Report) -> tuple[Evidence, ...]:
