@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from explainer.authoring import generated, symptoms
+from explainer.authoring import generated
 from explainer.authoring.check import check
 from explainer.authoring.examples import marks
 from explainer.authoring.pages import page
 from explainer.authoring.scaffold import new
 from explainer.authoring.texts import lost, named, problems
+from explainer.authoring.variants import variants
 from explainer.catalogue import load, sources
 from explainer.cli import main
 
@@ -174,8 +175,11 @@ def test_lost_facts_are_those_that_english_prints_anywhere_in_the_file():
     assert lost({"text": {"a": {"en": "{{ m.x }}", "ko": "가"}}}) == ["ko never prints m.x"]
 
 
-def test_groups_that_a_match_may_lack_are_found():
-    assert symptoms.optional(r"(?P<a>\d)(?:x(?P<b>\d))?(?:(?P<c>y)|z)(?P<d>w)*") == {"b", "c", "d"}
+def test_the_forms_of_a_pattern_are_its_alternatives_without_what_may_be_absent():
+    assert variants(r"(?P<a>\d)(?:x(?P<b>\d))?(?:(?P<c>y)|z(?P<d>w)+)") == [
+        {"a": True, "b": None, "c": True, "d": None},
+        {"a": True, "b": None, "c": None, "d": True},
+    ]
 
 
 def test_marks_are_found_in_every_file():

@@ -6,17 +6,18 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from explainer.authoring.texts import Found
+from explainer.authoring.texts import NUMBERS, Found
+from explainer.authoring.variants import variants
 from explainer.catalogue import Catalogue, Symptom
 from explainer.catalogue.literals import literals
-from explainer.catalogue.match import LONGEST
+from explainer.catalogue.match import LONGEST, number
 from explainer.catalogue.words import WordsError, words
 from explainer.crash import Frame, Raised
 
 #: A pattern without this much literal text would be tried on nearly every message.
 LEAST_LITERAL = 6
 #: A hostile text may take a pattern this long, in seconds.
-SLOW = 0.25
+SLOW = 0.5
 FILLERS = {
     "digits": "1" * 1000, "words": "ab " * 400, "lists": "1, " * 400, "brackets": "([" * 500, "dots": "a.b." * 250,
 }  # fmt: skip
@@ -92,7 +93,7 @@ def _of_says(one: Symptom, says: str, catalogue: Catalogue) -> Iterator[str]:
 
 
 def _of_words(one: Symptom, pattern: str, says: str) -> Found:
-    """Renders every text: with what the wording captures, and with every group that may be absent left out."""
+    """Renders every text: with what the wording captures, and as every other form of the pattern would have it."""
     import regex
 
     try:
@@ -102,11 +103,11 @@ def _of_words(one: Symptom, pattern: str, says: str) -> Found:
     if found is None:
         yield ("messages",), f"the pattern {pattern[:60]!r} does not match its own `says`"
         return
-    from explainer.catalogue.match import number
-
     given = {name: number(item) for name, item in found.groupdict().items()}
-    for captures in (given, {**given, **dict.fromkeys(optional(pattern))}):
-        names = {"m": {**dict.fromkeys(one.captures), **captures}, "crash": {"type": "E", "message": says, **UNKNOWN}}
+    stands_in = {name: 1 if name in NUMBERS.findall(pattern) else "x" for name in given}
+    for form in ({}, *variants(pattern)):
+        there = {name: (given[name] or stands_in[name]) if here else None for name, here in form.items()}
+        names = {"m": {**dict.fromkeys(one.captures), **given, **there}, "crash": {"type": one.exception[0], "message": says, **UNKNOWN}}
         yield from _rendered(one, names)
 
 
@@ -129,41 +130,3 @@ def _of_headline(said: str) -> Iterator[str]:
         yield "a headline has no full stop and asks no question"
     if len(said) > 140:
         yield f"a headline has about 90 characters, this one {len(said)}"
-
-
-def optional(pattern: str) -> set[str]:
-    """The names of groups that a match may lack."""
-    import regex
-
-    compiled = regex.compile(pattern, regex.DOTALL)
-    return {name for name in compiled.groupindex if _may_lack(pattern, name)}
-
-
-def _may_lack(pattern: str, name: str) -> bool:
-    """Whether the pattern's tree has the group below an alternative or a repetition that may be empty."""
-    import warnings
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        import sre_parse
-    try:
-        parsed = sre_parse.parse(pattern)
-    except Exception:
-        return False
-    return _lacks(parsed, parsed.state.groupdict.get(name), False)
-
-
-def _lacks(tree: Any, group: int | None, free: bool) -> bool:
-    for operator, argument in tree:
-        kind = str(operator)
-        if kind == "SUBPATTERN":
-            if argument[0] == group:
-                return free
-            if _lacks(argument[-1], group, free):
-                return True
-        elif kind in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"):
-            if _lacks(argument[-1], group, free or argument[0] == 0):
-                return True
-        elif kind == "BRANCH" and any(_lacks(branch, group, True) for branch in argument[1]):
-            return True
-    return False
