@@ -135,6 +135,12 @@ def test_notes_go_before_other_fixes_and_those_before_the_origin():
     assert "loss.grad_fn says" in text
 
 
+def test_the_cause_is_whole_before_the_place_where_the_error_surfaced_is_shown():
+    text = terminal.to_str([with_diagnosis(inplace(), cause="the-cause " * 56)])
+    assert text.count("the-cause") == 56
+    assert "train.py" not in text
+
+
 def test_full_leaves_nothing_out():
     text = terminal.to_str([crowded()], full=True)
     told = ("the-note", "third-way", "second-way", "the-origin", "set_detect_anomaly(True)")

@@ -48,9 +48,9 @@ def plans() -> Iterator[Plan]:
     plan = Plan()
     steps = [
         {}, {"notes": 1}, {"notes": 0}, {"ors": 2}, {"ors": 1}, {"ors": 0}, {"origin": 0},
-        {"after": 0}, {"before": 1}, {"before": 0}, {"raised": False}, {"places": 2}, {"places": 1}, {"operands": 5}, {"diff": 6},
-        {"labels": 1}, {"message": 1}, {"why": 8}, {"why": 5}, {"remarks": 1}, {"marks": 4},
-        {"operands": 3}, {"diff": 4}, {"headline": 2}, {"why": 3}, {"marks": 2},
+        {"after": 0}, {"before": 1}, {"before": 0}, {"raised": False}, {"places": 2}, {"places": 1},
+        {"operands": 5}, {"diff": 6}, {"labels": 1}, {"message": 1}, {"why": 8}, {"why": 5},
+        {"remarks": 1}, {"marks": 4}, {"operands": 3}, {"diff": 4}, {"headline": 2}, {"why": 3}, {"marks": 2},
     ]
     for step in steps:
         plan = replace(plan, **step)

@@ -132,7 +132,7 @@ def _limited(lines: list[str], limit: int) -> list[str]:
     if len(lines) <= limit:
         return lines
     last = lines[limit - 1]
-    return [*lines[: limit - 1], cut(last, max(cells(last) - 4, 0), "").rstrip() + " ..."]
+    return [*lines[: limit - 1], _without_last_word(last, max(cells(last) - 4, 0)) + " ..."]
 
 
 def _source(report: Report, shown: Sequence[Place], plan: Plan, lens: Lens) -> list[Row]:
