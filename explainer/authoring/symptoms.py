@@ -106,9 +106,9 @@ def _of_words(one: Symptom, pattern: str, says: str) -> Found:
     given = {name: number(item) for name, item in found.groupdict().items()}
     stands_in = {name: 1 if name in NUMBERS.findall(pattern) else "x" for name in given}
     for form in ({}, *variants(pattern)):
-        there = {name: (given[name] or stands_in[name]) if here else None for name, here in form.items()}
-        names = {"m": {**dict.fromkeys(one.captures), **given, **there}, "crash": {"type": one.exception[0], "message": says, **UNKNOWN}}
-        yield from _rendered(one, names)
+        there = {name: given[name] or stands_in[name] if here else None for name, here in form.items()}
+        captures = {**dict.fromkeys(one.captures), **given, **there}
+        yield from _rendered(one, {"m": captures, "crash": {"type": one.exception[0], "message": says, **UNKNOWN}})
 
 
 def _rendered(one: Symptom, names: Mapping[str, Any]) -> Found:
