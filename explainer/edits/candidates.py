@@ -32,6 +32,7 @@ KINDS: dict[str, Callable[..., tuple[Edit, ...]]] = {
     "soft-prediction": graphs.soft_prediction,
     "without-call": graphs.without_call,
     "drop-decorator": graphs.drop_decorator,
+    "rename-method": graphs.rename_method,
     "numpy-to-torch": arrays.numpy_to_torch,
     "insert-statement": statements.insert_statement,
     "append-to-body": statements.append_to_body,

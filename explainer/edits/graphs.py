@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from explainer.diagnosis import Edit
 from explainer.edits.inplace import block_of, dropped, index_in
-from explainer.edits.lines import EditError, changed, deleted, indentation, inserted, joined, shown
+from explainer.edits.lines import EditError, changed, deleted, indentation, inserted, joined, relined, shown
 from explainer.edits.place import Place
 
 
@@ -49,8 +49,13 @@ def _binds(node: ast.Assign, names: Sequence[str]) -> bool:
     return any(isinstance(one, ast.Name) and one.id in names for target in node.targets for one in ast.walk(target))
 
 
-def detach_after(after: Place, names: Sequence[str], container: str = "") -> tuple[Edit, ...]:
-    """After a statement, cut each state from the graph that made it: `h = h.detach()`; tuples part by part."""
+def detach_after(
+    after: Place, names: Sequence[str], container: str = "", at: Place | None = None
+) -> tuple[Edit, ...]:
+    """After a statement, cut each state from the graph that made it: `h = h.detach()`; tuples part by part.
+
+    `at` is the place that takes the state up again: what is to be blamed, though the line after the statement is new.
+    """
     forms = {
         "tuple": "tuple(part.detach() for part in {0})", "list": "[part.detach() for part in {0}]",
         "dict": "{{key: part.detach() for key, part in {0}.items()}}",
@@ -146,3 +151,12 @@ def without_call(at: Place) -> tuple[Edit, ...]:
         span = dataclasses.replace(at.source.span(node))
         return changed(at.source, [(span, f"torch.stack({at.source.text(first)})")])
     return changed(at.source, [(at.span, at.source.text(first))])
+
+
+def rename_method(at: Place, to: str) -> tuple[Edit, ...]:
+    """A method given another name where it is defined: `___init__` -> `__init__`."""
+    node = at.node
+    if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        raise EditError("no function is defined here")
+    line = at.source.line(node.lineno)
+    return relined(at.source, node.lineno, node.lineno, line.replace(f"def {node.name}(", f"def {to}(", 1))

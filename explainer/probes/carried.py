@@ -159,3 +159,19 @@ def _computed_once(scene: Scene, found: Mapping[str, Any]) -> CarriedFact | None
 def _receiver(scene: Scene) -> str:
     found = receiver(scene)
     return found.text if found is not None else ""
+
+
+@probe
+def second_call(scene: Scene, of: CarriedFact | None = None) -> Any:
+    """The call of backward to change: of two losses the first, of one loss taken twice the second."""
+    if of is None:
+        return None
+    return of if of.kind == "repeated" else of.earlier
+
+
+@probe
+def carried_place(scene: Scene, of: CarriedFact | None = None) -> Any:
+    """The line to blame for a state that is carried over: where it should be reset, or else where it is taken up."""
+    if of is None:
+        return None
+    return of.call if of.reset and of.call is not None else of

@@ -134,8 +134,8 @@ def _return_of(source: Source, owner: ast.ClassDef) -> SpanFact | None:
         return None
     names = [one.arg for one in forward.args.args] if forward is not None else []
     inputs = names if "setup_context" in methods else names[1:]
-    return span_fact(source, returns[0].value, owner=owner.name, inputs=tuple(inputs), text=source.text(returns[0].value),
-                     line=returns[0].lineno)  # fmt: skip
+    value = returns[0].value
+    return span_fact(source, value, owner=owner.name, inputs=tuple(inputs), line=returns[0].lineno)
 
 
 @probe
@@ -193,8 +193,8 @@ def misspelt_init(scene: Scene) -> SpanFact | None:
                 nearly = name != "__init__" and "_" in name and name.strip("_") in ("init", "int", "inti")
                 if code is not None and nearly:
                     source = source_of(code.co_filename)
-                    node = next((one for one in source.nodes() if isinstance(one, ast.FunctionDef)
-                                 and one.name == name and one.lineno >= code.co_firstlineno), None)  # fmt: skip
+                    named = (one for one in source.nodes() if getattr(one, "name", "") == name)
+                    node = next((one for one in named if one.lineno >= code.co_firstlineno), None)
                     return span_fact(source, node, name=name, owner=base.__name__) if node is not None else None
     return None
 

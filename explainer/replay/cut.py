@@ -115,8 +115,7 @@ class Cut(TorchFunctionMode):
         came = self._came(inputs, args, kwargs, name)
         wanted = [tensor for tensor in inputs if tensor.requires_grad]
         if wanted and (results or name in _LEAVES) and not _same(results, inputs):
-            self.cuts.append(_Cut(name, here(), torch.is_grad_enabled(), torch.is_inference_mode_enabled(),
-                                  (tuple(wanted[0].shape), _dtype(wanted[0])), bool(args) and isinstance(args[0], (list, tuple))))  # fmt: skip
+            self.cuts.append(_cut(name, wanted[0], args))
             came |= {len(self.cuts) - 1}
         if not came:
             return out
@@ -145,6 +144,12 @@ class Cut(TorchFunctionMode):
         """The cuts that lie between the roots and what requires grad, the first that happened first."""
         found = sorted({index for root in roots for index in self.of.get(id(root), ())})
         return [_described(self.cuts[index]) for index in found[:_MOST]] or None
+
+
+def _cut(name: str, tensor: Any, args: Any) -> _Cut:
+    many = bool(args) and isinstance(args[0], (list, tuple))
+    enabled, inference = torch.is_grad_enabled(), torch.is_inference_mode_enabled()
+    return _Cut(name, here(2), enabled, inference, (tuple(tensor.shape), _dtype(tensor)), many)
 
 
 def _name(func: Any) -> str:
