@@ -60,13 +60,14 @@ def generators_of(family: str, evidence: Evidence) -> Sequence[Sequence[Generato
         [search_layout.structural, search_batch.reshaped, search_sizes.arriving],
         [search_layout.inserted, search_sizes.advanced, search_padding.padded, search_sizes.factored],
         [search_layout.resized, search_sizes.expected, search_sizes.passed_down, search_index.dimensions],
-        [search_layout.swapped],
+        [search_layout.swapped, search_literals.swapped_sizes],
         [search_literals.neighbours],
     ]
+    dtype = [[search_dtype.structural], [search_dtype.casts], [search_dtype.other_casts, search_layout.swapped]]
     return {
         "shape": shape,
         "view": [[search_view.copied, search_view.windows], *shape],
-        "dtype": [[search_dtype.structural], [search_dtype.casts], [search_dtype.other_casts, search_layout.swapped]],
+        "dtype": dtype, "unsupported": dtype, "amp": dtype,
         "index": [
             [search_index.dimensions, search_index.lengths, search_index.shifted, search_index.terms],
             [search_index.inlined],

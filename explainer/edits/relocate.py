@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import re
+from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -47,7 +48,7 @@ def _added(candidate: Candidate) -> str:
 
 def _named(candidate: Candidate, after: str) -> bool:
     """Whether a name gave way to a number: then the number it stands for was decided elsewhere."""
-    names = lambda text: set(re.findall(r"[A-Za-z_]\w*", text))  # noqa: E731
+    names = lambda text: Counter(re.findall(r"[A-Za-z_]\w*", text))  # noqa: E731
     return bool(names(candidate.edits[0].before or "") - names(after))
 
 

@@ -58,7 +58,8 @@ def _transposed(evidence: Evidence, crash: Step) -> Iterator[Candidate]:
 def _insert(evidence: Evidence, place: Place | None, method: str, shape: list[int]) -> Iterator[Candidate]:
     if place is not None:
         edits = partial(methods.insert_method, place, method)
-        words = {"what": " ".join(place.text.split())[:48], "method": method if method[0] == "[" else f".{method}", "shape": shape}
+        shown = method if method[0] == "[" else f".{method}"
+        words = {"what": " ".join(place.text.split())[:48], "method": shown, "shape": shape}
         yield from evidence.made(edits, "insert-method", place, "insert", **words)
 
 
@@ -71,12 +72,16 @@ def inserted(evidence: Evidence) -> Iterator[Candidate]:
     if crash.function in ("view", "reshape"):  # no change of layout changes how many elements there are
         return
     if crash.function in BROADCAST:
+        yield from _sliced(evidence, every)
         yield from _kept_dimensions(evidence, every)
+    widest = max((len(one.shape) for one in every), default=0)
     # A dimension of size 1 that is too much goes before a new one comes.
     both = [(operand, *change) for operand in every for change in changes(operand.shape)]
     for operand, method, shape in sorted(both, key=lambda one: not one[1].startswith("squeeze")):
         fitting = fits(crash.function, [shape if one is operand else one.shape for one in every])
-        if fitting or (fitting is None and method[:3] in ("uns", "squ", "tra", "fla")):
+        if crash.function in BROADCAST and len(shape) > widest:  # every pair broadcasts once it is spread far enough
+            continue
+        if fitting or (fitting is None and method[:3] in ("uns", "squ", "tra")):
             yield from _insert(evidence, operand.place if editable(operand.place) else None, method, operand.shape)
 
 def resized(evidence: Evidence) -> Iterator[Candidate]:
@@ -84,6 +89,20 @@ def resized(evidence: Evidence) -> Iterator[Candidate]:
     crash = evidence.crash
     if crash is not None:
         yield from _resized(evidence, crash, operands(evidence))
+
+
+def _sliced(evidence: Evidence, every: list[Operand]) -> Iterator[Candidate]:
+    """`self.pe` -> `self.pe[:x.size(1)]`: a stored tensor that is longer than what it is joined with."""
+    for stored, other in ((one, two) for one in every for two in every if one is not two):
+        rank, shape = len(other.shape), stored.shape
+        if stored.place is None or not isinstance(stored.place.node, ast.Attribute) or rank < len(shape):
+            continue
+        aligned = other.shape[rank - len(shape) :]
+        longer = [at for at, (own, given) in enumerate(zip(shape, aligned, strict=True)) if own > given > 1]
+        if len(longer) == 1 and other.place is not None:
+            size = f"{other.text}.size({longer[0] + rank - len(shape)})"
+            index = ", ".join([":"] * longer[0] + [f":{size}"])
+            yield from _insert(evidence, stored.place, f"[{index}]", shape)
 
 
 def _kept_dimensions(evidence: Evidence, every: list[Operand]) -> Iterator[Candidate]:

@@ -21,6 +21,17 @@ def solved_in(evidence: Evidence, tree: list, value: int, what: str, title: str 
         yield from evidence.replaced(place, str(new), "replace-literal", title, place, True, **words)
 
 
+def swapped_sizes(evidence: Evidence) -> Iterator[Candidate]:
+    """A literal that the message names, behind the failing call, given the value of another number of the message."""
+    said = _said(evidence)
+    trees = [tree for step in evidence.steps for tree in step.numbers]
+    trees += [tree for layer in evidence.layers_around() for found in layer.numbers.values() for tree in found]
+    for leaf in _leaves(trees):
+        for value in said if leaf[-1] in said else ():
+            if value != leaf[-1] and value > 0:
+                yield from _changed(evidence, leaf, value)
+
+
 def neighbours(evidence: Evidence) -> Iterator[Candidate]:
     """Literals behind the failing call's numbers, with values near them that the message's numbers divide by."""
     crash = evidence.crash
@@ -29,15 +40,29 @@ def neighbours(evidence: Evidence) -> Iterator[Candidate]:
     trees = list(crash.numbers)
     for layer in [crash.layer, *(step.layer for step in evidence.steps[1:4]), *evidence.on_stack[::-1]]:
         trees += [tree for found in (layer.numbers.values() if layer else ()) for tree in found]
-    leaves = {tuple(leaf[1]): leaf for tree in trees for leaf in literals(tree) if leaf[0] == "lit" and leaf[-1] > 1}
-    said = [int(number) for number in re.findall(r"\d+", evidence.message)]
-    others = [number for tree in trees for number in _numbers(tree)] + said
-    for leaf in sorted(leaves.values(), key=lambda leaf: leaf[-1]):
+    sizes = [size for shape, _ in crash.before for size in shape]
+    others = [number for tree in trees for number in _numbers(tree)] + _said(evidence) + sizes
+    for leaf in sorted(_leaves(trees), key=lambda leaf: leaf[-1]):
         for value in _near(leaf[-1], others):
-            place = evidence.place(leaf[1])
-            if place is not None:
-                words = {"old": leaf[-1], "new": value}
-                yield from evidence.replaced(place, str(value), "replace-literal", "neighbour", place, True, **words)
+            yield from _changed(evidence, leaf, value)
+
+
+def _said(evidence: Evidence) -> list[int]:
+    return list(dict.fromkeys(int(number) for number in re.findall(r"\d+", evidence.message)))
+
+
+def _leaves(trees: list[list]) -> list[list]:
+    """The literals greater than one that trees end in, each once."""
+    return list({
+        tuple(leaf[1]): leaf for tree in trees for leaf in literals(tree) if leaf[0] == "lit" and leaf[-1] > 1
+    }.values())  # fmt: skip
+
+
+def _changed(evidence: Evidence, leaf: list, value: int) -> Iterator[Candidate]:
+    place = evidence.place(leaf[1])
+    if place is not None:
+        words = {"old": leaf[-1], "new": value}
+        yield from evidence.replaced(place, str(value), "replace-literal", "neighbour", place, True, **words)
 
 
 def _near(value: int, others: list[int]) -> list[int]:

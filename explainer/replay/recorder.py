@@ -273,7 +273,7 @@ def _arguments(frame: Any) -> dict[str, Any]:
 
 
 def _watch_arrays(recorder: Recorder) -> None:
-    """`from_numpy` goes past function modes: wrapped."""
+    """`from_numpy` and the program's own parameters go past function modes: wrapped."""
     torch = sys.modules["torch"]
     plain = torch.from_numpy
 
@@ -283,6 +283,17 @@ def _watch_arrays(recorder: Recorder) -> None:
         return made
 
     torch.from_numpy = from_numpy
+    parameter = torch.nn.Parameter
+    new = parameter.__new__
+
+    def made(owner: Any, data: Any = None, requires_grad: bool = True) -> Any:
+        one = new(owner, data, requires_grad)
+        step = recorder.step_of(data) if recorder.owns(sys._getframe(1).f_code.co_filename) else None
+        if step is not None:
+            recorder.steps[id(one)] = (weakref.ref(one), step)
+        return one
+
+    parameter.__new__ = staticmethod(made)
 
 
 def _mode(recorder: Recorder) -> Any:
