@@ -96,9 +96,13 @@ def symptom_names(match: Match, scene: Scene) -> dict[str, Any]:
     """What the words of a symptom may use: `m.*` (captures) and `crash.*`."""
     crash, frame = scene.crash, scene.crash.user_frame
     about = {
-        "type": crash.name, "message": crash.message, "runner": crash.runner,
-        "function": frame.function if frame else None, "code": frame.code if frame else None,
-        "file": frame.file if frame else None, "line": frame.line if frame else None,
+        "type": crash.name,
+        "message": crash.message,
+        "runner": crash.runner,
+        "function": frame.function if frame else None,
+        "code": frame.code if frame else None,
+        "file": frame.file if frame else None,
+        "line": frame.line if frame else None,
     }
     return {"m": match.captures, "crash": about}
 
@@ -112,7 +116,14 @@ def of_symptom(match: Match, scene: Scene) -> Diagnosis:
     usual = [word("usual", language), *(f"- {words(cause, names)}" for cause in causes)] if causes else []
     cause = "\n".join(part for part in (say("why"), *usual) if part)
     return Diagnosis(
-        symptom.id, symptom.family, say("headline"), cause, "possible", symptom.specific, fixes=fixes, links=symptom.links
+        symptom.id,
+        symptom.family,
+        say("headline"),
+        cause,
+        "possible",
+        symptom.specific,
+        fixes=fixes,
+        links=symptom.links,
     )
 
 
@@ -125,9 +136,18 @@ def of_rule(held: Held, scene: Scene) -> Diagnosis:
         certainty = min(certainty, rule.certainty, key=("possible", "likely", "proved").index)
     notes = tuple(words(in_language(note, language), names) for note in rule.notes)
     return Diagnosis(
-        rule.id, rule.family, say("headline"), say("why"), certainty, True, say("from"),
-        _span(held.facts.get(rule.culprit)) if rule.culprit else None, _labels(held, language),
-        reporting.rows(held.facts.get(name) for name in rule.evidence), notes=notes, links=rule.links,
+        rule.id,
+        rule.family,
+        say("headline"),
+        say("why"),
+        certainty,
+        True,
+        say("from"),
+        _span(held.facts.get(rule.culprit)) if rule.culprit else None,
+        _labels(held, language),
+        reporting.rows(held.facts.get(name) for name in rule.evidence),
+        notes=notes,
+        links=rule.links,
     )
 
 

@@ -19,7 +19,9 @@ CONTEXT = 3
 def report_on(scene: Scene, diagnosis: Diagnosis | None) -> Report:
     """The report on a crash with its diagnosis, everything a renderer needs in it."""
     crash = scene.crash
-    operands = rows(getattr(scene.once("call fact", lambda: find("call")(scene)), "arguments", ())) if scene.live else ()
+    operands = (
+        rows(getattr(scene.once("call fact", lambda: find("call")(scene)), "arguments", ())) if scene.live else ()
+    )
     if diagnosis is not None:
         diagnosis = replace(diagnosis, evidence=diagnosis.evidence or operands)
     source = _lines(scene, diagnosis)
@@ -37,7 +39,16 @@ def bare(crash: Crash, diagnosis: Diagnosis | None, language: str) -> Report:
     place = crash.place
     diagnoses = (_relative(diagnosis),) if diagnosis is not None else ()
     return Report(
-        crash.type, crash.message, frames, chain, diagnoses, place.input, place.line, crash.count, place.rank, language,
+        crash.type,
+        crash.message,
+        frames,
+        chain,
+        diagnoses,
+        place.input,
+        place.line,
+        crash.count,
+        place.rank,
+        language,
         remarks=crash.remarks,
     )
 

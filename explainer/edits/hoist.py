@@ -54,4 +54,6 @@ def _fresh(at: Place, name: str) -> str:
 
 
 def _imports(at: Place) -> bool:
-    return any(isinstance(one, ast.Import) and any(a.name == "functools" for a in one.names) for one in at.source.nodes())
+    return any(
+        isinstance(one, ast.Import) and any(a.name == "functools" for a in one.names) for one in at.source.nodes()
+    )

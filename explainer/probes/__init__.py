@@ -13,7 +13,23 @@ __all__ = ["Live", "LiveFrame", "Options", "Scene", "find", "probe", "probes"]
 Probe = Callable[..., Any]
 _registry: dict[str, Probe] = {}
 #: Modules that register probes; imported when the first probe is asked for.
-MODULES = ("call", "shapes", "indices", "module", "origin", "built", "graph", "writes", "cuts", "carried", "births", "device", "memory", "data", "checkpoint")
+MODULES = (
+    "call",
+    "shapes",
+    "indices",
+    "module",
+    "origin",
+    "built",
+    "graph",
+    "writes",
+    "cuts",
+    "carried",
+    "births",
+    "device",
+    "memory",
+    "data",
+    "checkpoint",
+)
 
 
 def probe(function: Probe) -> Probe:

@@ -79,7 +79,9 @@ def _in_owner_class(scene: Scene, module: Any) -> tuple[Source, ast.Call] | None
         code = getattr(type(called.module).__dict__.get("__init__"), "__code__", None)
         source = source_of(code.co_filename) if code is not None else None
         owner = source.class_at(code.co_firstlineno) if source and code else None
-        calls = [node for node in ast.walk(owner) if isinstance(node, ast.Call) and _builds(node, module)] if owner else []
+        calls = (
+            [node for node in ast.walk(owner) if isinstance(node, ast.Call) and _builds(node, module)] if owner else []
+        )
         if len(calls) == 1:
             return source, calls[0]  # type: ignore[return-value]
     return None
@@ -90,7 +92,11 @@ def _in_script(scene: Scene, path: str, module: Any) -> tuple[Source, ast.Call] 
     name = root_name(scene)
     for frame in scene.live.user if scene.live and name else ():
         source = source_of(frame.file, frame.frame.f_globals)
-        call = _followed(_assigned(source.tree, name), path.split(".") if path else [], source.tree) if source.tree else None
+        call = (
+            _followed(_assigned(source.tree, name), path.split(".") if path else [], source.tree)
+            if source.tree
+            else None
+        )
         if call is not None and _builds(call, module):
             return source, call
     return None
@@ -106,7 +112,9 @@ def _assigned(scope: ast.AST, target: str) -> ast.AST | None:
     """The only value that a scope assigns to a target; None where there are several."""
     values = []
     for node in ast.walk(scope):
-        targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+        targets = (
+            node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+        )
         if any(ast.unparse(one) == target for one in targets) and node.value is not None:  # type: ignore[attr-defined]
             values.append(node.value)  # type: ignore[attr-defined]
     return values[0] if len(values) == 1 else None
@@ -135,12 +143,19 @@ def _element(node: ast.AST, key: str) -> ast.AST | None:
         if container in ("ModuleList", "ModuleDict") and len(node.args) == 1:
             return _element(node.args[0], key)
         return None
-    if isinstance(node, (ast.List, ast.Tuple)) and key.isdigit() and not any(isinstance(e, ast.Starred) for e in node.elts):
+    if (
+        isinstance(node, (ast.List, ast.Tuple))
+        and key.isdigit()
+        and not any(isinstance(e, ast.Starred) for e in node.elts)
+    ):
         return node.elts[int(key)] if int(key) < len(node.elts) else None
     if isinstance(node, (ast.ListComp, ast.GeneratorExp)):
         return node.elt
     if isinstance(node, ast.Dict):
-        return next((v for k, v in zip(node.keys, node.values, strict=True) if isinstance(k, ast.Constant) and k.value == key), None)
+        return next(
+            (v for k, v in zip(node.keys, node.values, strict=True) if isinstance(k, ast.Constant) and k.value == key),
+            None,
+        )
     return None
 
 

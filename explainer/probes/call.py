@@ -15,9 +15,19 @@ from explainer.probes.tensor import fact_of
 from explainer.probes.values import MISSING, is_module, read
 
 _OPERATORS = {
-    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.MatMult: "matmul", ast.Pow: "pow",
-    ast.FloorDiv: "floor_divide", ast.Mod: "remainder", ast.BitAnd: "bitwise_and", ast.BitOr: "bitwise_or",
-    ast.BitXor: "bitwise_xor", ast.LShift: "lshift", ast.RShift: "rshift",
+    ast.Add: "add",
+    ast.Sub: "sub",
+    ast.Mult: "mul",
+    ast.Div: "div",
+    ast.MatMult: "matmul",
+    ast.Pow: "pow",
+    ast.FloorDiv: "floor_divide",
+    ast.Mod: "remainder",
+    ast.BitAnd: "bitwise_and",
+    ast.BitOr: "bitwise_or",
+    ast.BitXor: "bitwise_xor",
+    ast.LShift: "lshift",
+    ast.RShift: "rshift",
 }
 
 

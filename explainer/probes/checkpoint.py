@@ -143,8 +143,10 @@ def loaded_state(scene: Scene) -> SpanFact | None:
 
 @probe
 def refused_global(scene: Scene) -> Settings | None:
-    """The class that `torch.load(weights_only=True)` refused: its full `name`, and `reachable`, the name under which the
-    user's frame already has it (empty where it has to be imported)."""
+    """The class that `torch.load(weights_only=True)` refused: its full `name` and its `last` part.
+
+    `reachable` is the name under which the user's frame already has it, empty where it has to be imported.
+    """
     found = _GLOBAL.search(scene.crash.message)
     if found is None:
         return None
@@ -204,7 +206,11 @@ def freezing(scene: Scene) -> SpanFact | None:
     if len(found) != 1:
         return None
     statement, helper = found[0]
-    inner = [one for one in ast.walk(statement) if isinstance(one, ast.Expr | ast.Assign) and _freezes(one, frame) is not None]
+    inner = [
+        one
+        for one in ast.walk(statement)
+        if isinstance(one, ast.Expr | ast.Assign) and _freezes(one, frame) is not None
+    ]
     detail = (("helper", helper), ("at", failing.source.span(inner[0] if inner else statement)))
     return SpanFact(failing.source.span(statement), failing.source.text(statement), Settings(detail))
 

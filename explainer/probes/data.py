@@ -92,8 +92,16 @@ def missing_key(scene: Scene) -> Settings | None:
             for method, normal in _normalised(asked):
                 if type(table) is dict and asked not in table and normal in table:
                     span = source.span(node.slice)
-                    return Settings((("table", source.text(node.value)), ("key", source.text(node.slice)),
-                                     ("asked", asked), ("normal", normal), ("method", method), ("span", span)))
+                    return Settings(
+                        (
+                            ("table", source.text(node.value)),
+                            ("key", source.text(node.slice)),
+                            ("asked", asked),
+                            ("normal", normal),
+                            ("method", method),
+                            ("span", span),
+                        )
+                    )
     return None
 
 

@@ -19,7 +19,31 @@ from explainer.source import Source, source_of
 
 #: Functions that make a tensor from nothing, on the default device unless they are told one.
 FACTORIES = frozenset(
-    ["zeros", "ones", "empty", "full", "rand", "randn", "randint", "randperm", "arange", "linspace", "logspace", "eye", "tensor", "as_tensor", "from_numpy", "tril_indices", "triu_indices", "hann_window", "hamming_window", "normal", "FloatTensor", "LongTensor", "Tensor"]
+    [
+        "zeros",
+        "ones",
+        "empty",
+        "full",
+        "rand",
+        "randn",
+        "randint",
+        "randperm",
+        "arange",
+        "linspace",
+        "logspace",
+        "eye",
+        "tensor",
+        "as_tensor",
+        "from_numpy",
+        "tril_indices",
+        "triu_indices",
+        "hann_window",
+        "hamming_window",
+        "normal",
+        "FloatTensor",
+        "LongTensor",
+        "Tensor",
+    ]
 )
 
 
@@ -171,8 +195,14 @@ def _assignment(owner: Any, name: str, kind: str, path: str) -> SpanFact | None:
         found = [node for node in ast.walk(home) if _sets(node, name)] if home else []
         if found:
             node = found[0]
-            detail = (("kind", kind), ("owner", base.__name__), ("attribute", name), ("path", path),
-                      ("value", source.text(node.value)), ("times", len(found)))
+            detail = (
+                ("kind", kind),
+                ("owner", base.__name__),
+                ("attribute", name),
+                ("path", path),
+                ("value", source.text(node.value)),
+                ("times", len(found)),
+            )
             return SpanFact(source.span(node, f"self.{name}"), source.text(node), Settings(detail))
     return None
 
@@ -181,7 +211,9 @@ def _sets(node: ast.AST, name: str) -> bool:
     if not isinstance(node, (ast.Assign, ast.AnnAssign)) or node.value is None:
         return False
     targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-    return any(isinstance(one, ast.Attribute) and one.attr == name and ast.unparse(one) == f"self.{name}" for one in targets)
+    return any(
+        isinstance(one, ast.Attribute) and one.attr == name and ast.unparse(one) == f"self.{name}" for one in targets
+    )
 
 
 @probe
@@ -246,7 +278,7 @@ def _in_helper(node: ast.Call, frame: LiveFrame) -> tuple[Source, ast.Call] | No
 
 @probe
 def meta_load(scene: Scene) -> SpanFact | None:
-    """The `load_state_dict(...)` without `assign=True` in the crash's function on the module that `.to()` then moves."""
+    """The `load_state_dict(...)` without `assign=True`, in the crash's function, on the module that `.to()` moves."""
     frame, failing = scene.user_frame, scene.failing
     node = call_node(failing.node) if failing else None
     if frame is None or failing is None or not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):

@@ -14,7 +14,9 @@ LARGEST = 10**8
 
 
 @probe
-def out_of_range(scene: Scene, of: Any = None, limit: Any = None, low: int = 0, except_for: Any = None) -> Settings | None:
+def out_of_range(
+    scene: Scene, of: Any = None, limit: Any = None, low: int = 0, except_for: Any = None
+) -> Settings | None:
     """The first entry of an integer tensor on the CPU outside low..limit-1 (the only value that is ever named).
 
     `limit` is a number, or a layer's fact whose `num_embeddings` counts, or a tensor's fact whose dimension 1 (or the

@@ -59,7 +59,11 @@ def column(scene: Scene) -> TensorFact | None:
     """The operand of shape (N, 1) that meets one of shape (N,)."""
     tensors = [one for one in operands(scene) if is_tensor(one.value)]
     for one, other in itertools.permutations(tensors, 2):
-        if one.value.dim() == other.value.dim() + 1 and one.value.shape[-1] == 1 and one.value.shape[:-1] == other.value.shape:
+        if (
+            one.value.dim() == other.value.dim() + 1
+            and one.value.shape[-1] == 1
+            and one.value.shape[:-1] == other.value.shape
+        ):
             scene.objects[one.name] = one.value
             return _fact(scene, one)
     return None
@@ -69,7 +73,12 @@ def column(scene: Scene) -> TensorFact | None:
 def largest_index(scene: Scene, of: Any = None) -> int | None:
     """The largest value of an integer tensor on the CPU of at most 100 million elements."""
     tensor = scene.objects.get(of.name) if of is not None else None
-    if not is_tensor(tensor) or tensor.device.type != "cpu" or tensor.is_floating_point() or not 0 < tensor.numel() <= 10**8:
+    if (
+        not is_tensor(tensor)
+        or tensor.device.type != "cpu"
+        or tensor.is_floating_point()
+        or not 0 < tensor.numel() <= 10**8
+    ):
         return None
     return int(tensor.max())
 

@@ -122,7 +122,7 @@ def _source_name(scene: Scene, module: Any) -> str:
 
 @probe
 def module_input(scene: Scene, index: int = 0) -> Any:
-    """What the innermost torch layer was called with, by position: under the user's name where it was passed as it is."""
+    """What the innermost torch layer was called with, by position: under the user's name where it was passed on."""
     found = below_user(scene)
     if not found:
         return None

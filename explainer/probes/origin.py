@@ -16,10 +16,19 @@ from explainer.source import Function, Source, source_of
 
 #: grad_fn names that only rearrange: the operator's plain name.
 _VIEWS = {
-    "ViewBackward0": "view", "ReshapeAliasBackward0": "reshape", "UnsafeViewBackward0": "reshape",
-    "PermuteBackward0": "permute", "TransposeBackward0": "transpose", "TBackward0": "t", "SqueezeBackward0": "squeeze",
-    "SqueezeBackward1": "squeeze", "UnsqueezeBackward0": "unsqueeze", "ExpandBackward0": "expand",
-    "SelectBackward0": "select", "SliceBackward0": "slice", "UnfoldBackward0": "unfold",
+    "ViewBackward0": "view",
+    "ReshapeAliasBackward0": "reshape",
+    "UnsafeViewBackward0": "reshape",
+    "PermuteBackward0": "permute",
+    "TransposeBackward0": "transpose",
+    "TBackward0": "t",
+    "SqueezeBackward0": "squeeze",
+    "SqueezeBackward1": "squeeze",
+    "UnsqueezeBackward0": "unsqueeze",
+    "ExpandBackward0": "expand",
+    "SelectBackward0": "select",
+    "SliceBackward0": "slice",
+    "UnfoldBackward0": "unfold",
 }
 
 
@@ -99,7 +108,7 @@ def _binds(node: ast.AST, name: str) -> bool:
     targets: list[ast.AST] = []
     if isinstance(node, ast.Assign):
         targets = list(node.targets)
-    elif isinstance(node, (ast.AnnAssign, ast.AugAssign)) or isinstance(node, (ast.For, ast.AsyncFor)):
+    elif isinstance(node, (ast.AnnAssign, ast.AugAssign, ast.For, ast.AsyncFor)):
         targets = [node.target]
     flat = [part for one in targets for part in (one.elts if isinstance(one, (ast.Tuple, ast.List)) else [one])]
     return any(ast.unparse(one) == name for one in flat)

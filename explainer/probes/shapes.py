@@ -26,15 +26,22 @@ def aligned_operand(scene: Scene) -> SpanFact | None:
         if found is not None and small.node is not None and scene.failing is not None:
             dimension, missing = found
             method = "unsqueeze(-1)" if missing == 1 else f"reshape({_sizes(tuple(small.value.shape), missing)})"
-            detail = (("name", small.name), ("shape", tuple(small.value.shape)), ("size", small.value.shape[-1]),
-                      ("other_name", big.name), ("other", tuple(big.value.shape)), ("dimension", dimension),
-                      ("missing", missing), ("method", method))
+            detail = (
+                ("name", small.name),
+                ("shape", tuple(small.value.shape)),
+                ("size", small.value.shape[-1]),
+                ("other_name", big.name),
+                ("other", tuple(big.value.shape)),
+                ("dimension", dimension),
+                ("missing", missing),
+                ("method", method),
+            )
             return SpanFact(scene.failing.source.span(small.node), small.name, Settings(detail))
     return None
 
 
 def _aligned(small: tuple[int, ...], big: tuple[int, ...]) -> tuple[int, int] | None:
-    """The dimension of `big` at which `small` fits, and how many trailing ones that takes; None unless just one does."""
+    """The dimension of `big` at which `small` fits, and how many trailing ones it takes; None unless just one does."""
     if not small or len(small) >= len(big):
         return None
     fitting = []
@@ -66,9 +73,15 @@ def joined_tensors(scene: Scene) -> SpanFact | None:
         if differ:
             a, b = tuple(left.value.shape), tuple(right.value.shape)
             small, large = (left, right) if a[differ[0]] < b[differ[0]] else (right, left)
-            detail = (("first_name", small.name), ("first", tuple(small.value.shape)), ("second_name", large.name),
-                      ("second", tuple(large.value.shape)), ("axis", axis), ("differ", tuple(differ)),
-                      ("odd", all(abs(a[d] - b[d]) == 1 for d in differ)))
+            detail = (
+                ("first_name", small.name),
+                ("first", tuple(small.value.shape)),
+                ("second_name", large.name),
+                ("second", tuple(large.value.shape)),
+                ("axis", axis),
+                ("differ", tuple(differ)),
+                ("odd", all(abs(a[d] - b[d]) == 1 for d in differ)),
+            )
             return SpanFact(failing.source.span(small.node), small.name, Settings(detail))  # type: ignore[arg-type]
     return None
 

@@ -10,10 +10,37 @@ from explainer.probes.values import fields_of, is_module, is_tensor, torch_modul
 
 #: Constructor settings worth a row, in the order of their constructors; other plain attributes follow.
 FIRST = (
-    "in_features", "out_features", "in_channels", "out_channels", "num_embeddings", "embedding_dim", "num_features",
-    "normalized_shape", "num_channels", "num_groups", "input_size", "hidden_size", "embed_dim", "num_heads",
-    "kernel_size", "stride", "padding", "dilation", "groups", "output_padding", "batch_first", "bidirectional",
-    "num_layers", "head_dim", "d_model", "reduction", "ignore_index", "start_dim", "end_dim", "scale_factor", "upscale_factor",
+    "in_features",
+    "out_features",
+    "in_channels",
+    "out_channels",
+    "num_embeddings",
+    "embedding_dim",
+    "num_features",
+    "normalized_shape",
+    "num_channels",
+    "num_groups",
+    "input_size",
+    "hidden_size",
+    "embed_dim",
+    "num_heads",
+    "kernel_size",
+    "stride",
+    "padding",
+    "dilation",
+    "groups",
+    "output_padding",
+    "batch_first",
+    "bidirectional",
+    "num_layers",
+    "head_dim",
+    "d_model",
+    "reduction",
+    "ignore_index",
+    "start_dim",
+    "end_dim",
+    "scale_factor",
+    "upscale_factor",
 )
 
 
@@ -32,11 +59,19 @@ def tensor_fact(name: str, tensor: Any, span: Span | None = None) -> TensorFact:
     node = _quiet(lambda: tensor.grad_fn)
     strided = tensor.layout == torch.strided
     return TensorFact(
-        name, tuple(int(n) for n in tensor.shape), short(tensor.dtype), str(tensor.device), bool(tensor.requires_grad),
-        bool(tensor.is_leaf), type(node).__name__ if node is not None else None,
-        bool(_quiet(lambda: tensor._is_view())), isinstance(tensor, torch.nn.Parameter),
-        bool(_quiet(tensor.is_contiguous)) if strided else True, tuple(tensor.stride()) if strided else (),
-        tensor.numel() * tensor.element_size(), span,
+        name,
+        tuple(int(n) for n in tensor.shape),
+        short(tensor.dtype),
+        str(tensor.device),
+        bool(tensor.requires_grad),
+        bool(tensor.is_leaf),
+        type(node).__name__ if node is not None else None,
+        bool(_quiet(lambda: tensor._is_view())),
+        isinstance(tensor, torch.nn.Parameter),
+        bool(_quiet(tensor.is_contiguous)) if strided else True,
+        tuple(tensor.stride()) if strided else (),
+        tensor.numel() * tensor.element_size(),
+        span,
     )
 
 
@@ -53,7 +88,8 @@ def module_fact(name: str, module: Any, span: Span | None = None, path: str = ""
 def settings(own: dict[str, Any]) -> Settings:
     """The plain attributes of a layer, the well-known ones first; private ones and flags of the base class left out."""
     plain = {
-        name: _plain(value) for name, value in own.items()
+        name: _plain(value)
+        for name, value in own.items()
         if not name.startswith("_") and name not in ("training", "call_super_init") and _plain(value) is not None
     }
     order = [name for name in FIRST if name in plain] + [name for name in plain if name not in FIRST]
