@@ -164,10 +164,11 @@ def _watch_children() -> None:
 
 
 def _in_child() -> None:
-    """In a forked child: another thread may have held the lock; multiprocessing's own printing of errors is watched."""
+    """In a forked child: multiprocessing's own printing of errors is watched, but for the children that we fork."""
     global _turn
+    ours = _turn.locked()
     _turn = _thread.allocate_lock()
-    if settings is not None and "multiprocessing.process" in sys.modules:
+    if settings is not None and not ours and "multiprocessing.process" in sys.modules:
         from explainer.hooks import workers
 
         workers.watch()
