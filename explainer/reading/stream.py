@@ -16,7 +16,7 @@ from explainer.reading.order import Seen, arrange
 SMALL = 4 << 20
 _CHUNK = 4 << 20
 _LONGEST = 4 << 20
-_BEFORE, _AFTER = 8 << 10, 32 << 10
+_BEFORE, _AFTER, _LINES = 8 << 10, 32 << 10, 2 << 10
 #: Something in a traceback's lines that each format has; a text without any has at most an error's line alone.
 _TELLING = (
     b"Traceback (most",
@@ -142,23 +142,23 @@ def _stretches(chunk: bytes) -> Iterator[tuple[int, int]]:
 
 
 def _spots(chunk: bytes) -> Iterator[tuple[int, int]]:
-    """The surroundings of each telling place, in order."""
-    ahead = {word: chunk.find(word) for word in (*_TELLING, *_ALONE)}
-    ahead = {word: at for word, at in ahead.items() if at >= 0}
-    while ahead:
+    """The surroundings of telling places, in order; of places that lie close together not each one's."""
+    ahead = dict.fromkeys((*_TELLING, *_ALONE), -1)
+    done = 0
+    while True:
+        for word, place in list(ahead.items()):
+            if place < done:
+                ahead[word] = chunk.find(word, done)
+                if ahead[word] < 0:
+                    del ahead[word]
+        if not ahead:
+            return
         word = min(ahead, key=lambda one: ahead[one])
-        at = ahead[word]
-        near = word in _ALONE
-        first = chunk.rfind(b"\n", 0, max(0, at - (0 if near else _BEFORE))) + 1
-        last = chunk.find(b"\n", min(len(chunk), at + (2000 if near else _AFTER))) + 1 or len(chunk)
+        at, (before, after) = ahead[word], (0, _LINES) if word in _ALONE else (_BEFORE, _AFTER)
+        first = chunk.rfind(b"\n", 0, max(0, at - before)) + 1
+        last = chunk.find(b"\n", min(len(chunk), at + after)) + 1 or len(chunk)
         yield first, last
-        for one, place in list(ahead.items()):
-            if place < (at + len(word) if near else last - _AFTER // 2):
-                following = chunk.find(one, max(at + len(word), last - _AFTER // 2 if not near else at + len(word)))
-                if following < 0:
-                    del ahead[one]
-                else:
-                    ahead[one] = following
+        done = at + after // 2
 
 
 def _moved(one: Seen, lines: int) -> Seen:

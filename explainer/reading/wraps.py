@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections import Counter
 from collections.abc import Callable
+from itertools import pairwise
 
 from explainer.reading.block import SURE, Lines, frame_line
 from explainer.reading.rows import Row
@@ -14,6 +14,8 @@ _BEGUN = re.compile(r"^\s*File(?: \".*|\s*)$")
 _WHOLE = re.compile(r'^\s*File ".{1,2000}", line \d+(?:, in ?.*)?$')
 #: The beginning of a frame's line, up to a blank at which a mail program may break it.
 _UNFINISHED = re.compile(r'^\s*File$|^\s*File "[^"]{1,1000}(?:",(?: line(?: \d+,(?: in)?)?)?)?$')
+_CARETS = re.compile(r"^\s+[~^ ]*\^$")
+_MORE_CARETS = re.compile(r"^[~^]+$")
 _NARROWEST, _WIDEST = 40, 400
 
 
@@ -49,14 +51,22 @@ def _is_full(text: str, width: int) -> bool:
 
 
 def _cut_width(texts: list[str]) -> int | None:
-    """The width at which a terminal cut the lines: that of a frame's line which is whole only with the next one."""
-    for above, below in itertools.pairwise(texts):
-        if 'File "' in above and _NARROWEST <= len(above) <= _WIDEST and _BEGUN.match(above):
-            if not _WHOLE.match(above) and _WHOLE.match(above + below) and not below.startswith(" "):
-                return len(above)
-            if _WHOLE.match(above) and re.search(r"(?:line \d*|in \w*)$", above) and re.match(r"\d+, in |\w+$", below):
-                return len(above)
+    """The width at which a terminal cut the lines: that of a line which is whole only with the next one."""
+    for above, below in pairwise(texts):
+        if not _NARROWEST <= len(above) <= _WIDEST:
+            continue
+        if _CARETS.match(above) and _MORE_CARETS.match(below):
+            return len(above)
+        if 'File "' in above and _BEGUN.match(above) and _is_cut(above, below):
+            return len(above)
     return None
+
+
+def _is_cut(above: str, below: str) -> bool:
+    """Whether a frame's line goes on, in the middle of a word, on the next line."""
+    if not _WHOLE.match(above):
+        return bool(_WHOLE.match(above + below)) and not below.startswith(" ")
+    return bool(re.search(r"(?:line \d*|in \w*)$", above) and re.match(r"\d+, in |\w+$", below))
 
 
 def _joined(lines: Lines, when: Callable[[str, str], bool], glue: str, whole: bool = False) -> Lines:

@@ -123,9 +123,9 @@ def _after_noise(texts: list[str], here: int, base: int, lost: bool, framed: boo
 
 
 def _near(texts: list[str], here: int, ahead: int, lost: bool) -> bool:
-    """Whether only blank lines, or in a traceback without indentation only code, stand between."""
-    between = [text for text in texts[here:ahead] if text.strip()]
-    return not between or (lost and not any(stops(text) for text in between)) or len(between) <= 1
+    """Whether hardly more than blank lines, carets and pieces of code stand between."""
+    between = [text for text in texts[here:ahead] if text.strip() and not _CARETS.match(text)]
+    return len(between) <= 2 or (lost and not any(stops(text) for text in between))
 
 
 def _finish(texts: list[str], at: int, here: int, said: re.Match[str], frames: list[Frame], base: int) -> Block:
