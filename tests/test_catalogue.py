@@ -145,7 +145,7 @@ def test_the_compiled_catalogue_answers_like_the_files_it_was_made_of():
     assert again.match(error) == load().match(error)
 
 
-@pytest.mark.parametrize("data", [b"", b"{}", b"[1", b'{"format": 99}\n', b'{"format": 1, "key": "k"}', b"\x80\x04x"])
+@pytest.mark.parametrize("data", [b"", b"{}", b"[1", b'{"format": 99}\n', b'{"format": 3, "key": "k"}', b"\x80\x04x"])
 def test_a_compiled_file_that_is_broken_or_of_another_format_is_made_anew(data):
     assert compiled.parse(data) is None
 
@@ -193,17 +193,18 @@ def test_installed_packs_are_found_without_importing_them(tmp_path, monkeypatch)
 @pytest.mark.parametrize(
     ("pattern", "runs"),
     [
-        (r"sizes \((?P<a>\d+)x(?P<b>\d+)\)", ("sizes (", "x", ")")),
-        (r"(?P<which>batch1|input) must be 3D", (" must be 3d",)),
-        (r"a(?:bc)?d", ("a", "d")),
-        (r"ab+c{2}d{0,3}e", ("ab", "c", "e")),
-        (r"x(?=look)y[.]z[^a]w", ("x", "y.z", "w")),
-        (r"(?i)Hello \d World", ("hello ", " world")),
-        (r"plain(?: text| words) end", ("plain", " end")),
+        (r"sizes \((?P<a>\d+)x(?P<b>\d+)\)", [("sizes (", "x", ")")]),
+        (r"(?P<which>batch1|input) must be 3D", [("batch1 must be 3d",), ("input must be 3d",)]),
+        (r"a(?:bc)?d", [("a", "d")]),
+        (r"ab+c{2}d{0,3}e", [("ab", "c", "e")]),
+        (r"x(?=look)y[.]z[^a]w", [("x", "y.z", "w")]),
+        (r"(?i)Hello \d World", [("hello ", " world")]),
+        (r"plain(?: text| \w+) end|other", [("plain text end",), ("plain ", " end"), ("other",)]),
+        ("(?:a|b|c|d|e)(?:f|g|h|i|j) end", [(one, " end") for one in "abcde"]),
     ],
 )
-def test_the_literal_text_of_a_pattern_is_what_every_match_contains(pattern, runs):
-    assert literals(pattern).runs == runs
+def test_the_literal_text_of_a_pattern_is_what_a_match_of_each_form_contains(pattern, runs):
+    assert [form.runs for form in literals(pattern)] == runs
 
 
 def test_the_exceptions_own_name_goes_before_a_longer_text(tmp_path):

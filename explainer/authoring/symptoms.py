@@ -50,12 +50,13 @@ def raised(one: Symptom, says: str, kind: str | None = None) -> Raised:
 
 
 def _of_pattern(pattern: str, least: int) -> Iterator[str]:
-    must = literals(pattern)
-    if must.weight < least:
-        yield f"holds {must.weight} literal characters outside groups that may be absent; at least {least}"
+    forms = literals(pattern)
+    weight = min(form.weight for form in forms)
+    if weight < least:
+        yield f"holds {weight} literal characters outside groups that may be absent; at least {least}"
     if "  " in pattern:
         yield "holds two spaces in a row; white space is collapsed before the search"
-    for name, text in hostile(must.runs).items():
+    for name, text in (item for form in forms[:3] for item in hostile(form.runs).items()):
         spent = _seconds(pattern, text)
         if spent > SLOW:
             yield f"takes more than {spent:.1f} s on {name}; no nested or overlapping repetition"

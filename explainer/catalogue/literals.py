@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-#: A place in a pattern where something not literal may stand.
-Token = str | None
+#: A pattern's characters with its alternatives chosen; None is a place where something not literal may stand.
+Form = tuple[str | None, ...]
+#: Alternatives multiply; where they would give more forms than this, a group counts as not literal.
+MOST = 24
 _WORD = re.compile(r"\w+")
 _COUNT = re.compile(r"\{(\d*)(,?)(\d*)\}")
 _GROUP = re.compile(r"\?(?:P?<[A-Za-z_]\w*>|:|>|[aiLmsuxbefprwVv01-]+:)")
@@ -16,7 +18,7 @@ _AROUND = re.compile(r"\?<?[=!]")
 
 @dataclass(frozen=True)
 class Literals:
-    """The lowercased runs that every match contains, in order, and how many literal characters it has at least."""
+    """The lowercased runs that a match of one form contains, in order, and how many characters they have."""
 
     runs: tuple[str, ...]
     weight: int
@@ -30,45 +32,45 @@ class Literals:
         return tuple(word for word in found if len(word) > 1)
 
 
-def literals(pattern: str) -> Literals:
-    """The literal text of a pattern. Raises ValueError where its brackets do not close."""
-    tokens, extra, at = _alternatives(pattern, 0)
+def literals(pattern: str) -> tuple[Literals, ...]:
+    """The literal text of a pattern, for each of its alternatives. Raises ValueError where brackets do not close."""
+    forms, at = _alternatives(pattern, 0)
     if at != len(pattern):
         raise ValueError(f"unbalanced ) at character {at + 1}")
-    runs = "".join("\0" if token is None else token for token in tokens).split("\0")
+    return tuple(dict.fromkeys(_of_form(form) for form in forms))
+
+
+def _of_form(form: Form) -> Literals:
+    runs = "".join("\0" if token is None else token for token in form).split("\0")
     kept = tuple(run.lower() for run in runs if run)
-    return Literals(kept, sum(map(len, kept)) + extra)
+    return Literals(kept, sum(map(len, kept)))
 
 
-def _alternatives(pattern: str, at: int) -> tuple[list[Token], int, int]:
-    """Up to the closing bracket: one branch's tokens, or a gap worth its shortest branch where there are several."""
-    branches = []
+def _alternatives(pattern: str, at: int) -> tuple[list[Form], int]:
+    """The forms of every branch up to the closing bracket."""
+    forms = []
     while True:
-        tokens, extra, at = _branch(pattern, at)
-        branches.append((tokens, extra))
+        branch, at = _branch(pattern, at)
+        forms += branch
         if at >= len(pattern) or pattern[at] == ")":
-            break
+            return forms, at
         at += 1
-    if len(branches) == 1:
-        return (*branches[0], at)
-    return [None], min(sum(token is not None for token in tokens) + extra for tokens, extra in branches), at
 
 
-def _branch(pattern: str, at: int) -> tuple[list[Token], int, int]:
-    tokens: list[Token] = []
-    weight = 0
+def _branch(pattern: str, at: int) -> tuple[list[Form], int]:
+    forms: list[Form] = [()]
     while at < len(pattern) and pattern[at] not in "|)":
-        element, extra, at = _element(pattern, at)
+        inner, at = _element(pattern, at)
         least, repeats, at = _quantifier(pattern, at)
-        if least == 0:
-            tokens.append(None)
-        else:
-            tokens += [*element, *([None] if repeats else [])]
-            weight += extra
-    return tokens, weight, at
+        if least == 0 or len(forms) * len(inner) > MOST:
+            inner = [(None,)]
+        elif repeats:
+            inner = [(*form, None) for form in inner]
+        forms = [form + other for form in forms for other in inner]
+    return forms, at
 
 
-def _element(pattern: str, at: int) -> tuple[list[Token], int, int]:
+def _element(pattern: str, at: int) -> tuple[list[Form], int]:
     character = pattern[at]
     if character == "\\":
         return _escape(pattern, at)
@@ -76,22 +78,22 @@ def _element(pattern: str, at: int) -> tuple[list[Token], int, int]:
         end = _class_end(pattern, at)
         inside = pattern[at + 1 : end]
         alone = inside[-1] if len(inside.lstrip("\\")) == 1 and not inside[-1].isalnum() and inside != "^" else None
-        return [alone], 0, end + 1
+        return [(alone,)], end + 1
     if character == "(":
         return _group(pattern, at + 1)
-    return [None if character in ".^$" else character], 0, at + 1
+    return [(None if character in ".^$" else character,)], at + 1
 
 
-def _escape(pattern: str, at: int) -> tuple[list[Token], int, int]:
+def _escape(pattern: str, at: int) -> tuple[list[Form], int]:
     if at + 1 >= len(pattern):
         raise ValueError("ends in a backslash")
     following = pattern[at + 1]
     if not following.isalnum():
-        return [following], 0, at + 2
+        return [(following,)], at + 2
     if following in "pPgN" and pattern[at + 2 : at + 3] in ("{", "<"):
         closing = pattern.find("}" if pattern[at + 2] == "{" else ">", at)
-        return [None], 0, closing + 1 if closing > 0 else len(pattern)
-    return [None], 0, at + {"x": 4, "u": 6, "U": 10}.get(following, 2)
+        return [(None,)], closing + 1 if closing > 0 else len(pattern)
+    return [(None,)], at + {"x": 4, "u": 6, "U": 10}.get(following, 2)
 
 
 def _class_end(pattern: str, at: int) -> int:
@@ -104,19 +106,18 @@ def _class_end(pattern: str, at: int) -> int:
     return here
 
 
-def _group(pattern: str, at: int) -> tuple[list[Token], int, int]:
+def _group(pattern: str, at: int) -> tuple[list[Form], int]:
     flags = _FLAGS.match(pattern, at)
     if flags:
-        return [], 0, flags.end()
+        return [()], flags.end()
     around = _AROUND.match(pattern, at)
     plain = _GROUP.match(pattern, at)
     if pattern[at : at + 1] == "?" and not around and not plain:  # (?P=name), (?#...), (?(1)...): no literal in it
-        end = pattern.find(")", at)
-        return [None], 0, _closed(pattern, end, at) + 1
+        return [(None,)], _closed(pattern, pattern.find(")", at), at) + 1
     prefix = around or plain
-    tokens, extra, end = _alternatives(pattern, prefix.end() if prefix else at)
+    forms, end = _alternatives(pattern, prefix.end() if prefix else at)
     end = _closed(pattern, end if end < len(pattern) else -1, at)
-    return ([None], 0, end + 1) if around else (tokens, extra, end + 1)
+    return ([(None,)] if around else forms), end + 1
 
 
 def _closed(pattern: str, end: int, opened: int) -> int:

@@ -28,7 +28,7 @@ class Match:
 
 
 class Entry(NamedTuple):
-    """What the index knows of one pattern: where it belongs, what must be in the message, and when it applies."""
+    """What the index knows of one form of a pattern: where it belongs, what a message must hold, when it applies."""
 
     symptom: str
     family: str
@@ -60,13 +60,12 @@ class Rows(Sequence[Entry]):
 
 @dataclass(frozen=True)
 class Words:
-    """The numbers of a pack's entries by the rarest word that a message must hold to match them.
-
-    Those without a whole word stand with their longest run in `wordless`.
+    """The numbers of a pack's entries by the rarest word that a message must hold to match them, each with the next
+    rarest one. Those without a whole word stand with their longest run in `wordless`.
     """
 
     entries: Sequence[Entry]
-    by_word: Mapping[str, Sequence[int]]
+    by_word: Mapping[str, Sequence[tuple[int, str]]]
     wordless: Sequence[tuple[str, int]]
 
     @classmethod
@@ -74,21 +73,22 @@ class Words:
         """The table of some entries."""
         entries = tuple(entries)
         count = Counter(word for entry in entries for word in set(entry.words))
-        by_word: dict[str, list[int]] = {}
+        by_word: dict[str, list[tuple[int, str]]] = {}
         wordless = []
         for number, entry in enumerate(entries):
             if entry.words:
-                rarest = min(entry.words, key=lambda word: (count[word], -len(word)))
-                by_word.setdefault(rarest, []).append(number)
+                rarest = sorted(set(entry.words), key=lambda word: (count[word], -len(word), word))
+                by_word.setdefault(rarest[0], []).append((number, rarest[:2][-1]))
             else:
                 wordless.append((max(entry.runs, key=len, default=""), number))
         return cls(entries, by_word, wordless)
 
-    def candidates(self, low: str, words: Iterable[str]) -> Iterator[Entry]:
-        """The entries that a lowercased message may match."""
+    def candidates(self, low: str, words: set[str]) -> Iterator[Entry]:
+        """The entries that a lowercased message, which has these words, may match."""
         for word in words:
-            for number in self.by_word.get(word, ()):
-                yield self.entries[number]
+            for number, other in self.by_word.get(word, ()):
+                if other in words:
+                    yield self.entries[number]
         for run, number in self.wordless:
             if run in low:
                 yield self.entries[number]
@@ -112,13 +112,16 @@ class Index:
         names = kinds(error)
         found = []
         for entry in self._candidates(low):
-            rank = _rank(entry, names)
-            if rank and fits(entry) and _contains(low, entry.runs) and _from_there(entry, error):
+            rank = _rank(entry, names) if _contains(low, entry.runs) else 0
+            if rank and fits(entry) and _from_there(entry, error):
                 found.append((-rank, -entry.weight, entry.symptom, entry.pattern, entry))
-        for *_, entry in sorted(found, key=lambda one: one[:4]):
-            captured = _captured(entry.pattern, text)
-            if captured is not None:
-                yield entry, captured
+        tried = set()
+        for *_, pattern, entry in sorted(found, key=lambda one: one[:4]):
+            if pattern not in tried:
+                tried.add(pattern)
+                captured = _captured(pattern, text)
+                if captured is not None:
+                    yield entry, captured
 
     def _candidates(self, low: str) -> Iterator[Entry]:
         words = set(_WORD.findall(low))

@@ -103,6 +103,7 @@ def _entries(value: dict[str, Any]) -> list[Entry]:
     when = {name: tuple(value.get(name, ())) for name in ("exception", "raised_in", "runner", "raised_at")}
     found = []
     for message in value["messages"]:
-        must, pattern = literals(message["pattern"]), message["pattern"]
-        found.append(Entry(value["id"], value["family"], pattern, must.runs, must.words, must.weight, **when))
+        pattern = message["pattern"]
+        for form in literals(pattern):
+            found.append(Entry(value["id"], value["family"], pattern, form.runs, form.words, form.weight, **when))
     return found
