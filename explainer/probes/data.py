@@ -160,8 +160,10 @@ def _options(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
 
 
 def user_sources(scene: Scene) -> Iterator[Source]:
-    """The sources of the user's modules that are loaded, those on the stack first."""
-    files = dict.fromkeys(frame.file for frame in (scene.live.user if scene.live else []))
+    """The sources of the user's modules that are loaded, those on the stack first; none for a pasted crash."""
+    if scene.live is None:
+        return
+    files = dict.fromkeys(frame.file for frame in scene.live.user)
     here = str(Path.cwd())
     for module in list(sys.modules.values()):
         file = vars(module).get("__file__") if isinstance(module, types.ModuleType) else None
