@@ -101,6 +101,17 @@ def test_runs_go_on_together(session: Session) -> None:
     assert ended == {0: True, 1: False}
 
 
+def test_a_module_runs_as_python_dash_m_would(folder: Path) -> None:
+    (folder / "pack").mkdir()
+    (folder / "pack" / "__init__.py").write_text("")
+    (folder / "pack" / "train.py").write_text("import sys\nassert __name__ == '__main__' and sys.argv[1:] == ['7']\n")
+    program = Program(None, "pack.train", ("7",), str(folder))
+    if unavailable(program):
+        pytest.skip(str(unavailable(program)))
+    with Session(program) as session:
+        assert session.run({}, 60).ended
+
+
 def test_a_recording_leads_from_the_failure_to_the_literal(session: Session) -> None:
     recording = session.run({}, 20, record=True).answer["recording"]
     crash, flatten = recording["steps"][:2]

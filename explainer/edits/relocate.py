@@ -16,7 +16,7 @@ from explainer.edits.evidence import Evidence, Step
 from explainer.edits.place import Place
 from explainer.edits.slices import Operand, editable, operands
 
-_CAST = re.compile(r"\.(float|double|half|bfloat16|long|int|bool|byte|abs|to|type_as)\(")
+_CAST = re.compile(r"\.(float|double|half|bfloat16|long|int|bool|byte|abs|type_as)\(|\.to\((torch\.|[^()]*dtype)")
 _LAYOUT = re.compile(r"\.(permute|transpose|unsqueeze|squeeze|flatten|movedim)\(([-\d, ]*)\)$")
 
 

@@ -5,18 +5,19 @@ from __future__ import annotations
 import json
 import os
 import selectors
+import shutil
 import socket
 import struct
 import subprocess
 import sys
 import tempfile
 import time
+import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from explainer.replay import sandbox
 from explainer.replay.copies import Copies
 
 _HEAD = struct.Struct("I")
@@ -71,10 +72,11 @@ class Session:
     def __init__(self, program: Program, memory: int = 4 << 30):
         self.program = program
         self.memory = memory
-        self._scratch = tempfile.TemporaryDirectory(prefix="explain-")
-        self._copies = Copies(program.folder, self._scratch.name)
-        self._own = _shared is None
-        self._zygote, self._line = _shared or _started(sorted(_imported()))
+        scratch = tempfile.mkdtemp(prefix="explain-")
+        self._copies = Copies(program.folder, scratch)
+        zygote, self._line = _shared or _started(sorted(_imported()))
+        own = None if _shared else zygote
+        self._end = weakref.finalize(self, _ended, own, self._line, scratch)
 
     def __enter__(self) -> Session:
         return self
@@ -83,10 +85,8 @@ class Session:
         self.close()
 
     def close(self) -> None:
-        """End the clean process and remove the copies."""
-        if self._own:
-            _end(self._zygote, self._line)
-        self._scratch.cleanup()
+        """End the clean process and remove the copies; also done when the session is forgotten."""
+        self._end()
 
     def begin(self, texts: Mapping[str, str], deadline: float, **extra: Any) -> Trial:
         """Start the program with some files' texts replaced (paths relative to the program's folder)."""
@@ -189,18 +189,18 @@ def one_clean_process() -> Iterator[None]:
     try:
         yield
     finally:
-        _end(*_shared)
+        _ended(*_shared, None)
         _shared = None
 
 
-def _end(process: subprocess.Popen[bytes], line: socket.socket) -> None:
-    """End a clean process: it leaves when its line closes."""
-    line.close()
-    try:
-        process.wait(1)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
+def _ended(zygote: subprocess.Popen[bytes] | None, line: socket.socket, scratch: str | None) -> None:
+    """End a clean process, unless others share it, and remove the copies."""
+    if zygote is not None:
+        line.close()
+        zygote.kill()
+        zygote.wait()
+    if scratch is not None:
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _imported() -> set[str]:
@@ -222,6 +222,3 @@ def _started(modules: Sequence[str]) -> tuple[subprocess.Popen[bytes], socket.so
     )
     theirs.close()
     return process, mine
-
-
-__all__ = ["Program", "Run", "Session", "Trial", "one_clean_process", "sandbox", "together", "unavailable"]

@@ -84,13 +84,13 @@ class Checker:
         if first is None:
             return []
         candidates = itertools.chain([first], candidates)
-        control = self.control()
         found: list[Verdict] = []
-        if control is None:
-            return [Verdict(one, False, "", _NOT_RUN) for one in candidates]
-        if first.fix is not None:
-            candidates = self._with_origins(candidates)
         try:
+            control = self.control()
+            if control is None:
+                return [Verdict(one, False, "", _NOT_RUN) for one in candidates]
+            if first.fix is not None:
+                candidates = self._with_origins(candidates)
             for _, tier in groupby(candidates, key=lambda one: one.tier):
                 passed, failed = self._tier(tier, control, progress)
                 found += failed

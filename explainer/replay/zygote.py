@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import json
 import os
+import signal
 import socket
 import struct
 import sys
@@ -12,6 +14,7 @@ import time
 from typing import Any
 
 _HEAD = struct.Struct("I")
+_PR_SET_PDEATHSIG = 1
 _STEPS = struct.Struct("Q")
 
 
@@ -72,6 +75,7 @@ def _exactly(line: socket.socket, size: int) -> bytes:
 def _handle(request: dict[str, Any], descriptor: int, slow: float) -> None:
     """Run one request in a sandboxed child of this process, and answer."""
     try:
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, ctypes.c_ulong(signal.SIGKILL))
         from explainer.replay import again, sandbox
 
         steps = os.path.join(request["folder"], ".explain-steps")
