@@ -79,8 +79,12 @@ def cached(folder: Path) -> Pack:
 
 def _key(folder: Path) -> str:
     """What changes whenever a file of a folder does: names, times and sizes."""
-    stated = ((path, path.stat()) for path in sources.files(folder))
-    return f"{folder} " + " ".join(f"{path.name}:{s.st_mtime_ns}:{s.st_size}" for path, s in stated)
+    found = []
+    for path, _, _ in os.walk(folder):
+        with os.scandir(path) as entries:
+            stated = [(entry.name, entry.stat()) for entry in entries if entry.name.endswith((".yaml", ".yml"))]
+        found += [f"{path}/{name}:{status.st_mtime_ns}:{status.st_size}" for name, status in stated]
+    return " ".join(sorted(found))
 
 
 def cache_folder() -> Path:
