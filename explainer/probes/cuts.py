@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -174,7 +175,8 @@ def sources(scene: Scene) -> list[Source]:
     if scene.live is not None:
         loaded = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
         files += [file for file in loaded if file and file.endswith(".py") and is_user_file(file) and not _ours(file)]
-    found = [scene.source(file) for file in dict.fromkeys(files)]
+    found = [scene.source(file) for file in {os.path.realpath(file): file for file in reversed(files)}.values()]
+    found.reverse()
     return [source for source in found if source is not None]
 
 

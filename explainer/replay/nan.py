@@ -46,7 +46,7 @@ class Nan(TorchFunctionMode):
             name = name_of(func)
             self.sites[made[0].grad_fn] = (name, here())
             given = list(tensors_in(args, kwargs or {}))
-            if name not in _MEANT and not _finite(made[0]) and all(_finite(tensor) for tensor in given):
+            if name not in _MEANT and _spoils(made[0], given):
                 given = [tensor.detach() for tensor in given if _real(tensor)]
                 self.overflowed[made[0].grad_fn] = {str(i): _counts(tensor) for i, tensor in enumerate(given)}
         return out
@@ -86,6 +86,14 @@ class Nan(TorchFunctionMode):
         name, site = self.sites.get(node, ("", None))
         place = site.data() if site is not None else {"frames": origin(node), "module": None, "owner": None, "path": ""}
         return {"node": node.name(), "function": name, **place}
+
+
+def _spoils(result: Any, given: list[Any]) -> bool:
+    """Whether values that are not finite are made of finite ones, or nan of values without nan."""
+    if _finite(result):
+        return False
+    clean = not any(bool(tensor.detach().isnan().any()) for tensor in given if _real(tensor))
+    return all(_finite(tensor) for tensor in given) or (clean and bool(result.detach().isnan().any()))
 
 
 def _watch(node: Any, born: list[tuple[Any, str]]) -> Any:

@@ -1,0 +1,125 @@
+"""The birthplace of nan: the operation whose gradients, or values, stopped being finite, and what it was given."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from typing import Any
+
+from explainer.facts import NanFact, SpanFact
+from explainer.probes import probe
+from explainer.probes.cuts import sources
+from explainer.probes.places import called, function_of, place, span_fact
+from explainer.probes.scene import Scene
+from explainer.probes.writes import plain_name
+from explainer.replay.run import replay
+from explainer.source import Source
+
+_LIBRARIES = ("torch", "F", "torch.nn.functional", "nn.functional", "torch.special", "math")
+_CLAMPS = ("clamp", "clip", "clamp_min", "clamp_max")
+
+
+@probe
+def birth(scene: Scene) -> NanFact | None:
+    """The first operation of backward that turned finite gradients bad, or the one upstream that fed it bad values."""
+    found = scene.once("birth of nan", lambda: _recorded(scene))
+    if not found or "node" not in found:
+        return None
+    origin = found["source"] if found["source"] and found["source"]["frames"] else found
+    at = place(origin["frames"][0]) if origin["frames"] else None
+    if at is None:
+        return None
+    later = place(found["frames"][0]) if origin is not found and found["frames"] else None
+    return _fact(at, origin, found["kind"], later)
+
+
+birth.proves = True  # type: ignore[attr-defined]
+
+
+@probe
+def spoilt_weights(scene: Scene) -> int | None:
+    """How many parameters on the way were not finite before this backward began; None where all were."""
+    found = scene.once("birth of nan", lambda: _recorded(scene))
+    return (found or {}).get("parameters") or None
+
+
+def _recorded(scene: Scene) -> Any:
+    from explainer.replay.nan import Nan
+
+    return replay(scene, Nan)
+
+
+def _fact(
+    at: tuple[Source, ast.AST], one: Mapping[str, Any], kind: str, later: tuple[Source, ast.AST] | None
+) -> NanFact:
+    source, statement = at
+    operator = one["function"].strip("_").removesuffix("_") or plain_name(one["node"])
+    operator = {"truediv": "div", "rtruediv": "div", "rdiv": "div", "true_divide": "div"}.get(operator, operator)
+    node = _operation(source, statement, operator)
+    operand = _operand(source, node, operator)
+    counts = _counts(one["saved"], operator)
+    what, count = _what(counts, operator)
+    return NanFact(
+        source.span(node), source.text(node), operator, what, count, counts.get("of", 0),
+        tuple(counts.get("first") or ()), tuple(counts.get("shape", ())), counts.get("dtype", ""),
+        function_of(source, node.lineno), kind, operand,  # type: ignore[attr-defined]
+        span_fact(*later) if later is not None else None,
+    )  # fmt: skip
+
+
+def _operation(source: Source, node: ast.AST, operator: str) -> ast.AST:
+    """The operation within a recorded place: of a whole statement the call or sign of that name, where there is one."""
+    if isinstance(node, ast.Call) and called(node) == operator:
+        return node
+    signs = {"div": ast.Div, "pow": ast.Pow, "mul": ast.Mult}
+    names = (operator, f"arc{operator[1:]}")
+    named = [one for one in ast.walk(node) if isinstance(one, ast.Call) and called(one) in names]
+    named += [one for one in ast.walk(node) if isinstance(one, ast.BinOp) and type(one.op) is signs.get(operator)]
+    return named[0] if len(named) == 1 else node
+
+
+def _operand(source: Source, node: ast.AST, operator: str) -> SpanFact | None:
+    """What the operation must be guarded against: its operand, the divisor of a division; `base` without a clamp."""
+    operand: ast.AST | None = None
+    if isinstance(node, ast.BinOp):
+        operand = node.right if operator == "div" else node.left
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        library = source.text(node.func.value) in _LIBRARIES
+        given = [*node.args] if library else [node.func.value, *node.args]
+        operand = given[1] if operator == "div" and len(given) > 1 else given[0] if given else None
+    if operand is None:
+        return None
+    inner = operand
+    clamped = isinstance(operand, ast.Call) and called(operand) in _CLAMPS and isinstance(operand.func, ast.Attribute)
+    if clamped:
+        library = source.text(operand.func.value) in _LIBRARIES  # type: ignore[attr-defined]
+        inner = operand.args[0] if library else operand.func.value  # type: ignore[attr-defined]
+    simple = isinstance(inner, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
+    text = source.text(inner) if simple else f"({source.text(inner)})"
+    return span_fact(source, operand, base=text, clamped=clamped)
+
+
+def _counts(saved: Mapping[str, Any], operator: str) -> Mapping[str, Any]:
+    """The numbers about the input that matters: the divisor of a division, the base of a power."""
+    order = ("1", "other", "0", "self", "result") if operator == "div" else ("0", "self", "result", "1")
+    return next((saved[name] for name in order if name in saved), {})
+
+
+def _what(counts: Mapping[str, Any], operator: str) -> tuple[str, int]:
+    wanted = ["one"] if operator in ("acos", "asin", "arccos", "arcsin", "atanh") else ["zero", "negative"]
+    for name in (*wanted, "inf", "nan"):
+        if counts.get(name):
+            return name, counts[name]
+    return "large", 0
+
+
+@probe
+def minus_infinity(scene: Scene) -> SpanFact | None:
+    """The only `float("-inf")` of the user's code: what a mask is filled with."""
+    texts = ('float("-inf")', "float('-inf')", "-float('inf')", '-float("inf")', "-torch.inf", "-math.inf", "-np.inf")
+    found = []
+    for source in sources(scene):
+        for node in source.nodes():
+            if isinstance(node, (ast.Call, ast.UnaryOp)) and source.text(node) in texts:
+                found.append((source, node))
+    return span_fact(*found[0]) if len(found) == 1 else None
