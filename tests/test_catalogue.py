@@ -145,7 +145,7 @@ def test_the_compiled_catalogue_answers_like_the_files_it_was_made_of():
     assert again.match(error) == load().match(error)
 
 
-@pytest.mark.parametrize("data", [b"", b"{}", b"[1", b'{"format": 99}\n', b'{"format": 3, "key": "k"}', b"\x80\x04x"])
+@pytest.mark.parametrize("data", [b"", b"{}", b"[1", b'{"format": 99}\n', b'{"format": 4, "key": "k"}', b"\x80\x04x"])
 def test_a_compiled_file_that_is_broken_or_of_another_format_is_made_anew(data):
     assert compiled.parse(data) is None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from explainer.authoring.pages import everything
 from explainer.authoring.texts import lost
 from explainer.catalogue import Catalogue, Rule, Symptom
 from explainer.catalogue.schema import FAMILIES
@@ -15,14 +16,17 @@ LANGUAGES = ("en", "ko", "zh")
 
 def rows(catalogue: Catalogue, family: str | None, missing: str | None, stale: bool) -> Iterator[str]:
     """One line each, by family: id, kind, and what it answers."""
-    everything = [*catalogue.rules.values(), *catalogue.symptoms.values()]
-    for one in sorted(everything, key=lambda one: (FAMILIES.index(one.family), isinstance(one, Symptom), one.id)):
+    for one in sorted(everything(catalogue), key=_order):
         if family not in (None, one.family) or (missing and not lacks(one, missing)):
             continue
         if stale and not (left := lost(said(one))):
             continue
         kind = "symptom" if isinstance(one, Symptom) else "rule"
         yield f"{one.family:<14} {kind:<8} {one.id:<36} {'; '.join(left) if stale else _about(one)}"
+
+
+def _order(one: Rule | Symptom) -> tuple[int, bool, str]:
+    return FAMILIES.index(one.family), isinstance(one, Symptom), one.id
 
 
 def lacks(one: Rule | Symptom, language: str) -> bool:

@@ -47,13 +47,18 @@ def files(catalogue: Catalogue, folder: Path) -> dict[Path, str]:
     made = {}
     for language in HEADINGS:
         for family in FAMILIES:
-            own = [one for one in (*catalogue.rules.values(), *catalogue.symptoms.values()) if one.family == family]
+            own = [one for one in everything(catalogue) if one.family == family]
             if own:
                 place = folder / family if language == "en" else folder / language / family
                 text = "\n".join([f"# {family}\n", *(page(one, catalogue, language) for one in own)])
                 made[place.with_suffix(".md")] = text
     made[folder / "README.md"] = _contents(catalogue)
     return made
+
+
+def everything(catalogue: Catalogue) -> list[Rule | Symptom]:
+    """All rules, then all symptoms."""
+    return [*catalogue.rules.values(), *catalogue.symptoms.values()]
 
 
 def _contents(catalogue: Catalogue) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from explainer.authoring.texts import Found, named, templates
 from explainer.catalogue import Catalogue, Rule
+from explainer.catalogue.document import Path_
 
 #: Names that every template may use, beside facts and `let:`.
 GIVEN = {"m", "crash"}
@@ -50,7 +51,7 @@ def _of_names(one: Rule) -> Found:
     for name, expression in one.let.items():
         yield from _unknown(("let", name), f"{{{{ {expression} }}}}", known)
         known.add(name)
-    expressions = [(("require", place), text) for place, text in enumerate(one.require)]
+    expressions: list[tuple[Path_, str]] = [(("require", place), text) for place, text in enumerate(one.require)]
     expressions += [(("fixes", place, "when"), fix["when"]) for place, fix in enumerate(one.fixes) if "when" in fix]
     for way, text in expressions:
         yield from _unknown(way, f"{{{{ {text} }}}}", known)

@@ -9,6 +9,7 @@ from typing import Any
 from explainer.authoring.texts import NUMBERS, Found
 from explainer.authoring.variants import variants
 from explainer.catalogue import Catalogue, Symptom
+from explainer.catalogue.document import Path_
 from explainer.catalogue.literals import literals
 from explainer.catalogue.match import LONGEST, number
 from explainer.catalogue.words import WordsError, words
@@ -44,7 +45,7 @@ def raised(one: Symptom, says: str, kind: str | None = None) -> Raised:
     """The error that says a wording, in the circumstances that the symptom asks for."""
     kind = kind or ("RuntimeError" if one.exception[0] == "any" else one.exception[0])
     file = f"/{one.raised_in[0].strip('/')}/module.py" if one.raised_in else "main.py"
-    frames = (Frame(file, 1, code=one.raised_at[0] if one.raised_at else ""),)
+    frames: tuple[Frame, ...] = (Frame(file, 1, code=one.raised_at[0] if one.raised_at else ""),)
     frames = frames if one.raised_in or one.raised_at else ()
     return Raised(kind, says, frames, runner=one.runner[0] if one.runner else None)
 
@@ -113,7 +114,7 @@ def _of_words(one: Symptom, pattern: str, says: str) -> Found:
 
 
 def _rendered(one: Symptom, names: Mapping[str, Any]) -> Found:
-    texts = [(("text", field), by_language) for field, by_language in one.text.items()]
+    texts: list[tuple[Path_, Mapping[str, Any]]] = [(("text", field), said) for field, said in one.text.items()]
     texts += [(("fixes", place, "title"), fix["title"]) for place, fix in enumerate(one.fixes)]
     for way, by_language in texts:
         for language, text in by_language.items():

@@ -15,7 +15,7 @@ from explainer.catalogue.match import Rows, Words
 from explainer.catalogue.problem import Problem
 
 #: Raise it whenever what is written changes: older files are then written anew.
-FORMAT = 3
+FORMAT = 4
 
 
 @dataclass(frozen=True)

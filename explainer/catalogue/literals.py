@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-#: A pattern's characters with its alternatives chosen; None is a place where something not literal may stand.
-Form = tuple[str | None, ...]
+#: A pattern's characters with its alternatives chosen; a number is a place where something else may stand, and how many
+#: literal characters it has at least.
+Form = tuple[str | int, ...]
 #: Alternatives multiply; where they would give more forms than this, a group counts as not literal.
 MOST = 24
 _WORD = re.compile(r"\w+")
@@ -41,9 +42,12 @@ def literals(pattern: str) -> tuple[Literals, ...]:
 
 
 def _of_form(form: Form) -> Literals:
-    runs = "".join("\0" if token is None else token for token in form).split("\0")
-    kept = tuple(run.lower() for run in runs if run)
-    return Literals(kept, sum(map(len, kept)))
+    runs = "".join("\0" if isinstance(token, int) else token for token in form).split("\0")
+    return Literals(tuple(run.lower() for run in runs if run), _weight(form))
+
+
+def _weight(form: Form) -> int:
+    return sum(token if isinstance(token, int) else 1 for token in form)
 
 
 def _alternatives(pattern: str, at: int) -> tuple[list[Form], int]:
@@ -62,10 +66,12 @@ def _branch(pattern: str, at: int) -> tuple[list[Form], int]:
     while at < len(pattern) and pattern[at] not in "|)":
         inner, at = _element(pattern, at)
         least, repeats, at = _quantifier(pattern, at)
-        if least == 0 or len(forms) * len(inner) > MOST:
-            inner = [(None,)]
+        if least == 0:
+            inner = [(0,)]
+        elif len(forms) * len(inner) > MOST:
+            inner = [(min(map(_weight, inner)),)]
         elif repeats:
-            inner = [(*form, None) for form in inner]
+            inner = [(*form, 0) for form in inner]
         forms = [form + other for form in forms for other in inner]
     return forms, at
 
@@ -77,11 +83,11 @@ def _element(pattern: str, at: int) -> tuple[list[Form], int]:
     if character == "[":
         end = _class_end(pattern, at)
         inside = pattern[at + 1 : end]
-        alone = inside[-1] if len(inside.lstrip("\\")) == 1 and not inside[-1].isalnum() and inside != "^" else None
+        alone = inside[-1] if len(inside.lstrip("\\")) == 1 and not inside[-1].isalnum() and inside != "^" else 0
         return [(alone,)], end + 1
     if character == "(":
         return _group(pattern, at + 1)
-    return [(None if character in ".^$" else character,)], at + 1
+    return [(0 if character in ".^$" else character,)], at + 1
 
 
 def _escape(pattern: str, at: int) -> tuple[list[Form], int]:
@@ -92,8 +98,8 @@ def _escape(pattern: str, at: int) -> tuple[list[Form], int]:
         return [(following,)], at + 2
     if following in "pPgN" and pattern[at + 2 : at + 3] in ("{", "<"):
         closing = pattern.find("}" if pattern[at + 2] == "{" else ">", at)
-        return [(None,)], closing + 1 if closing > 0 else len(pattern)
-    return [(None,)], at + {"x": 4, "u": 6, "U": 10}.get(following, 2)
+        return [(0,)], closing + 1 if closing > 0 else len(pattern)
+    return [(0,)], at + {"x": 4, "u": 6, "U": 10}.get(following, 2)
 
 
 def _class_end(pattern: str, at: int) -> int:
@@ -113,11 +119,11 @@ def _group(pattern: str, at: int) -> tuple[list[Form], int]:
     around = _AROUND.match(pattern, at)
     plain = _GROUP.match(pattern, at)
     if pattern[at : at + 1] == "?" and not around and not plain:  # (?P=name), (?#...), (?(1)...): no literal in it
-        return [(None,)], _closed(pattern, pattern.find(")", at), at) + 1
+        return [(0,)], _closed(pattern, pattern.find(")", at), at) + 1
     prefix = around or plain
     forms, end = _alternatives(pattern, prefix.end() if prefix else at)
     end = _closed(pattern, end if end < len(pattern) else -1, at)
-    return ([(None,)] if around else forms), end + 1
+    return ([(0,)] if around else forms), end + 1
 
 
 def _closed(pattern: str, end: int, opened: int) -> int:

@@ -101,7 +101,10 @@ class Index:
     packs: tuple[Words, ...]
 
     def matches(self, error: Crash | Raised) -> Iterator[tuple[Entry, dict[str, Any]]]:
-        """The patterns that match, best first: those of the exception's own name, then the longest literal text."""
+        """The patterns that match, best first.
+
+        Those of the exception's own name, then those that ask for where it was raised, then the longest literal text.
+        """
         for note in error.notes:
             yield from self._search(note, error, lambda entry: entry.family == "device-assert")
         yield from self._search(error.message, error, lambda entry: True)
@@ -114,9 +117,9 @@ class Index:
         for entry in self._candidates(low):
             rank = _rank(entry, names) if _contains(low, entry.runs) else 0
             if rank and fits(entry) and _from_there(entry, error):
-                found.append((-rank, -entry.weight, entry.symptom, entry.pattern, entry))
+                found.append((-rank, not _circumstances(entry), -entry.weight, entry.symptom, entry.pattern, entry))
         tried = set()
-        for *_, pattern, entry in sorted(found, key=lambda one: one[:4]):
+        for *_, pattern, entry in sorted(found, key=lambda one: one[:5]):
             if pattern not in tried:
                 tried.add(pattern)
                 captured = _captured(pattern, text)
@@ -177,6 +180,10 @@ def _from_there(entry: Entry, error: Crash | Raised) -> bool:
         return True
     file = error.frames[-1].file.replace("\\", "/") if error.frames else ""
     return any(part in file for part in entry.raised_in)
+
+
+def _circumstances(entry: Entry) -> bool:
+    return bool(entry.runner or entry.raised_in)
 
 
 def _captured(pattern: str, text: str) -> dict[str, Any] | None:
