@@ -183,7 +183,7 @@ def _from_there(entry: Entry, error: Crash | Raised) -> bool:
 
 
 def _circumstances(entry: Entry) -> bool:
-    return bool(entry.runner or entry.raised_in)
+    return bool(entry.runner or entry.raised_in or entry.raised_at)
 
 
 def _captured(pattern: str, text: str) -> dict[str, Any] | None:
