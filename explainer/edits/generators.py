@@ -57,7 +57,8 @@ def generators_of(family: str, evidence: Evidence) -> Sequence[Sequence[Generato
     )  # fmt: skip
 
     shape = [
-        [search_layout.structural, search_batch.reshaped, search_sizes.arriving],
+        [search_layout.structural, search_batch.reshaped, search_batch.resized_view, search_batch.created],
+        [search_sizes.arriving],
         [search_layout.inserted, search_sizes.advanced, search_padding.padded, search_sizes.factored],
         [search_layout.resized, search_sizes.expected, search_sizes.passed_down, search_index.dimensions],
         [search_layout.swapped, search_literals.swapped_sizes],
@@ -69,7 +70,8 @@ def generators_of(family: str, evidence: Evidence) -> Sequence[Sequence[Generato
         "view": [[search_view.copied, search_view.windows], *shape],
         "dtype": dtype, "unsupported": dtype, "amp": dtype,
         "index": [
-            [search_index.dimensions, search_index.lengths, search_index.shifted, search_index.terms],
+            [search_index.dimensions, search_index.lengths, search_index.shifted, search_index.terms,
+             search_index.ignored],
             [search_index.inlined],
             [search_index.enlarged],
             *shape[1:],

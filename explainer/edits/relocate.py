@@ -34,9 +34,10 @@ def _origins(evidence: Evidence, candidate: Candidate) -> Iterator[Candidate]:
         yield from search_dtype.casts(evidence)
     elif candidate.kind == "insert-method":
         yield from _relaid(evidence, candidate)
-    elif candidate.kind == "set-argument" and _named(candidate, after):
+    elif candidate.kind == "set-argument":
         yield from search_layout.structural(evidence)
-        yield from search_sizes.arriving(evidence)
+        if _named(candidate, after):
+            yield from search_sizes.arriving(evidence)
 
 
 def _added(candidate: Candidate) -> str:

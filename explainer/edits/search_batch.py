@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import ast
+import math
+import re
 from collections.abc import Iterator
 from functools import partial
 
 from explainer.edits.candidate import Candidate
-from explainer.edits.evidence import Evidence, Step
-from explainer.edits.expressions import product
+from explainer.edits.evidence import Call, Evidence, Step
+from explainer.edits.expressions import evaluated, product
 from explainer.edits.lines import changed
 from explainer.edits.place import Place
 from explainer.edits.sites import Site, sites
+
+_CREATORS = ("zeros", "ones", "randn", "rand", "empty", "full", "arange", "eye")
 
 
 def reshaped(evidence: Evidence) -> Iterator[Candidate]:
@@ -83,3 +87,68 @@ def _both(place: Place, changes: list, site: Site, sizes: str) -> tuple:
 
 def _is_module(node: ast.AST) -> bool:
     return isinstance(node, ast.Name) and node.id in ("torch", "F")
+
+
+def resized_view(evidence: Evidence) -> Iterator[Candidate]:
+    """A number that a failing view repeats, `h.view(-1, 16, 8, 8)`, given the value with which the elements fit."""
+    crash = evidence.crash
+    if crash is None or crash.place is None or crash.function not in ("view", "reshape") or not crash.before:
+        return
+    shape = crash.before[0][0]
+    sizes = [int(tree[-1]) for tree in crash.numbers]
+    constants = [node for node in ast.walk(crash.place.node) if isinstance(node, ast.Constant)]
+    literals = [node for node in constants if type(node.value) is int]
+    for old in sorted({node.value for node in literals if node.value > 1}):
+        for new in range(2, 2 * old + 1):
+            if new != old and _fill([new if size == old else size for size in sizes], shape):
+                same = [crash.place.at(node) for node in literals if node.value == old]
+                edits = partial(changed, crash.place.source, [(place.span, str(new)) for place in same])
+                yield from evidence.made(edits, "replace-literal", crash.place, "neighbour", True, old=old, new=new)
+
+
+def _fill(sizes: list[int], shape: list[int]) -> bool:
+    """Whether a view of these sizes has as many elements as a shape; a -1 must stand for the batch."""
+    known = math.prod(size for size in sizes if size != -1)
+    return known * (shape[0] if -1 in sizes else 1) == math.prod(shape)
+
+
+def created(evidence: Evidence) -> Iterator[Candidate]:
+    """`torch.zeros(1, BATCH, 6)` -> `torch.zeros(1, x.size(0), 6)`: a size taken from a tensor of the same function."""
+    said = {int(number) for number in re.findall(r"\d+", evidence.message)}
+    for step in evidence.steps[1:30]:
+        frame = _frame_of(evidence, step)
+        if frame is None or step.function not in _CREATORS or step.place is None:
+            continue
+        for part in _sizes_of(step.place):
+            old = evaluated(part, frame.scope)
+            shapes = {name: value[0] for name, value in frame.scope.items() if _is_shape(value)}
+            tensors = {name: shape for name, shape in shapes.items() if name.isidentifier()}
+            texts = [f"{name}.size({at})" for name, shape in tensors.items() for at, size in enumerate(shape)
+                     if size in said and size != old and shape != step.shape]  # fmt: skip
+            for text in texts if old in said else ():
+                words = {"new": text, "old": step.place.source.text(part)}
+                yield from evidence.replaced(step.place.at(part), text, "replace", "batch-size", step.place, **words)
+
+
+def _frame_of(evidence: Evidence, step: Step) -> Call | None:
+    """The failing frame of the function in which a step was made."""
+    if step.place is None:
+        return None
+    function = step.place.source.function_at(step.place.span.line)
+    for frame in reversed(evidence.frames):
+        same = frame.place.source.file == step.place.source.file
+        if same and function is not None and frame.place.source.function_at(frame.place.span.line) is function:
+            return frame
+    return None
+
+
+def _sizes_of(call: Place) -> list[ast.expr]:
+    """The sizes that a creating call is given, one by one or in a tuple."""
+    parts: list[ast.expr] = []
+    for part in getattr(call.node, "args", []):
+        parts += part.elts if isinstance(part, (ast.Tuple, ast.List)) else [part]
+    return parts
+
+
+def _is_shape(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and isinstance(value[0], list)

@@ -159,6 +159,22 @@ def _summands(node: ast.AST) -> list[ast.AST]:
     return [node]
 
 
+def ignored(evidence: Evidence) -> Iterator[Candidate]:
+    """`ignore_index` for a label that stands for no class: a negative one, or 255 among few classes."""
+    crash = evidence.crash
+    if crash is None or ("nll" not in crash.function and "cross_entropy" not in crash.function):
+        return
+    for extent in (one for one in crash.extents if one is not None):
+        value = extent[0] if extent[0] < 0 else extent[1]
+        classes = crash.before[0][0][1] if len(crash.before[0][0]) > 1 else 0
+        if extent[0] < 0 or (value == 255 and classes < 255):
+            call = crash.layer.calls[0].place if crash.layer and crash.layer.calls else crash.place
+            if call is not None:
+                edits = partial(set_argument, call, "ignore_index", value)
+                words = {"new": f"ignore_index={value}", "layer": crash.function}
+                yield from evidence.made(edits, "set-argument", call, "flag", **words)
+
+
 def enlarged(evidence: Evidence) -> Iterator[Candidate]:
     """The table, or the number of classes, made large enough for the largest index."""
     crash = evidence.crash

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 
-from explainer.diagnosis import Span
-from explainer.edits import arguments, methods
+from explainer.edits import arguments, methods, search_layers
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, Step
 from explainer.edits.lines import changed
-from explainer.edits.place import Place, as_primary
+from explainer.edits.place import Place
 from explainer.edits.search_collate import collated
-from explainer.edits.shapes import BROADCAST, MATRIX, changes, fits
-from explainer.edits.sites import layers_hit
+from explainer.edits.shapes import BROADCAST, MATRIX, SAME, changes, fits
 from explainer.edits.slices import Operand, chain, editable, operands, trunk
 
 _REDUCTIONS = ("mean", "sum", "amax", "amin", "norm", "std", "var", "logsumexp", "prod")
@@ -37,8 +34,7 @@ def structural(evidence: Evidence) -> Iterator[Candidate]:
         yield from _transposed(evidence, crash)
     if crash.function == "stack":
         yield from collated(evidence)
-    yield from _other_rank(evidence)
-    yield from _around(evidence, crash)
+    yield from search_layers.around(evidence)
     yield from _channels(evidence, crash)
 
 
@@ -79,9 +75,11 @@ def inserted(evidence: Evidence) -> Iterator[Candidate]:
     both = [(operand, *change) for operand in every for change in changes(operand.shape)]
     for operand, method, shape in sorted(both, key=lambda one: not one[1].startswith("squeeze")):
         fitting = fits(crash.function, [shape if one is operand else one.shape for one in every])
+        if crash.function in SAME and method.startswith("mean"):  # the mean over outputs is hardly ever meant
+            continue
         if crash.function in BROADCAST and len(shape) > widest:  # every pair broadcasts once it is spread far enough
             continue
-        if fitting or (fitting is None and method[:3] in ("uns", "squ", "tra")):
+        if fitting or (fitting is None and method[:3] in ("uns", "squ", "tra", "t()")):
             yield from _insert(evidence, operand.place if editable(operand.place) else None, method, operand.shape)
 
 def resized(evidence: Evidence) -> Iterator[Candidate]:
@@ -131,47 +129,6 @@ def _channels(evidence: Evidence, crash: Step) -> Iterator[Candidate]:
         elif step.shape == data.shape[1:]:
             yield from _insert(evidence, next((p for p in step.places if editable(p)), None), of_one, step.shape)
     yield from _insert(evidence, data.place if editable(data.place) else None, of_batch, data.shape)
-
-
-def _around(evidence: Evidence, crash: Step) -> Iterator[Candidate]:
-    """A layer that reads the last dimension given channels last, and its result moved back."""
-    if crash.function not in ("layer_norm", "linear", "LayerNorm", "Linear") or crash.place is None:
-        return
-    for layer, step in layers_hit(evidence):
-        size = layer.value("normalized_shape") or layer.value("in_features")
-        shape = step.before[0][0] if step.before else []
-        node = crash.place.node
-        if len(shape) < 3 or size != shape[1] or not isinstance(node, ast.Call) or not node.args:
-            continue
-        there, back = ("permute(0, 2, 3, 1)", "permute(0, 3, 1, 2)") if len(shape) == 4 else ("transpose(1, 2)",) * 2
-        given = crash.place.at(node.args[0])
-        moved = [(given.span, f"{as_primary(given)}.{there}"), (_behind(crash.place.span), f".{back}")]
-        edits = partial(changed, given.source, moved)
-        yield from evidence.made(edits, "insert-method", crash.place, "around", what=given.text[:48], size=size)
-
-
-def _behind(span: Span) -> Span:
-    return replace(span, line=span.end_line or span.line, column=span.end_column)
-
-
-def _other_rank(evidence: Evidence) -> Iterator[Candidate]:
-    """`nn.BatchNorm1d` -> `nn.BatchNorm2d` where the input has a dimension more; `batch_first=True`."""
-    for layer, step in layers_hit(evidence):
-        call = layer.calls[0].place if layer.calls else None
-        rank = len(step.before[0][0]) if step.before else 0
-        if call is None or not isinstance(call.node, ast.Call):
-            continue
-        if layer.type[-2:] in ("1d", "2d", "3d") and rank >= 3 and layer.type[-2] != str(rank - 2):
-            new = f"{layer.type[:-2]}{rank - 2}d"
-            edits = partial(methods.replace_call, call, new)
-            yield from evidence.made(edits, "replace-call", call, "rename", old=layer.type, new=new)
-    for layer in evidence.layers_around():
-        if layer.type in ("LSTM", "GRU", "RNN", "MultiheadAttention", "TransformerEncoderLayer") and layer.calls:
-            call = layer.calls[0].place
-            if isinstance(call.node, ast.Call) and not any(word.arg == "batch_first" for word in call.node.keywords):
-                edits = partial(arguments.set_argument, call, "batch_first", True)
-                words = {"new": "batch_first=True", "layer": layer.type}
-                yield from evidence.made(edits, "set-argument", call, "flag", **words)
 
 
 def _resized(evidence: Evidence, crash: Step, every: list[Operand]) -> Iterator[Candidate]:

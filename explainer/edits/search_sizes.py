@@ -76,6 +76,9 @@ def built_for(
     for tree in layer.numbers.get(argument, ())[:2]:
         yield from solved_in(evidence, tree, value, argument)
     for site in found:
+        node = site.place.node
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and node.slice.value == 0:
+            yield from _at_site(evidence, site, f"{site.place.source.text(node.value)}[-1]", title, False, words)
         if not site.plain:
             old = site.place.text
             for text in named(value, site.scope, old):

@@ -56,9 +56,19 @@ TITLES: Mapping[str, Texts] = {
         "zh": "在 `{what}` {shape} 之后加上 `{method}`",
     },
     "around": {
-        "en": "move the {size} channels of `{what}` last for this layer, and back: `permute`",
-        "ko": "이 계층을 위해 `{what}` 텐서의 채널 {size}개를 마지막으로 옮기고 되돌리기: `permute`",
-        "zh": "为此层把 `{what}` 的 {size} 个通道移到最后，再移回来：`permute`",
+        "en": "move the {size} channels of `{what}` to where this layer reads them, and back",
+        "ko": "이 계층이 읽는 위치로 `{what}` 텐서의 채널 {size}개를 옮기고 되돌리기",
+        "zh": "把 `{what}` 的 {size} 个通道移到此层读取的位置，再移回来",
+    },
+    "squeeze": {
+        "en": "drop only the last dimension: `squeeze()` drops a batch of one sample too",
+        "ko": "마지막 차원만 제거: `squeeze()` 호출은 샘플이 하나인 배치 차원도 없앰",
+        "zh": "只去掉最后一维：`squeeze()` 也会去掉只有一个样本的批次维",
+    },
+    "flatten": {
+        "en": "flatten the feature maps before the linear layer: `{new}`",
+        "ko": "선형 계층 앞에서 특성 맵 펼치기: `{new}`",
+        "zh": "在线性层之前展平特征图：`{new}`",
     },
     "invert": {
         "en": "invert the bool mask with `~`: {new}",

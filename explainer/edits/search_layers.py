@@ -1,0 +1,104 @@
+"""Candidates around a layer: channels brought to where it reads them, `nn.Flatten`, its kind for another rank."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+
+from explainer.diagnosis import Span
+from explainer.edits import arguments, methods
+from explainer.edits.candidate import Candidate
+from explainer.edits.evidence import Evidence, Layer, Step
+from explainer.edits.lines import changed
+from explainer.edits.place import as_primary
+from explainer.edits.sites import layers_hit
+from explainer.edits.statements import nn_name
+
+
+def around(evidence: Evidence) -> Iterator[Candidate]:
+    """All candidates of this file for the failing call."""
+    yield from _flattened(evidence)
+    yield from _squeezed(evidence)
+    yield from _other_rank(evidence)
+    if evidence.crash is not None:
+        yield from _around(evidence, evidence.crash)
+
+
+def _flattened(evidence: Evidence) -> Iterator[Candidate]:
+    """`nn.Flatten()` before the linear layer of an `nn.Sequential` that gets feature maps."""
+    for layer, step in layers_hit(evidence):
+        shape = step.before[0][0] if step.before else []
+        call = layer.calls[0].place if layer.calls else None
+        if call is None or len(shape) < 3 or layer.value("in_features") != math.prod(shape[1:]):
+            continue
+        parent = call.parent()
+        if isinstance(parent, ast.Call) and call.source.text(parent.func).endswith("Sequential"):
+            flatten = f"{nn_name(call)}.Flatten()"
+            yield from evidence.replaced(call, f"{flatten}, {call.text}", "replace", "flatten", new=flatten)
+
+
+def _squeezed(evidence: Evidence) -> Iterator[Candidate]:
+    """`x.squeeze()` -> `x.squeeze(-1)`: without a dimension it drops a batch of one sample too."""
+    for step in evidence.steps[1:12]:
+        place = step.place
+        if step.function != "squeeze" or place is None or not isinstance(place.node, ast.Call) or place.node.args:
+            continue
+        if len(step.before[0][0]) > len(step.shape) + 1:
+            edits = partial(arguments.add_argument, place, "-1")
+            yield from evidence.made(edits, "set-argument", place, "squeeze")
+
+
+def _around(evidence: Evidence, crash: Step) -> Iterator[Candidate]:
+    """A layer's channels brought to the dimension that it reads, and its result moved back."""
+    if crash.place is None:
+        return
+    for layer, step in layers_hit(evidence):
+        shape = step.before[0][0] if step.before else []
+        node = crash.place.node
+        there = _there(layer, shape)
+        if there is None or not isinstance(node, ast.Call) or not node.args:
+            continue
+        size, there, back = there
+        given = crash.place.at(node.args[0])
+        moved = [(given.span, f"{as_primary(given)}.{there}"), (_behind(crash.place.span), f".{back}")]
+        edits = partial(changed, given.source, moved)
+        yield from evidence.made(edits, "insert-method", crash.place, "around", what=given.text[:48], size=size)
+
+
+def _there(layer: Layer, shape: list[int]) -> tuple[int, str, str] | None:
+    """A layer's features, how they come to the dimension that it reads, and how they go back."""
+    last, first = ("permute(0, 2, 3, 1)", "permute(0, 3, 1, 2)") if len(shape) == 4 else ("transpose(1, 2)",) * 2
+    features = layer.value("normalized_shape") or layer.value("in_features")
+    channels = layer.value("num_features") or layer.value("num_channels")
+    if len(shape) in (3, 4) and features == shape[1] != shape[-1]:
+        return features, last, first
+    if len(shape) in (3, 4) and channels == shape[-1] != shape[1]:
+        return channels, first, last
+    return None
+
+
+def _behind(span: Span) -> Span:
+    return replace(span, line=span.end_line or span.line, column=span.end_column)
+
+
+def _other_rank(evidence: Evidence) -> Iterator[Candidate]:
+    """`nn.BatchNorm1d` -> `nn.BatchNorm2d` where the input has a dimension more; `batch_first=True`."""
+    for layer, step in layers_hit(evidence):
+        call = layer.calls[0].place if layer.calls else None
+        rank = len(step.before[0][0]) if step.before else 0
+        if call is None or not isinstance(call.node, ast.Call):
+            continue
+        if layer.type[-2:] in ("1d", "2d", "3d") and rank >= 3 and layer.type[-2] != str(rank - 2):
+            new = f"{layer.type[:-2]}{rank - 2}d"
+            edits = partial(methods.replace_call, call, new)
+            yield from evidence.made(edits, "replace-call", call, "rename", old=layer.type, new=new)
+    for layer in evidence.layers_around():
+        if layer.type in ("LSTM", "GRU", "RNN", "MultiheadAttention", "TransformerEncoderLayer") and layer.calls:
+            call = layer.calls[0].place
+            if isinstance(call.node, ast.Call) and not any(word.arg == "batch_first" for word in call.node.keywords):
+                edits = partial(arguments.set_argument, call, "batch_first", True)
+                words = {"new": "batch_first=True", "layer": layer.type}
+                yield from evidence.made(edits, "set-argument", call, "flag", **words)
