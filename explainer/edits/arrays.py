@@ -82,6 +82,16 @@ class _Rewrite(ast.NodeTransformer):
             return self._method(node, node.func)
         return node
 
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        """An operand that one of the user's functions returns may be an array: a tensor times an array is refused."""
+        self.generic_visit(node)
+        node.left, node.right = self._as_tensor(node.left), self._as_tensor(node.right)
+        return node
+
+    def _as_tensor(self, node: ast.expr) -> ast.expr:
+        own = isinstance(node, ast.Call) and ast.unparse(node.func).startswith("self.")
+        return ast.parse(f"torch.as_tensor({ast.unparse(node)})", mode="eval").body if own else node
+
     def _method(self, node: ast.Call, function: ast.Attribute) -> ast.expr:
         if function.attr in ("numpy", "detach", "cpu") and not node.args:
             return function.value
@@ -98,7 +108,7 @@ class _Rewrite(ast.NodeTransformer):
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         """`np.fft.rfft` -> `torch.fft.rfft`."""
         name = ast.unparse(node)
-        if name.startswith(f"{self.numpy}."):
+        if name.startswith(f"{self.numpy}.") and name.replace(".", "").isidentifier():
             inner = name.split(".", 1)[1]
             if inner in ("fft", "linalg"):
                 return node
