@@ -44,6 +44,8 @@ def spoilt_weights(scene: Scene) -> int | None:
 
 
 def _recorded(scene: Scene) -> Any:
+    if scene.live is None:
+        return None
     from explainer.replay.nan import Nan
 
     return replay(scene, Nan)

@@ -39,6 +39,8 @@ overwritten.proves = True  # type: ignore[attr-defined]
 
 
 def _recorded(scene: Scene) -> Any:
+    if scene.live is None:
+        return None
     from explainer.replay.inplace import Inplace
 
     return replay(scene, Inplace)
