@@ -14,6 +14,9 @@ _BRANCH = re.compile(r"^(?P<blank>\s*(?:\+-)?)\+-{4,} (?:\d+|\.\.\.) -{4,}\s*$")
 _CLOSE = re.compile(r"^(?P<blank>\s*)\+-{10,}\s*$")
 _BODY = re.compile(r"^(?P<blank>\s*)[|+](?: (?P<text>.*))?$")
 
+#: The longest tree that is read, in lines.
+_LONGEST = 5000
+
 
 @dataclass
 class _Branch:
@@ -50,7 +53,7 @@ def _branches(texts: list[str], at: int) -> tuple[list[_Branch], int]:
     trunk = _Branch(texts[at].index("+"))
     every, open_ = [trunk], [trunk]
     here = at
-    while here < len(texts):
+    while here < min(len(texts), at + _LONGEST):
         text = texts[here]
         new, close, body = _BRANCH.match(text), _CLOSE.match(text), _BODY.match(text)
         mark = new or close or body

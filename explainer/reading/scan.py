@@ -14,12 +14,20 @@ from explainer.reading.formats import cpp, cpython, ipython, pretty, pytest, ric
 #: The order matters: what is more particular comes first.
 FORMATS: tuple[ModuleType, ...] = (richbox, ipython, pytest, pretty, saidfirst, cpp, cpython)
 
+#: How often a format may begin in vain in a short text; in a longer one once more for each thousand lines.
+_IN_VAIN = 100
+
 
 def blocks(texts: list[str]) -> Iterator[Block]:
-    """All exceptions in order, each once; a block begins where the last one ended or later."""
+    """All exceptions in order, each once; a block begins where the last one ended or later.
+
+    A format that has begun in vain too often is not asked again: so the time grows with the length of the text only.
+    """
+    in_vain: dict[str, int] = {}
+    most = _IN_VAIN + len(texts) // 1000
     at = 0
     while at < len(texts):
-        found = _read(texts, at) if texts[at] else None
+        found = _read(texts, at, in_vain, most) if texts[at] else None
         if found is None:
             at += 1
             continue
@@ -33,12 +41,22 @@ def _last(texts: list[str]) -> Raised | None:
     return joined[-1].raised if joined else None
 
 
-def _read(texts: list[str], at: int) -> Block | None:
-    if groups.starts(texts[at]):
-        return groups.read(texts, at, _last)
-    for one in FORMATS:
-        if one.starts(texts[at]):
-            found = one.read(texts, at)
+def _read(texts: list[str], at: int, in_vain: dict[str, int], most: int) -> Block | None:
+    for name, starts, read in _READERS:
+        if in_vain.get(name, 0) < most and starts(texts[at]):
+            found = read(texts, at)
             if found is not None:
+                in_vain.pop(name, None)
                 return found
+            in_vain[name] = in_vain.get(name, 0) + 1
     return None
+
+
+def _group(texts: list[str], at: int) -> Block | None:
+    return groups.read(texts, at, _last)
+
+
+_READERS = (
+    ("group", groups.starts, _group),
+    *((one.__name__, one.starts, one.read) for one in FORMATS),
+)

@@ -32,6 +32,8 @@ _PLACES = (
 _ARROW = re.compile(r"^\s*(?:-{1,8}>|→|--&gt;|❱) ?(?P<line>\d{0,9})(?:\s(?P<code>.*))?$")
 _CONTEXT = re.compile(r"^\s*(?:\d{1,9}(?:\s.*)?|\(\.\.\.\)|\[\.\.\. .*|\.\.\. .* \.\.\.)$")
 _GAP = 300
+#: The longest traceback that is read, in lines.
+_LONGEST = 5000
 
 
 @dataclass
@@ -95,7 +97,7 @@ def _frames(texts: list[str], at: int, named: str, docs: re.Match[str] | None) -
     if docs and (place := _place(docs["place"])):
         open_ = _Open(place["file"], int(place["line"] or 0), place["function"] or "")
     gap = 0
-    while here < len(texts) and gap < _GAP:
+    while here < min(len(texts), at + _LONGEST) and gap < _GAP:
         text = texts[here]
         arrow = _ARROW.match(text) if len(text) <= LONGEST else None
         place = None if arrow else _place(text)

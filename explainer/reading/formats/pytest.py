@@ -15,7 +15,7 @@ _E = re.compile(r"^E(?P<gap>\s+)(?P<text>.*)$|^E$")
 _SECTION = re.compile(r"^(?:[=_!-]{3,} .{0,300} [=_!-]{3,}|={20,}|-{20,}|Traceback.*:)$")
 _BETWEEN = re.compile(r"^(?:_ ){5,}_?$")
 _DEF = re.compile(r"^\s*(?:async )?def (?P<name>\w+)\(")
-_LONGEST_REPORT = 5000
+_LONGEST_REPORT = 3000
 
 
 @dataclass
