@@ -42,6 +42,8 @@ CASES = [
     ("insert-method", "m = mask", "mask", {"method": "[:, None]"}, "m = mask[:, None]"),
     ("insert-method", "return_ = é['ü'] + x", "x", {"method": "long"}, "return_ = é['ü'] + x.long()"),
     ("delete-method", "y = x.detach() * 2", "x.detach()", {}, "y = x * 2"),
+    ("delete-method", "y = (a + b).detach() * 2", "(a + b).detach()", {}, "y = (a + b) * 2"),
+    ("replace-call", "y = (a > b).long()", "(a > b).long()", {"to": "float"}, "y = (a > b).float()"),
     ("wrap-call", "y = x ** 2", "x", {"function": "abs", "arguments": "k=0"}, "y = abs(x, k=0) ** 2"),
     ("replace-operator", "b = (1 - mask) * n", "1 - mask", {"to": "invert"}, "b = (~mask) * n"),
     ("replace-operator", "n = a / b", "a / b", {"to": "//"}, "n = a // b"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -63,6 +64,9 @@ def edit(scene: Any, kind: str, **values: Any) -> tuple[Edit, ...]:
     if kind not in KINDS:
         raise EditError(f"no kind of edit is called {kind!r}; known: {', '.join(sorted(KINDS))}")
     ready = {name: place_of(scene.source, v) if name in PLACES else v for name, v in values.items() if v is not None}
+    first = next(iter(inspect.signature(KINDS[kind]).parameters))
+    if first in ("at", "call"):  # a rule may call the place of a call either
+        ready = {first if name in ("at", "call") else name: v for name, v in ready.items()}
     return KINDS[kind](**ready)
 
 

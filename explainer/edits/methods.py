@@ -27,7 +27,8 @@ def delete_method(at: Place) -> tuple[Edit, ...]:
     node = at.node
     if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
         raise EditError("no method call stands here")
-    return changed(at.source, [(at.span, at.source.text(node.func.value))])
+    head = at.source.text(node.func)
+    return changed(at.source, [(at.span, head[: len(head) - len(node.func.attr)].rstrip()[:-1].rstrip())])
 
 
 def wrap_call(at: Place, function: str, arguments: str = "") -> tuple[Edit, ...]:
@@ -44,15 +45,14 @@ def replace_call(call: Place, to: str) -> tuple[Edit, ...]:
         raise EditError("no call stands here")
     function = node.func
     if isinstance(function, ast.Attribute) and "." not in to:
-        return changed(call.source, [(call.source.span(node), _renamed(call, node, function, to))])
+        return changed(call.source, [(call.source.span(node), _renamed(call, function, to))])
     return changed(call.source, [(call.source.span(function), to)])
 
 
-def _renamed(call: Place, node: ast.Call, function: ast.Attribute, to: str) -> str:
+def _renamed(call: Place, function: ast.Attribute, to: str) -> str:
     """The call's text with its last name changed; the rest, line breaks and all, as it is."""
-    head, owner = call.source.text(function), call.source.text(function.value)
-    dot = head[len(owner) : len(head) - len(function.attr)]
-    return owner + dot + to + call.text[len(head) :]
+    head = call.source.text(function)
+    return head[: len(head) - len(function.attr)] + to + call.text[len(head) :]
 
 
 def _expression(at: Place) -> Place:
