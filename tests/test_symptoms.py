@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from explainer.authoring import check, listing, rules, symptoms, texts
@@ -34,6 +37,16 @@ def test_a_rule_names_only_what_there_is_and_has_its_examples(name):
 def test_every_text_has_korean_and_chinese(language):
     everything = [*CATALOGUE.symptoms.values(), *CATALOGUE.rules.values()]
     assert [one.id for one in everything if listing.lacks(one, language)] == []
+
+
+def test_a_pasted_message_of_any_symptom_is_explained_without_torch():
+    program = (
+        "import sys, explainer; from explainer.catalogue import load\n"
+        "for one in load().symptoms.values():\n"
+        "    for said in one.messages: explainer.explain(f'{one.exception[0]}: {said.says}')\n"
+        "    assert 'torch' not in sys.modules, one.id"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 ELSEWHERE = [

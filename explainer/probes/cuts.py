@@ -154,9 +154,11 @@ def block_of(scene: Scene, of: CutFact | None = None) -> SpanFact | None:
 @probe
 def grad_switch(scene: Scene) -> SpanFact | None:
     """The `torch.set_grad_enabled(False)` that still holds where the error was raised."""
+    if scene.live is None:
+        return None
     import torch
 
-    if scene.live is None or torch.is_grad_enabled():
+    if torch.is_grad_enabled():
         return None
     for source in sources(scene):
         for node in source.nodes():
