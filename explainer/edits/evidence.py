@@ -84,6 +84,7 @@ class Evidence:
     on_stack: list[Layer] = field(default_factory=list)
     sources: Callable[[str], Source | None] = lambda _: None
     folder: str = "."
+    files: tuple[str, ...] = ()
 
     @property
     def crash(self) -> Step | None:

@@ -32,7 +32,7 @@ def replace_operator(at: Place, to: str) -> tuple[Edit, ...]:
 
 def _inverted(node: ast.AST) -> ast.expr:
     minus = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub)
-    if minus and isinstance(node.left, ast.Constant) and node.left.value in (1, 1.0):  # type: ignore[attr-defined]
+    if minus and isinstance(node.left, ast.Constant) and node.left.value == 1:  # type: ignore[attr-defined]
         return node.right  # type: ignore[attr-defined]
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.Not)):
         return node.operand

@@ -66,7 +66,7 @@ def _relaid(evidence: Evidence, candidate: Candidate) -> Iterator[Candidate]:
             adapted = method if step.shape == operand.shape else _of_sample(method)
             if method and adapted and origin is not None and step.shape in (operand.shape, operand.shape[1:]):
                 edits = partial(methods.insert_method, origin, adapted)
-                words = {"what": origin.text[:48], "method": f".{adapted}", "shape": step.shape}
+                words: dict[str, Any] = {"what": origin.text[:48], "method": f".{adapted}", "shape": step.shape}
                 yield from evidence.made(edits, "insert-method", origin, "insert", **words)
 
 

@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Call, Evidence, Step
@@ -29,7 +30,7 @@ def reshaped(evidence: Evidence) -> Iterator[Candidate]:
 
 
 def _batch_kept(evidence: Evidence, step: Step, failing: bool) -> Iterator[Candidate]:
-    node = step.place.node  # type: ignore[union-attr]
+    node: Any = step.place.node  # type: ignore[union-attr]
     given = list(node.args)
     offset = 0 if isinstance(node.func, ast.Attribute) and not _is_module(node.func.value) else 1
     if len(given) == offset + 1 and isinstance(given[offset], (ast.Tuple, ast.List)):
@@ -97,11 +98,11 @@ def resized_view(evidence: Evidence) -> Iterator[Candidate]:
     shape = crash.before[0][0]
     sizes = [int(tree[-1]) for tree in crash.numbers]
     constants = [node for node in ast.walk(crash.place.node) if isinstance(node, ast.Constant)]
-    literals = [node for node in constants if type(node.value) is int]
-    for old in sorted({node.value for node in literals if node.value > 1}):
+    literals = {node: node.value for node in constants if type(node.value) is int}
+    for old in sorted({value for value in literals.values() if value > 1}):
         for new in range(2, 2 * old + 1):
             if new != old and _fill([new if size == old else size for size in sizes], shape):
-                same = [crash.place.at(node) for node in literals if node.value == old]
+                same = [crash.place.at(node) for node, value in literals.items() if value == old]
                 edits = partial(changed, crash.place.source, [(place.span, str(new)) for place in same])
                 yield from evidence.made(edits, "replace-literal", crash.place, "neighbour", True, old=old, new=new)
 
@@ -126,7 +127,7 @@ def created(evidence: Evidence) -> Iterator[Candidate]:
             texts = [f"{name}.size({at})" for name, shape in tensors.items() for at, size in enumerate(shape)
                      if size in said and size != old and shape != step.shape]  # fmt: skip
             for text in texts if old in said else ():
-                words = {"new": text, "old": step.place.source.text(part)}
+                words: dict[str, Any] = {"new": text, "old": step.place.source.text(part)}
                 yield from evidence.replaced(step.place.at(part), text, "replace", "batch-size", step.place, **words)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import partial
 
 from explainer.diagnosis import Edit
 from explainer.edits import arguments
@@ -15,14 +16,8 @@ from explainer.edits.place import Place
 _PADDED = '''def collate_padded(batch):
     """Pads the first item of every sample to the longest of the batch."""
     first, *others = zip(*batch)
-    padded = {nn}.utils.rnn.pad_sequence({items}, batch_first=True)
-    return padded, *({torch}.utils.data.default_collate(list(other)) for other in others)
-
-
-'''
-_ALONE = '''def collate_padded(batch):
-    """Pads the samples to the longest of the batch."""
-    return {nn}.utils.rnn.pad_sequence({items}, batch_first=True)
+    padded = torch.nn.utils.rnn.pad_sequence(first, batch_first=True)
+    return padded, *(torch.utils.data.default_collate(list(other)) for other in others)
 
 
 '''
@@ -34,7 +29,7 @@ def collated(evidence: Evidence) -> Iterator[Candidate]:
         for node in source.nodes():
             if isinstance(node, ast.Call) and _is_loader(node):
                 call = Place(source, node)
-                yield from evidence.made(lambda call=call: _edits(call), "set-argument", call, "collate")
+                yield from evidence.made(partial(_edits, call), "set-argument", call, "collate")
 
 
 def _is_loader(node: ast.Call) -> bool:
@@ -50,12 +45,8 @@ def _edits(call: Place) -> tuple[Edit, ...]:
     if top is None or not _imports_torch(source.tree):
         raise EditError("the file does not import torch")
     first = min([top.lineno, *(one.lineno for one in getattr(top, "decorator_list", []))])
-    text = _template(call).format(nn="torch.nn", torch="torch", items="list(first)").rstrip("\n") + "\n\n"
+    text = _PADDED.rstrip("\n") + "\n\n"
     return joined(source, inserted(source, first, text), arguments.add_argument(call, "collate_fn=collate_padded"))
-
-
-def _template(call: Place) -> str:
-    return _PADDED
 
 
 def _imports_torch(tree: ast.Module | None) -> bool:

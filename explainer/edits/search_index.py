@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 from explainer.edits.arguments import argument_node, set_argument
 from explainer.edits.candidate import Candidate
@@ -56,7 +57,7 @@ def _constant(node: ast.expr | None) -> int | None:
 
 def lengths(evidence: Evidence) -> Iterator[Candidate]:
     """`len(x)` -> `len(x) + 1` where a count that the failing call depends on is taken from a length."""
-    leaves = {}
+    leaves: dict[Any, list] = {}
     for tree in [*_trees(evidence)]:
         for leaf in literals(tree):
             if leaf[0] == "len":
@@ -86,7 +87,7 @@ def inlined(evidence: Evidence) -> Iterator[Candidate]:
                 value = _definition(call.place, name.id)
                 if value is not None:
                     place = call.place.at(name)
-                    words = {"old": name.id, "new": value}
+                    words: dict[str, Any] = {"old": name.id, "new": value}
                     yield from evidence.replaced(place, value, "replace", "inline", call.place, **words)
 
 
@@ -114,7 +115,7 @@ def shifted(evidence: Evidence) -> Iterator[Candidate]:
                 text = f"{place.text} - 1"
                 inside = isinstance(place.parent(), (ast.BinOp, ast.Attribute, ast.Subscript, ast.UnaryOp))
                 text = f"({text})" if inside else text
-                words = {"what": place.text[:48], "low": extent[0], "high": extent[1]}
+                words: dict[str, Any] = {"what": place.text[:48], "low": extent[0], "high": extent[1]}
                 yield from evidence.replaced(place, text, "replace", "shift", **words)
 
 
@@ -171,7 +172,7 @@ def ignored(evidence: Evidence) -> Iterator[Candidate]:
             call = crash.layer.calls[0].place if crash.layer and crash.layer.calls else crash.place
             if call is not None:
                 edits = partial(set_argument, call, "ignore_index", value)
-                words = {"new": f"ignore_index={value}", "layer": crash.function}
+                words: dict[str, Any] = {"new": f"ignore_index={value}", "layer": crash.function}
                 yield from evidence.made(edits, "set-argument", call, "flag", **words)
 
 

@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from explainer.diagnosis import Span
 from explainer.edits import arguments, methods
@@ -58,10 +59,10 @@ def _around(evidence: Evidence, crash: Step) -> Iterator[Candidate]:
     for layer, step in layers_hit(evidence):
         shape = step.before[0][0] if step.before else []
         node = crash.place.node
-        there = _there(layer, shape)
-        if there is None or not isinstance(node, ast.Call) or not node.args:
+        way = _there(layer, shape)
+        if way is None or not isinstance(node, ast.Call) or not node.args:
             continue
-        size, there, back = there
+        size, there, back = way
         given = crash.place.at(node.args[0])
         moved = [(given.span, f"{as_primary(given)}.{there}"), (_behind(crash.place.span), f".{back}")]
         edits = partial(changed, given.source, moved)
@@ -100,5 +101,5 @@ def _other_rank(evidence: Evidence) -> Iterator[Candidate]:
             call = layer.calls[0].place
             if isinstance(call.node, ast.Call) and not any(word.arg == "batch_first" for word in call.node.keywords):
                 edits = partial(arguments.set_argument, call, "batch_first", True)
-                words = {"new": "batch_first=True", "layer": layer.type}
+                words: dict[str, Any] = {"new": "batch_first=True", "layer": layer.type}
                 yield from evidence.made(edits, "set-argument", call, "flag", **words)

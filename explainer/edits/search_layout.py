@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 from explainer.edits import arguments, methods, search_layers
 from explainer.edits.candidate import Candidate
@@ -55,7 +56,7 @@ def _insert(evidence: Evidence, place: Place | None, method: str, shape: list[in
     if place is not None:
         edits = partial(methods.insert_method, place, method)
         shown = method if method[0] == "[" else f".{method}"
-        words = {"what": " ".join(place.text.split())[:48], "method": shown, "shape": shape}
+        words: dict[str, Any] = {"what": " ".join(place.text.split())[:48], "method": shown, "shape": shape}
         yield from evidence.made(edits, "insert-method", place, "insert", **words)
 
 
@@ -109,7 +110,7 @@ def _kept_dimensions(evidence: Evidence, every: list[Operand]) -> Iterator[Candi
         for step in trunk(evidence, operand.start, 4):
             if step.function in _REDUCTIONS and step.place is not None and isinstance(step.place.node, ast.Call):
                 edits = partial(arguments.set_argument, step.place, "keepdim", True)
-                words = {"new": "keepdim=True", "layer": step.function}
+                words: dict[str, Any] = {"new": "keepdim=True", "layer": step.function}
                 yield from evidence.made(edits, "set-argument", step.place, "flag", **words)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
@@ -17,7 +18,7 @@ def solved_in(evidence: Evidence, tree: list, value: int, what: str, title: str 
         place = evidence.place(leaf[1])
         if place is None or new < 0:
             continue
-        words = {"old": leaf[-1], "new": new, "what": what, "value": value}
+        words: dict[str, Any] = {"old": leaf[-1], "new": new, "what": what, "value": value}
         yield from evidence.replaced(place, str(new), "replace-literal", title, place, True, **words)
 
 
@@ -61,7 +62,7 @@ def _leaves(trees: list[list]) -> list[list]:
 def _changed(evidence: Evidence, leaf: list, value: int) -> Iterator[Candidate]:
     place = evidence.place(leaf[1])
     if place is not None:
-        words = {"old": leaf[-1], "new": value}
+        words: dict[str, Any] = {"old": leaf[-1], "new": value}
         yield from evidence.replaced(place, str(value), "replace-literal", "neighbour", place, True, **words)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 from explainer.edits import arguments
 from explainer.edits.candidate import Candidate
@@ -44,5 +45,5 @@ def _all_padded(evidence: Evidence, layers: list[Layer]) -> Iterator[Candidate]:
         return
     each = [arguments.set_argument(call, "output_padding", 1) for call in calls]
     edits = partial(joined, calls[0].source, *each)
-    words = {"layer": layers[0].type, "argument": "output_padding", "new": 1}
+    words: dict[str, Any] = {"layer": layers[0].type, "argument": "output_padding", "new": 1}
     yield from evidence.made(edits, "set-argument", calls[0], "padding", **words)

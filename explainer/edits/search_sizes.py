@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 from explainer.edits import statements
 from explainer.edits.candidate import Candidate
@@ -64,11 +65,11 @@ def _folded(evidence: Evidence) -> str:
 
 
 def built_for(
-    evidence: Evidence, layer: Layer, argument: str, value: int, folded: str, title: str = "set"
+    evidence: Evidence, layer: Layer, argument: str, value: int, folded: str = "", title: str = "set"
 ) -> Iterator[Candidate]:
     """A layer's argument given another value: at its site, in the literal it comes from, as a name's expression."""
     found = list(sites(evidence, layer, argument))
-    words = {"argument": argument, "layer": layer.type, "value": value}
+    words: dict[str, Any] = {"argument": argument, "layer": layer.type, "value": value}
     for site in found:
         if site.plain:
             text = folded if folded and ast.literal_eval(_computed(folded)) == value else str(value)
@@ -99,7 +100,7 @@ def _computed(text: str) -> str:
 
 
 def _at_site(
-    evidence: Evidence, site: Site, text: str, title: str, plain: bool, words: dict[str, object]
+    evidence: Evidence, site: Site, text: str, title: str, plain: bool, words: dict[str, Any]
 ) -> Iterator[Candidate]:
     size = text if text == str(words["value"]) else f"{text} = {words['value']}"
     yield from evidence.replaced(site.place, text, "set-argument", title, site.call, plain, size=size, **words)
@@ -150,7 +151,7 @@ def _factors(evidence: Evidence, site: Site) -> Iterator[Candidate]:
     for node in fixed:
         for text in (form for name in names for form in (f"{name} ** 2", name)):
             if text not in site.place.text:
-                words = {"new": text, "old": site.place.text}
+                words: dict[str, Any] = {"new": text, "old": site.place.text}
                 yield from evidence.replaced(site.place.at(node), text, "replace-literal", "factor", site.call, **words)
 
 
@@ -165,7 +166,7 @@ def passed_down(evidence: Evidence) -> Iterator[Candidate]:
             for given in argument_places_of(call.place):
                 if evaluated(given.node, call.scope) == old:
                     site = Site(given, call.scope, call.place)
-                    words = {"argument": need[0], "layer": layer.type, "value": need[1]}
+                    words: dict[str, Any] = {"argument": need[0], "layer": layer.type, "value": need[1]}
                     for text in named(need[1], call.scope, given.text):
                         yield from _at_site(evidence, site, text, "set", False, words)
 

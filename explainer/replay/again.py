@@ -53,7 +53,7 @@ def _enter(request: dict[str, Any]) -> None:
     else:
         sys.path.insert(0, folder)
     null = open(os.devnull, "w")  # noqa: SIM115
-    sys.stdout = sys.stderr = sys.__stdout__ = sys.__stderr__ = null
+    sys.stdout = sys.stderr = sys.__stdout__ = sys.__stderr__ = null  # type: ignore[misc]
 
 
 def _run(request: dict[str, Any]) -> None:
@@ -84,7 +84,7 @@ def _compiled(path: str) -> types.CodeType:
 def _recorder(request: dict[str, Any]) -> Any:
     from explainer.replay.recorder import Recorder
 
-    return Recorder(request["folder"])
+    return Recorder(request["folder"], request.get("numbers", True))
 
 
 class _Notes:

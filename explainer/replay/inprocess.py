@@ -45,7 +45,7 @@ def try_in_process(
     passed, failed = [], []
     for candidate in offered:
         held = _holds(scene, stage, candidate) if stage is not None else None
-        if held:
+        if stage is not None and held:
             said = words.say(words.CALL_RAN, scene.options.language, call=stage.text)
             passed.append(Verdict(candidate, True, said, "forward"))
         else:

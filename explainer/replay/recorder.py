@@ -242,7 +242,8 @@ def _watch_modules(recorder: Recorder) -> None:
 
     def init(self: Any, *given: Any, **words: Any) -> None:
         plain(self, *given, **words)
-        top = frame = sys._getframe(1)
+        top: Any = sys._getframe(1)
+        frame: Any = top
         while frame is not None and frame.f_code.co_name == "__init__" and frame.f_locals.get("self") is self:
             top, frame = frame, frame.f_back
         if top is frame:
@@ -257,7 +258,7 @@ def _making(recorder: Recorder, top: Any) -> dict[str, Any]:
              for frame, _ in zip(recorder.frames(top.f_back), range(6), strict=False)]
     own = recorder.owns(top.f_code.co_filename)
     numbers: dict[str, Any] = {}
-    frame = sys._getframe(2)  # the constructors from the base class's up to the one that was called
+    frame: Any = sys._getframe(2)  # the constructors from the base class's up to the one that was called
     while frame is not None and frame is not top.f_back:
         numbers.update(_arguments(frame))
         frame = frame.f_back
@@ -274,7 +275,7 @@ def _arguments(frame: Any) -> dict[str, Any]:
 
 def _watch_arrays(recorder: Recorder) -> None:
     """`from_numpy` and the program's own parameters go past function modes: wrapped."""
-    torch = sys.modules["torch"]
+    torch: Any = sys.modules["torch"]
     plain = torch.from_numpy
 
     def from_numpy(array: Any) -> Any:

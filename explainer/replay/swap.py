@@ -91,7 +91,7 @@ def _globals(file: str) -> dict[str, Any]:
 
 def _parameters(instance: Any) -> dict[str, Any]:
     """What the constructor's parameters may have been: attributes of the same name, else their defaults."""
-    init = type(instance).__init__
+    init: Any = type(instance).__init__
     names = init.__code__.co_varnames[1 : init.__code__.co_argcount]
     defaults = dict(zip(reversed(names), reversed(init.__defaults__ or ()), strict=False))
     own = {**vars(instance), **vars(instance).get("_modules", {})}

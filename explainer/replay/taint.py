@@ -159,7 +159,7 @@ class _Marking(ast.NodeTransformer):
     def visit_arg(self, node: ast.arg) -> ast.AST:
         return node
 
-    def _call(self, name: str, value: ast.AST, at: Any) -> ast.AST:
+    def _call(self, name: str, value: ast.expr, at: Any) -> ast.AST:
         place = (self.path, at.lineno, at.end_lineno, at.col_offset, at.end_col_offset)
         elements: list[ast.expr] = [ast.Constant(part) for part in place]
         call = ast.Call(ast.Name(name, ast.Load()), [value, ast.Tuple(elements, ast.Load())], [])
