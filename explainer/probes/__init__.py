@@ -12,11 +12,12 @@ __all__ = ["Live", "LiveFrame", "Options", "Scene", "find", "probe", "probes"]
 
 Probe = Callable[..., Any]
 _registry: dict[str, Probe] = {}
-#: Modules that register probes; imported when the first probe is asked for.
+#: Modules that register probes, those that most rules need first; each is imported when a probe is not found yet.
 MODULES = (
     "call",
     "shapes",
     "indices",
+    "parts",
     "module",
     "origin",
     "built",
@@ -44,17 +45,20 @@ def probe(function: Probe) -> Probe:
 def probes() -> dict[str, Probe]:
     """All probes by name."""
     for name in MODULES:
-        try:
-            importlib.import_module(f"explainer.probes.{name}")
-        except ModuleNotFoundError as error:
-            if error.name != f"explainer.probes.{name}":
-                raise
+        _load(name)
     return _registry
 
 
 def find(name: str) -> Probe:
-    """A probe by name; KeyError with the known names where there is none."""
-    known = probes()
-    if name not in known:
-        raise KeyError(f"no probe is called {name!r}; known: {', '.join(sorted(known))}")
-    return known[name]
+    """A probe by name, importing no more than it takes; KeyError with the known names where there is none."""
+    for module in MODULES:
+        if name in _registry:
+            return _registry[name]
+        _load(module)
+    if name not in _registry:
+        raise KeyError(f"no probe is called {name!r}; known: {', '.join(sorted(_registry))}")
+    return _registry[name]
+
+
+def _load(name: str) -> None:
+    importlib.import_module(f"explainer.probes.{name}")
