@@ -29,10 +29,19 @@ class Held:
 
 def held_rules(rules: Iterable[Rule], scene: Scene, names: Mapping[str, Any]) -> list[Held]:
     """The rules that hold, best first: `outranks`, then weight, then the order of their ids."""
-    found = [one for one in (weigh(rule, scene, names) for rule in rules) if one is not None]
+    found = [one for one in (_guarded(rule, scene, names) for rule in rules) if one is not None]
     found.sort(key=lambda one: (-one.weight, one.rule.id))
     beaten = {name for one in found for name in one.rule.outranks}
     return [one for one in found if one.rule.id not in beaten] + [one for one in found if one.rule.id in beaten]
+
+
+def _guarded(rule: Rule, scene: Scene, names: Mapping[str, Any]) -> Held | None:
+    """A rule that cannot be weighed steps aside, and takes no other rule with it."""
+    try:
+        return weigh(rule, scene, names)
+    except Exception as error:
+        scene.failures.append((rule.id, error))
+        return None
 
 
 def weigh(rule: Rule, scene: Scene, names: Mapping[str, Any]) -> Held | None:
