@@ -251,6 +251,31 @@ SEARCHED = {
         labels = torch.tensor([1, 2, 3, 1])
         cross_entropy(scores, labels).backward()
         """, "index", "torch.tensor([1, 2, 3, 1]) - 1"),
+    "a loop that ends one step late": (
+        """
+        import torch
+        x = torch.ones(4, 2)
+        steps = [x[i + 1] - x[i] for i in range(3)]
+        for i in range(len(x)):
+            steps.append(x[i + 1] - x[i])
+        """, "index", "range(len(x) - 1)"),
+    "a label for what is left out": (
+        """
+        import torch
+        loss = torch.nn.CrossEntropyLoss()
+        loss(torch.ones(3, 2, requires_grad=True), torch.tensor([0, -1, 1])).backward()
+        """, "index", "CrossEntropyLoss(ignore_index=-1)"),
+    "a table that is too short": (
+        """
+        import torch
+        class Places(torch.nn.Module):
+            def __init__(self, longest=8):
+                super().__init__()
+                self.table = torch.nn.Embedding(longest, 3)
+            def forward(self, x):
+                return self.table(torch.arange(x.size(1)))
+        Places()(torch.ones(2, 11)).sum().backward()
+        """, "index", "longest=11"),
     "a count that leaves out one": (
         """
         import torch

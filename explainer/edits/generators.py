@@ -70,8 +70,8 @@ def generators_of(family: str, evidence: Evidence) -> Sequence[Sequence[Generato
         "view": [[search_view.copied, search_view.windows], *shape],
         "dtype": dtype, "unsupported": dtype, "amp": dtype,
         "index": [
-            [search_index.dimensions, search_index.lengths, search_index.shifted, search_index.terms,
-             search_index.ignored],
+            [search_index.dimensions, search_index.lengths, search_index.shifted, search_index.ignored],
+            [search_index.ranged, search_index.terms],
             [search_index.inlined],
             [search_index.enlarged],
             *shape[1:],

@@ -125,6 +125,25 @@ def _fits_shifted(evidence: Evidence, high: int) -> bool:
     return high in sizes or str(high) in re.findall(r"\d+", evidence.message)
 
 
+def ranged(evidence: Evidence) -> Iterator[Candidate]:
+    """`range(n)` -> `range(n - 1)` of the loop whose variable, with one added, is an index that does not exist."""
+    crash = evidence.crash
+    if crash is None or crash.place is None:
+        return
+    sums = [node for node in ast.walk(crash.place.node) if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add)]
+    names = {one.id for node in sums for one in ast.walk(node) if isinstance(one, ast.Name)}
+    line = crash.place.span.line
+    for loop in crash.place.source.nodes():
+        if not isinstance(loop, ast.For) or not loop.lineno <= line <= (loop.end_lineno or 0):
+            continue
+        if isinstance(loop.target, ast.Name) and loop.target.id in names and isinstance(loop.iter, ast.Call):
+            call = crash.place.at(loop.iter)
+            if call.source.text(loop.iter.func) == "range" and loop.iter.args:
+                stop = call.at(loop.iter.args[min(1, len(loop.iter.args) - 1)])
+                new = f"{stop.text} - 1"
+                yield from evidence.replaced(stop, new, "replace", "stop", call, new=new)
+
+
 def terms(evidence: Evidence) -> Iterator[Candidate]:
     """Parts of the arithmetic that gave an index, where they are positions that exist."""
     crash = evidence.crash

@@ -160,6 +160,11 @@ TITLES: Mapping[str, Texts] = {
         "ko": "`{old}` 대신 존재하는 위치 `{new}` 사용",
         "zh": "用存在的位置 `{new}` 代替 `{old}`",
     },
+    "stop": {
+        "en": "end the loop one step earlier, at `{new}`",
+        "ko": "반복을 한 단계 먼저 끝내기: `{new}`",
+        "zh": "让循环提前一步结束：`{new}`",
+    },
     "clone": {
         "en": "give `{what}` memory of its own with `.clone()`",
         "ko": "`.clone()` 호출로 `{what}` 텐서에 자체 메모리 부여",
