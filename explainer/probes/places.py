@@ -31,6 +31,11 @@ def span_fact(source: Source, node: ast.AST, symbol: str | None = None, **detail
     return SpanFact(source.span(node, symbol), source.text(node), Settings(tuple(detail.items())))
 
 
+def spanned(source: Source, node: ast.AST, **detail: Any) -> SpanFact:
+    """A node as a fact, without a symbol."""
+    return span_fact(source, node, None, **detail)
+
+
 def function_of(source: Source, line: int) -> str:
     """The name of the function that holds a line, with its class: `Block.forward`; empty at the top of a file."""
     function, owner = source.function_at(line), source.class_at(line)
