@@ -19,9 +19,9 @@ def out_of_range(
 ) -> Settings | None:
     """The first entry of an integer tensor on the CPU outside low..limit-1 (the only value that is ever named).
 
-    `limit` is a number, or a layer's fact whose `num_embeddings` counts, or a tensor's fact whose dimension 1 (or the
-    only one) is the number of classes. `except_for` is an ignored label. Gives `value`, `position` (indices), `count`,
-    `least`, `greatest`, `limit`.
+    `limit` is a number or a plain value's fact, or a layer's fact whose `num_embeddings` counts, or a tensor's fact
+    whose dimension 1 (or the only one) is the number of classes. `except_for` is an ignored label. Gives `value`,
+    `position` (indices), `count`, `least`, `greatest`, `limit`.
     """
     tensor = scene.objects.get(of.name) if of is not None else None
     top = _limit(limit)
@@ -42,8 +42,9 @@ def out_of_range(
 
 
 def _limit(limit: Any) -> int | None:
-    if type(limit) is int:
-        return limit
+    number = getattr(limit, "value", limit)
+    if type(number) is int:
+        return number
     shape = getattr(limit, "shape", None)
     if shape:
         return int(shape[1] if len(shape) > 1 else shape[0])

@@ -195,3 +195,42 @@ def _first_tensor(scene: Scene) -> tuple[str, Any] | None:
         if type(operand.value) in (list, tuple) and operand.value and is_tensor(operand.value[0]):
             return f"the first of {operand.name}", operand.value[0]
     return None
+
+
+#: Where a function's index stands among its operands, the tensor itself being the first.
+INDEX = {
+    "gather": 2, "index_select": 2, "scatter": 2, "scatter_": 2, "scatter_add": 2, "scatter_add_": 2, "index_add": 2,
+    "index_add_": 2, "index_copy": 2, "index_copy_": 2, "index_fill": 2, "index_fill_": 2, "take": 1,
+    "take_along_dim": 1, "embedding": 0, "embedding_bag": 0, "one_hot": 0,
+}  # fmt: skip
+MASK = {"masked_fill": 1, "masked_fill_": 1, "masked_select": 1, "masked_scatter": 1, "masked_scatter_": 1, "where": 0}
+
+
+@probe
+def index_operand(scene: Scene) -> Any:
+    """The tensor that the failing call uses as an index: of `gather`, `embedding`, `one_hot`, or a subscript."""
+    called = below_user(scene)
+    if called and type(called[-1].module).__name__ in ("Embedding", "EmbeddingBag"):
+        return _given(scene, operands(scene)[0]) if len(called) == 1 and operands(scene) else None
+    function = function_name(call_node(scene.failing.node)) if scene.failing else ""
+    if function == "getitem":
+        odd = (one for one in operands(scene)[1:] if is_tensor(one.value) and kind_of(one.value) == "floating")
+        return _given(scene, next(odd, None))
+    return operand_at(scene, INDEX[function], "index") if function in INDEX else None
+
+
+@probe
+def mask_operand(scene: Scene) -> Any:
+    """The tensor that the failing call uses as a mask or condition: of `masked_fill`, `masked_select`, `where`."""
+    node = call_node(scene.failing.node) if scene.failing else None
+    place = MASK.get(function_name(node)) if isinstance(node, ast.Call) else None
+    if place is None:
+        return None
+    receiver = getattr(node.func, "value", None)  # type: ignore[union-attr]
+    method = bool(operands(scene)) and operands(scene)[0].node is receiver
+    word = "condition" if place == 0 else "mask"
+    return operand_at(scene, 1 if place == 0 and method else place, word)
+
+
+def _given(scene: Scene, operand: Operand | None) -> Any:
+    return _fact(operand, scene) if operand is not None and operand.value is not MISSING else None
