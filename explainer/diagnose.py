@@ -32,8 +32,12 @@ class Stages:
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            self.failures.append(f"explainer: {stage} failed ({type(error).__name__}); the rest is shown")
+            self.note(stage, error)
             return otherwise
+
+    def note(self, stage: str, error: BaseException) -> None:
+        """One line on what failed."""
+        self.failures.append(f"explainer: {stage} failed ({type(error).__name__}); the rest is shown")
 
 
 def diagnose(crash: Crash, catalogue: Catalogue, options: Options) -> Report:
@@ -60,6 +64,9 @@ def _diagnosis(match: Match, catalogue: Catalogue, scene: Scene, stages: Stages)
     names = symptom_names(match, scene)
     rules = catalogue.rules_for(match.symptom.id)
     held = stages.run("weighing rules", lambda: held_rules(rules, scene, names), [])
+    for what, error in scene.failures:
+        if what.startswith("rule "):
+            stages.note(what, error)
     fallback: tuple[Diagnosis, Remedy] | None = None
     for one in held[:RULES_TRIED]:
         diagnosis = stages.run(f"rule {one.rule.id}", lambda one=one: of_rule(one, scene), None)
@@ -76,9 +83,10 @@ def _diagnosis(match: Match, catalogue: Catalogue, scene: Scene, stages: Stages)
 
 
 def _with(diagnosis: Diagnosis, remedy: Remedy, held: Held | None) -> Diagnosis:
-    """A diagnosis with its fixes; a culprit whose edit was refuted is not named."""
+    """A diagnosis with its fixes; a culprit whose edit was refuted is not named, unless a replay had shown it."""
     fixes = remedy.fixes if remedy.checked else (*remedy.fixes, *diagnosis.fixes)
-    culprit = remedy.culprit or (None if remedy.refuted else diagnosis.culprit)
+    doubted = remedy.refuted and diagnosis.certainty != "proved"
+    culprit = remedy.culprit or (None if doubted else diagnosis.culprit)
     return replace(diagnosis, fixes=fixes, culprit=culprit, certainty=_certainty(diagnosis.certainty, held, remedy))
 
 

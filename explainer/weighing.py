@@ -8,7 +8,7 @@ from typing import Any
 
 from explainer import probes
 from explainer.catalogue.rule import Rule
-from explainer.catalogue.words import holds, value
+from explainer.catalogue.words import WordsError, holds, value
 from explainer.probes import Scene
 
 
@@ -39,8 +39,10 @@ def _guarded(rule: Rule, scene: Scene, names: Mapping[str, Any]) -> Held | None:
     """A rule that cannot be weighed steps aside, and takes no other rule with it."""
     try:
         return weigh(rule, scene, names)
+    except WordsError:
+        return None
     except Exception as error:
-        scene.failures.append((rule.id, error))
+        scene.failures.append((f"rule {rule.id}", error))
         return None
 
 
