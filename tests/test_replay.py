@@ -1,4 +1,4 @@
-"""The forked window replay and its recorders: they reach the crash, say what happened, and leave the program as it was."""
+"""The forked window replay and its recorders: they reach the crash, say what happened, and touch nothing."""
 
 import textwrap
 
@@ -119,7 +119,7 @@ def test_the_program_is_as_before_a_replay(crashed):
     ("code", "kind", "line"),
     [
         ("loss = torch.tensor(net(x).mean().item())\nloss.backward()", "item", 3),
-        ("h = net(x).detach()\nharmless = net(x).mean().item()\nloss = h.mean() * harmless\nloss.backward()", "item", 4),
+        ("h = net(x).detach()\nfactor = net(x).mean().item()\nloss = h.mean() * factor\nloss.backward()", "item", 4),
         ("import numpy\nloss = torch.from_numpy(net(x).detach().numpy()).mean()\nloss.backward()", "numpy", 4),
         ("with torch.no_grad():\n    out = net(x)\nloss = out.mean()\nloss.backward()", "no-grad", 3),
         ("loss = (net(x) > 0).float().mean()\nloss.backward()", "comparison", 3),
@@ -127,7 +127,7 @@ def test_the_program_is_as_before_a_replay(crashed):
     ],
 )
 def test_the_cut_on_the_way_to_the_loss_is_named(crashed, code, kind, line):
-    """Of all calls that leave the graph only one from which the loss was made counts; numbers and numpy are followed."""
+    """Of all calls that leave the graph only one that led to the loss counts; numbers and numpy are followed."""
     scene, _ = crashed(f"net = nn.Linear(3, 1); x = torch.rand(4, 3)\n\n{code}")
     cut = find("cut")(scene)
     assert (cut.kind, cut.span.line) == (kind, line)

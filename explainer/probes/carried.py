@@ -173,7 +173,8 @@ def second_call(scene: Scene, of: CarriedFact | None = None) -> Any:
 
 @probe
 def carried_place(scene: Scene, of: CarriedFact | None = None) -> Any:
-    """The line to blame for a state that is carried over: where it should be reset, or else where it is taken up."""
+    """The line to blame for a state carried over: where the loop passes it on or should reset it, else its use."""
     if of is None:
         return None
-    return of.call if of.reset and of.call is not None else of
+    outside = bool(of.reset) or not of.owner
+    return of.call if outside and of.call is not None else of

@@ -276,3 +276,19 @@ def unbound_by(scene: Scene, of: WriteFact | None = None) -> SpanFact | None:
     found = last_binding(failing.source, frame, of.target)
     value = getattr(found, "value", None) or getattr(found, "iter", None)
     return span_fact(failing.source, value) if value is not None else None
+
+
+@probe
+def block_beside(scene: Scene, of: WriteFact | None = None) -> SpanFact | None:
+    """The statement that holds a write and stands in the same block as the failing one, before it."""
+    from explainer.edits.inplace import block_of
+    from explainer.edits.place import Place
+
+    failing, frame = scene.failing, scene.user_frame
+    crashed = failing.source.statement_at(frame.line) if failing is not None and frame is not None else None
+    if of is None or failing is None or crashed is None or of.span.file != failing.source.file:
+        return None
+    for statement in block_of(Place(failing.source, crashed)):
+        if statement.lineno <= of.span.line <= (statement.end_lineno or 0) and statement is not crashed:
+            return span_fact(failing.source, statement)
+    return None

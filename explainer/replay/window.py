@@ -101,7 +101,8 @@ def _body(frame: LiveFrame, source: Source) -> tuple[list[ast.stmt], ast.AST] | 
 
 def _levels(body: list[ast.stmt], owner: ast.AST, line: int) -> Iterator[_Level]:
     """The blocks that lead to a line, outermost first."""
-    for index, statement in enumerate(body):
+    # Of several statements on one line the last is taken: those before it ran.
+    for index, statement in reversed(list(enumerate(body))):
         if not holds(statement, line):
             continue
         yield _Level(body, index, owner)
