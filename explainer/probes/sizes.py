@@ -1,0 +1,165 @@
+"""Sizes that must agree by a layer's own rules: attention heads, hidden states, einsum letters, strides of a view."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from explainer.facts import Settings, SpanFact
+from explainer.probes import probe
+from explainer.probes.built import _in_owner_class, construction
+from explainer.probes.call import call_node, operands
+from explainer.probes.module import below_user
+from explainer.probes.origin import last_binding
+from explainer.probes.scene import Scene
+from explainer.probes.tensor import fact_of
+from explainer.probes.values import MISSING, is_tensor, read
+from explainer.source import Source, source_of
+from explainer.userframes import is_user_file
+
+_GRAD_NAMES = {"TransposeBackward0": "transpose", "PermuteBackward0": "permute", "TBackward0": "t"}
+_REORDERS = ("transpose", "permute", "t", "swapaxes", "movedim")
+
+
+@probe
+def divisor(scene: Scene, of: Any = None, near: Any = None) -> int | None:
+    """The divisor of one number that is nearest to another, the smaller one of two equally near. Takes value facts."""
+    number, wanted = getattr(of, "value", of), getattr(near, "value", near)
+    if type(number) is not int or type(wanted) is not int or number < 1 or number > 10**6:
+        return None
+    return min((n for n in range(1, number + 1) if number % n == 0), key=lambda n: (abs(n - wanted), n))
+
+
+@probe
+def hidden_state(scene: Scene) -> Any:
+    """The hidden state that a recurrent layer was given; of an LSTM's pair the first. None where none was given."""
+    found = below_user(scene)
+    given = [*found[-1].args, *found[-1].kwargs.values()] if found else []
+    if len(given) < 2:
+        return None
+    state = given[1]
+    first = state[0] if type(state) is tuple and state else state
+    if not is_tensor(first):
+        return None
+    typed = next((one for one in operands(scene) if one.value is state or one.value is first), None)
+    span = scene.failing.source.span(typed.node) if typed and typed.node and scene.failing else None
+    name = "the hidden state" if typed is None else typed.name if first is state else f"{typed.name}[0]"
+    scene.objects[name] = first
+    return fact_of(name, first, span)
+
+
+@probe
+def attention_built(scene: Scene) -> SpanFact | None:
+    """The call that built the failing MultiheadAttention, or the transformer layer that holds it.
+
+    `detail.layer` is the class that the call names. None where several calls could be meant.
+    """
+    kinds = ("MultiheadAttention", "TransformerEncoderLayer", "TransformerDecoderLayer")
+    for called in reversed(below_user(scene)):
+        if type(called.module).__name__ not in kinds:
+            continue
+        name = type(called.module).__name__
+        for find in (construction, _in_owner_class, _only_call):
+            source, call = find(scene, called.module) or (None, None)
+            if source is not None and is_user_file(source.file):
+                return SpanFact(source.span(call), source.text(call), Settings((("layer", name),)))
+    return None
+
+
+def _only_call(scene: Scene, module: Any) -> tuple[Source, ast.Call] | None:
+    """The only call of a module's class in the files of the user's frames."""
+    name = type(module).__name__
+    sources = {frame.file: source_of(frame.file, frame.frame.f_globals) for frame in scene.live.user}  # type: ignore
+    found = [
+        (source, node)
+        for source in sources.values()
+        for node in source.nodes()
+        if isinstance(node, ast.Call) and (getattr(node.func, "attr", None) or getattr(node.func, "id", "")) == name
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+@probe
+def attention_mask(scene: Scene) -> Settings | None:
+    """The mask that an attention refused: `kind` (key_padding_mask or attn_mask), `shape`, and the user's `name`."""
+    kind = "attn_mask" if "attn_mask" in scene.crash.message else "key_padding_mask"
+    frames = scene.live.frames if scene.live else []
+    mask = next((f.locals[kind] for f in reversed(frames) if is_tensor(f.locals.get(kind))), None)
+    if mask is None:
+        return None
+    shape = tuple(int(n) for n in mask.shape)
+    same = [
+        one.name for one in operands(scene)
+        if is_tensor(one.value) and tuple(one.value.shape) == shape and "mask" in (one.parameter or "")
+    ]
+    return Settings((("kind", kind), ("shape", shape), ("name", same[0] if len(same) == 1 else kind)))
+
+
+@probe
+def view_receiver(scene: Scene) -> SpanFact | None:
+    """What `.view(...)` was called on, where it is in another order than its memory.
+
+    `text` is its source; `detail.made_by` the operator that reordered it (transpose, permute, ...) or "", `shape` its
+    sizes or none where it cannot be read.
+    """
+    node = call_node(scene.failing.node) if scene.failing else None
+    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "view"):
+        return None
+    frame, receiver, source = scene.user_frame, node.func.value, scene.failing.source  # type: ignore[union-attr]
+    value = read(receiver, frame.frame)  # type: ignore[union-attr]
+    if value is not MISSING and (not is_tensor(value) or value.is_contiguous()):
+        return None
+    made, at = _reordered(receiver, value, source, frame)
+    shape = tuple(int(n) for n in value.shape) if value is not MISSING else None
+    detail = Settings((("made_by", made), ("line", at), ("shape", shape)))
+    return SpanFact(source.span(receiver), source.text(receiver), detail)
+
+
+def _reordered(receiver: ast.AST, value: Any, source: Source, frame: Any) -> tuple[str, int | None]:
+    """The operator that put dimensions in another order, and its line where the source shows it."""
+    if isinstance(receiver, ast.Call) and getattr(receiver.func, "attr", "") in _REORDERS:
+        return receiver.func.attr, receiver.end_lineno  # type: ignore[attr-defined]
+    name = _GRAD_NAMES.get(type(value.grad_fn).__name__, "") if value is not MISSING else ""
+    bound = last_binding(source, frame, source.text(receiver))
+    made = getattr(bound, "value", None)
+    operator = getattr(getattr(made, "func", None), "attr", "")
+    if operator in _REORDERS:
+        return operator, bound.lineno  # type: ignore[union-attr]
+    return name, None
+
+
+@probe
+def einsum_letter(scene: Scene, letter: str | None = None) -> Settings | None:
+    """Two operands of an `einsum` that give one letter different sizes, neither of them 1: names, shapes, dimensions.
+
+    `swapped` tells whether swapping the last two dimensions of the second operand would give each letter its size.
+    """
+    node = call_node(scene.failing.node) if scene.failing else None
+    given = operands(scene)
+    if not isinstance(node, ast.Call) or len(given) < 2 or type(given[0].value) is not str:
+        return None
+    equation, tensors = given[0].value.replace(" ", ""), given[1:]
+    terms = equation.split("->")[0].split(",")
+    if "." in equation or len(terms) != len(tensors) or not all(is_tensor(one.value) for one in tensors):
+        return None
+    seen: dict[str, tuple[Any, int]] = {}
+    for term, one in zip(terms, tensors, strict=True):
+        for place, name in enumerate(term):
+            size = int(one.value.shape[place])
+            first, at = seen.setdefault(name, (one, place))
+            if size != int(first.value.shape[at]) and 1 not in (size, int(first.value.shape[at])):
+                return _letter(name, equation, term, (first, at), (one, place), seen)
+    return None
+
+
+def _letter(name: str, equation: str, term: str, first: Any, second: Any, seen: dict[str, Any]) -> Settings:
+    (a, at), (b, place) = first, second
+    shape = tuple(int(n) for n in b.value.shape)
+    turned = (*shape[:-2], shape[-1], shape[-2]) if len(shape) > 1 else shape
+    known = {key: int(one.value.shape[where]) for key, (one, where) in seen.items() if one is not b}
+    fits = turned != shape and all(known.get(key, size) == size for key, size in zip(term, turned, strict=True))
+    pairs = {
+        "letter": name, "equation": equation, "first_name": a.name, "first": tuple(int(n) for n in a.value.shape),
+        "at": at, "second_name": b.name, "second": shape, "place": place, "term": term, "swapped": fits,
+    }
+    return Settings(tuple(pairs.items()))
