@@ -62,3 +62,15 @@ def size_along(scene: Scene, of: Any = None, dimension: Any = 0) -> int | None:
     if type(number) is not int or not shape or not -len(shape) <= number < len(shape):
         return None
     return int(shape[number])
+
+
+@probe
+def one_hot_range(scene: Scene, of: Any = None, classes: Any = None) -> Settings | None:
+    """The first label that `one_hot` has no column for: below 0, or not below the number of classes where one is told.
+
+    See `out_of_range`; `limit` is none where only negative labels are wrong.
+    """
+    told = getattr(classes, "value", None)
+    if type(told) is int and told > 0:
+        return out_of_range(scene, of, told)
+    return out_of_range(scene, of, 1 << 62)

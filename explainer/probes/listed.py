@@ -7,7 +7,7 @@ from typing import Any
 from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.call import Operand, operands
-from explainer.probes.places import spanned
+from explainer.probes.places import span_fact as spanned
 from explainer.probes.scene import Scene
 from explainer.probes.values import MISSING, is_tensor
 

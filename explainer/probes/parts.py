@@ -234,3 +234,16 @@ def mask_operand(scene: Scene) -> Any:
 
 def _given(scene: Scene, operand: Operand | None) -> Any:
     return _fact(operand, scene) if operand is not None and operand.value is not MISSING else None
+
+
+@probe
+def loop_of(scene: Scene, of: SpanFact | None = None) -> SpanFact | None:
+    """The `for i in ...` around the failing line whose variable an index is: the loop's iterable."""
+    frame, failing = scene.user_frame, scene.failing
+    if of is None or frame is None or failing is None or of["literal"]:
+        return None
+    for node in failing.source.nodes():
+        around = isinstance(node, ast.For) and node.lineno < frame.line <= (node.end_lineno or 0)
+        if around and getattr(node.target, "id", None) == of["text"]:  # type: ignore[attr-defined]
+            return spanned(failing.source, node.iter, name=of["text"])  # type: ignore[attr-defined]
+    return None
