@@ -59,7 +59,8 @@ def generators_of(family: str, evidence: Evidence) -> Sequence[Sequence[Generato
     shape = [
         [search_layout.structural, search_batch.reshaped, search_batch.resized_view, search_batch.created],
         [search_sizes.arriving],
-        [search_layout.inserted, search_sizes.advanced, search_padding.padded, search_sizes.factored],
+        [search_layout.inserted, search_sizes.advanced, search_padding.strided, search_literals.one_off],
+        [search_padding.padded, search_sizes.factored],
         [search_layout.resized, search_sizes.expected, search_sizes.passed_down, search_index.dimensions],
         [search_layout.swapped, search_literals.swapped_sizes],
         [search_literals.neighbours],
@@ -73,7 +74,7 @@ def generators_of(family: str, evidence: Evidence) -> Sequence[Sequence[Generato
             [search_index.dimensions, search_index.lengths, search_index.shifted, search_index.ignored],
             [search_index.ranged, search_index.terms],
             [search_index.inlined],
-            [search_index.enlarged],
+            [search_index.enlarged, search_index.lengthened],
             *shape[1:],
         ],
         "dataloader": [[search_layout.structural]],

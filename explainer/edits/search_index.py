@@ -13,6 +13,7 @@ from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, Layer
 from explainer.edits.lines import EditError
 from explainer.edits.place import Place
+from explainer.edits.search_literals import solved_in
 from explainer.edits.search_sizes import built_for
 from explainer.edits.sites import LEAVING
 from explainer.edits.slices import chain, editable, operands, trunk
@@ -206,6 +207,17 @@ def enlarged(evidence: Evidence) -> Iterator[Candidate]:
             argument = "num_embeddings" if layer.type.startswith("Embedding") else LEAVING[layer.type][0]
             if (layer.value(argument) or 0) <= high:
                 yield from built_for(evidence, layer, argument, high + 1)
+
+
+def lengthened(evidence: Evidence) -> Iterator[Candidate]:
+    """A tensor made with a literal size that an index just does not fit: `zeros(5, 3)` for index 3."""
+    match = re.search(r"index (\d+) is out of bounds for dimension \d+ with size (\d+)", evidence.message)
+    if match is None:
+        return
+    index, size = int(match[1]), int(match[2])
+    for tree in (tree for step in evidence.steps[1:] for tree in step.numbers):
+        if int(tree[-1]) == size:
+            yield from solved_in(evidence, tree, index + 1, "the size")
 
 
 def _tables(evidence: Evidence) -> list[Layer]:

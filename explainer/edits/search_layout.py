@@ -66,7 +66,7 @@ def inserted(evidence: Evidence) -> Iterator[Candidate]:
     if crash is None:
         return
     every = operands(evidence)
-    if crash.function in ("view", "reshape"):  # no change of layout changes how many elements there are
+    if crash.function in ("view", "reshape", "__getitem__", "__setitem__"):  # not a matter of layout
         return
     if crash.function in BROADCAST:
         yield from _sliced(evidence, every)
@@ -76,7 +76,7 @@ def inserted(evidence: Evidence) -> Iterator[Candidate]:
     both = [(operand, *change) for operand in every for change in changes(operand.shape)]
     for operand, method, shape in sorted(both, key=lambda one: not one[1].startswith("squeeze")):
         fitting = fits(crash.function, [shape if one is operand else one.shape for one in every])
-        if crash.function in SAME and method.startswith("mean"):  # the mean over outputs is hardly ever meant
+        if method.startswith("mean") and crash.function in (*SAME, *BROADCAST):  # it runs, but is hardly ever meant
             continue
         if crash.function in BROADCAST and len(shape) > widest:  # every pair broadcasts once it is spread far enough
             continue

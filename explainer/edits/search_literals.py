@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -31,6 +32,20 @@ def swapped_sizes(evidence: Evidence) -> Iterator[Candidate]:
         for value in said if leaf[-1] in said else ():
             if value != leaf[-1] and value > 0:
                 yield from _changed(evidence, leaf, value)
+
+
+def one_off(evidence: Evidence) -> Iterator[Candidate]:
+    """`n ** 2` -> `n ** 2 + 1`: a computed size that misses another size of the message by one."""
+    said = _said(evidence)
+    for tree in (tree for step in evidence.steps for tree in step.numbers):
+        place = evidence.place(tree[4]) if tree[0] == "op" and tree[4] else None
+        if place is None or int(tree[-1]) not in said:
+            continue
+        for sign, value in (("+", int(tree[-1]) + 1), ("-", int(tree[-1]) - 1)):
+            if value in said:
+                new = f"{place.text} {sign} 1"
+                text = f"({new})" if isinstance(place.parent(), (ast.BinOp, ast.UnaryOp)) else new
+                yield from evidence.replaced(place, text, "replace", "one-more", new=new)
 
 
 def neighbours(evidence: Evidence) -> Iterator[Candidate]:

@@ -1,4 +1,4 @@
-"""Candidates for the geometry of convolutions: padding, kernel size, output_padding."""
+"""Candidates for the geometry of convolutions: padding, stride, kernel size, output_padding."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, Layer
 from explainer.edits.lines import joined
 from explainer.edits.sites import layers_hit
+from explainer.edits.slices import operands
 
 
 def padded(evidence: Evidence) -> Iterator[Candidate]:
@@ -30,6 +31,24 @@ def padded(evidence: Evidence) -> Iterator[Candidate]:
         kernel = layer.value("kernel_size") or 1
         if kernel > 1 and layer.value("padding") != kernel // 2:
             yield from _argument(evidence, layer, "padding", kernel // 2)
+
+
+def strided(evidence: Evidence) -> Iterator[Candidate]:
+    """The stride of the other branch for a convolution whose map is a whole number of times too large."""
+    maps = [one.shape[-1] for one in operands(evidence) if len(one.shape) > 2]
+    if len(maps) < 2 or min(maps) < 1 or max(maps) % min(maps):
+        return
+    times = max(maps) // min(maps)
+    for step in evidence.steps[1:8]:
+        layer = step.layer
+        if layer is None or times == 1 or not layer.type.startswith("Conv") or layer.value("stride") != 1:
+            continue
+        call = layer.calls[0]
+        names = [name for name, value in call.scope.items() if value == times and name.isidentifier()]
+        for value in (*names[:2], times):
+            edits = partial(arguments.set_argument, call.place, "stride", value)
+            words: dict[str, Any] = {"layer": layer.type, "argument": "stride", "new": value}
+            yield from evidence.made(edits, "set-argument", call.place, "padding", **words)
 
 
 def _argument(evidence: Evidence, layer: Layer, argument: str, value: int) -> Iterator[Candidate]:

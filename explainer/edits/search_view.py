@@ -9,6 +9,7 @@ from functools import partial
 from explainer.edits import methods
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
+from explainer.edits.lines import changed
 from explainer.edits.slices import chain, editable, operands
 
 
@@ -21,6 +22,10 @@ def copied(evidence: Evidence) -> Iterator[Candidate]:
     if crash.function == "view" and isinstance(node, ast.Call) and "not compatible" in evidence.message:
         edits = partial(methods.replace_call, crash.place, "reshape")
         yield from evidence.made(edits, "replace-call", crash.place, "rename", old="view", new="reshape")
+        views = [one for one in ast.walk(crash.place.statement().node) if _is_view(one)]
+        spans = [crash.place.source.span(one.func) for one in views]  # type: ignore[attr-defined]
+        every = partial(changed, crash.place.source, [(span, f"{span.code[:-4]}reshape") for span in spans])
+        yield from evidence.made(every, "replace-call", crash.place, "rename", old="view", new="reshape")
     if "single memory location" in evidence.message or "internal overlap" in evidence.message:
         for operand in operands(evidence):
             for step in chain(evidence, operand.start):
@@ -28,6 +33,10 @@ def copied(evidence: Evidence) -> Iterator[Candidate]:
                     for place in (one for one in step.places[:1] if editable(one)):
                         edits = partial(methods.insert_method, place, "clone()")
                         yield from evidence.made(edits, "insert-method", place, "clone", what=place.text[:48])
+
+
+def _is_view(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "view"
 
 
 def windows(evidence: Evidence) -> Iterator[Candidate]:

@@ -121,7 +121,7 @@ TITLES: Mapping[str, Texts] = {
         "zh": "在 view 中保留批次维（`{new}`），并按剩余的 {value} 个特征构建该层",
     },
     "padding": {
-        "en": "pad {layer} with {argument}={new}, so that the sizes meet",
+        "en": "give {layer} {argument}={new}, so that the sizes meet",
         "ko": "크기가 맞도록 {layer} 계층에 {argument}={new} 지정",
         "zh": "为 {layer} 设置 {argument}={new}，使大小一致",
     },

@@ -43,7 +43,7 @@ def _enter(request: dict[str, Any]) -> None:
     """Working directory, paths and arguments as the program had them, in its copy."""
     folder, original = request["folder"], request["original"]
     os.chdir(folder)
-    os.environ.update(TMPDIR=folder, PYTHONDONTWRITEBYTECODE="1", MPLBACKEND="Agg")
+    os.environ.update(TMPDIR=folder, PYTHONDONTWRITEBYTECODE="1", MPLBACKEND="Agg", CUDA_VISIBLE_DEVICES="")
     tempfile.tempdir = None  # the clean process may have asked for it before
     sys.dont_write_bytecode = True
     sys.path[:] = [_moved(path, original, folder) for path in request["path"]]
