@@ -10,7 +10,7 @@ from explainer.probes import probe
 from explainer.probes.built import _in_owner_class, construction
 from explainer.probes.call import call_node, operands
 from explainer.probes.module import below_user
-from explainer.probes.origin import last_binding
+from explainer.probes.origin import bound_at, last_binding
 from explainer.probes.scene import Scene
 from explainer.probes.tensor import fact_of
 from explainer.probes.values import MISSING, is_tensor, read
@@ -41,11 +41,30 @@ def hidden_state(scene: Scene) -> Any:
     first = state[0] if type(state) is tuple and state else state
     if not is_tensor(first):
         return None
-    typed = next((one for one in operands(scene) if one.value is state or one.value is first), None)
-    span = scene.failing.source.span(typed.node) if typed and typed.node and scene.failing else None
-    name = "the hidden state" if typed is None else typed.name if first is state else f"{typed.name}[0]"
+    name, node = _written(scene, state, first)
     scene.objects[name] = first
-    return fact_of(name, first, span)
+    return fact_of(name, first, scene.failing.source.span(node) if node is not None and scene.failing else None)
+
+
+def _written(scene: Scene, state: Any, first: Any) -> tuple[str, ast.AST | None]:
+    """How the source writes a hidden state: `h0`, `state[0]`, or the first element of `(h0, c0)`."""
+    for one in operands(scene):
+        if one.node is None:
+            continue
+        if isinstance(one.node, ast.Tuple) and read(one.node.elts[0], scene.user_frame.frame) is first:  # type: ignore
+            return scene.failing.source.text(one.node.elts[0]), one.node.elts[0]  # type: ignore[union-attr]
+        if one.value is state:
+            return one.name if first is state else f"{one.name}[0]", one.node
+    return "the hidden state", None
+
+
+@probe
+def made_at(scene: Scene, of: Any = None) -> SpanFact | None:
+    """Where an operand got its value in the same function, else the operand itself where it is used."""
+    found = bound_at(scene, of)
+    if found is not None or getattr(of, "span", None) is None:
+        return found
+    return SpanFact(of.span, of.name)
 
 
 @probe
