@@ -19,6 +19,7 @@ MODULES = (
     "indices",
     "parts",
     "listed",
+    "samples",
     "module",
     "origin",
     "built",
