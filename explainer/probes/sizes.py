@@ -13,7 +13,7 @@ from explainer.probes.module import below_user
 from explainer.probes.origin import bound_at, last_binding
 from explainer.probes.scene import Scene
 from explainer.probes.tensor import fact_of
-from explainer.probes.values import MISSING, is_tensor, read
+from explainer.probes.values import MISSING, is_module, is_tensor, read
 from explainer.source import Source, source_of
 from explainer.userframes import is_user_file
 
@@ -182,3 +182,11 @@ def _letter(name: str, equation: str, term: str, first: Any, second: Any, seen: 
         "at": at, "second_name": b.name, "second": shape, "place": place, "term": term, "swapped": fits,
     }
     return Settings(tuple(pairs.items()))
+
+
+@probe
+def forward_of(scene: Scene) -> str | None:
+    """The class of the user's module in whose method the failing expression stands; None outside of a module."""
+    frame = scene.user_frame
+    owner = frame.locals.get("self") if frame is not None else None
+    return type(owner).__name__ if is_module(owner) else None
