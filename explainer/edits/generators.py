@@ -62,8 +62,9 @@ def generators_of(family: str, evidence: Evidence) -> Sequence[Sequence[Generato
         [search_layout.inserted, search_sizes.advanced, search_padding.strided, search_literals.one_off],
         [search_padding.padded, search_sizes.factored],
         [search_layout.resized, search_sizes.expected, search_sizes.passed_down, search_index.dimensions],
-        [search_layout.swapped, search_literals.swapped_sizes],
+        [search_layout.swapped],
         [search_literals.neighbours],
+        [search_literals.swapped_sizes],
     ]
     dtype = [[search_dtype.structural], [search_dtype.casts], [search_dtype.other_casts, search_layout.swapped]]
     return {

@@ -82,9 +82,9 @@ def _changed(evidence: Evidence, leaf: list, value: int) -> Iterator[Candidate]:
 
 
 def _near(value: int, others: list[int]) -> list[int]:
-    """The nearest numbers that divide, or are divided by, another number of the failing call."""
-    others = list({other for other in others if other not in (0, 1, value)})
-    fitting = {new: sum(other % new == 0 or new % other == 0 for other in others)
+    """The numbers around a value that divide most of the larger numbers of the failing call, the nearest first."""
+    others = list({other for other in others if other > value})
+    fitting = {new: sum(other % new == 0 for other in others)
                for new in range(max(2, value // 2), 2 * value + 1) if new != value}
     best = sorted(fitting, key=lambda new: (-fitting[new], abs(new - value), -new))
     return [new for new in best if fitting[new]][:6]
