@@ -20,6 +20,7 @@ MODULES = (
     "parts",
     "listed",
     "samples",
+    "asked_cuda",
     "module",
     "origin",
     "built",
