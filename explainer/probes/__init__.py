@@ -21,6 +21,7 @@ MODULES = (
     "listed",
     "samples",
     "asked_cuda",
+    "resized",
     "module",
     "origin",
     "built",
@@ -34,6 +35,7 @@ MODULES = (
     "memory",
     "data",
     "checkpoint",
+    "windows",
 )
 
 

@@ -42,12 +42,16 @@ def construction(scene: Scene, module: Any) -> tuple[Source, ast.Call] | None:
     path = path_of(module, root)
     if path is None:
         return _in_owner_class(scene, module)
-    owners = list(_owners(root, path))
-    for owner, rest in reversed(owners):
+    return construction_below(root, path, module) or _in_script(scene, path, module)
+
+
+def construction_below(root: Any, path: str, module: Any) -> tuple[Source, ast.Call] | None:
+    """The source and call that built the module at a path below a root, from the classes of its owners alone."""
+    for owner, rest in reversed(list(_owners(root, path))):
         found = _in_class(owner, rest, module)
         if found is not None:
             return found
-    return _in_script(scene, path, module)
+    return None
 
 
 def _owners(root: Any, path: str) -> Iterator[tuple[Any, list[str]]]:

@@ -23,6 +23,12 @@ def _torch_frame(live: Live | None, function: str, file: str) -> LiveFrame | Non
     return frames[-1] if frames else None
 
 
+def load_frame(scene: Scene) -> LiveFrame | None:
+    """The frame of `Module.load_state_dict`, whose `self` is the model; None where no model was loading."""
+    frame = _torch_frame(scene.live, "load_state_dict", "torch/nn/modules/module.py")
+    return frame if frame is not None and is_module(frame.locals.get("self")) else None
+
+
 @probe
 def renamed_keys(scene: Scene) -> Settings | None:
     """How a checkpoint's keys map to the model's, where a change of prefixes explains every difference.
@@ -31,8 +37,8 @@ def renamed_keys(scene: Scene) -> Settings | None:
     `shown` the pairs in words, `statement` the source that renames the keys.
     Two keys are paired by their common suffix and the shape of what they name.
     """
-    frame = _torch_frame(scene.live, "load_state_dict", "torch/nn/modules/module.py")
-    if frame is None or not is_module(frame.locals.get("self")):
+    frame = load_frame(scene)
+    if frame is None:
         return None
     own = {key: tuple(t.shape) for key, t in _state(frame.locals["self"]).items()}
     given = {key: tuple(t.shape) for key, t in dict(frame.locals.get("state_dict") or {}).items() if is_tensor(t)}
@@ -161,8 +167,8 @@ def refused_global(scene: Scene) -> Settings | None:
 @probe
 def changed_sizes(scene: Scene) -> tuple[Settings, ...] | None:
     """Each entry whose shape in the checkpoint is not the model's: `key`, `saved`, `own`."""
-    frame = _torch_frame(scene.live, "load_state_dict", "torch/nn/modules/module.py")
-    if frame is None or not is_module(frame.locals.get("self")):
+    frame = load_frame(scene)
+    if frame is None:
         return None
     given = dict(frame.locals.get("state_dict") or {})
     rows = []
@@ -248,3 +254,29 @@ def _freezes_directly(tree: ast.AST) -> bool:
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant) and node.value.value is False:
             return any(isinstance(t, ast.Attribute) and t.attr == "requires_grad" for t in node.targets)
     return False
+
+
+@probe
+def wrong_state(scene: Scene) -> Settings | None:
+    """What `load_state_dict` got in place of a state dict: `kind` module, checkpoint (a dict that holds one) or path.
+
+    `key` is the entry of a checkpoint that holds the state dict ("" else), `type` the class of what was given.
+    """
+    frame = load_frame(scene)
+    given = frame.locals.get("state_dict") if frame is not None else None
+    if is_module(given):
+        return Settings((("kind", "module"), ("key", ""), ("type", type(given).__name__)))
+    if isinstance(given, str) or hasattr(type(given), "__fspath__"):
+        return Settings((("kind", "path"), ("key", ""), ("type", type(given).__name__)))
+    if not isinstance(given, dict) or frame is None:
+        return None
+    own = set(_state(frame.locals["self"]))
+    keys = [key for key, held in given.items() if type(key) is str and _holds_state(held, own)]
+    if len(keys) != 1 or own & set(given):
+        return None
+    return Settings((("kind", "checkpoint"), ("key", keys[0]), ("type", type(given).__name__)))
+
+
+def _holds_state(held: Any, own: set[str]) -> bool:
+    """Whether an entry of a checkpoint is a state dict that has most of a model's keys."""
+    return isinstance(held, dict) and bool(own) and len(own & set(held)) * 2 > len(own)
