@@ -140,7 +140,9 @@ def subscript(scene: Scene) -> SpanFact | None:
     node = call_node(failing.node) if failing else None
     if failing is None or frame is None or not isinstance(node, ast.Subscript):
         return None
-    tensor = read(node.value, frame.frame)
+    owner = node.value
+    owner = owner.value if isinstance(owner, ast.Attribute) and owner.attr == "data" else owner
+    tensor = read(owner, frame.frame)
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     if not is_tensor(tensor) or any(isinstance(part, ast.Starred) for part in parts):
         return None
