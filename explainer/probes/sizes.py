@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+from math import gcd
 from typing import Any
 
 from explainer.facts import Settings, SpanFact
 from explainer.probes import probe
 from explainer.probes.built import _in_owner_class, construction
-from explainer.probes.call import call_node, operands
+from explainer.probes.call import call_node, next_frame, operands
 from explainer.probes.module import below_user
 from explainer.probes.origin import bound_at, last_binding
 from explainer.probes.scene import Scene
@@ -190,3 +191,55 @@ def forward_of(scene: Scene) -> str | None:
     frame = scene.user_frame
     owner = frame.locals.get("self") if frame is not None else None
     return type(owner).__name__ if is_module(owner) else None
+
+
+@probe
+def stacked_tensors(scene: Scene) -> SpanFact | None:
+    """The first tensor of a failing `stack` that differs from the one at the front of its list.
+
+    `detail`: the list's source (`items`), both shapes and positions, how many are `different` of `count`; `ragged`
+    where sequences of numbers or of equal rows differ in length alone.
+    """
+    node = call_node(scene.failing.node) if scene.failing else None
+    if not isinstance(node, ast.Call) or getattr(node.func, "attr", "") != "stack" or not node.args:
+        return None
+    held, source = read(node.args[0], scene.user_frame.frame), scene.failing.source  # type: ignore[union-attr]
+    if type(held) not in (list, tuple) or not held or not all(is_tensor(one) for one in held):
+        return None
+    shapes = [tuple(int(n) for n in one.shape) for one in held]
+    wrong = [place for place, shape in enumerate(shapes) if shape != shapes[0]]
+    if not wrong:
+        return None
+    alone = bool(shapes[0]) and all(len(s) == len(shapes[0]) and s[1:] == shapes[0][1:] for s in shapes)
+    ragged = alone and len(shapes[0]) <= 2 and len(node.args) == 1 and not node.keywords
+    detail = {
+        "items": source.text(node.args[0]), "first": shapes[0], "first_at": 0, "second": shapes[wrong[0]],
+        "second_at": wrong[0], "different": len(wrong), "count": len(shapes), "ragged": ragged,
+        "joins": alone and not ragged,
+    }
+    return SpanFact(source.span(node.args[0]), source.text(node.args[0]), Settings(tuple(detail.items())))
+
+
+@probe
+def grouped_channels(scene: Scene) -> Settings | None:
+    """The channels that a GroupNorm or convolution under construction cannot split into its groups.
+
+    Gives `channels` and the name of their `parameter`, `groups` and theirs, the `nearest` number of groups that divides
+    all channels, and `depthwise`: as many groups as input channels.
+    """
+    inner = next_frame(scene)
+    given = inner.locals if inner is not None else {}
+    groups = given.get("num_groups", given.get("groups"))
+    names = [name for name in ("num_channels", "in_channels", "out_channels") if type(given.get(name)) is int]
+    if type(groups) is not int or groups < 1 or not names or "__init__" not in inner.frame.f_code.co_name:  # type: ignore
+        return None
+    wrong = next((name for name in names if given[name] % groups), None)
+    if wrong is None:
+        return None
+    common = gcd(*(given[name] for name in names))
+    facts = {
+        "parameter": wrong, "channels": given[wrong], "groups": groups, "nearest": divisor(scene, common, groups),
+        "group_parameter": "num_groups" if "num_groups" in given else "groups",
+        "depthwise": given.get("in_channels") == groups,
+    }
+    return Settings(tuple(facts.items()))
