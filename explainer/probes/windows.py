@@ -9,7 +9,7 @@ from explainer.facts import Settings, SpanFact
 from explainer.probes import probe
 from explainer.probes.call import function_name
 from explainer.probes.data import loader_of, user_sources
-from explainer.probes.module import below_user
+from explainer.probes.module import below_user, root_module
 from explainer.probes.scene import Scene
 from explainer.probes.values import fields_of, is_tensor
 
@@ -90,3 +90,39 @@ def _held_loader(scene: Scene) -> Any:
         if any(base.__name__ == "DataLoader" for base in type(value).__mro__)
     }
     return next(iter(held.values())) if len(held) == 1 else None
+
+
+@probe
+def samples_in_columns(scene: Scene, of: Any = None) -> Settings | None:
+    """What shows that a layer's input has its features before its samples or steps.
+
+    Of a matrix another tensor of the user's frames with as many rows as the input has columns (`kind` labels), of three
+    dimensions a Conv1d of the model with as many output channels as dimension 1 (`kind` conv). Gives its `name`.
+    """
+    tensor, root = scene.objects.get(of.name) if of is not None else None, root_module(scene)
+    if not is_tensor(tensor) or tensor.dim() not in (2, 3) or scene.live is None:
+        return None
+    if tensor.dim() == 3:
+        layers = {path: one for path, one in _layers(root) if type(one).__name__ == "Conv1d"}
+        made = [path for path, one in layers.items() if fields_of(one).get("out_channels") == tensor.shape[1]]
+        return Settings((("kind", "conv"), ("name", made[-1]))) if made else None
+    rows, columns = tensor.shape
+    for frame in scene.live.user:
+        for name, value in frame.locals.items():
+            if is_tensor(value) and value.dim() in (1, 2) and value.shape[0] == columns and columns not in (rows, 1):
+                return Settings((("kind", "labels"), ("name", name)))
+    return None
+
+
+def _layers(root: Any) -> list[tuple[str, Any]]:
+    """All layers below a module with their paths, each once."""
+    found, stack, seen = [], [("", root)] if root is not None else [], set()
+    while stack:
+        path, one = stack.pop()
+        if one is None or id(one) in seen:
+            continue
+        seen.add(id(one))
+        found.append((path, one))
+        children = fields_of(one).get("_modules") or {}
+        stack += [(f"{path}.{name}" if path else name, child) for name, child in children.items()]
+    return found
