@@ -248,3 +248,9 @@ def test_a_fault_of_ours_is_one_line(folder, monkeypatch, capsys):
     monkeypatch.setattr("explainer.api.explain_text", broken)
     assert cli.main(["train.log"]) == 2
     assert capsys.readouterr().err == "explain: ZeroDivisionError: ours (EXPLAINER_DEBUG=1 shows where)\n"
+
+
+def test_a_log_with_zeros_in_it_is_text(folder):
+    """A full disk or a crash leaves runs of NUL bytes in a log; its traceback counts all the same."""
+    (folder / "holes.log").write_bytes(b"\0" * 4096 + LOG.replace("Tra", "T\0ra").encode() + b"\0" * 4096)
+    assert document(explain("--format", "json", "holes.log", cwd=folder))[0]["error"]["type"] == "RuntimeError"

@@ -48,8 +48,13 @@ def content(name: str) -> bytes:
 
 
 def is_binary(data: bytes) -> bool:
-    """Whether bytes are no text in any encoding: zeros that are not UTF-16's, or mostly control characters."""
+    """Whether bytes are no text in any encoding: zeros that are not UTF-16's, or mostly control characters.
+
+    A log that a crash or a full disk left zeros in is text all the same.
+    """
     head = data[:8192]
+    if b"Traceback (most recent call last)" in data.replace(b"\0", b""):
+        return False
     if head.startswith((b"\xff\xfe", b"\xfe\xff")) or not head:
         return False
     zeros = head.count(0)
