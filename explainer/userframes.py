@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sysconfig
 from functools import lru_cache
@@ -50,3 +51,12 @@ def is_user_file(path: str) -> bool:
     if _UNREAL.search(slashed):
         return False
     return not (_FOLDERS.search(slashed) or _PACKAGES.search(slashed) or slashed.startswith(_installed()))
+
+
+def below(path: str, root: str) -> bool:
+    """Whether a path is a regular file that resolves, links followed, below a folder; a name that is no path is not."""
+    try:
+        real, base = os.path.realpath(path), os.path.realpath(root)
+        return os.path.isfile(real) and os.path.commonpath([real, base]) == base
+    except (ValueError, OSError):
+        return False

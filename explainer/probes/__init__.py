@@ -22,6 +22,7 @@ MODULES = (
     "samples",
     "asked_cuda",
     "resized",
+    "toplevel",
     "module",
     "origin",
     "built",
