@@ -41,7 +41,7 @@ def construction(scene: Scene, module: Any) -> tuple[Source, ast.Call] | None:
         return None
     path = path_of(module, root)
     if path is None:
-        return _in_owner_class(scene, module)
+        return in_owner_class(scene, module)
     return construction_below(root, path, module) or _in_script(scene, path, module)
 
 
@@ -77,7 +77,7 @@ def _in_class(owner: Any, rest: list[str], module: Any) -> tuple[Source, ast.Cal
     return None
 
 
-def _in_owner_class(scene: Scene, module: Any) -> tuple[Source, ast.Call] | None:
+def in_owner_class(scene: Scene, module: Any) -> tuple[Source, ast.Call] | None:
     """A layer that no module has registered (in a plain list): found by the only constructor call of its type."""
     for called in module_calls(scene):
         code = getattr(type(called.module).__dict__.get("__init__"), "__code__", None)

@@ -66,8 +66,8 @@ def joined_tensors(scene: Scene) -> SpanFact | None:
     node = call_node(failing.node) if failing else None
     if frame is None or failing is None or not isinstance(node, ast.Call) or not node.args:
         return None
-    parts = _parts(node.args[0], scene)
-    axis = _axis(node, frame)
+    parts = listed_parts(node.args[0], scene)
+    axis = joining_axis(node, frame)
     for left, right in itertools.pairwise(parts):
         differ = _differing(left.value, right.value, axis)
         if differ:
@@ -86,7 +86,7 @@ def joined_tensors(scene: Scene) -> SpanFact | None:
     return None
 
 
-def _parts(node: ast.AST, scene: Scene) -> list[Operand]:
+def listed_parts(node: ast.AST, scene: Scene) -> list[Operand]:
     """The tensors of a list display, or of a name that holds a list."""
     frame, source = scene.user_frame, scene.failing.source  # type: ignore[union-attr]
     if not isinstance(node, (ast.List, ast.Tuple)):
@@ -98,7 +98,7 @@ def _parts(node: ast.AST, scene: Scene) -> list[Operand]:
     return [one for one in found if is_tensor(one.value)]
 
 
-def _axis(node: ast.Call, frame: Any) -> int:
+def joining_axis(node: ast.Call, frame: Any) -> int:
     given = [word.value for word in node.keywords if word.arg in ("dim", "axis")] or node.args[1:2]
     value = read(given[0], frame.frame) if given else 0
     return value if type(value) is int else 0

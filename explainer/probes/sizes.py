@@ -8,11 +8,12 @@ from typing import Any
 
 from explainer.facts import Settings, SpanFact
 from explainer.probes import probe
-from explainer.probes.built import _in_owner_class, construction
+from explainer.probes.built import construction, in_owner_class
 from explainer.probes.call import call_node, next_frame, operands
 from explainer.probes.module import below_user
 from explainer.probes.origin import bound_at, last_binding
 from explainer.probes.scene import Scene
+from explainer.probes.shapes import joining_axis, listed_parts
 from explainer.probes.tensor import fact_of
 from explainer.probes.values import MISSING, is_module, is_tensor, read
 from explainer.source import Source, source_of
@@ -79,9 +80,9 @@ def attention_built(scene: Scene) -> SpanFact | None:
         if type(called.module).__name__ not in kinds:
             continue
         name = type(called.module).__name__
-        for find in (construction, _in_owner_class, _only_call):
+        for find in (construction, in_owner_class, _only_call):
             source, call = find(scene, called.module) or (None, None)
-            if source is not None and is_user_file(source.file):
+            if source is not None and call is not None and is_user_file(source.file):
                 return SpanFact(source.span(call), source.text(call), Settings((("layer", name),)))
     return None
 
@@ -243,3 +244,28 @@ def grouped_channels(scene: Scene) -> Settings | None:
         "depthwise": given.get("in_channels") == groups,
     }
     return Settings(tuple(facts.items()))
+
+
+@probe
+def joined_rank(scene: Scene) -> SpanFact | None:
+    """The part of a failing `cat` that lacks just the dimension along which the parts are joined.
+
+    `detail`: both names and shapes, `axis`, the `place` of the new dimension and the shape `after`. None unless a
+    dimension of size 1 at the axis gives the part the sizes of the other.
+    """
+    node = call_node(scene.failing.node) if scene.failing else None
+    if not isinstance(node, ast.Call) or not node.args or not isinstance(node.args[0], (ast.List, ast.Tuple)):
+        return None
+    parts, axis = listed_parts(node.args[0], scene), joining_axis(node, scene.user_frame)
+    rank = max((one.value.dim() for one in parts), default=0)
+    full = next((one for one in parts if one.value.dim() == rank), None)
+    thin = [one for one in parts if one.value.dim() != rank]
+    if full is None or len(thin) != 1 or thin[0].value.dim() != rank - 1 or not -rank <= axis < rank:
+        return None
+    shape, other, place = tuple(thin[0].value.shape), tuple(full.value.shape), axis % rank
+    after = (*shape[:place], 1, *shape[place:])
+    if any(a != b for d, (a, b) in enumerate(zip(after, other, strict=True)) if d != place):
+        return None
+    detail = {"name": thin[0].name, "shape": shape, "other_name": full.name, "other": other}
+    detail = Settings(tuple({**detail, "axis": axis, "place": place, "after": after}.items()))  # type: ignore
+    return SpanFact(scene.failing.source.span(thin[0].node), thin[0].name, detail)  # type: ignore

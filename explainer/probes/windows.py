@@ -99,7 +99,8 @@ def samples_in_columns(scene: Scene, of: Any = None) -> Settings | None:
     Of a matrix another tensor of the user's frames with as many rows as the input has columns (`kind` labels), of three
     dimensions a Conv1d of the model with as many output channels as dimension 1 (`kind` conv). Gives its `name`.
     """
-    tensor, root = scene.objects.get(of.name) if of is not None else None, root_module(scene)
+    tensor: Any = scene.objects.get(of.name) if of is not None else None
+    root = root_module(scene)
     if not is_tensor(tensor) or tensor.dim() not in (2, 3) or scene.live is None:
         return None
     if tensor.dim() == 3:
