@@ -169,6 +169,15 @@ def test_formats_that_begin_in_vain_are_given_up():
         assert all(not one.raised.type for one in read_text("\n".join([line] * 1000)))
 
 
+def test_a_long_error_after_many_vain_beginnings_is_whole():
+    """Protects real errors from the bound on vain ones: a format that looks ahead less far still reads to the end."""
+    vain = ["----> 3 f()", *["epoch"] * 310] * 20
+    frames = [line for at in range(1, 301) for line in (f"File a.py:{at}, in f(x)", f"----> {at} f()")]
+    lines = [*vain, "ValueError" + " " * 30 + "Traceback (most recent call last)", *frames, "ValueError: no"]
+    [found] = read_text("\n".join(lines))
+    assert [one.line for one in found.raised.frames] == list(range(1, 301))
+
+
 def test_fuzzer_finds_nothing():
     """Protects against what a corpus of broken recordings shows; the script runs many more."""
     samples = [path.read_text(encoding="utf-8") for path in sorted(fuzz_reading.SAMPLES.glob("*.txt"))]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import ModuleType
 
 from explainer.crash import Raised
@@ -16,6 +16,11 @@ FORMATS: tuple[ModuleType, ...] = (richbox, ipython, pytest, pretty, saidfirst, 
 
 #: How often a format may begin in vain in a short text; in a longer one once more for each thousand lines.
 _IN_VAIN = 100
+#: After how many vain beginnings a format is shown only so many lines, and how near to their end
+#: an error counts as cut.
+_PATIENT, _SHOWN, _EDGE = 10, 400, 20
+
+Reader = Callable[[list[str], int], Block | None]
 
 
 def blocks(texts: list[str]) -> Iterator[Block]:
@@ -44,12 +49,20 @@ def _last(texts: list[str]) -> Raised | None:
 def _read(texts: list[str], at: int, in_vain: dict[str, int], most: int) -> Block | None:
     for name, starts, read in _READERS:
         if in_vain.get(name, 0) < most and starts(texts[at]):
-            found = read(texts, at)
+            found = _patiently(read, texts, at, in_vain.get(name, 0))
             if found is not None:
                 in_vain.pop(name, None)
                 return found
             in_vain[name] = in_vain.get(name, 0) + 1
     return None
+
+
+def _patiently(read: Reader, texts: list[str], at: int, in_vain: int) -> Block | None:
+    """The block that a format reads from line `at` on; where it often began in vain, it looks ahead less far."""
+    if in_vain < _PATIENT or at + _SHOWN >= len(texts):
+        return read(texts, at)
+    found = read(texts[: at + _SHOWN], at)
+    return read(texts, at) if found is not None and found.end + _EDGE > at + _SHOWN else found
 
 
 def _group(texts: list[str], at: int) -> Block | None:
