@@ -72,6 +72,26 @@ def test_packed_logs_are_unpacked(suffix, pack, tmp_path):
     assert explain(f"train.log{suffix}", cwd=tmp_path).returncode == 0
 
 
+@pytest.mark.skipif(sys.version_info >= (3, 14), reason="Python has a module of its own")
+def test_a_log_packed_with_zstd_is_unpacked_or_says_what_is_missing(tmp_path):
+    """Protects `.zst`: read where a module for it can be imported, else one line says what to install."""
+    (tmp_path / "zstandard.py").write_text("import gzip\nopen = gzip.open\n")
+    (tmp_path / "train.log.zst").write_bytes(gzip.compress(LOG.encode()))
+    assert explain("train.log.zst", cwd=tmp_path).returncode == 0
+    (tmp_path / "zstandard.py").write_text("raise ImportError\n")
+    done = explain("train.log.zst", cwd=tmp_path)
+    assert "packed with zstd" in done.stderr or "cannot be unpacked" in done.stderr
+
+
+def test_a_notebook_with_large_pictures_is_read_whole(tmp_path):
+    """Protects notebooks that are larger than what is read whole of a log."""
+    error = {"output_type": "error", "ename": "RuntimeError", "evalue": "", "traceback": LOG.splitlines()[1:]}
+    picture = {"output_type": "display_data", "data": {"image/png": "iVBOR" * 1_000_000}, "metadata": {}}
+    cell = {"cell_type": "code", "source": [], "metadata": {}, "outputs": [picture, error], "execution_count": 1}
+    (tmp_path / "work.ipynb").write_text(json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4}))
+    assert "matmul-shapes" in explain("work.ipynb", cwd=tmp_path).stdout
+
+
 def test_a_notebooks_outputs_are_read(tmp_path):
     lines = LOG.splitlines()[1:]
     output = {"output_type": "error", "ename": "RuntimeError", "evalue": MESSAGE[14:-1], "traceback": lines}
@@ -225,7 +245,8 @@ def test_at_a_terminal_it_says_how_to_end_the_paste(folder, monkeypatch, capsys)
         monkeypatch.setattr(sys, "stdin", terminal)
         from explainer.cli import inputs
 
-        assert inputs.content("-").decode() == MESSAGE
+        with inputs.opened("-") as pasted:
+            assert pasted.read().decode() == MESSAGE
     os.close(master)
     assert "Ctrl-D" in capsys.readouterr().err
 
@@ -245,7 +266,7 @@ def test_a_fault_of_ours_is_one_line(folder, monkeypatch, capsys):
         raise ZeroDivisionError("ours")
 
     monkeypatch.chdir(folder)
-    monkeypatch.setattr("explainer.api.explain_text", broken)
+    monkeypatch.setattr("explainer.api.explain_found", broken)
     assert cli.main(["train.log"]) == 2
     assert capsys.readouterr().err == "explain: ZeroDivisionError: ours (EXPLAINER_DEBUG=1 shows where)\n"
 

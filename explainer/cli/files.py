@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from explainer.cli import COMMANDS, Complaint, complain, inputs, options
+from explainer.crash import Found
 from explainer.diagnosis import Report
 
 ABOUT = "Explains PyTorch errors: what is wrong, why, and what to change."
 MORE = """\
 without a FILE a pasted text is read from standard input; FILE may be a log, a notebook, a folder of them, a
-pattern in quotes, a packed log (.gz, .xz, .bz2) or - for standard input
+pattern in quotes, a packed log (.gz, .xz, .bz2, .zst) or - for standard input
 
 commands (explain COMMAND -h says more; a file of that name is ./COMMAND):
 {commands}
@@ -49,12 +50,24 @@ def reports_of(name: str, given: Any, folders: tuple) -> tuple[Report, ...]:
     from explainer.probes.scene import Options
 
     settings = Options(api.language(given.lang), options.may_replay(given), source_roots=(".", *given.source))
-    data = inputs.content(name)
-    explanation = api.explain_text(data, None if name == inputs.STDIN else name, settings, folders)
-    if not explanation.reports:
-        complain("nothing was pasted" if not data.strip() else f"no error was found in {_called(name)}")
+    found, blank = _found(name)
+    explanation = api.Explanation(tuple(api.explain_found(one, settings, folders) for one in found))
+    if not found:
+        complain("nothing was pasted" if blank else f"no error was found in {_called(name)}")
     last.keep(explanation)
     return explanation.reports
+
+
+def _found(name: str) -> tuple[list[Found], bool]:
+    """The errors of an input, read in pieces, and whether it was blank."""
+    from explainer.reading import read_stream
+    from explainer.render.progress import Progress
+
+    of = f" of {size / 1e6:.0f}" if (size := inputs.size_of(name)) else ""
+    with inputs.opened(name) as file, Progress(sys.stderr) as progress:
+        known = None if name == inputs.STDIN else name
+        found = list(read_stream(file, known, lambda done: progress(f"{_called(name)}: read {done / 1e6:.0f}{of} MB")))
+    return found, file.blank
 
 
 def _called(name: str) -> str:

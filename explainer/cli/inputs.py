@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import glob
+import importlib
+import io
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, BinaryIO
 
 from explainer.cli import COMMANDS, Complaint
 
 #: What counts as a log in a folder; a file that is named itself may be called anything.
-SUFFIXES = (".log", ".txt", ".out", ".err", ".ipynb", ".jsonl", ".json", ".gz", ".xz", ".bz2")
+SUFFIXES = (".log", ".txt", ".out", ".err", ".ipynb", ".jsonl", ".json", ".gz", ".xz", ".bz2", ".zst")
+#: Endings of packed files, and the modules that unpack them.
+PACKED = {".gz": "gzip", ".xz": "lzma", ".bz2": "bz2", ".zst": "zstd"}
+#: What zlib, lzma and the modules for zstd raise where a file is broken.
+_BROKEN = ("error", "LZMAError", "ZstdError")
 #: Folders that hold no logs of the user's.
 SKIPPED = {".git", "__pycache__", "node_modules", ".venv", "venv", "site-packages"}
-#: The largest text that is read, in bytes, also of a packed file.
-LARGEST = 1 << 30
+#: How many bytes tell whether a file is text.
+_HEAD = 8192
 STDIN = "-"
 _HOW_TO_END = "Paste a traceback or an error message, then press {} on a line of its own."
 
@@ -30,21 +39,49 @@ def named(word: str) -> list[str]:
     raise Complaint(_missing(word))
 
 
-def content(name: str) -> bytes:
-    """The bytes of an input, unpacked; a `Complaint` where it cannot be read or is no text."""
+class Input:
+    """Bytes to read once, from their first one; tells afterwards whether they were nothing but blanks."""
+
+    def __init__(self, file: BinaryIO, head: bytes = b""):
+        self._file = file
+        self._head = head
+        self.blank = not head.strip()
+
+    def read(self, size: int = -1) -> bytes:
+        """The next `size` bytes, fewer only at the end."""
+        head, self._head = self._head, b""
+        piece = head + self._file.read(size - len(head) if size >= 0 else -1)
+        self.blank = self.blank and not piece.strip()
+        return piece
+
+
+@contextmanager
+def opened(name: str) -> Iterator[Input]:
+    """An input, unpacked; a `Complaint` where it is no text or cannot be read, also where that shows later."""
     if name == STDIN:
-        return _pasted()
+        yield Input(_pasted())
+        return
     try:
-        data = _unpacked(name)
-    except OSError as error:
-        raise Complaint(f"{name} cannot be read: {error.strerror or error}") from None
+        with _opened(name) as file:
+            head = file.read(_HEAD)
+            if is_binary(head):
+                raise Complaint(f"{name} is no text; explain reads logs, notebooks and pasted tracebacks")
+            yield Input(file, head)
     except EOFError:
         raise Complaint(f"{name} cannot be unpacked: it ends too early") from None
-    except Exception as error:  # zlib.error and lzma.LZMAError are no OSError
+    except OSError as error:
+        raise Complaint(f"{name} cannot be read: {error.strerror or error}") from None
+    except Exception as error:
+        if type(error).__name__ not in _BROKEN:
+            raise
         raise Complaint(f"{name} cannot be unpacked: {error}") from None
-    if is_binary(data):
-        raise Complaint(f"{name} is no text; explain reads logs, notebooks and pasted tracebacks")
-    return data
+
+
+def size_of(name: str) -> int | None:
+    """The number of bytes to be read; None for what is packed or comes through a pipe."""
+    if name == STDIN or not os.path.isfile(name) or Path(name).suffix in PACKED:
+        return None
+    return os.path.getsize(name)
 
 
 def is_binary(data: bytes) -> bool:
@@ -52,7 +89,7 @@ def is_binary(data: bytes) -> bool:
 
     A log that a crash or a full disk left zeros in is text all the same.
     """
-    head = data[:8192]
+    head = data[:_HEAD]
     if b"Traceback (most recent call last)" in data.replace(b"\0", b""):
         return False
     if head.startswith((b"\xff\xfe", b"\xfe\xff")) or not head:
@@ -65,37 +102,30 @@ def is_binary(data: bytes) -> bool:
     return not wide and controls > 0.1 * len(head)
 
 
-def _pasted() -> bytes:
+def _pasted() -> BinaryIO:
     if sys.stdin is None:
-        return b""
+        return io.BytesIO()
     if sys.stdin.isatty():
         print(_HOW_TO_END.format("Ctrl-Z and Enter" if sys.platform == "win32" else "Ctrl-D"), file=sys.stderr)
-    return sys.stdin.buffer.read(LARGEST)
+    return sys.stdin.buffer
 
 
-def _unpacked(name: str) -> bytes:
-    with _opened(name) as file:
-        data = file.read(LARGEST + 1)
-    if len(data) > LARGEST:
-        raise Complaint(f"{name} is larger than 1 GiB; cut out the part around the error")
-    return data
-
-
-def _opened(name: str):
+def _opened(name: str) -> BinaryIO:
     suffix = Path(name).suffix
-    if suffix == ".gz":
-        import gzip
+    if suffix == ".zst":
+        return _zstd(name).open(name, "rb")
+    module = PACKED.get(suffix)
+    return importlib.import_module(module).open(name) if module else open(name, "rb")
 
-        return gzip.open(name)
-    if suffix == ".xz":
-        import lzma
 
-        return lzma.open(name)
-    if suffix == ".bz2":
-        import bz2
-
-        return bz2.open(name)
-    return open(name, "rb")
+def _zstd(name: str) -> Any:
+    """Whichever module for zstd there is: Python has one from 3.14 on."""
+    for module in ("compression.zstd", "backports.zstd", "zstandard", "pyzstd"):
+        try:
+            return importlib.import_module(module)
+        except ImportError:
+            continue
+    raise Complaint(f"{name} is packed with zstd, which needs `pip install zstandard` (or zstd -dc ... | explain)")
 
 
 def _logs(folder: str) -> list[str]:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator
-from typing import BinaryIO
+from typing import TYPE_CHECKING
 
 from explainer.crash import Found
+
+if TYPE_CHECKING:
+    from explainer.reading.stream import Readable
 
 __all__ = ["read_bytes", "read_stream", "read_text"]
 
@@ -29,7 +32,7 @@ def read_bytes(data: bytes, name: str | None = None) -> list[Found]:
 
 
 def read_stream(
-    file: BinaryIO, name: str | None = None, progress: Callable[[int], None] | None = None
+    file: Readable, name: str | None = None, progress: Callable[[int], None] | None = None
 ) -> Iterator[Found]:
     """The errors of a log of any size, in bounded memory; `progress` gets the number of bytes read so far.
 

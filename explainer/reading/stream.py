@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import BinaryIO
+from typing import Protocol
 
 from explainer.crash import Found
 from explainer.reading.decode import decode, encoding_of
@@ -32,8 +32,16 @@ _TELLING = (
 )
 #: What may name an error without a traceback.
 _ALONE = (b"Error: ", b"Exception: ", b"CUDA out of memory", b"CUDA error")
+#: A notebook is one JSON document, and large where it holds pictures; up to so many bytes it is read whole.
+_NOTEBOOK = 32 << 20
 _MOST = 2000
 _MOST_ALONE = 20
+
+
+class Readable(Protocol):
+    """What a log is read from; `read(size)` gives fewer bytes than asked for only at the end."""
+
+    def read(self, size: int = -1, /) -> bytes: ...
 
 
 @dataclass
@@ -61,10 +69,11 @@ class _Log:
         self.alone = [*self.alone, *named][-_MOST_ALONE:]
 
 
-def errors_of(file: BinaryIO, name: str | None, progress: Callable[[int], None] | None) -> Iterator[Found]:
+def errors_of(file: Readable, name: str | None, progress: Callable[[int], None] | None) -> Iterator[Found]:
     """The errors of a log, ordered, when all of it has been read."""
-    head = file.read(SMALL + 1)
-    if len(head) <= SMALL:
+    most = _NOTEBOOK if name and name.endswith(".ipynb") else SMALL
+    head = file.read(most + 1)
+    if len(head) <= most:
         if progress:
             progress(len(head))
         yield from errors(decode(head), name)
@@ -80,7 +89,7 @@ def errors_of(file: BinaryIO, name: str | None, progress: Callable[[int], None] 
     yield from arrange(log.seen or log.alone[-1:])
 
 
-def _as_utf8(head: bytes, file: BinaryIO) -> Iterator[bytes]:
+def _as_utf8(head: bytes, file: Readable) -> Iterator[bytes]:
     """The file's bytes in pieces; wide encodings are turned into UTF-8."""
     wide = encoding_of(head)
     decoder = codecs.getincrementaldecoder(wide)("replace") if wide else None
