@@ -56,13 +56,19 @@ def try_in_process(
 def _stage(scene: Any) -> Stage | None:
     """The outermost frame whose statements, run again as they are, fail at the same statement."""
     until = time.monotonic() + scene.options.deadline
-    for frame in scene.live.user[:_FRAMES]:
+    for frame in _in_memory(scene.live)[:_FRAMES]:
         failing = frame.failing()
         text = " ".join(failing.span.code.split()) if failing is not None else ""
         stage = Stage(frame, text if 0 < len(text) <= 60 else frame.frame.f_code.co_name, until)
         if _attempt(scene, stage, [], 0.5) is False:
             return stage
     return None
+
+
+def _in_memory(live: Any) -> list[Any]:
+    """The user's frames that led to the crash without running a file anew: from disk it would come unedited."""
+    last = max((i for i, frame in enumerate(live.frames) if frame.frame.f_code.co_name == "<module>"), default=0)
+    return [frame for frame in live.frames[last:] if frame.user]
 
 
 def _holds(scene: Any, stage: Stage, candidate: Candidate) -> bool | None:
