@@ -101,6 +101,17 @@ def test_in_process_a_changed_layer_is_built_again(in_process: Path) -> None:
     assert verdicts[0].said == "with this edit `net(images)` runs, on CPU"
 
 
+def test_in_process_a_launcher_does_not_refute_an_edit_of_the_file_it_runs(in_process: Path) -> None:
+    """Run again as a whole, the launcher's statement would read the unedited file from disk."""
+    launched = in_process / "launched"
+    launched.mkdir()
+    inner = launched / "main.py"
+    inner.write_text(textwrap.dedent(LOOP))
+    scene = crashed(in_process, f"import runpy\nrunpy.run_path({str(inner)!r})", whole=False)
+    good = replacing(launched, 9, "5 * 5", "6 * 6")
+    assert [one.passed for one in try_candidates(scene, [good], "forward")] == [True]
+
+
 def test_in_process_a_changed_forward_is_swapped_in(in_process: Path) -> None:
     scene = crashed(in_process, LOOP, whole=False)
     edit = replacing(in_process, 13, "x.flatten(1)", "x[:, :, :5, :5].flatten(1)")
