@@ -64,7 +64,9 @@ class _Log:
         raised = [one for one in found if not one.alone]
         if raised:
             writers = {one.writer for one in raised}
-            self.seen = [replace(one, later=True) if one.writer in writers else one for one in self.seen]
+            self.seen = [
+                replace(one, later=True) if one.writer in writers and not one.later else one for one in self.seen
+            ]
         self.seen = [*self.seen, *raised][:_MOST]
         self.alone = [*self.alone, *named][-_MOST_ALONE:]
 
