@@ -3,7 +3,7 @@
     python scripts/harvest.py [--most 40] [--out messages.jsonl] [--fail-under 75]
 
 It runs the error inputs that torch's own tests keep for its operators, modules and optimizers (they need `expecttest`;
-a torch without them is tolerated), and the everyday mistakes of `snippets.py`. Each distinct message counts once.
+a torch without them is tolerated), and the mistakes in `snippets/`. Each distinct message counts once.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from snippets import PREAMBLE, SNIPPETS
+from snippets import snippets as statements
 
 from explainer.catalogue import load
 from explainer.crash import Frame, Raised
@@ -66,8 +66,8 @@ def optimizers() -> Iterator[Call]:
 
 def snippets() -> Iterator[Call]:
     """Our own everyday mistakes."""
-    for code in SNIPPETS:
-        yield code, lambda code=code: exec(PREAMBLE + code, {})
+    for code, program in statements():
+        yield code, lambda program=program: exec(program, {"__name__": "__main__"})
 
 
 def _database(module: str, name: str) -> list[Any]:

@@ -1,14 +1,4 @@
-"""Everyday mistakes in one statement each: `harvest.py` runs them to learn how the installed torch words its errors."""
-
-#: Names that the statements may use: torch, nn, F, and x, y, labels, images, net made anew for each.
-PREAMBLE = """
-import torch
-from torch import nn
-from torch.nn import functional as F
-x, y = torch.randn(4, 6), torch.randn(5, 7)
-labels, images = torch.tensor([0, 1, 2, 3]), torch.randn(2, 3, 8, 8)
-net = nn.Linear(6, 3)
-"""
+"""Everyday mistakes with tensors, layers and losses."""
 
 SNIPPETS = (
     "net(torch.randn(4, 5))", "x @ y", "x + y", "torch.bmm(x, y)", "torch.cat([x, y])", "torch.stack([x, y])",
