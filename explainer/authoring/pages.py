@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from explainer.authoring.guides import guide
 from explainer.authoring.named import Named
 from explainer.authoring.texts import named
 from explainer.catalogue import Catalogue, Rule, Symptom
@@ -19,19 +20,19 @@ HEADINGS = {
         "wordings": "What torch says", "causes": "Usual causes", "fixes": "Fixes", "links": "More",
         "prevent": "How to prevent it", "rules": "Rules that look for the cause", "symptoms": "Looked for under",
         "fails": "An example that fails", "repaired": "The same, repaired", "silent": "Not this rule",
-        "near": "Other errors that look like it", "seen": "torch {0} to {1}",
+        "near": "Other errors that look like it", "seen": "torch {0} to {1}", "look": "Where to look",
     },
     "ko": {
         "wordings": "torch 메시지", "causes": "흔한 원인", "fixes": "고치는 방법", "links": "더 보기",
         "prevent": "예방", "rules": "원인을 찾는 규칙", "symptoms": "이 규칙을 적용하는 증상",
         "fails": "실패하는 예", "repaired": "고친 예", "silent": "이 규칙이 아닌 예",
-        "near": "비슷하지만 다른 오류", "seen": "torch {0} ~ {1}",
+        "near": "비슷하지만 다른 오류", "seen": "torch {0} ~ {1}", "look": "어디를 볼지",
     },
     "zh": {
         "wordings": "torch 的报错信息", "causes": "常见成因", "fixes": "修复方法", "links": "更多",
         "prevent": "如何预防", "rules": "查找成因的规则", "symptoms": "适用的症状",
         "fails": "出错的例子", "repaired": "修复后", "silent": "不属于此规则的例子",
-        "near": "看似相同的其他错误", "seen": "torch {0} 至 {1}",
+        "near": "看似相同的其他错误", "seen": "torch {0} 至 {1}", "look": "先看哪里",
     },
 }  # fmt: skip
 
@@ -42,6 +43,24 @@ def page(one: Rule | Symptom, catalogue: Catalogue, language: str = "en") -> str
     return "\n\n".join([f"## {one.id}", *parts]) + "\n"
 
 
+def family_page(family: str, language: str = "en") -> str:
+    """What a family's errors have in common, as markdown. Raises KeyError for a name that is no family."""
+    head, one = in_language(HEADINGS, language), guide(family)
+    parts = [f"# {family}", f"## {head['look']}", in_language(one.look, language), *_prevention(family, language, "##")]
+    return "\n\n".join([*parts, *_listed(head["links"], [f"<{link}>" for link in one.links])]) + "\n"
+
+
+def whole_page(one: Rule | Symptom, catalogue: Catalogue, language: str = "en") -> str:
+    """A page that stands alone: where it says nothing of its own on prevention, with what its family has to say."""
+    general = [] if "prevent" in one.text else _prevention(one.family, language, "###")
+    return "\n\n".join([page(one, catalogue, language).rstrip(), *general]) + "\n"
+
+
+def _prevention(family: str, language: str, level: str) -> list[str]:
+    one, title = guide(family), in_language(HEADINGS, language)["prevent"]
+    return [f"{level} {title}", in_language(one.prevent, language), _block(one.code, "python")]
+
+
 def files(catalogue: Catalogue, folder: Path) -> dict[Path, str]:
     """The generated pages, one file a family and language, with their texts."""
     made = {}
@@ -50,7 +69,7 @@ def files(catalogue: Catalogue, folder: Path) -> dict[Path, str]:
             own = [one for one in everything(catalogue) if one.family == family]
             if own:
                 place = folder / family if language == "en" else folder / language / family
-                text = "\n".join([f"# {family}\n", *(page(one, catalogue, language) for one in own)])
+                text = "\n".join([family_page(family, language), *(page(one, catalogue, language) for one in own)])
                 made[place.with_suffix(".md")] = text
     made[folder / "README.md"] = _contents(catalogue)
     return made
