@@ -171,7 +171,7 @@ class WriteFact:
 class CutFact:
     """Where the graph that leads to a loss ends: `kind` is what cut it.
 
-    Kinds: item, detach, data, numpy, new-tensor, index, comparison, cast, no-grad, inference, other. `operator` is the
+    Kinds: item, detach, data, numpy, new-tensor, index, comparison, cast, gradient, no-grad, inference, other. `operator` is the
     call ("argmax"), `text` its source, `operand` what it was applied to; `block` is the `with torch.no_grad():` or the
     decorator around it, where that is the cut, `statement` the statement that holds the call. `many`: it was given a list of tensors.
     """

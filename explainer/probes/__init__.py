@@ -28,6 +28,7 @@ MODULES = (
     "built",
     "sizes",
     "graph",
+    "gradients",
     "writes",
     "cuts",
     "carried",

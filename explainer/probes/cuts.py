@@ -27,7 +27,7 @@ KINDS = {
     "__le__": "comparison", "__eq__": "comparison", "__ne__": "comparison", "greater": "comparison",
     "less": "comparison",
     "long": "cast", "int": "cast", "short": "cast", "byte": "cast", "bool": "cast", "to": "cast", "type_as": "cast",
-    "bernoulli": "index",
+    "bernoulli": "index", "autograd.grad": "gradient",
 }  # fmt: skip
 #: Cuts that people make on purpose, on targets and teachers: named last.
 _MEANT = ("detach", "data", "no-grad", "inference")

@@ -140,6 +140,10 @@ class Cut(TorchFunctionMode):
             self.kept.append(tensor)  # its id stays its own
             self.of[id(tensor)] = self.of.get(id(tensor), frozenset()) | cuts
 
+    def crashes(self, roots: list[Any]) -> bool:
+        """Whether backward of these tensors fails: one of them has no graph."""
+        return not all(root.requires_grad for root in roots)
+
     def result(self, roots: list[Any]) -> list[dict[str, Any]] | None:
         """The cuts that lie between the roots and what requires grad, the first that happened first."""
         found = sorted({index for root in roots for index in self.of.get(id(root), ())})
@@ -155,6 +159,8 @@ def _cut(name: str, tensor: Any, args: Any) -> _Cut:
 def _name(func: Any) -> str:
     """The function's name; of a property (`data.__get__`) the property's."""
     name = name_of(func)
+    if func is torch.autograd.grad:
+        return "autograd.grad"
     owner = getattr(func, "__self__", None)
     return str(getattr(owner, "__name__", name)) if name in ("__get__", "__set__") else name
 

@@ -80,6 +80,10 @@ class Inplace(TorchFunctionMode):
         self.read.append(index)
         return self.saved[index].tensor
 
+    def crashes(self, roots: list[Any]) -> bool:
+        """Whether backward of these tensors meets a stale value."""
+        return self.result(roots) is not None
+
     def result(self, roots: list[Any]) -> list[dict[str, Any]] | None:
         """The stale values that backward of the roots would meet, in the order in which it would; None where none."""
         stale = []

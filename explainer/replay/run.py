@@ -64,7 +64,7 @@ def _attempt(window: Window, scene: Scene, recorder: Callable[[], Recorder]) -> 
     recording = recorder()
     if hasattr(recording, "see"):
         recording.see(scene.live.user if scene.live else [])
-    _stop_at(frame.file, lines, getattr(recording, "ran", None))
+    _stop_at(frame.file, lines, recording)
     roots = None
     try:
         with recording:
@@ -76,16 +76,21 @@ def _attempt(window: Window, scene: Scene, recorder: Callable[[], Recorder]) -> 
     return recording.result(roots) if roots is not None else None
 
 
-def _stop_at(file: str, lines: range, ran: Callable[[list[Any]], None] | None) -> None:
-    """Make the engine raise `Reached` when it is called from these lines; other calls are told to `ran` and run."""
+def _stop_at(file: str, lines: range, recording: Recorder) -> None:
+    """Make the engine raise `Reached` when it is called from these lines; other calls are told to `ran` and run.
+
+    A helper's `loss.backward()` may serve several losses: a recorder that has `crashes` says which of them fails.
+    """
     import torch
 
+    crashes = getattr(recording, "crashes", lambda roots: True)
+    ran = getattr(recording, "ran", None)
     home = torch.autograd if hasattr(torch.autograd, "_engine_run_backward") else None
     engine = torch.autograd.Variable._execution_engine
     run = home._engine_run_backward if home is not None else engine.run_backward
 
     def guarded(outputs: Any, *args: Any, **kwargs: Any) -> Any:
-        if _called_from(file, lines):
+        if _called_from(file, lines) and crashes(list(outputs)):
             raise Reached(list(outputs))
         if ran is not None:
             ran(list(outputs))

@@ -34,6 +34,11 @@ class Second:
         """Note a backward of the window itself that is not the one that crashed."""
         self.earlier.append((here(2), set(nodes(roots))))
 
+    def crashes(self, roots: list[Any]) -> bool:
+        """Whether backward of these tensors meets a node that is freed; where none tells, it is taken to fail."""
+        states = [_freed(node) for node in nodes(roots) if not leaf(node)]
+        return True in states or None in states
+
     def __enter__(self) -> Second:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -105,6 +110,19 @@ class Second:
             for reach, owner, name, held in _attributes(value, where["reach"]):
                 about = {**where, "name": f"self.{name}", "reach": f"{reach}.{name}", "owner": owner}
                 self._note(held, about, 2)
+
+
+def _freed(node: Any) -> bool | None:
+    """Whether a backward has freed what a node saved; None for nodes of the user's own, which do not tell."""
+    names = [name for name in dir(node) if name.startswith("_saved_")]
+    if not names:
+        return None if hasattr(node, "saved_tensors") else False
+    for name in names:
+        try:
+            getattr(node, name)
+        except RuntimeError as error:
+            return "second time" in str(error)
+    return False
 
 
 def _attributes(value: Any, reach: str) -> Iterator[tuple[str, str, str, Any]]:
