@@ -34,14 +34,16 @@ class Runner:
         if self._process is not None:
             self._process.communicate(timeout=SECONDS)
 
-    def run(self, code: str, files: Mapping[str, str] | None = None, program: bool = False) -> dict[str, Any]:
+    def run(
+        self, code: str, files: Mapping[str, str] | None = None, program: bool = False, seconds: float = SECONDS
+    ) -> dict[str, Any]:
         """How a program ended (`outcome`: raised, ended, or why there is none) and the document on its error."""
         request = {"code": code, "files": dict(files or {}), "packs": self.packs, "program": program}
         process = self._process
         if process is None or process.stdin is None or process.stdout is None:
             raise RuntimeError("a Runner is used in a `with`")
         try:
-            process.stdin.write(json.dumps({**request, "seconds": SECONDS}) + "\n")
+            process.stdin.write(json.dumps({**request, "seconds": seconds}) + "\n")
             process.stdin.flush()
             line = process.stdout.readline()
         except BrokenPipeError:

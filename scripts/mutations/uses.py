@@ -1,0 +1,74 @@
+"""Where a value comes from and goes to, as far as names tell: the lines at which a dropped step can be put back."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from mutations.mutant import Place
+from mutations.programs import Program, Source
+
+Scope = ast.FunctionDef | ast.Module
+
+
+def scope(node: ast.AST) -> Scope:
+    """The innermost function around a node, or the module."""
+    while not isinstance(node, (ast.FunctionDef, ast.Module)):
+        node = node.parent  # type: ignore[attr-defined]
+    return node
+
+
+def statement(node: ast.AST) -> ast.stmt:
+    """The innermost statement around a node."""
+    while not isinstance(node, ast.stmt):
+        node = node.parent  # type: ignore[attr-defined]
+    return node
+
+
+def chain(program: Program, source: Source, node: ast.AST) -> frozenset[Place]:
+    """The lines next to a value's own: where the names in it were last set, where its result is used first."""
+    own, around = statement(node), scope(node)
+    read = {text for one in ast.walk(node) if (text := _name(one, ast.Load))}
+    written = {text for one in ast.walk(own) if (text := _name(one, ast.Store))}
+    lines = {own.lineno}
+    for name in read:
+        lines |= set(list(_lines(around, name, ast.Store, before=own.lineno))[-1:])
+    for name in written:
+        lines |= set(list(_lines(around, name, ast.Load, after=own.end_lineno))[:1])
+    found = {(source.name, line) for line in lines}
+    for name in written:
+        if name.startswith("self."):
+            found |= set(_anywhere(source, name))
+    if isinstance(own, ast.Return) and isinstance(around, ast.FunctionDef):
+        found |= set(_calls(program, around.name))
+    return frozenset(found)
+
+
+def _name(node: ast.AST, context: type) -> str | None:
+    if isinstance(node, ast.Name) and isinstance(node.ctx, context):
+        return node.id
+    if isinstance(node, ast.Attribute) and isinstance(node.ctx, context) and isinstance(node.value, ast.Name):
+        return f"{node.value.id}.{node.attr}"
+    return None
+
+
+def _lines(around: Scope, name: str, context: type, before: int = 10**9, after: int = 0) -> Iterator[int]:
+    found = {
+        statement(one).lineno if context is ast.Store else one.lineno
+        for one in ast.walk(around)
+        if _name(one, context) == name and scope(one) is around
+    }
+    return (line for line in sorted(found) if after < line < before)
+
+
+def _anywhere(source: Source, name: str) -> Iterator[Place]:
+    for one in ast.walk(source.tree):
+        if _name(one, ast.Load) == name:
+            yield source.name, one.lineno
+
+
+def _calls(program: Program, name: str) -> Iterator[Place]:
+    for source in program.sources:
+        for one in ast.walk(source.tree):
+            if isinstance(one, ast.Call) and name == getattr(one.func, "id", getattr(one.func, "attr", None)):
+                yield source.name, one.lineno
