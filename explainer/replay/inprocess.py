@@ -12,6 +12,7 @@ from typing import Any
 from explainer.diagnosis import Edit
 from explainer.edits import words
 from explainer.edits.candidate import Candidate
+from explainer.edits.lines import applied
 from explainer.replay import run, sandbox
 from explainer.replay.swap import swap
 from explainer.replay.trial import Verdict
@@ -29,6 +30,12 @@ class Stage:
     frame: Any
     text: str
     until: float
+    frames: tuple[Any, ...] = ()
+
+    @property
+    def namespaces(self) -> list[dict[str, Any]]:
+        """Where the program's functions and classes are to be found."""
+        return [names for live in self.frames for names in (live.frame.f_globals, live.locals)]
 
 
 def try_in_process(
@@ -59,7 +66,8 @@ def _stage(scene: Any) -> Stage | None:
     for frame in _in_memory(scene.live)[:_FRAMES]:
         failing = frame.failing()
         text = " ".join(failing.span.code.split()) if failing is not None else ""
-        stage = Stage(frame, text if 0 < len(text) <= 60 else frame.frame.f_code.co_name, until)
+        stage = Stage(frame, text if 0 < len(text) <= 60 else frame.frame.f_code.co_name, until,
+                      tuple(scene.live.user))  # fmt: skip
         if _attempt(scene, stage, [], 0.5) is False:
             return stage
     return None
@@ -88,10 +96,8 @@ def _child(stage: Stage, edits: list[Edit]) -> bool | None:
     """In the fork: put the edits in force, run the statements up to the crash, and see whether the last one fails."""
     frame = stage.frame
     for file, of_file in _by_file(edits, frame.file).items():
-        from explainer.replay.programs import edited
-
         old = "".join(line + "\n" for line in source_of(file).lines)
-        if not swap(file, old, edited(file, of_file)) and file != frame.file:
+        if not swap(file, old, applied(old, of_file), stage.namespaces) and file != frame.file:
             return None
     above = [edit for edit in edits if _same(edit.file, frame.file) and edit.end_line < frame.line]
     window = window_of(_Moved(frame, frame.line + sum(map(_growth, above))))  # type: ignore[arg-type]
@@ -129,8 +135,9 @@ class _Moved:
 
 def _by_file(edits: list[Edit], known: str) -> dict[str, list[Edit]]:
     """Edits by the file as its code objects name it."""
-    files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
-    loaded = {os.path.realpath(file): file for file in files if file}
+    names = {os.path.basename(edit.file) for edit in edits}  # of a thousand modules: resolving every path takes 0.2 s
+    files = [getattr(module, "__file__", None) for module in list(sys.modules.values())] if edits else []
+    loaded = {os.path.realpath(file): file for file in files if file and os.path.basename(file) in names}
     loaded[os.path.realpath(known)] = known
     found: dict[str, list[Edit]] = {}
     for edit in edits:

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import ast
+import functools
 import gc
 import linecache
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from explainer.userframes import is_user_file
 
-def swap(file: str, old: str, new: str) -> bool:
+#: How deep functions are looked for in what holds them: a class's property, a decorator's closure.
+_DEEP = 4
+
+
+def swap(file: str, old: str, new: str, namespaces: Iterable[Mapping[str, Any]] = ()) -> bool:
     """Make the live functions of a file run the edited source; whether all that changed could be brought up to date.
 
+    `namespaces`, those of the live frames, and the user's modules are where functions and classes are looked for.
     Statements that changed in the `__init__` of a layer run again on every instance; so do module-level assignments.
     """
     before, after = compile(old, file, "exec"), compile(new, file, "exec")
@@ -22,13 +29,18 @@ def swap(file: str, old: str, new: str) -> bool:
     if len(list(_codes(before))) != len(list(_codes(after))):
         return False
     done = True
-    for function in _functions(file):
-        code = next((b for a, b in pairs if a.co_firstlineno == function.__code__.co_firstlineno
-                     and a.co_name == function.__code__.co_name), None)  # fmt: skip
+    namespaces = [*namespaces, *(vars(module) for module in _modules())]
+    functions = _functions(file, namespaces)
+    known = {_key(function.__code__) for function in functions}
+    if any(_key(a) not in known and _function(a) and _differ(a, b) for a, b in pairs):
+        functions = [one for one in gc.get_objects() if type(one) is types.FunctionType and _made_by(one, file)]
+    to = {_key(a): b for a, b in reversed(pairs)}
+    for function in functions:
+        code = to.get(_key(function.__code__))
         if code is not None and len(code.co_freevars) == len(function.__code__.co_freevars):
             function.__code__ = code
     for owner, changed in _changed(ast.parse(old), ast.parse(new)):
-        done = _run_again(file, owner, changed) and done
+        done = _run_again(file, owner, changed, functions) and done
     return done
 
 
@@ -44,8 +56,77 @@ def _pairs(before: types.CodeType, after: types.CodeType) -> Iterator[tuple[type
     return zip(_codes(before), _codes(after), strict=False)
 
 
-def _functions(file: str) -> list[types.FunctionType]:
-    return [one for one in gc.get_objects() if type(one) is types.FunctionType and one.__code__.co_filename == file]
+def _key(code: types.CodeType) -> tuple[int, str]:
+    return code.co_firstlineno, code.co_name
+
+
+def _function(code: types.CodeType) -> bool:
+    return code.co_name == "<lambda>" or not code.co_name.startswith("<")  # <listcomp> and its like
+
+
+def _differ(one: types.CodeType, other: types.CodeType) -> bool:
+    """Whether two versions of a function do different things, wherever they stand."""
+    return (one.co_code, one.co_names, _plain(one)) != (other.co_code, other.co_names, _plain(other))
+
+
+def _plain(code: types.CodeType) -> list[Any]:
+    return [repr(one) for one in code.co_consts if not isinstance(one, types.CodeType)]
+
+
+def _functions(file: str, namespaces: Iterable[Mapping[str, Any]]) -> list[types.FunctionType]:
+    """The functions of a file that some namespaces lead to, and the closures that were made by them.
+
+    Going through all objects instead would copy every page of the parent's memory into this child.
+    """
+    found = {id(one): one for one in _reachable(namespaces) if _made_by(one, file)}
+    inner = {code for one in found.values() for code in _codes(one.__code__)}
+    closures = gc.get_referrers(*inner) if inner else []
+    return [*found.values(), *(one for one in closures if type(one) is types.FunctionType and id(one) not in found)]
+
+
+def _made_by(function: types.FunctionType, file: str) -> bool:
+    return function.__code__.co_filename == file
+
+
+def _reachable(namespaces: Iterable[Mapping[str, Any]]) -> Iterator[types.FunctionType]:
+    """Every function in some namespaces and in those of their classes, decorators gone through."""
+    seen: set[int] = set()
+    waiting = [(value, _DEEP) for names in namespaces for value in list(names.values())]
+    while waiting:
+        value, deep = waiting.pop()
+        if id(value) not in seen:
+            seen.add(id(value))
+            if type(value) is types.FunctionType:
+                yield value
+            waiting += [(one, deep - 1) for one in _inside(value)] if deep else []
+
+
+def _modules() -> list[types.ModuleType]:
+    """The user's modules; a notebook's has no file."""
+    files = {name: getattr(module, "__file__", None) for name, module in list(sys.modules.items())}
+    return [sys.modules[name] for name, file in files.items() if name == "__main__" or (file and is_user_file(file))]
+
+
+def _inside(value: Any) -> Iterable[Any]:
+    """What may hold functions in a class, a method, a property or a decorated function."""
+    if isinstance(value, type):
+        return list(vars(value).values()) if is_user_file(_home(value)) else []
+    if type(value) is types.FunctionType:
+        cells = [cell.cell_contents for cell in value.__closure__ or () if cell != _EMPTY]
+        return [*cells, getattr(value, "__wrapped__", None)]
+    if isinstance(value, (staticmethod, classmethod)):
+        return [value.__func__]
+    if isinstance(value, property):
+        return [value.fget, value.fset]
+    return [value.func] if type(value) in (functools.partial, functools.cached_property) else []
+
+
+_EMPTY = types.CellType()
+
+
+def _home(owner: type) -> str:
+    """The file of the module that a class was made in."""
+    return str(getattr(sys.modules.get(owner.__module__), "__file__", None) or "")
 
 
 def _changed(old: ast.Module, new: ast.Module) -> Iterator[tuple[str, ast.stmt]]:
@@ -65,28 +146,34 @@ def _differing(old: list[ast.stmt], new: list[ast.stmt]) -> list[ast.stmt]:
     return [b for a, b in zip(old, new, strict=True) if ast.dump(a) != ast.dump(b)]
 
 
-def _run_again(file: str, owner: str, statement: ast.stmt) -> bool:
+def _run_again(file: str, owner: str, statement: ast.stmt, functions: list[types.FunctionType]) -> bool:
     """Run one statement again where it ran before: on each instance of a class, or in its module."""
     code = compile(ast.Module([statement], type_ignores=[]), file, "exec")
     module = next((m for m in list(sys.modules.values()) if getattr(m, "__file__", None) == file), None)
-    names = vars(module) if module is not None else _globals(file)
+    # A notebook's cell is no module of its own.
+    names = vars(module) if module is not None else next((one.__globals__ for one in functions), {})
     if not owner:
         exec(code, names)
         return True
-    made = [one for one in gc.get_objects() if type(one).__name__ == owner and _made_in(type(one)) == file]
+    kinds = [one for one in _classes() if one.__name__ == owner and _made_in(one) == file]
+    made = [one for one in gc.get_referrers(*kinds) if type(one) in kinds] if kinds else []
     for instance in made:
         exec(code, {**names, **_parameters(instance), "self": instance})
     return bool(made)
 
 
+def _classes() -> Iterator[type]:
+    waiting, seen = [object], {object}
+    while waiting:
+        below = [one for one in type.__subclasses__(waiting.pop()) if one not in seen]
+        seen.update(below)
+        waiting += below
+        yield from below
+
+
 def _made_in(owner: type) -> str:
     """The file of a class's own constructor."""
     return getattr(getattr(owner.__init__, "__code__", None), "co_filename", "")
-
-
-def _globals(file: str) -> dict[str, Any]:
-    """The globals of any function of a file that is no module of its own (a notebook's cell)."""
-    return next((function.__globals__ for function in _functions(file)), {})
 
 
 def _parameters(instance: Any) -> dict[str, Any]:
