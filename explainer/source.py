@@ -27,8 +27,16 @@ class Source:
         return self.lines[number - 1] if 0 < number <= len(self.lines) else ""
 
     def text(self, node: ast.AST) -> str:
-        """The source text of a node."""
-        return ast.get_source_segment("\n".join(self.lines), node) or ""
+        """The source text of a node; empty where it has no place. `ast.get_source_segment` splits the file anew."""
+        first, last = getattr(node, "lineno", 0), getattr(node, "end_lineno", None) or 0
+        if not 0 < first <= last <= len(self.lines):
+            return ""
+        start, end = node.col_offset, node.end_col_offset  # type: ignore[attr-defined]
+        if first == last:
+            return _bytes(self.lines[first - 1])[start:end].decode("utf-8", "replace")
+        head = _bytes(self.lines[first - 1])[start:].decode("utf-8", "replace")
+        tail = _bytes(self.lines[last - 1])[:end].decode("utf-8", "replace")
+        return "\n".join((head, *self.lines[first : last - 1], tail))
 
     def span(self, node: ast.AST, symbol: str | None = None) -> Span:
         """The place of a node, its columns in characters (ast counts UTF-8 bytes)."""
@@ -38,7 +46,7 @@ class Source:
 
     def character(self, line: int, byte: int) -> int:
         """The 1-based character column of a 0-based UTF-8 byte offset in a line."""
-        return len(self.line(line).encode("utf-8", "surrogatepass")[:byte].decode("utf-8", "replace")) + 1
+        return len(_bytes(self.line(line))[:byte].decode("utf-8", "replace")) + 1
 
     def function_at(self, line: int) -> Function | None:
         """The innermost function or method that holds a line."""
@@ -57,7 +65,15 @@ class Source:
 
     def nodes(self) -> Iterator[ast.AST]:
         """Every node of the tree; none where the file does not parse."""
-        return iter(ast.walk(self.tree)) if self.tree is not None else iter(())
+        return iter(self._nodes)
+
+    @functools.cached_property
+    def _nodes(self) -> tuple[ast.AST, ...]:
+        return tuple(ast.walk(self.tree)) if self.tree is not None else ()
+
+
+def _bytes(line: str) -> bytes:
+    return line.encode("utf-8", "surrogatepass")
 
 
 def holds(node: ast.AST, line: int) -> bool:
@@ -68,8 +84,17 @@ def holds(node: ast.AST, line: int) -> bool:
 def source_of(file: str, module_globals: dict | None = None) -> Source:
     """A file's source through linecache, which knows notebook cells too; no lines where it cannot be had."""
     linecache.checkcache(file)
-    lines = tuple(line.rstrip("\n") for line in linecache.getlines(file, module_globals))
-    return _parsed(file, lines)
+    found = linecache.getlines(file, module_globals)
+    held = _held.get(file)
+    if held is None or held[0] is not found:
+        if len(_held) > 64:
+            _held.clear()
+        held = _held[file] = found, _parsed(file, tuple(line.rstrip("\n") for line in found))
+    return held[1]
+
+
+#: The sources by file, each with the list of lines (linecache's own while the file stays as it is) that it was made of.
+_held: dict[str, tuple[list[str], Source]] = {}
 
 
 @functools.lru_cache(maxsize=64)

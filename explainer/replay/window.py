@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -81,9 +80,19 @@ def window_of(frame: LiveFrame, whole: bool = False) -> Window | None:
     crashed = levels[-1].body[levels[-1].index]
     inner = source.class_at(frame.line)
     prepare = _Prepare(inner.name if inner else "", frame.frame.f_code)
-    statements = [prepare.visit(copy.deepcopy(one)) for one in _truncated(levels[start:])]
+    statements = [prepare.visit(_copied(one)) for one in _truncated(levels[start:])]
     tree = ast.Module([_guarded(one) for one in statements], type_ignores=[])
     return Window(frame, ast.fix_missing_locations(tree), crashed.lineno, crashed.end_lineno or crashed.lineno)
+
+
+def _copied(part: Any) -> Any:
+    """A copy of a piece of syntax; `copy.deepcopy` takes ten times as long."""
+    if isinstance(part, list):
+        return [_copied(one) for one in part]
+    if not isinstance(part, ast.AST):
+        return part
+    held = vars(part)
+    return type(part)(**{name: _copied(held[name]) for name in (*part._fields, *part._attributes) if name in held})
 
 
 def _loops(level: _Level) -> bool:
