@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 __version__ = "0.1.0"
-__all__ = ["Explanation", "explain", "install", "uninstall"]
+__all__ = ["Explanation", "explain", "install", "repro", "uninstall"]
 
 
 def __getattr__(name: str):
@@ -12,7 +12,7 @@ def __getattr__(name: str):
         from explainer.hooks import process
 
         return getattr(process, name)
-    if name in ("explain", "Explanation"):
+    if name in ("explain", "repro", "Explanation"):
         from explainer import api
 
         return getattr(api, name)

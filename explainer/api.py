@@ -11,6 +11,7 @@ from typing import Any
 from explainer.crash import Found, crash_of
 from explainer.diagnosis import Report, document
 from explainer.probes.scene import Options
+from explainer.reproduce import Repro
 
 
 @dataclass(frozen=True, repr=False)
@@ -108,6 +109,49 @@ def explain_error(
         if crash.live is not None:
             crash.live.drop()
     return Explanation((report,))
+
+
+def repro(
+    what: BaseException | str | bytes, *, replay: bool = True, rules: Iterable[str | Path] = (), process: Any = None
+) -> Repro:
+    """A minimal script that raises the same error, from shapes, dtypes and settings alone; falsy where there is none.
+
+    Takes what `explain` takes. The script is run in a new process before it is handed out, which takes some seconds;
+    `process` is a `replay.scripts.CleanProcess` that several calls share.
+    """
+    packs = tuple(Path(folder) for folder in rules)
+    if isinstance(what, BaseException):
+        return _repro_of_error(what, replay, packs, process)
+    if not isinstance(what, (str, bytes)):
+        raise TypeError(f"repro() takes an exception or a text, not {type(what).__name__}")
+    from explainer.reading import read_bytes, read_text
+
+    found = read_bytes(what) if isinstance(what, bytes) else read_text(what)
+    return repro_found(found[0], packs, process) if found else Repro(why="the text holds no error")
+
+
+def _repro_of_error(error: BaseException, replay: bool, packs: tuple[Path, ...], process: Any) -> Repro:
+    from explainer.catalogue import load
+    from explainer.live import crash_from
+    from explainer.reproduce.make import repro as make
+
+    catalogue = load(packs)
+    crash = crash_from(error, error.__traceback__, catalogue.knows)
+    try:
+        allowed = replay and os.environ.get("EXPLAINER_REPLAY") != "0"
+        return make(crash, catalogue, Options(replay=allowed), process)
+    finally:
+        if crash.live is not None:
+            crash.live.drop()
+
+
+def repro_found(found: Found, packs: tuple[Path, ...] = (), process: Any = None) -> Repro:
+    """The repro of one error that `reading` found, from its message alone."""
+    from explainer.catalogue import load
+    from explainer.reproduce.make import repro as make
+
+    catalogue = load(packs)
+    return make(crash_of(found, catalogue.knows), catalogue, Options(replay=False), process)
 
 
 def language(asked: str | None) -> str:

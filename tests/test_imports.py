@@ -15,7 +15,7 @@ LAYERS = (
     ("crash", "source", "facts", "probes.scene"),
     ("replay", "edits", "catalogue"),
     ("probes",),
-    ("diagnose", "weighing", "remedies", "reporting", "reading", "render", "live"),
+    ("diagnose", "weighing", "remedies", "reporting", "reading", "render", "live", "reproduce"),
     ("api",),
     ("hooks",),
     ("cli", "authoring", "demo", "__main__"),

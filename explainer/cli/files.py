@@ -50,7 +50,7 @@ def reports_of(name: str, given: Any, folders: tuple) -> tuple[Report, ...]:
     from explainer.probes.scene import Options
 
     settings = Options(api.language(given.lang), options.may_replay(given), source_roots=(".", *given.source))
-    found, blank = _found(name)
+    found, blank = found_in(name)
     explanation = api.Explanation(tuple(api.explain_found(one, settings, folders) for one in found))
     if not found:
         complain("nothing was pasted" if blank else f"no error was found in {_called(name)}")
@@ -58,7 +58,7 @@ def reports_of(name: str, given: Any, folders: tuple) -> tuple[Report, ...]:
     return explanation.reports
 
 
-def _found(name: str) -> tuple[list[Found], bool]:
+def found_in(name: str) -> tuple[list[Found], bool]:
     """The errors of an input, read in pieces, and whether it was blank."""
     from explainer.reading import read_stream
     from explainer.render.progress import Progress

@@ -36,7 +36,7 @@ def named(word: str) -> list[str]:
         return [word]
     if glob.has_magic(word):
         return _matching(word)
-    raise Complaint(_missing(word))
+    raise Complaint(missing(word))
 
 
 class Input:
@@ -145,7 +145,7 @@ def _matching(pattern: str) -> list[str]:
     return found
 
 
-def _missing(word: str) -> str:
+def missing(word: str) -> str:
     """What to say of a word that is neither file nor command."""
     if os.sep in word or "." in word:
         return f"there is no file {word}"

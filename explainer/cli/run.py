@@ -33,11 +33,11 @@ def main(arguments: list[str]) -> int | Callable[[], int]:
     return lambda: launch.go(target, settings)
 
 
-def split(arguments: list[str]) -> tuple[list[str], list[str]]:
+def split(arguments: list[str], valued: tuple[str, ...] = VALUED) -> tuple[list[str], list[str]]:
     """Our own options, and from SCRIPT (or `-m`) on the program's words."""
     index = 0
     while index < len(arguments) and arguments[index].startswith("-") and arguments[index] not in ("-m", "-"):
-        index += 2 if arguments[index] in VALUED else 1
+        index += 2 if arguments[index] in valued else 1
     return arguments[:index], arguments[index:]
 
 

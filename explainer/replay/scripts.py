@@ -1,0 +1,106 @@
+"""Runs scripts of our own making in a clean process that has torch, and tells which error ended each."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import subprocess
+import sys
+import tempfile
+import time
+from types import TracebackType
+from typing import Any
+
+#: Seconds that importing torch may take, and that one script may.
+IMPORTING, RUNNING = 120.0, 20.0
+#: Bytes that a script may take beyond what the clean process holds.
+MEMORY = 3 << 30
+
+
+class CleanProcess:
+    """A fresh interpreter that imports torch once and runs scripts one by one, each in a fork; a context manager."""
+
+    def __init__(self) -> None:
+        root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+        path = f"import sys; sys.path[:] = [{root!r}, *filter(None, sys.path)]"
+        command = [sys.executable, "-c", f"{path}; from explainer.replay.scripts import serve; serve()"]
+        environment = {**os.environ, "EXPLAINER": "0", "PYTHONDONTWRITEBYTECODE": "1"}
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment,
+            cwd=tempfile.gettempdir(),
+        )  # fmt: skip
+        self.facts: dict[str, Any] = {}
+
+    def __enter__(self) -> CleanProcess:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+    def about(self) -> dict[str, Any]:
+        """`torch` and `python`, their versions, and `cuda`, whether it can be used; empty where torch is missing."""
+        self.facts = self.facts or self._answer({"about": True}, IMPORTING) or {}
+        return self.facts
+
+    def run(self, script: str) -> dict[str, str] | None:
+        """`type` and `message` of the error that ends a script, `type` empty where it ends well; None: no answer."""
+        return self._answer({"script": script}, RUNNING) if self.about() else None
+
+    def _answer(self, request: dict[str, Any], seconds: float) -> Any:
+        try:
+            self._process.stdin.write(json.dumps(request).encode() + b"\n")  # type: ignore[union-attr]
+            self._process.stdin.flush()  # type: ignore[union-attr]
+            line = self._line(time.monotonic() + seconds)
+        except OSError:
+            return None
+        return json.loads(line) if line else None
+
+    def _line(self, until: float) -> bytes:
+        data, stream = b"", self._process.stdout.fileno()  # type: ignore[union-attr]
+        while not data.endswith(b"\n"):
+            ready, _, _ = select.select([stream], [], [], max(0.0, until - time.monotonic()))
+            piece = os.read(stream, 1 << 16) if ready else b""
+            if not piece:
+                return b""
+            data += piece
+        return data
+
+
+def serve() -> None:
+    """In the clean process: answer requests, a line of JSON each, until there are no more."""
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    try:
+        import torch
+    except ImportError:
+        torch = None  # type: ignore[assignment]
+    for line in sys.stdin:
+        request = json.loads(line)
+        answer = _about(torch) if "about" in request else _run(request["script"])
+        answers.write(json.dumps(answer) + "\n")
+        answers.flush()
+
+
+def _about(torch: Any) -> dict[str, Any] | None:
+    if torch is None:
+        return None
+    return {"torch": str(torch.__version__), "python": sys.version.split()[0], "cuda": bool(torch.cuda.is_available())}
+
+
+def _run(script: str) -> Any:
+    """In a sandboxed fork; where there is none, as it is: the script is made of torch's own operators and numbers."""
+    from explainer.replay import sandbox
+
+    if sandbox.unavailable() is not None or "cuda" in script:
+        return _ended(script)
+    return sandbox.run(lambda: _ended(script), deadline=RUNNING - 2, memory=MEMORY).value
+
+
+def _ended(script: str) -> dict[str, str]:
+    try:
+        exec(compile(script, "repro.py", "exec"), {"__name__": "__main__"})
+    except BaseException as error:
+        return {"type": type(error).__name__, "message": str(error)}
+    return {"type": "", "message": ""}
