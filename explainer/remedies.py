@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from explainer.catalogue import Match
@@ -16,6 +16,12 @@ from explainer.weighing import Held
 
 #: How many fixes a diagnosis shows.
 MOST = 3
+#: Tiers of the search below LIKELY go before repairs of two edits; those get a tier of their own.
+LIKELY, FOLLOWED = 2, -1
+#: Families in which a value is often wrong before it gets to the failing call, and the kinds of edit that adapt it there:
+#: that one call runs then does not tell where the value went wrong.
+TRAVELS = ("shape", "view", "dtype", "device", "index")
+ADAPTING = ("insert-method", "cast", "wrap-call")
 
 
 @dataclass(frozen=True)
@@ -40,24 +46,45 @@ def of_rule(held: Held, scene: Scene) -> Remedy:
     verdicts = _tried(offered, scene)
     passed = [one for one in verdicts if one.passed]
     if passed:
-        return Remedy(_shown(passed, words_only), passed[0].candidate.culprit, True)
+        return Remedy(_shown(passed, words_only), passed[0].candidate.culprit, _proves(passed[0], held))
     refuted = any(one.level != "none" for one in verdicts)
     untried = () if refuted else tuple(_suggestion(candidate) for _, candidate in offered[:MOST])
     return Remedy((*untried, *words_only)[:MOST], refuted=refuted)
 
 
+def _proves(verdict: Verdict, held: Held) -> bool:
+    """Whether an edit that passed shows the cause: not where it only made the failing call take what came."""
+    adapted = verdict.candidate.kind in ADAPTING and held.rule.family in TRAVELS
+    return verdict.level == "program" or not adapted
+
+
 def of_search(match: Match, scene: Scene) -> Remedy:
     """The edits of the generic search that passed, where the whole program can be tried again."""
-    found = [one for one in _tried([("program", one) for one in _searched(match, scene)], scene) if one.passed]
+    if scene.live is None or not scene.options.replay:
+        return Remedy()
+    verdicts = try_candidates(scene, _searched(match, scene), "program", scene.options.progress)
+    found = [one for one in verdicts if one.passed]
     if not found:
         return Remedy()
     lone = len({(one.candidate.culprit.file, one.candidate.culprit.line) for one in found}) == 1
     return Remedy(_shown(found, ()), found[0].candidate.culprit, lone)
 
 
-def _searched(match: Match, scene: Scene) -> Iterable[Candidate]:
-    """Candidates of the generic search, where the whole program can be tried again."""
-    return search(scene, match.symptom.family) if scene.live is not None and scene.options.program is not None else ()
+def _searched(match: Match, scene: Scene) -> Iterator[Candidate]:
+    """What the generic search finds, where the whole program can be tried again; two edits after the likely ones."""
+    from explainer.replay.programs import checker
+    from explainer.replay.trial import whole_program
+
+    family, followed = match.symptom.family, False
+    if not whole_program(scene):
+        return
+    for candidate in search(scene, family):
+        if candidate.tier >= LIKELY and not followed:
+            followed = True
+            yield from (replace(one, tier=FOLLOWED) for one in checker(scene).followed(family))
+        yield candidate
+    if not followed:
+        yield from (replace(one, tier=FOLLOWED) for one in checker(scene).followed(family))
 
 
 def _offers(held: Held, scene: Scene) -> list[tuple[str, Candidate]]:

@@ -97,6 +97,11 @@ def source_of(file: str, module_globals: dict | None = None) -> Source:
 _held: dict[str, tuple[list[str], Source]] = {}
 
 
+def parsed_source(file: str, text: str) -> Source:
+    """A file with another text than it has on disk."""
+    return _parsed(file, tuple(text.split("\n")))
+
+
 @functools.lru_cache(maxsize=64)
 def _parsed(file: str, lines: tuple[str, ...]) -> Source:
     try:

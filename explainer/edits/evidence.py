@@ -138,10 +138,13 @@ class Evidence:
         yield Candidate(done, kind, words.title(title, self.language, **values), span, literal=literal)
 
 
-def evidence_of(recording: Mapping[str, Any], scene: Any) -> Evidence:
-    """A recording with its positions turned into places of the user's files."""
+def evidence_of(
+    recording: Mapping[str, Any], scene: Any, message: str | None = None, sources: Any = None
+) -> Evidence:
+    """A recording with its positions turned into places; `message` and `sources` are those of an edited run."""
     found = Evidence(
-        scene.crash.message, scene.options.language, sources=scene.source, folder=scene.options.program.folder
+        message or scene.crash.message, scene.options.language,
+        sources=sources or scene.source, folder=scene.options.program.folder,
     )
     found.files = tuple(recording["files"])
     found.layers = [_layer(found, row) for row in recording["layers"]]

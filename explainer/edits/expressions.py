@@ -18,6 +18,8 @@ def evaluated(node: ast.AST, scope: Mapping[str, Any]) -> int | None:
         return node.value if type(node.value) is int else None
     if isinstance(scope.get(text), int):
         return scope[text]
+    if text.startswith("len(") and isinstance(scope.get(text[4:-1]), list):  # of a tensor, known by its shape
+        return next(iter(scope[text[4:-1]][0]), None)
     if isinstance(node, ast.BinOp):
         left, right = evaluated(node.left, scope), evaluated(node.right, scope)
         return _arithmetic(node.op, left, right) if left is not None and right is not None else None

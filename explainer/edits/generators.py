@@ -18,7 +18,13 @@ def search(scene: Any, family: str, limit: int = 400) -> Iterator[Candidate]:
     Candidates of one tier are equally likely before they are run; a lower tier that holds is preferred to a higher.
     """
     evidence = recorded(scene)
-    if evidence is None or evidence.crash is None:
+    if evidence is not None:
+        yield from found_in(evidence, family, limit)
+
+
+def found_in(evidence: Evidence, family: str, limit: int = 400) -> Iterator[Candidate]:
+    """The candidates of a family's generators for what a recording shows, tier by tier."""
+    if evidence.crash is None:
         return
     seen: set[Any] = set()
     for tier, generators in enumerate(generators_of(family, evidence)):
@@ -52,6 +58,7 @@ def generators_of(family: str, evidence: Evidence) -> Sequence[Sequence[Generato
         search_layout,
         search_literals,
         search_padding,
+        search_samples,
         search_sizes,
         search_view,
     )  # fmt: skip
@@ -66,19 +73,24 @@ def generators_of(family: str, evidence: Evidence) -> Sequence[Sequence[Generato
         [search_literals.neighbours],
         [search_literals.swapped_sizes],
     ]
-    dtype = [[search_dtype.structural], [search_dtype.casts], [search_dtype.other_casts, search_layout.swapped]]
+    dtype = [
+        [search_samples.cast_samples, search_dtype.structural],
+        [search_dtype.casts],
+        [search_dtype.other_casts, search_layout.swapped],
+    ]
     return {
         "shape": shape,
         "view": [[search_view.copied, search_view.windows], *shape],
         "dtype": dtype, "unsupported": dtype, "amp": dtype,
         "index": [
+            [search_samples.shortened],
             [search_index.dimensions, search_index.lengths, search_index.shifted, search_index.ignored],
             [search_index.ranged, search_index.terms],
             [search_index.inlined],
             [search_index.enlarged, search_index.lengthened],
             *shape[1:],
         ],
-        "dataloader": [[search_layout.structural]],
+        "dataloader": [[search_samples.shortened, search_layout.structural]],
     }.get(family, [])
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from explainer.edits import methods, search_dtype, search_index, search_layout, search_sizes
+from explainer.edits import methods, search_dtype, search_index, search_layout, search_samples, search_sizes
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, Step
 from explainer.edits.place import Place
@@ -30,6 +30,7 @@ def origins(evidence: Evidence, candidate: Candidate) -> Iterator[Candidate]:
 def _origins(evidence: Evidence, candidate: Candidate) -> Iterator[Candidate]:
     after = candidate.edits[0].after or ""
     if candidate.kind in ("cast", "insert-method") and _CAST.search(_added(candidate)):
+        yield from search_samples.cast_samples(evidence)
         yield from search_dtype.structural(evidence)
         yield from search_dtype.casts(evidence)
     elif _added(candidate).rstrip(") ").endswith("- 1"):

@@ -145,6 +145,11 @@ TITLES: Mapping[str, Texts] = {
         "ko": "하나 더 세기: `{new}`",
         "zh": "多算一个：`{new}`",
     },
+    "fewer": {
+        "en": "promise only the samples that `__getitem__` can give: `{new}`",
+        "ko": "`__getitem__` 메서드가 줄 수 있는 샘플 수만 알리기: `{new}`",
+        "zh": "只报告 `__getitem__` 能给出的样本数：`{new}`",
+    },
     "inline": {
         "en": "read `{new}` where it is used: `{old}` was taken too early",
         "ko": "`{old}` 값은 너무 일찍 읽혔으므로 쓰는 곳에서 `{new}` 읽기",

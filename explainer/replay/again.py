@@ -21,7 +21,8 @@ def run(request: dict[str, Any], steps: str) -> dict[str, Any]:
 
     `exit` is 0 where it ran to the end, `error` the exception that ended it otherwise, `warnings` their texts, `input`
     the shapes of what the first module called was given, `parameters` its parameters' shapes, `ungraded` how many of
-    them had no gradient at the end. `record: true` adds what `replay.recorder` saw.
+    them had no gradient at the end, `forwards` how many calls of modules returned. `record: true` adds what
+    `replay.recorder` saw.
     """
     started = time.monotonic()
     _enter(request)
@@ -96,6 +97,7 @@ class _Notes:
         self.root: Any = None
         self.parameters: list[list[int]] = []
         self.count = 0
+        self.forwards = 0
         self._file = os.open(steps, os.O_RDWR | os.O_CREAT, 0o600)
         warnings.simplefilter("default")
         warnings.showwarning = self._warned
@@ -107,11 +109,15 @@ class _Notes:
 
         register_optimizer_step_post_hook(self._stepped)
         self._hook = torch.nn.modules.module.register_module_forward_pre_hook(self._called)
+        torch.nn.modules.module.register_module_forward_hook(self._passed)
         _without_workers(torch)
 
     def _stepped(self, *_: Any) -> None:
         self.count += 1
         os.pwrite(self._file, _STEPS.pack(self.count), 0)
+
+    def _passed(self, *_: Any) -> None:
+        self.forwards += 1
 
     def _called(self, module: Any, given: tuple[Any, ...]) -> None:
         self._hook.remove()
@@ -127,7 +133,7 @@ class _Notes:
         parameters = list(self.root.parameters()) if self.root is not None else []
         ungraded = sum(p.requires_grad and p.grad is None for p in parameters)
         return {"warnings": self.warnings[:50], "input": self.input, "parameters": self.parameters,
-                "ungraded": ungraded, "steps": self.count}
+                "ungraded": ungraded, "steps": self.count, "forwards": self.forwards}
 
 
 def _known(parameter: Any) -> bool:
@@ -158,7 +164,9 @@ def _error(error: BaseException, request: dict[str, Any]) -> dict[str, Any]:
         if frame.filename.startswith(folder)
     ]
     message = str(error).replace(folder, original)
-    return {"type": type(error).__name__, "message": message, "frames": frames[-20:]}
+    own = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename.startswith(folder)]
+    column = [getattr(own[-1], name, None) for name in ("colno", "end_colno")] if own else []
+    return {"type": type(error).__name__, "message": message, "frames": frames[-20:], "column": column}
 
 
 def _status(error: SystemExit) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import os
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
@@ -13,6 +14,7 @@ from typing import Any
 from explainer.diagnosis import Edit
 from explainer.edits import words
 from explainer.edits.candidate import Candidate
+from explainer.edits.evidence import evidence_of
 from explainer.edits.generators import recorded
 from explainer.edits.lines import EditError, applied
 from explainer.edits.relocate import origins
@@ -49,6 +51,7 @@ class Checker:
         self.slow = 1.0
         self._begun = self.session.begin({}, START), self.session.begin({}, START, record=True)
         self._control: Run | None = None
+        self.moved: list[Candidate] = []
 
     @property
     def left(self) -> float:
@@ -70,6 +73,21 @@ class Checker:
         if not self._same(run):  # code that asks for `type(n) is int` does not take numbers with a memory
             run = self.session.run({}, max(self.left * 0.4, 0.1), record=True, numbers=False)
         return run.answer.get("recording") if self._same(run) else None
+
+    def followed(self, family: str) -> Iterator[Candidate]:
+        """Candidates of two edits: behind each first one that moved the failure on, what the search finds then."""
+        from explainer.edits.chains import chained, going_on, sources_with
+
+        for first in going_on(self.moved):
+            texts = self._texts(first)
+            run = self.session.run(texts or {}, max(self.left * 0.4, 0.1), record=True)
+            recording = run.answer.get("recording")
+            if texts and recording and run.error:
+                folder = os.path.realpath(self.program.folder)
+                edited = {os.path.join(folder, below): text for below, text in texts.items()}
+                sources = sources_with(edited, self.scene.source)
+                evidence = evidence_of(recording, self.scene, run.error["message"], sources)
+                yield from chained(evidence, first, edited, family)
 
     def _with_origins(self, candidates: Iterable[Candidate]) -> Iterator[Candidate]:
         """What rules propose, after the same repair nearer to its cause: a better line to edit, if it holds."""
@@ -116,6 +134,8 @@ class Checker:
                     ranked.append(((*_ties(batch[index], run, control), count), batch[index], run))
                 else:
                     failed.append(Verdict(batch[index], False, "", "program"))
+                    if _further(run, control):
+                        self.moved.append(batch[index])
             progress(words.progress(count, len(ranked), self.scene.options.language))
         ranked.sort(key=lambda one: one[0])
         return [self._passed(candidate, run) for _, candidate, run in ranked], failed
@@ -163,6 +183,17 @@ class Checker:
     def _passed(self, candidate: Candidate, run: Run) -> Verdict:
         language = self.scene.options.language
         return Verdict(candidate, True, words.ran(run.ended, run.steps, language), "program")
+
+
+def _further(run: Run, control: Run) -> bool:
+    """Whether an edited run failed later than the control, in the same kind of error: another mistake may be left."""
+    if not run.error or run.error["type"] != control.error["type"]:
+        return False
+    if run.answer.get("forwards", 0) > control.answer.get("forwards", 0):
+        return True
+    place = lambda one: (one.error["frames"][-1:], one.error.get("column"))  # noqa: E731
+    alike = re.sub(r"\d+", "#", run.error["message"]) == re.sub(r"\d+", "#", control.error["message"])
+    return alike and place(run) != place(control) and run.steps >= control.steps
 
 
 def _guarded(evidence: Any, candidate: Candidate) -> list[Candidate]:
