@@ -171,9 +171,10 @@ class WriteFact:
 class CutFact:
     """Where the graph that leads to a loss ends: `kind` is what cut it.
 
-    Kinds: item, detach, data, numpy, new-tensor, index, comparison, cast, gradient, no-grad, inference, other. `operator` is the
-    call ("argmax"), `text` its source, `operand` what it was applied to; `block` is the `with torch.no_grad():` or the
-    decorator around it, where that is the cut, `statement` the statement that holds the call. `many`: it was given a list of tensors.
+    Kinds: item, detach, data, numpy, new-tensor, index, comparison, cast, gradient, no-grad, inference, other.
+    `operator` is the call ("argmax"), `text` its source, `operand` what it was applied to; `block` is the
+    `with torch.no_grad():` or the decorator around it, where that is the cut, `statement` the statement that holds the
+    call. `many`: it was given a list of tensors.
     """
 
     span: Span
@@ -251,3 +252,15 @@ class CarriedFact:
     def __str__(self) -> str:
         """`self.mem`, as the evidence shows it."""
         return self.name or self.text
+
+
+@dataclass(frozen=True)
+class StepFact:
+    """One step of a shape history: the statement at `line` gave the variable `name` a tensor of this shape."""
+
+    line: int
+    name: str
+    shape: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"{self.name} {list(self.shape)}"

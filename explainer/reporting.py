@@ -10,6 +10,7 @@ from typing import Any
 from explainer.crash import Crash
 from explainer.diagnosis import Diagnosis, ErrorFrame, Evidence, Report, Span
 from explainer.facts import ModuleFact, TensorFact, ValueFact
+from explainer.locale import word
 from explainer.probes import Scene, find
 
 #: Lines of context that a report carries around each place it points at.
@@ -28,6 +29,20 @@ def report_on(scene: Scene, diagnosis: Diagnosis | None) -> Report:
     relative_source = {(relative(file), line): text for (file, line), text in source.items()}
     plain = bare(crash, diagnosis, scene.options.language)
     return replace(plain, operands=operands, source=relative_source)
+
+
+def with_history(diagnosis: Diagnosis | None, scene: Scene) -> Diagnosis | None:
+    """A diagnosis on shapes, with the way of the operands' shapes through the lines above where a replay shows it."""
+    if diagnosis is None or diagnosis.family not in ("shape", "view") or scene.live is None:
+        return diagnosis
+    from explainer.probes.history import shape_history
+
+    steps, language = shape_history(scene), scene.options.language
+    if len(steps) < 2:
+        return diagnosis
+    told = [word("shape_step", language, line=step.line, step=step) for step in steps]
+    way = word("shape_history", language, steps=word("listed", language).join(told))
+    return replace(diagnosis, origin=" ".join(part for part in (diagnosis.origin, way) if part))
 
 
 def bare(crash: Crash, diagnosis: Diagnosis | None, language: str) -> Report:

@@ -30,6 +30,7 @@ MODULES = (
     "graph",
     "gradients",
     "writes",
+    "updates",
     "cuts",
     "carried",
     "births",
@@ -38,6 +39,7 @@ MODULES = (
     "data",
     "checkpoint",
     "windows",
+    "history",
 )
 
 
