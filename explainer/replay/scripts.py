@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import select
@@ -93,9 +94,22 @@ def _run(script: str) -> Any:
     """In a sandboxed fork; where there is none, as it is: the script is made of torch's own operators and numbers."""
     from explainer.replay import sandbox
 
+    if '"meta"' in script:
+        _load_meta()
     if sandbox.unavailable() is not None or "cuda" in script:
         return _ended(script)
     return sandbox.run(lambda: _ended(script), deadline=RUNNING - 2, memory=MEMORY).value
+
+
+@functools.cache
+def _load_meta() -> None:
+    """Make torch load what it needs for meta tensors: that takes seconds, and a folder to write to, once."""
+    import torch
+
+    try:
+        torch.zeros(2, device="meta") + torch.zeros(3, 2)
+    except RuntimeError:
+        pass
 
 
 def _ended(script: str) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import re
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,8 +16,8 @@ from explainer.render.visible import visible
 from explainer.replay.scripts import CleanProcess
 from explainer.reproduce import Repro, agreement, autograd, calls, checkpoints, collate, pasted, shrink
 
-#: How many scripts are tried for one error.
-TRIED = 60
+#: How many scripts are tried for one error, and for how many seconds.
+TRIED, LONGEST = 60, 15.0
 
 
 @dataclass(frozen=True)
@@ -89,8 +90,10 @@ def _guarded(source: Callable[[], Any]) -> list[str]:
 
 def _best(scripts: list[str], crash: Crash, symptom: str | None, catalogue: Catalogue, process: Any) -> Trial | None:
     """The first script that raises the very same message; else the one that comes nearest, None where none does."""
-    best = None
+    best, until = None, time.monotonic() + LONGEST
     for script in scripts[:TRIED]:
+        if time.monotonic() > until:
+            break
         ended = process.run(script)
         rank = agreement.rank(crash, symptom, ended, catalogue) if ended else 0
         if rank > (best.rank if best else 0):

@@ -185,6 +185,18 @@ TEMPLATES: dict[str, tuple[str, ...]] = {
     "two-devices": (
         "a = torch.zeros(2, 2, device={first:device})\nb = torch.zeros(2, 2, device={second:device})\na @ b",
     ),
+    "meta-tensor-no-data": (
+        "layer = nn.Linear(2, 2, device=\"meta\")\nlayer.to(\"cpu\")",
+        "torch.zeros(2, device=\"meta\").to(\"cpu\")", "torch.zeros((), device=\"meta\").item()",
+    ),
+    "optimizer-empty": ("torch.optim.SGD([], lr=0.1)",),
+    "optimizer-state-mismatch": (
+        "w = torch.zeros(3, requires_grad=True)\nother = torch.zeros(3, requires_grad=True)\n"
+        "saved = torch.optim.SGD([w, other], lr=0.1).state_dict()\ntorch.optim.SGD([w], lr=0.1).load_state_dict(saved)",
+        "w = torch.zeros(3, requires_grad=True)\n"
+        "saved = torch.optim.SGD([{{'params': [w]}}, {{'params': []}}], lr=0.1).state_dict()\n"
+        "torch.optim.SGD([w], lr=0.1).load_state_dict(saved)",
+    ),
     "inplace-on-leaf": (_PARAMETER + "w += 1", _PARAMETER + "w[0] = 1.0"),
     "no-grad-fn": (_PARAMETER + "loss = w.sum().detach()  # cut off from w\nloss.backward()",),
     "backward-twice": (_PARAMETER + "loss = (w ** 2).sum()\nloss.backward()\nloss.backward()",),
