@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
+
+from explainer.frozen import frozen
 
 #: Names under which torch raises what its documentation calls another exception.
 ALIASES = {
@@ -17,10 +19,23 @@ ALIASES = {
     "DistNetworkError": "RuntimeError",
     "DistStoreError": "RuntimeError",
     "UninitializedTensorMixin": "RuntimeError",
+    # What a C++ `terminate` prints: c10's exceptions before pybind turns them into Python's.
+    "c10::Error": "RuntimeError",
+    "c10::AcceleratorError": "RuntimeError",
+    "c10::OutOfMemoryError": "RuntimeError",
+    "c10::CUDAOutOfMemoryError": "RuntimeError",
+    "c10::DistBackendError": "RuntimeError",
+    "c10::DistNetworkError": "RuntimeError",
+    "c10::DistStoreError": "RuntimeError",
+    "c10::IndexError": "IndexError",
+    "c10::NotImplementedError": "NotImplementedError",
+    "c10::TypeError": "TypeError",
+    "c10::ValueError": "ValueError",
+    "std::runtime_error": "RuntimeError",
 }
 
 
-@dataclass(frozen=True)
+@frozen
 class Frame:
     """One line of a stack. `line` is 1-based (0: not printed); columns are 1-based characters, the end exclusive."""
 
@@ -33,7 +48,7 @@ class Frame:
     end_column: int | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class Raised:
     """One exception with all that led to it.
 
@@ -58,7 +73,7 @@ class Raised:
         return self.type.rsplit(".", 1)[-1]
 
 
-@dataclass(frozen=True)
+@frozen
 class Link:
     """Another error of the chain: how it relates to its successor (`cause`, `context`, `member`, `embedded`)."""
 
@@ -67,7 +82,7 @@ class Link:
     message: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Place:
     """Where in which input an error was found, and what its log said of the process. `line` is 1-based."""
 
@@ -78,7 +93,7 @@ class Place:
     time: str | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class Crash:
     """One error to explain: the root, with its frames, and the rest of its chain."""
 
@@ -105,7 +120,7 @@ class Crash:
         return own[-1] if own else None
 
 
-@dataclass(frozen=True)
+@frozen
 class Found:
     """One error that a text holds, whole: what `reading` hands over. `count` is how often the same error came."""
 

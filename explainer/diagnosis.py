@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
+
+from explainer.frozen import frozen
 
 Certainty = Literal["proved", "likely", "possible"]
 FixCertainty = Literal["checked", "suggestion", "sketch"]
 SCHEMA_VERSION = 1
 
 
-@dataclass(frozen=True)
+@frozen
 class Span:
     """A piece of source. Lines are 1-based and inclusive, columns 1-based characters, `end_column` exclusive."""
 
@@ -28,7 +30,7 @@ class Span:
         return {name: getattr(self, name) for name in names}
 
 
-@dataclass(frozen=True)
+@frozen
 class Label:
     """A sentence on a line of source; columns as in `Span`, None for the whole line."""
 
@@ -43,7 +45,7 @@ class Label:
         return {"file": self.file, "line": self.line, "text": self.text}
 
 
-@dataclass(frozen=True)
+@frozen
 class Evidence:
     """One row of the operand table: `x`, `[4, 576] float32 cpu`."""
 
@@ -57,7 +59,7 @@ class Evidence:
         return {"label": self.label, "value": self.value, "file": self.file, "line": self.line}
 
 
-@dataclass(frozen=True)
+@frozen
 class Edit:
     """Lines `start_line`..`end_line` of the untouched file (1-based, both in) give way to `after`.
 
@@ -76,7 +78,7 @@ class Edit:
         return {name: getattr(self, name) for name in names}
 
 
-@dataclass(frozen=True)
+@frozen
 class Fix:
     """One way to repair the cause. `checked` says what was run with the edit; empty where nothing was."""
 
@@ -91,7 +93,7 @@ class Fix:
         return {"title": self.title, "certainty": self.certainty, "checked": self.checked, "edits": edits}
 
 
-@dataclass(frozen=True)
+@frozen
 class Diagnosis:
     """One explanation of one crash. `origin` is the contract's `from`: where the value came from and how we know."""
 
@@ -122,7 +124,7 @@ class Diagnosis:
         }
 
 
-@dataclass(frozen=True)
+@frozen
 class ErrorFrame:
     """A frame of the reported error, its file relative to the working directory where it lies below it."""
 
@@ -139,7 +141,7 @@ class ErrorFrame:
         return {"file": self.file, "line": self.line, "function": self.function, "code": self.code, "user": self.user}
 
 
-@dataclass(frozen=True)
+@frozen
 class Report:
     """One error found, with its diagnoses, best first; what every renderer gets."""
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from explainer.diagnosis import Span
+from explainer.frozen import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class Settings(Mapping[str, Any]):
     """A frozen mapping with attribute access for templates: a layer's configuration, a record's fields."""
 
@@ -25,7 +26,7 @@ class Settings(Mapping[str, Any]):
         return len(self.items_)
 
 
-@dataclass(frozen=True)
+@frozen
 class TensorFact:
     """A tensor's metadata, read without touching its data. `name` is the source text that names it ("x", "self.mask").
 
@@ -51,7 +52,7 @@ class TensorFact:
         return f"{list(self.shape)} {self.dtype} {self.device}" + (" requires grad" if self.requires_grad else "")
 
 
-@dataclass(frozen=True)
+@frozen
 class ValueFact:
     """A plain value that is no tensor: an int, a float, a string, a tuple of ints. `type` is the class's name."""
 
@@ -64,7 +65,7 @@ class ValueFact:
         return str(self.value) if self.value is not None else self.type
 
 
-@dataclass(frozen=True)
+@frozen
 class ModuleFact:
     """A layer: the name the source uses ("self.fc1" -> "fc1"), its path from the root module, its configuration."""
 
@@ -87,7 +88,7 @@ class ModuleFact:
         return f"{self.type}({', '.join(f'{name}={value}' for name, value in self.settings.items())})"
 
 
-@dataclass(frozen=True)
+@frozen
 class CallFact:
     """The failing sub-expression: what was called, on what, and where it stands.
 
@@ -101,7 +102,7 @@ class CallFact:
     span: Span | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class OriginFact:
     """Where a value came from: `kind` is view, assigned, argument, attribute, produced or loaded.
 
@@ -117,7 +118,7 @@ class OriginFact:
     span: Span | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class SpanFact:
     """A place in the source that a rule can name, label or edit; `text` is its source, `detail` what else is known."""
 
@@ -130,7 +131,7 @@ class SpanFact:
         return self.detail[name]
 
 
-@dataclass(frozen=True)
+@frozen
 class WriteFact:
     """An in-place write over a value that backward needs, found by running the forward again.
 
@@ -167,7 +168,7 @@ class WriteFact:
         return self.text
 
 
-@dataclass(frozen=True)
+@frozen
 class CutFact:
     """Where the graph that leads to a loss ends: `kind` is what cut it.
 
@@ -195,7 +196,7 @@ class CutFact:
         return self.text
 
 
-@dataclass(frozen=True)
+@frozen
 class NanFact:
     """Where backward's gradients stop being finite: the operation, its place, and what it was given.
 
@@ -222,7 +223,7 @@ class NanFact:
         return self.text
 
 
-@dataclass(frozen=True)
+@frozen
 class CarriedFact:
     """A value that a later backward shares with an earlier one, whose graph was freed.
 
@@ -254,7 +255,7 @@ class CarriedFact:
         return self.name or self.text
 
 
-@dataclass(frozen=True)
+@frozen
 class StepFact:
     """One step of a shape history: the statement at `line` gave the variable `name` a tensor of this shape."""
 

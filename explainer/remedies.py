@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from explainer.catalogue import Match
 from explainer.catalogue.words import holds, in_language, value, words
 from explainer.diagnosis import Fix, Span
 from explainer.edits import Candidate, candidates, search
+from explainer.frozen import frozen
 from explainer.probes import Scene
 from explainer.replay.trial import Verdict, try_candidates
 from explainer.weighing import Held
@@ -24,7 +25,7 @@ TRAVELS = ("shape", "view", "dtype", "device", "index")
 ADAPTING = ("insert-method", "cast", "wrap-call")
 
 
-@dataclass(frozen=True)
+@frozen
 class Remedy:
     """The fixes to show, best first, and the line to edit. `refuted`: edits were run, and none of them helped."""
 

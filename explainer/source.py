@@ -7,14 +7,14 @@ import functools
 import linecache
 import types
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from explainer.diagnosis import Span
+from explainer.frozen import frozen
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
-@dataclass(frozen=True)
+@frozen
 class Source:
     """One file's text and, where it parses, its tree. Lines are 1-based."""
 
@@ -111,7 +111,7 @@ def _parsed(file: str, lines: tuple[str, ...]) -> Source:
     return Source(file, lines, tree)
 
 
-@dataclass(frozen=True)
+@frozen
 class Failing:
     """The expression that failed in a live frame: its node, its place and the source it stands in."""
 

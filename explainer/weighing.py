@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from explainer import probes
 from explainer.catalogue.rule import Rule
 from explainer.catalogue.words import WordsError, holds, value
+from explainer.frozen import frozen
 from explainer.probes import Scene
 
 
-@dataclass(frozen=True)
+@frozen
 class Held:
     """A rule whose requirements held, with the names its words may use."""
 

@@ -7,18 +7,19 @@ import os
 import sys
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 from pathlib import Path
 
 from explainer.catalogue import sources
 from explainer.catalogue.match import Rows, Words
 from explainer.catalogue.problem import Problem
+from explainer.frozen import frozen
 
 #: Raise it whenever what is written changes: older files are then written anew.
 FORMAT = 4
 
 
-@dataclass(frozen=True)
+@frozen
 class Pack:
     """One folder of rules: patterns, each file's value by id as JSON, and what is wrong with those left out."""
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from explainer.frozen import frozen
 
 #: A pattern's characters with its alternatives chosen; a number is a place where something else may stand, and how many
 #: literal characters it has at least.
@@ -17,7 +18,7 @@ _FLAGS = re.compile(r"\?[aiLmsuxbefprwVv01-]+\)")
 _AROUND = re.compile(r"\?<?[=!]")
 
 
-@dataclass(frozen=True)
+@frozen
 class Literals:
     """The lowercased runs that a match of one form contains, in order, and how many characters they have."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -15,6 +15,7 @@ from explainer.catalogue.problem import Problem
 from explainer.catalogue.rule import Rule, rule
 from explainer.catalogue.symptom import Symptom, symptom
 from explainer.crash import Crash, Raised
+from explainer.frozen import frozen
 
 T = TypeVar("T")
 
@@ -39,7 +40,7 @@ class Parsed(Mapping[str, T], Generic[T]):
         return len(self._lines)
 
 
-@dataclass(frozen=True)
+@frozen
 class Catalogue:
     """All symptoms and rules. `problems` names what was wrong with files that were left out."""
 

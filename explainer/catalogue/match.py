@@ -8,18 +8,18 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from explainer.catalogue.symptom import Symptom
 from explainer.crash import ALIASES, Crash, Raised
+from explainer.frozen import frozen
 
 #: More of a message than this is never looked at, and no pattern may take longer than this many seconds.
 LONGEST, SECONDS = 50_000, 0.1
 _WORD = re.compile(r"\w+")
 
 
-@dataclass(frozen=True)
+@frozen
 class Match:
     """The symptom that an error shows, and what its pattern captured: digits as ints, absent groups as None."""
 
@@ -58,7 +58,7 @@ class Rows(Sequence[Entry]):
         return len(self._lines)
 
 
-@dataclass(frozen=True)
+@frozen
 class Words:
     """The numbers of a pack's entries by the rarest word that a message must hold to match them, each with the next
     rarest one. Those without a whole word stand with their longest run in `wordless`.
@@ -94,7 +94,7 @@ class Words:
                 yield self.entries[number]
 
 
-@dataclass(frozen=True)
+@frozen
 class Index:
     """The patterns of all packs."""
 

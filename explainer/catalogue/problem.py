@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from explainer.frozen import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class Problem:
     """One fault of one file. `line` is 1-based (0: the file as a whole); `key` the way to the value ("text.why.en")."""
 

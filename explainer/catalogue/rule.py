@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from explainer.catalogue.schema import CERTAINTIES, EXAMPLE, FAMILIES, ID, LINKS, STRINGS, TEXT
+from explainer.frozen import frozen
 
 IDS = {"type": "array", "items": ID}
 EDIT = {"type": "object", "required": ["kind"], "properties": {"kind": {"type": "string"}}}
@@ -64,7 +65,7 @@ SCHEMA: dict[str, Any] = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
+@frozen
 class Rule:
     """One rule file. `facts` is {name: {probe, arguments...}}; `text` is {field: {language: text}}."""
 

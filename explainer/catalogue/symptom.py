@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from explainer.catalogue.schema import EXAMPLE, FAMILIES, ID, LINKS, STRINGS, TEXT, TEXTS
+from explainer.frozen import frozen
 
 _NAME = re.compile(r"\(\?P?<([A-Za-z_]\w*)>")
 SOME = {"type": "string", "minLength": 1}
@@ -46,7 +46,7 @@ SCHEMA: dict[str, Any] = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
+@frozen
 class Message:
     """One wording: the torch versions known to say it, the pattern, and a recorded text of that form."""
 
@@ -55,7 +55,7 @@ class Message:
     seen: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class Symptom:
     """One symptom file. `text` is {field: {language: text}}; `fixes` mappings with a `title` by language."""
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from explainer.diagnosis import Edit, Span
+from explainer.frozen import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class Candidate:
     """`kind` is the kind of edit, `culprit` the place to blame if it holds, `fix` the rule's fix that offered it.
 

@@ -14,12 +14,13 @@ from explainer.edits import words
 from explainer.edits.candidate import Candidate
 from explainer.edits.lines import EditError, changed
 from explainer.edits.place import Place
+from explainer.frozen import frozen
 from explainer.source import Source, node_at
 
 Tree = list[Any]
 
 
-@dataclass(frozen=True)
+@frozen
 class Call:
     """A call in the user's code on the way to a layer's construction, with the integers and tensors in scope there."""
 
@@ -28,7 +29,7 @@ class Call:
     function: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Layer:
     """A layer: its type, the integers it was built from with their trees, the calls that led there, innermost first."""
 
@@ -43,7 +44,7 @@ class Layer:
         return int(trees[0][-1]) if trees else None
 
 
-@dataclass(frozen=True)
+@frozen
 class Step:
     """A torch call: its place (the innermost of the user's frames first), shapes and dtypes before and after."""
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from explainer.diagnosis import Span
 from explainer.edits.lines import EditError
+from explainer.frozen import frozen
 from explainer.source import Source
 
 Sources = Callable[[str], Source | None]
@@ -16,7 +16,7 @@ Sources = Callable[[str], Source | None]
 PRIMARY = (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.List, ast.Tuple, ast.Dict, ast.ListComp)
 
 
-@dataclass(frozen=True)
+@frozen
 class Place:
     """A node of a file."""
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from explainer.edits.arguments import argument_node
 from explainer.edits.evidence import Call, Evidence, Layer, Step
 from explainer.edits.lines import EditError
 from explainer.edits.place import Place
+from explainer.frozen import frozen
 
 #: The argument that the input decides, and the dimension in which it shows.
 _ARRIVING = {
@@ -20,7 +20,7 @@ _ARRIVING = {
 }
 
 
-@dataclass(frozen=True)
+@frozen
 class Site:
     """An expression that gives a layer's argument its value, with what is in scope there."""
 

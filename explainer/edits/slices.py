@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from explainer.edits.evidence import Evidence, Step
 from explainer.edits.place import Place
+from explainer.frozen import frozen
 
 _VALUES = (ast.Call, ast.BinOp, ast.UnaryOp, ast.Compare, ast.Subscript, ast.Attribute, ast.Name)
 _MODULES = ("torch", "F", "nn", "np")
 
 
-@dataclass(frozen=True)
+@frozen
 class Operand:
     """A tensor that went into the failing call: where the source writes it, its shape and dtype, its own chain."""
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 import inspect
 import types
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from explainer.facts import CallFact, TensorFact
+from explainer.frozen import frozen
 from explainer.probes import probe
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.tensor import fact_of
@@ -31,7 +32,7 @@ _OPERATORS = {
 }
 
 
-@dataclass(frozen=True)
+@frozen
 class Operand:
     """One operand of the failing call: how the source writes it, its node where there is one, its live value."""
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from explainer.facts import ModuleFact, TensorFact
+from explainer.frozen import frozen
 from explainer.probes import probe
 from explainer.probes.call import call_node, operands
 from explainer.probes.scene import LiveFrame, Scene
@@ -16,7 +17,7 @@ from explainer.probes.values import MISSING, fields_of, is_module
 _CALLS = ("_wrapped_call_impl", "_call_impl", "__call__")
 
 
-@dataclass(frozen=True)
+@frozen
 class Called:
     """A module call on the stack: the module and the arguments it was given."""
 

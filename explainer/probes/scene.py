@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from explainer.crash import Crash, Frame
+from explainer.frozen import frozen
 from explainer.source import Failing, Source, failing_node, source_of
 
 
@@ -68,7 +69,7 @@ def _forget(frame: types.FrameType) -> None:
             copy.clear()
 
 
-@dataclass(frozen=True)
+@frozen
 class Options:
     """What the caller allows. Times are in seconds, sizes in bytes.
 

@@ -6,13 +6,14 @@ import re
 from dataclasses import dataclass, field
 
 from explainer.crash import Frame, Raised
+from explainer.frozen import frozen
 from explainer.userframes import is_user_file
 
 #: Longest line that is looked at; what is longer is a dump of data.
 LONGEST = 4000
 
 
-@dataclass(frozen=True)
+@frozen
 class Block:
     """One exception as printed: lines `start`..`end` (0-based, the end exclusive), `said` is its own line.
 

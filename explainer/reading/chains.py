@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from explainer.crash import Raised
+from explainer.frozen import frozen
 from explainer.reading.block import Block, connective
 
 #: How an exception says that it carries another one's traceback, and what carried it over.
@@ -27,7 +28,7 @@ _INNERMOST = (
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class Joined:
     """A whole chain: `raised` is its last exception, lines `start`..`end` are all it covers."""
 

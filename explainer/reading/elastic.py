@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from explainer.frozen import frozen
 from explainer.reading.chains import Joined
 
 _NAME = "ChildFailedError"
@@ -15,7 +16,7 @@ _ROOT = re.compile(r"^\s*Root Cause")
 _LONGEST = 5000
 
 
-@dataclass(frozen=True)
+@frozen
 class Reported:
     """What the report says of one rank: the line on which it begins, and whether the launcher saw it fail first."""
 
@@ -25,7 +26,7 @@ class Reported:
     first: bool
 
 
-@dataclass(frozen=True)
+@frozen
 class Report:
     """A launcher's report: its error, made whole, and the ranks it names; lines `start`..`end` are all it covers."""
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from explainer.crash import Found, Raised
+from explainer.frozen import frozen
 from explainer.reading.chains import Joined
 
 #: Errors of a rank that only says that another one is gone.
@@ -35,7 +36,7 @@ _INTRODUCES = re.compile(
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class Seen:
     """An error of one writer as it was found; `end` is the index of the line after it."""
 

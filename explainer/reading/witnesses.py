@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from explainer.crash import Raised
+from explainer.frozen import frozen
 from explainer.reading.block import Lines, frame_line
 
 #: A failed assertion of a CUDA kernel or of C++ code, as the runtime prints it on standard error.
@@ -18,7 +19,7 @@ _FORWARD = re.compile(r"Error detected in \w{1,100}\. (?:Traceback of forward ca
 _MOST = 8
 
 
-@dataclass(frozen=True)
+@frozen
 class Witness:
     """A line, or lines, that a text holds at the input's line `number`."""
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from explainer.frozen import frozen
 from explainer.render.theme import Row
 
 #: Lines that one diagnosis may take.
@@ -12,7 +13,7 @@ LINES = 25
 _ALL = 10_000
 
 
-@dataclass(frozen=True)
+@frozen
 class Plan:
     """How much of each part is shown. Counts are lines, of `ors` fixes, of `operands` rows, of `places` blocks.
 

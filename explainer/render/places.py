@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from explainer.diagnosis import Diagnosis, ErrorFrame, Fix, Report, Span
+from explainer.frozen import frozen
 from explainer.render.visible import one_line
 
 #: Families whose errors surface at another time than they happen: their story is told at the culprit.
@@ -14,7 +15,7 @@ LATE = ("inplace", "autograd", "nan", "device-assert")
 NEAR = 5
 
 
-@dataclass(frozen=True)
+@frozen
 class Mark:
     """An underlined piece of one line. Columns are 1-based characters, the end exclusive; None: the whole line.
 
@@ -30,7 +31,7 @@ class Mark:
     role: str = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class Place:
     """A stretch of one file with its marks, in the order of their lines. `line` is the one to name."""
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from explainer.diagnosis import Report
+from explainer.frozen import frozen
 from explainer.locale import word
 from explainer.render.places import Mark, Place
 from explainer.render.prose import wrap
@@ -16,7 +17,7 @@ from explainer.render.visible import cells, cut, cut_front, expand, one_line, wi
 _EMPTY = " \t\f)]},"
 
 
-@dataclass(frozen=True)
+@frozen
 class Lens:
     """How much to show, and in how many cells: `width` for code, `prose` for sentences, `gutter` for line numbers."""
 

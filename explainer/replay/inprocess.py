@@ -6,13 +6,13 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from explainer.diagnosis import Edit
 from explainer.edits import words
 from explainer.edits.candidate import Candidate
 from explainer.edits.lines import applied
+from explainer.frozen import frozen
 from explainer.replay import run, sandbox
 from explainer.replay.swap import swap
 from explainer.replay.trial import Verdict
@@ -23,7 +23,7 @@ from explainer.source import source_of
 _FRAMES = 3
 
 
-@dataclass(frozen=True)
+@frozen
 class Stage:
     """The frame whose statements are run again, and what to call that."""
 
@@ -113,7 +113,7 @@ def _runs(window: Window) -> bool | None:
     return window.line not in skipped
 
 
-@dataclass(frozen=True)
+@frozen
 class _Moved:
     """A live frame whose file has got other lines."""
 

@@ -15,9 +15,9 @@ import time
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
+from explainer.frozen import frozen
 from explainer.replay.copies import Copies
 
 _HEAD = struct.Struct("I")
@@ -28,7 +28,7 @@ _HEAVY = (
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class Program:
     """What `explain run` started: a script or a module, its arguments, the working directory at the start.
 
@@ -42,7 +42,7 @@ class Program:
     started: float = 0.0
 
 
-@dataclass(frozen=True)
+@frozen
 class Run:
     """What a run of the program showed: see `replay.again`. `failed` says why there is no answer at all.
 

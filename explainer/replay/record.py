@@ -6,16 +6,16 @@ import re
 import sys
 import types
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
+from explainer.frozen import frozen
 from explainer.userframes import is_user_file
 
 _CALLS = ("_wrapped_call_impl", "_call_impl")
 _DEEPEST = 200
 
 
-@dataclass(frozen=True)
+@frozen
 class Site:
     """Where the user's code stood: its frames, innermost first, and the modules being called, outermost first.
 

@@ -12,14 +12,15 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from explainer.frozen import frozen
 
 _LARGEST = 8 << 20
 _HEAD = struct.Struct("Q")
 
 
-@dataclass(frozen=True)
+@frozen
 class Outcome:
     """What a child handed back: `value` is JSON data; `failed` says in one line why there is none."""
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from explainer.edits.candidate import Candidate
+from explainer.frozen import frozen
 
 #: A crash within so many seconds of the start is early enough to run the whole program again unasked.
 EARLY = 10.0
 Progress = Callable[[str], None]
 
 
-@dataclass(frozen=True)
+@frozen
 class Verdict:
     """How a candidate did: `said` is what was run, in words; `level` program, forward, operator or none (not run)."""
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from explainer.frozen import frozen
 from explainer.source import Source, holds, source_of
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ class Stopped(BaseException):
     """A `return`, `break` or `continue` that the crashed run did not take: what follows would be another story."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Window:
     """Statements of one live frame, ready to run in a child with the frame's names as they are."""
 
@@ -44,7 +44,7 @@ def _stop() -> None:
     raise Stopped
 
 
-@dataclass(frozen=True)
+@frozen
 class _Level:
     """One block on the way to the crash: its statements, which of them leads on, and what holds the block."""
 
