@@ -94,18 +94,19 @@ def _run(script: str) -> Any:
     """In a sandboxed fork; where there is none, as it is: the script is made of torch's own operators and numbers."""
     from explainer.replay import sandbox
 
-    if '"meta"' in script:
-        _load_meta()
+    if '"meta"' in script or "torch.optim" in script:
+        _load_more()
     if sandbox.unavailable() is not None or "cuda" in script:
         return _ended(script)
     return sandbox.run(lambda: _ended(script), deadline=RUNNING - 2, memory=MEMORY).value
 
 
 @functools.cache
-def _load_meta() -> None:
-    """Make torch load what it needs for meta tensors: that takes seconds, and a folder to write to, once."""
+def _load_more() -> None:
+    """Make torch load what it needs for meta tensors and optimizers: that takes seconds, and a folder to write to."""
     import torch
 
+    torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.1)
     try:
         torch.zeros(2, device="meta") + torch.zeros(3, 2)
     except RuntimeError:
