@@ -39,6 +39,7 @@ KINDS: dict[str, Callable[..., tuple[Edit, ...]]] = {
     "append-to-body": statements.append_to_body,
     "delete-statement": statements.delete_statement,
     "move-statement": statements.move_statement,
+    "move-to-caller": statements.move_to_caller,
     "unwrap-block": statements.unwrap_block,
     "delete-decorator": statements.delete_decorator,
     "register-buffer": statements.register_buffer,

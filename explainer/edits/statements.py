@@ -47,6 +47,12 @@ def move_statement(at: Place, before: Place | None = None, after: Place | None =
     return joined(at.source, [gone], [put])
 
 
+def move_to_caller(at: Place, after: Place, text: str) -> tuple[Edit, ...]:
+    """A statement taken out of a function, and put as `text` after one of another function, maybe in another file."""
+    gone, put = delete_statement(at), insert_statement(text, after=after)
+    return joined(at.source, gone, put) if at.source.file == after.source.file else (*gone, *put)
+
+
 def unwrap_block(at: Place) -> tuple[Edit, ...]:
     """The body of a `with`, `if` or `try` block without the block around it."""
     node = at.statement().node

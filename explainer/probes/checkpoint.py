@@ -260,23 +260,33 @@ def _freezes_directly(tree: ast.AST) -> bool:
 def wrong_state(scene: Scene) -> Settings | None:
     """What `load_state_dict` got in place of a state dict: `kind` module, checkpoint (a dict that holds one) or path.
 
-    `key` is the entry of a checkpoint that holds the state dict ("" else), `type` the class of what was given.
+    `key` is the entry of a checkpoint that holds the state dict ("" else), `prefix` what its keys have too much
+    ("module." of DataParallel), `type` the class of what was given.
     """
     frame = load_frame(scene)
     given = frame.locals.get("state_dict") if frame is not None else None
     if is_module(given):
-        return Settings((("kind", "module"), ("key", ""), ("type", type(given).__name__)))
+        return Settings((("kind", "module"), ("key", ""), ("type", type(given).__name__), ("prefix", "")))
     if isinstance(given, str) or hasattr(type(given), "__fspath__"):
-        return Settings((("kind", "path"), ("key", ""), ("type", type(given).__name__)))
+        return Settings((("kind", "path"), ("key", ""), ("type", type(given).__name__), ("prefix", "")))
     if not isinstance(given, dict) or frame is None:
         return None
     own = set(_state(frame.locals["self"]))
-    keys = [key for key, held in given.items() if type(key) is str and _holds_state(held, own)]
+    found = [(key, _prefix_over(held, own)) for key, held in given.items() if type(key) is str]
+    keys = [(key, prefix) for key, prefix in found if prefix is not None]
     if len(keys) != 1 or own & set(given):
         return None
-    return Settings((("kind", "checkpoint"), ("key", keys[0]), ("type", type(given).__name__)))
+    (key, prefix), kind = keys[0], type(given).__name__
+    return Settings((("kind", "checkpoint"), ("key", key), ("type", kind), ("prefix", prefix)))
 
 
-def _holds_state(held: Any, own: set[str]) -> bool:
-    """Whether an entry of a checkpoint is a state dict that has most of a model's keys."""
-    return isinstance(held, dict) and bool(own) and len(own & set(held)) * 2 > len(own)
+def _prefix_over(held: Any, own: set[str]) -> str | None:
+    """What stands before a model's keys in an entry of a checkpoint ("" or "module."); None for no state dict of it."""
+    if not isinstance(held, dict) or not own:
+        return None
+    keys = [key for key in held if type(key) is str]
+    heads = {key.partition(".")[0] + "." for key in keys}
+    for prefix in ("", *(heads if len(heads) == 1 else ())):
+        if len(own & {key.removeprefix(prefix) for key in keys}) * 2 > len(own):
+            return prefix
+    return None

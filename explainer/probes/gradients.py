@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -134,7 +135,7 @@ def _next(source: Source, statement: ast.stmt) -> ast.stmt | None:
     for node in source.nodes():
         for block in ("body", "orelse", "finalbody"):
             body = getattr(node, block, None)
-            for one, following in zip(body, body[1:], strict=False) if isinstance(body, list) else ():
+            for one, following in itertools.pairwise(body) if isinstance(body, list) else ():
                 if one is statement:
                     return following
     return None

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import ast
 import itertools
 import re
 from math import prod
 from typing import Any
 
-from explainer.facts import OriginFact, TensorFact
+from explainer.facts import OriginFact, Settings, SpanFact, TensorFact
 from explainer.probes import probe
 from explainer.probes.call import call_node, function_name, operands
+from explainer.probes.places import called
 from explainer.probes.scene import Scene
 from explainer.probes.tensor import fact_of
-from explainer.probes.values import is_tensor
+from explainer.probes.values import is_tensor, read
 
 _ASKED = re.compile(r"tried to allocate (\d+) bytes|Tried to allocate ([\d.]+) ([KMGTP]i?B)")
 _UNITS = {unit: 1024**power for power, unit in enumerate(("KiB", "MiB", "GiB", "TiB", "PiB"), start=1)}
@@ -34,15 +36,46 @@ def broadcast(scene: Scene) -> OriginFact | None:
     `before` are the two shapes, `after` the result's; `operator` the operation.
     """
     failing = scene.failing
-    tensors = [one for one in operands(scene) if is_tensor(one.value)]
     if failing is None:
         return None
-    for left, right in itertools.combinations(tensors, 2):
-        shapes = tuple(left.value.shape), tuple(right.value.shape)
+    for (_, left), (_, right) in itertools.combinations(_shapes(scene), 2):
+        shapes = left, right
         result = broadcast_shape(*shapes)
         if result is not None and prod(result) > 8 * max(prod(shapes[0]), prod(shapes[1]), 1):
             return OriginFact("broadcast", function_name(call_node(failing.node)), shapes, result, (), failing.span)
     return None
+
+
+def _shapes(scene: Scene) -> list[tuple[str, tuple[int, ...]]]:
+    """The tensor operands in words with their shapes; of `a[:, None]` and `a.unsqueeze(1)` the view's."""
+    frame = scene.user_frame
+    found = []
+    for one in operands(scene):
+        value = one.value if is_tensor(one.value) or frame is None else _viewed(one.node, frame.frame)
+        if is_tensor(value):
+            found.append((one.name, tuple(value.shape)))
+    return found
+
+
+def _viewed(node: ast.AST | None, frame: Any) -> Any:
+    """What an indexed or unsqueezed tensor would be, on the meta device: no data is touched; None where not plain."""
+    import torch
+
+    method = isinstance(node, ast.Call) and called(node) in ("unsqueeze", "transpose", "permute", "view", "reshape")
+    if isinstance(node, ast.Subscript):
+        whole = ast.Subscript(ast.Name("x", ast.Load()), node.slice, ast.Load())
+        base, text = read(node.value, frame), ast.unparse(whole)[2:-1]
+    elif method and isinstance(node.func, ast.Attribute):  # type: ignore[union-attr]
+        base, text = read(node.func.value, frame), ", ".join(map(ast.unparse, node.args))  # type: ignore[union-attr]
+    else:
+        return None
+    if not is_tensor(base) or not re.fullmatch(r"[-\d\s,:.()]*(?:None[-\d\s,:.()]*)*", text):
+        return None
+    plain = torch.empty(base.shape, device="meta")
+    try:  # numbers, None and colons alone
+        return eval(f"x.{called(node)}({text})" if method else f"x[{text}]", {"x": plain})  # type: ignore[arg-type]
+    except Exception:
+        return None
 
 
 def broadcast_shape(left: tuple[int, ...], right: tuple[int, ...]) -> tuple[int, ...] | None:
@@ -67,6 +100,51 @@ def column(scene: Scene) -> TensorFact | None:
             scene.objects[one.name] = one.value
             return _fact(scene, one)
     return None
+
+
+@probe
+def huge_call(scene: Scene) -> SpanFact | None:
+    """The one expression that asked for memory beyond any machine's, 64 GiB at once at least.
+
+    `detail`: its `operator`; `given`, its tensors in words; `elements`, how many float32 values that is; `pair`, where
+    two operands make it by pairing rows, the counts of both; `via`, the functions that led there.
+    """
+    failing, asked = scene.failing, asked_bytes(scene)
+    if failing is None or asked is None or asked < 64 * 1024**3:
+        return None
+    node = call_node(failing.node)
+    tensors = _shapes(scene)
+    given = ", ".join(f"{name} {list(shape)}" for name, shape in tensors[:3])
+    sizes = [max(shape, default=1) for _, shape in tensors[:2]]
+    pair = f"{sizes[0]} * {sizes[1]}" if len(sizes) == 2 and asked % (sizes[0] * sizes[1]) == 0 else ""
+    detail = (("operator", function_name(node)), ("given", given), ("elements", asked // 4), ("pair", pair))
+    names = [frame.frame.f_code.co_name for frame in scene.live.user] if scene.live is not None else []
+    detail += (("via", tuple(name for name in names if not name.startswith("<"))[-3:]),)
+    return SpanFact(failing.source.span(node), failing.source.text(node), Settings(detail))
+
+
+@probe
+def repeated_view(scene: Scene) -> SpanFact | None:
+    """A `.repeat(...)` in the failing call that repeats dimensions of size 1 only: `text` of the `expand` that shares.
+
+    Also `repeat(n, 1, 1)` of a tensor with fewer dimensions, whose new ones come first.
+    """
+    failing = scene.failing
+    node = call_node(failing.node) if failing is not None else None
+    if failing is None or not isinstance(node, ast.Call) or called(node) != "repeat" or node.keywords:
+        return None
+    values = [one.value for one in operands(scene)]
+    tensor, counts = values[0], values[1:]
+    if len(counts) == 1 and isinstance(counts[0], (tuple, list)):
+        return None
+    if not is_tensor(tensor) or len(counts) != len(node.args) or not all(type(one) is int for one in counts):
+        return None
+    shape = (0,) * (len(counts) - tensor.dim()) + tuple(tensor.shape)
+    if any(size not in (0, 1) and count != 1 for size, count in zip(shape, counts, strict=True)):
+        return None
+    texts = [failing.source.text(one) if size in (0, 1) else "-1" for size, one in zip(shape, node.args, strict=True)]
+    owner = failing.source.text(node.func.value)  # type: ignore[attr-defined]
+    return SpanFact(failing.source.span(node), f"{owner}.expand({', '.join(texts)})")
 
 
 @probe

@@ -17,7 +17,7 @@ from explainer.probes.scene import Scene
 from explainer.probes.tensor import tensor_fact
 from explainer.probes.values import MISSING, is_tensor, read
 from explainer.replay.run import replay
-from explainer.source import Source
+from explainer.source import Source, source_of
 
 #: Names of backward nodes whose operation has a plainer name.
 _PLAIN = {
@@ -122,6 +122,8 @@ def _operand(kept: tuple[Source, ast.AST] | None, holder: str) -> SpanFact | Non
     named = [one for one in ast.walk(node) if isinstance(one, ast.Attribute) and one.attr == holder]
     if named:
         return span_fact(source, named[0])
+    if holder:
+        return None
     if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], (ast.Name, ast.Attribute, ast.Subscript)):
         return span_fact(source, node.args[0])
     return None
@@ -130,12 +132,24 @@ def _operand(kept: tuple[Source, ast.AST] | None, holder: str) -> SpanFact | Non
 def _built(write: Mapping[str, Any]) -> SpanFact | None:
     """The constructor of the layer that wrote, where it says `inplace=True`."""
     at = layer_source(write) if write["module"] else None
-    found = constructor(*at, write["module"]) if at is not None else None
+    found = constructor(*at, write["module"]) if at is not None else _only_inplace(write)
     if found is None:
         return None
     source, call = found
     given = [source.text(part) for part in (*call.args, *call.keywords)]
     return span_fact(source, call, flag="inplace=True" in given, element=span_fact(*at) if at else None)
+
+
+def _only_inplace(write: Mapping[str, Any]) -> tuple[Source, ast.Call] | None:
+    """The one call in the files of the recorded frames that builds such a layer with `inplace=True`."""
+    sources = [source_of(file) for file in dict.fromkeys(frame["file"] for frame in write["frames"])]
+    found = [
+        (source, node)
+        for source in sources
+        for node in source.nodes()
+        if isinstance(node, ast.Call) and called(node) == write["module"] and "inplace=True" in source.text(node)
+    ]
+    return found[0] if len(found) == 1 else None
 
 
 def _others(writes: list[Mapping[str, Any]], first: Mapping[str, Any]) -> tuple[SpanFact, ...]:
@@ -289,6 +303,7 @@ def block_beside(scene: Scene, of: WriteFact | None = None) -> SpanFact | None:
     if of is None or failing is None or crashed is None or of.span.file != failing.source.file:
         return None
     for statement in block_of(Place(failing.source, crashed)):
-        if statement.lineno <= of.span.line <= (statement.end_lineno or 0) and statement is not crashed:
+        scope = isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
+        if statement.lineno <= of.span.line <= (statement.end_lineno or 0) and statement is not crashed and not scope:
             return span_fact(failing.source, statement)
     return None
