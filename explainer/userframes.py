@@ -48,9 +48,9 @@ def is_user_file(path: str) -> bool:
     Notebook cells, `<stdin>`, `<string>` and an unknown file ("") are the user's. Only the path's text is looked at.
     """
     slashed = path.replace("\\", "/").strip()
-    if _UNREAL.search(slashed):
+    if slashed.startswith(_installed()) or _UNREAL.search(slashed):
         return False
-    return not (_FOLDERS.search(slashed) or _PACKAGES.search(slashed) or slashed.startswith(_installed()))
+    return not (_FOLDERS.search(slashed) or _PACKAGES.search(slashed))
 
 
 def below(path: str, root: str) -> bool:

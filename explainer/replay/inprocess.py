@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import ast
 import os
-import sys
 import time
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -14,7 +14,7 @@ from explainer.edits.candidate import Candidate
 from explainer.edits.lines import applied
 from explainer.frozen import frozen
 from explainer.replay import run, sandbox
-from explainer.replay.swap import swap
+from explainer.replay.swap import module_namespaces, swap
 from explainer.replay.trial import Verdict
 from explainer.replay.window import Stopped, Window, window_of
 from explainer.source import source_of
@@ -30,12 +30,7 @@ class Stage:
     frame: Any
     text: str
     until: float
-    frames: tuple[Any, ...] = ()
-
-    @property
-    def namespaces(self) -> list[dict[str, Any]]:
-        """Where the program's functions and classes are to be found."""
-        return [names for live in self.frames for names in (live.frame.f_globals, live.locals)]
+    namespaces: tuple[dict[str, Any], ...] = ()
 
 
 def try_in_process(
@@ -63,11 +58,12 @@ def try_in_process(
 def _stage(scene: Any) -> Stage | None:
     """The outermost frame whose statements, run again as they are, fail at the same statement."""
     until = time.monotonic() + scene.options.deadline
+    frames = [names for live in scene.live.user for names in (live.frame.f_globals, live.locals)]
+    namespaces = (*frames, *module_namespaces())
     for frame in _in_memory(scene.live)[:_FRAMES]:
         failing = frame.failing()
         text = " ".join(failing.span.code.split()) if failing is not None else ""
-        stage = Stage(frame, text if 0 < len(text) <= 60 else frame.frame.f_code.co_name, until,
-                      tuple(scene.live.user))  # fmt: skip
+        stage = Stage(frame, text if 0 < len(text) <= 60 else frame.frame.f_code.co_name, until, namespaces)
         if _attempt(scene, stage, [], 0.5) is False:
             return stage
     return None
@@ -95,13 +91,25 @@ def _attempt(scene: Any, stage: Stage, edits: list[Edit], share: float = 1.0) ->
 def _child(stage: Stage, edits: list[Edit]) -> bool | None:
     """In the fork: put the edits in force, run the statements up to the crash, and see whether the last one fails."""
     frame = stage.frame
-    for file, of_file in _by_file(edits, frame.file).items():
+    for file, of_file in _by_file(edits, frame.file, stage.namespaces).items():
         old = "".join(line + "\n" for line in source_of(file).lines)
         if not swap(file, old, applied(old, of_file), stage.namespaces) and file != frame.file:
             return None
+    if _unreached(frame, edits):
+        return None
     above = [edit for edit in edits if _same(edit.file, frame.file) and edit.end_line < frame.line]
     window = window_of(_Moved(frame, frame.line + sum(map(_growth, above))))  # type: ignore[arg-type]
     return None if window is None else _runs(window)
+
+
+def _unreached(frame: Any, edits: list[Edit]) -> bool:
+    """Whether an edit of the script's own statements stands above those that are run again: it would not show."""
+    if frame.frame.f_code.co_name != "<module>":
+        return False
+    window, source = window_of(frame), source_of(frame.file)
+    first = window.tree.body[0].lineno if window is not None and window.tree.body else 0  # type: ignore[attr-defined]
+    own = [edit.start_line for edit in edits if _same(edit.file, frame.file) and edit.start_line < first]
+    return any(isinstance(source.statement_at(line), ast.Expr) and not source.function_at(line) for line in own)
 
 
 def _runs(window: Window) -> bool | None:
@@ -133,11 +141,10 @@ class _Moved:
         return self.held.locals
 
 
-def _by_file(edits: list[Edit], known: str) -> dict[str, list[Edit]]:
+def _by_file(edits: list[Edit], known: str, namespaces: Iterable[dict[str, Any]]) -> dict[str, list[Edit]]:
     """Edits by the file as its code objects name it."""
-    names = {os.path.basename(edit.file) for edit in edits}  # of a thousand modules: resolving every path takes 0.2 s
-    files = [getattr(module, "__file__", None) for module in list(sys.modules.values())] if edits else []
-    loaded = {os.path.realpath(file): file for file in files if file and os.path.basename(file) in names}
+    files = [names.get("__file__") for names in namespaces]
+    loaded = {os.path.realpath(file): file for file in files if isinstance(file, str)}
     loaded[os.path.realpath(known)] = known
     found: dict[str, list[Edit]] = {}
     for edit in edits:

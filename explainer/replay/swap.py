@@ -20,7 +20,7 @@ _DEEP = 4
 def swap(file: str, old: str, new: str, namespaces: Iterable[Mapping[str, Any]] = ()) -> bool:
     """Make the live functions of a file run the edited source; whether all that changed could be brought up to date.
 
-    `namespaces`, those of the live frames, and the user's modules are where functions and classes are looked for.
+    Functions and classes are looked for in `namespaces`: those of the live frames and of the user's modules.
     Statements that changed in the `__init__` of a layer run again on every instance; so do module-level assignments.
     """
     before, after = compile(old, file, "exec"), compile(new, file, "exec")
@@ -29,11 +29,7 @@ def swap(file: str, old: str, new: str, namespaces: Iterable[Mapping[str, Any]] 
     if len(list(_codes(before))) != len(list(_codes(after))):
         return False
     done = True
-    namespaces = [*namespaces, *(vars(module) for module in _modules())]
-    functions = _functions(file, namespaces)
-    known = {_key(function.__code__) for function in functions}
-    if any(_key(a) not in known and _function(a) and _differ(a, b) for a, b in pairs):
-        functions = [one for one in gc.get_objects() if type(one) is types.FunctionType and _made_by(one, file)]
+    functions = _functions(file, namespaces, {_key(a) for a, b in pairs if _function(a) and _differ(a, b)})
     to = {_key(a): b for a, b in reversed(pairs)}
     for function in functions:
         code = to.get(_key(function.__code__))
@@ -73,15 +69,21 @@ def _plain(code: types.CodeType) -> list[Any]:
     return [repr(one) for one in code.co_consts if not isinstance(one, types.CodeType)]
 
 
-def _functions(file: str, namespaces: Iterable[Mapping[str, Any]]) -> list[types.FunctionType]:
-    """The functions of a file that some namespaces lead to, and the closures that were made by them.
+def _functions(
+    file: str, namespaces: Iterable[Mapping[str, Any]], changed: set[tuple[int, str]]
+) -> list[types.FunctionType]:
+    """The functions of a file that some namespaces lead to, and the closures among those that changed.
 
-    Going through all objects instead would copy every page of the parent's memory into this child.
+    Only where that misses one that changed all objects are gone through: it copies the parent's memory into this child.
     """
-    found = {id(one): one for one in _reachable(namespaces) if _made_by(one, file)}
-    inner = {code for one in found.values() for code in _codes(one.__code__)}
-    closures = gc.get_referrers(*inner) if inner else []
-    return [*found.values(), *(one for one in closures if type(one) is types.FunctionType and id(one) not in found)]
+    found = [one for one in _reachable(namespaces) if _made_by(one, file)]
+    missing = changed - {_key(one.__code__) for one in found}
+    inner = {code for one in found for code in _codes(one.__code__) if _key(code) in missing}
+    if inner:
+        found += [one for one in gc.get_referrers(*inner) if type(one) is types.FunctionType]
+    if missing - {_key(code) for code in inner}:
+        found = [one for one in gc.get_objects() if type(one) is types.FunctionType and _made_by(one, file)]
+    return found
 
 
 def _made_by(function: types.FunctionType, file: str) -> bool:
@@ -101,10 +103,16 @@ def _reachable(namespaces: Iterable[Mapping[str, Any]]) -> Iterator[types.Functi
             waiting += [(one, deep - 1) for one in _inside(value)] if deep else []
 
 
-def _modules() -> list[types.ModuleType]:
-    """The user's modules; a notebook's has no file."""
-    files = {name: getattr(module, "__file__", None) for name, module in list(sys.modules.items())}
-    return [sys.modules[name] for name, file in files.items() if name == "__main__" or (file and is_user_file(file))]
+def module_namespaces() -> list[dict[str, Any]]:
+    """The namespaces of the user's modules; a notebook's has no file."""
+    modules = [
+        (name, vars(module)) for name, module in list(sys.modules.items()) if isinstance(module, types.ModuleType)
+    ]
+    return [held for name, held in modules if name == "__main__" or _users(held.get("__file__"))]
+
+
+def _users(file: Any) -> bool:
+    return isinstance(file, str) and is_user_file(file)
 
 
 def _inside(value: Any) -> Iterable[Any]:
