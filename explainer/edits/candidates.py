@@ -43,10 +43,13 @@ KINDS: dict[str, Callable[..., tuple[Edit, ...]]] = {
     "unwrap-block": statements.unwrap_block,
     "delete-decorator": statements.delete_decorator,
     "register-buffer": statements.register_buffer,
+    "register-buffers": statements.register_buffers,
     "module-list": statements.module_list,
     "hoist-lambda": hoist.hoist_lambda,
 }
 PLACES = ("at", "call", "block", "before", "after", "kept")
+#: The value that names several places which one edit touches together.
+EACH = "each"
 
 
 def candidates(scene: Any, spec: Mapping[str, Any], facts: Mapping[str, Any]) -> Iterator[Candidate]:
@@ -65,6 +68,8 @@ def edit(scene: Any, kind: str, **values: Any) -> tuple[Edit, ...]:
     if kind not in KINDS:
         raise EditError(f"no kind of edit is called {kind!r}; known: {', '.join(sorted(KINDS))}")
     ready = {name: place_of(scene.source, v) if name in PLACES else v for name, v in values.items() if v is not None}
+    if EACH in ready:
+        ready[EACH] = tuple(place_of(scene.source, one) for one in ready[EACH])
     first = next(iter(inspect.signature(KINDS[kind]).parameters))
     if first in ("at", "call"):  # a rule may call the place of a call either
         ready = {first if name in ("at", "call") else name: v for name, v in ready.items()}
@@ -89,7 +94,7 @@ def _culprit(scene: Any, values: Mapping[str, Any]) -> Any:
 
 def _spread(spec: Mapping[str, Any], facts: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """The spec with the names of facts replaced by the facts."""
-    ready = {name: facts.get(value, value) if name in (*PLACES, "culprit") and isinstance(value, str) else value
+    ready = {name: facts.get(value, value) if name in (*PLACES, EACH, "culprit") and isinstance(value, str) else value
              for name, value in spec.items()}
     many = next((name for name in PLACES if isinstance(ready.get(name), tuple)), None)
     if many is None:

@@ -14,6 +14,7 @@ from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
 from explainer.edits.generators import found_in
 from explainer.edits.lines import EditError, applied, shown
+from explainer.edits.relocate import is_cast
 from explainer.source import Source, parsed_source
 
 #: How many first edits are followed, how many second ones each is tried with, and how many edits there may be.
@@ -22,6 +23,7 @@ FIRST, SECOND, MOST = 2, 16, 3
 
 def chained(evidence: Evidence, first: Candidate, texts: Mapping[str, str], family: str) -> Iterator[Candidate]:
     """Candidates that add a second edit to `first`. `evidence` and `texts` are of the program edited already."""
+    family = "dtype" if is_cast(first) else family
     for second in itertools.islice(found_in(evidence, family), SECOND):
         edits = tuple(_both(first, second, texts))
         if edits and len(edits) <= MOST:

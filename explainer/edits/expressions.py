@@ -79,7 +79,8 @@ def _forms(wanted: int, ints: Mapping[str, int], old: str) -> Iterator[str]:
         yield from (f"{old} + {name}" for name, value in ints.items() if value + base == wanted and name != old)
         yield from (f"{name} ** 2 * {old}" for name, value in ints.items() if value**2 * base == wanted)
         yield from (f"{old} + {one} * {other}" for one, a in ints.items() for other, b in ints.items()
-                    if one < other and 0 < a * b == wanted - base and old not in (one, other))  # fmt: skip
+                    if one < other and 0 < a * b == wanted - base and old not in (one, other)
+                    and "len(" not in one + other)  # fmt: skip
         if wanted % base == 0 and wanted > base:
             yield f"{wanted // base} * {old}"
         if base == 2 * wanted:

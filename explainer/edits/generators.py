@@ -57,6 +57,7 @@ def generators_of(family: str, evidence: Evidence) -> Sequence[Sequence[Generato
         search_index,
         search_layout,
         search_literals,
+        search_loops,
         search_padding,
         search_samples,
         search_sizes,
@@ -66,7 +67,8 @@ def generators_of(family: str, evidence: Evidence) -> Sequence[Sequence[Generato
     shape = [
         [search_layout.structural, search_batch.reshaped, search_batch.resized_view, search_batch.created],
         [search_sizes.arriving],
-        [search_layout.inserted, search_sizes.advanced, search_padding.strided, search_literals.one_off],
+        [search_layout.inserted, search_sizes.advanced, search_loops.carried, search_padding.strided,
+         search_literals.one_off],
         [search_padding.padded, search_sizes.factored],
         [search_layout.resized, search_sizes.expected, search_sizes.passed_down, search_index.dimensions],
         [search_layout.swapped],

@@ -28,8 +28,7 @@ def origins(evidence: Evidence, candidate: Candidate) -> Iterator[Candidate]:
 
 
 def _origins(evidence: Evidence, candidate: Candidate) -> Iterator[Candidate]:
-    after = candidate.edits[0].after or ""
-    if candidate.kind in ("cast", "insert-method") and _CAST.search(_added(candidate)):
+    if is_cast(candidate):
         yield from search_samples.cast_samples(evidence)
         yield from search_dtype.structural(evidence)
         yield from search_dtype.casts(evidence)
@@ -39,8 +38,14 @@ def _origins(evidence: Evidence, candidate: Candidate) -> Iterator[Candidate]:
         yield from _relaid(evidence, candidate)
     elif candidate.kind == "set-argument":
         yield from search_layout.structural(evidence)
-        if _named(candidate, after):
+        if drops_name(candidate):
             yield from search_sizes.arriving(evidence)
+
+
+def is_cast(candidate: Candidate) -> bool:
+    """Whether an edit casts a tensor."""
+    added = candidate.kind == "insert-method" and _CAST.search(_added(candidate))
+    return candidate.kind == "cast" or bool(added)
 
 
 def _added(candidate: Candidate) -> str:
@@ -50,8 +55,9 @@ def _added(candidate: Candidate) -> str:
     return after[max(0, head - 1) : len(after) - len(before) + head + 1]
 
 
-def _named(candidate: Candidate, after: str) -> bool:
+def drops_name(candidate: Candidate) -> bool:
     """Whether a name gave way to a number: then the number it stands for was decided elsewhere."""
+    after = candidate.edits[0].after or ""
     names = lambda text: Counter(re.findall(r"[A-Za-z_]\w*", text))  # noqa: E731
     return bool(names(candidate.edits[0].before or "") - names(after))
 

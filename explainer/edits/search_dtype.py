@@ -77,7 +77,7 @@ def wanted(evidence: Evidence) -> list[tuple[Operand, str]]:
     pairs: list[tuple[Operand, str]] = []
     if _TO_LONG.search(evidence.message):
         pairs += [(one, "int64") for one in reversed(found) if one.dtype != "int64"]
-    if "bool" in evidence.message.lower():
+    elif "bool" in evidence.message.lower():
         pairs += [(one, "bool") for one in reversed(found) if one.dtype != "bool"]
     goals = list(dict.fromkeys([*weights, *(dtype for dtype in floats if dtype == "float32"), *floats, "float32"]))
     for dtype in goals:

@@ -57,7 +57,7 @@ def _constant(node: ast.expr | None) -> int | None:
 
 
 def lengths(evidence: Evidence) -> Iterator[Candidate]:
-    """`len(x)` -> `len(x) + 1` where a count that the failing call depends on is taken from a length."""
+    """`len(x)` -> `len(x) + 1`, or what is missing, where a count that the failing call depends on is a length."""
     leaves: dict[Any, list] = {}
     for tree in [*_trees(evidence)]:
         for leaf in literals(tree):
@@ -67,9 +67,18 @@ def lengths(evidence: Evidence) -> Iterator[Candidate]:
     for leaf in sorted(leaves.values(), key=lambda leaf: leaf[-1] not in said):
         place = evidence.place(leaf[1])
         if place is not None:
-            new = f"{place.text} + 1"
-            text = f"({new})" if isinstance(place.parent(), ast.BinOp) else new
-            yield from evidence.replaced(place, text, "replace", "one-more", new=new)
+            for more in dict.fromkeys((1, _missing(evidence))):
+                new = f"{place.text} + {more}"
+                text = f"({new})" if isinstance(place.parent(), ast.BinOp) else new
+                yield from evidence.replaced(place, text, "replace", "one-more" if more == 1 else "more", new=new)
+
+
+def _missing(evidence: Evidence) -> int:
+    """How many rows the failing table has too few for the largest index; 1 where that is not known."""
+    crash = evidence.crash
+    high = max((extent[1] for extent in (crash.extents if crash else ()) if extent is not None), default=0)
+    rows = [layer.value("num_embeddings") for layer in _tables(evidence) if layer.type.startswith("Embedding")]
+    return max(1, high + 1 - rows[0]) if rows and rows[0] else 1
 
 
 def _trees(evidence: Evidence) -> Iterator[list]:
@@ -206,7 +215,13 @@ def enlarged(evidence: Evidence) -> Iterator[Candidate]:
         for layer in _tables(evidence):
             argument = "num_embeddings" if layer.type.startswith("Embedding") else LEAVING[layer.type][0]
             if (layer.value(argument) or 0) <= high:
-                yield from built_for(evidence, layer, argument, high + 1)
+                # Sums of whatever is in scope give the number too, but a table's rows are hardly ever meant so.
+                yield from (one for one in built_for(evidence, layer, argument, high + 1) if not _summed(one))
+
+
+def _summed(candidate: Candidate) -> bool:
+    added = len((candidate.edits[0].after or "").split(" + ")) > len((candidate.edits[0].before or "").split(" + "))
+    return candidate.kind == "set-argument" and added
 
 
 def lengthened(evidence: Evidence) -> Iterator[Candidate]:

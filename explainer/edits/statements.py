@@ -81,6 +81,19 @@ def register_buffer(at: Place) -> tuple[Edit, ...]:
     return changed(at.source, [(at.source.span(at.statement().node), text)])
 
 
+def register_buffers(each: tuple[Place, ...]) -> tuple[Edit, ...]:
+    """`register_buffer` for several `self.mask = value` at once, also of different files."""
+    edits: list[Edit] = []
+    for source in {place.source.file: place.source for place in each}.values():
+        changes = []
+        for place in (one for one in each if one.source.file == source.file):
+            owner, name, value = _self_assignment(place)
+            text = f'{owner}.register_buffer("{name}", {source.text(value)})'
+            changes.append((source.span(place.statement().node), text))
+        edits += changed(source, changes)
+    return tuple(edits)
+
+
 def module_list(at: Place) -> tuple[Edit, ...]:
     """`self.blocks = [...]` -> `nn.ModuleList([...])`; a dict becomes a ModuleDict."""
     node = at.node

@@ -145,6 +145,11 @@ TITLES: Mapping[str, Texts] = {
         "ko": "하나 더 세기: `{new}`",
         "zh": "多算一个：`{new}`",
     },
+    "more": {
+        "en": "count the ones that are missing too: `{new}`",
+        "ko": "빠진 것까지 세기: `{new}`",
+        "zh": "把缺少的也算上：`{new}`",
+    },
     "fewer": {
         "en": "promise only the samples that `__getitem__` can give: `{new}`",
         "ko": "`__getitem__` 메서드가 줄 수 있는 샘플 수만 알리기: `{new}`",

@@ -52,6 +52,7 @@ class Checker:
         self._begun = self.session.begin({}, START), self.session.begin({}, START, record=True)
         self._control: Run | None = None
         self.moved: list[Candidate] = []
+        self.tried: dict[tuple[Edit, ...], Run] = {}
 
     @property
     def left(self) -> float:
@@ -134,7 +135,7 @@ class Checker:
                     ranked.append(((*_ties(batch[index], run, control), count), batch[index], run))
                 else:
                     failed.append(Verdict(batch[index], False, "", "program"))
-                    if _further(run, control):
+                    if _further(batch[index], run, control):
                         self.moved.append(batch[index])
             progress(words.progress(count, len(ranked), self.scene.options.language))
         ranked.sort(key=lambda one: one[0])
@@ -144,11 +145,15 @@ class Checker:
         deadline = min(max(self.left, 0.1), 4 * self.slow + 4 * control.answer.get("seconds", 0.0))
         trials, indices = [], []
         for index, candidate in enumerate(batch):
+            if candidate.edits in self.tried:  # a rule and the search may offer the same
+                yield index, self.tried[candidate.edits]
+                continue
             texts = self._texts(candidate)
             if texts is not None:
                 trials.append(self.session.begin(texts, deadline))
                 indices.append(index)
         for index, run in sorted(together(trials, deadline + 2), key=lambda pair: pair[0]):
+            self.tried[batch[indices[index]].edits] = run
             yield indices[index], run
 
     def _texts(self, candidate: Candidate) -> dict[str, str] | None:
@@ -185,15 +190,20 @@ class Checker:
         return Verdict(candidate, True, words.ran(run.ended, run.steps, language), "program")
 
 
-def _further(run: Run, control: Run) -> bool:
-    """Whether an edited run failed later than the control, in the same kind of error: another mistake may be left."""
+def _further(candidate: Candidate, run: Run, control: Run) -> bool:
+    """Whether an edited run failed later than the control, in the same kind of error: another mistake may be left.
+
+    Columns tell it too, but not in lines that the edit itself changed.
+    """
     if not run.error or run.error["type"] != control.error["type"]:
         return False
     if run.answer.get("forwards", 0) > control.answer.get("forwards", 0):
         return True
     place = lambda one: (one.error["frames"][-1:], one.error.get("column"))  # noqa: E731
     alike = re.sub(r"\d+", "#", run.error["message"]) == re.sub(r"\d+", "#", control.error["message"])
-    return alike and place(run) != place(control) and run.steps >= control.steps
+    lines = {line for _, line, _ in control.error["frames"][-1:]}
+    own = any(edit.start_line <= line <= edit.end_line for edit in candidate.edits for line in lines)
+    return alike and not own and place(run) != place(control) and run.steps >= control.steps
 
 
 def _guarded(evidence: Any, candidate: Candidate) -> list[Candidate]:
