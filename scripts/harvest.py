@@ -1,33 +1,38 @@
 """Harvests what the installed torch says when it is used wrongly, and lists the messages that no symptom answers.
 
-    python scripts/harvest.py [--most 40] [--out messages.jsonl] [--fail-under 75]
+    python scripts/harvest.py [--spoil] [--most 40] [--out messages.jsonl] [--fail-under 75]
 
 It runs the error inputs that torch's own tests keep for its operators, modules and optimizers (they need `expecttest`;
-a torch without them is tolerated), and the mistakes in `snippets/`. Each distinct message counts once.
+a torch without them is tolerated), and the mistakes in `snippets/`. Each distinct message counts once. With `--spoil`
+it also spoils one argument after the other of their right inputs; that takes minutes and finds ten times as much.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import importlib
-import io
 import json
 import re
 import sys
-import traceback
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from corrupt import errors, of_module, of_operator, raised
 from snippets import snippets as statements
 
 from explainer.catalogue import load
-from explainer.crash import Frame, Raised
+from explainer.crash import Raised
 
 Call = tuple[str, Callable[[], Any]]
+#: What Python itself says when a spoiled argument meets torch's Python code.
+PYTHON = re.compile(
+    "has no attribute|unsupported operand|bad operand|not supported between|object is not|multiply sequence|concatenate"
+    "|cannot be interpreted|must be real number|positional argument|has no len|not iterable|index out of range"
+    "|to unpack|multiple values for|invalid literal|string formatting|modulo by zero|division by zero"
+)
 
 
 def operators() -> Iterator[Call]:
@@ -92,33 +97,35 @@ def harvested() -> Iterator[tuple[str, Raised]]:
     seen = set()
     for source in (operators, modules, optimizers, snippets):
         for name, call in source():
-            error = _raised(call)
+            error = raised(call)
             if error is not None and (error.type, error.message) not in seen:
                 seen.add((error.type, error.message))
                 yield f"{source.__name__}: {name}", error
 
 
-def _raised(call: Callable[[], Any]) -> Raised | None:
-    quiet = contextlib.redirect_stdout(io.StringIO())
-    try:
-        with warnings.catch_warnings(), quiet, contextlib.redirect_stderr(io.StringIO()):
-            warnings.simplefilter("ignore")
-            call()
-    except Exception as error:
-        frames = tuple(Frame(at.filename, at.lineno or 0) for at in traceback.extract_tb(error.__traceback__))
-        return Raised(type(error).__name__, str(error), frames)
-    return None
+def spoiled() -> Iterator[tuple[str, Raised]]:
+    """One error of every wording that the right inputs of operators and modules raise with an argument spoiled."""
+    seen = set()
+    modules = [(info, of_module) for info in _database("common_modules", "module_db")]
+    operators = [(info, of_operator) for info in _database("common_methods_invocations", "op_db")]
+    for info, samples in modules + operators:
+        for error in errors(samples(info)):
+            if _template(error) not in seen and not PYTHON.search(error.message):
+                seen.add(_template(error))
+                yield f"spoiled: {info.name}", error
 
 
 def main() -> int:
     """Print the share that is answered, and the templates that are not; 1 where the share is below `--fail-under`."""
     to = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    to.add_argument("--spoil", action="store_true", help="also spoil the right inputs of operators and modules")
     to.add_argument("--most", type=int, default=40, help="how many unanswered templates to list")
     to.add_argument("--out", type=Path, help="write every message and its symptom here, a line of JSON each")
     to.add_argument("--fail-under", type=float, default=0.0, metavar="PERCENT")
     given = to.parse_args()
     catalogue = load()
-    found = [(source, error, catalogue.match(error)) for source, error in harvested()]
+    everything = chain(harvested(), spoiled() if given.spoil else ())
+    found = [(source, error, catalogue.match(error)) for source, error in everything]
     _write(given.out, found)
     missing = Counter(_template(error) for _, error, match in found if match is None)
     for template, count in missing.most_common(given.most):
