@@ -17,6 +17,10 @@ from explainer.frozen import frozen
 #: More of a message than this is never looked at, and no pattern may take longer than this many seconds.
 LONGEST, SECONDS = 50_000, 0.1
 _WORD = re.compile(r"\w+")
+#: Frameworks whose messages may read like torch's. Files of numpy are not among them: it calls a tensor's methods.
+_FRAMEWORKS = "tensorflow|keras|jax|jaxlib|paddle|mxnet|cupy|onnxruntime|mindspore|chainer|theano|xgboost|lightgbm"
+_FOREIGN_TYPE = re.compile(rf"(?:{_FRAMEWORKS}|numpy|pandas|sklearn|cv2)\.")
+_FOREIGN_FILE = re.compile(rf"(?:site|dist)-packages/(?:{_FRAMEWORKS})/")
 
 
 @frozen
@@ -43,19 +47,21 @@ class Entry(NamedTuple):
 
 
 class Rows(Sequence[Entry]):
-    """The entries of a compiled file, each a line of JSON that is parsed when it is first looked at."""
+    """The entries of a compiled file, its first `count` lines, each parsed when it is first looked at."""
 
-    def __init__(self, lines: Sequence[bytes]):
-        self._lines = lines
+    def __init__(self, lines: Sequence[bytes], count: int):
+        self._lines, self._count = lines, count
         self._made: dict[int, Entry] = {}
 
     def __getitem__(self, number: Any) -> Any:
         if number not in self._made:
+            if number >= self._count:
+                raise IndexError(number)
             self._made[number] = Entry(*json.loads(self._lines[number]))
         return self._made[number]
 
     def __len__(self) -> int:
-        return len(self._lines)
+        return self._count
 
 
 @frozen
@@ -105,6 +111,8 @@ class Index:
 
         Those of the exception's own name, then those that ask for where it was raised, then the longest literal text.
         """
+        if _foreign(error):
+            return
         for note in error.notes:
             yield from self._search(note, error, lambda entry: entry.family == "device-assert")
         yield from self._search(error.message, error, lambda entry: True)
@@ -180,6 +188,14 @@ def _from_there(entry: Entry, error: Crash | Raised) -> bool:
         return True
     file = error.frames[-1].file.replace("\\", "/") if error.frames else ""
     return any(part in file for part in entry.raised_in)
+
+
+def _foreign(error: Crash | Raised) -> bool:
+    """Whether another framework raised it: by its own type, or in one of its own files."""
+    if _FOREIGN_TYPE.match(error.type):
+        return True
+    file = error.frames[-1].file.replace("\\", "/") if error.frames else ""
+    return bool(_FOREIGN_FILE.search(file)) and "torch" not in file
 
 
 def _circumstances(entry: Entry) -> bool:

@@ -43,6 +43,9 @@ def own_line(lines: Lines, launched: bool = False) -> tuple[Raised, int] | None:
     for at in range(len(lines.texts) - 1, -1, -1):
         match = _OWN_LINE.match(lines.texts[at][:_LONGEST])
         if match and not (launched and "ChildFailedError" in match["type"]):
+            carrier = _OWN_LINE.match(lines.texts[at - 1][:_LONGEST]) if at else None
+            if carrier and (carrier["message"] or "").rstrip().endswith(" raised:"):
+                return _whole(lines, at - 1, carrier), at - 1
             return _whole(lines, at, match), at
     return None
 

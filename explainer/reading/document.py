@@ -113,10 +113,16 @@ def _said_alone(streams: list[Lines], name: str | None, launched: bool) -> list[
         found = [(lines, said) for lines in streams if (said := look(lines, launched))]
         if found:
             return [
-                Seen(Found(raised, place(lines, at, name)), at, lines.writer, alone=True)
+                Seen(Found(_reported(lines, raised, at), place(lines, at, name)), at, lines.writer, alone=True)
                 for lines, (raised, at) in found
             ]
     return []
+
+
+def _reported(lines: Lines, raised: Raised, at: int) -> Raised:
+    """A launcher's error with the report under it as its message; any other error as it is."""
+    report = elastic.report(lines.texts, Joined(raised, at, at + 1))
+    return report.joined.raised if report else raised
 
 
 def _whole(streams: list[Lines], name: str | None) -> list[Seen]:

@@ -1,0 +1,113 @@
+"""What a pasted text alone must lead to: the cause that its numbers or other lines show, or silence."""
+
+from __future__ import annotations
+
+import pytest
+
+import explainer
+
+HEADER = "Traceback (most recent call last):\n"
+
+
+def first(text):
+    """The rule that speaks first of a text's first report, and its diagnosis; (None, None) where nothing is known."""
+    reports = explainer.explain(text).reports
+    found = reports[0].diagnoses if reports else ()
+    return (found[0].rule, found[0]) if found else (None, None)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        HEADER + '  File "/srv/app/run.py", line 3, in <module>\n    resize(image)\n'
+        "TypeError: resize() missing 1 required positional argument: 'size'\n",
+        HEADER + '  File "/srv/venv/lib/python3.11/site-packages/tensorflow/python/eager/execute.py", line 53, in go\n'
+        "    tensors = run(context)\nRuntimeError: CUDA error: out of memory\n",
+        "cupy.cuda.memory.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB\n",
+        "NotImplementedError: Streaming of archives in a remote input is not supported\n",
+        'CUDA error at copy.cu:18 code=2(cudaErrorMemoryAllocation) "cudaMalloc(&buffer, bytes)"\n',
+    ],
+)
+def test_what_other_code_raised_gets_no_diagnosis(text):
+    """A user's function, another framework, a CUDA sample: their words resemble torch's."""
+    assert first(text)[0] is None
+
+
+def test_an_argument_that_torch_s_own_constructor_lacks_is_named():
+    text = HEADER + '  File "net.py", line 7, in __init__\n    self.head = nn.Linear(64)\n'
+    text += "TypeError: Linear.__init__() missing 1 required positional argument: 'out_features'"
+    rule, diagnosis = first(text)
+    assert rule == "argument-type"
+    assert "out_features" in diagnosis.headline
+
+
+def test_numbers_of_a_full_card_tell_that_another_process_fills_it():
+    """The pieces that torch names add up to 3 GiB of 24; the rest is not this process's."""
+    rule, diagnosis = first(
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 96.00 MiB. GPU 0 has a total capacity of"
+        " 24.00 GiB of which 41.00 MiB is free. Process 77 has 20.50 GiB memory in use. Process 78 has 3.40 GiB memory in use. Of"
+        " the allocated memory 2.90 GiB is allocated by PyTorch, and 120.00 MiB is reserved by PyTorch but unallocated."
+    )
+    assert rule == "cuda-out-of-memory"
+    assert "other processes" in diagnosis.cause
+    assert "Process 77 alone has 20.50 GiB" in diagnosis.cause
+
+
+def test_a_c_plus_plus_exception_is_matched_as_the_python_error_it_would_become():
+    """A watchdog ends the process through `terminate`: no Python traceback is printed."""
+    rule, diagnosis = first(
+        "terminate called after throwing an instance of 'c10::DistBackendError'\n"
+        "  what():  [Rank 5] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=71, OpType=ALLGATHER,"
+        " NumelIn=8, NumelOut=64, Timeout(ms)=600000) ran for 600240 milliseconds before timing out.\n"
+    )
+    assert rule == "collective-timeout"
+    assert "600 s" in diagnosis.headline
+
+
+def test_a_backend_s_message_without_frames_is_read_whole():
+    """The inner error's line would otherwise be taken for an error of its own."""
+    text = "torch._dynamo.exc.BackendCompilerFailed: backend='inductor' raised:\nKeyError: 'sm_999'\n"
+    report = explainer.explain(text).reports[0]
+    assert report.type.endswith("BackendCompilerFailed")
+    assert "KeyError" in report.message
+
+
+LAUNCHER = """torch.distributed.elastic.multiprocessing.errors.ChildFailedError:
+============================================================
+job.py FAILED
+------------------------------------------------------------
+Failures:
+  <NO_OTHER_FAILURES>
+------------------------------------------------------------
+Root Cause (first observed failure):
+[0]:
+  time      : 2026-01-02_03:04:05
+  host      : node7
+  rank      : 3 (local_rank: 3)
+  exitcode  : {code} (pid: 4242)
+  error_file: <N/A>
+  traceback : {said}
+============================================================
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "said", "words"),
+    [
+        (-9, "Signal 9 (SIGKILL) received by PID 4242", "memory"),
+        (-11, "Signal 11 (SIGSEGV) received by PID 4242", "SIGSEGV"),
+        (1, "To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html", "exit code 1"),
+    ],
+)
+def test_a_launcher_s_report_alone_says_how_the_rank_ended(code, said, words):
+    rule, diagnosis = first(LAUNCHER.format(code=code, said=said))
+    assert rule == "rank-ended"
+    assert words in diagnosis.headline
+    assert "rank 3" in diagnosis.headline
+
+
+def test_a_rank_s_own_error_comes_before_the_launcher_s_report():
+    """What the launcher knows is the exit code; the traceback above it is the cause, also where no symptom knows it."""
+    said = "To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html"
+    text = HEADER + '  File "/srv/job.py", line 9, in <module>\n    read(paths["valid"])\nKeyError: \'valid\'\n'
+    assert first(text + LAUNCHER.format(code=1, said=said))[0] is None
