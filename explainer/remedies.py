@@ -10,6 +10,7 @@ from explainer.catalogue import Match
 from explainer.catalogue.words import holds, in_language, value, words
 from explainer.diagnosis import Fix, Span
 from explainer.edits import Candidate, candidates, search
+from explainer.edits.relocate import drops_name
 from explainer.frozen import frozen
 from explainer.probes import Scene
 from explainer.replay.trial import Verdict, try_candidates
@@ -19,10 +20,11 @@ from explainer.weighing import Held
 MOST = 3
 #: Tiers of the search below LIKELY go before repairs of two edits; those get a tier of their own.
 LIKELY, FOLLOWED = 2, -1
-#: Families in which a value is often wrong before it gets to the failing call, and the kinds of edit that adapt it there:
-#: that one call runs then does not tell where the value went wrong.
+#: Families in which a value is often wrong before it gets to the failing call. That the call runs once the value is
+#: adapted there does not tell where it went wrong; that it runs with another literal does, where sizes are concerned.
 TRAVELS = ("shape", "view", "dtype", "device", "index")
-ADAPTING = ("insert-method", "cast", "wrap-call")
+SIZES = ("shape", "view", "index")
+DECIDING = ("set-argument", "replace", "replace-literal")
 
 
 @frozen
@@ -55,8 +57,10 @@ def of_rule(held: Held, scene: Scene) -> Remedy:
 
 def _proves(verdict: Verdict, held: Held) -> bool:
     """Whether an edit that passed shows the cause: not where it only made the failing call take what came."""
-    adapted = verdict.candidate.kind in ADAPTING and held.rule.family in TRAVELS
-    return verdict.level == "program" or not adapted
+    family, candidate = held.rule.family, verdict.candidate
+    if verdict.level == "program" or family not in TRAVELS:
+        return True
+    return family in SIZES and candidate.kind in DECIDING and not drops_name(candidate)
 
 
 def of_search(match: Match, scene: Scene) -> Remedy:

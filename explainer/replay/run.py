@@ -92,7 +92,8 @@ def _stop_at(file: str, lines: range, recording: Recorder) -> None:
     def guarded(outputs: Any, *args: Any, **kwargs: Any) -> Any:
         if _called_from(file, lines) and crashes(list(outputs)):
             raise Reached(list(outputs))
-        if ran is not None:
+        kept = len(args) > 1 and args[1]  # retain_graph, which create_graph implies: such a call frees nothing
+        if ran is not None and not kept:
             ran(list(outputs))
         return run(outputs, *args, **kwargs)
 

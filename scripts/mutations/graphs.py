@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from mutations.inplace import insertion
 from mutations.layout import calls, values
-from mutations.mutant import Change, places
+from mutations.mutant import Change, Place, places
 from mutations.programs import Program, Source
-from mutations.uses import chain, scope, statement
+from mutations.uses import chain, losses, statement
 
 AUTOGRAD = ("autograd",)
 CUTS = (".detach()", ".data", ".detach().clone()", ".argmax(dim=-1).float()", ".round().long()")
@@ -90,7 +90,8 @@ def twice(program: Program, source: Source) -> Iterator[Change]:
             start, end = source.starts[loop.lineno - 1], source.starts[own.lineno]
             head = source.text[start : source.starts[own.lineno - 1]]
             text = f"{source.indent(loop.lineno)}{source.code(own)}\n{head}"
-            yield Change("hoisted", (*AUTOGRAD, "inplace"), "computed once before the loop", start, end, text)
+            also = chain(program, source, own)
+            yield Change("hoisted", (*AUTOGRAD, "inplace"), "computed once before the loop", start, end, text, also)
 
 
 def not_scalar(program: Program, source: Source) -> Iterator[Change]:
@@ -102,16 +103,12 @@ def not_scalar(program: Program, source: Source) -> Iterator[Change]:
         ):
             end = source.span(call)[1] - 1
             text = ', reduction="none"' if call.args or call.keywords else 'reduction="none"'
-            own = statement(call)
-            also = (
-                chain(program, source, call) if isinstance(scope(call), (ast.FunctionDef, ast.Module)) else frozenset()
-            )
-            backward = {(source.name, one.lineno) for one in calls(source, ("backward",))}
-            uses = {
-                (source.name, one.lineno)
-                for one in ast.walk(source.tree)
-                if isinstance(own, ast.Assign)
-                and isinstance(one, ast.Call)
-                and source.code(one.func) == source.code(own.targets[0])
-            }
-            yield Change("not-scalar", AUTOGRAD, 'reduction="none"', end, end, text, also | backward | uses)
+            also = chain(program, source, call) | losses(program) | _called_at(program, source, statement(call))
+            yield Change("not-scalar", AUTOGRAD, 'reduction="none"', end, end, text, also)
+
+
+def _called_at(program: Program, source: Source, own: ast.stmt) -> frozenset[Place]:
+    """Where what a statement sets (a criterion) is called."""
+    name = source.code(own.targets[0]) if isinstance(own, ast.Assign) else None
+    calls_of = ((one, node) for one in program.sources for node in ast.walk(one.tree) if isinstance(node, ast.Call))
+    return frozenset((one.name, node.lineno) for one, node in calls_of if one.code(node.func) == name)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from mutations.mutant import Change
 from mutations.programs import Program, Source
-from mutations.uses import chain
+from mutations.uses import chain, losses
 
 SHAPE = ("shape", "view", "index", "dataloader")
 STEPS = (
@@ -45,7 +45,7 @@ def dropped(program: Program, source: Source) -> Iterator[Change]:
             start,
             end,
             source.code(inner),
-            chain(program, source, call),
+            chain(program, source, call) | (losses(program) if _group(call) == "reduction" else frozenset()),
             True,
         )
 

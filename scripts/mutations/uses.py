@@ -39,9 +39,29 @@ def chain(program: Program, source: Source, node: ast.AST) -> frozenset[Place]:
     for name in written:
         if name.startswith("self."):
             found |= set(_anywhere(source, name))
+    if isinstance(own, ast.Expr) and (kept := _container(own.value)):
+        found |= {(source.name, line) for line in _lines(around, kept, ast.Load, after=own.end_lineno or 0)}
     if isinstance(own, ast.Return) and isinstance(around, ast.FunctionDef):
         found |= set(_calls(program, around.name))
     return frozenset(found)
+
+
+def losses(program: Program) -> frozenset[Place]:
+    """The lines that set a loss or go backward from one: a loss of many numbers can be reduced at any of them."""
+    found = set()
+    for source in program.sources:
+        for node in ast.walk(source.tree):
+            sets = isinstance(node, ast.Assign) and "loss" in source.code(node.targets[0])
+            if sets or (isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "backward"):
+                found.add((source.name, node.lineno))  # type: ignore[attr-defined]
+    return frozenset(found)
+
+
+def _container(node: ast.expr) -> str | None:
+    """`kept` in `kept.append(...)`."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "append":
+        return _name(node.func.value, ast.Load)
+    return None
 
 
 def _name(node: ast.AST, context: type) -> str | None:

@@ -1,0 +1,104 @@
+"""Where the size of a layer was decided: from its constructor's argument up to the call that gave the number."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+from explainer.facts import ModuleFact, SpanFact
+from explainer.probes import probe
+from explainer.probes.built import bound, construction
+from explainer.probes.cuts import sources
+from explainer.probes.places import called, span_fact
+from explainer.probes.scene import Scene
+from explainer.source import Source
+
+Node = tuple[Source, ast.AST]
+#: How many calls a parameter is followed through.
+_MOST = 5
+
+
+@probe
+def decided_at(scene: Scene, of: ModuleFact | None = None, argument: str = "", near: Any = None) -> SpanFact | None:
+    """The number that an argument of a layer's constructor stands for, where a parameter leads to just one literal.
+
+    None where the constructor has the number itself, where it cannot be followed with certainty, and where another
+    argument of the same call has a size of `near` (a tensor fact): then the wrong parameter was named.
+    """
+    module = scene.objects.get(of.name) if of is not None else None
+    found = construction(scene, module) if module is not None else None
+    node = bound(found[1], type(module)).get(argument) if found is not None else None
+    if found is None or not isinstance(node, ast.Name):
+        return None
+    at: Node | None = (found[0], node)
+    for _ in range(_MOST):
+        at = _given(scene, *at, _shape(near)) if at is not None else None
+        if at is None or isinstance(at[1], ast.Constant):
+            break
+    return span_fact(*at) if at is not None and isinstance(at[1], ast.Constant) else None
+
+
+def _shape(near: Any) -> tuple[int, ...]:
+    return tuple(getattr(near, "shape", None) or ())
+
+
+def _given(scene: Scene, source: Source, node: ast.AST, sizes: tuple[int, ...]) -> Node | None:
+    """What a name stands for: its literal, or the argument in the only call of the function whose parameter it is."""
+    if not isinstance(node, ast.Name):
+        return None
+    function = source.function_at(node.lineno)
+    names = [one.arg for one in function.args.args] if isinstance(function, ast.FunctionDef) else []
+    if not isinstance(function, ast.FunctionDef) or node.id not in names:
+        return _assigned(source, node.id)
+    calls = list(_calls(scene, source, function))
+    if len(calls) != 1:
+        return None
+    given = _arguments(function, calls[0][1], names)
+    others = [one for name, one in given.items() if name != node.id and isinstance(one, ast.Constant)]
+    if any(one.value in sizes[-1:] for one in others):
+        return None
+    if node.id in given:
+        return calls[0][0], given[node.id]
+    default = dict(zip(reversed(names), reversed(function.args.defaults), strict=False)).get(node.id)
+    return (source, default) if default is not None else None
+
+
+def _calls(scene: Scene, source: Source, function: ast.FunctionDef) -> Iterator[tuple[Source, ast.Call]]:
+    """The calls of a function, or of the class whose `__init__` it is, in the user's files."""
+    owner = source.class_at(function.lineno)
+    name = owner.name if owner is not None and function.name == "__init__" else function.name
+    for one in sources(scene):
+        yield from ((one, node) for node in one.nodes() if isinstance(node, ast.Call) and called(node) == name)
+
+
+def _arguments(function: ast.FunctionDef, call: ast.Call, names: list[str]) -> dict[str, ast.AST]:
+    parameters = names[1:] if names[:1] == ["self"] else names
+    given: dict[str, ast.AST] = dict(zip(parameters, call.args, strict=False))
+    starred = any(isinstance(one, ast.Starred) for one in call.args) or any(one.arg is None for one in call.keywords)
+    return {} if starred else {**given, **{one.arg: one.value for one in call.keywords if one.arg}}
+
+
+def _assigned(source: Source, name: str) -> Node | None:
+    """The literal that the only assignment of a name in a file gives it, alone or beside others."""
+    found: list[ast.AST] = []
+    for node in source.nodes():
+        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store):
+            found.append(node)
+    pairs = [pair for node in source.nodes() if isinstance(node, ast.Assign) for pair in _pairs(node)]
+    values = [value for target, value in pairs if getattr(target, "id", None) == name]
+    return (source, values[0]) if len(found) == len(values) == 1 else None
+
+
+def _pairs(node: ast.Assign) -> Iterator[tuple[ast.AST, ast.AST]]:
+    for target in node.targets:
+        if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+            yield from zip(target.elts, node.value.elts, strict=False)
+        else:
+            yield target, node.value
+
+
+@probe
+def first_of(scene: Scene, of: Any = None, otherwise: Any = None) -> Any:
+    """One fact where it is known, else another."""
+    return of if of is not None else otherwise
