@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -140,9 +141,15 @@ def test_the_compiled_catalogue_answers_like_the_files_it_was_made_of():
     made = pack(sources.builtin())
     again = catalogue_of([compiled.parse(compiled.dump(made))])
     assert list(again.symptoms) == list(made.symptoms)
+    assert [list(one) for one in again.index.packs[0].entries] == json.loads(json.dumps(list(made.table.entries)))
     assert again.symptoms["matmul-shapes"] == load().symptoms["matmul-shapes"]
     error = Raised("RuntimeError", "mat1 and mat2 shapes cannot be multiplied (4x576 and 400x120)")
     assert again.match(error) == load().match(error)
+
+
+def test_a_compiled_file_that_was_cut_off_is_made_anew():
+    data = compiled.dump(pack(sources.builtin()))
+    assert compiled.parse(data[:-1]) is None
 
 
 @pytest.mark.parametrize("data", [b"", b"{}", b"[1", b'{"format": 99}\n', b'{"format": 4, "key": "k"}', b"\x80\x04x"])

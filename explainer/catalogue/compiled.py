@@ -1,14 +1,16 @@
-"""The compiled catalogue: one file of JSON lines, the index first, so that loading reads texts only when asked."""
+"""The compiled catalogue: one file of JSON lines, the index first, which tells where each pattern and text lies."""
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import sys
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple
 from pathlib import Path
+from typing import Any
 
 from explainer.catalogue import sources
 from explainer.catalogue.match import Rows, Words
@@ -16,7 +18,7 @@ from explainer.catalogue.problem import Problem
 from explainer.frozen import frozen
 
 #: Raise it whenever what is written changes: older files are then written anew.
-FORMAT = 4
+FORMAT = 5
 
 
 @frozen
@@ -24,36 +26,72 @@ class Pack:
     """One folder of rules: patterns, each file's value by id as JSON, and what is wrong with those left out."""
 
     table: Words
-    symptoms: dict[str, bytes]
-    rules: dict[str, bytes]
+    symptoms: Mapping[str, bytes]
+    rules: Mapping[str, bytes]
     under: Mapping[str, Sequence[str]]
     problems: tuple[Problem, ...] = ()
+
+
+@frozen
+class Lines(Sequence[bytes]):
+    """Lines of a compiled file, each cut out when it is asked for; line n lies between two of the `bounds`."""
+
+    data: Any
+    bounds: Sequence[int]
+
+    def __getitem__(self, number: Any) -> Any:
+        return self.data[self.bounds[number] : self.bounds[number + 1]]
+
+    def __len__(self) -> int:
+        return len(self.bounds) - 1
+
+
+@frozen
+class Texts(Mapping[str, bytes]):
+    """Lines by the ids that they stand for."""
+
+    lines: Lines
+    numbers: Mapping[str, int]
+
+    def __getitem__(self, name: str) -> bytes:
+        return self.lines[self.numbers[name]]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.numbers)
+
+    def __len__(self) -> int:
+        return len(self.numbers)
 
 
 def dump(made: Pack, key: str = "") -> bytes:
     """The pack as one file: a line with the index, then a line a pattern, a symptom and a rule."""
     table = made.table
+    entries = [json.dumps(one, ensure_ascii=False).encode() for one in table.entries]
+    lines = [line + b"\n" for line in (*entries, *made.symptoms.values(), *made.rules.values())]
     index = {
-        "format": FORMAT, "key": key, "symptoms": list(made.symptoms), "rules": list(made.rules), "under": made.under,
-        "by_word": table.by_word, "wordless": table.wordless, "problems": [astuple(one) for one in made.problems],
+        "format": FORMAT, "key": key, "lengths": list(map(len, lines)), "symptoms": list(made.symptoms),
+        "rules": list(made.rules), "under": made.under, "by_word": table.by_word, "wordless": table.wordless,
+        "problems": [astuple(one) for one in made.problems],
     }  # fmt: skip
-    lines = [json.dumps(one, ensure_ascii=False).encode() for one in (index, *table.entries)]
-    return b"\n".join([*lines, *made.symptoms.values(), *made.rules.values()])
+    return b"".join([json.dumps(index, ensure_ascii=False).encode(), b"\n", *lines])
 
 
-def parse(data: bytes, key: str | None = None) -> Pack | None:
+def parse(data: Any, key: str | None = None) -> Pack | None:
     """The pack of a compiled file; None where it is of another format, or was made of other files than `key` says."""
-    first, *lines = data.split(b"\n")
+    end = data.find(b"\n") + 1
     try:
-        index = json.loads(first)
+        index = json.loads(data[:end])
         if index["format"] != FORMAT or (key is not None and index["key"] != key):
+            return None
+        lines = Lines(data, list(itertools.accumulate(index["lengths"], initial=end)))
+        if lines.bounds[-1] != len(data):
             return None
         symptoms, rules = index["symptoms"], index["rules"]
         patterns = len(lines) - len(symptoms) - len(rules)
-        table = Words(Rows(lines[:patterns]), index["by_word"], index["wordless"])
+        table = Words(Rows(lines, patterns), index["by_word"], index["wordless"])
         wrong = tuple(Problem(*row) for row in index["problems"])
-        texts = dict(zip((*symptoms, *rules), lines[patterns:], strict=True))
-        said, causes = ({name: texts[name] for name in names} for names in (symptoms, rules))
+        said = Texts(lines, {name: patterns + place for place, name in enumerate(symptoms)})
+        causes = Texts(lines, {name: patterns + len(symptoms) + place for place, name in enumerate(rules)})
         return Pack(table, said, causes, index["under"], wrong)
     except (ValueError, KeyError, TypeError):
         return None
@@ -62,12 +100,12 @@ def parse(data: bytes, key: str | None = None) -> Pack | None:
 def cached(folder: Path) -> Pack:
     """A folder's pack, from the wheel's compiled file or the user's cache where those are as new as the files."""
     shipped = folder / sources.COMPILED
-    if shipped.is_file() and (made := parse(shipped.read_bytes())) is not None:
+    if shipped.is_file() and (made := parse(_mapped(shipped))) is not None:
         return made
     key = _key(folder)
     place = cache_folder() / f"{zlib.crc32(str(folder).encode()):08x}.jsonl"
     try:
-        if (made := parse(place.read_bytes(), key)) is not None:
+        if (made := parse(_mapped(place), key)) is not None:
             return made
     except OSError:
         pass
@@ -78,14 +116,29 @@ def cached(folder: Path) -> Pack:
     return made
 
 
+def _mapped(path: Path) -> Any:
+    """A file's bytes, of which only those that are looked at are read; Windows could not replace such a file."""
+    if sys.platform == "win32":
+        return path.read_bytes()
+    import mmap
+
+    with path.open("rb") as file:
+        try:
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        except ValueError:  # an empty file
+            return b""
+
+
 def _key(folder: Path) -> str:
     """What changes whenever a file of a folder does: names, times and sizes."""
-    found = []
-    for path, _, _ in os.walk(folder):
+    with os.scandir(folder) as entries:
+        folders = [str(folder), *sorted(entry.path for entry in entries if entry.is_dir())]
+    found: list[str] = []
+    for path in folders:
         with os.scandir(path) as entries:
             stated = [(entry.name, entry.stat()) for entry in entries if entry.name.endswith((".yaml", ".yml"))]
-        found += [f"{path}/{name}:{status.st_mtime_ns}:{status.st_size}" for name, status in stated]
-    return " ".join(sorted(found))
+        found += sorted(f"{name}:{status.st_mtime_ns}:{status.st_size}" for name, status in stated)
+    return f"{len(folders)}:{len(found)}:{zlib.crc32(' '.join(found).encode()):08x}"
 
 
 def cache_folder() -> Path:

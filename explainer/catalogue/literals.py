@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 
 from explainer.frozen import frozen
@@ -34,6 +35,7 @@ class Literals:
         return tuple(word for word in found if len(word) > 1)
 
 
+@functools.lru_cache(maxsize=8192)
 def literals(pattern: str) -> tuple[Literals, ...]:
     """The literal text of a pattern, for each of its alternatives. Raises ValueError where brackets do not close."""
     forms, at = _alternatives(pattern, 0)

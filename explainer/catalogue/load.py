@@ -23,7 +23,7 @@ T = TypeVar("T")
 class Parsed(Mapping[str, T], Generic[T]):
     """Ids to symptoms or rules, each parsed when it is first asked for."""
 
-    def __init__(self, lines: dict[str, bytes], make: Callable[[Mapping[str, Any], str], T]):
+    def __init__(self, lines: Mapping[str, bytes], make: Callable[[Mapping[str, Any], str], T]):
         self._lines, self._make = lines, make
         self._made: dict[str, T] = {}
 
@@ -102,8 +102,8 @@ def _extra(folder: Path) -> compiled.Pack:
 
 def catalogue_of(packs: list[compiled.Pack]) -> Catalogue:
     """One catalogue of several packs; where two use an id, the earlier keeps it."""
-    symptoms: dict[str, bytes] = {}
-    rules: dict[str, bytes] = {}
+    symptoms: Mapping[str, bytes] = {}
+    rules: Mapping[str, bytes] = {}
     under: dict[str, tuple[str, ...]] = {}
     tables: list[Words] = []
     wrong: list[Problem] = []
@@ -111,12 +111,16 @@ def catalogue_of(packs: list[compiled.Pack]) -> Catalogue:
         wrong += pack.problems
         taken = {name for name in (*pack.symptoms, *pack.rules) if name in symptoms or name in rules}
         wrong += [Problem(name, 0, "id", "is used by another pack; this file is left out") for name in sorted(taken)]
-        symptoms.update((name, line) for name, line in pack.symptoms.items() if name not in taken)
-        rules.update((name, line) for name, line in pack.rules.items() if name not in taken)
+        symptoms, rules = _added(symptoms, pack.symptoms, taken), _added(rules, pack.rules, taken)
         tables.append(_without(pack.table, taken))
         for name, ids in pack.under.items():
             under[name] = (*under.get(name, ()), *(one for one in ids if one not in taken))
     return Catalogue(Parsed(symptoms, symptom), Parsed(rules, rule), Index(tuple(tables)), under, tuple(wrong))
+
+
+def _added(held: Mapping[str, bytes], more: Mapping[str, bytes], taken: set[str]) -> Mapping[str, bytes]:
+    """Both together; the first pack's texts stay where they are, in its file."""
+    return {**held, **{name: line for name, line in more.items() if name not in taken}} if held else more
 
 
 def _without(table: Words, taken: set[str]) -> Words:
