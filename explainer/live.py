@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import itertools
 import linecache
 import os
@@ -185,7 +186,7 @@ def _columns(live: LiveFrame, text: str) -> tuple[int | None, int | None]:
     """The failing expression's columns: 1-based characters, the end exclusive (code objects count bytes)."""
     positions = getattr(live.frame.f_code, "co_positions", None)
     if positions is None or live.lasti < 0:
-        return None, None
+        return _columns_of_node(live, text)
     line, end_line, start, end = next(itertools.islice(positions(), live.lasti // 2, None), (None,) * 4)
     if line != live.line or start is None or end is None or not text:
         return None, None
@@ -193,3 +194,11 @@ def _columns(live: LiveFrame, text: str) -> tuple[int | None, int | None]:
     first = len(raw[:start].decode("utf-8", "replace")) + 1
     last = len(raw[:end].decode("utf-8", "replace")) + 1 if end_line == line else len(text) + 1
     return first, last
+
+
+def _columns_of_node(live: LiveFrame, text: str) -> tuple[int | None, int | None]:
+    """The same on Python 3.10, where code objects have no columns: those of the user's failing node."""
+    failing = live.failing() if live.user else None
+    if failing is None or isinstance(failing.node, ast.stmt) or failing.span.line != live.line:
+        return None, None
+    return failing.span.column, failing.span.end_column if failing.span.end_line == live.line else len(text) + 1

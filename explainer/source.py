@@ -125,7 +125,7 @@ def failing_node(frame: types.FrameType, lasti: int, lineno: int | None = None) 
     source = source_of(frame.f_code.co_filename, frame.f_globals)
     if source.tree is None:
         return None
-    node = _by_position(source, frame.f_code, lasti) or _by_executing(frame, lasti) or _by_line(source, lineno)
+    node = _by_position(source, frame.f_code, lasti) or _by_executing(source, frame, lasti) or _by_line(source, lineno)
     return Failing(node, source.span(node), source) if node is not None else None
 
 
@@ -147,11 +147,13 @@ def node_at(source: Source, line: int, end_line: int, byte: int, end_byte: int) 
     return None
 
 
-def _by_executing(frame: types.FrameType, lasti: int) -> ast.AST | None:
+def _by_executing(source: Source, frame: types.FrameType, lasti: int) -> ast.AST | None:
+    """As `executing` finds it (Python 3.10), in our own tree, where its parents can be found."""
     try:
         import executing
 
-        return executing.Source.executing(_At(frame, lasti)).node  # type: ignore[arg-type]
+        node = executing.Source.executing(_At(frame, lasti)).node  # type: ignore[arg-type]
+        return node_at(source, node.lineno, node.end_lineno, node.col_offset, node.end_col_offset)
     except Exception:
         return None
 

@@ -99,8 +99,18 @@ def _stop_at(file: str, lines: range, recording: Recorder) -> None:
 
     if home is not None:
         home._engine_run_backward = guarded
-    else:
-        engine.run_backward = guarded
+    else:  # torch before 2.2; the engine's own attribute is read-only
+        torch.autograd.Variable._execution_engine = _Engine(engine, guarded)
+
+
+class _Engine:
+    """The autograd engine with another `run_backward`."""
+
+    def __init__(self, engine: Any, run_backward: Callable[..., Any]):
+        self._engine, self.run_backward = engine, run_backward
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._engine, name)
 
 
 def _called_from(file: str, lines: range) -> bool:
