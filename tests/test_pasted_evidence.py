@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import explainer
+from explainer.reading import read_bytes
 
 HEADER = "Traceback (most recent call last):\n"
 
@@ -45,8 +46,9 @@ def test_numbers_of_a_full_card_tell_that_another_process_fills_it():
     """The pieces that torch names add up to 3 GiB of 24; the rest is not this process's."""
     rule, diagnosis = first(
         "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 96.00 MiB. GPU 0 has a total capacity of"
-        " 24.00 GiB of which 41.00 MiB is free. Process 77 has 20.50 GiB memory in use. Process 78 has 3.40 GiB memory in use. Of"
-        " the allocated memory 2.90 GiB is allocated by PyTorch, and 120.00 MiB is reserved by PyTorch but unallocated."
+        " 24.00 GiB of which 41.00 MiB is free. Process 77 has 20.50 GiB memory in use. Process 78 has 3.40 GiB"
+        " memory in use. Of the allocated memory 2.90 GiB is allocated by PyTorch, and 120.00 MiB is reserved by"
+        " PyTorch but unallocated."
     )
     assert rule == "cuda-out-of-memory"
     assert "other processes" in diagnosis.cause
@@ -111,3 +113,21 @@ def test_a_rank_s_own_error_comes_before_the_launcher_s_report():
     said = "To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html"
     text = HEADER + '  File "/srv/job.py", line 9, in <module>\n    read(paths["valid"])\nKeyError: \'valid\'\n'
     assert first(text + LAUNCHER.format(code=1, said=said))[0] is None
+
+
+@pytest.mark.parametrize(
+    ("encoding", "folder", "said"),
+    [
+        ("cp949", "학습", "오류가 나서 끝냅니다: 입력 크기를 확인하세요"),
+        ("gbk", "训练", "训练异常退出，请检查输入数据的大小"),
+        ("big5", "訓練", "訓練異常結束，請檢查輸入資料的大小"),
+        ("cp932", "学習", "エラーで終了しました。データの大きさを確認してください"),
+        ("utf-16-be", "학습", "오류가 나서 끝냅니다"),
+    ],
+)
+def test_a_log_around_a_traceback_may_be_in_any_east_asian_encoding(encoding, folder, said):
+    """The path of the user's file comes back as it was written, whatever else the encoding's bytes could mean."""
+    text = HEADER + f'  File "/srv/{folder}/run.py", line 5, in <module>\n    y = w @ x\n'
+    text += "RuntimeError: mat1 and mat2 shapes cannot be multiplied (4x3 and 8x2)\n"
+    (found,) = read_bytes(f"{said}\n{text}{said}\n".encode(encoding))
+    assert found.raised.frames[0].file == f"/srv/{folder}/run.py"

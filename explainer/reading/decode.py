@@ -13,11 +13,14 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _SAMPLE = 4096
-#: Multi-byte encodings, each with the letters that only a right guess gives.
+_CHINESE = re.compile(r"[一-鿿]")
+#: Multi-byte encodings, each with letters that make up at least this share of what is not ASCII if the guess is right.
+#: A wrong one mixes: Chinese bytes read as Korean are a third rare Hanja.
 _LEGACY = (
-    ("cp932", re.compile(r"[぀-ヿ]")),
-    ("euc-kr", re.compile(r"[가-힣]{2}")),
-    ("gb18030", re.compile(r"[一-鿿]{2}")),
+    ("cp932", re.compile(r"[぀-ヿ]"), 0.3),
+    ("cp949", re.compile(r"[가-힣]"), 0.85),
+    ("gb18030", re.compile(r"[一-鿿，。：；！？、（）“”…]"), 0.95),
+    ("big5", re.compile(r"[一-鿿，。：；！？、（）「」…]"), 0.95),
 )
 
 
@@ -54,14 +57,27 @@ def _wide(sample: bytes) -> str | None:
 
 
 def _legacy(data: bytes) -> str:
-    for encoding, letters in _LEGACY:
+    read = {}
+    for encoding, letters, least in _LEGACY:
         try:
             text = data.decode(encoding)
         except UnicodeDecodeError:
             continue
-        if letters.search(text):
-            return text
+        strange = [letter for letter in text if letter > "\x7f"]
+        if sum(map(bool, map(letters.match, strange))) >= least * len(strange):
+            read[encoding] = text
+            if encoding in ("cp932", "cp949"):
+                return text
+    if read:
+        return max(read.values(), key=_everyday)
     return "".join(_line(line) for line in data.splitlines(keepends=True))
+
+
+def _everyday(text: str) -> float:
+    """The share of a text's Chinese characters that are everyday ones: the first level of GB 2312 or of Big5."""
+    found = _CHINESE.findall(text)
+    first = ((letter.encode("gb2312", "ignore"), letter.encode("big5", "ignore")) for letter in found)
+    return sum(b"" < simple < b"\xd8" or b"" < full < b"\xc7" for simple, full in first) / max(1, len(found))
 
 
 def _line(line: bytes) -> str:
