@@ -24,12 +24,12 @@ def decided_at(scene: Scene, of: ModuleFact | None = None, argument: str = "", n
     """The number that an argument of a layer's constructor stands for, where a parameter leads to just one literal.
 
     None where the constructor has the number itself, where it cannot be followed with certainty, and where another
-    argument of the same call has a size of `near` (a tensor fact): then the wrong parameter was named.
+    argument of the layer or of a call on the way is the last size of `near` (a tensor fact): they may be mixed up.
     """
     module = scene.objects.get(of.name) if of is not None else None
     found = construction(scene, module) if module is not None else None
     node = bound(found[1], type(module)).get(argument) if found is not None else None
-    if found is None or not isinstance(node, ast.Name):
+    if found is None or not isinstance(node, ast.Name) or _has(module, _shape(near)):
         return None
     at: Node | None = (found[0], node)
     for _ in range(_MOST):
@@ -37,6 +37,11 @@ def decided_at(scene: Scene, of: ModuleFact | None = None, argument: str = "", n
         if at is None or isinstance(at[1], ast.Constant):
             break
     return span_fact(*at) if at is not None and isinstance(at[1], ast.Constant) else None
+
+
+def _has(module: Any, sizes: tuple[int, ...]) -> bool:
+    """Whether another setting of a layer is the size that came: its arguments may be the wrong way round."""
+    return any(type(value) is int and value in sizes[-1:] for value in vars(module).values())
 
 
 def _shape(near: Any) -> tuple[int, ...]:
