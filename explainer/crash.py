@@ -179,7 +179,7 @@ def _root_of_context(raised: Raised, known: Known) -> Raised:
 
 def _walk(raised: Raised) -> Iterator[tuple[str, Raised]]:
     """All errors of a chain, the outermost first, each once, with its relation to the one before it."""
-    stack, seen = [("raised", raised)], set()
+    stack, seen = [("raised", raised)], set[int]()
     while stack and len(seen) < 1000:
         relation, error = stack.pop()
         if id(error) in seen:

@@ -64,7 +64,8 @@ def _diagnosis(match: Match, catalogue: Catalogue, scene: Scene, stages: Stages)
     """The rule whose edit worked; else the first that was not refuted, or the symptom, with what the search found."""
     names = symptom_names(match, scene)
     rules = catalogue.rules_for(match.symptom.id)
-    held = stages.run("weighing rules", lambda: held_rules(rules, scene, names), [])
+    none: list[Held] = []
+    held = stages.run("weighing rules", lambda: held_rules(rules, scene, names), none)
     for what, error in scene.failures:
         if what.startswith("rule "):
             stages.note(what, error)

@@ -152,7 +152,7 @@ def _by_executing(source: Source, frame: types.FrameType, lasti: int) -> ast.AST
     try:
         import executing
 
-        node = executing.Source.executing(_At(frame, lasti)).node  # type: ignore[arg-type]
+        node: ast.AST = executing.Source.executing(_At(frame, lasti)).node  # type: ignore[arg-type]
         return node_at(source, node.lineno, node.end_lineno, node.col_offset, node.end_col_offset)
     except Exception:
         return None

@@ -78,7 +78,7 @@ def recompute_after(at: Place, kept: Place, before: Place) -> tuple[Edit, ...]:
     first, step, last = (index_in(body, place) for place in (kept, at, before))
     if not first <= step < last:
         raise EditError("the step does not lie between the two statements")
-    needed, copied = _loaded(body[last]), []
+    needed, copied = _loaded(body[last]), list[ast.stmt]()
     for statement in reversed(body[first:step]):
         if _stored(statement) & needed:
             copied.insert(0, statement)

@@ -194,7 +194,7 @@ def misspelt_init(scene: Scene) -> SpanFact | None:
                 if code is not None and nearly:
                     source = source_of(code.co_filename)
                     named = (one for one in source.nodes() if getattr(one, "name", "") == name)
-                    node = next((one for one in named if one.lineno >= code.co_firstlineno), None)
+                    node = next((one for one in named if one.lineno >= code.co_firstlineno), None)  # type: ignore[attr-defined]
                     return span_fact(source, node, name=name, owner=base.__name__) if node is not None else None
     return None
 

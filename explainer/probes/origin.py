@@ -100,8 +100,8 @@ def _settings(detail: dict[str, Any]) -> Any:
 def last_binding(source: Source, frame: LiveFrame, name: str) -> ast.stmt | None:
     """The last statement before the frame's line that binds a name in the function of the frame."""
     scope: Function | ast.Module | None = source.function_at(frame.line) or source.tree
-    found = [node for node in ast.walk(scope) if _binds(node, name) and node.lineno < frame.line] if scope else []
-    return max(found, key=lambda node: node.lineno, default=None)  # type: ignore[return-value, arg-type]
+    found = [node for node in ast.walk(scope) if _binds(node, name) and node.lineno < frame.line] if scope else []  # type: ignore[attr-defined]
+    return max(found, key=lambda node: node.lineno, default=None)  # type: ignore[return-value, arg-type, attr-defined]
 
 
 def _binds(node: ast.AST, name: str) -> bool:

@@ -66,7 +66,7 @@ def _script_layer(position: Position) -> tuple[Source, ast.AST] | None:
         return None
     source, call = at
     rest = position["path"].split(".") if position["path"] else []
-    for scope in (source.function_at(call.lineno), source.tree):
+    for scope in (source.function_at(call.lineno), source.tree):  # type: ignore[attr-defined]
         node = _followed(_value_of(scope, call.func.id), rest, scope)  # type: ignore[attr-defined]
         if node is not None:
             return source, node

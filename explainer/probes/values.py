@@ -7,7 +7,7 @@ import builtins
 import operator
 import sys
 import types
-from typing import Any
+from typing import Any, TypeGuard
 
 MISSING = type("Missing", (), {"__repr__": lambda self: "MISSING", "__bool__": lambda self: False})()
 
@@ -32,7 +32,7 @@ def torch_module() -> Any:
     return sys.modules.get("torch")
 
 
-def is_tensor(value: Any) -> bool:
+def is_tensor(value: Any) -> TypeGuard[Any]:
     """Whether a value is a tensor; asks no attribute of it."""
     torch = torch_module()
     return torch is not None and issubclass(type(value), torch.Tensor)

@@ -54,7 +54,7 @@ def plans() -> Iterator[Plan]:
         {"remarks": 1}, {"marks": 4}, {"operands": 3}, {"diff": 4}, {"headline": 2}, {"why": 3}, {"marks": 2},
     ]
     for step in steps:
-        plan = replace(plan, **step)
+        plan = replace(plan, **step)  # type: ignore[arg-type]
         yield plan
 
 

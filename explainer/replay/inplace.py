@@ -124,7 +124,7 @@ def _described(node: Any, attribute: str, record: _Saved) -> dict[str, Any]:
 
 def _later(record: _Saved) -> list[dict[str, Any]]:
     """Later writes from other lines, each line once."""
-    seen, later = {_line(record.writes[0])}, []
+    seen, later = {_line(record.writes[0])}, list[Any]()
     for write in record.writes[1:]:
         if _line(write) not in seen and len(later) < 5:
             seen.add(_line(write))
