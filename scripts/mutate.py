@@ -1,7 +1,7 @@
 """Breaks the healthy programs of fixtures/programs in known ways and measures how often the explanation is right.
 
     python scripts/mutate.py [--count 1000] [--seed 0] [--kind dtype] [--program gan] [--out results.jsonl]
-                             [--whole 0.2] [--keep FOLDER] [--table results.jsonl]
+                             [--whole 0.2] [--keep FOLDER] [--again results.jsonl] [--table results.jsonl]
 
 The truth is the mutation: its line, or a line at which another edit is as good an answer (see `mutations/mutant.py`). A
 mutant counts if it crashes as PyTorch does. With --out a run goes on where an earlier one ended.
@@ -45,12 +45,13 @@ def main() -> None:
 def _rows(given: argparse.Namespace, earlier: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """The results that are not there yet, until as many mutants as asked for have crashed."""
     names = {row["name"] for row in earlier}
+    again = {row["name"] for row in _read(given.again) if row["outcome"] == "torch"} if given.again else None
     crashed, tried, began = sum(row["outcome"] == "torch" and not row["whole"] for row in earlier), 0, time.monotonic()
     with Runner() as runner:
         for mutant in drawn(list(programs(given.program)), given.seed, given.kind):
             if crashed >= given.count:
                 break
-            if mutant.name in names:
+            if mutant.name in names or (again is not None and mutant.name not in again):
                 continue
             tried += 1
             for result in _measured(mutant, runner, given.whole):
@@ -101,6 +102,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--whole", type=float, default=0.0, help="the share explained with the whole program tried again too"
     )
+    parser.add_argument("--again", help="only mutants that crashed in these results, to compare with them")
     parser.add_argument("--keep", help="write the programs that crashed below this folder")
     parser.add_argument("--table", help="print the table of these results, measure nothing")
     return parser
