@@ -68,6 +68,8 @@ def raised(call: Callable[[], Any]) -> Raised | None:
             warnings.simplefilter("ignore")
             with contextlib.redirect_stdout(null), contextlib.redirect_stderr(null):
                 call()
+    except SystemExit:
+        return None
     except Exception as error:
         frames = tuple(Frame(at.filename, at.lineno or 0) for at in traceback.extract_tb(error.__traceback__))
         return Raised(type(error).__name__, str(error), frames)
