@@ -9,10 +9,11 @@ import torch
 from torch import nn
 
 from explainer.catalogue import load
+from explainer.diagnose import diagnose
 from explainer.live import crash_from
 from explainer.probes.held import kept_graphs, step_memory
 from explainer.probes.scene import Options, Scene
-from explainer.replay import graphs, sandbox
+from explainer.replay import graphs, sandbox, trial
 
 FULL = (
     "CUDA out of memory. Tried to allocate 4.00 MiB. GPU 0 has a total capacity of {total} MiB of which 0.50 MiB is"
@@ -153,3 +154,43 @@ def test_results_in_a_list_are_blamed_where_they_are_put_in(tmp_path):
 )  # fmt: skip
 def test_lists_that_keep_no_graph_or_need_it_are_not_blamed(inside, kept, after, tmp_path):
     assert kept_graphs(scene_of(tmp_path, LOOP.format(inside=inside, kept=kept, after=after))) is None
+
+
+BIG = """
+class Big(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.wide = nn.Linear(width, width)
+        self.head = nn.Linear(width // 2, 10)
+
+    def forward(self, x):
+        return self.head(self.wide(x))
+
+net = Big(6000)
+net(torch.randn(4, 6000))
+"""
+
+
+def test_a_large_model_is_tried_again_without_a_copy_of_its_weights(tmp_path):
+    """The weights take 144 MB; the child that runs the forward again with an edit may take 48 MB of its own."""
+    scene = scene_of(tmp_path, BIG)
+    options = Options(deadline=60, memory=48 << 20)
+    report = diagnose(scene.crash, load(), options)
+    assert [fix.certainty for fix in report.diagnoses[0].fixes][:1] == ["checked"]
+
+
+def test_a_program_that_holds_much_memory_is_not_run_twice_unasked(monkeypatch):
+    assert trial._early(1.0)
+    monkeypatch.setattr(trial, "resident_bytes", lambda: trial.LARGE + 1)
+    assert not trial._early(1.0)
+
+
+def test_replays_without_an_answer_share_one_deadline(tmp_path):
+    scene = scene_of(tmp_path, BIG.replace("6000", "60"))
+    outcome = sandbox.Outcome(None, "no answer within 20 s", 20.0)
+    scene.wasted += outcome.wasted
+    assert scene.seconds_left == 10
+    scene.wasted += sandbox.Outcome([1], None, 5.0).wasted
+    assert scene.seconds_left == 10
+    scene.wasted += outcome.wasted
+    assert scene.seconds_left == 0

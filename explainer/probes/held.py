@@ -67,7 +67,7 @@ def _measured(scene: Scene, root: Any, call: Any) -> dict[str, Any] | None:
         footprint.without_compiler()
         return footprint.measured(root, call.args, call.kwargs)
 
-    return sandbox.run(work, deadline=scene.options.deadline, memory=scene.options.memory).value
+    return sandbox.run(work, deadline=scene.seconds_left, memory=scene.options.memory).value
 
 
 def _records(scene: Scene, index: int) -> bool:

@@ -97,6 +97,8 @@ class Scene:
         self.live: Live | None = crash.live
         #: Live values by the name of the fact that describes them, for probes that look further.
         self.objects: dict[str, Any] = {}
+        #: Seconds that replays took which gave no answer: all of them together have the deadline, not each.
+        self.wasted = 0.0
         self._facts: dict[Any, Any] = {}
 
     def once(self, key: Any, compute: Callable[[], Any]) -> Any:
@@ -108,6 +110,11 @@ class Scene:
             except Exception as error:
                 self.failures.append((str(key), error))
         return self._facts[key]
+
+    @property
+    def seconds_left(self) -> float:
+        """How long the next replay may take."""
+        return max(0.0, self.options.deadline - self.wasted)
 
     @property
     def failures(self) -> list[tuple[str, BaseException]]:

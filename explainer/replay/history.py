@@ -31,11 +31,11 @@ def history(scene: Scene) -> list[dict[str, Any]]:
     # From its caller the function is called anew; run by itself, it would start with the values of its end.
     caller = user[-2] if len(user) > 1 and frame.frame.f_code.co_name != "<module>" else frame
     window = window_of(caller) or window_of(caller, whole=True)
-    if window is None:
+    if window is None or scene.seconds_left < 0.1:
         return []
     outcome = sandbox.run(
         lambda: _steps(window, frame.file, frame.frame.f_code, frame.line),
-        deadline=min(LONGEST, scene.options.deadline), memory=scene.options.memory,
+        deadline=min(LONGEST, scene.seconds_left), memory=scene.options.memory,
     )  # fmt: skip
     return outcome.value or []
 

@@ -57,7 +57,7 @@ def try_in_process(
 
 def _stage(scene: Any) -> Stage | None:
     """The outermost frame whose statements, run again as they are, fail at the same statement."""
-    until = time.monotonic() + scene.options.deadline
+    until = time.monotonic() + scene.seconds_left
     frames = [names for live in scene.live.user for names in (live.frame.f_globals, live.locals)]
     namespaces = (*frames, *module_namespaces())
     for frame in _in_memory(scene.live)[:_FRAMES]:
@@ -85,6 +85,7 @@ def _attempt(scene: Any, stage: Stage, edits: list[Edit], share: float = 1.0) ->
     if left < 0.05:
         return None
     outcome = sandbox.run(lambda: _child(stage, edits), deadline=left, memory=scene.options.memory)
+    scene.wasted += outcome.wasted
     return outcome.value
 
 

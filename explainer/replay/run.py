@@ -39,13 +39,14 @@ def replay(scene: Scene, recorder: Callable[[], Recorder]) -> Any:
     """What a recorder saw on the way to the backward call that crashed; None where no window got there."""
     if why_not(scene) is not None or scene.live is None:
         return None
-    until = time.monotonic() + scene.options.deadline
+    until = time.monotonic() + scene.seconds_left
     for window in windows(scene.live.user):
         left = until - time.monotonic()
         if left <= 0.05:
             break
         outcome = sandbox.run(lambda window=window: _attempt(window, scene, recorder),
                               deadline=left, memory=scene.options.memory)  # fmt: skip
+        scene.wasted += outcome.wasted
         scene.once(("replay", window.line, window.frame.file, recorder), lambda outcome=outcome: outcome.failed)
         if outcome.value is not None:
             return outcome.value

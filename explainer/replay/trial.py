@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -11,6 +12,8 @@ from explainer.frozen import frozen
 
 #: A crash within so many seconds of the start is early enough to run the whole program again unasked.
 EARLY = 10.0
+#: A program that holds more than this many bytes is not run again unasked: its weights would be there twice.
+LARGE = 3 << 30
 Progress = Callable[[str], None]
 
 
@@ -51,8 +54,19 @@ def whole_program(scene: Any) -> bool:
 
 
 def _early(started: float) -> bool:
-    """Whether the crash came early; on a busy machine processor time tells better than the clock."""
+    """Whether the crash came early (on a busy machine by processor time) and a second such program would fit."""
+    if resident_bytes() > LARGE:
+        return False
     return started <= EARLY or (time.process_time() <= EARLY / 2 and started <= 6 * EARLY)
+
+
+def resident_bytes() -> int:
+    """The memory that this process holds, in bytes; 0 where the system does not tell."""
+    try:
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError):
+        return 0
 
 
 def _silent(_: str) -> None:
