@@ -174,7 +174,12 @@ def _root_of_context(raised: Raised, known: Known) -> Raised:
         line.append(error)
         if error.cause is not None or error.embedded is not None or error.members:
             break
-    return next((one for one in line if known(one)), line[-1])
+    return next((one for one in line if known(one) and not (one.context and _in_except_clause(one))), line[-1])
+
+
+def _in_except_clause(raised: Raised) -> bool:
+    """Whether naming the exception of an `except` failed, so that the error to be caught stands behind it."""
+    return any(frame.code.lstrip().startswith("except ") for frame in raised.frames[-2:])
 
 
 def _walk(raised: Raised) -> Iterator[tuple[str, Raised]]:

@@ -131,3 +131,17 @@ def test_a_log_around_a_traceback_may_be_in_any_east_asian_encoding(encoding, fo
     text += "RuntimeError: mat1 and mat2 shapes cannot be multiplied (4x3 and 8x2)\n"
     (found,) = read_bytes(f"{said}\n{text}{said}\n".encode(encoding))
     assert found.raised.frames[0].file == f"/srv/{folder}/run.py"
+
+
+def test_a_broken_except_clause_does_not_hide_the_error_that_it_was_to_catch():
+    """`except torch.OutOfMemoryError` fails on an older torch while another error is on its way."""
+    text = (
+        HEADER + '  File "/srv/fit.py", line 20, in step\n    y = head(x)\n'
+        "RuntimeError: mat1 and mat2 shapes cannot be multiplied (6x40 and 30x2)\n\n"
+        "During handling of the above exception, another exception occurred:\n\n"
+        + HEADER + '  File "/srv/fit.py", line 21, in step\n    except torch.OutOfMemoryError:\n'
+        '  File "/srv/venv/lib/python3.11/site-packages/torch/__init__.py", line 1900, in __getattr__\n'
+        "    raise AttributeError(f\"module '{__name__}' has no attribute '{name}'\")\n"
+        "AttributeError: module 'torch' has no attribute 'OutOfMemoryError'\n"
+    )
+    assert first(text)[0] == "matmul-shapes"

@@ -125,12 +125,13 @@ def replace(at: Place, to: Any) -> tuple[Edit, ...]:
 
 
 def drop_argument(call: Place, argument: str) -> tuple[Edit, ...]:
-    """Take a keyword argument out of a call."""
+    """Take keyword arguments out of a call: one, or those of several names with commas that it has."""
     node = _call(call)
-    word = next((word for word in node.keywords if word.arg == argument), None)
-    if word is None:
+    names = {name.strip() for name in argument.split(",")}
+    dropped = [word for word in node.keywords if word.arg in names]
+    if not dropped:
         raise EditError(f"the call has no argument {argument}")
-    kept = [call.source.text(part) for part in (*node.args, *node.keywords) if part is not word]
+    kept = [call.source.text(part) for part in (*node.args, *node.keywords) if part not in dropped]
     return changed(call.source, [(call.span, f"{call.source.text(node.func)}({', '.join(kept)})")])
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from explainer.diagnosis import Edit
 from explainer.edits import arguments, arrays, graphs, hoist, inplace, methods, operators, statements
 from explainer.edits.candidate import Candidate
+from explainer.edits.imports import with_imports
 from explainer.edits.lines import EditError
 from explainer.edits.place import Place, place_of
 
@@ -79,11 +80,16 @@ def edit(scene: Any, kind: str, **values: Any) -> tuple[Edit, ...]:
 def _made(scene: Any, spec: Mapping[str, Any]) -> Candidate | None:
     values = {name: value for name, value in spec.items() if name not in ("kind", "title", "fix", "culprit")}
     try:
-        edits = edit(scene, str(spec["kind"]), **values)
+        edits = with_imports(_source(scene, values), edit(scene, str(spec["kind"]), **values))
         culprit = place_of(scene.source, spec["culprit"]).span if spec.get("culprit") else _culprit(scene, values)
     except (EditError, TypeError, KeyError):
         return None
     return Candidate(edits, str(spec["kind"]), str(spec.get("title", "")), culprit, spec.get("fix"))
+
+
+def _source(scene: Any, values: Mapping[str, Any]) -> Any:
+    first = next(values[name] for name in PLACES if values.get(name) is not None)
+    return place_of(scene.source, first).source
 
 
 def _culprit(scene: Any, values: Mapping[str, Any]) -> Any:

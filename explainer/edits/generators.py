@@ -24,7 +24,7 @@ def search(scene: Any, family: str, limit: int = 400) -> Iterator[Candidate]:
 
 def found_in(evidence: Evidence, family: str, limit: int = 400) -> Iterator[Candidate]:
     """The candidates of a family's generators for what a recording shows, tier by tier."""
-    if evidence.crash is None:
+    if evidence.crash is None and family != "dataloader":
         return
     seen: set[Any] = set()
     for tier, generators in enumerate(generators_of(family, evidence)):
@@ -53,7 +53,10 @@ def generators_of(family: str, evidence: Evidence) -> Sequence[Sequence[Generato
     """The generators of a family in tiers."""
     from explainer.edits import (
         search_batch,
+        search_collate,
+        search_cropped,
         search_dtype,
+        search_einsum,
         search_index,
         search_layout,
         search_literals,
@@ -65,7 +68,8 @@ def generators_of(family: str, evidence: Evidence) -> Sequence[Sequence[Generato
     )  # fmt: skip
 
     shape = [
-        [search_layout.structural, search_batch.reshaped, search_batch.resized_view, search_batch.created],
+        [search_layout.structural, search_einsum.relettered, search_cropped.cropped, search_batch.reshaped,
+         search_batch.resized_view, search_batch.created],
         [search_sizes.arriving],
         [search_layout.inserted, search_sizes.advanced, search_loops.carried, search_padding.strided,
          search_literals.one_off],
@@ -92,7 +96,7 @@ def generators_of(family: str, evidence: Evidence) -> Sequence[Sequence[Generato
             [search_index.enlarged, search_index.lengthened],
             *shape[1:],
         ],
-        "dataloader": [[search_samples.shortened, search_layout.structural]],
+        "dataloader": [[search_samples.shortened, search_collate.present, search_layout.structural]],
     }.get(family, [])
 
 

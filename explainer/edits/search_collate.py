@@ -1,4 +1,4 @@
-"""The candidate that pads samples of unequal length: a collate function put before the loader that needs it."""
+"""Candidates for samples that do not go into a batch: a collate function put before the loader that needs it."""
 
 from __future__ import annotations
 
@@ -23,13 +23,41 @@ _PADDED = '''def collate_padded(batch):
 '''
 
 
+_PADDED_PARTS = '''def collate_padded(batch):
+    """Pads the tensors of every sample to the longest of the batch; dicts and tuples part by part."""
+    first = batch[0]
+    if isinstance(first, dict):
+        return {key: collate_padded([sample[key] for sample in batch]) for key in first}
+    if isinstance(first, (list, tuple)):
+        return [collate_padded(list(part)) for part in zip(*batch)]
+    if isinstance(first, torch.Tensor) and first.dim() > 0:
+        return torch.nn.utils.rnn.pad_sequence(batch, batch_first=True)
+    return torch.utils.data.default_collate(batch)
+'''
+_PRESENT = '''def collate_present(batch):
+    """Leaves out the samples for which the dataset gave None."""
+    return torch.utils.data.default_collate([sample for sample in batch if sample is not None])
+'''
+
+
+def present(evidence: Evidence) -> Iterator[Candidate]:
+    """A `collate_fn` that leaves out samples which the dataset says it does not have: it returned None."""
+    if "NoneType" in evidence.message and "collate" in evidence.message:
+        yield from _with_function(evidence, _PRESENT, "present")
+
+
 def collated(evidence: Evidence) -> Iterator[Candidate]:
     """A `collate_fn` for every DataLoader that has none, in the files of the failing frames."""
+    yield from _with_function(evidence, _PADDED, "collate")
+    yield from _with_function(evidence, _PADDED_PARTS, "collate")
+
+
+def _with_function(evidence: Evidence, text: str, title: str) -> Iterator[Candidate]:
     for source in evidence.sources_seen():
         for node in source.nodes():
             if isinstance(node, ast.Call) and _is_loader(node):
                 call = Place(source, node)
-                yield from evidence.made(partial(_edits, call), "set-argument", call, "collate")
+                yield from evidence.made(partial(_edits, call, text), "set-argument", call, title)
 
 
 def _is_loader(node: ast.Call) -> bool:
@@ -37,7 +65,7 @@ def _is_loader(node: ast.Call) -> bool:
     return name == "DataLoader" and not any(word.arg == "collate_fn" for word in node.keywords)
 
 
-def _edits(call: Place) -> tuple[Edit, ...]:
+def _edits(call: Place, function: str) -> tuple[Edit, ...]:
     """The function before the outermost statement that holds the call, and the argument."""
     source = call.source
     line = call.node.lineno  # type: ignore[attr-defined]
@@ -45,8 +73,9 @@ def _edits(call: Place) -> tuple[Edit, ...]:
     if top is None or not _imports_torch(source.tree):
         raise EditError("the file does not import torch")
     first = min([top.lineno, *(one.lineno for one in getattr(top, "decorator_list", []))])
-    text = _PADDED.rstrip("\n") + "\n\n"
-    return joined(source, inserted(source, first, text), arguments.add_argument(call, "collate_fn=collate_padded"))
+    text = function.rstrip("\n") + "\n\n"
+    name = function.removeprefix("def ").partition("(")[0]
+    return joined(source, inserted(source, first, text), arguments.add_argument(call, f"collate_fn={name}"))
 
 
 def _imports_torch(tree: ast.Module | None) -> bool:

@@ -150,6 +150,16 @@ TITLES: Mapping[str, Texts] = {
         "ko": "빠진 것까지 세기: `{new}`",
         "zh": "把缺少的也算上：`{new}`",
     },
+    "present": {
+        "en": "leave out of the batch the samples for which the dataset returns None, with a `collate_fn`",
+        "ko": "데이터셋이 None을 돌려준 샘플을 `collate_fn` 함수로 배치에서 제외하기",
+        "zh": "用 `collate_fn` 把数据集返回 None 的样本排除在批次之外",
+    },
+    "letters": {
+        "en": "write `{new}`, with which every letter has one size",
+        "ko": "글자마다 크기가 하나로 맞도록 `{new}` 사용",
+        "zh": "写成 `{new}`，使每个字母只有一个大小",
+    },
     "fewer": {
         "en": "promise only the samples that `__getitem__` can give: `{new}`",
         "ko": "`__getitem__` 메서드가 줄 수 있는 샘플 수만 알리기: `{new}`",

@@ -6,14 +6,15 @@ import ast
 from collections.abc import Mapping
 from typing import Any
 
-from explainer.facts import NanFact, SpanFact
+from explainer.facts import NanFact, Settings, SpanFact
 from explainer.probes import probe
 from explainer.probes.cuts import sources
 from explainer.probes.places import called, function_of, place, span_fact
 from explainer.probes.scene import Scene
+from explainer.probes.values import is_tensor
 from explainer.probes.writes import plain_name
 from explainer.replay.run import replay
-from explainer.source import Source
+from explainer.source import Source, source_of
 
 _LIBRARIES = ("torch", "F", "torch.nn.functional", "nn.functional", "torch.special", "math")
 _CLAMPS = ("clamp", "clip", "clamp_min", "clamp_max")
@@ -125,3 +126,72 @@ def minus_infinity(scene: Scene) -> SpanFact | None:
             if isinstance(node, (ast.Call, ast.UnaryOp)) and source.text(node) in texts:
                 found.append((source, node))
     return span_fact(*found[0]) if len(found) == 1 else None
+
+
+@probe
+def root_of_divisor(scene: Scene, of: NanFact | None = None) -> SpanFact | None:
+    """What a divisor is the root of: `s` of `length = s ** 0.5` or `s.sqrt()`, written in the same function.
+
+    A guard on the divisor alone would leave the root's infinite slope at zero.
+    """
+    if of is None or of.operand is None:
+        return None
+    source = source_of(of.operand.span.file)
+    from explainer.edits.place import place_of
+
+    node = place_of(scene.source, of.operand).node
+    if isinstance(node, ast.Name):
+        node = _last_value(source, node) or node
+    inner = _radicand(source, node)
+    return span_fact(source, inner, base=_bracketed(source, inner)) if inner is not None else None
+
+
+def _last_value(source: Source, name: ast.Name) -> ast.AST | None:
+    """What was last assigned to a name above its use, in the same function."""
+    scope = source.function_at(name.lineno) or source.tree
+    bound = [
+        one
+        for one in (ast.walk(scope) if scope is not None else ())
+        if isinstance(one, ast.Assign)
+        and one.lineno < name.lineno
+        and any(source.text(target) == name.id for target in one.targets)
+    ]
+    return max(bound, key=lambda one: one.lineno).value if bound else None
+
+
+def _radicand(source: Source, node: ast.AST) -> ast.AST | None:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow) and source.text(node.right) in ("0.5", "(1/2)"):
+        return node.left
+    if not isinstance(node, ast.Call) or called(node) not in ("sqrt", "pow"):
+        return None
+    library = isinstance(node.func, ast.Attribute) and source.text(node.func.value) in _LIBRARIES
+    given = [*node.args] if library or isinstance(node.func, ast.Name) else [node.func.value, *node.args]  # type: ignore
+    half = called(node) == "sqrt" or (len(given) > 1 and source.text(given[1]) == "0.5")
+    return given[0] if given and half else None
+
+
+def _bracketed(source: Source, node: ast.AST) -> str:
+    simple = isinstance(node, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
+    return source.text(node) if simple else f"({source.text(node)})"
+
+
+@probe
+def masked_rows(scene: Scene) -> Settings | None:
+    """The tensor of the failing frames that has rows of -inf or nan alone: `name`, `shape`, `count`, `of`, `first`.
+
+    Read on the CPU only, tensors of at most ten million values.
+    """
+    import torch
+
+    for frame in reversed(scene.live.user[-3:]) if scene.live is not None else ():
+        for name, value in frame.locals.items():
+            fits = is_tensor(value) and value.device.type == "cpu" and value.is_floating_point() and value.dim() > 0
+            if not fits or not 0 < value.numel() <= 10_000_000:
+                continue
+            values = value.detach()
+            rows = (torch.isneginf(values) | torch.isnan(values)).all(dim=-1).flatten()
+            if bool(rows.any()) and not bool(rows.all()):
+                detail = {"name": name, "shape": tuple(value.shape), "count": int(rows.sum()), "of": rows.numel(),
+                          "first": int(rows.nonzero()[0])}  # fmt: skip
+                return Settings(tuple(detail.items()))
+    return None

@@ -10,7 +10,7 @@ from typing import Any
 
 from explainer.facts import CarriedFact, SpanFact
 from explainer.probes import probe
-from explainer.probes.cuts import receiver
+from explainer.probes.cuts import receiver, sources
 from explainer.probes.origin import last_binding
 from explainer.probes.places import enclosing, function_of, place, span_fact
 from explainer.probes.scene import LiveFrame, Scene
@@ -178,3 +178,34 @@ def carried_place(scene: Scene, of: CarriedFact | None = None) -> Any:
         return None
     outside = bool(of.reset) or not of.owner
     return of.call if outside and of.call is not None else of
+
+
+@probe
+def filled_once(scene: Scene, of: CarriedFact | None = None) -> SpanFact | None:
+    """The `if self.cache is None:` under which a carried attribute is computed, in the class that holds it.
+
+    `detail`: `value`, the source of what is computed; `target`, the attribute.
+    """
+    if of is None or not of.owner or not of.name.startswith("self."):
+        return None
+    for source in sources(scene):
+        for owner in source.nodes():
+            if not isinstance(owner, ast.ClassDef) or owner.name != of.owner:
+                continue
+            for test in (one for one in ast.walk(owner) if isinstance(one, ast.If) and not one.orelse):
+                inner = [one for one in test.body if isinstance(one, ast.Assign) and _sets(source, one, of.name)]
+                if inner and of.name.removeprefix("self.") in source.text(test.test):
+                    return span_fact(source, test, value=source.text(inner[0].value), line=inner[0].lineno)
+    return None
+
+
+def _sets(source: Source, node: ast.Assign, name: str) -> bool:
+    return any(source.text(target) == name for target in node.targets)
+
+
+@probe
+def filled_line(scene: Scene, of: SpanFact | None = None) -> SpanFact | None:
+    """The statement that fills a cache."""
+    source = scene.source(of.span.file) if of is not None else None
+    statement = source.statement_at(of["line"]) if of is not None and source is not None else None
+    return span_fact(source, statement) if source is not None and statement is not None else None

@@ -91,12 +91,33 @@ def none_sample(scene: Scene) -> SpanFact | None:
     for node in _returns(function):
         if _is_none(node.value):
             return spanned(source, node, how="return", **about)
+        helper = _helper(dataset, node.value)
+        if helper is not None:
+            return helper
         parts = getattr(node.value, "elts", None) or getattr(node.value, "values", None)
         if isinstance(parts, list) and any(_is_none(part) for part in parts):
             return spanned(source, node, how="part", **about)
     if isinstance(function, ast.FunctionDef) and not _ends(function.body):
         return spanned(source, _last(function.body), how="end", **about)
     return _transform(dataset, function)
+
+
+def _helper(dataset: Any, value: ast.AST | None) -> SpanFact | None:
+    """The `return None` of a function of the program's whose result `__getitem__` returns as it is."""
+    called = value.func if isinstance(value, ast.Call) else None
+    getters = [base.__dict__["__getitem__"] for base in type(dataset).__mro__ if "__getitem__" in base.__dict__]
+    if isinstance(called, ast.Name):
+        function = getattr(getters[0], "__globals__", {}).get(called.id)
+    elif isinstance(called, ast.Attribute) and isinstance(called.value, ast.Name) and called.value.id == "self":
+        function = attribute(dataset, called.attr)
+    else:
+        return None
+    code = getattr(function, "__code__", None)
+    found = _function(code) if code is not None and is_user_file(code.co_filename) else None
+    for node in _returns(found[1]) if found is not None else ():
+        if found is not None and _is_none(node.value):
+            return spanned(found[0], node, how="return", dataset=type(dataset).__name__, function=found[1].name)
+    return None
 
 
 def _in_collate(scene: Scene) -> bool:

@@ -1,0 +1,36 @@
+"""Wrong use of torch.export and torch._check."""
+
+PREAMBLE = """
+import io
+import torch.fx as fx
+from torch.export import export, Dim
+eager = lambda f, **given: torch.compile(f, backend="eager", fullgraph=True, **given)
+class Branching(nn.Module):
+    def forward(self, x):
+        return x if x.sum() > 0 else -x
+class Printing(nn.Module):
+    def forward(self, x):
+        print(x.sum().item())
+        return x
+"""
+
+SNIPPETS = (
+    "export(net, x)", "export(net, (y,))", "export(3, (x,))", "export(lambda a: a, (x,))", "export(net)",
+    "export(Branching(), (x,))", "export(net, (x,), dynamic_shapes={'a': {0: Dim('b')}})",
+    "export(net, (x,), dynamic_shapes={'input': {1: Dim('b')}})", "export(net, (x,), dynamic_shapes=({0: 'b'}, {}))",
+    "export(net, (x,), dynamic_shapes={'input': {0: 'b'}})",
+    "export(net, (x[:1],), dynamic_shapes={'input': {0: Dim('b')}})",
+    "export(net, (x,), dynamic_shapes={'input': {0: Dim('b', min=9)}})", "export(torch.jit.script(nn.ReLU()), (x,))",
+    "Dim('1a')", "Dim('b', min=4, max=2)", "Dim('b') + Dim('c')", "export(net, (x,)).module()(y)",
+    "export(net, (x,)).module()(x[:2])", "export(net, (x,))(x)", "export(net, (x,)).module()(x, x)",
+    "export(net, (x,)).module()()", "export(net, (x,)).module().eval()", "export(net, (x,)).module().train()",
+    "export(net, (x,)).module()(x.double())", "torch.export.save(net, io.BytesIO())",
+    "torch.export.load('nowhere.pt2')", "export(net, ('a',))", "export(net, (None,))", "export(net, ({'a': x},))",
+    "export(net, (object(),))", 'class M(nn.Module):\n  def forward(self, x): return x.numpy()\nexport(M(), (x,))',
+    'class M(nn.Module):\n  def forward(self, x): return object()\nexport(M(), (x,))',
+    'class M(nn.Module):\n  def forward(self, x, n): return x + n\nexport(M(), (x, 3)).module()(x, 4)',
+    "class M(nn.Module):\n  def forward(self, *a, **k): return a[0]\nexport(M(), (x,), dynamic_shapes={'x': {0: Dim('b')}})",
+    "torch.export.register_dataclass(int)", "torch.export.export_for_inference(net, (x,)).nope",
+    "torch._check(x.sum() > 1e9)", "torch._check(False, lambda: 'a')", "torch._check(3)", "torch._check(False, 'a')",
+    "torch._check_is_size(-3)", "torch._assert(x.sum() > 1e9, 'small')", "torch._assert_async(torch.tensor(0))",
+)  # fmt: skip

@@ -1,0 +1,78 @@
+"""Wrong use of optimizers."""
+
+PREAMBLE = """
+from torch import optim
+from torch.optim import lr_scheduler as sched, swa_utils
+sgd = optim.SGD(net.parameters(), lr=0.1)
+adam = optim.Adam(net.parameters())
+def step(opt, data=x):
+    net(data).sum().backward()
+    opt.step()
+"""
+
+SNIPPETS = (
+    "optim.SGD(net.parameters(), 'a')", "optim.SGD(net.parameters(), lr='0.1')",
+    "optim.Adam(net.parameters(), lr='1e-3')", "optim.SGD(net.parameters(), -0.1)",
+    "optim.SGD(net.parameters(), 0.1, momentum=-1)", "optim.SGD(net.parameters(), 0.1, weight_decay=-1)",
+    "optim.SGD(net.parameters(), 0.1, nesterov=True)", "optim.SGD(net.parameters(), 0.1, nestrov=True)",
+    "optim.SGD(net.parameters(), learning_rate=0.1)", "optim.SGD(lr=0.1)", "optim.SGD()", "optim.SGD(None, 0.1)",
+    "optim.SGD(net.weight, 0.1)", "optim.SGD([net], 0.1)", "optim.SGD([net.parameters()], 0.1)",
+    "optim.SGD(net.state_dict(), 0.1)", "optim.SGD([1, 2], 0.1)", "optim.SGD([{'parameters': [net.weight]}], 0.1)",
+    "optim.SGD([{'params': {net.weight}}], 0.1)",
+    "optim.SGD([{'params': [net.weight]}, {'params': [net.weight]}], 0.1)", "optim.SGD([{'params': 'a'}], 0.1)",
+    "optim.SGD([net.weight.detach() * 2, net(x)], 0.1)", "optim.SGD([net.weight * 1], 0.1)",
+    "optim.SGD(filter(lambda p: False, net.parameters()), 0.1)",
+    "optim.SGD([{'params': net.parameters(), 'lr': 0.1}, {'params': net.parameters()}])",
+    "optim.SGD([('w', net.weight), net.bias], 0.1)",
+    "optim.SGD([{'params': [('w', net.weight)]}, {'params': [net.bias]}], 0.1)", "sgd.add_param_group([net.weight])",
+    "sgd.add_param_group({'params': [net.weight]})", "sgd.add_param_group({'lr': 0.1})",
+    "sgd.add_param_group({'params': [net(x)]})", "sgd.param_groups['lr']", "sgd.lr", "sgd.learning_rate",
+    "sgd.zerograd()", "sgd.step(x)", "sgd.backward(x)", "sgd.steps()", "sgd.minimize(x)", "sgd.load_state_dict({})",
+    "sgd.load_state_dict({'state': {}})", "sgd.load_state_dict({'state': {}, 'param_groups': []})",
+    "sgd.load_state_dict(optim.SGD([net.weight], 0.1).state_dict())",
+    "adam.load_state_dict(sgd.state_dict()); adam.step(); step(adam)", "sgd.load_state_dict(net.state_dict())",
+    "sgd.load_state_dict(sgd)", "sgd.register_step_pre_hook(lambda o, a, k: 3); step(sgd)",
+    "optim.Adam(net.parameters(), betas=0.9)", "optim.Adam(net.parameters(), betas=(1.0, 0.9))",
+    "optim.Adam(net.parameters(), betas=(0.9, 1.0))", "optim.Adam(net.parameters(), eps=-1)",
+    "optim.Adam(net.parameters(), weight_decay=-1)", "optim.Adam(net.parameters(), lr=-1)",
+    "optim.Adam(net.parameters(), fused=True, foreach=True)",
+    "optim.Adam(net.parameters(), lr=torch.tensor([0.1, 0.2]))",
+    "optim.Adam(net.parameters(), lr=torch.tensor(0.1), foreach=True)",
+    "optim.Adam(net.parameters(), betas=(torch.tensor(0.9), 0.9))",
+    "optim.Adam(net.parameters(), betas=(torch.tensor([0.9, 0.9]), torch.tensor(0.9)))",
+    "optim.Adam(net.parameters(), fused=True, differentiable=True)", "optim.Adam(net.parameters(), momentum=0.9)",
+    "optim.Adam([torch.nn.Parameter(torch.tensor(1j)).real], fused=True)", "optim.AdamW(net.parameters(), lr=-1)",
+    "optim.Adam(net.parameters(), capturable=True); o = optim.Adam(net.parameters(), capturable=True); step(o)",
+    "optim.Adam(net.parameters(), fused='a', lr='x')", "optim.RMSprop(net.parameters(), alpha=-1)",
+    "optim.RMSprop(net.parameters(), eps=-1)", "optim.RMSprop(net.parameters(), momentum=-1)",
+    "optim.RMSprop(net.parameters(), lr=-1)", "optim.RMSprop(net.parameters(), weight_decay=-1)",
+    "optim.Adagrad(net.parameters(), lr_decay=-1)", "optim.Adagrad(net.parameters(), initial_accumulator_value=-1)",
+    "optim.Adagrad(net.parameters(), eps=-1)", "optim.Adagrad(net.parameters(), lr=-1)",
+    "optim.Adagrad(net.parameters(), fused=True, foreach=True)", "optim.Adadelta(net.parameters(), rho=2)",
+    "optim.Adadelta(net.parameters(), eps=-1)", "optim.Adadelta(net.parameters(), lr=-1)",
+    "optim.Adamax(net.parameters(), eps=-1)", "optim.Adamax(net.parameters(), betas=(2, 0))",
+    "optim.NAdam(net.parameters(), momentum_decay=-1)", "optim.NAdam(net.parameters(), eps=-1)",
+    "optim.NAdam(net.parameters(), betas=(2, 0))", "optim.RAdam(net.parameters(), eps=-1)",
+    "optim.RAdam(net.parameters(), betas=(2, 0))", "optim.ASGD(net.parameters(), lr=-1)",
+    "optim.ASGD(net.parameters(), weight_decay=-1)", "optim.Rprop(net.parameters(), etas=(2, 3))",
+    "optim.Rprop(net.parameters(), lr=-1)", "optim.LBFGS(net.parameters()).step()",
+    "optim.LBFGS([{'params': [net.weight]}, {'params': [net.bias]}])", "optim.LBFGS(net.parameters(), lr=-1)",
+    "optim.LBFGS(net.parameters(), line_search_fn='wolfe').step(lambda: net(x).sum().backward() or net(x).sum())",
+    "optim.SparseAdam(net.parameters(), lr=-1)", "optim.SparseAdam(net.parameters(), eps=-1)",
+    "optim.SparseAdam([x.to_sparse().requires_grad_()])", "step(optim.SparseAdam(net.parameters()))",
+    "optim.Adafactor(net.parameters(), eps=(-1, 0))", "optim.Adafactor(net.parameters(), d=0)",
+    "optim.Adafactor(net.parameters(), beta2_decay=1)", "optim.Adafactor(net.parameters(), lr=-1)",
+    "optim.Adafactor(net.parameters(), lr=torch.tensor([1., 2.]))", "optim.Muon(net.parameters())",
+    "optim.Muon([net.weight], lr=-1)", "optim.Muon([net.weight], momentum=-1)",
+    "optim.Muon([net.weight], adjust_lr_fn='a')",
+    "optim.Muon([net.weight], ns_steps=200).step(lambda: net(x).sum().backward())",
+    "e = nn.Embedding(4, 2, sparse=True); e(labels).sum().backward(); optim.Adam(e.parameters()).step()",
+    "e = nn.Embedding(4, 2, sparse=True); e(labels).sum().backward(); optim.AdamW(e.parameters()).step()",
+    "e = nn.Embedding(4, 2, sparse=True); e(labels).sum().backward(); optim.RMSprop(e.parameters()).step()",
+    "e = nn.Embedding(4, 2, sparse=True); e(labels).sum().backward(); optim.Adamax(e.parameters()).step()",
+    "e = nn.Embedding(4, 2, sparse=True); e(labels).sum().backward(); optim.Adagrad(e.parameters(), weight_decay=1).step()",
+    "e = nn.Embedding(4, 2, sparse=True); e(labels).sum().backward(); optim.Adafactor(e.parameters()).step()",
+    "e = nn.Embedding(4, 2, sparse=True); e(labels).sum().backward(); nn.utils.clip_grad_norm_(e.parameters(), 1.0)",
+    "optim.adam(net.parameters())", "optim.sgd(net.parameters(), 0.1)", "optim.AdamW8bit(net.parameters())",
+    "optim.Lion(net.parameters())",
+)  # fmt: skip
