@@ -114,13 +114,19 @@ class Diagnosis:
     def to_dict(self) -> dict[str, Any]:
         """The diagnosis as the JSON contract has it."""
         return {
-            "rule": self.rule, "family": self.family, "specific": self.specific, "certainty": self.certainty,
-            "headline": self.headline, "cause": self.cause, "from": self.origin,
+            "rule": self.rule,
+            "family": self.family,
+            "specific": self.specific,
+            "certainty": self.certainty,
+            "headline": self.headline,
+            "cause": self.cause,
+            "from": self.origin,
             "labels": [label.to_dict() for label in self.labels],
             "culprit": self.culprit.to_dict() if self.culprit else None,
             "evidence": [row.to_dict() for row in self.evidence],
             "fixes": [fix.to_dict() for fix in self.fixes],
-            "notes": list(self.notes), "links": list(self.links),
+            "notes": list(self.notes),
+            "links": list(self.links),
         }
 
 
@@ -164,8 +170,12 @@ class Report:
     def to_dict(self) -> dict[str, Any]:
         """The report as the JSON contract has it."""
         error = {
-            "type": self.type, "message": self.message, "rank": self.rank, "language": self.language,
-            "frames": [frame.to_dict() for frame in self.frames], "chain": list(self.chain),
+            "type": self.type,
+            "message": self.message,
+            "rank": self.rank,
+            "language": self.language,
+            "frames": [frame.to_dict() for frame in self.frames],
+            "chain": list(self.chain),
         }
         source = {"input": self.input, "line": self.line}
         diagnoses = [diagnosis.to_dict() for diagnosis in self.diagnoses]

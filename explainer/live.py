@@ -81,10 +81,16 @@ def _raised(error: BaseException, traceback: types.TracebackType | None, seen: s
     message = message_of(error)
     runner, embedded = _embedded(error, message)
     return Raised(
-        type_name(error), message, tuple(frozen(frame) for frame in live_frames(traceback)), _notes(error),
-        cause=follow(error.__cause__), context=None if hidden else follow(error.__context__),
+        type_name(error),
+        message,
+        tuple(frozen(frame) for frame in live_frames(traceback)),
+        _notes(error),
+        cause=follow(error.__cause__),
+        context=None if hidden else follow(error.__context__),
         members=tuple(member for member in map(follow, _members(error)) if member is not None),
-        embedded=embedded, runner=runner, error=error,
+        embedded=embedded,
+        runner=runner,
+        error=error,
     )
 
 

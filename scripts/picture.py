@@ -1,6 +1,6 @@
 """Makes `docs/diagnosis.svg` for the README: a real diagnosis of a demo model, as a terminal shows it.
 
-    python scripts/picture.py [NAME] [FILE]
+python scripts/picture.py [NAME] [FILE]
 """
 
 from __future__ import annotations
@@ -24,11 +24,28 @@ from explainer.replay.program import Program
 TARGET = Path(__file__).parent.parent / "docs" / "diagnosis.svg"
 #: Background, foreground, and the 16 ANSI colours: normal, then bright.
 CALM = TerminalTheme(
-    (20, 23, 27), (216, 222, 230),
-    [(44, 50, 58), (255, 138, 128), (122, 216, 154), (240, 192, 104), (130, 177, 255), (207, 164, 245), (128, 214, 222),
-     (216, 222, 230)],
-    [(146, 156, 168), (255, 138, 128), (122, 216, 154), (240, 192, 104), (130, 177, 255), (207, 164, 245),
-     (128, 214, 222), (255, 255, 255)],
+    (20, 23, 27),
+    (216, 222, 230),
+    [
+        (44, 50, 58),
+        (255, 138, 128),
+        (122, 216, 154),
+        (240, 192, 104),
+        (130, 177, 255),
+        (207, 164, 245),
+        (128, 214, 222),
+        (216, 222, 230),
+    ],
+    [
+        (146, 156, 168),
+        (255, 138, 128),
+        (122, 216, 154),
+        (240, 192, 104),
+        (130, 177, 255),
+        (207, 164, 245),
+        (128, 214, 222),
+        (255, 255, 255),
+    ],
 )
 
 

@@ -31,10 +31,9 @@ def lines_of(file, text):
 SHAPE_WORDS = {
     "en": {
         "headline": "score expects 64 features per row, but x has 48",
-        "cause": "`embed` gives 48 numbers for each word and `mean` keeps them: [8, 48].\n"
-                 "Line 5 built score for 64.",
+        "cause": "`embed` gives 48 numbers for each word and `mean` keeps them: [8, 48].\nLine 5 built score for 64.",
         "origin": "x was made on line 9 from the output of self.embed, [8, 20, 48];\n"
-                  "the tokens that went in were [8, 20].",
+        "the tokens that went in were [8, 20].",
         "fix": "let score take the 48 numbers of each word",
         "said": "with this edit tagger(tokens) runs, on CPU",
         "or": "give each word 64 numbers in self.embed, as score expects",
@@ -42,7 +41,7 @@ SHAPE_WORDS = {
     "ko": {
         "headline": "score 입력은 행마다 64개 특성이어야 하는데 x 값은 48개입니다",
         "cause": "`embed` 층이 단어마다 숫자 48개를 내고 `mean` 연산이 이를 그대로 둡니다: [8, 48].\n"
-                 "5번째 줄은 score 층을 64에 맞춰 만들었습니다.",
+        "5번째 줄은 score 층을 64에 맞춰 만들었습니다.",
         "origin": "x 텐서는 9번째 줄에서 self.embed 출력 [8, 20, 48]로 만들어졌습니다.",
         "fix": "score 층이 단어마다 숫자 48개를 받게 합니다",
         "said": "이 수정으로 tagger(tokens) 호출이 CPU에서 실행됩니다",
@@ -51,7 +50,7 @@ SHAPE_WORDS = {
     "zh": {
         "headline": "score 每行需要 64 个特征，但 x 有 48 个",
         "cause": "`embed` 为每个词给出 48 个数，`mean` 保持不变：[8, 48]。\n"
-                 "第 5 行按 64 构造了 score，因此两者的最后一维不一致，矩阵乘法无法进行。",
+        "第 5 行按 64 构造了 score，因此两者的最后一维不一致，矩阵乘法无法进行。",
         "origin": "x 在第 9 行由 self.embed 的输出 [8, 20, 48] 得到；输入的 tokens 是 [8, 20]。",
         "fix": "让 score 接收每个词的 48 个数",
         "said": "经此修改，tagger(tokens) 可在 CPU 上运行",
@@ -67,23 +66,31 @@ def shape(language="en"):
     edit = Edit("tagger.py", 5, 5, lines[4], lines[4].replace("64", "48"))
     other = Edit("tagger.py", 4, 4, lines[3], lines[3].replace("48", "64"))
     diagnosis = Diagnosis(
-        rule="linear-input-size", family="shape", headline=words["headline"], cause=words["cause"],
-        certainty="proved", origin=words["origin"],
+        rule="linear-input-size",
+        family="shape",
+        headline=words["headline"],
+        cause=words["cause"],
+        certainty="proved",
+        origin=words["origin"],
         culprit=Span("tagger.py", 5, 22, 5, 41, "nn.Linear(64, tags)", "score"),
         evidence=(
-            Evidence("x", "[8, 48] float32 cpu"), Evidence("self.score", "Linear(in_features=64, out_features=12)"),
+            Evidence("x", "[8, 48] float32 cpu"),
+            Evidence("self.score", "Linear(in_features=64, out_features=12)"),
         ),
         fixes=(Fix(words["fix"], "checked", words["said"], (edit,)), Fix(words["or"], "suggestion", None, (other,))),
         links=("https://pytorch.org/docs/stable/generated/torch.nn.Linear.html",),
     )
     return Report(
-        "RuntimeError", "mat1 and mat2 shapes cannot be multiplied (8x48 and 64x12)",
+        "RuntimeError",
+        "mat1 and mat2 shapes cannot be multiplied (8x48 and 64x12)",
         frames=(
             ErrorFrame("train.py", 31, "main", "loss = criterion(tagger(tokens), labels)", True),
             ErrorFrame("tagger.py", 10, "Tagger.forward", TAGGER.split("\n")[9].strip(), True, 34, 47),
             ErrorFrame("/lib/torch/nn/modules/linear.py", 125, "Linear.forward", "return F.linear(", False),
         ),
-        diagnoses=(diagnosis,), language=language, source=lines_of("tagger.py", TAGGER),
+        diagnoses=(diagnosis,),
+        language=language,
+        source=lines_of("tagger.py", TAGGER),
     )
 
 
@@ -91,10 +98,12 @@ def inplace():
     """The culprit is in another file than the crash: two places, the labelled one first."""
     edit = Edit("gate.py", 4, 4, "        kept *= x", "        kept = kept * x")
     diagnosis = Diagnosis(
-        rule="inplace-saved-value", family="inplace", certainty="proved",
+        rule="inplace-saved-value",
+        family="inplace",
+        certainty="proved",
         headline="`kept *= x` overwrote a value that backward needs",
         cause="The gradient of tanh is 1 - kept * kept, so autograd keeps kept itself. "
-              "`*=` changes it in place; what was kept is gone when backward runs.",
+        "`*=` changes it in place; what was kept is gone when backward runs.",
         origin="loss.grad_fn says which value is stale: TanhBackward0, result.",
         culprit=Span("gate.py", 4, 9, 4, 18, "kept *= x", "kept"),
         labels=(
@@ -116,37 +125,49 @@ def inplace():
         "Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
         "torch.autograd.set_detect_anomaly(True).",
         frames=(ErrorFrame("train.py", 44, "step", "loss.backward()", True, 5, 20),),
-        diagnoses=(diagnosis,), source=lines_of("gate.py", GATE) | {("train.py", 44): "    loss.backward()"},
+        diagnoses=(diagnosis,),
+        source=lines_of("gate.py", GATE) | {("train.py", 44): "    loss.backward()"},
     )
 
 
 def symptom():
     """Only the symptom speaks: a log's line, no frame, no edit."""
     diagnosis = Diagnosis(
-        rule="cuda-out-of-memory", family="oom", specific=True, certainty="possible",
+        rule="cuda-out-of-memory",
+        family="oom",
+        specific=True,
+        certainty="possible",
         headline="the GPU has 120 MiB free, and 2.50 GiB more were asked for",
         cause="All of the memory is taken.\n- activations that wait for backward: a batch that is too large\n"
-              "- losses kept in a list before backward ran on them, each with its whole graph and all of "
-              "its activations",
+        "- losses kept in a list before backward ran on them, each with its whole graph and all of "
+        "its activations",
         fixes=(
             Fix("halve the batch where activations are the largest part", "suggestion"),
             Fix("keep `loss.item()` where the list is only for printing", "suggestion"),
         ),
     )
     return Report(
-        "torch.OutOfMemoryError", "CUDA out of memory. Tried to allocate 2.50 GiB.", diagnoses=(diagnosis,),
-        input="train.log", line=4012, count=12, rank=3, remarks=("rank 3 failed first; ranks 0 to 2 waited for it",),
+        "torch.OutOfMemoryError",
+        "CUDA out of memory. Tried to allocate 2.50 GiB.",
+        diagnoses=(diagnosis,),
+        input="train.log",
+        line=4012,
+        count=12,
+        rank=3,
+        remarks=("rank 3 failed first; ranks 0 to 2 waited for it",),
     )
 
 
 def unknown():
     """No rule matched: torch's sentence, the user's frame, the operands."""
     return Report(
-        "RuntimeError", "a sentence that no symptom knows",
+        "RuntimeError",
+        "a sentence that no symptom knows",
         frames=(ErrorFrame("odd.py", 7, "Odd.forward", "return torch.strange(x, self.table[0])", True, 16, 47),),
         operands=(Evidence("x", "[4, 3] float64 cpu"), Evidence("self.table[0]", "[4] int64 cuda:0")),
         source={
-            ("odd.py", 6): "    def forward(self, x):", ("odd.py", 7): "        return torch.strange(x, self.table[0])",
+            ("odd.py", 6): "    def forward(self, x):",
+            ("odd.py", 7): "        return torch.strange(x, self.table[0])",
         },
     )
 
@@ -154,7 +175,9 @@ def unknown():
 def far():
     """The culprit is in another function and no fix shows it: two places."""
     diagnosis = Diagnosis(
-        rule="labels-out-of-range", family="index", certainty="likely",
+        rule="labels-out-of-range",
+        family="index",
+        certainty="likely",
         headline="label 10 is out of range: 10 classes, 0 to 9",
         cause="The head has 10 outputs; the labels count from 1 to 10.",
         culprit=Span("data.py", 12, 9, 12, 30, "label = int(name)"),
@@ -162,7 +185,8 @@ def far():
         fixes=(Fix("subtract 1 where the labels are read, if they count from 1", "suggestion"),),
     )
     return Report(
-        "IndexError", "Target 10 is out of bounds.",
+        "IndexError",
+        "Target 10 is out of bounds.",
         frames=(ErrorFrame("train.py", 120, "main", "loss = F.cross_entropy(model(images), labels)", True, 16, 54),),
         diagnoses=(diagnosis,),
         source={
@@ -175,7 +199,11 @@ def far():
 
 
 SAMPLES = {
-    "shape-en": lambda: [shape("en")], "shape-ko": lambda: [shape("ko")], "shape-zh": lambda: [shape("zh")],
-    "inplace": lambda: [inplace()], "symptom": lambda: [symptom()], "unknown": lambda: [unknown()],
+    "shape-en": lambda: [shape("en")],
+    "shape-ko": lambda: [shape("ko")],
+    "shape-zh": lambda: [shape("zh")],
+    "inplace": lambda: [inplace()],
+    "symptom": lambda: [symptom()],
+    "unknown": lambda: [unknown()],
     "far": lambda: [far()],
 }

@@ -40,10 +40,15 @@ def document(done) -> list[dict]:
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        ([], ("files", [])), (["a.log"], ("files", ["a.log"])), (["run", "x.py"], ("run", ["x.py"])),
-        (["--lang", "ko", "rule", "x"], ("rule", ["--lang", "ko", "x"])), (["./run"], ("files", ["./run"])),
-        (["--format", "json", "run"], ("run", ["--format", "json"])), (["a.log", "run"], ("files", ["a.log", "run"])),
-        (["-", "run"], ("files", ["-", "run"])), (["--format", "rule"], ("files", ["--format", "rule"])),
+        ([], ("files", [])),
+        (["a.log"], ("files", ["a.log"])),
+        (["run", "x.py"], ("run", ["x.py"])),
+        (["--lang", "ko", "rule", "x"], ("rule", ["--lang", "ko", "x"])),
+        (["./run"], ("files", ["./run"])),
+        (["--format", "json", "run"], ("run", ["--format", "json"])),
+        (["a.log", "run"], ("files", ["a.log", "run"])),
+        (["-", "run"], ("files", ["-", "run"])),
+        (["--format", "rule"], ("files", ["--format", "rule"])),
     ],
 )
 def test_the_first_word_that_is_no_option_may_be_a_command(given, expected):
@@ -135,13 +140,21 @@ def test_a_dash_is_standard_input(folder):
 @pytest.mark.parametrize(
     ("arguments", "stdin", "status", "said"),
     [
-        ([], "", 1, "nothing was pasted"), ([], "  \n\n", 1, "nothing was pasted"),
-        (["quiet.log"], "", 1, "no error was found"), (["nowhere.log"], "", 2, "no file nowhere.log"),
-        (["rnu", "x.py"], "", 2, "did you mean `explain run`"), (["nonsense"], "", 2, "no file and no command"),
-        (["empty"], "", 2, "holds no logs"), (["*.nothing"], "", 2, "no file matches"),
-        (["image.png"], "", 2, "is no text"), (["broken.gz"], "", 2, "cannot be unpacked"),
-        (["--format", "yaml"], "", 2, "yaml"), (["--frmat", "json"], "", 2, "--frmat"), (["--lang", "fr"], "", 2, "fr"),
-        (["--rules", "nowhere"], LOG, 2, "nowhere"), (["--rules", "train.log"], LOG, 2, "takes a folder"),
+        ([], "", 1, "nothing was pasted"),
+        ([], "  \n\n", 1, "nothing was pasted"),
+        (["quiet.log"], "", 1, "no error was found"),
+        (["nowhere.log"], "", 2, "no file nowhere.log"),
+        (["rnu", "x.py"], "", 2, "did you mean `explain run`"),
+        (["nonsense"], "", 2, "no file and no command"),
+        (["empty"], "", 2, "holds no logs"),
+        (["*.nothing"], "", 2, "no file matches"),
+        (["image.png"], "", 2, "is no text"),
+        (["broken.gz"], "", 2, "cannot be unpacked"),
+        (["--format", "yaml"], "", 2, "yaml"),
+        (["--frmat", "json"], "", 2, "--frmat"),
+        (["--lang", "fr"], "", 2, "fr"),
+        (["--rules", "nowhere"], LOG, 2, "nowhere"),
+        (["--rules", "train.log"], LOG, 2, "takes a folder"),
     ],
 )
 def test_whatever_is_wrong_is_one_line(arguments, stdin, status, said, folder):

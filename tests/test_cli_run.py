@@ -166,9 +166,14 @@ def test_switched_off_it_is_python(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "needs a SCRIPT"), (["-m"], "needs a SCRIPT"), (["nowhere.py"], "no file nowhere.py"),
-        (["empty"], "without a __main__.py"), (["-"], "standard input"), (["--jsn", "x", "main.py"], "--jsn"),
-        (["--json", "no/such/out.json", "main.py"], "cannot be written"), (["--lang", "fr", "main.py"], "fr"),
+        ([], "needs a SCRIPT"),
+        (["-m"], "needs a SCRIPT"),
+        (["nowhere.py"], "no file nowhere.py"),
+        (["empty"], "without a __main__.py"),
+        (["-"], "standard input"),
+        (["--jsn", "x", "main.py"], "--jsn"),
+        (["--json", "no/such/out.json", "main.py"], "cannot be written"),
+        (["--lang", "fr", "main.py"], "fr"),
         (["--rules", "nowhere", "main.py"], "nowhere"),
     ],
 )

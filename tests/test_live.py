@@ -190,9 +190,15 @@ class Loud(RuntimeError):
 @pytest.mark.parametrize(
     ("error", "message"),
     [
-        (RuntimeError(Spy()), "Spy"), (KeyError(Spy()), "Spy"), (Loud("told"), "told"), (RuntimeError(), ""),
-        (KeyError("a"), "'a'"), (RuntimeError("a", 2), "('a', 2)"), (OSError(2, "no", "f"), "[Errno 2] no: 'f'"),
-        (ValueError(RuntimeError("inside")), "inside"), (ValueError(["a", Spy()]), "list"),
+        (RuntimeError(Spy()), "Spy"),
+        (KeyError(Spy()), "Spy"),
+        (Loud("told"), "told"),
+        (RuntimeError(), ""),
+        (KeyError("a"), "'a'"),
+        (RuntimeError("a", 2), "('a', 2)"),
+        (OSError(2, "no", "f"), "[Errno 2] no: 'f'"),
+        (ValueError(RuntimeError("inside")), "inside"),
+        (ValueError(["a", Spy()]), "list"),
     ],
 )
 def test_a_message_never_asks_the_users_objects(error, message):

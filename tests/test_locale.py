@@ -38,9 +38,14 @@ def test_no_korean_particle_follows_a_placeholder(particle):
 @pytest.mark.parametrize(
     ("asked", "environ", "expected"),
     [
-        ("ko", {"EXPLAINER_LANG": "zh"}, "ko"), (None, {"EXPLAINER_LANG": "zh", "LANG": "ko_KR.UTF-8"}, "zh"),
-        (None, {"LC_ALL": "ko_KR.UTF-8", "LANG": "en_US"}, "ko"), (None, {"LANG": "zh_CN.UTF-8"}, "zh"),
-        (None, {"LANG": "fr_FR"}, "en"), (None, {}, "en"), ("zh-Hans", {}, "zh"), (None, {"LC_ALL": "C.UTF-8"}, "en"),
+        ("ko", {"EXPLAINER_LANG": "zh"}, "ko"),
+        (None, {"EXPLAINER_LANG": "zh", "LANG": "ko_KR.UTF-8"}, "zh"),
+        (None, {"LC_ALL": "ko_KR.UTF-8", "LANG": "en_US"}, "ko"),
+        (None, {"LANG": "zh_CN.UTF-8"}, "zh"),
+        (None, {"LANG": "fr_FR"}, "en"),
+        (None, {}, "en"),
+        ("zh-Hans", {}, "zh"),
+        (None, {"LC_ALL": "C.UTF-8"}, "en"),
     ],
 )
 def test_the_language_is_the_first_that_is_named(asked, environ, expected):

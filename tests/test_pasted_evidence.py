@@ -139,7 +139,8 @@ def test_a_broken_except_clause_does_not_hide_the_error_that_it_was_to_catch():
         HEADER + '  File "/srv/fit.py", line 20, in step\n    y = head(x)\n'
         "RuntimeError: mat1 and mat2 shapes cannot be multiplied (6x40 and 30x2)\n\n"
         "During handling of the above exception, another exception occurred:\n\n"
-        + HEADER + '  File "/srv/fit.py", line 21, in step\n    except torch.OutOfMemoryError:\n'
+        + HEADER
+        + '  File "/srv/fit.py", line 21, in step\n    except torch.OutOfMemoryError:\n'
         '  File "/srv/venv/lib/python3.11/site-packages/torch/__init__.py", line 1900, in __getattr__\n'
         "    raise AttributeError(f\"module '{__name__}' has no attribute '{name}'\")\n"
         "AttributeError: module 'torch' has no attribute 'OutOfMemoryError'\n"

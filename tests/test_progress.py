@@ -15,7 +15,7 @@ class Screen(io.StringIO):
     def line(self):
         shown = ""
         for part in self.getvalue().split("\r"):
-            shown = part + shown[len(part):]
+            shown = part + shown[len(part) :]
         return shown.rstrip()
 
 

@@ -11,13 +11,24 @@ ERROR = 'raise RuntimeError("mat1 and mat2 shapes cannot be multiplied (4x576 an
 INSTALL = "import explainer; explainer.install()\n"
 #: Every stage on the way to a diagnosis, as module and name.
 STAGES = [
-    ("explainer.hooks.showing", "show"), ("explainer.hooks.showing", "explain"), ("explainer.api", "explain_error"),
-    ("explainer.api", "language"), ("explainer.live", "crash_from"), ("explainer.live", "frozen"),
-    ("explainer.catalogue", "load"), ("explainer.catalogue.load.Catalogue", "match"),
-    ("explainer.diagnose", "diagnose"), ("explainer.diagnose", "of_symptom"), ("explainer.diagnose", "held_rules"),
-    ("explainer.remedies", "of_rule"), ("explainer.remedies", "of_search"),
-    ("explainer.reporting", "report_on"), ("explainer.probes", "find"), ("explainer.render.terminal", "to_str"),
-    ("explainer.render.theme", "wants_color"), ("explainer.hooks.last", "keep"),
+    ("explainer.hooks.showing", "show"),
+    ("explainer.hooks.showing", "explain"),
+    ("explainer.api", "explain_error"),
+    ("explainer.api", "language"),
+    ("explainer.live", "crash_from"),
+    ("explainer.live", "frozen"),
+    ("explainer.catalogue", "load"),
+    ("explainer.catalogue.load.Catalogue", "match"),
+    ("explainer.diagnose", "diagnose"),
+    ("explainer.diagnose", "of_symptom"),
+    ("explainer.diagnose", "held_rules"),
+    ("explainer.remedies", "of_rule"),
+    ("explainer.remedies", "of_search"),
+    ("explainer.reporting", "report_on"),
+    ("explainer.probes", "find"),
+    ("explainer.render.terminal", "to_str"),
+    ("explainer.render.theme", "wants_color"),
+    ("explainer.hooks.last", "keep"),
 ]
 BREAK = """\
 import importlib, explainer
@@ -89,9 +100,14 @@ def test_where_keeping_the_diagnosis_fails_it_is_still_shown(folder):
 @pytest.mark.parametrize(
     ("error", "status"),
     [
-        ("raise KeyboardInterrupt", -2), ("raise SystemExit(4)", 4), ("raise SystemExit('bye')", 1),
-        ("raise BrokenPipeError(32, 'Broken pipe')", 1), ("raise ValueError('no error of torch')", 1),
-        ("class Odd(BaseException): pass\nraise Odd", 1), ("{}['a']", 1), ("raise GeneratorExit", 1),
+        ("raise KeyboardInterrupt", -2),
+        ("raise SystemExit(4)", 4),
+        ("raise SystemExit('bye')", 1),
+        ("raise BrokenPipeError(32, 'Broken pipe')", 1),
+        ("raise ValueError('no error of torch')", 1),
+        ("class Odd(BaseException): pass\nraise Odd", 1),
+        ("{}['a']", 1),
+        ("raise GeneratorExit", 1),
     ],
 )
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")

@@ -13,8 +13,12 @@ from explainer.render.prose import wrap
 from explainer.render.visible import cells, expand, visible, window
 
 FORMATS = {
-    "terminal": terminal.to_str, "plain": plain.render, "markdown": markdown.render, "github": github.render,
-    "json": json.render, "html": html.render,
+    "terminal": terminal.to_str,
+    "plain": plain.render,
+    "markdown": markdown.render,
+    "github": github.render,
+    "json": json.render,
+    "html": html.render,
 }
 
 
@@ -22,22 +26,36 @@ def filled(text, count=1, language="en"):
     """A report with `text` in every field."""
     span = Span("f.py", 3, 2, 3, 5, text, text)
     diagnosis = Diagnosis(
-        rule=text or "r", family="shape", headline=text, cause=text, certainty="likely", origin=text, culprit=span,
+        rule=text or "r",
+        family="shape",
+        headline=text,
+        cause=text,
+        certainty="likely",
+        origin=text,
+        culprit=span,
         labels=(Label(text or "f.py", 3, text, 1, 4), Label("f.py", 3, text)) * count,
         evidence=(Evidence(text, text),) * count,
         fixes=(Fix(text, "checked", text, (Edit(text or "f.py", 3, 3, text, text + "x"),) * count),) * count,
-        notes=(text,) * count, links=(text,),
+        notes=(text,) * count,
+        links=(text,),
     )
     frame = ErrorFrame("f.py", 4, text, text, True, 1, 3)
     return Report(
-        text or "E", text, (frame,), diagnoses=(diagnosis,), remarks=(text,) * count, count=count, language=language,
+        text or "E",
+        text,
+        (frame,),
+        diagnoses=(diagnosis,),
+        remarks=(text,) * count,
+        count=count,
+        language=language,
         source={("f.py", 3): text.replace("\n", " "), ("f.py", 4): text.replace("\n", " ")},
     )
 
 
 @pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.parametrize(
-    "evil", ["\x1b[2J\x1b]0;gone\x07", "\x9b31m", "\u202eoverride\u2066", "a\u2028b", "a\rb", "\udc80"],
+    "evil",
+    ["\x1b[2J\x1b]0;gone\x07", "\x9b31m", "\u202eoverride\u2066", "a\u2028b", "a\rb", "\udc80"],
 )
 def test_no_control_character_reaches_the_reader(name, evil):
     text = FORMATS[name]([filled(f"x{evil}y")])

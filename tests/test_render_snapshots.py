@@ -17,9 +17,15 @@ RENDERERS = {
     "json": json.render,
     "html": html.fragment,
 }
-CASES = [(sample, "txt") for sample in SAMPLES] + [
-    (sample, ending) for sample in ("shape-zh", "inplace", "symptom", "unknown") for ending in ("narrated.txt", "md")
-] + [("inplace", "github.txt"), ("symptom", "github.txt"), ("inplace", "json"), ("inplace", "html")]
+CASES = (
+    [(sample, "txt") for sample in SAMPLES]
+    + [
+        (sample, ending)
+        for sample in ("shape-zh", "inplace", "symptom", "unknown")
+        for ending in ("narrated.txt", "md")
+    ]
+    + [("inplace", "github.txt"), ("symptom", "github.txt"), ("inplace", "json"), ("inplace", "html")]
+)
 
 
 @pytest.mark.parametrize(("sample", "ending"), CASES)

@@ -26,7 +26,7 @@ def underlined(text, sign):
         body = line.split("| ", 1)[-1]
         if sign * 2 in body and set(body.split(sign)[0]) <= {" "}:
             start = line.index(sign)
-            found.append(above[start: start + line.count(sign)])
+            found.append(above[start : start + line.count(sign)])
     return found
 
 
@@ -42,7 +42,7 @@ def test_carets_count_tabs_and_wide_characters_in_cells():
     source, carets = text.split("\n")[3:5]
     # Two wide characters before it: the caret's index is two smaller than its cell.
     start = carets.index("^") - 2
-    assert source[start: start + carets.count("^")] == "self.head(x)"
+    assert source[start : start + carets.count("^")] == "self.head(x)"
 
 
 def test_of_a_long_line_the_part_that_failed_stays_in_sight():
@@ -110,10 +110,16 @@ def crowded():
     """A report with more of everything than 25 lines hold; each part says its own word so that a test finds it."""
     report = inplace()
     fixes = (
-        report.diagnoses[0].fixes[0], Fix("second-way " * 12, "suggestion"), Fix("third-way " * 12, "suggestion"),
+        report.diagnoses[0].fixes[0],
+        Fix("second-way " * 12, "suggestion"),
+        Fix("third-way " * 12, "suggestion"),
     )
     return with_diagnosis(
-        report, cause="the-cause " * 30, origin="the-origin " * 20, notes=("the-note " * 12,), fixes=fixes,
+        report,
+        cause="the-cause " * 30,
+        origin="the-origin " * 20,
+        notes=("the-note " * 12,),
+        fixes=fixes,
         evidence=report.diagnoses[0].evidence * 3,
     )
 
@@ -233,8 +239,12 @@ class Tty(io.StringIO):
 @pytest.mark.parametrize(
     ("environ", "choice", "colour"),
     [
-        ({}, "auto", True), ({"NO_COLOR": "1"}, "auto", False), ({"NO_COLOR": ""}, "auto", True),
-        ({"TERM": "dumb"}, "auto", False), ({}, "never", False), ({"NO_COLOR": "1"}, "always", True),
+        ({}, "auto", True),
+        ({"NO_COLOR": "1"}, "auto", False),
+        ({"NO_COLOR": ""}, "auto", True),
+        ({"TERM": "dumb"}, "auto", False),
+        ({}, "never", False),
+        ({"NO_COLOR": "1"}, "always", True),
     ],
 )
 def test_colour_on_a_terminal_is_as_the_environment_says(environ, choice, colour):

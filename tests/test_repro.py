@@ -174,7 +174,7 @@ def test_a_message_that_tells_enough_is_reproduced(text, process):
 
 
 HOSTILE = [
-    "RuntimeError: shape '[-1, __import__(\"os\").system(\"touch pwned\")]' is invalid for input of size 12",
+    'RuntimeError: shape \'[-1, __import__("os").system("touch pwned")]\' is invalid for input of size 12',
     "RuntimeError: mat1 and mat2 must have the same dtype, but got Float and os.system",
     'RuntimeError: Error(s) in loading state_dict for Net:\n\tMissing key(s) in state_dict: "a\\", os.getcwd(), \\"". ',
     "RuntimeError: mat1 and mat2 shapes cannot be multiplied (4000000x5760000 and 400x120)",

@@ -165,4 +165,3 @@ def _known(one: Symptom) -> dict[str, Any]:
     crash: dict[str, Any] = dict.fromkeys(("function", "code", "file", "line", "runner"))
     crash |= {"type": one.exception[0], "message": message.says}
     return {"m": {**dict.fromkeys(one.captures), **given}, "crash": crash}
-

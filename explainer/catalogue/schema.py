@@ -10,25 +10,47 @@ from explainer.catalogue.document import Document, Path_
 from explainer.catalogue.problem import Problem
 
 FAMILIES = (
-    "shape", "device", "dtype", "inplace", "autograd", "index", "device-assert", "oom", "nan", "view", "dataloader",
-    "distributed", "checkpoint", "compile", "environment", "amp", "unsupported", "api",
+    "shape",
+    "device",
+    "dtype",
+    "inplace",
+    "autograd",
+    "index",
+    "device-assert",
+    "oom",
+    "nan",
+    "view",
+    "dataloader",
+    "distributed",
+    "checkpoint",
+    "compile",
+    "environment",
+    "amp",
+    "unsupported",
+    "api",
 )
 CERTAINTIES = ["possible", "likely", "proved"]
 ID = {"type": "string", "pattern": "^[a-z0-9]+(-[a-z0-9]+)*$"}
 STRINGS = {"type": "array", "items": {"type": "string"}}
 LANGUAGE = "^[a-z]{2}$"
 TEXT = {
-    "type": "object", "required": ["en"], "propertyNames": {"pattern": LANGUAGE},
+    "type": "object",
+    "required": ["en"],
+    "propertyNames": {"pattern": LANGUAGE},
     "additionalProperties": {"type": "string", "minLength": 1},
 }
 TEXTS = {
-    "type": "object", "required": ["en"], "propertyNames": {"pattern": LANGUAGE},
+    "type": "object",
+    "required": ["en"],
+    "propertyNames": {"pattern": LANGUAGE},
     "additionalProperties": {"type": "array", "minItems": 1, "items": {"type": "string", "minLength": 1}},
 }
 LINKS = {"type": "array", "items": {"type": "string", "pattern": "^https?://"}}
 #: One failing program or text. It is Python of the rule's author and only ever run by the tests and by `rules check`.
 EXAMPLE = {
-    "type": "object", "required": ["name"], "additionalProperties": False,
+    "type": "object",
+    "required": ["name"],
+    "additionalProperties": False,
     "properties": {
         "name": {"type": "string", "minLength": 1},
         "code": {"type": "string", "description": "a program; the blamed line ends in `# explain: <rule id>`"},
@@ -38,9 +60,12 @@ EXAMPLE = {
         "files": {"type": "object", "additionalProperties": {"type": "string"}},
         "needs": {"type": "string", "enum": ["cuda", "mps", "program"], "description": "what `code` cannot do without"},
         "expect": {
-            "type": "object", "additionalProperties": False,
+            "type": "object",
+            "additionalProperties": False,
             "properties": {
-                "rule": ID, "headline": {"type": "string"}, "checked": {"type": ["string", "boolean"]},
+                "rule": ID,
+                "headline": {"type": "string"},
+                "checked": {"type": ["string", "boolean"]},
                 "certainty": {"type": "string", "enum": CERTAINTIES},
                 "culprit": {"type": ["string", "integer"]},
             },

@@ -20,7 +20,17 @@ from explainer.cli import Complaint, options
 FOLDER = Path(__file__).parent.parent / "demo"
 #: The models in the order in which they are shown: one a family of errors.
 NAMES = (
-    "shape", "dtype", "device", "inplace", "autograd", "index", "view", "nan", "dataloader", "checkpoint", "memory",
+    "shape",
+    "dtype",
+    "device",
+    "inplace",
+    "autograd",
+    "index",
+    "view",
+    "nan",
+    "dataloader",
+    "checkpoint",
+    "memory",
 )
 MORE = """\
 examples: explain demo                  all of them
@@ -36,8 +46,9 @@ def main(arguments: list[str]) -> int:
         sys.stdout.write("".join(f"{name:12}{about(name)}\n" for name in NAMES))
         return 0
     if importlib.util.find_spec("torch") is None:
-        raise Complaint("the demo needs torch: python -m pip install torch --index-url "
-                        "https://download.pytorch.org/whl/cpu", 1)
+        raise Complaint(
+            "the demo needs torch: python -m pip install torch --index-url https://download.pytorch.org/whl/cpu", 1
+        )
     folders = options.packs(given)
     with _quiet(), _ready(options.may_replay(given)):
         explained = [_shown(name, given, folders) for name in names]

@@ -41,7 +41,10 @@ def main(arguments: list[str]) -> int:
 def chosen(document: dict[str, Any]) -> dict[str, Any] | None:
     """The first fix with edits of the first report that has one; a checked one where there is any."""
     fixes = [
-        fix for report in document["reports"] for diagnosis in report["diagnoses"] for fix in diagnosis["fixes"]
+        fix
+        for report in document["reports"]
+        for diagnosis in report["diagnoses"]
+        for fix in diagnosis["fixes"]
         if fix["edits"]
     ]
     return next((fix for fix in fixes if fix["certainty"] == "checked"), fixes[0] if fixes else None)

@@ -11,7 +11,7 @@ class Distance(nn.Module):
 
     def forward(self, one, other):
         difference = self.embed(one) - self.embed(other)
-        return torch.sqrt((difference ** 2).sum(dim=1))
+        return torch.sqrt((difference**2).sum(dim=1))
 
 
 torch.autograd.set_detect_anomaly(True)

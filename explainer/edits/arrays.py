@@ -17,11 +17,13 @@ _NAMES = {
     "arccos": "acos", "maximum": "maximum", "minimum": "minimum", "float32": "float32", "float64": "float64",
     "linalg.norm": "linalg.norm", "swapaxes": "swapaxes", "expand_dims": "unsqueeze",
 }  # fmt: skip
-_SAME = frozenset("""
+_SAME = frozenset(
+    """
 abs sqrt exp log log2 log10 sin cos tan tanh mean sum prod max min stack where clip square sign dot matmul einsum outer
 cumsum diff flip roll transpose squeeze reshape argsort pi fft.fft fft.ifft fft.rfft fft.irfft fft.fft2 fft.ifft2
 fft.fftn fft.ifftn linalg.inv linalg.solve linalg.det linalg.svd linalg.eigh linalg.qr real imag conj angle tile
-""".split())  # noqa: SIM905
+""".split()  # noqa: SIM905
+)
 _KEYWORDS = {"axis": "dim", "keepdims": "keepdim", "ddof": "correction"}
 _DTYPES = {"float": "float64", "np.float32": "float32", "np.float64": "float64", "numpy.float32": "float32"}
 

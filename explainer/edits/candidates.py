@@ -100,8 +100,10 @@ def _culprit(scene: Any, values: Mapping[str, Any]) -> Any:
 
 def _spread(spec: Mapping[str, Any], facts: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """The spec with the names of facts replaced by the facts."""
-    ready = {name: facts.get(value, value) if name in (*PLACES, EACH, "culprit") and isinstance(value, str) else value
-             for name, value in spec.items()}
+    ready = {
+        name: facts.get(value, value) if name in (*PLACES, EACH, "culprit") and isinstance(value, str) else value
+        for name, value in spec.items()
+    }
     many = next((name for name in PLACES if isinstance(ready.get(name), tuple)), None)
     if many is None:
         yield ready

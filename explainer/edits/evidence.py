@@ -119,7 +119,13 @@ class Evidence:
         return list(found.values())
 
     def replaced(
-        self, place: Place, text: str, kind: str, title: str, culprit: Place | None = None, literal: bool = False,
+        self,
+        place: Place,
+        text: str,
+        kind: str,
+        title: str,
+        culprit: Place | None = None,
+        literal: bool = False,
         **values: object,
     ) -> Iterator[Candidate]:
         """The candidate that puts `text` in an expression's place; `culprit` where another place is to blame."""
@@ -127,8 +133,13 @@ class Evidence:
         return self.made(edits, kind, culprit or place, title, literal, **values)
 
     def made(
-        self, edits: Callable[[], tuple[Edit, ...]], kind: str, culprit: Place, title: str,
-        literal: bool = False, **values: object,
+        self,
+        edits: Callable[[], tuple[Edit, ...]],
+        kind: str,
+        culprit: Place,
+        title: str,
+        literal: bool = False,
+        **values: object,
     ) -> Iterator[Candidate]:
         """A candidate, or none where the edit cannot be made. `title` names an entry of `words.TITLES`."""
         try:
@@ -139,13 +150,13 @@ class Evidence:
         yield Candidate(done, kind, words.title(title, self.language, **values), span, literal=literal)
 
 
-def evidence_of(
-    recording: Mapping[str, Any], scene: Any, message: str | None = None, sources: Any = None
-) -> Evidence:
+def evidence_of(recording: Mapping[str, Any], scene: Any, message: str | None = None, sources: Any = None) -> Evidence:
     """A recording with its positions turned into places; `message` and `sources` are those of an edited run."""
     found = Evidence(
-        message or scene.crash.message, scene.options.language,
-        sources=sources or scene.source, folder=scene.options.program.folder,
+        message or scene.crash.message,
+        scene.options.language,
+        sources=sources or scene.source,
+        folder=scene.options.program.folder,
     )
     found.files = tuple(recording["files"])
     found.layers = [_layer(found, row) for row in recording["layers"]]

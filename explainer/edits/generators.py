@@ -68,11 +68,22 @@ def generators_of(family: str, evidence: Evidence) -> Sequence[Sequence[Generato
     )  # fmt: skip
 
     shape = [
-        [search_layout.structural, search_einsum.relettered, search_cropped.cropped, search_batch.reshaped,
-         search_batch.resized_view, search_batch.created],
+        [
+            search_layout.structural,
+            search_einsum.relettered,
+            search_cropped.cropped,
+            search_batch.reshaped,
+            search_batch.resized_view,
+            search_batch.created,
+        ],
         [search_sizes.arriving],
-        [search_layout.inserted, search_sizes.advanced, search_loops.carried, search_padding.strided,
-         search_literals.one_off],
+        [
+            search_layout.inserted,
+            search_sizes.advanced,
+            search_loops.carried,
+            search_padding.strided,
+            search_literals.one_off,
+        ],
         [search_padding.padded, search_sizes.factored],
         [search_layout.resized, search_sizes.expected, search_sizes.passed_down, search_index.dimensions],
         [search_layout.swapped],
@@ -87,7 +98,9 @@ def generators_of(family: str, evidence: Evidence) -> Sequence[Sequence[Generato
     return {
         "shape": shape,
         "view": [[search_view.copied, search_view.windows], *shape],
-        "dtype": dtype, "unsupported": dtype, "amp": dtype,
+        "dtype": dtype,
+        "unsupported": dtype,
+        "amp": dtype,
         "index": [
             [search_samples.shortened],
             [search_index.dimensions, search_index.lengths, search_index.shifted, search_index.ignored],

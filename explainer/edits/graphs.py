@@ -49,9 +49,7 @@ def _binds(node: ast.Assign, names: Sequence[str]) -> bool:
     return any(isinstance(one, ast.Name) and one.id in names for target in node.targets for one in ast.walk(target))
 
 
-def detach_after(
-    after: Place, names: Sequence[str], container: str = "", at: Place | None = None
-) -> tuple[Edit, ...]:
+def detach_after(after: Place, names: Sequence[str], container: str = "", at: Place | None = None) -> tuple[Edit, ...]:
     """After a statement, cut each state from the graph that made it: `h = h.detach()`; tuples part by part.
 
     `at` is the place that takes the state up again: what is to be blamed, though the line after the statement is new.

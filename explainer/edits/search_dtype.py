@@ -14,13 +14,21 @@ from explainer.edits.place import Place
 from explainer.edits.slices import Operand, chain, editable, operands
 
 _CASTS = {
-    "float32": "float()", "float64": "double()", "int64": "long()", "bool": "bool()", "float16": "half()",
-    "bfloat16": "bfloat16()", "int32": "int()", "uint8": "byte()", "complex64": "to(torch.complex64)",
+    "float32": "float()",
+    "float64": "double()",
+    "int64": "long()",
+    "bool": "bool()",
+    "float16": "half()",
+    "bfloat16": "bfloat16()",
+    "int32": "int()",
+    "uint8": "byte()",
+    "complex64": "to(torch.complex64)",
 }
 _METHODS = ("float", "double", "half", "bfloat16", "long", "int", "byte", "bool", "to")
 _TO_LONG = re.compile(
     r"indices|index tensor|used as ind|target dtype to be Long|scalar type Long but|expected (?:scalar type |dtype )?"
-    r"(?:Long|int64)|must be (?:long|int64)|one of the following scalar types: Long", re.I
+    r"(?:Long|int64)|must be (?:long|int64)|one of the following scalar types: Long",
+    re.I,
 )
 
 

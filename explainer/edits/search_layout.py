@@ -21,8 +21,10 @@ _REDUCTIONS = ("mean", "sum", "amax", "amin", "norm", "std", "var", "logsumexp",
 
 #: By the ranks of weight and data: how channels come in front, in a batch and in one sample.
 _ORDERS = {
-    (4, 4): ("permute(0, 3, 1, 2)", "permute(2, 0, 1)"), (4, 3): ("permute(2, 0, 1)", "permute(2, 0, 1)"),
-    (3, 3): ("transpose(1, 2)", "transpose(0, 1)"), (3, 2): ("transpose(0, 1)", "transpose(0, 1)"),
+    (4, 4): ("permute(0, 3, 1, 2)", "permute(2, 0, 1)"),
+    (4, 3): ("permute(2, 0, 1)", "permute(2, 0, 1)"),
+    (3, 3): ("transpose(1, 2)", "transpose(0, 1)"),
+    (3, 2): ("transpose(0, 1)", "transpose(0, 1)"),
 }
 
 
@@ -82,6 +84,7 @@ def inserted(evidence: Evidence) -> Iterator[Candidate]:
             continue
         if fitting or (fitting is None and method[:3] in ("uns", "squ", "tra", "t()")):
             yield from _insert(evidence, operand.place if editable(operand.place) else None, method, operand.shape)
+
 
 def resized(evidence: Evidence) -> Iterator[Candidate]:
     """Two maps joined or compared whose last sizes differ: one interpolated to the size of the other."""

@@ -84,8 +84,11 @@ def _changed(evidence: Evidence, leaf: list, value: int) -> Iterator[Candidate]:
 def _near(value: int, others: list[int]) -> list[int]:
     """The numbers around a value that divide most of the larger numbers of the failing call, the nearest first."""
     others = list({other for other in others if other > value})
-    fitting = {new: sum(other % new == 0 for other in others)
-               for new in range(max(2, value // 2), 2 * value + 1) if new != value}
+    fitting = {
+        new: sum(other % new == 0 for other in others)
+        for new in range(max(2, value // 2), 2 * value + 1)
+        if new != value
+    }
     best = sorted(fitting, key=lambda new: (-fitting[new], abs(new - value), -new))
     return [new for new in best if fitting[new]][:6]
 

@@ -14,9 +14,13 @@ from explainer.frozen import frozen
 
 #: The argument that the input decides, and the dimension in which it shows.
 _ARRIVING = {
-    "LayerNorm": ("normalized_shape", -1), "RMSNorm": ("normalized_shape", -1), "GroupNorm": ("num_channels", 1),
-    "MultiheadAttention": ("embed_dim", -1), "PReLU": ("num_parameters", 1),
-    "TransformerEncoderLayer": ("d_model", -1), "TransformerDecoderLayer": ("d_model", -1),
+    "LayerNorm": ("normalized_shape", -1),
+    "RMSNorm": ("normalized_shape", -1),
+    "GroupNorm": ("num_channels", 1),
+    "MultiheadAttention": ("embed_dim", -1),
+    "PReLU": ("num_parameters", 1),
+    "TransformerEncoderLayer": ("d_model", -1),
+    "TransformerDecoderLayer": ("d_model", -1),
 }
 
 

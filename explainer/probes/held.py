@@ -239,7 +239,6 @@ def _body(source: Source, frame: LiveFrame) -> Iterator[ast.AST]:
     return source.nodes() if top or function is None else ast.walk(function)
 
 
-
 @probe
 def batch_size_place(scene: Scene, of: Settings | None = None) -> SpanFact | None:
     """Where the batch size of the step is written: the number in `batch_size=64`, in the user's files on the stack."""

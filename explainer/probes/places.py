@@ -102,8 +102,13 @@ def enclosing(source: Source, line: int, kinds: tuple[type[ast.AST], ...]) -> li
     """The nodes of some kinds around a line, innermost first, not beyond its function."""
     function = source.function_at(line)
     first = function.lineno if function is not None else 0
-    around = [node for node in source.nodes() if isinstance(node, kinds) and node.lineno >= first  # type: ignore[attr-defined]
-              and node.lineno <= line <= (node.end_lineno or 0)]  # type: ignore[attr-defined]
+    around = [
+        node
+        for node in source.nodes()
+        if isinstance(node, kinds)
+        and node.lineno >= first  # type: ignore[attr-defined]
+        and node.lineno <= line <= (node.end_lineno or 0)
+    ]  # type: ignore[attr-defined]
     return sorted(around, key=lambda node: -node.lineno)  # type: ignore[attr-defined]
 
 

@@ -110,7 +110,8 @@ def attention_mask(scene: Scene) -> Settings | None:
         return None
     shape = tuple(int(n) for n in mask.shape)
     same = [
-        one.name for one in operands(scene)
+        one.name
+        for one in operands(scene)
         if is_tensor(one.value) and tuple(one.value.shape) == shape and "mask" in (one.parameter or "")
     ]
     return Settings((("kind", kind), ("shape", shape), ("name", same[0] if len(same) == 1 else kind)))
@@ -180,8 +181,16 @@ def _letter(name: str, equation: str, term: str, first: Any, second: Any, seen: 
     known = {key: int(one.value.shape[where]) for key, (one, where) in seen.items() if one is not b}
     fits = turned != shape and all(known.get(key, size) == size for key, size in zip(term, turned, strict=True))
     pairs = {
-        "letter": name, "equation": equation, "first_name": a.name, "first": tuple(int(n) for n in a.value.shape),
-        "at": at, "second_name": b.name, "second": shape, "place": place, "term": term, "swapped": fits,
+        "letter": name,
+        "equation": equation,
+        "first_name": a.name,
+        "first": tuple(int(n) for n in a.value.shape),
+        "at": at,
+        "second_name": b.name,
+        "second": shape,
+        "place": place,
+        "term": term,
+        "swapped": fits,
     }
     return Settings(tuple(pairs.items()))
 
@@ -214,8 +223,14 @@ def stacked_tensors(scene: Scene) -> SpanFact | None:
     alone = bool(shapes[0]) and all(len(s) == len(shapes[0]) and s[1:] == shapes[0][1:] for s in shapes)
     ragged = alone and len(shapes[0]) <= 2 and len(node.args) == 1 and not node.keywords
     detail = {
-        "items": source.text(node.args[0]), "first": shapes[0], "first_at": 0, "second": shapes[wrong[0]],
-        "second_at": wrong[0], "different": len(wrong), "count": len(shapes), "ragged": ragged,
+        "items": source.text(node.args[0]),
+        "first": shapes[0],
+        "first_at": 0,
+        "second": shapes[wrong[0]],
+        "second_at": wrong[0],
+        "different": len(wrong),
+        "count": len(shapes),
+        "ragged": ragged,
         "joins": alone and not ragged,
     }
     return SpanFact(source.span(node.args[0]), source.text(node.args[0]), Settings(tuple(detail.items())))
@@ -239,7 +254,10 @@ def grouped_channels(scene: Scene) -> Settings | None:
         return None
     common = gcd(*(given[name] for name in names))
     facts = {
-        "parameter": wrong, "channels": given[wrong], "groups": groups, "nearest": divisor(scene, common, groups),
+        "parameter": wrong,
+        "channels": given[wrong],
+        "groups": groups,
+        "nearest": divisor(scene, common, groups),
         "group_parameter": "num_groups" if "num_groups" in given else "groups",
         "depthwise": given.get("in_channels") == groups,
     }

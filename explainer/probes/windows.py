@@ -62,7 +62,9 @@ def last_batch(scene: Scene) -> SpanFact | None:
     if samples is None or samples % size != 1:
         return None
     calls = [
-        (source, node) for source in user_sources(scene) for node in source.nodes()
+        (source, node)
+        for source in user_sources(scene)
+        for node in source.nodes()
         if isinstance(node, ast.Call) and function_name(node) == "DataLoader"
     ]
     if len(calls) != 1:

@@ -39,8 +39,21 @@ class Plan:
 
 
 FULL = Plan(
-    headline=_ALL, message=_ALL, remarks=_ALL, before=4, after=3, places=_ALL, labels=_ALL, marks=_ALL, operands=_ALL,
-    why=_ALL, origin=_ALL, ors=_ALL, notes=_ALL, diff=_ALL, links=_ALL,
+    headline=_ALL,
+    message=_ALL,
+    remarks=_ALL,
+    before=4,
+    after=3,
+    places=_ALL,
+    labels=_ALL,
+    marks=_ALL,
+    operands=_ALL,
+    why=_ALL,
+    origin=_ALL,
+    ors=_ALL,
+    notes=_ALL,
+    diff=_ALL,
+    links=_ALL,
 )
 
 
@@ -48,10 +61,32 @@ def plans() -> Iterator[Plan]:
     """From all to little: `next`, `or`, `from`, context lines, and only then less of what is always shown."""
     plan = Plan()
     steps = [
-        {}, {"notes": 1}, {"notes": 0}, {"ors": 2}, {"ors": 1}, {"ors": 0}, {"origin": 0},
-        {"after": 0}, {"before": 1}, {"before": 0}, {"raised": False}, {"places": 2}, {"places": 1},
-        {"operands": 5}, {"diff": 6}, {"labels": 1}, {"message": 1}, {"why": 8}, {"why": 5},
-        {"remarks": 1}, {"marks": 4}, {"operands": 3}, {"diff": 4}, {"headline": 2}, {"why": 3}, {"marks": 2},
+        {},
+        {"notes": 1},
+        {"notes": 0},
+        {"ors": 2},
+        {"ors": 1},
+        {"ors": 0},
+        {"origin": 0},
+        {"after": 0},
+        {"before": 1},
+        {"before": 0},
+        {"raised": False},
+        {"places": 2},
+        {"places": 1},
+        {"operands": 5},
+        {"diff": 6},
+        {"labels": 1},
+        {"message": 1},
+        {"why": 8},
+        {"why": 5},
+        {"remarks": 1},
+        {"marks": 4},
+        {"operands": 3},
+        {"diff": 4},
+        {"headline": 2},
+        {"why": 3},
+        {"marks": 2},
     ]
     for step in steps:
         plan = replace(plan, **step)  # type: ignore[arg-type]

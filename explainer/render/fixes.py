@@ -79,7 +79,7 @@ def _said(mark: str, said: str, role: str, at: int, width: int) -> list[Row]:
     rows: list[Row] = []
     for index, line in enumerate(lines):
         head = mark if index == 0 and line.startswith(mark) else ""
-        rows.append(((" " * at, ""), (head, role), (line[len(head):], "prose")))
+        rows.append(((" " * at, ""), (head, role), (line[len(head) :], "prose")))
     return rows
 
 

@@ -39,7 +39,10 @@ def _template(name: str) -> Any:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
-        loader=PackageLoader("explainer.render"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        loader=PackageLoader("explainer.render"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
         lstrip_blocks=True,
     )
     environment.filters |= {"parts": parts, "paragraphs": paragraphs, "shown": one_line}
@@ -65,11 +68,14 @@ def _view(report: Report) -> dict[str, Any]:
     language = report.language
     remarks = [*report.remarks, *([word("count", language, count=report.count)] if report.count > 1 else [])]
     return {
-        "language": language, "diagnosis": diagnosis, "remarks": remarks,
+        "language": language,
+        "diagnosis": diagnosis,
+        "remarks": remarks,
         "message": cut(said(report), 2000),
         "source": _source(report),
-        "values": [(one_line(row.label), one_line(row.value)) for row in
-                   (diagnosis.evidence if diagnosis else report.operands)],
+        "values": [
+            (one_line(row.label), one_line(row.value)) for row in (diagnosis.evidence if diagnosis else report.operands)
+        ],
         "fixes": [_fix(fix, language, index) for index, fix in enumerate(fixes_of(report))],
         "links": [link for link in diagnosis.links if re.match(r"https?://\S+$", link)] if diagnosis else [],
     }
@@ -89,8 +95,12 @@ def _fix(fix: Fix, language: str, index: int) -> dict[str, Any]:
     """A fix with its diff lines."""
     mark, said = certainty(fix, language)
     return {
-        "word": word("or" if index else "fix", language), "title": fix.title if said != fix.title else "",
-        "mark": mark, "said": said, "role": fix.certainty, "edits": [_edit(edit) for edit in fix.edits],
+        "word": word("or" if index else "fix", language),
+        "title": fix.title if said != fix.title else "",
+        "mark": mark,
+        "said": said,
+        "role": fix.certainty,
+        "edits": [_edit(edit) for edit in fix.edits],
     }
 
 

@@ -134,7 +134,7 @@ def _placed(found: list[Place], file: str, mark: Mark) -> list[Place]:
     for index, place in enumerate(found):
         if place.file == file and any(abs(mark.line - other.line) <= NEAR for other in place.marks):
             marks = tuple(sorted((*place.marks, mark), key=lambda each: (each.line, each.column or 0)))
-            return [*found[:index], replace(place, marks=marks), *found[index + 1:]]
+            return [*found[:index], replace(place, marks=marks), *found[index + 1 :]]
     return [*found, Place(file, mark.line, "", (mark,))]
 
 

@@ -65,7 +65,7 @@ def _place(report: Report, width: int) -> Iterator[str]:
     source = report.source.get((frame.file, frame.line)) or frame.code.split("\n")[0]
     yield from _code(source)
     if frame.column and frame.end_column and "\n" not in frame.code.strip():
-        part = source[frame.column - 1: frame.end_column - 1].strip()
+        part = source[frame.column - 1 : frame.end_column - 1].strip()
         if part and part != source.strip():
             yield from wrap(word("say_part", report.language, code=one_line(part)[:_LONG]), width)
 

@@ -102,7 +102,7 @@ def _headline(diagnosis: Diagnosis, plan: Plan, language: str, width: int) -> li
     lines = _limited(_hanging(f"{head} {one_line(diagnosis.headline)}", width), plan.headline)
     if not lines[0].startswith(head):
         return [((line, "headline"),) for line in lines]
-    return [((head, "error"), (lines[0][len(head):], "headline")), *(((line, "headline"),) for line in lines[1:])]
+    return [((head, "error"), (lines[0][len(head) :], "headline")), *(((line, "headline"),) for line in lines[1:])]
 
 
 def _message(text: str, limit: int, language: str, width: int) -> list[Row]:

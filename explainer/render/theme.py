@@ -33,9 +33,11 @@ STYLES = {
 }
 
 
-_CODES = {"bold": 1} | {
-    name: 30 + number for number, name in enumerate(("black", "red", "green", "yellow", "blue", "magenta", "cyan"))
-} | {"bright_black": 90, "bright_blue": 94}
+_CODES = (
+    {"bold": 1}
+    | {name: 30 + number for number, name in enumerate(("black", "red", "green", "yellow", "blue", "magenta", "cyan"))}
+    | {"bright_black": 90, "bright_blue": 94}
+)
 
 
 def wants_color(stream: TextIO, choice: str = "auto", environ: Mapping[str, str] | None = None) -> bool:

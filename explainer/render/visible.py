@@ -104,4 +104,4 @@ def window(shown: str, first: int, last: int, width: int) -> tuple[str, int]:
             break
         before += character
         skipped += cells(character)
-    return cut("..." + shown[len(before):], width), skipped - 3
+    return cut("..." + shown[len(before) :], width), skipped - 3

@@ -132,8 +132,14 @@ class _Notes:
         """All of it, plain."""
         parameters = list(self.root.parameters()) if self.root is not None else []
         ungraded = sum(p.requires_grad and p.grad is None for p in parameters)
-        return {"warnings": self.warnings[:50], "input": self.input, "parameters": self.parameters,
-                "ungraded": ungraded, "steps": self.count, "forwards": self.forwards}
+        return {
+            "warnings": self.warnings[:50],
+            "input": self.input,
+            "parameters": self.parameters,
+            "ungraded": ungraded,
+            "steps": self.count,
+            "forwards": self.forwards,
+        }
 
 
 def _known(parameter: Any) -> bool:

@@ -90,6 +90,7 @@ class Cut(TorchFunctionMode):
         """`from_numpy` is invisible to function modes: its result takes over the cuts of what left for numpy."""
         plain = getattr(owner, name)
         if name == "from_numpy":
+
             def replaced(array: Any) -> Any:
                 out = plain(array)
                 self._carry(out, frozenset(self.outside))

@@ -23,8 +23,22 @@ from explainer.replay.copies import Copies
 _HEAD = struct.Struct("I")
 #: Packages that take long to import: the clean process imports those that the crashed program had.
 _HEAVY = (
-    "torch", "torchvision", "torchaudio", "numpy", "scipy", "sklearn", "pandas", "transformers", "matplotlib", "PIL",
-    "tqdm", "einops", "timm", "lightning", "pytorch_lightning", "yaml",
+    "torch",
+    "torchvision",
+    "torchaudio",
+    "numpy",
+    "scipy",
+    "sklearn",
+    "pandas",
+    "transformers",
+    "matplotlib",
+    "PIL",
+    "tqdm",
+    "einops",
+    "timm",
+    "lightning",
+    "pytorch_lightning",
+    "yaml",
 )
 
 
@@ -93,9 +107,15 @@ class Session:
         folder = self._copies.make(texts)
         program = self.program
         request = {
-            "script": program.script, "module": program.module, "argv": list(program.argv), "folder": folder,
-            "original": os.path.abspath(program.folder), "path": list(sys.path), "deadline": deadline,
-            "memory": self.memory, **extra,
+            "script": program.script,
+            "module": program.module,
+            "argv": list(program.argv),
+            "folder": folder,
+            "original": os.path.abspath(program.folder),
+            "path": list(sys.path),
+            "deadline": deadline,
+            "memory": self.memory,
+            **extra,
         }
         mine, theirs = socket.socketpair()
         data = json.dumps(request).encode()
@@ -217,8 +237,13 @@ def _started(modules: Sequence[str]) -> tuple[subprocess.Popen[bytes], socket.so
     environment = {**os.environ, "EXPLAINER": "0", "PYTHONDONTWRITEBYTECODE": "1"}
     arguments = [sys.executable, "-c", code, str(theirs.fileno()), ",".join(modules)]
     process = subprocess.Popen(
-        arguments, pass_fds=[theirs.fileno()], env=environment, cwd=tempfile.gettempdir(),
-        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        arguments,
+        pass_fds=[theirs.fileno()],
+        env=environment,
+        cwd=tempfile.gettempdir(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
     )
     theirs.close()
     return process, mine

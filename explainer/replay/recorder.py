@@ -150,9 +150,13 @@ class Recorder:
 
     def _plain(self, step: Step, number: dict[int, int], layers: _Layers) -> dict[str, Any]:
         return {
-            "function": step.function, "stack": [self._place(one) for one in step.stack],
-            "inputs": [number.get(id(one)) for one in step.inputs], "before": step.before, "out": step.out,
-            "numbers": [self._tree(tree) for tree in step.numbers[:12]], "layer": layers.index(step.module),
+            "function": step.function,
+            "stack": [self._place(one) for one in step.stack],
+            "inputs": [number.get(id(one)) for one in step.inputs],
+            "before": step.before,
+            "out": step.out,
+            "numbers": [self._tree(tree) for tree in step.numbers[:12]],
+            "layer": layers.index(step.module),
             "extents": step.extents,
         }
 
@@ -254,8 +258,10 @@ def _watch_modules(recorder: Recorder) -> None:
 
 
 def _making(recorder: Recorder, top: Any) -> dict[str, Any]:
-    calls = [{"at": taint.position(frame), "scope": scope(frame), "function": frame.f_code.co_name}
-             for frame, _ in zip(recorder.frames(top.f_back), range(6), strict=False)]
+    calls = [
+        {"at": taint.position(frame), "scope": scope(frame), "function": frame.f_code.co_name}
+        for frame, _ in zip(recorder.frames(top.f_back), range(6), strict=False)
+    ]
     own = recorder.owns(top.f_code.co_filename)
     numbers: dict[str, Any] = {}
     frame: Any = sys._getframe(2)  # the constructors from the base class's up to the one that was called

@@ -12,7 +12,11 @@ from typing import Any
 #: Trees deeper than this are cut: a loop counter must not grow without end.
 _DEPTH = 10
 _SIGNS: dict[str, Callable[[int, int], int]] = {
-    "+": operator.add, "-": operator.sub, "*": operator.mul, "//": operator.floordiv, "%": operator.mod,
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "//": operator.floordiv,
+    "%": operator.mod,
     "**": operator.pow,
 }
 Position = tuple[str, int, int, int, int]

@@ -82,11 +82,19 @@ def _handle(request: dict[str, Any], descriptor: int, slow: float) -> None:
         # Importing takes a moment that is not the program's.
         started = time.monotonic()
         outcome = sandbox.run(
-            lambda: again.run(request, steps), deadline=request["deadline"], memory=request["memory"],
-            writable=[request["folder"]], processes=True,
+            lambda: again.run(request, steps),
+            deadline=request["deadline"],
+            memory=request["memory"],
+            writable=[request["folder"]],
+            processes=True,
         )
-        answer = {"value": outcome.value, "failed": outcome.failed, "steps": _steps(steps),
-                  "seconds": time.monotonic() - started, "slow": slow}
+        answer = {
+            "value": outcome.value,
+            "failed": outcome.failed,
+            "steps": _steps(steps),
+            "seconds": time.monotonic() - started,
+            "slow": slow,
+        }
         with socket.socket(fileno=descriptor) as line:
             line.sendall(json.dumps(answer).encode())
     finally:

@@ -134,7 +134,7 @@ class _Names:
         name = name if name.isidentifier() and name not in _TAKEN else "x"
         while name in self.values:
             stem = name.rstrip("0123456789")
-            name = f"{stem}{int(name[len(stem):] or 1) + 1}"
+            name = f"{stem}{int(name[len(stem) :] or 1) + 1}"
         self.values[name] = recipe
         if value is not None:
             self._of[id(value)] = name

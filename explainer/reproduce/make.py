@@ -152,5 +152,3 @@ def _why(crash: Crash, match: Match | None, missing: set[str]) -> str:
 
 def _listed(missing: set[str]) -> str:
     return " or ".join(sorted(f"`{one}`" if one.isidentifier() else one for one in missing))
-
-
