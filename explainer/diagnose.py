@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -71,10 +72,10 @@ def _diagnosis(match: Match, catalogue: Catalogue, scene: Scene, stages: Stages)
             stages.note(what, error)
     fallback: tuple[Diagnosis, Remedy] | None = None
     for one in held[:RULES_TRIED]:
-        diagnosis = stages.run(f"rule {one.rule.id}", lambda one=one: of_rule(one, scene), None)
+        diagnosis = stages.run(f"rule {one.rule.id}", functools.partial(of_rule, one, scene), None)
         if diagnosis is None:
             continue
-        remedy = stages.run("trying fixes", lambda one=one: remedies.of_rule(one, scene), Remedy())
+        remedy = stages.run("trying fixes", functools.partial(remedies.of_rule, one, scene), Remedy())
         if remedy.checked:
             return _with(diagnosis, remedy, one)
         if fallback is None or (fallback[1].refuted and not remedy.refuted):

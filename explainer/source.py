@@ -7,6 +7,7 @@ import functools
 import linecache
 import types
 from collections.abc import Iterator
+from typing import Any
 
 from explainer.diagnosis import Span
 from explainer.frozen import frozen
@@ -152,7 +153,7 @@ def _by_executing(source: Source, frame: types.FrameType, lasti: int) -> ast.AST
     try:
         import executing
 
-        node: ast.AST = executing.Source.executing(_At(frame, lasti)).node  # type: ignore[arg-type]
+        node: Any = executing.Source.executing(_At(frame, lasti)).node  # type: ignore[arg-type]
         return node_at(source, node.lineno, node.end_lineno, node.col_offset, node.end_col_offset)
     except Exception:
         return None

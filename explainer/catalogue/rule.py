@@ -7,6 +7,7 @@ from dataclasses import field
 from typing import Any
 
 from explainer.catalogue.schema import CERTAINTIES, EXAMPLE, FAMILIES, ID, LINKS, STRINGS, TEXT
+from explainer.diagnosis import Certainty
 from explainer.frozen import frozen
 
 IDS = {"type": "array", "items": ID}
@@ -79,7 +80,7 @@ class Rule:
     facts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     let: Mapping[str, Any] = field(default_factory=dict)
     require: tuple[str, ...] = ()
-    certainty: str | None = None
+    certainty: Certainty | None = None
     culprit: str | None = None
     labels: tuple[Mapping[str, Any], ...] = ()
     evidence: tuple[str, ...] = ()

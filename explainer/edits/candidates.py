@@ -68,7 +68,8 @@ def edit(scene: Any, kind: str, **values: Any) -> tuple[Edit, ...]:
     """One edit by its kind; the places are facts, spans or places. EditError where it cannot be made."""
     if kind not in KINDS:
         raise EditError(f"no kind of edit is called {kind!r}; known: {', '.join(sorted(KINDS))}")
-    ready = {name: place_of(scene.source, v) if name in PLACES else v for name, v in values.items() if v is not None}
+    given = {name: value for name, value in values.items() if value is not None}
+    ready: dict[str, Any] = {name: place_of(scene.source, v) if name in PLACES else v for name, v in given.items()}
     if EACH in ready:
         ready[EACH] = tuple(place_of(scene.source, one) for one in ready[EACH])
     first = next(iter(inspect.signature(KINDS[kind]).parameters))
@@ -80,7 +81,8 @@ def edit(scene: Any, kind: str, **values: Any) -> tuple[Edit, ...]:
 def _made(scene: Any, spec: Mapping[str, Any]) -> Candidate | None:
     values = {name: value for name, value in spec.items() if name not in ("kind", "title", "fix", "culprit")}
     try:
-        edits = with_imports(_source(scene, values), edit(scene, str(spec["kind"]), **values))
+        edits = edit(scene, str(spec["kind"]), **values)
+        edits = with_imports(_source(scene, values), edits)
         culprit = place_of(scene.source, spec["culprit"]).span if spec.get("culprit") else _culprit(scene, values)
     except (EditError, TypeError, KeyError):
         return None

@@ -84,7 +84,7 @@ def _named_one_hot(at: Place, call: ast.Call, text: str) -> tuple[Edit, ...]:
     """`pred = x.argmax(1)` then `pred = F.one_hot(pred, n)...`: the first made soft, the second dropped."""
     statement = at.statement().node
     target = statement.targets[0] if isinstance(statement, ast.Assign) and statement.value is call else None
-    if not isinstance(target, ast.Name):
+    if not isinstance(statement, ast.Assign) or not isinstance(target, ast.Name):
         raise EditError("the argmax has no name")
     body = block_of(at)
     for following in body[index_in(body, at) + 1 :]:
@@ -92,8 +92,8 @@ def _named_one_hot(at: Place, call: ast.Call, text: str) -> tuple[Edit, ...]:
         if hot is None:
             continue
         whole = _chain(following, hot)
-        assigned = isinstance(following, ast.Assign) and following.value is whole
-        if assigned and ast.unparse(following.targets[0]) == target.id:  # type: ignore[attr-defined]
+        assigned = following if isinstance(following, ast.Assign) and following.value is whole else None
+        if assigned is not None and ast.unparse(assigned.targets[0]) == target.id:
             return joined(at.source, changed(at.source, [(at.span, text)]), [dropped(at, following)])
         return joined(at.source, [dropped(at, statement)], changed(at.source, [(at.source.span(whole), text)]))
     raise EditError("no one_hot follows")

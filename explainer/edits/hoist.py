@@ -29,7 +29,8 @@ def hoist_lambda(at: Place) -> tuple[Edit, ...]:
 
 def _outermost(at: Place, line: int) -> ast.stmt | None:
     """The statement of the module that holds a line, where it is a function or class."""
-    holding = [one for one in at.source.tree.body if one.lineno <= line <= (one.end_lineno or 0)]
+    tree = at.source.tree
+    holding = [one for one in tree.body if one.lineno <= line <= (one.end_lineno or 0)] if tree is not None else []
     return holding[0] if holding and isinstance(holding[0], (ast.FunctionDef, ast.ClassDef)) else None
 
 

@@ -70,4 +70,4 @@ def _named(scope: Mapping[str, Any], size: int) -> str | None:
     tensors = [(name, _shape(scope, name)) for name in scope if name.isidentifier()]
     sizes = [(at == 0, f"{name}.size({at})")
              for name, shape in tensors for at, one in enumerate(shape or ()) if one == size]  # fmt: skip
-    return next((*short, *(text for _, text in sorted(sizes, key=lambda one: one[0]))), None)
+    return next(iter([*short, *(text for _, text in sorted(sizes, key=lambda one: one[0]))]), None)

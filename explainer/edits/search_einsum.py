@@ -19,10 +19,10 @@ def relettered(evidence: Evidence) -> Iterator[Candidate]:
     if crash is None or crash.place is None or crash.function != "einsum" or not isinstance(node, ast.Call):
         return
     given = next((one for one in node.args if isinstance(one, ast.Constant) and isinstance(one.value, str)), None)
-    shapes = [shape for shape, _ in crash.before]
-    for equation in _equations(given.value, shapes) if given is not None else ():
-        quote = crash.place.source.text(given)[0]  # type: ignore[arg-type]
-        place = crash.place.at(given)  # type: ignore[arg-type]
+    if given is None:
+        return
+    for equation in _equations(str(given.value), [shape for shape, _ in crash.before]):
+        quote, place = crash.place.source.text(given)[0], crash.place.at(given)
         text = f"{quote}{equation}{quote}"
         yield from evidence.replaced(place, text, "replace", "letters", crash.place, new=equation)
 

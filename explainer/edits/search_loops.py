@@ -55,7 +55,7 @@ def _target(place: Place) -> str:
 def _factors(place: Place) -> Iterator[str]:
     """`block.expansion` for the numbers that classes of the file set for all their objects."""
     function = place.source.function_at(place.span.line)
-    calls = [one for one in ast.walk(function or ast.Module([])) if isinstance(one, ast.Call)]
+    calls = [one for one in ast.walk(function or ast.Module([], [])) if isinstance(one, ast.Call)]
     called = {place.source.text(one.func) for one in calls}
     for node in place.source.nodes():
         for part in node.body if isinstance(node, ast.ClassDef) else ():

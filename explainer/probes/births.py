@@ -76,7 +76,7 @@ def _operation(source: Source, node: ast.AST, operator: str) -> ast.AST:
         return node
     signs = {"div": ast.Div, "pow": ast.Pow, "mul": ast.Mult}
     names = (operator, f"arc{operator[1:]}")
-    named = [one for one in ast.walk(node) if isinstance(one, ast.Call) and called(one) in names]
+    named: list[ast.expr] = [one for one in ast.walk(node) if isinstance(one, ast.Call) and called(one) in names]
     named += [one for one in ast.walk(node) if isinstance(one, ast.BinOp) and type(one.op) is signs.get(operator)]
     return named[0] if len(named) == 1 else node
 

@@ -171,7 +171,7 @@ def _builds(call: ast.Call, module: Any) -> bool:
 
 def bound(call: ast.Call, cls: type) -> dict[str, ast.AST]:
     """A constructor call's arguments by parameter name; positional ones by the signature of `__init__`."""
-    code = getattr(cls.__init__, "__code__", None)
+    code = getattr(inspect.getattr_static(cls, "__init__", None), "__code__", None)
     names = inspect.getargs(code).args[1:] if code is not None else []
     given = dict(zip(names, (one for one in call.args if not isinstance(one, ast.Starred)), strict=False))
     return {**given, **{word.arg: word.value for word in call.keywords if word.arg}}

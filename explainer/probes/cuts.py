@@ -31,6 +31,7 @@ KINDS = {
 }  # fmt: skip
 #: Cuts that people make on purpose, on targets and teachers: named last.
 _MEANT = ("detach", "data", "no-grad", "inference")
+_WITHS: tuple[type[ast.With | ast.AsyncWith], ...] = (ast.With, ast.AsyncWith)
 _BLOCK = re.compile(r"\b(no_grad|inference_mode|set_grad_enabled\(False\)|_no_grad)\b|set_grad_enabled\(False\)")
 
 
@@ -41,7 +42,8 @@ def cut(scene: Scene) -> CutFact | None:
     facts = [fact for fact in (_fact(one) for one in found or ()) if fact is not None]
     deliberate = [fact for fact in facts if fact.kind in _MEANT]
     others = [fact for fact in facts if fact.kind not in _MEANT]
-    return (others or deliberate or [None])[-1]
+    named = others or deliberate
+    return named[-1] if named else None
 
 
 cut.proves = True  # type: ignore[attr-defined]
@@ -122,8 +124,8 @@ def block_around(frames: Sequence[Mapping[str, Any]]) -> SpanFact | None:
     """The nearest `with torch.no_grad():` or decorator that switched recording off, innermost frame first."""
     for frame in frames:
         source = source_of(frame["file"])
-        for block in enclosing(source, frame["line"], (ast.With, ast.AsyncWith)):
-            for item in block.items:  # type: ignore[attr-defined]
+        for block in enclosing(source, frame["line"], _WITHS):
+            for item in block.items:
                 if _BLOCK.search(source.text(item.context_expr)):
                     header = source.span(item.context_expr)
                     return SpanFact(header, f"with {source.text(item.context_expr)}:", _form("block", block))
@@ -198,8 +200,8 @@ def receiver(scene: Scene) -> SpanFact | None:
     if failing is None or not isinstance(node, ast.Call):
         return None
     target: ast.AST | None = None
-    method = isinstance(node.func, ast.Attribute) and called(node) == "backward"
-    if method and "autograd" not in failing.source.text(node.func):
+    method = called(node) == "backward" and "autograd" not in failing.source.text(node.func)
+    if isinstance(node.func, ast.Attribute) and method:
         target = node.func.value
     elif node.args:
         target = node.args[0]

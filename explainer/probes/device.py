@@ -192,7 +192,7 @@ def _assignment(owner: Any, name: str, kind: str, path: str) -> SpanFact | None:
             continue
         source = source_of(code.co_filename)
         home = source.class_at(code.co_firstlineno)
-        found = [node for node in ast.walk(home) if _sets(node, name)] if home else []
+        found: list[Any] = [node for node in ast.walk(home) if _sets(node, name)] if home else []
         if found:
             node = found[0]
             detail = (

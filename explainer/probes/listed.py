@@ -34,7 +34,7 @@ def ragged_list(scene: Scene) -> SpanFact | None:
     """
     operand = _first(scene)
     rows = operand.value if operand is not None else None
-    if operand is None or type(rows) not in _LISTS or not 0 < len(rows) <= LONGEST:
+    if operand is None or rows is None or type(rows) not in _LISTS or not 0 < len(rows) <= LONGEST:
         return None
     if any(type(row) not in _LISTS for row in rows):
         return None
@@ -65,7 +65,7 @@ def odd_entry(scene: Scene) -> SpanFact | None:
 
 def _entries(rows: Any) -> list[tuple[tuple[int, ...], Any]]:
     """The entries of a list, of rows of lists too, with their indices."""
-    found = []
+    found: list[tuple[tuple[int, ...], Any]] = []
     for at, one in enumerate(rows):
         found += [((at, place), item) for place, item in enumerate(one)] if type(one) in _LISTS else [((at,), one)]
     return found

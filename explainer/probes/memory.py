@@ -8,10 +8,10 @@ import re
 from math import prod
 from typing import Any
 
-from explainer.facts import OriginFact, Settings, SpanFact, TensorFact
+from explainer.facts import OriginFact, SpanFact, TensorFact
 from explainer.probes import probe
 from explainer.probes.call import call_node, function_name, operands
-from explainer.probes.places import called
+from explainer.probes.places import called, spanned
 from explainer.probes.scene import Scene
 from explainer.probes.tensor import fact_of
 from explainer.probes.values import is_tensor, read
@@ -117,10 +117,10 @@ def huge_call(scene: Scene) -> SpanFact | None:
     given = ", ".join(f"{name} {list(shape)}" for name, shape in tensors[:3])
     sizes = [max(shape, default=1) for _, shape in tensors[:2]]
     pair = f"{sizes[0]} * {sizes[1]}" if len(sizes) == 2 and asked % (sizes[0] * sizes[1]) == 0 else ""
-    detail = (("operator", function_name(node)), ("given", given), ("elements", asked // 4), ("pair", pair))
     names = [frame.frame.f_code.co_name for frame in scene.live.user] if scene.live is not None else []
-    detail += (("via", tuple(name for name in names if not name.startswith("<"))[-3:]),)
-    return SpanFact(failing.source.span(node), failing.source.text(node), Settings(detail))
+    via = tuple(name for name in names if not name.startswith("<"))[-3:]
+    about = {"operator": function_name(node), "given": given, "elements": asked // 4, "pair": pair, "via": via}
+    return spanned(failing.source, node, **about)
 
 
 @probe

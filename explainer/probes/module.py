@@ -29,7 +29,8 @@ class Called:
 
 def module_calls(scene: Scene) -> list[Called]:
     """The module calls on the stack, outermost first; each module once a call. Live, so only for probes."""
-    return scene.once("module_calls", lambda: list(_module_calls(scene.live.frames))) if scene.live else []
+    live = scene.live
+    return scene.once("module_calls", lambda: list(_module_calls(live.frames))) if live is not None else []
 
 
 def _module_calls(frames: list[LiveFrame]) -> Iterator[Called]:

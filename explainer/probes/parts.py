@@ -110,10 +110,9 @@ def index_too_large(scene: Scene) -> SpanFact | None:
     for dim, part in _dimensions(parts, tensor.dim()):
         index, size = read(part, frame.frame), tensor.shape[dim] if dim < tensor.dim() else None
         if type(index) is int and size is not None and not -size <= index < size:
-            about = {"dim": dim, "index": index, "size": int(size), "shape": tuple(tensor.shape)}
-            literal = isinstance(part, (ast.Constant, ast.UnaryOp))
-            texts = {"tensor": failing.source.text(node.value), "text": failing.source.text(part), "literal": literal}
-            return spanned(failing.source, part, **about, **texts)
+            about: dict[str, Any] = {"dim": dim, "index": index, "size": int(size), "shape": tuple(tensor.shape)}
+            about |= {"tensor": failing.source.text(node.value), "text": failing.source.text(part)}
+            return spanned(failing.source, part, **about, literal=isinstance(part, (ast.Constant, ast.UnaryOp)))
     return None
 
 

@@ -7,12 +7,13 @@ import os
 import sys
 import types
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from explainer.facts import Settings, SpanFact
 from explainer.source import Function, Source, node_at, source_of
 
 Position = Mapping[str, Any]
+S = TypeVar("S", bound=ast.stmt)
 
 
 def place(position: Position) -> tuple[Source, ast.AST] | None:
@@ -98,18 +99,13 @@ def called(node: ast.Call) -> str:
     return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
 
 
-def enclosing(source: Source, line: int, kinds: tuple[type[ast.AST], ...]) -> list[ast.AST]:
-    """The nodes of some kinds around a line, innermost first, not beyond its function."""
+def enclosing(source: Source, line: int, kinds: tuple[type[S], ...]) -> list[S]:
+    """The statements of some kinds around a line, innermost first, not beyond its function."""
     function = source.function_at(line)
     first = function.lineno if function is not None else 0
-    around = [
-        node
-        for node in source.nodes()
-        if isinstance(node, kinds)
-        and node.lineno >= first  # type: ignore[attr-defined]
-        and node.lineno <= line <= (node.end_lineno or 0)
-    ]  # type: ignore[attr-defined]
-    return sorted(around, key=lambda node: -node.lineno)  # type: ignore[attr-defined]
+    statements = [node for node in source.nodes() if isinstance(node, kinds)]
+    around = [node for node in statements if first <= node.lineno <= line <= (node.end_lineno or 0)]
+    return sorted(around, key=lambda node: -node.lineno)
 
 
 def decorators(source: Source, line: int) -> Iterator[tuple[Function, ast.expr]]:

@@ -114,9 +114,11 @@ def _helper(dataset: Any, value: ast.AST | None) -> SpanFact | None:
         return None
     code = getattr(function, "__code__", None)
     found = _function(code) if code is not None and is_user_file(code.co_filename) else None
-    for node in _returns(found[1]) if found is not None else ():
-        if found is not None and _is_none(node.value):
-            return spanned(found[0], node, how="return", dataset=type(dataset).__name__, function=found[1].name)
+    if code is None or found is None:
+        return None
+    for node in _returns(found[1]):
+        if _is_none(node.value):
+            return spanned(found[0], node, how="return", dataset=type(dataset).__name__, function=code.co_name)
     return None
 
 
@@ -173,8 +175,10 @@ def empty_list(scene: Scene) -> SpanFact | None:
     used = {node.attr for node in ast.walk(length[1]) if isinstance(node, ast.Attribute)}
     empty = [name for name, held in fields_of(dataset).items() if name in used and _no_entries(held)]
     for node in ast.walk(init):
-        target = node.targets[0] if isinstance(node, ast.Assign) else None
-        if isinstance(target, ast.Attribute) and len(empty) == 1 and target.attr == empty[0]:
+        if not isinstance(node, ast.Assign) or len(empty) != 1:
+            continue
+        target = node.targets[0]
+        if isinstance(target, ast.Attribute) and target.attr == empty[0]:
             names = {"dataset": type(dataset).__name__, "attribute": empty[0]}
             return spanned(source, node, call=source.text(node.value), **names)
     return None

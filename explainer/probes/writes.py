@@ -194,11 +194,12 @@ def _leaf_kind(tensor: Any) -> str:
 
 def _inner_write(node: ast.Call) -> ast.Call | None:
     """Of `x.sub_(a).div_(b)` the innermost call that writes."""
-    found = None
-    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        if node.func.attr.endswith("_") and not node.func.attr.endswith("__"):
-            found = node
-        node = node.func.value  # type: ignore[assignment]
+    found: ast.Call | None = None
+    inner: ast.expr = node
+    while isinstance(inner, ast.Call) and isinstance(inner.func, ast.Attribute):
+        if inner.func.attr.endswith("_") and not inner.func.attr.endswith("__"):
+            found = inner
+        inner = inner.func.value
     return found
 
 
@@ -206,8 +207,10 @@ def _target_node(node: ast.AST) -> ast.AST | None:
     if isinstance(node, ast.AugAssign):
         target: ast.AST | None = node.target
     elif isinstance(node, ast.Call):
-        method = isinstance(node.func, ast.Attribute) and node.func.attr.endswith("_")
-        target = node.func.value if method else (node.args[0] if node.args else None)  # type: ignore[union-attr]
+        if isinstance(node.func, ast.Attribute) and node.func.attr.endswith("_"):
+            target = node.func.value
+        else:
+            target = node.args[0] if node.args else None
     else:
         target = node
     while isinstance(target, ast.Subscript):
@@ -221,8 +224,9 @@ def _whole(node: ast.AST, statement: ast.stmt | None) -> ast.AST:
         return statement
     outer = node
     for one in ast.walk(statement) if statement is not None else ():
-        chained = isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and _starts_with(one, node)
-        if chained and one.func.attr.endswith("_") and _length(one) > _length(outer):  # type: ignore[union-attr]
+        if not isinstance(one, ast.Call) or not isinstance(one.func, ast.Attribute) or not _starts_with(one, node):
+            continue
+        if one.func.attr.endswith("_") and _length(one) > _length(outer):
             outer = one
     return outer
 

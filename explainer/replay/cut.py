@@ -60,8 +60,8 @@ def _operator(name: str) -> Any:
     return lambda self, *other: self._made(plain(self, *other), other[0] if other else self)
 
 
-for _name in ("add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "pow", "neg", "abs"):
-    setattr(Traced, f"__{_name}__", _operator(f"__{_name}__"))
+for _sign in ("add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "pow", "neg", "abs"):
+    setattr(Traced, f"__{_sign}__", _operator(f"__{_sign}__"))
 
 
 class Cut(TorchFunctionMode):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 import time
+import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -44,10 +46,9 @@ def replay(scene: Scene, recorder: Callable[[], Recorder]) -> Any:
         left = until - time.monotonic()
         if left <= 0.05:
             break
-        outcome = sandbox.run(lambda window=window: _attempt(window, scene, recorder),
-                              deadline=left, memory=scene.options.memory)  # fmt: skip
+        attempt = functools.partial(_attempt, window, scene, recorder)
+        outcome = sandbox.run(attempt, deadline=left, memory=scene.options.memory)
         scene.wasted += outcome.wasted
-        scene.once(("replay", window.line, window.frame.file, recorder), lambda outcome=outcome: outcome.failed)
         if outcome.value is not None:
             return outcome.value
     return None
@@ -87,7 +88,7 @@ def _stop_at(file: str, lines: range, recording: Recorder) -> None:
     crashes = getattr(recording, "crashes", lambda roots: True)
     ran = getattr(recording, "ran", None)
     home = torch.autograd if hasattr(torch.autograd, "_engine_run_backward") else None
-    engine = torch.autograd.Variable._execution_engine
+    engine: Any = torch.autograd.Variable._execution_engine
     run = home._engine_run_backward if home is not None else engine.run_backward
 
     def guarded(outputs: Any, *args: Any, **kwargs: Any) -> Any:
@@ -101,7 +102,8 @@ def _stop_at(file: str, lines: range, recording: Recorder) -> None:
     if home is not None:
         home._engine_run_backward = guarded
     else:  # torch before 2.2; the engine's own attribute is read-only
-        torch.autograd.Variable._execution_engine = _Engine(engine, guarded)
+        variable: Any = torch.autograd.Variable
+        variable._execution_engine = _Engine(engine, guarded)
 
 
 class _Engine:
@@ -116,7 +118,7 @@ class _Engine:
 
 def _called_from(file: str, lines: range) -> bool:
     """Whether the innermost frame of the user's code stands at the lines."""
-    frame = sys._getframe(2)
+    frame: types.FrameType | None = sys._getframe(2)
     while frame is not None:
         name = frame.f_code.co_filename
         if is_user_file(name) and not name.startswith(_OURS):

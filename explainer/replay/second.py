@@ -44,7 +44,7 @@ class Second:
             warnings.simplefilter("ignore")
             self.anomaly.__enter__()
         one = torch.ones((), requires_grad=True) * 1
-        self.start = one.grad_fn._sequence_nr()
+        self.start = one.grad_fn._sequence_nr() if one.grad_fn is not None else 0
         return self
 
     def __exit__(self, *error: Any) -> None:

@@ -181,7 +181,7 @@ def _classes() -> Iterator[type]:
 
 def _made_in(owner: type) -> str:
     """The file of a class's own constructor."""
-    return getattr(getattr(owner.__init__, "__code__", None), "co_filename", "")
+    return getattr(getattr(vars(owner).get("__init__"), "__code__", None), "co_filename", "")
 
 
 def _parameters(instance: Any) -> dict[str, Any]:
