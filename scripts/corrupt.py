@@ -1,27 +1,19 @@
 """What torch says to wrong calls that are made from right ones: one argument of a sample of its tests is spoiled.
 
-Each operator runs in a forked child with limits of time and memory, because some wrong calls crash the process or never
-end; what it had raised until then is kept. `harvest.py --spoil` uses it.
+Each operator runs in a forked child with limits of time and memory; what it had raised until one ended it is kept.
+`harvest.py --spoil` uses it.
 """
 
 from __future__ import annotations
 
-import contextlib
-import json
-import os
-import resource
-import signal
-import tempfile
-import traceback
-import warnings
 from collections.abc import Callable, Iterator
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
-from spoil import spoiled
+from apart import Call, child, limit
+from spoil import Arguments, spoiled
 
-from explainer.crash import Frame, Raised
+from explainer.crash import Raised
 
 #: Seconds of processor time, and bytes of address space beyond the parent's, that one operator may take.
 SECONDS, BYTES = 10, 6 << 30
@@ -61,66 +53,27 @@ def chosen(samples: Iterator[Sample]) -> list[Sample]:
     return given[:SAMPLES] + sorted(given[SAMPLES:], key=lambda one: len(one[2]))[-1:]
 
 
-def raised(call: Callable[[], Any]) -> Raised | None:
-    """The error that a call raises, with the files of its frames; None where it is accepted. Nothing is printed."""
-    try:
-        with warnings.catch_warnings(), open(os.devnull, "w") as null:
-            warnings.simplefilter("ignore")
-            with contextlib.redirect_stdout(null), contextlib.redirect_stderr(null):
-                call()
-    except SystemExit:
-        return None
-    except Exception as error:
-        frames = tuple(Frame(at.filename, at.lineno or 0) for at in traceback.extract_tb(error.__traceback__))
-        return Raised(type(error).__name__, str(error), frames)
-    return None
-
-
 def errors(samples: Iterator[Sample]) -> Iterator[Raised]:
-    """What spoiled samples raise, gathered in a child process."""
-    with tempfile.TemporaryFile("w+") as kept:
-        child = os.fork()
-        if not child:
-            try:
-                _gather(samples, kept)
-            finally:
-                os._exit(0)
-        os.waitpid(child, 0)
-        kept.seek(0)
-        for line in kept:
-            with contextlib.suppress(ValueError):
-                kind, message, files = json.loads(line)
-                yield Raised(kind, message, tuple(Frame(file, 0) for file in files))
+    """The distinct errors of spoiled samples, until one ends their child process."""
+    rows, _ = child(lambda: _calls(samples), seconds=2 * SECONDS)
+    yield from {(error.type, error.message): error for _, error in rows if error is not None}.values()
 
 
-def _gather(samples: Iterator[Sample], kept: Any) -> None:
-    """Writes each distinct error as a line of JSON, within the limits of a child process."""
-    signal.alarm(2 * SECONDS)
-    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
-    resource.setrlimit(resource.RLIMIT_AS, (_size() + BYTES, _size() + BYTES))
-    seen = set()
+def _calls(samples: Iterator[Sample]) -> Iterator[Call]:
+    """The spoiled calls; run in the child, which they bound. Wrong arguments that cannot be made are no case."""
+    limit(SECONDS, BYTES)
     for function, args, kwargs in chosen(samples):
         for arguments in spoiled(args, kwargs):
-            error = _of(function, arguments)
-            if error is not None and (error.type, error.message) not in seen:
-                seen.add((error.type, error.message))
-                kept.write(json.dumps([error.type, error.message, [frame.file for frame in error.frames]]) + "\n")
-                kept.flush()
+            try:
+                given = arguments()
+            except Exception:
+                continue
+            if _has_self(function, given):
+                yield "", lambda function=function, given=given: function(*given[0], **given[1])
 
 
-def _of(function: Callable[..., Any], arguments: Callable[[], Any]) -> Raised | None:
-    """What the function raises; a wrong argument that cannot be made, or a method without its tensor, is no case."""
+def _has_self(function: Callable[..., Any], given: Arguments) -> bool:
+    """Whether a method of tensors still gets a tensor to act on."""
     import torch
 
-    try:
-        args, kwargs = arguments()
-    except Exception:
-        return None
-    if type(function).__name__ == "method_descriptor" and not (args and isinstance(args[0], torch.Tensor)):
-        return None
-    return raised(lambda: function(*args, **kwargs))
-
-
-def _size() -> int:
-    """Bytes of address space of this process; Linux only."""
-    return int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    return type(function).__name__ != "method_descriptor" or isinstance(next(iter(given[0]), None), torch.Tensor)

@@ -1,6 +1,6 @@
 """Harvests what the installed torch says when it is used wrongly, and lists the messages that no symptom answers.
 
-    python scripts/harvest.py [--spoil] [--most 40] [--out messages.jsonl] [--fail-under 75]
+    python scripts/harvest.py [--spoil] [--every N] [--most 40] [--out messages.jsonl] [--fail-under 75]
 
 It runs the error inputs that torch's own tests keep for its operators, modules and optimizers (they need `expecttest`;
 a torch without them is tolerated), and the mistakes in `snippets/`. Each distinct message counts once. With `--spoil`
@@ -15,18 +15,18 @@ import json
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
-from itertools import chain
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from corrupt import errors, of_module, of_operator, raised
+from apart import Call, outcomes
+from corrupt import errors, of_module, of_operator
 from snippets import snippets as statements
 
 from explainer.catalogue import load
 from explainer.crash import Raised
 
-Call = tuple[str, Callable[[], Any]]
 #: What Python itself says when a spoiled argument meets torch's Python code.
 PYTHON = re.compile(
     "has no attribute|unsupported operand|bad operand|not supported between|object is not|multiply sequence|concatenate"
@@ -92,12 +92,11 @@ def _inputs(make: Callable[[], Any]) -> Iterator[Any]:
         return
 
 
-def harvested() -> Iterator[tuple[str, Raised]]:
-    """Every distinct error with its source; what does not fail after all is left out."""
+def harvested(every: int = 1) -> Iterator[tuple[str, Raised]]:
+    """Every distinct error with its source, of each `every`-th call; what does not fail after all is left out."""
     seen = set()
     for source in (operators, modules, optimizers, snippets):
-        for name, call in source():
-            error = raised(call)
+        for name, error in outcomes(lambda source=source: islice(source(), 0, None, every)):
             if error is not None and (error.type, error.message) not in seen:
                 seen.add((error.type, error.message))
                 yield f"{source.__name__}: {name}", error
@@ -115,16 +114,17 @@ def spoiled() -> Iterator[tuple[str, Raised]]:
                 yield f"spoiled: {info.name}", error
 
 
-def main() -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Print the share that is answered, and the templates that are not; 1 where the share is below `--fail-under`."""
     to = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     to.add_argument("--spoil", action="store_true", help="also spoil the right inputs of operators and modules")
+    to.add_argument("--every", type=int, default=1, metavar="N", help="make one call of N: a share of all, always the same")
     to.add_argument("--most", type=int, default=40, help="how many unanswered templates to list")
     to.add_argument("--out", type=Path, help="write every message and its symptom here, a line of JSON each")
     to.add_argument("--fail-under", type=float, default=0.0, metavar="PERCENT")
-    given = to.parse_args()
+    given = to.parse_args(arguments)
     catalogue = load()
-    everything = chain(harvested(), spoiled() if given.spoil else ())
+    everything = chain(harvested(given.every), spoiled() if given.spoil else ())
     found = [(source, error, catalogue.match(error)) for source, error in everything]
     _write(given.out, found)
     missing = Counter(_template(error) for _, error, match in found if match is None)

@@ -17,7 +17,7 @@ def fields(template):
 @pytest.mark.parametrize("key", WORDS)
 def test_every_language_says_every_word_with_known_placeholders(code, key):
     assert fields(word(key, code)) <= fields(WORDS[key])
-    if code != "en" and key not in ("in",):
+    if code != "en" and key not in ("in", "listed"):
         assert word(key, code) != WORDS[key]
 
 

@@ -31,10 +31,9 @@ def test_an_example_of_a_rule_shows_what_the_rule_says(name, place, runner):
     assert differences(one, one.examples[place], runner) == []
 
 
-def test_the_runner_tells_ended_raised_hung_and_dead_programs_apart(runner, monkeypatch):
-    monkeypatch.setattr("explainer.authoring.examples.SECONDS", 1.0)
+def test_the_runner_tells_ended_raised_hung_and_dead_programs_apart(runner):
     assert runner.run("x = 1\nraise SystemExit(0)")["outcome"] == "ended"
     assert runner.run("import torch\ntorch.ones(2) @ torch.ones(3)")["outcome"] == "raised"
-    assert "no answer" in runner.run("import time\ntime.sleep(60)")["outcome"]
+    assert "no answer" in runner.run("import time\ntime.sleep(60)", seconds=1.0)["outcome"]
     assert "no answer" in runner.run("import os\nos._exit(1)")["outcome"]
     assert runner.run("import other\nother.f()", {"other.py": "def f(): pass"})["outcome"] == "ended"

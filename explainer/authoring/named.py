@@ -34,6 +34,9 @@ class Named:
 
     __repr__ = __str__
 
+    def __format__(self, form: str) -> str:
+        return str(self)
+
     def __call__(self, *arguments: Any, **named: Any) -> Named:
         return self
 

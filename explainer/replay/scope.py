@@ -1,0 +1,45 @@
+"""What a recorded frame can name: its sizes, by the source text that reads them."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from explainer.replay.values import described, is_number, is_tensor
+
+
+def scope(frame: Any) -> dict[str, Any]:
+    """What a frame can name: integers, lengths, shapes of tensors; locals, globals its code mentions, their fields."""
+    mentioned = {name: frame.f_globals[name] for name in frame.f_code.co_names if name in frame.f_globals}
+    constants = {name: value for name, value in frame.f_globals.items() if is_number(value)}
+    names = {**frame.f_locals, **mentioned, **constants}
+    found: dict[str, Any] = {}
+    for name, value in names.items():
+        if name.startswith("__") or len(found) > 200:
+            continue
+        found.update(_named(name, value))
+        for key, inner in _fields(name, value):
+            found.update(_named(key, inner))
+    return found
+
+
+def _named(name: str, value: Any) -> dict[str, Any]:
+    if is_number(value):
+        return {name: int(value)}
+    if is_tensor(value):
+        return {name: described(value)}
+    if isinstance(value, (list, tuple, dict, str)):
+        return {f"len({name})": len(value)}
+    return {}
+
+
+def _fields(name: str, value: Any) -> list[tuple[str, Any]]:
+    """The fields of a plain object or dict by the source that names them; asks no property."""
+    if type(value) is dict:
+        return [(f'{name}["{key}"]', one) for key, one in list(value.items())[:50] if isinstance(key, str)]
+    if isinstance(value, (type, type(sys))):
+        return []
+    own = getattr(type(value), "__dict__", {}).get("__dict__")
+    fields = object.__getattribute__(value, "__dict__") if own is not None or hasattr(value, "__dict__") else {}
+    fields = {**fields, **fields.get("_buffers", {}), **fields.get("_parameters", {})}
+    return [(f"{name}.{key}", one) for key, one in list(fields.items())[:60] if not str(key).startswith("_")]

@@ -1,0 +1,49 @@
+"""The frames of an error in a recorded run, and what their functions were given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from explainer.replay import taint
+from explainer.replay.values import flat, is_number
+
+
+def frames_of(error: BaseException) -> list[tuple[Any, int]]:
+    """The frames of an error's traceback with their instructions, outermost first."""
+    found, trace = [], error.__traceback__
+    while trace is not None:
+        found.append((trace.tb_frame, trace.tb_lasti))
+        trace = trace.tb_next
+    return found
+
+
+def caused(error: BaseException | None, raised: BaseException) -> bool:
+    """Whether an error is another one or was raised from it."""
+    while error is not None:
+        if error is raised:
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def modules_of(error: BaseException) -> list[Any]:
+    """The modules whose calls stand on an error's stack, outermost first."""
+    frames = [frame for frame, _ in frames_of(error) if frame.f_code.co_name == "_call_impl"]
+    return [frame.f_locals.get("self") for frame in frames]
+
+
+def position_at(frame: Any, lasti: int) -> Any:
+    """The place in the source of an instruction of a frame."""
+
+    class At:
+        f_code, f_lasti = frame.f_code, lasti
+
+    return taint.position(At)
+
+
+def arguments(frame: Any) -> dict[str, Any]:
+    """The integers among a function's arguments, with their trees."""
+    code = frame.f_code
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    trees = {name: [taint.tree_of(one) for one in flat(frame.f_locals.get(name)) if is_number(one)] for name in names}
+    return {name: found for name, found in trees.items() if found}

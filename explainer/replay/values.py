@@ -1,0 +1,45 @@
+"""Values as a recording notes them: what a call was given, flat; shapes, dtypes and extents of tensors."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+
+def flat(value: Any, deep: int = 3) -> Iterator[Any]:
+    """The values of nested lists and tuples, of sizes the numbers; at most 64 of each list."""
+    if isinstance(value, (list, tuple)) and deep and type(value).__name__ != "Size":
+        for one in value[:64]:
+            yield from flat(one, deep - 1)
+    elif type(value).__name__ == "Size":
+        yield from value
+    else:
+        yield value
+
+
+def is_tensor(value: Any) -> bool:
+    """Whether a value is a tensor; torch is imported by then."""
+    return isinstance(value, sys.modules["torch"].Tensor)
+
+
+def is_parameter(value: Any) -> bool:
+    """Whether a value is a parameter of a module."""
+    return isinstance(value, sys.modules["torch"].nn.Parameter)
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is an integer and no bool."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def described(tensor: Any) -> list[Any]:
+    """Shape and dtype."""
+    return [[int(size) for size in tensor.shape], str(tensor.dtype).replace("torch.", "")]
+
+
+def extent(tensor: Any) -> list[int] | None:
+    """The smallest and the largest value of an integer tensor."""
+    if tensor.numel() == 0 or tensor.is_floating_point() or tensor.is_complex() or tensor.device.type != "cpu":
+        return None
+    return [int(tensor.min()), int(tensor.max())]

@@ -1,0 +1,98 @@
+"""What is wrapped while a recorder watches a run: layers' constructors, arrays and parameters, every torch call."""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from typing import TYPE_CHECKING, Any
+
+from explainer.replay import taint
+from explainer.replay.scope import scope
+from explainer.replay.stacks import arguments
+
+if TYPE_CHECKING:
+    from explainer.replay.recorder import Recorder
+
+#: Calls that read metadata: they make nothing and do not fail.
+READS = {"size", "__get__", "dim", "numel", "item", "stride", "__len__", "tolist", "is_floating_point"}
+
+
+def watch_modules(recorder: Recorder) -> None:
+    """Note for every layer the call in the user's code that built it and the integers it was given."""
+    module = sys.modules["torch"].nn.Module
+    plain = module.__init__
+
+    def init(self: Any, *given: Any, **words: Any) -> None:
+        plain(self, *given, **words)
+        top: Any = sys._getframe(1)
+        frame: Any = top
+        while frame is not None and frame.f_code.co_name == "__init__" and frame.f_locals.get("self") is self:
+            top, frame = frame, frame.f_back
+        if top is frame:
+            return
+        recorder.made[id(self)] = (weakref.ref(self), _making(recorder, top))
+
+    module.__init__ = init
+
+
+def _making(recorder: Recorder, top: Any) -> dict[str, Any]:
+    calls = [
+        {"at": taint.position(frame), "scope": scope(frame), "function": frame.f_code.co_name}
+        for frame, _ in zip(recorder.frames(top.f_back), range(6), strict=False)
+    ]
+    own = recorder.owns(top.f_code.co_filename)
+    numbers: dict[str, Any] = {}
+    frame: Any = sys._getframe(2)  # the constructors from the base class's up to the one that was called
+    while frame is not None and frame is not top.f_back:
+        numbers.update(arguments(frame))
+        frame = frame.f_back
+    return {"numbers": numbers, "calls": calls, "own": own}
+
+
+def watch_arrays(recorder: Recorder) -> None:
+    """`from_numpy` and the program's own parameters go past function modes: wrapped."""
+    torch: Any = sys.modules["torch"]
+    plain = torch.from_numpy
+
+    def from_numpy(array: Any) -> Any:
+        made = plain(array)
+        recorder.note("from_numpy", [], made, sys._getframe(1))
+        return made
+
+    torch.from_numpy = from_numpy
+    parameter = torch.nn.Parameter
+    new = parameter.__new__
+
+    def made(owner: Any, data: Any = None, requires_grad: bool = True) -> Any:
+        one = new(owner, data, requires_grad)
+        step = recorder.step_of(data) if recorder.owns(sys._getframe(1).f_code.co_filename) else None
+        if step is not None:
+            recorder.steps[id(one)] = (weakref.ref(one), step)
+        return one
+
+    parameter.__new__ = staticmethod(made)
+
+
+def watch_calls(recorder: Recorder) -> Any:
+    """A function mode under which every torch call is noted, the one that fails with its operands."""
+    from torch.overrides import TorchFunctionMode
+
+    class Watching(TorchFunctionMode):
+        def __torch_function__(self, function: Any, types: Any, given: Any = (), words: Any = None) -> Any:
+            words = words or {}
+            name = getattr(function, "__name__", str(function))
+            try:
+                out = function(*given, **words)
+            except BaseException as error:
+                frame = sys._getframe(1)
+                values = [*given, *words.values()]
+                recorder.failed.append((error, recorder.step(name, values, frame), values))
+                del recorder.failed[:-4]
+                raise
+            if name == "size" or (name == "__get__" and type(out).__name__ == "Size"):
+                return recorder.sizes(given[0], out)
+            if name not in READS:
+                recorder.note(name, [*given, *words.values()], out, sys._getframe(1))
+            return out
+
+    return Watching()
