@@ -82,22 +82,18 @@ def _made(scene: Any, spec: Mapping[str, Any]) -> Candidate | None:
     values = {name: value for name, value in spec.items() if name not in ("kind", "title", "fix", "culprit")}
     try:
         edits = edit(scene, str(spec["kind"]), **values)
-        edits = with_imports(_source(scene, values), edits)
-        culprit = place_of(scene.source, spec["culprit"]).span if spec.get("culprit") else _culprit(scene, values)
-    except (EditError, TypeError, KeyError):
+        first = _first(scene, values)
+        edits = with_imports(first.source, edits)
+        culprit = place_of(scene.source, spec["culprit"]).span if spec.get("culprit") else first.span
+    except (EditError, TypeError, LookupError):
         return None
     return Candidate(edits, str(spec["kind"]), str(spec.get("title", "")), culprit, spec.get("fix"))
 
 
-def _source(scene: Any, values: Mapping[str, Any]) -> Any:
-    first = next(values[name] for name in PLACES if values.get(name) is not None)
-    return place_of(scene.source, first).source
-
-
-def _culprit(scene: Any, values: Mapping[str, Any]) -> Any:
-    first = next(values[name] for name in PLACES if values.get(name) is not None)
-    place: Place = place_of(scene.source, first)
-    return place.span
+def _first(scene: Any, values: Mapping[str, Any]) -> Place:
+    """The place that an edit is about: the first that its values name."""
+    places = [values[name] for name in PLACES if values.get(name) is not None]
+    return place_of(scene.source, [*places, *values.get(EACH, ())][0])
 
 
 def _spread(spec: Mapping[str, Any], facts: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

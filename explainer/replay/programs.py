@@ -174,7 +174,7 @@ class Checker:
     def _same(self, run: Run) -> bool:
         """Whether a run failed as the crash did: the same exception, message and line."""
         crash, error = self.scene.crash, run.error
-        if not error or error["type"] != crash.name or " ".join(error["message"].split()) != _plain(crash.message):
+        if not error or error["type"] != crash.name or _plain(error["message"]) != _plain(crash.message):
             return False
         frame = crash.user_frame
         lines = {line for _, line, _ in error["frames"]}
@@ -242,4 +242,5 @@ def _batches(candidates: Iterable[Candidate], size: int) -> Iterator[list[Candid
 
 
 def _plain(message: str) -> str:
-    return " ".join(message.split())
+    """A message without what differs between two runs of the same program: line breaks and addresses of objects."""
+    return re.sub(r"\b0x[0-9a-f]{6,}", "0x", " ".join(message.split()))
