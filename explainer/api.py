@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -159,8 +159,3 @@ def language(asked: str | None) -> str:
     from explainer.locale import language as detect
 
     return detect(asked)
-
-
-def in_input(explanation: Explanation, name: str) -> Explanation:
-    """The same reports, said to come from an input of this name."""
-    return Explanation(tuple(replace(report, input=name) for report in explanation.reports))

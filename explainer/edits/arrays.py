@@ -35,7 +35,7 @@ def numpy_to_torch(at: Place) -> tuple[Edit, ...]:
     """
     function = at.source.function_at(at.node.lineno)  # type: ignore[attr-defined]
     scope = function or at.statement().node
-    taken = _names(scope, at)
+    taken = _names(at)
     changes = [change for statement in _statements(scope) for change in _of_statement(at.source, statement, taken)]
     if not changes:
         raise EditError("nothing of numpy stands here")
@@ -48,7 +48,7 @@ def _statements(scope: ast.AST) -> Iterator[ast.stmt]:
             yield node
 
 
-def _names(scope: ast.AST, at: Place) -> str:
+def _names(at: Place) -> str:
     for node in at.source.nodes():
         if isinstance(node, ast.Import):
             for name in node.names:

@@ -27,7 +27,7 @@ def found_in(evidence: Evidence, family: str, limit: int = 400) -> Iterator[Cand
     if evidence.crash is None and family != "dataloader":
         return
     seen: set[Any] = set()
-    for tier, generators in enumerate(generators_of(family, evidence)):
+    for tier, generators in enumerate(generators_of(family)):
         for candidate in _all(generators, evidence):
             if candidate.edits not in seen and len(seen) < limit:
                 seen.add(candidate.edits)
@@ -49,7 +49,7 @@ def _recorded(scene: Any) -> Evidence | None:
     return evidence_of(recording, scene) if recording else None
 
 
-def generators_of(family: str, evidence: Evidence) -> Sequence[Sequence[Generator]]:
+def generators_of(family: str) -> Sequence[Sequence[Generator]]:
     """The generators of a family in tiers."""
     from explainer.edits import (
         search_batch,

@@ -19,7 +19,7 @@ def hoist_lambda(at: Place) -> tuple[Edit, ...]:
         raise EditError("no lambda inside a function")
     free = _free(node, holder)
     name = _fresh(at, "transform")
-    body = f"def {name}({_parameters(at, node, free)}):\n    return {at.source.text(node.body)}\n\n"
+    body = f"def {name}({_parameters(node, free)}):\n    return {at.source.text(node.body)}\n\n"
     given = ", ".join(f"{one}={one}" for one in free)
     value = f"functools.partial({name}, {given})" if free else name
     imports = "import functools\n\n\n" if free and not _imports(at) else ""
@@ -43,7 +43,7 @@ def _free(node: ast.Lambda, holder: ast.stmt) -> list[str]:
     return [name for name in dict.fromkeys(used) if name in bound - own and name not in vars(builtins)]
 
 
-def _parameters(at: Place, node: ast.Lambda, free: list[str]) -> str:
+def _parameters(node: ast.Lambda, free: list[str]) -> str:
     given = ast.unparse(node.args)
     return ", ".join(part for part in (given, *free) if part)
 

@@ -75,7 +75,7 @@ def _with_layer(
     for layer in evidence.layers_around():
         if layer.type != "Linear" or layer.value("in_features") == features:
             continue
-        for site in sites(evidence, layer, "in_features"):
+        for site in sites(layer, "in_features"):
             edits = partial(_both, place, changes, site, sizes)
             yield from evidence.made(edits, "replace", place, "keep-batch", new=f"{batch}, -1", value=sizes)
 

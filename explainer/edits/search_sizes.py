@@ -68,7 +68,7 @@ def built_for(
     evidence: Evidence, layer: Layer, argument: str, value: int, folded: str = "", title: str = "set"
 ) -> Iterator[Candidate]:
     """A layer's argument given another value: at its site, in the literal it comes from, as a name's expression."""
-    found = list(sites(evidence, layer, argument))
+    found = list(sites(layer, argument))
     words: dict[str, Any] = {"argument": argument, "layer": layer.type, "value": value}
     for site in found:
         if site.plain:
@@ -140,7 +140,7 @@ def factored(evidence: Evidence) -> Iterator[Candidate]:
         layer = step.layer
         if layer is None or layer.type not in LEAVING:
             continue
-        for site in sites(evidence, layer, LEAVING[layer.type][0]):
+        for site in sites(layer, LEAVING[layer.type][0]):
             if isinstance(site.place.node, ast.BinOp):
                 yield from _factors(evidence, site)
 

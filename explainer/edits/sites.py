@@ -38,7 +38,7 @@ class Site:
         return not any(isinstance(node, (ast.Name, ast.Attribute, ast.Call)) for node in ast.walk(self.place.node))
 
 
-def sites(evidence: Evidence, layer: Layer, argument: str) -> Iterator[Site]:
+def sites(layer: Layer, argument: str) -> Iterator[Site]:
     """The constructor's argument, then, as long as it is a bare parameter, the argument that the caller passed."""
     parameters: list[str] | None = None
     for call in layer.calls:

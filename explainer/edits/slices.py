@@ -96,8 +96,3 @@ def trunk(evidence: Evidence, start: int | None, most: int = 40) -> list[Step]:
 def editable(place: Place | None) -> bool:
     """Whether a method call can be put behind the expression at a place."""
     return place is not None and isinstance(place.node, _VALUES)
-
-
-def ways_out(step: Step) -> list[Place]:
-    """Places at which a step's result passes: the call itself, then the calls of the user's functions around it."""
-    return [place for place in step.places if editable(place)]

@@ -58,7 +58,7 @@ def _fact(
     source, statement = at
     operator = one["function"].strip("_").removesuffix("_") or plain_name(one["node"])
     operator = {"truediv": "div", "rtruediv": "div", "rdiv": "div", "true_divide": "div"}.get(operator, operator)
-    node = _operation(source, statement, operator)
+    node = _operation(statement, operator)
     operand = _operand(source, node, operator)
     counts = _counts(one["saved"], operator)
     what, count = _what(counts, operator)
@@ -70,7 +70,7 @@ def _fact(
     )  # fmt: skip
 
 
-def _operation(source: Source, node: ast.AST, operator: str) -> ast.AST:
+def _operation(node: ast.AST, operator: str) -> ast.AST:
     """The operation within a recorded place: of a whole statement the call or sign of that name, where there is one."""
     if isinstance(node, ast.Call) and called(node) == operator:
         return node

@@ -7,12 +7,10 @@ import inspect
 from collections.abc import Iterator
 from typing import Any
 
-from explainer.diagnosis import Span
 from explainer.facts import ModuleFact, Settings, SpanFact
 from explainer.probes import probe
 from explainer.probes.module import module_calls, path_of, root_module, root_name
 from explainer.probes.scene import Scene
-from explainer.probes.values import is_module
 from explainer.source import Source, source_of
 
 
@@ -175,11 +173,3 @@ def bound(call: ast.Call, cls: type) -> dict[str, ast.AST]:
     names = inspect.getargs(code).args[1:] if code is not None else []
     given = dict(zip(names, (one for one in call.args if not isinstance(one, ast.Starred)), strict=False))
     return {**given, **{word.arg: word.value for word in call.keywords if word.arg}}
-
-
-@probe
-def owner_span(scene: Scene, of: ModuleFact | None = None) -> Span | None:
-    """The line of the class that holds a layer."""
-    module = scene.objects.get(of.name) if of is not None else None
-    code = getattr(getattr(type(module), "__init__", None), "__code__", None) if is_module(module) else None
-    return Span(code.co_filename, code.co_firstlineno) if code is not None else None

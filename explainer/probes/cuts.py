@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from explainer.diagnosis import Span
 from explainer.facts import CutFact, SpanFact
 from explainer.probes import probe
 from explainer.probes.places import called, decorators, enclosing, function_of, place, span_fact
@@ -218,9 +217,3 @@ def bound_in(scene: Scene, of: SpanFact | None = None) -> SpanFact | None:
         return None
     found = last_binding(failing.source, frame, of.text)
     return span_fact(failing.source, found) if found is not None else None
-
-
-@probe
-def span_of(scene: Scene, of: Any = None) -> Span | None:
-    """The place of a fact alone."""
-    return of if isinstance(of, Span) else getattr(of, "span", None)

@@ -9,11 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from explainer.crash import Frame
 from explainer.facts import Settings, SpanFact
 from explainer.probes import probe
 from explainer.probes.scene import Scene
-from explainer.probes.values import MISSING, fields_of, name_value
+from explainer.probes.values import MISSING, fields_of
 from explainer.source import Source, source_of
 from explainer.userframes import is_user_file
 
@@ -171,26 +170,3 @@ def user_sources(scene: Scene) -> Iterator[Source]:
             files.setdefault(file)
     for file in list(files)[:50]:
         yield source_of(file)
-
-
-@probe
-def dataset_class(scene: Scene) -> SpanFact | None:
-    """The class of the dataset behind the loader: `detail.name`, and the place of its `__getitem__`."""
-    dataset = dataset_of(scene)
-    getter = type(dataset).__dict__.get("__getitem__") if dataset is not None else None
-    code = getattr(getter, "__code__", None)
-    if code is None:
-        return None
-    source = source_of(code.co_filename)
-    node = source.function_at(code.co_firstlineno)
-    if node is None:
-        return None
-    return SpanFact(source.span(node), "", Settings((("name", type(dataset).__name__),)))
-
-
-def frame_value(scene: Scene, frame: Frame, name: str) -> Any:
-    """A name's value in the live frame that a printed frame stands for."""
-    for live in scene.live.user if scene.live else []:
-        if (live.file, live.line) == (frame.file, frame.line):
-            return name_value(name, live.frame)
-    return MISSING

@@ -59,7 +59,7 @@ def _given(scene: Scene, source: Source, node: ast.AST, sizes: tuple[int, ...]) 
     calls = list(_calls(scene, source, function))
     if len(calls) != 1:
         return None
-    given = _arguments(function, calls[0][1], names)
+    given = _arguments(calls[0][1], names)
     others = [one for name, one in given.items() if name != node.id and isinstance(one, ast.Constant)]
     if any(one.value in sizes[-1:] for one in others):
         return None
@@ -77,7 +77,7 @@ def _calls(scene: Scene, source: Source, function: ast.FunctionDef) -> Iterator[
         yield from ((one, node) for node in one.nodes() if isinstance(node, ast.Call) and called(node) == name)
 
 
-def _arguments(function: ast.FunctionDef, call: ast.Call, names: list[str]) -> dict[str, ast.AST]:
+def _arguments(call: ast.Call, names: list[str]) -> dict[str, ast.AST]:
     parameters = names[1:] if names[:1] == ["self"] else names
     given: dict[str, ast.AST] = dict(zip(parameters, call.args, strict=False))
     starred = any(isinstance(one, ast.Starred) for one in call.args) or any(one.arg is None for one in call.keywords)

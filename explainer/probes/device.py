@@ -86,12 +86,6 @@ def _parameters(module: Any) -> Iterator[Any]:
 
 
 @probe
-def model_device(scene: Scene) -> str | None:
-    """The device that most parameters of the model on the stack lie on."""
-    return _home(scene) if root_module(scene) is not None else None
-
-
-@probe
 def misplaced(scene: Scene) -> TensorFact | None:
     """The tensor of the failing expression that lies elsewhere than the model (or than the first operand)."""
     home = _home(scene)

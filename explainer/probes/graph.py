@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -248,12 +247,6 @@ def _scope(source: Source, frame: LiveFrame, name: str) -> ast.AST | None:
 
 def _stores(source: Source, node: ast.AST, name: str) -> bool:
     return isinstance(node, ast.Assign) and any(source.text(target) == name for target in node.targets)
-
-
-@probe
-def torch_loaded(scene: Scene) -> bool | None:
-    """True where live objects can be looked at."""
-    return True if scene.live is not None and "torch" in sys.modules else None
 
 
 @probe

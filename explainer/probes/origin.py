@@ -6,7 +6,6 @@ import ast
 from math import prod
 from typing import Any
 
-from explainer.diagnosis import Span
 from explainer.facts import OriginFact, SpanFact
 from explainer.probes import probe
 from explainer.probes.call import function_name
@@ -112,10 +111,3 @@ def _binds(node: ast.AST, name: str) -> bool:
         targets = [node.target]
     flat = [part for one in targets for part in (one.elts if isinstance(one, (ast.Tuple, ast.List)) else [one])]
     return any(ast.unparse(one) == name for one in flat)
-
-
-@probe
-def where_bound(scene: Scene, of: Any = None) -> Span | None:
-    """The span of the statement that last bound a name; see `bound_at`."""
-    found = bound_at(scene, of)
-    return found.span if found is not None else None

@@ -151,7 +151,7 @@ def _reordered(receiver: ast.AST, value: Any, source: Source, frame: Any) -> tup
 
 
 @probe
-def einsum_letter(scene: Scene, letter: str | None = None) -> Settings | None:
+def einsum_letter(scene: Scene) -> Settings | None:
     """Two operands of an `einsum` that give one letter different sizes, neither of them 1: names, shapes, dimensions.
 
     `swapped` tells whether swapping the last two dimensions of the second operand would give each letter its size.

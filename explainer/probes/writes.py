@@ -9,12 +9,11 @@ from typing import Any
 
 from explainer.diagnosis import Span
 from explainer.edits.operators import SIGNS
-from explainer.facts import SpanFact, TensorFact, WriteFact
+from explainer.facts import SpanFact, WriteFact
 from explainer.probes import probe
 from explainer.probes.call import call_node
 from explainer.probes.places import called, constructor, function_of, layer_source, place, span_fact
 from explainer.probes.scene import Scene
-from explainer.probes.tensor import tensor_fact
 from explainer.probes.values import MISSING, is_tensor, read
 from explainer.replay.run import replay
 from explainer.source import Source, source_of
@@ -32,7 +31,7 @@ _SHAPE = re.compile(r"\[[\w.]+ \[([\d, ]*)\]\]")
 def overwritten(scene: Scene) -> WriteFact | None:
     """The write that made a saved value stale, from a replay of the statements before the failing backward."""
     found = scene.once("stale values", lambda: _recorded(scene))
-    return _fact(scene, _best(scene, found)) if found else None
+    return _fact(_best(scene, found)) if found else None
 
 
 overwritten.proves = True  # type: ignore[attr-defined]
@@ -54,7 +53,7 @@ def _best(scene: Scene, found: list[dict[str, Any]]) -> dict[str, Any]:
     return same[0]
 
 
-def _fact(scene: Scene, one: Mapping[str, Any]) -> WriteFact | None:
+def _fact(one: Mapping[str, Any]) -> WriteFact | None:
     write = next((write for write in one["writes"] if write["frames"]), None)
     at = place(write["frames"][0]) if write else None
     if write is None or at is None:
@@ -249,18 +248,6 @@ def _operator(node: ast.AST) -> str:
     if isinstance(node, ast.AugAssign):
         return f"{SIGNS[type(node.op)]}="
     return "[...] =" if isinstance(node, ast.Subscript) else "="
-
-
-@probe
-def written_view(scene: Scene) -> TensorFact | None:
-    """The view that an in-place operation may not write to, as the failing expression names it."""
-    failing = scene.failing
-    target = _target_node(call_node(failing.node)) if failing is not None else None
-    if target is None or scene.user_frame is None or failing is None:
-        return None
-    value = read(target, scene.user_frame.frame)
-    name = failing.source.text(target)
-    return tensor_fact(name, value, failing.source.span(target)) if is_tensor(value) else None
 
 
 @probe

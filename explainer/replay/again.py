@@ -110,7 +110,7 @@ class _Notes:
         register_optimizer_step_post_hook(self._stepped)
         self._hook = torch.nn.modules.module.register_module_forward_pre_hook(self._called)
         torch.nn.modules.module.register_module_forward_hook(self._passed)
-        _without_workers(torch)
+        _without_workers()
 
     def _stepped(self, *_: Any) -> None:
         self.count += 1
@@ -146,7 +146,7 @@ def _known(parameter: Any) -> bool:
     return not type(parameter).__name__.startswith("Uninitialized")
 
 
-def _without_workers(torch: Any) -> None:
+def _without_workers() -> None:
     """Loaders load in this process: their workers need sockets, and what they do is wanted here."""
     from torch.utils.data import DataLoader
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from explainer.diagnosis import Edit
@@ -33,9 +33,7 @@ class Stage:
     namespaces: tuple[dict[str, Any], ...] = ()
 
 
-def try_in_process(
-    scene: Any, candidates: Iterable[Candidate], check: str, progress: Callable[[str], None]
-) -> list[Verdict]:
+def try_in_process(scene: Any, candidates: Iterable[Candidate], check: str) -> list[Verdict]:
     """Verdicts on candidates; `level` is none where the statements cannot be run again as they failed.
 
     What `check: program` asks for (an edit of a constructor, of an earlier iteration) shows in a whole run only.

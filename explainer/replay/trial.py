@@ -40,7 +40,7 @@ def try_candidates(
         return checker(scene).verdicts(candidates, progress or _silent)
     from explainer.replay.inprocess import try_in_process
 
-    return try_in_process(scene, candidates, check, progress or _silent)
+    return try_in_process(scene, candidates, check)
 
 
 def whole_program(scene: Any) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from explainer.probes.scene import Scene
@@ -123,7 +123,7 @@ def not_finite(message: str) -> Iterator[str]:
         yield with_imports("\n".join([*lines, f"    ({expression}).sum().backward()"]))
 
 
-def scripts(symptom: str, scene: Scene, message: str, captures: Mapping[str, Any]) -> Iterator[str]:
+def scripts(symptom: str, scene: Scene, message: str) -> Iterator[str]:
     """Scripts for the symptoms of this family; the evidence of a live crash decides how they write or cut."""
     from explainer.probes import find
 

@@ -68,7 +68,7 @@ def _scripts(scene: Scene, match: Match | None, missing: set[str]) -> Iterator[s
     message, symptom = scene.crash.message, match.symptom.id if match else ""
     captures = match.captures if match else {}
     sources: list[Callable[[], Any]] = [
-        lambda: autograd.scripts(symptom, scene, message, captures),
+        lambda: autograd.scripts(symptom, scene, message),
         lambda: collate.scripts(scene),
         lambda: (script for sketch in calls.sketches(scene) for script in sketch.scripts()),
         lambda: checkpoints.scripts(message) if symptom.startswith("state-dict") else (),

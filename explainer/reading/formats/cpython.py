@@ -14,7 +14,6 @@ _FOLDED = re.compile(r"^\s*(?:\[Previous line repeated|\.\.\.|\[\.\.\. |\(\.\.\.
 _ARROW = re.compile(r"^\s*-{1,6}> ?\d{1,9} (?P<code>.*)$")
 #: How many lines of noise between two frames are tolerated.
 _GAP = 12
-_CODE = re.compile(r"^\s*(?:return|raise|def|class|for|if|with|else|try|except|assert|import|from|@)\b|[=(\[]")
 
 
 def starts(text: str) -> bool:

@@ -30,7 +30,6 @@ _PLACES = (
     re.compile(r"^(?P<file>) ?in (?P<function>[\w<>]{0,80}\(.{0,400}\))$"),
 )
 _ARROW = re.compile(r"^\s*(?:-{1,8}>|→|--&gt;|❱) ?(?P<line>\d{0,9})(?:\s(?P<code>.*))?$")
-_CONTEXT = re.compile(r"^\s*(?:\d{1,9}(?:\s.*)?|\(\.\.\.\)|\[\.\.\. .*|\.\.\. .* \.\.\.)$")
 _GAP = 300
 #: The longest traceback that is read, in lines.
 _LONGEST = 5000

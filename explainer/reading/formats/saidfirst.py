@@ -29,7 +29,7 @@ def read(texts: list[str], at: int) -> Block | None:
         return Block(at, at + 1 + bool(box), box["type"], _message(texts, at + 1), said=at) if box else None
     said = box or SURE.match(texts[at])
     frames, end = _frames(texts, first)
-    if said is None or not frames or _said_again(texts, end, said["type"]):
+    if said is None or not frames or _said_again(texts, end):
         return None
     lines = texts[at + 1 : first] if box else [said["message"] or "", *texts[at + 1 : first]]
     if frames[-1].function == "<module>" and frames[0].function != "<module>":
@@ -68,6 +68,6 @@ def _frames(texts: list[str], here: int) -> tuple[list[Frame], int]:
     return frames, here
 
 
-def _said_again(texts: list[str], at: int, name: str) -> bool:
+def _said_again(texts: list[str], at: int) -> bool:
     """Whether the exception's line follows its frames: then the line above belonged to something else."""
     return any(SURE.match(text.strip()) for text in texts[at : at + 2])
