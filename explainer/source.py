@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dis
 import functools
 import linecache
 import types
@@ -126,7 +127,8 @@ def failing_node(frame: types.FrameType, lasti: int, lineno: int | None = None) 
     source = source_of(frame.f_code.co_filename, frame.f_globals)
     if source.tree is None:
         return None
-    node = _by_position(source, frame.f_code, lasti) or _by_executing(source, frame, lasti) or _by_line(source, lineno)
+    node = _by_position(source, frame.f_code, lasti) or _by_executing(source, frame, lasti)
+    node = node or _by_line(source, lineno, _calls(frame.f_code, lasti))
     return Failing(node, source.span(node), source) if node is not None else None
 
 
@@ -169,9 +171,14 @@ class _At:
         self.f_lineno = frame.f_lineno
 
 
-def _by_line(source: Source, line: int | None) -> ast.AST | None:
-    """The only call on a line, or its statement."""
+def _calls(code: types.CodeType, lasti: int) -> bool:
+    """Whether an instruction calls; others (`+=`, `for`, `assert`) may have calls on their line all the same."""
+    return lasti >= len(code.co_code) or "CALL" in dis.opname[code.co_code[lasti]]
+
+
+def _by_line(source: Source, line: int | None, calls_one: bool) -> ast.AST | None:
+    """The only call on a line where the instruction was one, or the line's statement."""
     if line is None:
         return None
-    calls = [node for node in source.nodes() if isinstance(node, ast.Call) and node.lineno == line]
+    calls = [node for node in source.nodes() if isinstance(node, ast.Call) and node.lineno == line and calls_one]
     return calls[0] if len(calls) == 1 else source.statement_at(line)

@@ -11,9 +11,8 @@ from typing import Any
 
 from explainer.facts import CutFact, SpanFact
 from explainer.probes import probe
-from explainer.probes.places import called, decorators, enclosing, function_of, place, span_fact
+from explainer.probes.places import called, decorators, enclosing, function_of, recorded, span_fact
 from explainer.probes.scene import Scene
-from explainer.replay.run import replay
 from explainer.source import Source, source_of
 
 #: How the calls that cut a graph are told apart.
@@ -49,15 +48,16 @@ cut.proves = True  # type: ignore[attr-defined]
 
 
 def _recorded(scene: Scene) -> Any:
-    if scene.live is None:
+    if scene.live is None or not scene.options.replay:
         return None
     from explainer.replay.cut import Cut
+    from explainer.replay.run import replay
 
     return replay(scene, Cut)
 
 
 def _fact(one: Mapping[str, Any]) -> CutFact | None:
-    at = place(one["frames"][0]) if one["frames"] else None
+    at = recorded(one, one["function"].rsplit(".", 1)[-1])
     if at is None:
         return None
     source, node = at

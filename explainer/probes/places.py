@@ -10,21 +10,28 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from explainer.facts import Settings, SpanFact
+from explainer.probes.named import operation_at
 from explainer.source import Function, Source, node_at, source_of
 
 Position = Mapping[str, Any]
 S = TypeVar("S", bound=ast.stmt)
 
 
-def place(position: Position) -> tuple[Source, ast.AST] | None:
-    """The node of a recorded position: exact where columns are known, else the line's statement."""
+def place(position: Position, names: Sequence[str] = ()) -> tuple[Source, ast.AST] | None:
+    """The node of a recorded position: exact where columns are known, else by a name, else the line's statement."""
     source = source_of(position["file"])
     bounds = position["bounds"]
-    node = node_at(source, *bounds) if None not in bounds else None
+    node = node_at(source, *bounds) if None not in bounds else operation_at(source, position["line"], names)
     node = node or source.statement_at(position["line"])
     if isinstance(node, ast.Expr):
         node = node.value
     return (source, node) if node is not None else None
+
+
+def recorded(record: Mapping[str, Any], *names: str) -> tuple[Source, ast.AST] | None:
+    """Where the user's code made a recorded call, of a function of one of these names or of a layer; None without."""
+    layers = reversed(record["path"].split(".")) if record["module"] else ()
+    return place(record["frames"][0], [*names, *layers]) if record["frames"] else None
 
 
 def span_fact(source: Source, node: ast.AST, symbol: str | None = None, **detail: Any) -> SpanFact:
@@ -62,7 +69,7 @@ def layer_source(position: Position) -> tuple[Source, ast.AST] | None:
 
 def _script_layer(position: Position) -> tuple[Source, ast.AST] | None:
     """`net(x)` whose `net = nn.Sequential(...)` stands in the same file: the element that the path names."""
-    at = place(position["frames"][0]) if position["frames"] else None
+    at = recorded(position)
     if at is None or not isinstance(at[1], ast.Call) or not isinstance(at[1].func, ast.Name):
         return None
     source, call = at

@@ -70,7 +70,7 @@ def _in_goal(
 def _arguments(inner: Mapping[str, Any], outer: Mapping[str, Any]) -> dict[str, ast.expr] | None:
     """The caller's expressions for a function's parameters, `self` included."""
     function = source_of(inner["file"]).function_at(inner["line"])
-    found = place(outer)
+    found = place(outer, [inner["function"].rsplit(".", 1)[-1]])
     call = _call_in(found[1]) if found is not None else None
     if function is None or isinstance(function, ast.Lambda) or found is None or call is None:
         return None

@@ -12,10 +12,9 @@ from explainer.edits.operators import SIGNS
 from explainer.facts import SpanFact, WriteFact
 from explainer.probes import probe
 from explainer.probes.call import call_node
-from explainer.probes.places import called, constructor, function_of, layer_source, place, span_fact
+from explainer.probes.places import called, constructor, function_of, layer_source, recorded, span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import MISSING, is_tensor, read
-from explainer.replay.run import replay
 from explainer.source import Source, source_of
 
 #: Names of backward nodes whose operation has a plainer name.
@@ -38,9 +37,10 @@ overwritten.proves = True  # type: ignore[attr-defined]
 
 
 def _recorded(scene: Scene) -> Any:
-    if scene.live is None:
+    if scene.live is None or not scene.options.replay:
         return None
     from explainer.replay.inplace import Inplace
+    from explainer.replay.run import replay
 
     return replay(scene, Inplace)
 
@@ -55,12 +55,12 @@ def _best(scene: Scene, found: list[dict[str, Any]]) -> dict[str, Any]:
 
 def _fact(one: Mapping[str, Any]) -> WriteFact | None:
     write = next((write for write in one["writes"] if write["frames"]), None)
-    at = place(write["frames"][0]) if write else None
+    at = recorded(write, write["function"]) if write else None
     if write is None or at is None:
         return None
     source, inner = at
     node = _whole(inner, source.statement_at(inner.lineno))  # type: ignore[attr-defined]
-    kept = place(one["kept"]["frames"][0]) if one["kept"]["frames"] else None
+    kept = recorded(one["kept"], plain_name(one["node"]))
     holder = one["holder"] or {}
     return WriteFact(
         source.span(node), source.text(node), write["function"], _kind(write, inner), one["node"], _keeper(one),
@@ -152,7 +152,7 @@ def _only_inplace(write: Mapping[str, Any]) -> tuple[Source, ast.Call] | None:
 
 
 def _others(writes: list[Mapping[str, Any]], first: Mapping[str, Any]) -> tuple[SpanFact, ...]:
-    places = [place(write["frames"][0]) for write in writes if write is not first and write["frames"]]
+    places = [recorded(write, write["function"]) for write in writes if write is not first]
     return tuple(span_fact(*one) for one in places if one is not None)
 
 

@@ -1,0 +1,70 @@
+"""Python 3.10 keeps no columns: the expression that failed, or that a replay recorded, is found by name on its line."""
+
+import ast
+
+import pytest
+
+from explainer.probes.named import operation_at
+from explainer.source import failing_node, parsed_source
+
+
+@pytest.mark.parametrize(
+    ("line", "names", "found"),
+    [
+        ("y = net(x).detach().mean()", ["detach"], "net(x).detach()"),
+        ("y = F.relu(self.norm(x), inplace=True)", ["relu_"], "F.relu(self.norm(x), inplace=True)"),
+        ("y = self.head(self.act(x))", ["relu_", "act"], "self.act(x)"),
+        ("y = loss / count + 1", ["truediv"], "loss / count"),
+        ("y = 1 - loss", ["rsub"], "1 - loss"),
+        ("y += a * b", ["__iadd__"], "y += a * b"),
+        ("mask = net(x) > 0.5", ["gt"], "net(x) > 0.5"),
+        ("state[0] = net(x)", ["__setitem__"], "state[0]"),
+        ("w = layer.weight.data", ["data"], "layer.weight.data"),
+        ("for part in net(x).split(2): part.add_(total)", ["split"], "net(x).split(2)"),
+        ("loss.backward()", ["AccumulateGrad"], "loss.backward()"),
+    ],
+)
+def test_an_operation_is_found_on_its_line_by_name(line, names, found):
+    source = parsed_source("x.py", line)
+    node = operation_at(source, 1, names)
+    assert node is not None
+    assert source.text(node) == found
+
+
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [("y = a.detach() + b.detach()", ["detach"]), ("y = f(g(x))", ["item"]), ("y = x", ["item"]), ("f(x)", [])],
+)
+def test_where_several_or_none_could_be_meant_no_expression_is_taken(line, names):
+    assert operation_at(parsed_source("x.py", line), 1, names) is None
+
+
+class Refusing:
+    def refuse(self, *_):
+        raise ValueError
+
+    __iadd__ = __iter__ = __bool__ = __getitem__ = refuse
+
+
+def add_in_place(x):
+    x += abs(1)
+
+
+def asserted(x):
+    assert x, abs(1)
+
+
+def called(x):
+    return abs(x[0])
+
+
+@pytest.mark.parametrize(
+    ("function", "kind"), [(add_in_place, ast.AugAssign), (asserted, ast.Assert), (called, ast.Subscript)]
+)
+def test_a_call_on_the_line_is_not_blamed_for_another_instruction(function, kind):
+    with pytest.raises(ValueError) as caught:  # noqa: PT011
+        function(Refusing())
+    trace = caught.tb.tb_next
+    failing = failing_node(trace.tb_frame, trace.tb_lasti, trace.tb_lineno)
+    assert failing is not None
+    assert isinstance(failing.node, kind)
