@@ -28,7 +28,7 @@ class Explanation:
         """The diagnosis as a terminal shows it, `width` cells wide, without colour."""
         from explainer.render import terminal
 
-        return terminal.render(self.reports, width=width, full=full).plain
+        return terminal.to_str(self.reports, width=width, full=full)
 
     def markdown(self) -> str:
         """The diagnosis as markdown, for an issue."""

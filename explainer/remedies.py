@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from explainer.catalogue import Match
 from explainer.catalogue.words import holds, in_language, value, words
 from explainer.diagnosis import Fix, Span
-from explainer.edits import Candidate, candidates, search
-from explainer.edits.relocate import drops_name
+from explainer.edits.candidate import Candidate
+from explainer.edits.changes import drops_name
 from explainer.frozen import frozen
 from explainer.probes import Scene
-from explainer.replay.trial import Verdict, try_candidates
+from explainer.replay.trial import Verdict, try_candidates, whole_program
 from explainer.weighing import Held
 
 #: How many fixes a diagnosis shows.
@@ -24,7 +24,7 @@ LIKELY, FOLLOWED = 2, -1
 #: adapted there does not tell where it went wrong; that it runs with another literal does, where sizes are concerned.
 TRAVELS = ("shape", "view", "dtype", "device", "index")
 SIZES = ("shape", "view", "index")
-DECIDING = ("set-argument", "replace", "replace-literal")
+DECIDING = ("set-argument", "swap-arguments", "replace", "replace-literal")
 
 
 @frozen
@@ -49,40 +49,46 @@ def of_rule(held: Held, scene: Scene) -> Remedy:
     verdicts = _tried(offered, scene)
     passed = [one for one in verdicts if one.passed]
     if passed:
-        return Remedy(_shown(passed, words_only), passed[0].candidate.culprit, _proves(passed[0], held))
+        return Remedy(_shown(passed, words_only), passed[0].candidate.culprit, _proves(passed, held))
     refuted = any(one.level != "none" for one in verdicts)
     untried = () if refuted else tuple(_suggestion(candidate) for _, candidate in offered[:MOST])
     return Remedy((*untried, *words_only)[:MOST], refuted=refuted)
 
 
-def _proves(verdict: Verdict, held: Held) -> bool:
-    """Whether an edit that passed shows the cause: not where it only made the failing call take what came."""
-    family, candidate = held.rule.family, verdict.candidate
-    if verdict.level == "program" or family not in TRAVELS:
+def _proves(passed: Sequence[Verdict], held: Held) -> bool:
+    """Whether edits that passed show the cause: not where they only made the failing call take what came.
+
+    Where a value may have gone wrong in several places, edits of different lines that pass leave it open which.
+    """
+    family, candidate = held.rule.family, passed[0].candidate
+    if family in TRAVELS and not _of_one_line(passed):
+        return False
+    if passed[0].level == "program" or family not in TRAVELS:
         return True
     return family in SIZES and candidate.kind in DECIDING and not drops_name(candidate)
 
 
 def of_search(match: Match, scene: Scene) -> Remedy:
     """The edits of the generic search that passed, where the whole program can be tried again."""
-    if scene.live is None or not scene.options.replay:
+    if scene.live is None or not whole_program(scene):
         return Remedy()
     verdicts = try_candidates(scene, _searched(match, scene), "program", scene.options.progress)
     found = [one for one in verdicts if one.passed]
     if not found:
         return Remedy()
-    lone = len({(one.candidate.culprit.file, one.candidate.culprit.line) for one in found}) == 1
-    return Remedy(_shown(found, ()), found[0].candidate.culprit, lone)
+    return Remedy(_shown(found, ()), found[0].candidate.culprit, _of_one_line(found))
+
+
+def _of_one_line(passed: Sequence[Verdict]) -> bool:
+    return len({(one.candidate.culprit.file, one.candidate.culprit.line) for one in passed}) == 1
 
 
 def _searched(match: Match, scene: Scene) -> Iterator[Candidate]:
     """What the generic search finds, where the whole program can be tried again; two edits after the likely ones."""
+    from explainer.edits import search
     from explainer.replay.programs import checker
-    from explainer.replay.trial import whole_program
 
     family, followed = match.symptom.family, False
-    if not whole_program(scene):
-        return
     for candidate in search(scene, family):
         if candidate.tier >= LIKELY and not followed:
             followed = True
@@ -94,6 +100,8 @@ def _searched(match: Match, scene: Scene) -> Iterator[Candidate]:
 
 def _offers(held: Held, scene: Scene) -> list[tuple[str, Candidate]]:
     """The candidates of a rule's fixes, in its order, each with the check it takes."""
+    from explainer.edits.candidates import candidates
+
     offers = []
     for fix in held.rule.fixes:
         if not _applies(fix, held):

@@ -33,7 +33,9 @@ def report_on(scene: Scene, diagnosis: Diagnosis | None) -> Report:
 
 def with_history(diagnosis: Diagnosis | None, scene: Scene) -> Diagnosis | None:
     """A diagnosis on shapes, with the way of the operands' shapes through the lines above where a replay shows it."""
-    if diagnosis is None or diagnosis.family not in ("shape", "view") or scene.live is None:
+    if diagnosis is None or diagnosis.family not in ("shape", "view"):
+        return diagnosis
+    if scene.live is None or not scene.options.replay:
         return diagnosis
     from explainer.probes.history import shape_history
 

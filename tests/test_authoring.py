@@ -29,11 +29,11 @@ def test_generated_pages_and_schemas_are_not_stale():
 
 def test_the_generated_schema_accepts_what_the_catalogue_accepts_and_refuses_what_it_refuses():
     jsonschema = pytest.importorskip("jsonschema")
-    from explainer.catalogue import rule, symptom
+    from explainer.catalogue import schemas
     from explainer.catalogue.document import read
 
     for path in sources.files(sources.builtin())[::7]:
-        schema = symptom.SCHEMA if path.parent.name == "symptoms" else rule.SCHEMA
+        schema = schemas.SYMPTOM if path.parent.name == "symptoms" else schemas.RULE
         value = read(path).value
         jsonschema.validate(value, schema)
         with pytest.raises(jsonschema.ValidationError):

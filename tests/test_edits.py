@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from explainer.diagnosis import Edit, Span
-from explainer.edits import EditError, applied, candidates, changed
-from explainer.edits.candidates import edit
+from explainer.edits import EditError, applied, changed
+from explainer.edits.candidates import candidates, edit
 from explainer.edits.place import Place
 from explainer.source import Source
 

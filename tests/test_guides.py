@@ -7,7 +7,7 @@ import pytest
 from explainer.authoring.examples import Runner
 from explainer.authoring.guides import guide
 from explainer.authoring.pages import family_page
-from explainer.catalogue.schema import FAMILIES
+from explainer.catalogue.schemas import FAMILIES
 from explainer.cli import main
 
 

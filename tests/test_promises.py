@@ -167,6 +167,22 @@ def test_installing_imports_nothing_heavy(tmp_path):
     assert set(new) == {"explainer", "explainer.hooks", "explainer.hooks.process"}
 
 
+def test_a_diagnosis_imports_only_what_it_is_made_of(tmp_path):
+    """Each module is a millisecond or more after a crash: no sandbox without replay, no search, rich's cells alone."""
+    (tmp_path / "main.py").write_text(
+        "import sys, explainer\nexplainer.install(replay=False)\n"
+        "after = sys.excepthook\n"
+        "sys.excepthook = lambda *error: (after(*error), print(*sorted(sys.modules)))\n"
+        "import torch\nlayer = torch.nn.Linear(4, 2)\nlayer(torch.ones(3, 5))\n"
+    )
+    ran = python("main.py", cwd=tmp_path)
+    modules = set(ran.stdout.split())
+    assert "error[linear-input-size]" in ran.stderr
+    assert not modules & {"rich.text", "rich.console", "yaml", "explainer.replay.sandbox", "explainer.replay.window"}
+    assert not modules & {"explainer.edits.generators", "explainer.edits.relocate", "explainer.catalogue.schema"}
+    assert not modules & {"explainer.probes.graph", "explainer.probes.checkpoint", "explainer.probes.memory"}
+
+
 def test_a_package_of_the_users_that_shadows_ours_costs_one_line(tmp_path):
     (tmp_path / "jinja2.py").write_text("raise ImportError('mine')")
     (tmp_path / "regex.py").write_text("raise ImportError('mine')")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from explainer.catalogue.document import read
-from explainer.catalogue.schema import FAMILIES
+from explainer.catalogue.schemas import FAMILIES
 
 FOLDER = Path(__file__).with_name("guides")
 

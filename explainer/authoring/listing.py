@@ -8,7 +8,7 @@ from typing import Any
 from explainer.authoring.pages import everything
 from explainer.authoring.texts import lost
 from explainer.catalogue import Catalogue, Rule, Symptom
-from explainer.catalogue.schema import FAMILIES
+from explainer.catalogue.schemas import FAMILIES
 
 #: The languages that the catalogue's own files have.
 LANGUAGES = ("en", "ko", "zh")

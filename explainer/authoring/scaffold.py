@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from explainer.catalogue.schema import FAMILIES
+from explainer.catalogue.schemas import FAMILIES
 
 RULE = """\
 # yaml-language-server: $schema=../rule.schema.json

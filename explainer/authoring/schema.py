@@ -6,8 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from explainer.catalogue.rule import SCHEMA as RULE
-from explainer.catalogue.symptom import SCHEMA as SYMPTOM
+from explainer.catalogue.schemas import RULE, SYMPTOM
 
 FILES = {
     "rule.schema.json": ("a rule: one cause", RULE),

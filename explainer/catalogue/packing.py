@@ -13,9 +13,8 @@ from explainer.catalogue.document import Document, read
 from explainer.catalogue.literals import literals
 from explainer.catalogue.match import Entry, Words
 from explainer.catalogue.problem import Problem, Unreadable
-from explainer.catalogue.rule import SCHEMA as RULE
 from explainer.catalogue.schema import problems
-from explainer.catalogue.symptom import SCHEMA as SYMPTOM
+from explainer.catalogue.schemas import RULE, SYMPTOM
 
 
 def pack(folder: Path, strict: bool = False) -> Pack:

@@ -7,43 +7,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from explainer.catalogue.schema import EXAMPLE, FAMILIES, ID, LINKS, STRINGS, TEXT, TEXTS
 from explainer.frozen import frozen
 
 _NAME = re.compile(r"\(\?P?<([A-Za-z_]\w*)>")
-SOME = {"type": "string", "minLength": 1}
-TITLED = {"type": "object", "additionalProperties": False, "required": ["title"], "properties": {"title": TEXT}}
-SCHEMA: dict[str, Any] = {
-    "type": "object", "additionalProperties": False, "required": ["id", "family", "exception", "messages", "text"],
-    "properties": {
-        "id": {**ID, "description": "the file's name; never changed, never used again"},
-        "family": {"type": "string", "enum": list(FAMILIES)},
-        "exception": {**STRINGS, "minItems": 1, "description": "last names of exceptions; [any] for any"},
-        "messages": {
-            "type": "array", "minItems": 1,
-            "items": {
-                "type": "object", "additionalProperties": False, "required": ["seen", "pattern", "says"],
-                "properties": {
-                    "seen": {**STRINGS, "minItems": 2, "description": 'first and last torch known to say it, or "?"'},
-                    "pattern": {**SOME, "description": "searched in the message, its white space collapsed"},
-                    "says": {**SOME, "description": "a real message that the pattern matches"},
-                },
-            },
-        },
-        "specific": {"type": "boolean", "description": "false for a catch-all"},
-        "raised_in": {**STRINGS, "description": "the innermost frame's file holds one of these"},
-        "raised_at": {**STRINGS, "description": "the innermost frame's line of code holds one of these"},
-        "runner": {**STRINGS, "description": "only errors that this runner carried over"},
-        "text": {
-            "type": "object", "additionalProperties": False, "required": ["headline", "why"],
-            "properties": {"headline": TEXT, "why": TEXT, "causes": TEXTS, "prevent": TEXT},
-        },
-        "fixes": {"type": "array", "items": TITLED},
-        "links": LINKS,
-        "near_misses": {**STRINGS, "description": '"Type: message" texts that this symptom must not match'},
-        "examples": {"type": "array", "items": EXAMPLE},
-    },
-}  # fmt: skip
 
 
 @frozen

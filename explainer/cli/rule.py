@@ -18,7 +18,7 @@ def main(arguments: list[str]) -> int:
     given = to.parse_args(arguments)
     from explainer.authoring.pages import family_page, whole_page
     from explainer.catalogue import load
-    from explainer.catalogue.schema import FAMILIES
+    from explainer.catalogue.schemas import FAMILIES
     from explainer.locale import language
 
     catalogue = load(tuple(map(Path, given.rules)))

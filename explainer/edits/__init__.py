@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from explainer.edits.candidate import Candidate
-from explainer.edits.candidates import candidates
 from explainer.edits.lines import EditError, applied, changed
 
-__all__ = ["Candidate", "EditError", "applied", "candidates", "changed", "search"]
+__all__ = ["Candidate", "EditError", "applied", "changed", "search"]
 
 
 def search(scene, family, limit=400):

@@ -2,51 +2,53 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from explainer.diagnosis import Edit
-from explainer.edits import arguments, arrays, graphs, hoist, inplace, methods, operators, statements
 from explainer.edits.candidate import Candidate
 from explainer.edits.imports import with_imports
 from explainer.edits.lines import EditError
 from explainer.edits.place import Place, place_of
 
-#: Every kind of edit that a rule may name. Values that are places (`at`, `call`, `before`, `after`) name facts.
-KINDS: dict[str, Callable[..., tuple[Edit, ...]]] = {
-    "set-argument": arguments.set_argument,
-    "drop-argument": arguments.drop_argument,
-    "replace": arguments.replace,
-    "replace-literal": arguments.replace,
-    "insert-method": methods.insert_method,
-    "cast": methods.insert_method,
-    "delete-method": methods.delete_method,
-    "wrap-call": methods.wrap_call,
-    "replace-call": methods.replace_call,
-    "replace-operator": operators.replace_operator,
-    "out-of-place": inplace.out_of_place,
-    "recompute-after": inplace.recompute_after,
-    "wrap-block": inplace.wrap_block,
-    "sum-backwards": graphs.sum_backwards,
-    "compute-inside": graphs.compute_inside,
-    "detach-after": graphs.detach_after,
-    "soft-prediction": graphs.soft_prediction,
-    "without-call": graphs.without_call,
-    "drop-decorator": graphs.drop_decorator,
-    "rename-method": graphs.rename_method,
-    "numpy-to-torch": arrays.numpy_to_torch,
-    "insert-statement": statements.insert_statement,
-    "append-to-body": statements.append_to_body,
-    "delete-statement": statements.delete_statement,
-    "move-statement": statements.move_statement,
-    "move-to-caller": statements.move_to_caller,
-    "unwrap-block": statements.unwrap_block,
-    "delete-decorator": statements.delete_decorator,
-    "register-buffer": statements.register_buffer,
-    "register-buffers": statements.register_buffers,
-    "module-list": statements.module_list,
-    "hoist-lambda": hoist.hoist_lambda,
+#: Every kind of edit that a rule may name, and the function that makes it, as `module.function` below `edits`: one is
+#: imported when a rule asks for it. Values that are places (`at`, `call`, `before`, `after`) name facts.
+KINDS = {
+    "set-argument": "arguments.set_argument",
+    "swap-arguments": "arguments.swap_arguments",
+    "drop-argument": "arguments.drop_argument",
+    "replace": "arguments.replace",
+    "replace-literal": "arguments.replace",
+    "insert-method": "methods.insert_method",
+    "cast": "methods.insert_method",
+    "delete-method": "methods.delete_method",
+    "wrap-call": "methods.wrap_call",
+    "replace-call": "methods.replace_call",
+    "replace-operator": "operators.replace_operator",
+    "out-of-place": "inplace.out_of_place",
+    "recompute-after": "inplace.recompute_after",
+    "wrap-block": "inplace.wrap_block",
+    "sum-backwards": "graphs.sum_backwards",
+    "compute-inside": "graphs.compute_inside",
+    "detach-after": "graphs.detach_after",
+    "soft-prediction": "graphs.soft_prediction",
+    "without-call": "graphs.without_call",
+    "drop-decorator": "graphs.drop_decorator",
+    "rename-method": "graphs.rename_method",
+    "numpy-to-torch": "arrays.numpy_to_torch",
+    "insert-statement": "statements.insert_statement",
+    "append-to-body": "statements.append_to_body",
+    "delete-statement": "statements.delete_statement",
+    "move-statement": "statements.move_statement",
+    "move-to-caller": "statements.move_to_caller",
+    "unwrap-block": "statements.unwrap_block",
+    "delete-decorator": "statements.delete_decorator",
+    "register-buffer": "statements.register_buffer",
+    "register-buffers": "statements.register_buffers",
+    "module-list": "statements.module_list",
+    "hoist-lambda": "hoist.hoist_lambda",
 }
 PLACES = ("at", "call", "block", "before", "after", "kept")
 #: The value that names several places which one edit touches together.
@@ -72,10 +74,18 @@ def edit(scene: Any, kind: str, **values: Any) -> tuple[Edit, ...]:
     ready: dict[str, Any] = {name: place_of(scene.source, v) if name in PLACES else v for name, v in given.items()}
     if EACH in ready:
         ready[EACH] = tuple(place_of(scene.source, one) for one in ready[EACH])
-    first = next(iter(inspect.signature(KINDS[kind]).parameters))
+    make = maker(kind)
+    first = next(iter(inspect.signature(make).parameters))
     if first in ("at", "call"):  # a rule may call the place of a call either
         ready = {first if name in ("at", "call") else name: v for name, v in ready.items()}
-    return KINDS[kind](**ready)
+    return make(**ready)
+
+
+def maker(kind: str) -> Callable[..., tuple[Edit, ...]]:
+    """The function that makes edits of a kind."""
+    module, function = KINDS[kind].split(".")
+    made: Callable[..., tuple[Edit, ...]] = getattr(importlib.import_module(f"explainer.edits.{module}"), function)
+    return made
 
 
 def _made(scene: Any, spec: Mapping[str, Any]) -> Candidate | None:

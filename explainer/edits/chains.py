@@ -11,10 +11,10 @@ from typing import Any
 
 from explainer.diagnosis import Edit
 from explainer.edits.candidate import Candidate
+from explainer.edits.changes import is_cast
 from explainer.edits.evidence import Evidence
 from explainer.edits.generators import found_in
 from explainer.edits.lines import EditError, applied, shown
-from explainer.edits.relocate import is_cast
 from explainer.source import Source, parsed_source
 
 #: How many first edits are followed, how many second ones each is tried with, and how many edits there may be.

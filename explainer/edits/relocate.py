@@ -5,18 +5,17 @@ from __future__ import annotations
 import ast
 import dataclasses
 import re
-from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 from explainer.edits import methods, search_dtype, search_index, search_layout, search_samples, search_sizes
 from explainer.edits.candidate import Candidate
+from explainer.edits.changes import added, drops_name, is_cast
 from explainer.edits.evidence import Evidence, Step
 from explainer.edits.place import Place
 from explainer.edits.slices import Operand, editable, operands
 
-_CAST = re.compile(r"\.(float|double|half|bfloat16|long|int|bool|byte|abs|type_as)\(|\.to\((torch\.|[^()]*dtype)")
 _LAYOUT = re.compile(r"\.(permute|transpose|unsqueeze|squeeze|flatten|movedim)\(([-\d, ]*)\)$")
 
 
@@ -32,7 +31,7 @@ def _origins(evidence: Evidence, candidate: Candidate) -> Iterator[Candidate]:
         yield from search_samples.cast_samples(evidence)
         yield from search_dtype.structural(evidence)
         yield from search_dtype.casts(evidence)
-    elif _added(candidate).rstrip(") ").endswith("- 1"):
+    elif added(candidate).rstrip(") ").endswith("- 1"):
         yield from search_index.shifted(evidence)
     elif candidate.kind == "insert-method":
         yield from _relaid(evidence, candidate)
@@ -40,26 +39,6 @@ def _origins(evidence: Evidence, candidate: Candidate) -> Iterator[Candidate]:
         yield from search_layout.structural(evidence)
         if drops_name(candidate):
             yield from search_sizes.arriving(evidence)
-
-
-def is_cast(candidate: Candidate) -> bool:
-    """Whether an edit casts a tensor."""
-    added = candidate.kind == "insert-method" and _CAST.search(_added(candidate))
-    return candidate.kind == "cast" or bool(added)
-
-
-def _added(candidate: Candidate) -> str:
-    """What an insertion put behind its place."""
-    before, after = candidate.edits[0].before or "", candidate.edits[0].after or ""
-    head = next((i for i, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), len(before))
-    return after[max(0, head - 1) : len(after) - len(before) + head + 1]
-
-
-def drops_name(candidate: Candidate) -> bool:
-    """Whether a name gave way to a number: then the number it stands for was decided elsewhere."""
-    after = candidate.edits[0].after or ""
-    names = lambda text: Counter(re.findall(r"[A-Za-z_]\w*", text))  # noqa: E731
-    return bool(names(candidate.edits[0].before or "") - names(after))
 
 
 def _relaid(evidence: Evidence, candidate: Candidate) -> Iterator[Candidate]:

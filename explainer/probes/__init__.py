@@ -6,44 +6,13 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
+from explainer.probes.homes import HOMES
 from explainer.probes.scene import Live, LiveFrame, Options, Scene
 
 __all__ = ["Live", "LiveFrame", "Options", "Scene", "find", "probe", "probes"]
 
 Probe = Callable[..., Any]
 _registry: dict[str, Probe] = {}
-#: Modules that register probes, those that most rules need first; each is imported when a probe is not found yet.
-MODULES = (
-    "call",
-    "shapes",
-    "indices",
-    "parts",
-    "listed",
-    "samples",
-    "asked_cuda",
-    "resized",
-    "toplevel",
-    "module",
-    "origin",
-    "built",
-    "decided",
-    "sizes",
-    "graph",
-    "gradients",
-    "writes",
-    "updates",
-    "cuts",
-    "carried",
-    "births",
-    "device",
-    "elsewhere",
-    "memory",
-    "held",
-    "data",
-    "checkpoint",
-    "windows",
-    "history",
-)
 
 
 def probe(function: Probe) -> Probe:
@@ -57,21 +26,13 @@ def probe(function: Probe) -> Probe:
 
 def probes() -> dict[str, Probe]:
     """All probes by name."""
-    for name in MODULES:
-        _load(name)
-    return _registry
+    return {name: find(name) for name in HOMES}
 
 
 def find(name: str) -> Probe:
-    """A probe by name, importing no more than it takes; KeyError with the known names where there is none."""
-    for module in MODULES:
-        if name in _registry:
-            return _registry[name]
-        _load(module)
+    """A probe by name, importing its module alone; KeyError with the known names where there is none."""
     if name not in _registry:
-        raise KeyError(f"no probe is called {name!r}; known: {', '.join(sorted(_registry))}")
+        if name not in HOMES:
+            raise KeyError(f"no probe is called {name!r} (see homes.py); known: {', '.join(sorted(HOMES))}")
+        importlib.import_module(f"explainer.probes.{HOMES[name]}")
     return _registry[name]
-
-
-def _load(name: str) -> None:
-    importlib.import_module(f"explainer.probes.{name}")

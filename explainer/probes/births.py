@@ -13,7 +13,6 @@ from explainer.probes.places import called, function_of, place, span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import is_tensor
 from explainer.probes.writes import plain_name
-from explainer.replay.run import replay
 from explainer.source import Source, source_of
 
 _LIBRARIES = ("torch", "F", "torch.nn.functional", "nn.functional", "torch.special", "math")
@@ -45,9 +44,10 @@ def spoilt_weights(scene: Scene) -> int | None:
 
 
 def _recorded(scene: Scene) -> Any:
-    if scene.live is None:
+    if scene.live is None or not scene.options.replay:
         return None
     from explainer.replay.nan import Nan
+    from explainer.replay.run import replay
 
     return replay(scene, Nan)
 

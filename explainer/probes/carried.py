@@ -16,7 +16,6 @@ from explainer.probes.places import enclosing, function_of, place, span_fact
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.values import is_module, is_tensor
 from explainer.probes.writes import plain_name
-from explainer.replay.run import replay
 from explainer.source import Source, source_of
 
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
@@ -40,8 +39,9 @@ carried.proves = True  # type: ignore[attr-defined]
 
 
 def _recorded(scene: Scene) -> Any:
-    if scene.live is None:
+    if scene.live is None or not scene.options.replay:
         return None
+    from explainer.replay.run import replay
     from explainer.replay.second import Second
 
     return replay(scene, Second)

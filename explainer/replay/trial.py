@@ -45,10 +45,12 @@ def try_candidates(
 
 def whole_program(scene: Any) -> bool:
     """Whether the program can and should be run again whole: see `Options.program` and `Options.check`."""
+    program, check = scene.options.program, scene.options.check
+    if program is None or check is False or not scene.options.replay:
+        return False
     from explainer.replay.program import unavailable
 
-    program, check = scene.options.program, scene.options.check
-    if program is None or check is False or not scene.options.replay or unavailable(program):
+    if unavailable(program):
         return False
     return check is True or _early(program.started)
 

@@ -1,0 +1,30 @@
+"""What an edit changes, told from its lines before and after alone."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from explainer.edits.candidate import Candidate
+
+_CAST = re.compile(r"\.(float|double|half|bfloat16|long|int|bool|byte|abs|type_as)\(|\.to\((torch\.|[^()]*dtype)")
+
+
+def is_cast(candidate: Candidate) -> bool:
+    """Whether an edit casts a tensor."""
+    inserted = candidate.kind == "insert-method" and _CAST.search(added(candidate))
+    return candidate.kind == "cast" or bool(inserted)
+
+
+def added(candidate: Candidate) -> str:
+    """What an insertion put behind its place."""
+    before, after = candidate.edits[0].before or "", candidate.edits[0].after or ""
+    head = next((i for i, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), len(before))
+    return after[max(0, head - 1) : len(after) - len(before) + head + 1]
+
+
+def drops_name(candidate: Candidate) -> bool:
+    """Whether a name gave way to a number: then the number it stands for was decided elsewhere."""
+    after = candidate.edits[0].after or ""
+    names = lambda text: Counter(re.findall(r"[A-Za-z_]\w*", text))  # noqa: E731
+    return bool(names(candidate.edits[0].before or "") - names(after))

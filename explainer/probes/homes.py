@@ -1,0 +1,49 @@
+"""Which module has which probe, so that finding one imports no other: a plain table, held to the modules by a test."""
+
+from __future__ import annotations
+
+_PROBES = {
+    "asked_cuda": "asked_cuda",
+    "births": "birth spoilt_weights minus_infinity root_of_divisor masked_rows",
+    "built": "built_at",
+    "call": "call argument tensors local",
+    "carried": "carried second_call carried_place filled_once filled_line",
+    "checkpoint": (
+        "renamed_keys load_call loaded_state refused_global changed_sizes group_sizes freezing freezing_line "
+        "wrong_state"
+    ),
+    "cuts": "cut block_of grad_switch receiver bound_in",
+    "data": "unpicklable missing_key key_span option_literal",
+    "decided": "decided_at first_of",
+    "device": "misplaced in_place misplaced_layer holder creation meta_load call_of_root",
+    "elsewhere": "left_behind foreign_result",
+    "gradients": "untracked_input tracked_from tracked_line unused_input twin_used grad_call unused_place",
+    "graph": (
+        "backward_of unreduced graph_operand frozen_model function_return hidden_layers misspelt_init empty_grad "
+        "held_by loss_place grad_place"
+    ),
+    "held": "step_memory kept_graphs batch_size_place",
+    "history": "shape_history",
+    "indices": "out_of_range size_along one_hot_range",
+    "listed": "ragged_list odd_entry tensor_list",
+    "memory": "asked_bytes broadcast column huge_call repeated_view largest_index",
+    "module": "called_module module_input root_input",
+    "origin": "view_origin bound_at",
+    "parts": (
+        "operand_at operand_of_kind written_operand negation index_too_large subscript dimension index_operand "
+        "mask_operand loop_of"
+    ),
+    "resized": "resized_layer",
+    "samples": "sample_return none_sample empty_list given_dataset",
+    "shapes": "aligned_operand joined_tensors",
+    "sizes": (
+        "divisor hidden_state made_at attention_built attention_mask view_receiver einsum_letter forward_of "
+        "stacked_tensors grouped_channels joined_rank"
+    ),
+    "toplevel": "unguarded",
+    "updates": "early_update after_backward",
+    "windows": "sliding_window last_batch samples_in_columns",
+    "writes": "overwritten leaf_write crash_span part layer_place unbound_by block_beside",
+}
+#: The module of each probe by the probe's name.
+HOMES = {name: module for module, names in _PROBES.items() for name in names.split()}
