@@ -1,4 +1,4 @@
-"""Edits of a call's arguments and of literals: set-argument, drop-argument, replace, replace-literal."""
+"""Edits of a call's arguments and of literals: set-, swap- and drop-argument, replace, replace-literal."""
 
 from __future__ import annotations
 
@@ -78,6 +78,16 @@ def set_argument(
     if isinstance(argument, int) or any(word.arg is None for word in node.keywords):
         raise EditError(f"the call has no argument {argument}")
     return add_argument(call, f"{argument}={literal(to)}")
+
+
+def swap_arguments(call: Place, first: str, second: str) -> tuple[Edit, ...]:
+    """Exchange what two parameters of a call are given. EditError where one is not given, or both are the same."""
+    nodes = [argument_node(call, name) for name in (first, second)]
+    spans = [call.source.span(node) for node in nodes if node is not None]
+    texts = [call.source.text(node) for node in nodes if node is not None]
+    if len(spans) < 2 or texts[0] == texts[1]:
+        raise EditError(f"the call does not give {first} and {second} different values")
+    return changed(call.source, list(zip(spans, reversed(texts), strict=True)))
 
 
 def add_argument(call: Place, text: str) -> tuple[Edit, ...]:

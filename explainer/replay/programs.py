@@ -30,6 +30,8 @@ ABREAST, ENOUGH = 2, 4
 #: How many more candidates of a tier are run once one holds.
 BEYOND = 6
 _NOT_RUN = "none"
+#: Edits that no line nearer to the cause could stand in for.
+_WHOLE_CALLS = ("swap-arguments",)
 
 
 def checker(scene: Any) -> Checker:
@@ -95,8 +97,9 @@ class Checker:
         offered = list(candidates)
         evidence = recorded(self.scene)
         better = [one for candidate in offered for one in _guarded(evidence, candidate)]
-        yield from dict.fromkeys(better)
-        yield from (dataclasses.replace(one, tier=int(bool(better))) for one in offered)
+        lone = [one for one in offered if one.kind in _WHOLE_CALLS]
+        yield from dict.fromkeys([*lone, *better])
+        yield from (dataclasses.replace(one, tier=int(bool(better))) for one in offered if one not in lone)
 
     def verdicts(self, candidates: Iterable[Candidate], progress: Callable[[str], None]) -> list[Verdict]:
         """Verdicts on candidates; tiers after the first that has a survivor are left alone."""
@@ -227,7 +230,8 @@ def _ties(candidate: Candidate, run: Run, control: Run) -> tuple[int, ...]:
     moved = candidate.literal and run.answer.get("input") != control.answer.get("input")
     before, after = control.answer.get("parameters") or [], run.answer.get("parameters") or []
     reshaped = sum(a != b for a, b in zip(before, after, strict=False)) + abs(len(before) - len(after))
-    return min(warned, 1), int(bool(moved)), int(run.answer.get("ungraded") or 0), reshaped
+    partly = int(candidate.kind not in _WHOLE_CALLS)
+    return min(warned, 1), int(bool(moved)), partly, int(run.answer.get("ungraded") or 0), reshaped
 
 
 def _batches(candidates: Iterable[Candidate], size: int) -> Iterator[list[Candidate]]:

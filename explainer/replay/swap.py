@@ -35,8 +35,9 @@ def swap(file: str, old: str, new: str, namespaces: Iterable[Mapping[str, Any]] 
         code = to.get(_key(function.__code__))
         if code is not None and len(code.co_freevars) == len(function.__code__.co_freevars):
             function.__code__ = code
-    for owner, changed in _changed(ast.parse(old), ast.parse(new)):
-        done = _run_again(file, owner, changed, functions) and done
+    tree = ast.parse(old)
+    for owner, changed in _changed(tree, ast.parse(new)):
+        done = _run_again(file, owner, changed, functions, _constructor(tree, owner)) and done
     return done
 
 
@@ -154,8 +155,17 @@ def _differing(old: list[ast.stmt], new: list[ast.stmt]) -> list[ast.stmt]:
     return [b for a, b in zip(old, new, strict=True) if ast.dump(a) != ast.dump(b)]
 
 
-def _run_again(file: str, owner: str, statement: ast.stmt, functions: list[types.FunctionType]) -> bool:
-    """Run one statement again where it ran before: on each instance of a class, or in its module."""
+def _constructor(tree: ast.Module, owner: str) -> ast.FunctionDef | None:
+    """The `__init__` of a class at the top of a file."""
+    classes = [one for one in tree.body if isinstance(one, ast.ClassDef) and one.name == owner]
+    methods = [one for one in (classes[0].body if classes else ()) if isinstance(one, ast.FunctionDef)]
+    return next((one for one in methods if one.name == "__init__"), None)
+
+
+def _run_again(
+    file: str, owner: str, statement: ast.stmt, functions: list[types.FunctionType], init: ast.FunctionDef | None
+) -> bool:
+    """Run one statement again where it ran before: on each instance of a class (made by `init`), or in its module."""
     code = compile(ast.Module([statement], type_ignores=[]), file, "exec")
     module = next((m for m in list(sys.modules.values()) if getattr(m, "__file__", None) == file), None)
     # A notebook's cell is no module of its own.
@@ -166,7 +176,7 @@ def _run_again(file: str, owner: str, statement: ast.stmt, functions: list[types
     kinds = [one for one in _classes() if one.__name__ == owner and _made_in(one) == file]
     made = [one for one in gc.get_referrers(*kinds) if type(one) in kinds] if kinds else []
     for instance in made:
-        exec(code, {**names, **_parameters(instance), "self": instance})
+        exec(code, {**names, **_parameters(instance), **_given_to_layers(instance, init), "self": instance})
     return bool(made)
 
 
@@ -191,3 +201,25 @@ def _parameters(instance: Any) -> dict[str, Any]:
     defaults = dict(zip(reversed(names), reversed(init.__defaults__ or ()), strict=False))
     own = {**vars(instance), **vars(instance).get("_modules", {})}
     return {**defaults, **{name: own[name] for name in names if name in own}}
+
+
+def _given_to_layers(instance: Any, init: ast.FunctionDef | None) -> dict[str, Any]:
+    """What the constructor's parameters were, by its layers: `self.fc = nn.Linear(width, 4)` kept `in_features`."""
+    wanted = {one.arg for one in (*init.args.args, *init.args.kwonlyargs)} if init is not None else set()
+    found: dict[str, Any] = {}
+    for statement in init.body if init is not None else ():
+        target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+        layer = vars(instance).get("_modules", {}).get(getattr(target, "attr", None))
+        if layer is None or not isinstance(getattr(statement, "value", None), ast.Call):
+            continue
+        for name, argument in _arguments(layer, statement.value):  # type: ignore[attr-defined]
+            if isinstance(argument, ast.Name) and argument.id in wanted and isinstance(getattr(layer, name, None), int):
+                found.setdefault(argument.id, getattr(layer, name))
+    return found
+
+
+def _arguments(made: Any, call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
+    """The arguments of a constructor's call, each with its parameter's name."""
+    code = getattr(type(made).__init__, "__code__", None)
+    yield from zip(code.co_varnames[1 : code.co_argcount] if code is not None else (), call.args, strict=False)
+    yield from ((word.arg, word.value) for word in call.keywords if word.arg is not None)
