@@ -46,7 +46,10 @@ class Layer:
 
 @frozen
 class Step:
-    """A torch call: its place (the innermost of the user's frames first), shapes and dtypes before and after."""
+    """A torch call: its place (the innermost of the user's frames first), shapes and dtypes before and after.
+
+    `devices` are those of the tensors that went in, `lies` is that of what came out.
+    """
 
     function: str
     places: tuple[Place, ...]
@@ -56,6 +59,8 @@ class Step:
     numbers: tuple[Tree, ...]
     layer: Layer | None
     extents: tuple[list[int] | None, ...] = ()
+    devices: tuple[str, ...] = ()
+    lies: str = ""
 
     @property
     def place(self) -> Place | None:
@@ -182,5 +187,14 @@ def _step(evidence: Evidence, row: Mapping[str, Any]) -> Step:
     before = tuple((shape, dtype) for shape, dtype in row["before"])
     out = tuple((shape, dtype) for shape, dtype in row["out"])
     return Step(
-        row["function"], places, tuple(row["inputs"]), before, out, tuple(row["numbers"]), layer, tuple(row["extents"])
+        row["function"],
+        places,
+        tuple(row["inputs"]),
+        before,
+        out,
+        tuple(row["numbers"]),
+        layer,
+        tuple(row["extents"]),
+        tuple(row["devices"]),
+        row["lies"],
     )

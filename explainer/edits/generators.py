@@ -55,6 +55,7 @@ def generators_of(family: str) -> Sequence[Sequence[Generator]]:
         search_batch,
         search_collate,
         search_cropped,
+        search_device,
         search_dtype,
         search_einsum,
         search_index,
@@ -108,6 +109,12 @@ def generators_of(family: str) -> Sequence[Sequence[Generator]]:
             [search_index.inlined],
             [search_index.enlarged, search_index.lengthened],
             *shape[1:],
+        ],
+        "device": [
+            [search_device.moved_layer, search_device.beside],
+            [search_device.created],
+            [search_device.used],
+            [search_device.pinned],
         ],
         "dataloader": [[search_samples.shortened, search_collate.present, search_layout.structural]],
     }.get(family, [])

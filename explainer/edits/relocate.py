@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from explainer.edits import methods, search_dtype, search_index, search_layout, search_samples, search_sizes
+from explainer.edits import methods, search_device, search_dtype, search_index, search_layout, search_samples, search_sizes
 from explainer.edits.candidate import Candidate
 from explainer.edits.changes import added, drops_name, is_cast
 from explainer.edits.evidence import Evidence, Step
@@ -33,6 +33,9 @@ def _origins(evidence: Evidence, candidate: Candidate) -> Iterator[Candidate]:
         yield from search_dtype.casts(evidence)
     elif added(candidate).rstrip(") ").endswith("- 1"):
         yield from search_index.shifted(evidence)
+    elif added(candidate).rstrip(")").endswith(".device"):
+        yield from search_device.beside(evidence)
+        yield from search_device.created(evidence)
     elif candidate.kind == "insert-method":
         yield from _relaid(evidence, candidate)
     elif candidate.kind == "set-argument":

@@ -50,6 +50,16 @@ TITLES: Mapping[str, Texts] = {
         "ko": "{dtype} 값이 생기는 `{what}` 뒤에 `.{method}` 변환 추가",
         "zh": "在 {dtype} 值产生处用 `.{method}` 转换 `{what}`",
     },
+    "on-device": {
+        "en": "make it where the model is: `device={device}` for `{what}`",
+        "ko": "모델이 있는 장치에 만들기: `{what}` 호출에 `device={device}` 지정",
+        "zh": "在模型所在的设备上创建：为 `{what}` 指定 `device={device}`",
+    },
+    "move": {
+        "en": "move `{what}` to the model's device with `.to({device})`",
+        "ko": "`{what}` 값을 `.to({device})` 호출로 모델의 장치로 옮기기",
+        "zh": "用 `.to({device})` 把 `{what}` 移到模型所在的设备",
+    },
     "insert": {
         "en": "put `{method}` behind `{what}` {shape}",
         "ko": "`{what}` {shape} 뒤에 `{method}` 추가",

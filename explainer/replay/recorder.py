@@ -66,6 +66,7 @@ class Recorder:
             return
         step = self.step(function, given, frame)
         step.out = [described(value) for value in tensors]
+        step.lies = str(tensors[0].device)
         for value in tensors:
             self.steps[id(value)] = (weakref.ref(value), step)
 
@@ -84,6 +85,7 @@ class Recorder:
         tensors = [value for value in values if is_tensor(value)]
         sources = [self.step_of(value) for value in tensors]
         step = Step(function, self.stack(frame), before=[described(value) for value in tensors])
+        step.devices = [str(value.device) for value in tensors]
         step.numbers = [taint.tree_of(value) for value in values if is_number(value)]
         step.module = _layer(frame, self)
         step.depth = 1 + max((source.depth for source in sources if source), default=0)
@@ -145,6 +147,8 @@ class Recorder:
             "numbers": [self._tree(tree) for tree in step.numbers[:12]],
             "layer": layers.index(step.module),
             "extents": step.extents,
+            "devices": step.devices,
+            "lies": step.lies,
         }
 
     def _frame(self, frame: Any, lasti: int) -> dict[str, Any]:

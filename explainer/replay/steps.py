@@ -21,6 +21,8 @@ class Step:
     module: Any = None
     depth: int = 0
     extents: list[Any] = field(default_factory=list)
+    devices: list[str] = field(default_factory=list)
+    lies: str = ""
 
 
 def led_to(crash: Step) -> list[Step]:

@@ -1,0 +1,117 @@
+"""Candidates for device errors: make the odd tensor where the model is, move it with its layer, or where it is used."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import partial
+
+from explainer.edits.arguments import set_argument
+from explainer.edits.candidate import Candidate
+from explainer.edits.devices import devices_at, moves
+from explainer.edits.evidence import Evidence
+from explainer.edits.methods import insert_method
+from explainer.edits.place import Place
+from explainer.edits.slices import Operand, chain, editable, operands
+
+#: Calls that make a tensor from nothing and take `device=`.
+_FACTORIES = frozenset(
+    "zeros ones empty full rand randn randint randperm arange linspace logspace eye tensor as_tensor hann_window".split()
+)
+#: How many expressions for a device are tried at one place.
+_MOST = 3
+
+
+def created(evidence: Evidence) -> Iterator[Candidate]:
+    """`device=` for the factory call that made an operand which lies elsewhere than the others."""
+    for place in _factories(evidence):
+        yield from _on_device(evidence, place, [one for one in _first(devices_at(place)) if one[:1] not in "\"'"])
+
+
+def pinned(evidence: Evidence) -> Iterator[Candidate]:
+    """The same with the name of a device in quotes, where nothing at hand names it."""
+    for place in _factories(evidence):
+        yield from _on_device(evidence, place, [one for one in _first(devices_at(place)) if one[:1] in "\"'"])
+
+
+def _factories(evidence: Evidence) -> Iterator[Place]:
+    for operand in _odd(evidence):
+        for step in chain(evidence, operand.start):
+            place = step.place
+            if step.function in _FACTORIES and step.lies == _device(evidence, operand) and place is not None:
+                yield place
+
+
+def _on_device(evidence: Evidence, place: Place, devices: list[str]) -> Iterator[Candidate]:
+    node = place.node
+    if not isinstance(node, ast.Call) or any(word.arg == "device" for word in node.keywords):
+        return
+    for device in devices:
+        edits = partial(set_argument, place, "device", device)
+        yield from evidence.made(edits, "set-argument", place, "on-device", what=_short(place), device=device)
+
+
+def moved_layer(evidence: Evidence) -> Iterator[Candidate]:
+    """`.to(device)` behind the constructor of a layer whose own tensors stayed behind: a loss with weights, say."""
+    crash = evidence.crash
+    layer = crash.layer if crash is not None else None
+    if layer is None or not layer.calls or not any(one.place is None for one in _odd(evidence)):
+        return
+    place = layer.calls[0].place
+    for device in _first(devices_at(place)):
+        edits = partial(insert_method, place, f"to({device})")
+        yield from evidence.made(edits, "insert-method", place, "move", what=layer.type, device=device)
+
+
+def beside(evidence: Evidence) -> Iterator[Candidate]:
+    """`.to(device)` for what stands beside something that is moved: `x.to(device), y` or `{"x": x.to(device), "y": y}`."""
+    for source in evidence.sources_seen():
+        for call, device in moves(source):
+            parent = call.parent()
+            parts: list[ast.expr] = []
+            if isinstance(parent, (ast.Tuple, ast.List)):
+                parts = parent.elts
+            elif isinstance(parent, ast.Dict):
+                parts = parent.values
+            for part in parts:
+                place = call.at(part)
+                if part is not call.node and editable(place) and ".to(" not in place.text:
+                    edits = partial(insert_method, place, f"to({device})")
+                    yield from evidence.made(edits, "insert-method", place, "move", what=_short(place), device=device)
+
+
+def used(evidence: Evidence) -> Iterator[Candidate]:
+    """`.to(x.device)` for the odd operand where it is used, `x` another one; else an expression for the device there."""
+    odd = _odd(evidence)
+    homes = [one for one in operands(evidence) if one not in odd and one.place is not None]
+    names = [one.text for one in homes if isinstance(one.place.node, (ast.Name, ast.Attribute))]  # type: ignore[union-attr]
+    for operand in odd:
+        place = operand.place
+        if place is None or not editable(place):
+            continue
+        for device in [*(f"{name}.device" for name in names), *_first(devices_at(place))]:
+            edits = partial(insert_method, place, f"to({device})")
+            yield from evidence.made(edits, "insert-method", place, "move", what=_short(place), device=device)
+
+
+def _odd(evidence: Evidence) -> list[Operand]:
+    """The operands that lie on the CPU while others do not, or elsewhere than the first where none is on the CPU."""
+    crash, every = evidence.crash, operands(evidence)
+    devices = crash.devices if crash is not None else ()
+    if len(set(devices)) < 2 or len(devices) < len(every):
+        return []
+    away = "cpu" if "cpu" in devices else next(one for one in devices if one != devices[0])
+    return [one for one in every if devices[one.index] == away]
+
+
+def _device(evidence: Evidence, operand: Operand) -> str:
+    return evidence.crash.devices[operand.index] if evidence.crash is not None else ""
+
+
+def _first(texts: Iterator[str]) -> list[str]:
+    return list(dict.fromkeys(texts))[:_MOST]
+
+
+def _short(place: Place) -> str:
+    text = " ".join(place.text.split())
+    return text if len(text) <= 48 else text[:45] + "..."
