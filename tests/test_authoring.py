@@ -9,7 +9,7 @@ import pytest
 
 from explainer.authoring import generated
 from explainer.authoring.check import check
-from explainer.authoring.examples import marks
+from explainer.authoring.examples import Runner, differences, marks
 from explainer.authoring.pages import page
 from explainer.authoring.scaffold import new
 from explainer.authoring.texts import lost, named, problems
@@ -185,6 +185,14 @@ def test_the_forms_of_a_pattern_are_its_alternatives_without_what_may_be_absent(
 def test_marks_are_found_in_every_file():
     example = {"code": "a\nb  # explain: some-id", "files": {"pkg/net.py": "c  # explain: some-id\n"}}
     assert marks("some-id", example) == {("example.py", 2), ("net.py", 1)}
+
+
+@pytest.mark.parametrize(("oldest", "said"), [("99.0", []), ("1.0", ["the program was to raise an error: ended"])])
+def test_an_example_for_a_newer_torch_is_not_run(oldest, said, monkeypatch):
+    monkeypatch.setattr(Runner, "run", lambda *_: {"outcome": "ended"})
+    monkeypatch.setattr("explainer.authoring.examples.version", lambda _: "2.10.1+cpu")
+    rule = next(iter(load().rules.values()))
+    assert differences(rule, {"name": "one", "code": "x = 1", "torch": oldest}, Runner()) == said
 
 
 def test_the_list_shows_missing_languages_and_a_pack(tmp_path, capsys):

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -68,7 +69,7 @@ def failures(folder: Path) -> Iterator[tuple[str, str]]:
 def differences(one: Rule | Symptom, example: Mapping[str, Any], runner: Runner) -> list[str]:
     """What an example shows that its rule does not expect; empty where all is well."""
     found = []
-    if "code" in example and example.get("needs") in (None, "program"):
+    if "code" in example and example.get("needs") in (None, "program") and _new_enough(example):
         whole = example.get("needs") == "program" or bool(example.get("expect", {}).get("checked"))
         answer = runner.run(example["code"], example.get("files"), whole)
         if answer["outcome"] != "raised" and not example.get("silent"):
@@ -77,11 +78,20 @@ def differences(one: Rule | Symptom, example: Mapping[str, Any], runner: Runner)
             found += _of_document(one, example, answer.get("document"))
     for text in (example[name] for name in ("paste", "recorded") if name in example):
         found += _of_text(one, example, text, runner)
-    if "repaired" in example:
+    if "repaired" in example and _new_enough(example):
         ended = runner.run(example["repaired"], example.get("files"))
         if ended["outcome"] != "ended":
             found.append(f"the repaired program does not end well: {_said(ended)}")
     return found
+
+
+def _new_enough(example: Mapping[str, Any]) -> bool:
+    """Whether the torch here is one of those that an example is meant for."""
+    return "torch" not in example or _numbers(version("torch")) >= _numbers(example["torch"])
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in version.split(".")[:2])
 
 
 def _of_text(one: Rule | Symptom, example: Mapping[str, Any], text: str, runner: Runner) -> list[str]:
