@@ -4,6 +4,7 @@ from __future__ import annotations
 
 _PROBES = {
     "asked_cuda": "asked_cuda",
+    "attributes": "misspelled named_at",
     "births": "birth spoilt_weights minus_infinity root_of_divisor masked_rows",
     "built": "built_at",
     "call": "call argument tensors local",

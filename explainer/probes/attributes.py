@@ -1,0 +1,94 @@
+"""The name that an object has in place of the one that was asked for: a layer that `__init__` calls otherwise."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import sys
+import types
+from typing import Any
+
+from explainer.facts import SpanFact
+from explainer.probes import probe
+from explainer.probes.places import function_of, span_fact
+from explainer.probes.scene import Scene
+from explainer.probes.values import MISSING, is_module, read
+from explainer.source import Source
+from explainer.userframes import is_user_file
+
+#: How alike two names must be, and by how much the best must beat the next; from 0 to 1 as difflib counts.
+ALIKE, AHEAD = 0.7, 0.05
+
+
+@probe
+def misspelled(scene: Scene) -> SpanFact | None:
+    """`owner.name` in the failing line whose owner lacks the name and has one very like it, and no second one.
+
+    `detail`: `name`, `alike`, `owner` (the expression), `kind` (the owner's class or module).
+    """
+    live = scene.live
+    name, innermost = (scene.captures or {}).get("name"), live.user[-1] if live is not None and live.user else None
+    failing = innermost.failing() if innermost is not None else None
+    if innermost is None or failing is None or not isinstance(name, str):
+        return None
+    source = scene.source(innermost.file)
+    found = [one for one in ast.walk(failing.node) if isinstance(one, ast.Attribute) and one.attr == name]
+    if source is None or len(found) != 1:
+        return None
+    owner = read(found[0].value, innermost.frame)
+    alike = _alike(name, owner) if owner is not MISSING else None
+    kind = owner.__name__ if isinstance(owner, types.ModuleType) else type(owner).__name__
+    text = source.text(found[0].value)
+    return span_fact(source, found[0], name=name, alike=alike, owner=text, kind=kind) if alike else None
+
+
+def _alike(name: str, owner: Any) -> str | None:
+    """The one public name of an object that is most like `name`; its own layers and attributes before torch's."""
+    for names in (_own_names(owner), _public_names(owner)):
+        ranked = sorted(((_ratio(name, one), one) for one in names), reverse=True)[:2]
+        if ranked and ranked[0][0] >= ALIKE:
+            second = ranked[1][0] if len(ranked) > 1 else 0.0
+            return ranked[0][1] if ranked[0][0] - second >= AHEAD else None
+    return None
+
+
+def _ratio(one: str, other: str) -> float:
+    return difflib.SequenceMatcher(None, one.lower(), other.lower()).ratio()
+
+
+def _own_names(owner: Any) -> set[str]:
+    """What the user's code gave an object: attributes, layers, parameters and the methods of the user's classes."""
+    if isinstance(owner, types.ModuleType):
+        return set()
+    fields = getattr(owner, "__dict__", {})
+    held = [fields, *(fields.get(one, {}) for one in ("_modules", "_parameters", "_buffers") if is_module(owner))]
+    names = {name for one in held for name in one if isinstance(name, str)}
+    for kind in type(owner).__mro__:
+        names |= set(vars(kind)) if _users(kind) else set()
+    return {name for name in names if not name.startswith("_") and name != "training"}
+
+
+def _users(kind: type) -> bool:
+    file = getattr(sys.modules.get(kind.__module__), "__file__", None)
+    return kind.__module__ == "__main__" or (file is not None and is_user_file(file))
+
+
+def _public_names(owner: Any) -> set[str]:
+    names = vars(owner) if isinstance(owner, types.ModuleType) else dir(type(owner))
+    return {name for name in names if not name.startswith("_")}
+
+
+@probe
+def named_at(scene: Scene, of: SpanFact | None = None) -> SpanFact | None:
+    """Where the name that an object does have was given: `self.alike = ...` in the class of the owner."""
+    if of is None or of["owner"] != "self":
+        return None
+    source = scene.source(of.span.file)
+    for node in source.nodes() if source is not None else ():
+        if source is not None and isinstance(node, ast.Assign) and _assigns(source, node, of["alike"]):
+            return span_fact(source, node, function=function_of(source, node.lineno))
+    return None
+
+
+def _assigns(source: Source, node: ast.Assign, name: str) -> bool:
+    return any(source.text(target) == f"self.{name}" for target in node.targets)
