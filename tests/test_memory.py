@@ -104,7 +104,7 @@ class Net(nn.Module):
     def forward(self, x):
         x = self.act(self.fc(x))
         if not x.is_meta:
-            raise torch.OutOfMemoryError(FULL)
+            raise torch.cuda.OutOfMemoryError(FULL)
         return x.sum()
 
 net = Net()
@@ -136,7 +136,7 @@ for step in range(4):
     {inside}
     losses.append({kept})
 {after}
-raise torch.OutOfMemoryError(FULL)
+raise torch.cuda.OutOfMemoryError(FULL)
 """
 
 

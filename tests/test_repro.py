@@ -57,8 +57,8 @@ PROGRAMS = {
     "collate": ("from torch.utils.data import DataLoader\ndata = [torch.zeros(3, 4), torch.zeros(3, 5)]\n"
                 "next(iter(DataLoader(data, batch_size=2)))", "default_collate", "DataLoader"),
     "meta": ("torch.ones(2, device='meta').numpy()", 'device="meta"', "cuda"),
-    "lstm": ("rnn = nn.LSTM(8, 16, num_layers=2, batch_first=True)\nrnn(torch.randn(2, 5, 7))",
-             "nn.LSTM(8, 16", "bias"),
+    "gru": ("rnn = nn.GRU(8, 16, num_layers=2, batch_first=True)\nrnn(torch.randn(2, 5, 7))",
+            "nn.GRU(8, 16", "bias"),
     "batch norm": ("norm = nn.BatchNorm1d(4)\nnorm(torch.randn(1, 4))", "nn.BatchNorm1d(4)", "eval"),
     "einsum": ("torch.einsum('bij,bjk->bik', torch.randn(2, 3, 4), torch.randn(2, 5, 6))", "torch.einsum(", "range"),
     "mask": ("x = torch.randn(5, 3)\nkeep = torch.zeros(4, dtype=torch.bool)\nx[keep]", "x[keep]", "zeros(4"),

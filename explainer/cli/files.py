@@ -53,7 +53,7 @@ def reports_of(name: str, given: Any, folders: tuple) -> tuple[Report, ...]:
     found, blank = found_in(name)
     explanation = api.Explanation(tuple(api.explain_found(one, settings, folders) for one in found))
     if not found:
-        complain("nothing was pasted" if blank else f"no error was found in {_called(name)}")
+        complain(nothing_in(name, blank))
     last.keep(explanation)
     return explanation.reports
 
@@ -68,6 +68,13 @@ def found_in(name: str) -> tuple[list[Found], bool]:
         known = None if name == inputs.STDIN else name
         found = list(read_stream(file, known, lambda done: progress(f"{_called(name)}: read {done / 1e6:.0f}{of} MB")))
     return found, file.blank
+
+
+def nothing_in(name: str, blank: bool) -> str:
+    """Why an input gave no error."""
+    if blank:
+        return "nothing was pasted" if name == inputs.STDIN else f"{name} is empty"
+    return f"no error was found in {_called(name)}"
 
 
 def _called(name: str) -> str:

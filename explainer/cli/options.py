@@ -39,9 +39,14 @@ def add_speech(to: argparse.ArgumentParser) -> None:
 def add_format(to: argparse.ArgumentParser) -> None:
     """`--format` and `--source`, for commands that explain texts."""
     to.add_argument("--format", choices=FORMATS, default="text", help="how to show it (default: text)")
-    to.add_argument(
-        "--source", metavar="DIR", action="append", default=[], help="also read source files below this folder"
-    )
+    about = "also read source files below this folder"
+    to.add_argument("--source", metavar="DIR", action="append", default=[], type=_folder, help=about)
+
+
+def _folder(name: str) -> str:
+    if not os.path.isdir(name):
+        raise argparse.ArgumentTypeError(f"there is no folder {name}")
+    return name
 
 
 def packs(given: Any) -> tuple[Path, ...]:

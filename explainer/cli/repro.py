@@ -54,7 +54,7 @@ def _of_text(words: list[str], given: Any) -> int:
         raise Complaint(inputs.missing(words[0]))
     found, blank = files.found_in(words[0])
     if not found:
-        return complain("nothing was pasted" if blank else f"no error was found in {words[0]}", 1)
+        return complain(files.nothing_in(words[0], blank), 1)
     first = None
     with CleanProcess() as process:
         for one in found[:_ERRORS]:

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from explainer.catalogue.schemas import FAMILIES
 from explainer.cli import Complaint
 from explainer.cli.options import parser
 
@@ -17,6 +18,7 @@ explain rules check [DIR]                checks every file; --run-examples runs 
 explain rules docs                       writes the pages and the JSON Schemas that are made from the rules
 """
 WIDTH = 100
+_FAMILIES = ", ".join(FAMILIES)
 
 
 def main(arguments: list[str]) -> int:
@@ -28,8 +30,8 @@ def main(arguments: list[str]) -> int:
 
 
 def _list(arguments: list[str]) -> int:
-    to = parser("explain rules", "List the rules and symptoms.", MORE)
-    to.add_argument("family", nargs="?", help="only this family")
+    to = parser("explain rules list", "List the rules and symptoms.", MORE)
+    to.add_argument("family", nargs="?", choices=FAMILIES, metavar="FAMILY", help=f"only this family: {_FAMILIES}")
     to.add_argument("--missing", metavar="LANG", help="only those that lack this language")
     to.add_argument("--stale", action="store_true", help="only those whose translations lost a fact")
     to.add_argument("--rules", metavar="DIR", action="append", default=[], help="a folder of further rules")
@@ -50,7 +52,8 @@ def _new(arguments: list[str]) -> int:
     to = parser("explain rules new", "Write the skeleton of a new rule or symptom.")
     to.add_argument("id", metavar="FAMILY/ID", help="shape/linear-input-size, or symptoms/some-id for a symptom")
     to.add_argument("--dir", type=Path, help="the folder of rules (default: ./rules, made where it is not there)")
-    to.add_argument("--family", default="shape", help="a symptom's family")
+    to.add_argument("--family", choices=FAMILIES, default="shape", metavar="FAMILY",
+                    help=f"a symptom's family: {_FAMILIES} (default: shape)")  # fmt: skip
     given = to.parse_args(arguments)
     from explainer.authoring.scaffold import new
 

@@ -1,6 +1,7 @@
-"""A regression on a table that numpy made: its numbers are float64."""
+"""A regression on a table of doubles: its numbers are float64."""
 
-import numpy as np
+import random
+
 import torch
 from torch import nn
 
@@ -16,7 +17,7 @@ class Prices(nn.Module):
         return self.out(x).squeeze(1)
 
 
-table = np.random.default_rng(0).normal(size=(64, 6))
+table = [[random.gauss(0, 1) for _ in range(6)] for _ in range(64)]
 model = Prices(columns=6)
-rows = torch.from_numpy(table)
+rows = torch.tensor(table, dtype=torch.float64)
 prices = model(rows)
