@@ -1,4 +1,4 @@
-"""Makes calls in a forked child, because some wrong calls crash the process or never end; harvest.py and corrupt.py use it."""
+"""Makes calls in a forked child, because some wrong calls crash the process or never end."""
 
 from __future__ import annotations
 
@@ -72,7 +72,11 @@ def child(calls: Calls, skipped: int = 0, seconds: int = SECONDS) -> tuple[list[
 
 def _make(calls: Iterator[Call], seconds: int, kept: IO[str]) -> None:
     """Writes the outcome of each call as a line of JSON, and "end" behind the last."""
+    import torch
+
+    torch.set_num_threads(1)  # the threads of the parent's pool are not here; waiting for them would never end
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # what torch's C++ says at an abort
+    signal.alarm(seconds)
     for name, call in calls:
         signal.alarm(seconds)
         error = raised(call)

@@ -16,12 +16,14 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from apart import Call, outcomes
+from apart import Call, Calls, outcomes
 from corrupt import errors, of_module, of_operator
+from snippets import areas
 from snippets import snippets as statements
 
 from explainer.catalogue import load
@@ -69,10 +71,16 @@ def optimizers() -> Iterator[Call]:
             yield info.name, lambda info=info, one=one: info.optim_cls(one.params, **one.kwargs)
 
 
-def snippets() -> Iterator[Call]:
-    """Our own everyday mistakes."""
-    for code, program in statements():
+def snippets(area: str) -> Iterator[Call]:
+    """Our own mistakes of one area."""
+    for code, program in statements(area):
         yield code, lambda program=program: exec(program, {"__name__": "__main__"})
+
+
+def sources() -> Iterator[tuple[str, Calls]]:
+    """What is called, by where it comes from; each is run in a process of its own, since some change torch for good."""
+    yield from (("operators", operators), ("modules", modules), ("optimizers", optimizers))
+    yield from ((f"snippets of {area}", partial(snippets, area)) for area in areas())
 
 
 def _database(module: str, name: str) -> list[Any]:
@@ -95,11 +103,12 @@ def _inputs(make: Callable[[], Any]) -> Iterator[Any]:
 def harvested(every: int = 1) -> Iterator[tuple[str, Raised]]:
     """Every distinct error with its source, of each `every`-th call; what does not fail after all is left out."""
     seen = set()
-    for source in (operators, modules, optimizers, snippets):
-        for name, error in outcomes(lambda source=source: islice(source(), 0, None, every)):
+    for source, calls in sources():
+        next(calls(), None)  # imports torch and its lists once, not in every child
+        for name, error in outcomes(lambda calls=calls: islice(calls(), 0, None, every)):
             if error is not None and (error.type, error.message) not in seen:
                 seen.add((error.type, error.message))
-                yield f"{source.__name__}: {name}", error
+                yield f"{source}: {name}", error
 
 
 def spoiled() -> Iterator[tuple[str, Raised]]:
@@ -118,7 +127,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Print the share that is answered, and the templates that are not; 1 where the share is below `--fail-under`."""
     to = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     to.add_argument("--spoil", action="store_true", help="also spoil the right inputs of operators and modules")
-    to.add_argument("--every", type=int, default=1, metavar="N", help="make one call of N: a share of all, always the same")
+    to.add_argument("--every", type=int, default=1, metavar="N", help="make one call of N, always the same")
     to.add_argument("--most", type=int, default=40, help="how many unanswered templates to list")
     to.add_argument("--out", type=Path, help="write every message and its symptom here, a line of JSON each")
     to.add_argument("--fail-under", type=float, default=0.0, metavar="PERCENT")

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+import signal
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -16,13 +19,33 @@ pytestmark = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reaso
 def harvest(monkeypatch):
     monkeypatch.syspath_prepend(str(SCRIPTS))
     yield importlib.import_module("harvest")
-    for name in ("harvest", "snippets", "corrupt", "spoil"):
+    for name in ("harvest", "snippets", "corrupt", "spoil", "apart"):
         sys.modules.pop(name, None)
 
 
-def test_everyday_mistakes_still_raise(harvest):
-    accepted = [code for code, call in harvest.snippets() if harvest.raised(call) is None and "cuda" not in code]
-    assert accepted == []
+def test_mistakes_still_raise(harvest):
+    calls = [calls for name, calls in harvest.sources() if name.startswith("snippets")]
+    said = [told for source in calls for told in harvest.outcomes(source)]
+    assert [code for code, error in said if error is None and "cuda" not in code] == []
+
+
+def test_a_tenth_of_what_torch_says_is_answered(harvest, capsys, record_property):
+    """The share of the catalogue's answers over calls that are always the same; a fall of it fails here."""
+    fell = harvest.main(["--every", "10", "--fail-under", "88"])
+    told = capsys.readouterr().out
+    record_property("harvest of every tenth call", told.splitlines()[-1])
+    assert not fell, told
+
+
+def test_a_call_that_ends_the_process_or_hangs_is_left_out_and_the_rest_goes_on(harvest):
+    def calls():
+        yield "raises", lambda: int("a")
+        yield "crashes", lambda: os.kill(os.getpid(), signal.SIGSEGV)
+        yield "hangs", lambda: time.sleep(60)
+        yield "is accepted", lambda: print("nobody sees this")
+
+    told = [(name, error and error.type) for name, error in harvest.outcomes(calls, seconds=1)]
+    assert told == [("raises", "ValueError"), ("is accepted", None)]
 
 
 def test_a_torch_without_its_test_inputs_is_tolerated(harvest, capsys):
@@ -54,9 +77,6 @@ def test_one_argument_is_spoiled_at_a_time(harvest):
 
 
 def test_what_kills_the_child_keeps_the_errors_before_it(harvest):
-    import os
-    import signal
-
     from corrupt import errors
 
     def fails(value):

@@ -20,9 +20,13 @@ net = nn.Linear(6, 3)
 """
 
 
-def snippets() -> Iterator[tuple[str, str]]:
-    """Every statement with the program that runs it: the names it may use, then the statement."""
-    for info in pkgutil.iter_modules(__path__):
-        area = importlib.import_module(f"{__name__}.{info.name}")
-        for code in area.SNIPPETS:
-            yield code, PREAMBLE + getattr(area, "PREAMBLE", "") + code
+def areas() -> list[str]:
+    """The names of the areas."""
+    return [info.name for info in pkgutil.iter_modules(__path__)]
+
+
+def snippets(area: str) -> Iterator[tuple[str, str]]:
+    """Every statement of an area with the program that runs it: the names it may use, then the statement."""
+    module = importlib.import_module(f"{__name__}.{area}")
+    for code in module.SNIPPETS:
+        yield code, PREAMBLE + getattr(module, "PREAMBLE", "") + code

@@ -26,7 +26,7 @@ SNIPPETS = (
     "eager(lambda a: a.tolist())(x)", "eager(lambda a: [1, 2][9])(x)", "eager(lambda a: {'a': 1}['b'])(x)",
     "eager(lambda a: a.backward())(x)", "eager(lambda a: input())(x)", "eager(lambda a: eval('a'))(x)",
     "eager(lambda a: exec('a'))(x)", "eager(lambda a: torch.load('a'))(x)", "eager(lambda a: a.requires_grad_())(x)",
-    "eager(lambda a: torch.manual_seed(0))(x)", "eager(lambda a: torch.ones(a.sum().int()))(x)",
+    "eager(lambda a: torch.manual_seed(0))(x)",
     "def f(a):\n  raise ValueError('bad')\neager(f)(x)",
     "def f(a):\n  assert a.sum() > 1e9, 'small'\n  return a\neager(f)(x)",
     "def f(a):\n  with open('a') as g: pass\n  return a\neager(f)(x)",
