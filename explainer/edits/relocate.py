@@ -9,7 +9,15 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from explainer.edits import methods, search_device, search_dtype, search_index, search_layout, search_samples, search_sizes
+from explainer.edits import (
+    methods,
+    search_device,
+    search_dtype,
+    search_index,
+    search_layout,
+    search_samples,
+    search_sizes,
+)
 from explainer.edits.candidate import Candidate
 from explainer.edits.changes import added, drops_name, is_cast
 from explainer.edits.evidence import Evidence, Step

@@ -15,9 +15,10 @@ from explainer.edits.place import Place
 from explainer.edits.slices import Operand, chain, editable, operands
 
 #: Calls that make a tensor from nothing and take `device=`.
-_FACTORIES = frozenset(
-    "zeros ones empty full rand randn randint randperm arange linspace logspace eye tensor as_tensor hann_window".split()
-)
+_FACTORIES = (
+    "zeros", "ones", "empty", "full", "rand", "randn", "randint", "randperm", "arange", "linspace", "logspace", "eye",
+    "tensor", "as_tensor", "hann_window",
+)  # fmt: skip
 #: How many expressions for a device are tried at one place.
 _MOST = 3
 
@@ -64,7 +65,7 @@ def moved_layer(evidence: Evidence) -> Iterator[Candidate]:
 
 
 def beside(evidence: Evidence) -> Iterator[Candidate]:
-    """`.to(device)` for what stands beside something that is moved: `x.to(device), y` or `{"x": x.to(device), "y": y}`."""
+    """`.to(device)` for what stands beside something that is moved, in a tuple, list or dict: `x.to(device), y`."""
     for source in evidence.sources_seen():
         for call, device in moves(source):
             parent = call.parent()
@@ -81,7 +82,7 @@ def beside(evidence: Evidence) -> Iterator[Candidate]:
 
 
 def used(evidence: Evidence) -> Iterator[Candidate]:
-    """`.to(x.device)` for the odd operand where it is used, `x` another one; else an expression for the device there."""
+    """`.to(x.device)` for the odd operand where it is used, `x` another one, or an expression for the device there."""
     odd = _odd(evidence)
     homes = [one for one in operands(evidence) if one not in odd and one.place is not None]
     names = [one.text for one in homes if isinstance(one.place.node, (ast.Name, ast.Attribute))]  # type: ignore[union-attr]

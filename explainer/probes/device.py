@@ -48,13 +48,13 @@ FACTORIES = frozenset(
 
 
 def _within(scene: Scene) -> Iterator[tuple[str, ast.AST, Any]]:
-    """Every name or attribute inside the failing expression that holds a tensor: its text, node and value."""
+    """Every name, attribute or item inside the failing expression that holds a tensor: its text, node and value."""
     frame, failing = scene.user_frame, scene.failing
     if frame is None or failing is None:
         return
     seen = set()
     for node in ast.walk(failing.node):
-        if not isinstance(node, (ast.Name, ast.Attribute)):
+        if not isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)):
             continue
         text, value = failing.source.text(node), read(node, frame.frame)
         if is_tensor(value) and text not in seen:
@@ -63,13 +63,13 @@ def _within(scene: Scene) -> Iterator[tuple[str, ast.AST, Any]]:
 
 
 def _home(scene: Scene) -> str | None:
-    """The device that most of the model's parameters lie on; where there is no model, that of the first operand."""
+    """The device that most of the model's parameters lie on; without a model, the first of the operands but the CPU."""
     root = root_module(scene)
     devices = Counter(str(p.device) for p in _parameters(root)) if root is not None else Counter()
     if devices:
         return devices.most_common(1)[0][0]
-    first = next(_within(scene), None)
-    return str(first[2].device) if first is not None else None
+    found = [str(value.device) for _, _, value in _within(scene)]
+    return next((one for one in found if one != "cpu"), found[0] if found else None)
 
 
 def _parameters(module: Any) -> Iterator[Any]:

@@ -17,7 +17,8 @@ _PROBES = {
     "data": "unpicklable missing_key key_span option_literal",
     "decided": "decided_at first_of",
     "device": "misplaced in_place misplaced_layer holder creation meta_load call_of_root",
-    "elsewhere": "left_behind foreign_result",
+    "elsewhere": "left_behind foreign_result unmoved_layer layer_call late_parameter device_near",
+    "entered": "entered",
     "gradients": "untracked_input tracked_from tracked_line unused_input twin_used grad_call unused_place",
     "graph": (
         "backward_of unreduced graph_operand frozen_model function_return hidden_layers misspelt_init empty_grad "
@@ -28,6 +29,7 @@ _PROBES = {
     "indices": "out_of_range size_along one_hot_range",
     "listed": "ragged_list odd_entry tensor_list",
     "memory": "asked_bytes broadcast column huge_call repeated_view largest_index",
+    "meeting": "meeting block_beside update_place",
     "module": "called_module module_input root_input",
     "origin": "view_origin bound_at",
     "parts": (
@@ -44,7 +46,7 @@ _PROBES = {
     "toplevel": "unguarded",
     "updates": "early_update after_backward",
     "windows": "sliding_window last_batch samples_in_columns",
-    "writes": "overwritten leaf_write crash_span part layer_place unbound_by block_beside",
+    "writes": "overwritten leaf_write crash_span part layer_place unbound_by",
 }
 #: The module of each probe by the probe's name.
 HOMES = {name: module for module, names in _PROBES.items() for name in names.split()}
