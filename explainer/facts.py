@@ -169,6 +169,19 @@ class WriteFact:
 
 
 @frozen
+class MeetingFact:
+    """The statements of one function under which a value was `saved`, overwritten (`wrote`) and needed (`failed`).
+
+    `after`: the write stands behind the crash, so it was made in an earlier pass of their loop.
+    """
+
+    wrote: SpanFact
+    failed: SpanFact
+    saved: SpanFact | None = None
+    after: bool = False
+
+
+@frozen
 class CutFact:
     """Where the graph that leads to a loss ends: `kind` is what cut it.
 

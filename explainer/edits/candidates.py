@@ -42,6 +42,7 @@ KINDS = {
     "append-to-body": "statements.append_to_body",
     "delete-statement": "statements.delete_statement",
     "move-statement": "statements.move_statement",
+    "move-after-loop": "statements.move_after_loop",
     "move-to-caller": "statements.move_to_caller",
     "unwrap-block": "statements.unwrap_block",
     "delete-decorator": "statements.delete_decorator",

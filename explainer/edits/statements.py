@@ -47,6 +47,19 @@ def move_statement(at: Place, before: Place | None = None, after: Place | None =
     return joined(at.source, [gone], [put])
 
 
+def move_after_loop(at: Place) -> tuple[Edit, ...]:
+    """A statement put behind the innermost loop around it."""
+    line = at.statement().node.lineno  # type: ignore[attr-defined]
+    loops = [one for one in at.source.nodes() if isinstance(one, (ast.For, ast.AsyncFor, ast.While))]
+    around = [one for one in loops if one.lineno < line <= (one.end_lineno or 0)]
+    if not around:
+        raise EditError("no loop stands around it")
+    loop = max(around, key=lambda one: one.lineno)
+    if len(loop.body) == 1:
+        raise EditError("nothing else is done in the loop")
+    return move_statement(at, after=at.at(loop))
+
+
 def move_to_caller(at: Place, after: Place, text: str) -> tuple[Edit, ...]:
     """A statement taken out of a function, and put as `text` after one of another function, maybe in another file."""
     gone, put = delete_statement(at), insert_statement(text, after=after)

@@ -12,7 +12,8 @@ from explainer.edits.place import Place
 from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.places import enclosing, place, span_fact
-from explainer.probes.scene import Scene
+from explainer.probes.scene import LiveFrame, Scene
+from explainer.probes.values import MISSING, read
 from explainer.source import Source, source_of
 
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
@@ -25,20 +26,26 @@ def early_update(scene: Scene) -> SpanFact | None:
     `text` in `detail` is the statement in the names of the function that calls backward; what it needs beside its
     function's parameters and globals makes it stay where it is.
     """
-    from explainer.probes.writes import _best, _recorded
+    from explainer.probes.writes import stale
 
-    frame = scene.user_frame
-    found = scene.once("stale values", lambda: _recorded(scene))
-    frames = _best(scene, found)["writes"][0]["frames"] if found else []
+    frame, found = scene.user_frame, stale(scene)
+    frames = found["writes"][0]["frames"] if found else []
     if frame is None:
         return None
     goal = source_of(frame.file).function_at(frame.line)
     for at, position in enumerate(frames):
         statement = _own_statement(position)
         text = _in_goal(frames, at, statement, (frame.file, goal), frame.frame.f_globals) if statement else None
-        if statement is not None and text is not None:
+        if statement is not None and text is not None and _readable(text, frame):
             return span_fact(source_of(position["file"]), statement, text=text)
     return None
+
+
+def _readable(text: str, frame: LiveFrame) -> bool:
+    """Whether all attributes that a statement names are there: a layer of a Sequential has no name of its own."""
+    chains = [one.value for one in ast.walk(ast.parse(text)) if isinstance(one, ast.Attribute)]
+    chains = [one for one in chains if isinstance(one, (ast.Name, ast.Attribute))]
+    return all(read(one, frame.frame) is not MISSING for one in chains)
 
 
 def _own_statement(position: Mapping[str, Any]) -> ast.stmt | None:

@@ -29,11 +29,17 @@ _SHAPE = re.compile(r"\[[\w.]+ \[([\d, ]*)\]\]")
 @probe
 def overwritten(scene: Scene) -> WriteFact | None:
     """The write that made a saved value stale, from a replay of the statements before the failing backward."""
-    found = scene.once("stale values", lambda: _recorded(scene))
-    return _fact(_best(scene, found)) if found else None
+    found = stale(scene)
+    return _fact(found) if found else None
 
 
 overwritten.proves = True  # type: ignore[attr-defined]
+
+
+def stale(scene: Scene) -> dict[str, Any] | None:
+    """The stale value that the message means, as the replay recorded it."""
+    found = scene.once("stale values", lambda: _recorded(scene))
+    return _best(scene, found) if found else None
 
 
 def _recorded(scene: Scene) -> Any:
@@ -281,20 +287,3 @@ def unbound_by(scene: Scene, of: WriteFact | None = None) -> SpanFact | None:
     found = last_binding(failing.source, frame, of.target)
     value = getattr(found, "value", None) or getattr(found, "iter", None)
     return span_fact(failing.source, value) if value is not None else None
-
-
-@probe
-def block_beside(scene: Scene, of: WriteFact | None = None) -> SpanFact | None:
-    """The statement that holds a write and stands in the same block as the failing one, before it."""
-    from explainer.edits.inplace import block_of
-    from explainer.edits.place import Place
-
-    failing, frame = scene.failing, scene.user_frame
-    crashed = failing.source.statement_at(frame.line) if failing is not None and frame is not None else None
-    if of is None or failing is None or crashed is None or of.span.file != failing.source.file:
-        return None
-    for statement in block_of(Place(failing.source, crashed)):
-        scope = isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
-        if statement.lineno <= of.span.line <= (statement.end_lineno or 0) and statement is not crashed and not scope:
-            return span_fact(failing.source, statement)
-    return None

@@ -53,12 +53,13 @@ class _Level:
     owner: ast.AST
 
 
-def windows(frames: Sequence[LiveFrame], most: int = 5) -> Iterator[Window]:
-    """The windows to try, best first: innermost loops from the deepest frame outward, then whole functions."""
+def windows(frames: Sequence[LiveFrame], most: int = 6) -> Iterator[Window]:
+    """The windows to try, best first: innermost loops from the deepest frame outward, loops around, whole functions."""
     seen: set[tuple[str, int, int]] = set()
-    for whole in (False, True):
+    for whole, outward in ((False, 0), (False, 1), (True, 0)):
         for frame in reversed(frames):
-            window = None if whole and frame.frame.f_code.co_name == "<module>" else window_of(frame, whole)
+            top = frame.frame.f_code.co_name == "<module>"
+            window = None if whole and top else window_of(frame, whole, outward)
             first = window.tree.body[0].lineno if window and window.tree.body else 0  # type: ignore[attr-defined]
             key = (frame.file, frame.line, first)
             if window is not None and key not in seen and len(seen) < most:
@@ -66,8 +67,12 @@ def windows(frames: Sequence[LiveFrame], most: int = 5) -> Iterator[Window]:
                 yield window
 
 
-def window_of(frame: LiveFrame, whole: bool = False) -> Window | None:
-    """The window of one frame: its innermost loop's body, or with `whole` its function's; None where no source fits."""
+def window_of(frame: LiveFrame, whole: bool = False, outward: int = 0, through: int = 0) -> Window | None:
+    """The window of one frame: its innermost loop's body, or with `whole` its function's; None where no source fits.
+
+    `outward` loops further out are taken instead. Statements behind the crash in its block run as well, as far as the
+    line `through`.
+    """
     source = source_of(frame.file, frame.frame.f_globals)
     body = _body(frame, source)
     if body is None:
@@ -76,13 +81,17 @@ def window_of(frame: LiveFrame, whole: bool = False) -> Window | None:
     if not levels:
         return None
     loops = [at for at, level in enumerate(levels) if _loops(level)]
-    start = loops[-1] if loops and not whole else 0
-    crashed = levels[-1].body[levels[-1].index]
+    if outward and outward >= len(loops):
+        return None
+    start = loops[-1 - outward] if loops and not whole else 0
+    crashed, *behind = levels[-1].body[levels[-1].index :]
+    more = [one for one in behind if one.lineno <= through]
     inner = source.class_at(frame.line)
     prepare = _Prepare(inner.name if inner else "", frame.frame.f_code)
-    statements = [prepare.visit(_copied(one)) for one in _truncated(levels[start:])]
+    statements = [prepare.visit(_copied(one)) for one in _truncated(levels[start:], more)]
     tree = ast.Module([_guarded(one) for one in statements], type_ignores=[])
-    return Window(frame, ast.fix_missing_locations(tree), crashed.lineno, crashed.end_lineno or crashed.lineno)
+    end = max(one.end_lineno or one.lineno for one in (crashed, *more))
+    return Window(frame, ast.fix_missing_locations(tree), crashed.lineno, end)
 
 
 def _copied(part: Any) -> Any:
@@ -128,15 +137,15 @@ def _blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
         yield part.body
 
 
-def _truncated(levels: list[_Level]) -> list[ast.stmt]:
-    """The first level's statements through the crash: blocks of `if` and `try` inlined, `with` kept."""
+def _truncated(levels: list[_Level], more: list[ast.stmt]) -> list[ast.stmt]:
+    """The first level's statements through the crash and `more`: blocks of `if` and `try` inlined, `with` kept."""
     level = levels[0]
     before, last = level.body[: level.index], level.body[level.index]
     if len(levels) == 1:
-        return [*before, last]
+        return [*before, last, *more]
     if isinstance(last, _LOOPS) and levels[1].body is last.body:
         return [*before, last]
-    inner = _truncated(levels[1:])
+    inner = _truncated(levels[1:], more)
     if isinstance(last, (ast.With, ast.AsyncWith)):
         block = ast.With(last.items, inner, None)
         return [*before, ast.copy_location(block, last)]
