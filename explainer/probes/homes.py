@@ -18,7 +18,7 @@ _PROBES = {
     "decided": "decided_at first_of",
     "device": "misplaced in_place misplaced_layer holder creation meta_load call_of_root",
     "elsewhere": "left_behind foreign_result unmoved_layer layer_call late_parameter device_near",
-    "entered": "entered",
+    "entered": "entered converted_layer",
     "gradients": "untracked_input tracked_from tracked_line unused_input twin_used grad_call unused_place",
     "graph": (
         "backward_of unreduced graph_operand frozen_model function_return hidden_layers misspelt_init empty_grad "

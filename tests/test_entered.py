@@ -1,0 +1,90 @@
+"""Where an odd dtype entered: conversions are read from the source, and followed back across functions and loops."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from explainer.probes.conversions import converts, makes
+
+pytest.importorskip("torch")
+
+
+@pytest.mark.parametrize(
+    ("code", "dtype"),
+    [
+        ("x.half()", "float16"),
+        ("x.to(torch.float)", "float32"),
+        ("x.to(device)", None),
+        ("x.astype(float)", "float64"),
+        ("x.astype('int64')", "int64"),
+        ("torch.zeros(3, dtype=torch.long)", "int64"),
+        ("x.float(3)", None),
+    ],
+)
+def test_a_conversion_says_its_dtype(code, dtype):
+    assert converts(ast.parse(code, mode="eval").body) == dtype
+
+
+@pytest.mark.parametrize(
+    ("code", "dtype"),
+    [
+        ("a < b", "bool"),
+        ("torch.randn(3)", "float32"),
+        ("np.zeros(3)", "float64"),
+        ("x.argmax(1)", "int64"),
+        ("torch.tensor([1, 2.5])", "float32"),
+        ("torch.tensor([1, n])", None),
+        ("f(x)", None),
+    ],
+)
+def test_what_is_computed_has_a_dtype_of_its_own(code, dtype):
+    assert makes(ast.parse(code, mode="eval").body) == dtype
+
+
+def line(tmp_path, code):
+    """The line that is blamed without a replay."""
+    import runpy
+
+    import explainer
+
+    file = tmp_path / "main.py"
+    file.write_text(code)
+    with pytest.raises(RuntimeError) as caught:
+        runpy.run_path(str(file))
+    report = explainer.explain(caught.value, replay=False).to_dict()["reports"][0]
+    return report["diagnoses"][0]["culprit"]["code"]
+
+
+NET = "import numpy as np\nimport torch\nfrom torch import nn\nnet = nn.Linear(3, 2)\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        (
+            "def load():\n    data = np.random.rand(4, 3)\n    scaled = data / 2\n    return scaled, [0]\n"
+            "rows, _ = load()\nx = torch.from_numpy(rows)\nnet(x)\n",
+            "np.random.rand(4, 3)",
+        ),
+        (
+            "from torch.utils.data import DataLoader, TensorDataset\n"
+            "data = torch.rand(4, 3).double()\nids = torch.arange(4)\n"
+            "loader = DataLoader(TensorDataset(ids, data), batch_size=2)\n"
+            "for i, (_, x) in enumerate(loader):\n    net(x)\n",
+            "torch.rand(4, 3).double()",
+        ),
+        (
+            "def step(x):\n    return net(x)\nrows = torch.rand(4, 3)\nmany = rows.double()\nstep(many)\n",
+            "rows.double()",
+        ),
+    ],
+)
+def test_a_dtype_is_followed_to_where_it_entered(tmp_path, code, expected):
+    assert line(tmp_path, NET + code) == expected
+
+
+def test_a_value_that_cannot_be_followed_is_blamed_where_it_is_used(tmp_path):
+    stored = "import io\nfile = io.BytesIO()\ntorch.save(torch.rand(4, 3).double(), file)\nfile.seek(0)\n"
+    assert line(tmp_path, NET + stored + "x = torch.load(file)\nnet(x)\n") == "x"
