@@ -5,7 +5,8 @@ import ast
 import pytest
 
 from explainer.probes.named import operation_at
-from explainer.source import failing_node, parsed_source
+from explainer.replay import numbered
+from explainer.source import failing_node, node_at, parsed_source
 
 
 @pytest.mark.parametrize(
@@ -68,3 +69,25 @@ def test_a_call_on_the_line_is_not_blamed_for_another_instruction(function, kind
     failing = failing_node(trace.tb_frame, trace.tb_lasti, trace.tb_lineno)
     assert failing is not None
     assert isinstance(failing.node, kind)
+
+
+@pytest.mark.skipif(not numbered.NEEDED, reason="from Python 3.11 on code keeps columns")
+@pytest.mark.parametrize(
+    "expression",
+    ["x.missing", "x.hex(\n  2)", "abs(x['k'])", "f(x,\n  *2)", "x + (1 / 0)", "x.real(1)", "sum(x @ x, 1)"],
+)
+def test_a_numbered_program_tells_the_node_of_every_instruction(expression):
+    source = parsed_source("numbered.py", f"y = 1\nx = 1.5; z = abs(\n{expression})")
+    outer = ast.parse(f"({expression})").body[0].value
+    failing = {"abs(x['k'])": "x['k']", "x + (1 / 0)": "1 / 0", "sum(x @ x, 1)": "x @ x", "f(x,\n  *2)": "f"}
+    tree = ast.parse("\n".join(source.lines))
+    numbered.number(tree, "numbered.py")
+    with pytest.raises(Exception) as caught:  # noqa: PT011
+        exec(compile(tree, "numbered.py", "exec"), {})
+    trace = caught.tb.tb_next
+    bounds = numbered.bounds(trace.tb_frame.f_code, trace.tb_lasti)
+    assert bounds is not None
+    assert source.text(node_at(source, *bounds)) == failing.get(
+        expression, ast.get_source_segment(f"({expression})", outer)
+    )
+    assert numbered.line("numbered.py", trace.tb_lineno) == bounds[0]

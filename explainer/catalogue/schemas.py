@@ -54,7 +54,7 @@ EXAMPLE = {
         "recorded": {"type": "string", "description": "what `code` printed where its device was"},
         "files": {"type": "object", "additionalProperties": {"type": "string"}},
         "needs": {"type": "string", "enum": ["cuda", "mps", "program"], "description": "what `code` cannot do without"},
-        "torch": {"type": "string", "pattern": r"^\d+\.\d+$", "description": "the oldest torch that `code` is meant for"},
+        "torch": {"type": "string", "pattern": r"^\d+\.\d+$", "description": "the oldest torch that `code` is for"},
         "expect": {
             "type": "object",
             "additionalProperties": False,

@@ -165,7 +165,7 @@ def _without_workers() -> None:
 def _error(error: BaseException, request: dict[str, Any]) -> dict[str, Any]:
     folder, original = request["folder"], request["original"]
     frames = [
-        [_relative(_moved(frame.filename, folder, original), original), frame.lineno, frame.name]
+        [_relative(_moved(frame.filename, folder, original), original), _line(frame), frame.name]
         for frame in traceback.extract_tb(error.__traceback__)
         if frame.filename.startswith(folder)
     ]
@@ -173,6 +173,12 @@ def _error(error: BaseException, request: dict[str, Any]) -> dict[str, Any]:
     own = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename.startswith(folder)]
     column = [getattr(own[-1], name, None) for name in ("colno", "end_colno")] if own else []
     return {"type": type(error).__name__, "message": message, "frames": frames[-20:], "column": column}
+
+
+def _line(frame: traceback.FrameSummary) -> int:
+    from explainer.replay import numbered
+
+    return numbered.line(frame.filename, frame.lineno or 0)
 
 
 def _status(error: SystemExit) -> int:

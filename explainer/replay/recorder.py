@@ -8,12 +8,12 @@ import weakref
 from collections.abc import Iterator
 from typing import Any
 
-from explainer.replay import taint
+from explainer.replay import numbered, taint
 from explainer.replay.scope import scope
 from explainer.replay.stacks import arguments, caused, frames_of, modules_of, position_at
 from explainer.replay.steps import Step, led_to
 from explainer.replay.values import described, extent, flat, is_number, is_parameter, is_tensor
-from explainer.replay.watch import READS, watch_arrays, watch_calls, watch_modules
+from explainer.replay.watch import READS, watch_arrays, watch_calls, watch_modules, watch_subscripts
 
 _MOST_DEPTH = 60
 
@@ -28,11 +28,12 @@ class Recorder:
         self.files: list[str] = []
         self.failed: list[tuple[BaseException, Step, list[Any]]] = []
         self.numbers = numbers
-        if numbers:
-            taint.install(self.owns)
+        if numbers or numbered.NEEDED:
+            taint.install(self.owns, numbers)
         if "torch" in sys.modules:
             watch_modules(self)
             watch_arrays(self)
+            watch_subscripts(self)
             self.mode = watch_calls(self)
             self.mode.__enter__()
 

@@ -9,6 +9,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from explainer.replay import numbered
+
 #: Trees deeper than this are cut: a loop counter must not grow without end.
 _DEPTH = 10
 _SIGNS: dict[str, Callable[[int, int], int]] = {
@@ -97,9 +99,11 @@ _positions: dict[Any, list[Any]] = {}
 def position(frame: Any) -> Position | None:
     """The source position of the instruction that a frame stands at."""
     code = frame.f_code
+    if numbered.NEEDED:
+        bounds = numbered.bounds(code, frame.f_lasti)
+        return (code.co_filename, *bounds) if bounds is not None else None
     if code not in _positions:
-        known = getattr(code, "co_positions", None)
-        _positions[code] = list(known()) if known else []
+        _positions[code] = list(code.co_positions())
     table, at = _positions[code], frame.f_lasti // 2
     if at >= len(table) or None in table[at]:
         return None
@@ -110,8 +114,8 @@ def _here() -> Position | None:
     return position(sys._getframe(2))
 
 
-def install(owned: Callable[[str], bool]) -> None:
-    """From now on compile the sources for which `owned(path)` holds with their integer literals as numbers."""
+def install(owned: Callable[[str], bool], numbers: bool = True) -> None:
+    """From now on compile the sources for which `owned(path)` holds with positions, and literals as `Number`."""
     from importlib.machinery import SourceFileLoader
 
     plain = SourceFileLoader.source_to_code
@@ -120,7 +124,9 @@ def install(owned: Callable[[str], bool]) -> None:
         if not owned(str(path)):
             return plain(self, data, path, **words)
         tree = ast.parse(data, str(path))
-        marked = ast.fix_missing_locations(_Marking(str(path)).visit(tree))
+        marked = ast.fix_missing_locations(_Marking(str(path)).visit(tree)) if numbers else tree
+        if numbered.NEEDED:
+            numbered.number(marked, str(path))
         return compile(marked, str(path), "exec", dont_inherit=True)
 
     SourceFileLoader.source_to_code = source_to_code  # type: ignore[method-assign,assignment]

@@ -79,20 +79,50 @@ def watch_calls(recorder: Recorder) -> Any:
 
     class Watching(TorchFunctionMode):
         def __torch_function__(self, function: Any, types: Any, given: Any = (), words: Any = None) -> Any:
-            words = words or {}
-            name = getattr(function, "__name__", str(function))
-            try:
-                out = function(*given, **words)
-            except BaseException as error:
-                frame = sys._getframe(1)
-                values = [*given, *words.values()]
-                recorder.failed.append((error, recorder.step(name, values, frame), values))
-                del recorder.failed[:-4]
-                raise
-            if name == "size" or (name == "__get__" and type(out).__name__ == "Size"):
-                return recorder.sizes(given[0], out)
-            if name not in READS:
-                recorder.note(name, [*given, *words.values()], out, sys._getframe(1))
-            return out
+            return _noted(recorder, function, given, words or {}, sys._getframe(1))
 
     return Watching()
+
+
+def watch_subscripts(recorder: Recorder) -> None:
+    """Wrap `x[i]` where function modes do not see it, as in torch 2.1."""
+    tensor = sys.modules["torch"].Tensor
+    plain = tensor.__getitem__
+
+    def get(self: Any, index: Any) -> Any:
+        return _noted(recorder, plain, (self, index), {}, sys._getframe(1))
+
+    if not _subscripts_seen(tensor):
+        tensor.__getitem__ = get
+
+
+def _subscripts_seen(tensor: Any) -> bool:
+    from torch.overrides import TorchFunctionMode
+
+    seen = []
+
+    class Seeing(TorchFunctionMode):
+        def __torch_function__(self, function: Any, types: Any, given: Any = (), words: Any = None) -> Any:
+            seen.append(function)
+            return function(*given, **(words or {}))
+
+    one = tensor([0.0])
+    with Seeing():
+        one[0]
+    return bool(seen)
+
+
+def _noted(recorder: Recorder, function: Any, given: Any, words: Any, frame: Any) -> Any:
+    """Make a call and note what it made, or with what it failed."""
+    name, values = getattr(function, "__name__", str(function)), [*given, *words.values()]
+    try:
+        out = function(*given, **words)
+    except BaseException as error:
+        recorder.failed.append((error, recorder.step(name, values, frame), values))
+        del recorder.failed[:-4]
+        raise
+    if name == "size" or (name == "__get__" and type(out).__name__ == "Size"):
+        return recorder.sizes(given[0], out)
+    if name not in READS:
+        recorder.note(name, values, out, frame)
+    return out
