@@ -5,6 +5,9 @@ from __future__ import annotations
 import runpy
 
 import pytest
+
+pytest.importorskip("torch")
+
 import torch
 from torch import nn
 
