@@ -69,6 +69,7 @@ def generators_of(family: str) -> Sequence[Sequence[Generator]]:
     )  # fmt: skip
 
     shape = [
+        [search_sizes.named_norm, search_padding.fallen_short],
         [
             search_layout.structural,
             search_einsum.relettered,
@@ -82,6 +83,7 @@ def generators_of(family: str) -> Sequence[Sequence[Generator]]:
             search_layout.inserted,
             search_sizes.advanced,
             search_loops.carried,
+            search_loops.counted_up,
             search_padding.strided,
             search_literals.one_off,
         ],
@@ -92,6 +94,7 @@ def generators_of(family: str) -> Sequence[Sequence[Generator]]:
         [search_literals.swapped_sizes],
     ]
     dtype = [
+        [search_dtype.loaded],
         [search_samples.cast_samples, search_dtype.structural],
         [search_dtype.casts],
         [search_dtype.other_casts, search_layout.swapped],
@@ -103,8 +106,14 @@ def generators_of(family: str) -> Sequence[Sequence[Generator]]:
         "unsupported": dtype,
         "amp": dtype,
         "index": [
-            [search_samples.shortened],
-            [search_index.dimensions, search_index.lengths, search_index.shifted, search_index.ignored],
+            [search_samples.shortened, search_samples.counted_from_one],
+            [
+                search_index.dimensions,
+                search_index.made,
+                search_index.lengths,
+                search_index.shifted,
+                search_index.ignored,
+            ],
             [search_index.ranged, search_index.terms],
             [search_index.inlined],
             [search_index.enlarged, search_index.lengthened],

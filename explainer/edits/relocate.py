@@ -31,15 +31,17 @@ def origins(evidence: Evidence, candidate: Candidate) -> Iterator[Candidate]:
     """The candidates to try before a rule's own: the same repair, nearer to its cause."""
     for found in _origins(evidence, candidate):
         if found.edits != candidate.edits:
-            yield dataclasses.replace(found, fix=candidate.fix, tier=0)
+            yield dataclasses.replace(found, fix=candidate.fix, tier=min(found.tier, 0))
 
 
 def _origins(evidence: Evidence, candidate: Candidate) -> Iterator[Candidate]:
     if is_cast(candidate):
         yield from search_samples.cast_samples(evidence)
+        yield from search_dtype.loaded(evidence)
         yield from search_dtype.structural(evidence)
         yield from search_dtype.casts(evidence)
     elif added(candidate).rstrip(") ").endswith("- 1"):
+        yield from search_samples.counted_from_one(evidence)
         yield from search_index.shifted(evidence)
     elif added(candidate).rstrip(")").endswith(".device"):
         yield from search_device.beside(evidence)
@@ -47,6 +49,7 @@ def _origins(evidence: Evidence, candidate: Candidate) -> Iterator[Candidate]:
     elif candidate.kind == "insert-method":
         yield from _relaid(evidence, candidate)
     elif candidate.kind == "set-argument":
+        yield from (dataclasses.replace(one, tier=-1) for one in search_sizes.named_norm(evidence))
         yield from search_layout.structural(evidence)
         if drops_name(candidate):
             yield from search_sizes.arriving(evidence)

@@ -10,12 +10,16 @@ from typing import Any
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Call, Evidence
 from explainer.edits.place import Place, as_primary
+from explainer.edits.search_padding import last_transposed
+from explainer.edits.slices import operands
 
 _EXPECTED = re.compile(r"should be [\[(](\d+(?:, \d+)+)")
 
 
 def cropped(evidence: Evidence) -> Iterator[Candidate]:
     """A mask or table that a call was given longer than the sequence, cropped there to the sizes of the others."""
+    if any(last_transposed(evidence, one) is not None for one in operands(evidence)):
+        return  # a map that fell short is to be made larger, not its target smaller
     for wanted in _wanted(evidence):
         for frame in evidence.frames[:-4:-1]:
             for part in _stored(frame):

@@ -5,13 +5,15 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import partial
 
-from explainer.edits import methods, operators
+from explainer.edits import methods, operators, statements
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
 from explainer.edits.lines import changed
 from explainer.edits.place import Place
 from explainer.edits.slices import Operand, chain, editable, operands
+from explainer.source import Source
 
 _CASTS = {
     "float32": "float()",
@@ -25,6 +27,11 @@ _CASTS = {
     "complex64": "to(torch.complex64)",
 }
 _METHODS = ("float", "double", "half", "bfloat16", "long", "int", "byte", "bool", "to")
+#: Calls whose results hold the values that they were given.
+_MOVING = (
+    "__getitem__", "view", "reshape", "flatten", "squeeze", "unsqueeze", "transpose", "permute", "t", "stack", "cat",
+    "contiguous", "clone", "detach", "expand", "chunk", "split", "select", "unbind", "index_select", "to", "cpu",
+)  # fmt: skip
 _TO_LONG = re.compile(
     r"indices|index tensor|used as ind|target dtype to be Long|scalar type Long but|expected (?:scalar type |dtype )?"
     r"(?:Long|int64)|must be (?:long|int64)|one of the following scalar types: Long",
@@ -43,6 +50,34 @@ def structural(evidence: Evidence) -> Iterator[Candidate]:
         for node in source.nodes():
             if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
                 yield from _widened(evidence, Place(source, node.value))
+
+
+def loaded(evidence: Evidence) -> Iterator[Candidate]:
+    """`model.float()` behind the `load_state_dict` that gave a model its weights of half precision."""
+    crash = evidence.crash
+    odd = {dtype for _, dtype in crash.before} & {"float16", "bfloat16", "float64"} if crash is not None else set()
+    for source in evidence.sources_seen() if odd else ():
+        for node in source.nodes():
+            call = node.value if isinstance(node, (ast.Expr, ast.Assign)) else None
+            function = getattr(call, "func", None)
+            if isinstance(function, ast.Attribute) and function.attr == "load_state_dict":
+                place, model = Place(source, node), source.text(function.value)
+                if _cast_before(source, model):
+                    continue
+                edits = partial(statements.insert_statement, f"{model}.float()", after=place)
+                yield from evidence.made(edits, "insert-statement", place, "as-built", model=model)
+
+
+def _cast_before(source: Source, model: str) -> bool:
+    """Whether the program casts a model itself: `net.half()`, `net = Net().to(torch.bfloat16)`."""
+    for node in source.nodes():
+        function = node.func if isinstance(node, ast.Call) else None
+        if isinstance(function, ast.Attribute) and function.attr in _METHODS and function.attr != "float":
+            statement = source.statement_at(function.lineno)
+            target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+            if model in (source.text(function.value), source.text(target) if target is not None else ""):
+                return True
+    return False
 
 
 def _after(place: Place) -> str:
@@ -96,6 +131,9 @@ def wanted(evidence: Evidence) -> list[tuple[Operand, str]]:
 def _casts_of(evidence: Evidence, operand: Operand, dtype: str) -> Iterator[Candidate]:
     method = "abs()" if operand.dtype.startswith("complex") else _CASTS.get(dtype, f"to(torch.{dtype})")
     alike = [step for step in chain(evidence, operand.start) if step.dtype == operand.dtype]
+    if dtype.startswith("int") and "float" in operand.dtype:  # fractions are lost: only behind the last arithmetic
+        computed = next((at for at, step in enumerate(alike) if step.function not in _MOVING), len(alike))
+        alike = alike[: computed + 1]
     inner = [step.places[0] for step in reversed(alike) if step.places]
     outer = [place for step in alike for place in step.places[1:2]]
     for place in [*inner, operand.place, *outer]:

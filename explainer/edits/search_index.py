@@ -19,6 +19,8 @@ from explainer.edits.sites import LEAVING
 from explainer.edits.slices import chain, editable, operands, trunk
 from explainer.replay.taint import literals
 
+#: What stands around the largest of some values and gives it as a plain number.
+_AROUND = ("int(", "max(")
 _DIMENSIONS = ("dim", "axis", "start_dim", "end_dim", "dim0", "dim1", "dims")
 
 
@@ -71,6 +73,40 @@ def lengths(evidence: Evidence) -> Iterator[Candidate]:
                 new = f"{place.text} + {more}"
                 text = f"({new})" if isinstance(place.parent(), ast.BinOp) else new
                 yield from evidence.replaced(place, text, "replace", "one-more" if more == 1 else "more", new=new)
+    yield from _largest(evidence)
+
+
+def _largest(evidence: Evidence) -> Iterator[Candidate]:
+    """`int(ids.max())` -> `int(ids.max()) + 1`: the largest index taken for how many there are."""
+    for source in evidence.sources_seen():
+        for node in source.nodes():
+            if not isinstance(node, ast.Call) or not _is_largest(node):
+                continue
+            place = Place(source, node)
+            outer = place.parent()
+            while isinstance(outer, (ast.Call, ast.Attribute)) and source.text(outer).startswith(_AROUND):
+                place = place.at(outer)
+                outer = place.parent()
+            if not isinstance(outer, (ast.BinOp, ast.Attribute, ast.Subscript, ast.Compare)):
+                new = f"{place.text} + 1"
+                yield from evidence.replaced(place, new, "replace", "one-more", new=new)
+
+
+def _is_largest(node: ast.Call) -> bool:
+    if isinstance(node.func, ast.Name):
+        return node.func.id == "max" and len(node.args) == 1
+    return isinstance(node.func, ast.Attribute) and node.func.attr in ("max", "amax") and not node.args
+
+
+def made(evidence: Evidence) -> Iterator[Candidate]:
+    """A term less in the range from which an index is drawn: `randint(0, len(names) + 1, ...)`."""
+    for operand in operands(evidence):
+        for step in chain(evidence, operand.start):
+            for tree in step.numbers if step.function in ("randint", "arange", "randint_like", "full") else ():
+                place = evidence.place(tree[4]) if tree[0] == "op" and tree[4] else None
+                if place is not None and isinstance(place.node, ast.BinOp):
+                    for text in _parts(place):
+                        yield from evidence.replaced(place, text, "replace", "term", new=text, old=place.text)
 
 
 def _missing(evidence: Evidence) -> int:

@@ -22,6 +22,7 @@ from explainer.edits.statements import nn_name
 def around(evidence: Evidence) -> Iterator[Candidate]:
     """All candidates of this file for the failing call."""
     yield from _flattened(evidence)
+    yield from _flattened_batch(evidence)
     yield from _squeezed(evidence)
     yield from _other_rank(evidence)
     if evidence.crash is not None:
@@ -39,6 +40,19 @@ def _flattened(evidence: Evidence) -> Iterator[Candidate]:
         if isinstance(parent, ast.Call) and call.source.text(parent.func).endswith("Sequential"):
             flatten = f"{nn_name(call)}.Flatten()"
             yield from evidence.replaced(call, f"{flatten}, {call.text}", "replace", "flatten", new=flatten)
+
+
+def _flattened_batch(evidence: Evidence) -> Iterator[Candidate]:
+    """`nn.Flatten(0)` -> `nn.Flatten()`, `x.flatten()` -> `x.flatten(1)`: what joins the samples of a batch as well."""
+    for step in evidence.steps[1:12]:
+        rank = len(step.before[0][0]) if step.before else 0
+        layer = step.layer if step.layer is not None and step.layer.type == "Flatten" else None
+        place = layer.calls[0].place if layer is not None and layer.calls else step.place
+        if step.function != "flatten" or rank < 3 or place is None or not isinstance(place.node, ast.Call):
+            continue
+        if step.before[0][0][0] != step.shape[0] or len(step.shape) > 2:
+            edits = partial(arguments.set_argument, place, "start_dim", 1)
+            yield from evidence.made(edits, "set-argument", place, "flag", new="start_dim=1", layer="flatten")
 
 
 def _squeezed(evidence: Evidence) -> Iterator[Candidate]:

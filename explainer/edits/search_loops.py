@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from explainer.edits.candidate import Candidate
-from explainer.edits.evidence import Evidence
+from explainer.edits.evidence import Evidence, Tree
+from explainer.edits.expressions import named
 from explainer.edits.place import Place
 from explainer.edits.sites import arriving, layers_hit
+from explainer.replay.taint import value_of
 
 _MOST_NAMES = 8
 
@@ -25,6 +27,49 @@ def carried(evidence: Evidence) -> Iterator[Candidate]:
                 for text in _values(evidence, place, times):
                     words: dict[str, Any] = {"new": text, "old": place.text}
                     yield from evidence.replaced(place, text, "replace", "rename", **words)
+
+
+def counted_up(evidence: Evidence) -> Iterator[Candidate]:
+    """`width += growth` -> `width += n * growth`: what a loop adds to a size, where another sum gives the size."""
+    for layer, step in layers_hit(evidence):
+        need = arriving(layer, step)
+        for tree in layer.numbers.get(need[0], ()) if need else ():
+            for node in _sums(tree):
+                place = evidence.place(node[4])
+                calls = [one for one in layer.calls if place is not None and _same_function(one.place, place)]
+                more = value_of(node[3]) + need[1] - value_of(tree) if need else 0
+                if place is None or not calls or not isinstance(place.node, ast.AugAssign) or more < 1:
+                    continue
+                part = place.at(place.node.value)
+                turning = _targets(place)
+                for text in sorted(named(more, calls[0].scope, part.text), key=lambda one: not turning & words_of(one)):
+                    yield from evidence.replaced(part, text, "replace", "rename", new=text, old=part.text)
+
+
+def _targets(place: Place) -> set[str]:
+    """The names that the loops around a place give another value each time."""
+    line = place.span.line
+    loops = [
+        one for one in place.source.nodes() if isinstance(one, ast.For) and one.lineno < line <= (one.end_lineno or 0)
+    ]
+    return {node.id for loop in loops for node in ast.walk(loop.target) if isinstance(node, ast.Name)}
+
+
+def words_of(text: str) -> set[str]:
+    """The names in an expression."""
+    return {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
+
+
+def _sums(tree: Tree) -> Iterator[Tree]:
+    """The sum that a size is, or that the size before it is."""
+    if tree[0] == "op" and tree[1] == "+" and tree[4]:
+        yield tree
+        yield from _sums(tree[2])
+
+
+def _same_function(one: Place, other: Place) -> bool:
+    function = one.source.function_at(one.span.line)
+    return one.source is other.source and function is other.source.function_at(other.span.line)
 
 
 def _set_in_loop(call: Place) -> Iterator[Place]:

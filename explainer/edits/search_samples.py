@@ -32,6 +32,53 @@ def cast_samples(evidence: Evidence) -> Iterator[Candidate]:
                 yield from evidence.made(edits, "cast", together[0], "cast", **words)
 
 
+def counted_from_one(evidence: Evidence) -> Iterator[Candidate]:
+    """Labels that run from 1 made to run from 0 where they are numbered: `enumerate(names, 1)`, `{name: i + 1 ...}`."""
+    crash = evidence.crash
+    if crash is None or not any(extent is not None and extent[0] == 1 for extent in crash.extents):
+        return
+    for source in evidence.sources_seen():
+        for node in source.nodes():
+            place = Place(source, node)
+            if isinstance(node, ast.Call) and _from_one(node):
+                new = f"enumerate({source.text(node.args[0])})"
+                yield from evidence.replaced(place, new, "replace", "rename", new=new, old=place.text)
+            for index in _numbered(node):
+                for term in ast.walk(node):
+                    if isinstance(term, ast.BinOp) and source.text(term) == f"{index} + 1":
+                        words: dict[str, Any] = {"new": index, "old": source.text(term)}
+                        yield from evidence.replaced(place.at(term), index, "replace", "rename", **words)
+    yield from _returned_less(evidence)
+
+
+def _from_one(node: ast.Call) -> bool:
+    """`enumerate(names, 1)` or `enumerate(names, start=1)`."""
+    starts = [*node.args[1:], *(word.value for word in node.keywords)]
+    named = isinstance(node.func, ast.Name) and node.func.id == "enumerate"
+    return named and len(starts) == 1 and isinstance(starts[0], ast.Constant) and starts[0].value == 1
+
+
+def _numbered(node: ast.AST) -> Iterator[str]:
+    """The names of the positions in a comprehension or loop over `enumerate(...)`."""
+    loops = [node] if isinstance(node, ast.For) else getattr(node, "generators", [])
+    for loop in loops:
+        called = isinstance(loop.iter, ast.Call) and getattr(loop.iter.func, "id", "") == "enumerate"
+        if called and isinstance(loop.target, ast.Tuple) and isinstance(loop.target.elts[0], ast.Name):
+            yield loop.target.elts[0].id
+
+
+def _returned_less(evidence: Evidence) -> Iterator[Candidate]:
+    """The last of what `__getitem__` returns, mostly the label, less one."""
+    for method in _methods(evidence, "__getitem__"):
+        parts = list(_returned(method.node))
+        if len(parts) > 1 and not isinstance(parts[-1], ast.Constant):
+            place = method.at(parts[-1])
+            simple = isinstance(parts[-1], (ast.Name, ast.Attribute, ast.Subscript, ast.Call))
+            text = f"{place.text} - 1" if simple else f"({place.text}) - 1"
+            words: dict[str, Any] = {"what": place.text[:48], "low": 1, "high": ""}
+            yield from evidence.replaced(place, text, "replace", "shift", **words)
+
+
 def _methods(evidence: Evidence, name: str) -> Iterator[Place]:
     for source in evidence.sources_seen():
         for node in source.nodes():

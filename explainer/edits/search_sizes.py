@@ -28,6 +28,20 @@ def arriving(evidence: Evidence) -> Iterator[Candidate]:
             yield from built_for(evidence, layer, *need, _folded(evidence))
 
 
+def named_norm(evidence: Evidence) -> Iterator[Candidate]:
+    """A norm layer given the name that has the size which arrives: `nn.LayerNorm(tokens)` -> `nn.LayerNorm(width)`."""
+    for layer, step in layers_hit(evidence):
+        need = needed(layer, step)
+        if need is None or need[0] not in ("normalized_shape", "num_features", "num_channels"):
+            continue
+        for site in sites(layer, need[0]):
+            names = [name for name, value in site.scope.items() if value == need[1] and name.isidentifier()]
+            if not isinstance(site.place.node, ast.Name) or len(names) != 1:
+                continue
+            words: dict[str, Any] = {"argument": need[0], "layer": layer.type, "value": need[1]}
+            yield from _at_site(evidence, site, names[0], "set", False, words)
+
+
 def expected(evidence: Evidence) -> Iterator[Candidate]:
     """The layers behind the failing call made to give the size that is expected."""
     for size, step in _mismatches(evidence):

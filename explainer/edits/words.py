@@ -50,6 +50,11 @@ TITLES: Mapping[str, Texts] = {
         "ko": "{dtype} 값이 생기는 `{what}` 뒤에 `.{method}` 변환 추가",
         "zh": "在 {dtype} 值产生处用 `.{method}` 转换 `{what}`",
     },
+    "as-built": {
+        "en": "bring `{model}` back to float32 after its weights are loaded: `{model}.float()`",
+        "ko": "가중치를 불러온 뒤 `{model}` 모델을 float32로 되돌리기: `{model}.float()`",
+        "zh": "加载权重后把 `{model}` 恢复为 float32：`{model}.float()`",
+    },
     "on-device": {
         "en": "make it where the model is: `device={device}` for `{what}`",
         "ko": "모델이 있는 장치에 만들기: `{what}` 호출에 `device={device}` 지정",
