@@ -41,8 +41,9 @@ def counted_up(evidence: Evidence) -> Iterator[Candidate]:
                 if place is None or not calls or not isinstance(place.node, ast.AugAssign) or more < 1:
                     continue
                 part = place.at(place.node.value)
-                turning = _targets(place)
-                for text in sorted(named(more, calls[0].scope, part.text), key=lambda one: not turning & words_of(one)):
+                # The loop has gone on since: what its own names were at the sum is not known, a run has to tell.
+                turning = [f"{name} * {part.text}" for name in sorted(_targets(place)) if name in calls[0].scope]
+                for text in dict.fromkeys([*turning, *named(more, calls[0].scope, part.text)]):
                     yield from evidence.replaced(part, text, "replace", "rename", new=text, old=part.text)
 
 
@@ -53,11 +54,6 @@ def _targets(place: Place) -> set[str]:
         one for one in place.source.nodes() if isinstance(one, ast.For) and one.lineno < line <= (one.end_lineno or 0)
     ]
     return {node.id for loop in loops for node in ast.walk(loop.target) if isinstance(node, ast.Name)}
-
-
-def words_of(text: str) -> set[str]:
-    """The names in an expression."""
-    return {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
 
 
 def _sums(tree: Tree) -> Iterator[Tree]:
