@@ -3,7 +3,7 @@
 SNIPPETS = (
     "x.requires_grad_().register_hook(lambda g: g.double().numpy()); x.sum().backward()", "torch.FloatTensor(x, y)",
     "torch.Tensor('a')", "torch.tensor()", "torch.tensor(None)", "torch.tensor([1, None])", "torch.tensor({'a': 1})",
-    "torch.tensor(object())", "torch.tensor([x, y])", "torch.tensor([1, 'a'])", "torch.tensor([1, [2]])",
+    "torch.tensor(object())", "torch.tensor([x, y])", "torch.tensor([1, 'a'])",
     "torch.tensor(1, dtype='float')", "torch.tensor(2 ** 70)",
     "torch.tensor([300], dtype=torch.uint8).item() + torch.nope", "torch.tensor(range(3), device='gpu')",
     "torch.tensor(iter([1]))", "torch.tensor(map(int, '12'))", "torch.tensor({1, 2})", "torch.as_tensor('a')",

@@ -13,7 +13,7 @@ SNIPPETS = (
     "torch.cuda.set_device(0)", "torch.cuda.set_device('a')", "torch.cuda.set_device('cpu')",
     "torch.cuda.get_device_name(0)", "torch.cuda.get_device_name()", "torch.cuda.current_device()",
     "torch.cuda.get_device_properties(0)", "torch.cuda.get_device_capability()", "torch.cuda.synchronize()",
-    "torch.cuda.memory_summary()", "torch.cuda.mem_get_info()", "torch.cuda.reset_peak_memory_stats()",
+    "torch.cuda.mem_get_info()", "torch.cuda.reset_peak_memory_stats()",
     "torch.cuda.set_per_process_memory_fraction(2.0)", "torch.cuda.set_per_process_memory_fraction('a')",
     "torch.cuda.Stream()", "torch.cuda.Event().record()", "torch.cuda.Event(enable_timing=True).elapsed_time(3)",
     "torch.cuda.graph(torch.cuda.CUDAGraph())", "torch.cuda.CUDAGraph()", "torch.cuda.get_rng_state()",
@@ -31,5 +31,5 @@ SNIPPETS = (
     "torch.mps.compile_shader('a')", "torch.xpu.set_device(0)", "torch.xpu.synchronize()",
     "torch.mtia.current_device()", "torch.accelerator.current_device_index()",
     "torch.accelerator.set_device_index(0)", "torch.accelerator.synchronize()", "torch.accelerator.current_stream()",
-    "torch.get_device_module('nope')", "torch.zeros(2, 3, names=('a',))", "torch.zeros(2, 3, names='ab')",
+    "torch.get_device_module('nope')", "torch.zeros(2, 3, names='ab')",
 )  # fmt: skip

@@ -27,7 +27,7 @@ SNIPPETS = (
     "scaler = torch.amp.GradScaler('cpu'); scaler.unscale_(sgd); scaler.step(sgd); scaler.update()",
     "scaler = torch.amp.GradScaler('cpu'); scaler.scale(net(x).sum()); scaler.unscale_(sgd); scaler.step(sgd)",
     "torch.autocast()", "torch.autocast('gpu')", "torch.autocast(torch.float16)",
-    "torch.autocast('cpu', dtype=torch.float32).nope", "torch.autocast(device_type=torch.device('cpu')).__enter__()",
+    "torch.autocast(device_type=torch.device('cpu')).__enter__()",
     "torch.amp.autocast('cpu', enable=True)", "torch.amp.custom_fwd(lambda x: x, device_type=3)",
     "with torch.autocast('cpu', dtype=torch.bfloat16): F.binary_cross_entropy(net(x).sigmoid(), net(x))",
     "with torch.autocast('cpu', dtype=torch.bfloat16): net(x).numpy()",

@@ -22,7 +22,7 @@ def script(source, name="f"):
 """
 
 SNIPPETS = (
-    "torch.jit.script(3)", "torch.jit.script(lambda a: a.foo)", "torch.jit.script(Branching)",
+    "torch.jit.script(lambda a: a.foo)", "torch.jit.script(Branching)",
     "torch.jit.script(nn.Module())(x)", "torch.jit.script(print)", "script('def f(x): return x.nope')",
     "script('def f(x): return y')", 'script(\'def f(x): return x + "a"\')',
     "script('def f(x: str) -> int: return x')", "script('def f(x):\\n  if x.sum() > 0:\\n    y = 1\\n  return y')",

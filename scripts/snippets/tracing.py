@@ -39,5 +39,4 @@ SNIPPETS = (
     'from torch._subclasses import FakeTensorMode\nwith FakeTensorMode(): torch.ones(2).numpy()',
     'from torch._subclasses import FakeTensorMode\nwith FakeTensorMode(): torch.nonzero(torch.ones(2))',
     'from torch._subclasses import FakeTensorMode\nwith FakeTensorMode(): a = torch.ones(2)\na.tolist()',
-    'from torch._subclasses import FakeTensorMode\nFakeTensorMode().from_tensor(3)',
 )  # fmt: skip
