@@ -49,6 +49,8 @@ KINDS = {
     "register-buffer": "statements.register_buffer",
     "register-buffers": "statements.register_buffers",
     "module-list": "statements.module_list",
+    "parameters": "statements.parameters",
+    "wrap-rest": "statements.wrap_rest",
     "hoist-lambda": "hoist.hoist_lambda",
 }
 PLACES = ("at", "call", "block", "before", "after", "kept")

@@ -6,6 +6,7 @@ import ast
 import textwrap
 
 from explainer.diagnosis import Edit
+from explainer.edits.inplace import block_of, index_in
 from explainer.edits.lines import EditError, changed, deleted, indentation, inserted, joined, relined, shown
 from explainer.edits.place import Place
 
@@ -107,13 +108,34 @@ def register_buffers(each: tuple[Place, ...]) -> tuple[Edit, ...]:
     return tuple(edits)
 
 
-def module_list(at: Place) -> tuple[Edit, ...]:
-    """`self.blocks = [...]` -> `nn.ModuleList([...])`; a dict becomes a ModuleDict."""
+def parameters(each: tuple[Place, ...]) -> tuple[Edit, ...]:
+    """Values wrapped as parameters: `torch.ones(n)` -> `nn.Parameter(torch.ones(n))`."""
+    edits: list[Edit] = []
+    for source in {place.source.file: place.source for place in each}.values():
+        own = [place for place in each if place.source.file == source.file]
+        edits += changed(source, [(place.span, f"{nn_name(place)}.Parameter({place.text})") for place in own])
+    return tuple(edits)
+
+
+def wrap_rest(at: Place, header: str) -> tuple[Edit, ...]:
+    """A statement replaced by a block header, with the statements that follow it put into the block."""
+    node, body = at.statement().node, block_of(at)
+    rest = body[index_in(body, at) + 1 :]
+    if not rest:
+        raise EditError("nothing follows")
+    first, last = node.lineno, rest[-1].end_lineno or rest[-1].lineno  # type: ignore[attr-defined]
+    lines = at.source.lines[(node.end_lineno or first) : last]  # type: ignore[attr-defined]
+    inner = [f"    {line}" if line.strip() else line for line in lines]
+    return relined(at.source, first, last, "\n".join([indentation(at.source, first) + header, *inner]))
+
+
+def module_list(at: Place, to: str = "") -> tuple[Edit, ...]:
+    """`self.blocks = [...]` -> `nn.ModuleList([...])`, or the container `to`; a dict becomes a ModuleDict."""
     node = at.node
     value = node.value if isinstance(node, (ast.Assign, ast.AnnAssign)) else node
     if not isinstance(value, (ast.List, ast.ListComp, ast.Dict, ast.DictComp, ast.Call, ast.Name, ast.BinOp)):
         raise EditError("no list stands here")
-    wanted = "ModuleDict" if isinstance(value, (ast.Dict, ast.DictComp)) else "ModuleList"
+    wanted = to or ("ModuleDict" if isinstance(value, (ast.Dict, ast.DictComp)) else "ModuleList")
     return changed(at.source, [(at.source.span(value), f"{nn_name(at)}.{wanted}({at.source.text(value)})")])
 
 

@@ -154,7 +154,10 @@ def block_of(scene: Scene, of: CutFact | None = None) -> SpanFact | None:
 
 @probe
 def grad_switch(scene: Scene) -> SpanFact | None:
-    """The `torch.set_grad_enabled(False)` that still holds where the error was raised."""
+    """The `torch.set_grad_enabled(False)` that still holds where the error was raised.
+
+    `detail`: `inside`, whether it stands in a function that has returned since.
+    """
     if scene.live is None:
         return None
     import torch
@@ -165,8 +168,14 @@ def grad_switch(scene: Scene) -> SpanFact | None:
         for node in source.nodes():
             switch = isinstance(node, ast.Call) and called(node) == "set_grad_enabled" and node.args
             if switch and source.text(node.args[0]) == "False":  # type: ignore[attr-defined]
-                return span_fact(source, node)
+                return span_fact(source, node, inside=_returned(scene, source, node.lineno))  # type: ignore
     return None
+
+
+def _returned(scene: Scene, source: Source, line: int) -> bool:
+    function = source.function_at(line)
+    frames = [frame for frame in (scene.live.user if scene.live else []) if frame.file == source.file]
+    return function is not None and all(source.function_at(frame.line) is not function for frame in frames)
 
 
 def sources(scene: Scene) -> list[Source]:

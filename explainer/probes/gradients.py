@@ -16,7 +16,7 @@ from explainer.probes.origin import last_binding
 from explainer.probes.places import called, enclosing, function_of, span_fact
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.tensor import tensor_fact
-from explainer.probes.values import is_tensor, read
+from explainer.probes.values import fields_of, is_tensor, read
 from explainer.source import Source
 
 _GRAD = ("outputs", "inputs", "grad_outputs", "retain_graph", "create_graph")
@@ -26,8 +26,8 @@ _GRAD = ("outputs", "inputs", "grad_outputs", "retain_graph", "create_graph")
 def untracked_input(scene: Scene) -> TensorFact | None:
     """The float tensor without `requires_grad` whose gradient the program wants.
 
-    An input of `autograd.grad`, the receiver of `retain_grad` or `register_hook`, or what `.grad` is read of below a
-    backward. Parameters are left out: a frozen one is another story.
+    An input of `autograd.grad`, the receiver of `retain_grad` or `register_hook`, what `.grad` is read of below a
+    backward, or what an optimizer was given. Parameters are left out: a frozen one is another story.
     """
     frame, failing = scene.user_frame, scene.failing
     if frame is None or failing is None:
@@ -36,7 +36,23 @@ def untracked_input(scene: Scene) -> TensorFact | None:
         value = read(node, frame.frame)
         if is_tensor(value) and not value.requires_grad and _trackable(value):
             return tensor_fact(failing.source.text(node), value, failing.source.span(node))
+    return _optimised(frame) if called(call_node(failing.node)) == "backward" else None  # type: ignore[arg-type]
+
+
+def _optimised(frame: LiveFrame) -> TensorFact | None:
+    """The tensor without `requires_grad` that an optimizer of the frame is to change."""
+    for optimizer in list(frame.locals.values()):
+        groups = fields_of(optimizer).get("param_groups") if _is_optimizer(optimizer) else None
+        given = [one for group in groups or () for one in group["params"]]
+        for name, value in frame.locals.items():
+            wanted = is_tensor(value) and any(one is value for one in given)
+            if wanted and not value.requires_grad and _trackable(value):
+                return tensor_fact(name, value)
     return None
+
+
+def _is_optimizer(value: Any) -> bool:
+    return any(base.__name__ == "Optimizer" for base in type(value).__mro__)
 
 
 def _wanted(source: Source, node: ast.AST, frame: LiveFrame) -> Iterator[ast.AST]:
@@ -190,13 +206,13 @@ def unused_input(scene: Scene) -> TensorFact | None:
 
 def _listed(scene: Scene, index: int, span: Any) -> TensorFact | None:
     """One of a list of parameters, by the name that its model gives it."""
-    from explainer.probes.graph import _modules
+    from explainer.probes.graph import named_modules
 
     frame = next((one for one in scene.live.frames if one.frame.f_code.co_name == "grad"), None) if scene.live else None
     inputs = frame.locals.get("inputs") if frame is not None else None
     if not isinstance(inputs, (list, tuple)) or index >= len(inputs) or not is_tensor(inputs[index]):
         return None
-    for model, module in _modules(scene):
+    for model, module in named_modules(scene):
         for name, parameter in module.named_parameters():
             if parameter is inputs[index]:
                 return tensor_fact(f"{model}.{name}", parameter, span)

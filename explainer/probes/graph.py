@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import types
 from collections.abc import Iterator
 from typing import Any
 
@@ -73,45 +74,16 @@ def graph_operand(scene: Scene) -> SpanFact | None:
     return None
 
 
-@probe
-def frozen_model(scene: Scene) -> SpanFact | None:
-    """The line that froze a model none of whose parameters requires grad; `detail` has model, head and count."""
-    for name, module in _modules(scene):
-        parameters = list(module.parameters())
-        if parameters and not any(one.requires_grad for one in parameters):
-            line = _freezing_line(scene)
-            children = list(fields_of(module)["_modules"])
-            head = children[-1] if len(children) > 1 else ""
-            if line is not None:
-                return span_fact(*line, model=name, count=len(parameters), head=head)
-    return None
-
-
-def _modules(scene: Scene) -> Iterator[tuple[str, Any]]:
-    """The modules that the user's frames name, innermost frame first."""
+def named_modules(scene: Scene) -> Iterator[tuple[str, Any]]:
+    """The modules that the user's frames name, innermost frame first: variables, and attributes of plain objects."""
     for frame in reversed(scene.live.user) if scene.live is not None else ():
+        held: list[tuple[str, Any]] = []
         for name, value in frame.locals.items():
             if is_module(value) and not name.startswith("_"):
                 yield name, value
-
-
-def _freezing_line(scene: Scene) -> tuple[Source, ast.AST] | None:
-    """The loop or statement of the user's that sets `requires_grad` to False."""
-    for source in sources(scene):
-        for node in source.nodes():
-            if isinstance(node, ast.For) and any(_freezes(source, one) for one in ast.walk(node)):
-                return source, node
-            if isinstance(node, ast.Expr) and _freezes(source, node.value):
-                return source, node
-    return None
-
-
-def _freezes(source: Source, node: ast.AST) -> bool:
-    if isinstance(node, ast.Call) and called(node) == "requires_grad_" and node.args:
-        return source.text(node.args[0]) == "False"
-    if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Attribute):
-        return node.targets[0].attr == "requires_grad" and source.text(node.value) == "False"
-    return False
+            elif not is_module(value) and not isinstance(value, (type, types.ModuleType)):
+                held += [(f"{name}.{key}", one) for key, one in list(fields_of(value).items())[:50] if is_module(one)]
+        yield from held
 
 
 @probe
@@ -121,14 +93,17 @@ def function_return(scene: Scene) -> SpanFact | None:
     for source in sources(scene):
         for owner in source.nodes():
             if isinstance(owner, ast.ClassDef) and owner.name == name:
-                return _return_of(source, owner)
+                return _return_of(source, owner, scene.captures.get("got"))
     return None
 
 
-def _return_of(source: Source, owner: ast.ClassDef) -> SpanFact | None:
+def _return_of(source: Source, owner: ast.ClassDef, count: Any) -> SpanFact | None:
+    """Of several returns the one that gives as many gradients as torch was given."""
     methods = {one.name: one for one in owner.body if isinstance(one, ast.FunctionDef)}
     backward, forward = methods.get("backward"), methods.get("forward")
     returns = [one for one in ast.walk(backward) if isinstance(one, ast.Return)] if backward is not None else []
+    if len(returns) > 1:
+        returns = [one for one in returns if str(_length(one.value)) == str(count)]
     if len(returns) != 1 or returns[0].value is None:
         return None
     names = [one.arg for one in forward.args.args] if forward is not None else []
@@ -137,24 +112,28 @@ def _return_of(source: Source, owner: ast.ClassDef) -> SpanFact | None:
     return span_fact(source, value, owner=owner.name, inputs=tuple(inputs), line=returns[0].lineno)
 
 
+def _length(node: ast.AST | None) -> int:
+    return len(node.elts) if isinstance(node, ast.Tuple) else 1
+
+
 @probe
 def hidden_layers(scene: Scene) -> SpanFact | None:
     """The assignment that puts a model's layers into a plain list, tuple or dict; `detail` has attribute and model."""
-    for name, module in _optimised(scene):
+    for name, module in empty_models(scene):
         for owner in module.modules():
             for attribute, value in fields_of(owner).items():
                 if not attribute.startswith("_") and _holds_layers(value):
                     found = _assignment(owner, attribute)
                     if found is not None:
                         return span_fact(*found, attribute=attribute, model=name, owner=type(owner).__name__,
-                                         container=type(value).__name__)  # fmt: skip
+                                         container=type(value).__name__, registered=_registered(value))  # fmt: skip
     return None
 
 
-def _optimised(scene: Scene) -> list[tuple[str, Any]]:
+def empty_models(scene: Scene) -> list[tuple[str, Any]]:
     """Modules without parameters that the user's frames name: the one in the failing expression first."""
     text = scene.failing.source.text(scene.failing.node) if scene.failing is not None else ""
-    empty = [(name, module) for name, module in _modules(scene) if next(module.parameters(), None) is None]
+    empty = [(name, module) for name, module in named_modules(scene) if next(module.parameters(), None) is None]
     return sorted(empty, key=lambda one: one[0] not in text)
 
 
@@ -164,6 +143,14 @@ def _holds_layers(value: Any) -> bool:
 
     items = list(value.values()) if type(value) is dict else list(value) if type(value) in (list, tuple) else []
     return any(is_module(one) or isinstance(one, torch.nn.Parameter) for one in items[:50])
+
+
+def _registered(value: Any) -> str:
+    """The container of torch's that finds what a plain one hides."""
+    what = (
+        "Module" if any(is_module(one) for one in (value.values() if type(value) is dict else value)) else "Parameter"
+    )
+    return f"{what}Dict" if type(value) is dict else f"{what}List"
 
 
 def _assignment(owner: Any, attribute: str) -> tuple[Source, ast.AST] | None:
@@ -185,7 +172,7 @@ def _assignment(owner: Any, attribute: str) -> tuple[Source, ast.AST] | None:
 @probe
 def misspelt_init(scene: Scene) -> SpanFact | None:
     """A method of an empty model's class whose name is nearly `__init__`."""
-    for _, module in _optimised(scene):
+    for _, module in empty_models(scene):
         for base in type(module).__mro__:
             for name, method in vars(base).items():
                 code = getattr(method, "__code__", None)

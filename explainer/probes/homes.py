@@ -19,9 +19,10 @@ _PROBES = {
     "device": "misplaced in_place misplaced_layer holder creation meta_load call_of_root",
     "elsewhere": "left_behind foreign_result unmoved_layer layer_call late_parameter device_near",
     "entered": "entered converted_layer",
+    "freezing": "frozen_model used_iterator plain_tensors first_tensor",
     "gradients": "untracked_input tracked_from tracked_line unused_input twin_used grad_call unused_place",
     "graph": (
-        "backward_of unreduced graph_operand frozen_model function_return hidden_layers misspelt_init empty_grad "
+        "backward_of unreduced graph_operand function_return hidden_layers misspelt_init empty_grad "
         "held_by loss_place grad_place"
     ),
     "held": "step_memory kept_graphs batch_size_place",
@@ -39,6 +40,7 @@ _PROBES = {
     "resized": "resized_layer",
     "samples": "sample_return none_sample empty_list given_dataset",
     "shapes": "aligned_operand joined_tensors",
+    "shifted": "left_range",
     "sizes": (
         "divisor hidden_state made_at attention_built attention_mask view_receiver einsum_letter forward_of "
         "stacked_tensors grouped_channels joined_rank"

@@ -1,0 +1,162 @@
+"""Models that nothing trains: the line that froze every parameter, and what an optimizer was given in their place."""
+
+from __future__ import annotations
+
+import ast
+import types
+from collections.abc import Iterator
+from typing import Any
+
+from explainer.facts import SpanFact
+from explainer.frozen import frozen
+from explainer.probes import probe
+from explainer.probes.cuts import sources
+from explainer.probes.graph import empty_models, named_modules
+from explainer.probes.origin import last_binding
+from explainer.probes.places import called, span_fact
+from explainer.probes.scene import Scene
+from explainer.probes.values import fields_of, is_tensor, read
+from explainer.source import Source
+
+_LOOPS = (ast.For, ast.AsyncFor)
+_WALKS = ("parameters", "named_parameters", "modules", "named_modules", "children")
+
+
+@frozen
+class _Freezing:
+    """A statement that sets `requires_grad` to False, and the source of what it freezes."""
+
+    source: Source
+    node: ast.stmt
+    target: str
+
+
+@probe
+def frozen_model(scene: Scene) -> SpanFact | None:
+    """The line that froze a model none of whose parameters requires grad.
+
+    `detail`: the `model` and its `head` (the last layer) as that line would name them, and the `count` of parameters.
+    """
+    for name, module in named_modules(scene):
+        parameters = list(module.parameters())
+        if parameters and not any(one.requires_grad for one in parameters):
+            found = _of_model(scene, name, module)
+            if found is not None:
+                head = _head(found.target, module)
+                return span_fact(found.source, found.node, model=name, count=len(parameters), head=head)
+    return None
+
+
+def _of_model(scene: Scene, name: str, module: Any) -> _Freezing | None:
+    """Of the freezing statements the one that names the model, else one inside of its class, else the last."""
+    found = list(_freezings(scene))
+    own = [one for one in found if one.target == name]
+    methods = [one for one in found if one.target == "self" and _inside(one, type(module).__name__)]
+    return (own or methods or found or [None])[-1]
+
+
+def _inside(one: _Freezing, owner: str) -> bool:
+    scope = one.source.class_at(one.node.lineno)
+    return scope is not None and scope.name == owner
+
+
+def _head(target: str, module: Any) -> str:
+    """How the line that freezes would name the model's last layer; empty where it has but one."""
+    children = list(fields_of(module)["_modules"])
+    if len(children) < 2:
+        return ""
+    return f"{target}[{children[-1]}]" if children[-1].isdigit() else f"{target}.{children[-1]}"
+
+
+def _freezings(scene: Scene) -> Iterator[_Freezing]:
+    """The loops and statements of the user's that set `requires_grad` to False."""
+    for source in sources(scene):
+        inner: set[ast.stmt] = set()
+        for node in source.nodes():
+            if isinstance(node, _LOOPS):
+                walked = _walked(source, node.iter)
+                own = [one for one in _of_body(node) if _frozen(source, one)]
+                if walked and own:
+                    inner.update(own)
+                    yield _Freezing(source, node, walked)
+            elif isinstance(node, ast.stmt) and node not in inner and _frozen(source, node):
+                yield _Freezing(source, node, _frozen(source, node))
+
+
+def _of_body(loop: ast.For | ast.AsyncFor) -> Iterator[ast.stmt]:
+    """The statements of a loop's own body, those under its conditions included."""
+    waiting = list(loop.body)
+    while waiting:
+        one = waiting.pop()
+        yield one
+        if isinstance(one, ast.If):
+            waiting += [*one.body, *one.orelse]
+
+
+def _walked(source: Source, node: ast.AST) -> str:
+    """`net` of `net.parameters()` or `enumerate(net.named_parameters())`."""
+    for one in ast.walk(node):
+        if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and one.func.attr in _WALKS:
+            return source.text(one.func.value)
+    return ""
+
+
+def _frozen(source: Source, node: ast.stmt) -> str:
+    """What a statement freezes: `p` of `p.requires_grad_(False)` and of `p.requires_grad = False`; empty else."""
+    if isinstance(node, (ast.Expr, ast.Assign)) and isinstance(node.value, ast.Call):
+        call = node.value
+        off = called(call) == "requires_grad_" and call.args and source.text(call.args[0]) == "False"
+        return source.text(call.func.value) if off and isinstance(call.func, ast.Attribute) else ""
+    if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Attribute):
+        target = node.targets[0]
+        off = target.attr == "requires_grad" and source.text(node.value) == "False"
+        return source.text(target.value) if off else ""
+    return ""
+
+
+@probe
+def used_iterator(scene: Scene) -> SpanFact | None:
+    """The value of the name that an optimizer was given: a generator which something went through before."""
+    frame, failing = scene.user_frame, scene.failing
+    if frame is None or failing is None:
+        return None
+    for node in ast.walk(failing.node):
+        value = read(node, frame.frame) if isinstance(node, ast.Name) else None
+        if isinstance(value, types.GeneratorType) and value.gi_frame is None:
+            bound = last_binding(failing.source, frame, node.id)  # type: ignore[attr-defined]
+            if isinstance(bound, ast.Assign):
+                return span_fact(failing.source, bound.value, name=node.id)  # type: ignore[attr-defined]
+    return None
+
+
+@probe
+def plain_tensors(scene: Scene) -> tuple[SpanFact, ...] | None:
+    """Where a model without parameters assigns floating-point tensors to plain attributes in its `__init__`.
+
+    The span of each is the assigned value; `detail`: `attribute`, `model`, `owner` (the class).
+    """
+    for name, module in empty_models(scene):
+        found = [part for owner in module.modules() for part in _tensors_of(scene, owner, name)]
+        if found:
+            return tuple(found)
+    return None
+
+
+def _tensors_of(scene: Scene, owner: Any, model: str) -> Iterator[SpanFact]:
+    held = {key for key, value in fields_of(owner).items() if is_tensor(value) and value.is_floating_point()}
+    kind = type(owner).__name__
+    for source in sources(scene):
+        for scope in source.nodes():
+            if not isinstance(scope, ast.ClassDef) or scope.name != kind:
+                continue
+            init = (one for one in scope.body if isinstance(one, ast.FunctionDef) and one.name == "__init__")
+            for node in (one for method in init for one in ast.walk(method) if isinstance(one, ast.Assign)):
+                target = source.text(node.targets[0]).removeprefix("self.")
+                if target in held:
+                    yield span_fact(source, node.value, attribute=target, model=model, owner=kind)
+
+
+@probe
+def first_tensor(scene: Scene, of: tuple[SpanFact, ...] | None = None) -> SpanFact | None:
+    """The first of several places."""
+    return of[0] if of else None
