@@ -248,3 +248,19 @@ def test_an_interrupt_ends_the_child_and_passes(monkeypatch):
         sandbox.run(lambda: time.sleep(60), deadline=30.0)
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)
+
+
+def test_two_children_work_at_the_same_time_and_one_that_is_not_asked_is_ended():
+    """The unedited run and an edited one go side by side; whichever is not needed must not stay behind."""
+    asked, other = sandbox.begin(os.getpid), sandbox.begin(lambda: time.sleep(30))
+    outcome = asked.outcome()
+    assert outcome.value not in (None, os.getpid())
+    other.end()
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+
+
+def test_patience_ends_a_child_before_its_deadline_and_says_so():
+    outcome = sandbox.begin(lambda: time.sleep(30), deadline=20.0).outcome(0.2)
+    assert (outcome.value, outcome.late) == (None, True)
+    assert outcome.seconds < 10

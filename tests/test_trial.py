@@ -359,3 +359,29 @@ def test_the_search_finds_an_edit_under_which_the_program_runs(as_program: Path,
     best = next(one for one in try_candidates(scene, search(scene, family), "program") if one.passed)
     assert any(expected in (edit.after or "") for edit in best.candidate.edits)
     assert os.path.basename(best.candidate.culprit.file) == "main.py"
+
+
+LONG = """
+    import time
+    import torch
+
+    def score(predictions):
+        return predictions.numpy()
+
+    def main():
+        layer = torch.nn.Linear(3, 1)
+        for step in range(1000):
+            score(layer(torch.ones(2, 3)))
+            time.sleep(0.05)
+
+    main()
+"""
+
+
+def test_in_process_a_long_program_that_goes_on_is_judged_by_a_frame_further_in(in_process: Path) -> None:
+    """Repaired, `main()` would run for minutes: that the loop's round which crashed runs is shown instead."""
+    scene = crashed(in_process, LONG, whole=False)
+    scene.options = Options(deadline=8.0)
+    verdict, *_ = try_candidates(scene, [replacing(in_process, 6, ".numpy()", ".detach().numpy()")], "forward")
+    assert verdict.passed
+    assert verdict.said == "with this edit `score(layer(torch.ones(2, 3)))` runs, on CPU"

@@ -22,11 +22,15 @@ _HEAD = struct.Struct("Q")
 
 @frozen
 class Outcome:
-    """What a child handed back: `value` is JSON data; `failed` says in one line why there is none."""
+    """What a child handed back: `value` is JSON data; `failed` says in one line why there is none.
+
+    `late` where that is because it had not ended in time.
+    """
 
     value: Any = None
     failed: str | None = None
     seconds: float = 0.0
+    late: bool = False
 
     @property
     def wasted(self) -> float:
@@ -64,37 +68,67 @@ def _of_torch(thread: threading.Thread) -> bool:
     return str(getattr(target, "__module__", "")).split(".")[0] == "torch"
 
 
-def run(
+class Child:
+    """A function at work in a sandboxed fork. Whoever begins one asks for its outcome or ends it."""
+
+    def __init__(self, pid: int, pipe: int, deadline: float):
+        self._pid, self._pipe, self._deadline, self._ended = pid, pipe, deadline, False
+        self._started = time.monotonic()
+
+    def outcome(self, patience: float | None = None) -> Outcome:
+        """What the child hands back, at the latest at its deadline or `patience` seconds from now; it has ended then.
+
+        KeyboardInterrupt ends it and passes.
+        """
+        deadline = self._deadline
+        if patience is not None:
+            deadline = min(deadline, time.monotonic() + patience - self._started)
+        try:
+            data = _read(self._pipe, self._started + deadline)
+        finally:
+            self.end()
+        seconds = time.monotonic() - self._started
+        if data is None:
+            late = seconds >= deadline
+            return Outcome(None, f"no answer within {deadline:.3g} s" if late else "the child died", seconds, late)
+        value, failed = json.loads(data)
+        return Outcome(value, failed, seconds)
+
+    def end(self) -> None:
+        """End the child and all it started, at once."""
+        if not self._ended:
+            self._ended = True
+            os.close(self._pipe)
+            _kill(self._pid)
+
+
+def run(function: Callable[[], Any], *, deadline: float = 2.0, memory: int = 1 << 30, **more: Any) -> Outcome:
+    """Call `function` in a sandboxed fork and hand back its result: `begin`, and wait."""
+    return begin(function, deadline=deadline, memory=memory, **more).outcome()
+
+
+def begin(
     function: Callable[[], Any],
     *,
     deadline: float = 2.0,
     memory: int = 1 << 30,
     writable: Sequence[str] = (),
     processes: bool = False,
-) -> Outcome:
-    """Call `function` in a sandboxed fork and hand back its result, JSON data.
+) -> Child:
+    """Start `function` in a sandboxed fork; its result is JSON data.
 
     `deadline` is in seconds of wall time, after which the child and all it started are killed; `memory` in bytes,
     beyond what this process holds. `writable` folders may be written to; without `processes` it cannot start any.
-    Never raises for what the child does; KeyboardInterrupt ends the child and passes.
+    Never raises for what the child does.
     """
-    started = time.monotonic()
+    from explainer.replay import confine  # noqa: F401 - here once, not in every child
+
     reading, writing = os.pipe()
     pid = _fork()
     if pid == 0:
         _child(function, writing, memory, deadline, writable, processes)
     os.close(writing)
-    try:
-        data = _read(reading, started + deadline)
-    finally:
-        os.close(reading)
-        _kill(pid)
-    seconds = time.monotonic() - started
-    if data is None:
-        late = seconds >= deadline
-        return Outcome(None, f"no answer within {deadline:g} s" if late else "the child died", seconds)
-    value, failed = json.loads(data)
-    return Outcome(value, failed, seconds)
+    return Child(pid, reading, deadline)
 
 
 def _fork() -> int:
