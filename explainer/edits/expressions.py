@@ -73,7 +73,8 @@ def named(wanted: int, scope: Mapping[str, Any], old: str = "") -> Iterator[str]
 
 def _forms(wanted: int, ints: Mapping[str, int], old: str) -> Iterator[str]:
     yield from (name for name, value in ints.items() if value == wanted and name != old)
-    base = ints.get(old)
+    base = ints.get(old) or _of_text(old, ints)
+    old = f"({old})" if " + " in old or " - " in old else old
     if base:
         yield from (f"{name} * {old}" for name, value in ints.items() if value * base == wanted and name != old)
         yield from (f"{old} + {name}" for name, value in ints.items() if value + base == wanted and name != old)
@@ -93,6 +94,13 @@ def _forms(wanted: int, ints: Mapping[str, int], old: str) -> Iterator[str]:
             if ints[one] + ints[other] == wanted and "len(" not in one + other:
                 yield f"{one} + {other}"
     yield from (f"{name} + 1" for name, value in ints.items() if value + 1 == wanted)
+
+
+def _of_text(text: str, scope: Mapping[str, int]) -> int | None:
+    try:
+        return evaluated(ast.parse(text, mode="eval").body, scope)
+    except SyntaxError:
+        return None
 
 
 def sized(wanted: int, scope: Mapping[str, Any]) -> Iterator[str]:

@@ -9,6 +9,8 @@ from typing import Any
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, evidence_of
 
+#: The tier of the generators that speak only where one thing can be meant. It goes before all others.
+CERTAIN = -1
 Generator = Callable[[Evidence], Iterator[Candidate]]
 
 
@@ -27,7 +29,7 @@ def found_in(evidence: Evidence, family: str, limit: int = 400) -> Iterator[Cand
     if evidence.crash is None and family != "dataloader":
         return
     seen: set[Any] = set()
-    for tier, generators in enumerate(generators_of(family)):
+    for tier, generators in enumerate(generators_of(family), CERTAIN):
         for candidate in _all(generators, evidence):
             if candidate.edits not in seen and len(seen) < limit:
                 seen.add(candidate.edits)
@@ -65,11 +67,12 @@ def generators_of(family: str) -> Sequence[Sequence[Generator]]:
         search_padding,
         search_samples,
         search_sizes,
+        search_state,
         search_view,
     )  # fmt: skip
 
     shape = [
-        [search_sizes.named_norm, search_padding.fallen_short],
+        [search_sizes.named_norm, search_padding.fallen_short, search_state.batch_second, search_state.by_channel],
         [
             search_layout.structural,
             search_einsum.relettered,
@@ -78,7 +81,7 @@ def generators_of(family: str) -> Sequence[Sequence[Generator]]:
             search_batch.resized_view,
             search_batch.created,
         ],
-        [search_sizes.arriving],
+        [search_sizes.rounded, search_sizes.arriving],
         [
             search_layout.inserted,
             search_sizes.advanced,
@@ -86,6 +89,7 @@ def generators_of(family: str) -> Sequence[Sequence[Generator]]:
             search_loops.counted_up,
             search_padding.strided,
             search_literals.one_off,
+            search_literals.in_text,
         ],
         [search_padding.padded, search_sizes.factored],
         [search_layout.resized, search_sizes.expected, search_sizes.passed_down, search_index.dimensions],
@@ -101,11 +105,12 @@ def generators_of(family: str) -> Sequence[Sequence[Generator]]:
     ]
     return {
         "shape": shape,
-        "view": [[search_view.copied, search_view.windows], *shape],
+        "view": [[], [search_view.copied, search_view.windows], *shape],
         "dtype": dtype,
         "unsupported": dtype,
         "amp": dtype,
         "index": [
+            [],
             [search_samples.shortened, search_samples.counted_from_one],
             [
                 search_index.dimensions,
@@ -117,15 +122,16 @@ def generators_of(family: str) -> Sequence[Sequence[Generator]]:
             [search_index.ranged, search_index.terms],
             [search_index.inlined],
             [search_index.enlarged, search_index.lengthened],
-            *shape[1:],
+            *shape[2:],
         ],
         "device": [
+            [],
             [search_device.moved_layer, search_device.beside],
             [search_device.created],
             [search_device.used],
             [search_device.pinned],
         ],
-        "dataloader": [[search_samples.shortened, search_collate.present, search_layout.structural]],
+        "dataloader": [[], [search_samples.shortened, search_collate.present, search_layout.structural]],
     }.get(family, [])
 
 

@@ -49,7 +49,8 @@ def _origins(evidence: Evidence, candidate: Candidate) -> Iterator[Candidate]:
     elif candidate.kind == "insert-method":
         yield from _relaid(evidence, candidate)
     elif candidate.kind == "set-argument":
-        yield from (dataclasses.replace(one, tier=-1) for one in search_sizes.named_norm(evidence))
+        certain = (*search_sizes.named_norm(evidence), *search_sizes.rounded(evidence))
+        yield from (dataclasses.replace(one, tier=-1) for one in certain)
         yield from search_layout.structural(evidence)
         if drops_name(candidate):
             yield from search_sizes.arriving(evidence)

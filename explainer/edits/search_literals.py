@@ -5,11 +5,17 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
+from explainer.diagnosis import Span
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
 from explainer.edits.expressions import solved
+from explainer.edits.lines import changed
+from explainer.edits.place import Place
+from explainer.edits.sites import arriving, layers_hit
 from explainer.replay.taint import literals
 
 
@@ -46,6 +52,32 @@ def one_off(evidence: Evidence) -> Iterator[Candidate]:
                 new = f"{place.text} {sign} 1"
                 text = f"({new})" if isinstance(place.parent(), (ast.BinOp, ast.UnaryOp)) else new
                 yield from evidence.replaced(place, text, "replace", "one-more", new=new)
+
+
+def in_text(evidence: Evidence) -> Iterator[Candidate]:
+    """A number inside of a text that holds settings, JSON say, given the size that arrives."""
+    for layer, step in layers_hit(evidence):
+        need = arriving(layer, step)
+        built = layer.value(need[0]) if need else None
+        for source in evidence.sources_seen() if need and built else ():
+            for node in source.nodes():
+                if isinstance(node, ast.Constant) and isinstance(node.value, str) and ":" in node.value:
+                    place = Place(source, node)
+                    for found in re.finditer(rf"(?<![\w.]){built}(?![\w.])", place.text):
+                        text = f"{place.text[: found.start()]}{need[1]}{place.text[found.end() :]}"
+                        words: dict[str, Any] = {"old": built, "new": need[1], "what": need[0], "value": need[1]}
+                        at = _within(place, found.start())
+                        edits = partial(changed, source, [(place.span, text)])
+                        yield from (
+                            replace(one, culprit=at)
+                            for one in evidence.made(edits, "replace-literal", place, "literal", True, **words)
+                        )
+
+
+def _within(place: Place, offset: int) -> Span:
+    """The line on which a piece of a longer text stands."""
+    line = place.span.line + place.text[:offset].count("\n")
+    return Span(place.span.file, line, code=place.source.line(line).strip())
 
 
 def neighbours(evidence: Evidence) -> Iterator[Candidate]:

@@ -13,9 +13,11 @@ from explainer.edits.evidence import Evidence, Layer, Step
 from explainer.edits.expressions import evaluated, named, product, sized
 from explainer.edits.place import Place
 from explainer.edits.search_literals import solved_in
+from explainer.edits.search_state import shuffled, viewed
 from explainer.edits.sites import LEAVING, Site, layers_hit, sites
 from explainer.edits.sites import arriving as needed
 from explainer.edits.slices import operands, trunk
+from explainer.replay.taint import parts, value_with
 
 _FOLDS = ("flatten", "view", "reshape")
 
@@ -26,6 +28,20 @@ def arriving(evidence: Evidence) -> Iterator[Candidate]:
         need = needed(layer, step)
         if need is not None and layer.value(need[0]) != need[1]:
             yield from built_for(evidence, layer, *need, _folded(evidence))
+
+
+def rounded(evidence: Evidence) -> Iterator[Candidate]:
+    """`(side - 3) // 2` -> `(side - 3) // 2 + 1`: a size that counts the steps of a window, not its places."""
+    for layer, step in layers_hit(evidence):
+        need = needed(layer, step)
+        for tree in layer.numbers.get(need[0], ()) if need else ():
+            for node in parts(tree):
+                place = evidence.place(node[4]) if node[1] == "//" and node[4] else None
+                if place is None or value_with(tree, node, int(node[-1]) + 1) != (need or ("", 0))[1]:
+                    continue
+                new = f"{place.text} + 1"
+                text = f"({new})" if isinstance(place.parent(), ast.BinOp) else new
+                yield from evidence.replaced(place, text, "replace", "one-more", new=new)
 
 
 def named_norm(evidence: Evidence) -> Iterator[Candidate]:
@@ -55,6 +71,8 @@ def expected(evidence: Evidence) -> Iterator[Candidate]:
 def _mismatches(evidence: Evidence) -> Iterator[tuple[int, Step]]:
     """Layers on the way to the operands, each with a size of the other operand or of the failing layer."""
     every = operands(evidence)
+    for size in (*viewed(evidence), *shuffled(evidence)):
+        yield from ((size, one) for one in trunk(evidence, every[0].start if every else None, 4))
     for layer, step in layers_hit(evidence):
         need = needed(layer, step)
         built = layer.value(need[0]) if need else None

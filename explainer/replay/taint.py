@@ -58,6 +58,24 @@ def value_of(tree: list[Any], replaced: dict[tuple[Any, ...], int] | None = None
     return int(tree[-1])
 
 
+def parts(tree: list[Any]) -> list[list[Any]]:
+    """The operations of a tree, outermost first."""
+    return [tree, *parts(tree[2]), *parts(tree[3])] if tree[0] == "op" else []
+
+
+def value_with(tree: list[Any], part: list[Any], value: int) -> int | None:
+    """What a tree evaluates to where one of its operations gives another value, at each place where it stands."""
+    if tree[0] == "op" and tree[1:] == part[1:]:
+        return value
+    if tree[0] != "op":
+        return int(tree[-1])
+    left, right = value_with(tree[2], part, value), value_with(tree[3], part, value)
+    try:
+        return _SIGNS[tree[1]](left, right) if left is not None and right is not None and right < 10**6 else None
+    except ArithmeticError:
+        return None
+
+
 def literals(tree: list[Any]) -> list[list[Any]]:
     """The literals and lengths that a tree ends in."""
     if tree[0] == "op":

@@ -1,0 +1,95 @@
+"""Candidates for values given to every element or step: hidden states with their batch first, weights by channel."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from explainer.edits.candidate import Candidate
+from explainer.edits.evidence import Evidence
+from explainer.edits.lines import changed
+from explainer.edits.place import Place
+from explainer.edits.slices import argument_places, operands
+
+_HIDDEN = re.compile(r"Expected hidden(?:\[\d\])? size \((\d+), (\d+), (\d+)\), got \[(\d+), (\d+), (\d+)\]")
+_CREATORS = ("zeros", "ones", "randn", "rand", "empty", "new_zeros")
+
+
+def batch_second(evidence: Evidence) -> Iterator[Candidate]:
+    """`zeros(batch, layers, hidden)` -> `zeros(layers, batch, hidden)`: a hidden state that has its batch first."""
+    said = _HIDDEN.search(evidence.message)
+    sizes = [int(number) for number in said.groups()] if said else []
+    if not sizes or sizes[3:] != [sizes[1], sizes[0], sizes[2]]:
+        return
+    for step in evidence.steps[1:20]:
+        node = step.place.node if step.place is not None else None
+        if step.function not in _CREATORS or step.shape != sizes[3:] or not isinstance(node, ast.Call):
+            continue
+        given = node.args[0].elts if node.args and isinstance(node.args[0], (ast.Tuple, ast.List)) else node.args
+        if step.place is not None and len(given) >= 2:
+            yield from _exchanged(evidence, step.place, given[0], given[1])
+
+
+def _exchanged(evidence: Evidence, call: Place, one: ast.expr, other: ast.expr) -> Iterator[Candidate]:
+    first, second = call.at(one), call.at(other)
+    edits = partial(changed, call.source, [(first.span, second.text), (second.span, first.text)])
+    new = f"{call.source.text(call.node.func)}({second.text}, {first.text}, ...)"  # type: ignore[attr-defined]
+    yield from evidence.made(edits, "replace", call, "swap", new=new)
+
+
+def by_channel(evidence: Evidence) -> Iterator[Candidate]:
+    """`self.weight * x` -> `self.weight[:, None, None] * x`: all vectors of that size in a statement."""
+    crash = evidence.crash
+    every = operands(evidence)
+    if crash is None or crash.place is None or not evidence.frames or len(every) != 2:
+        return
+    vector, data = sorted(every, key=lambda one: len(one.shape))
+    if len(vector.shape) != 1 or len(data.shape) < 3 or data.shape[1] != vector.shape[0]:
+        return
+    index = "[:" + ", None" * (len(data.shape) - 2) + "]"
+    scope = evidence.frames[-1].scope
+    alike = [
+        place
+        for place in _named(crash.place.statement())
+        if isinstance(scope.get(place.text), list) and scope[place.text][0] == vector.shape
+    ]
+    if alike:
+        edits = partial(changed, crash.place.source, [(place.span, f"{place.text}{index}") for place in alike])
+        words: dict[str, Any] = {"what": alike[0].text, "method": index, "shape": vector.shape}
+        yield from evidence.made(edits, "insert-method", crash.place, "insert", **words)
+
+
+def _named(statement: Place) -> list[Place]:
+    """The names and attributes of a statement that are read, the whole of a dotted one."""
+    nodes = [one for one in ast.walk(statement.node) if isinstance(one, (ast.Name, ast.Attribute))]
+    inner = {id(one.value) for one in nodes if isinstance(one, ast.Attribute)}
+    return [statement.at(one) for one in nodes if id(one) not in inner and isinstance(one.ctx, ast.Load)]
+
+
+def viewed(evidence: Evidence) -> Iterator[int]:
+    """The number of elements a row needs for the view that failed: the product of the sizes beside its -1."""
+    crash = evidence.crash
+    said = re.search(r"shape '\[([-\d, ]+)\]' is invalid for input of size (\d+)", evidence.message)
+    if crash is None or said is None or not crash.before or not argument_places(crash):
+        return
+    sizes, row = [int(number) for number in said[1].split(",")], crash.before[0][0]
+    whole = 1
+    for size in sizes[1:]:
+        whole *= size
+    if len(row) == 2 and whole > 0 and sizes[0] in (-1, row[0]) and whole != row[-1]:
+        yield whole
+
+
+def shuffled(evidence: Evidence) -> Iterator[int]:
+    """The channels that a failed pixel shuffle may have been meant to get: the factor once more, or rounded up."""
+    crash = evidence.crash
+    factor = crash.layer.value("upscale_factor") if crash is not None and crash.layer is not None else None
+    if crash is None or not factor or not crash.before or len(crash.before[0][0]) < 3:
+        return
+    channels = crash.before[0][0][-3]
+    if channels % factor == 0:
+        yield channels * factor
+    yield -(-channels // factor**2) * factor**2
