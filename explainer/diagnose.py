@@ -51,10 +51,9 @@ def diagnose(crash: Crash, catalogue: Catalogue, options: Options) -> Report:
         diagnosis = stages.run("the diagnosis", lambda: _diagnosis(match, catalogue, scene, stages), None)
         diagnosis = diagnosis or stages.run("the symptom", lambda: of_symptom(match, scene), None)
         diagnosis = stages.run("the history of shapes", lambda: reporting.with_history(diagnosis, scene), diagnosis)
-    report = stages.run(
-        "the report", lambda: reporting.report_on(scene, diagnosis), reporting.bare(crash, diagnosis, options.language)
-    )
-    return replace(report, remarks=(*report.remarks, *stages.failures))
+    report = stages.run("the report", lambda: reporting.report_on(scene, diagnosis), None)
+    report = report or reporting.bare(crash, diagnosis, options.language)
+    return replace(report, remarks=(*report.remarks, *stages.failures)) if stages.failures else report
 
 
 #: How many rules that hold have their edits tried.

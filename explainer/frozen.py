@@ -38,18 +38,25 @@ def frozen(owner: type[T]) -> type[T]:
 
 def __init__(self: Any, *given: Any, **named: Any) -> None:
     kind, values = type(self), self.__dict__
-    placed = kind._names_[: len(given)]
     values.update(kind._defaults_)
-    values.update(zip(placed, given))  # noqa: B905 - too many of them are told below
+    values.update(zip(kind._names_, given))  # noqa: B905 - too many of them are told below
     values.update(named)
     for name, make in kind._makers_.items():
         if name not in values:
             values[name] = make()
-    fits = values.keys() == kind._known_ and named.keys().isdisjoint(placed)
-    if not fits or len(given) > len(placed):
-        missing = [name for name in kind._names_ if name not in values]
-        wrong = [*named.keys() - set(kind._names_), *named.keys() & set(placed), *map(type, given[len(placed) :])]
-        raise TypeError(f"{kind.__name__}() misses {missing}, was given {wrong} too many")
+    # Texts are read into a dozen of these: what was given by place alone fits if nothing is missing.
+    fits = len(values) == len(kind._names_) >= len(given)
+    if not fits or (
+        named and not (named.keys() <= kind._known_ and named.keys().isdisjoint(kind._names_[: len(given)]))
+    ):
+        _refuse(kind, values, given, named)
+
+
+def _refuse(kind: Any, values: dict[str, Any], given: tuple[Any, ...], named: dict[str, Any]) -> None:
+    missing = [name for name in kind._names_ if name not in values]
+    twice = named.keys() & set(kind._names_[: len(given)])
+    wrong = [*named.keys() - set(kind._names_), *twice, *map(type, given[len(kind._names_) :])]
+    raise TypeError(f"{kind.__name__}() misses {missing}, was given {wrong} too many")
 
 
 def _values(one: Any) -> tuple[Any, ...]:
