@@ -122,6 +122,7 @@ Net()(torch.randn(4, 12))
 
 def test_torchs_error_gets_a_diagnosis_under_the_same_traceback(tmp_path):
     """Never worse: standard error begins with what Python prints, then comes the diagnosis; the document is written."""
+    pytest.importorskip("torch")
     (tmp_path / "main.py").write_text(CRASH)
     bare = python("main.py", cwd=tmp_path)
     ours = explain("run", "--no-check", "--json", "out.json", "main.py", cwd=tmp_path)

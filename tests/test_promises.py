@@ -169,6 +169,7 @@ def test_installing_imports_nothing_heavy(tmp_path):
 
 def test_a_diagnosis_imports_only_what_it_is_made_of(tmp_path):
     """Each module is a millisecond or more after a crash: no sandbox without replay, no search, rich's cells alone."""
+    pytest.importorskip("torch")
     (tmp_path / "main.py").write_text(
         "import sys, explainer\nexplainer.install(replay=False)\n"
         "after = sys.excepthook\n"
@@ -193,6 +194,7 @@ def test_a_package_of_the_users_that_shadows_ours_costs_one_line(tmp_path):
 
 
 def test_the_users_random_state_and_files_are_as_before(tmp_path):
+    pytest.importorskip("torch")
     program = (
         "import atexit, os, random\nimport torch\nimport explainer; explainer.install()\n"
         "def state(): return random.getstate(), torch.get_rng_state().tolist(), torch.is_grad_enabled()\n"

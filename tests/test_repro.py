@@ -10,6 +10,8 @@ import sys
 import pytest
 from commands import explain
 
+pytest.importorskip("torch")
+
 import explainer
 from explainer.replay.scripts import CleanProcess
 from explainer.reproduce.agreement import said
