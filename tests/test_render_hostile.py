@@ -4,7 +4,7 @@ import json as standard_json
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from explainer.diagnosis import Diagnosis, Edit, ErrorFrame, Evidence, Fix, Label, Report, Span
@@ -116,6 +116,7 @@ texts = st.text(st.one_of(st.characters(), st.sampled_from("  \n\t`[]한字、�
 
 
 @settings(max_examples=150, deadline=None)
+@example(text="a_file_with_a_name_of_nearly_40_cells.py", width=40, count=2, language="en")
 @given(text=texts, width=st.integers(40, 120), count=st.integers(1, 6), language=st.sampled_from(["en", "ko", "zh"]))
 def test_no_diagnosis_is_wider_or_longer_than_promised(text, width, count, language):
     """25 lines and the asked width, whatever the fields hold."""

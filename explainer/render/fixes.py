@@ -48,7 +48,7 @@ def _diffs(fix: Fix, lens: Lens, indent: int, limit: int) -> list[Row]:
     shown, width = 0, lens.width - indent
     for index, edit in enumerate(fix.edits):
         if index and shown < limit:
-            rows.append(((place_of(edit), "place"),))
+            rows.append(((cut_front(place_of(edit), width), "place"),))
         lines = _without_indent(diff(edit), width - 2)
         rows += [_diff_row(*line, lines, width) for line in lines[: max(limit - shown, 0)]]
         shown += len(lines)
