@@ -43,15 +43,15 @@ def test_what_is_computed_has_a_dtype_of_its_own(code, dtype):
     assert makes(ast.parse(code, mode="eval").body) == dtype
 
 
-def line(tmp_path, code):
-    """The line that is blamed without a replay."""
+def line(tmp_path, code, error=RuntimeError):
+    """The code that is blamed without a replay."""
     import runpy
 
     import explainer
 
     file = tmp_path / "main.py"
     file.write_text(code)
-    with pytest.raises(RuntimeError) as caught:
+    with pytest.raises(error) as caught:
         runpy.run_path(str(file))
     report = explainer.explain(caught.value, replay=False).to_dict()["reports"][0]
     return report["diagnoses"][0]["culprit"]["code"]
@@ -88,3 +88,20 @@ def test_a_dtype_is_followed_to_where_it_entered(tmp_path, code, expected):
 def test_a_value_that_cannot_be_followed_is_blamed_where_it_is_used(tmp_path):
     stored = "import io\nfile = io.BytesIO()\ntorch.save(torch.rand(4, 3).double(), file)\nfile.seek(0)\n"
     assert line(tmp_path, NET + stored + "x = torch.load(file)\nnet(x)\n") == "x"
+
+
+IDS = NET + "table = nn.Embedding(4, 2)\nlabels = torch.tensor([0, 1, 3])\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("labels = labels + 1\ntable(labels.view(3, 1))\n", "labels + 1"),
+        ("later = labels - 1\nfor row in later.split(2):\n    table(row)\n", "labels - 1"),
+        ("ids = torch.randint(0, 9, (40,))\ntable(ids)\n", "torch.randint(0, 9, (40,))"),
+        ("many = torch.arange(len(labels) + 2)\ntable(many)\n", "nn.Embedding(4, 2)"),
+    ],
+)
+def test_entries_out_of_range_are_followed_to_what_shifted_them(tmp_path, code, expected):
+    """A count that a shape gave is no shift: then the table is too small."""
+    assert line(tmp_path, IDS + code, IndexError) == expected

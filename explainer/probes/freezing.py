@@ -15,7 +15,7 @@ from explainer.probes.graph import empty_models, named_modules
 from explainer.probes.origin import last_binding
 from explainer.probes.places import called, span_fact
 from explainer.probes.scene import Scene
-from explainer.probes.values import fields_of, is_tensor, read
+from explainer.probes.values import fields_of, is_module, is_tensor, read
 from explainer.source import Source
 
 _LOOPS = (ast.For, ast.AsyncFor)
@@ -126,6 +126,26 @@ def used_iterator(scene: Scene) -> SpanFact | None:
             bound = last_binding(failing.source, frame, node.id)  # type: ignore[attr-defined]
             if isinstance(bound, ast.Assign):
                 return span_fact(failing.source, bound.value, name=node.id)  # type: ignore[attr-defined]
+    return None
+
+
+@probe
+def filtered_out(scene: Scene) -> SpanFact | None:
+    """The comprehension whose condition left none of a model's parameters for the optimizer.
+
+    `detail`: `walked` (`net.parameters()` as it should be given), `condition`.
+    """
+    frame, failing = scene.user_frame, scene.failing
+    if frame is None or failing is None:
+        return None
+    source = failing.source
+    bound = [last_binding(source, frame, one.id) for one in ast.walk(failing.node) if isinstance(one, ast.Name)]
+    for node in (part for one in (failing.node, *filter(None, bound)) for part in ast.walk(one)):
+        loop = node.generators[0] if isinstance(node, (ast.ListComp, ast.GeneratorExp)) else None
+        walked = _walked(source, loop.iter) if loop is not None and loop.ifs else ""
+        module = read(ast.parse(walked, mode="eval").body, frame.frame) if walked else None
+        if loop is not None and is_module(module) and next(module.parameters(), None) is not None:
+            return span_fact(source, node, walked=f"{walked}.parameters()", condition=source.text(loop.ifs[0]))
     return None
 
 

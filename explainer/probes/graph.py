@@ -48,14 +48,38 @@ def _node(scene: Scene, fact: SpanFact) -> ast.AST | None:
 
 @probe
 def unreduced(scene: Scene) -> SpanFact | None:
-    """The loss that is told `reduction="none"`, where there is just one such call."""
+    """The loss that is told `reduction="none"`, where there is just one such call.
+
+    `detail`: `plain`, whether its values go to backward as they are, not weighted, masked or chosen from.
+    """
     found = []
     for source in sources(scene):
         for node in source.nodes():
             words = node.keywords if isinstance(node, ast.Call) else ()
             if any(word.arg == "reduction" and source.text(word.value).strip("\"'") == "none" for word in words):
                 found.append((source, node))
-    return span_fact(*found[0]) if len(found) == 1 else None
+    return span_fact(*found[0], plain=_unweighted(*found[0])) if len(found) == 1 else None
+
+
+def _unweighted(source: Source, made: ast.AST) -> bool:
+    """Whether nothing made with a loss function is multiplied, divided or indexed in its file."""
+    bound = [
+        node for node in source.nodes() if isinstance(node, ast.Assign) and any(one is made for one in ast.walk(node))
+    ]
+    names = {source.text(target) for node in bound for target in node.targets}
+    for node in source.nodes():
+        if isinstance(node, ast.Assign) and any(_uses(source, one, names) for one in ast.walk(node.value)):
+            names |= {source.text(target) for target in node.targets if isinstance(target, ast.Name)}
+    touched = (node for node in source.nodes() if isinstance(node, (ast.BinOp, ast.Subscript)))
+    for node in touched:
+        weighed = isinstance(node, ast.Subscript) or isinstance(node.op, (ast.Mult, ast.Div))
+        if weighed and any(_uses(source, one, names) for one in ast.walk(node)):
+            return False
+    return bool(names)
+
+
+def _uses(source: Source, node: ast.AST, names: set[str]) -> bool:
+    return isinstance(node, (ast.Name, ast.Attribute)) and source.text(node) in names
 
 
 @probe
@@ -253,3 +277,9 @@ def grad_place(scene: Scene, of: TensorFact | None = None) -> SpanFact | None:
     if found is not None or of is None or of.span is None:
         return found
     return SpanFact(of.span, of.name)
+
+
+@probe
+def reduction_place(scene: Scene, of: SpanFact | None = None, otherwise: Any = None) -> Any:
+    """The loss that must be told to reduce where its values go to backward as they are, else another place."""
+    return of if of is not None and of["plain"] else otherwise

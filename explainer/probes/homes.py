@@ -19,11 +19,11 @@ _PROBES = {
     "device": "misplaced in_place misplaced_layer holder creation meta_load call_of_root",
     "elsewhere": "left_behind foreign_result unmoved_layer layer_call late_parameter device_near",
     "entered": "entered converted_layer",
-    "freezing": "frozen_model used_iterator plain_tensors first_tensor",
+    "freezing": "frozen_model used_iterator filtered_out plain_tensors first_tensor",
     "gradients": "untracked_input tracked_from tracked_line unused_input twin_used grad_call unused_place",
     "graph": (
         "backward_of unreduced graph_operand function_return hidden_layers misspelt_init empty_grad "
-        "held_by loss_place grad_place"
+        "held_by loss_place grad_place reduction_place"
     ),
     "held": "step_memory kept_graphs batch_size_place",
     "history": "shape_history",
