@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import importlib
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, evidence_of
+from explainer.edits.tiers import TIERS
 
 #: The tier of the generators that speak only where one thing can be meant. It goes before all others.
 CERTAIN = -1
@@ -51,88 +53,15 @@ def _recorded(scene: Any) -> Evidence | None:
     return evidence_of(recording, scene) if recording else None
 
 
-def generators_of(family: str) -> Sequence[Sequence[Generator]]:
+def generators_of(family: str) -> list[list[Generator]]:
     """The generators of a family in tiers."""
-    from explainer.edits import (
-        search_batch,
-        search_collate,
-        search_cropped,
-        search_device,
-        search_dtype,
-        search_einsum,
-        search_index,
-        search_layout,
-        search_literals,
-        search_loops,
-        search_padding,
-        search_samples,
-        search_sizes,
-        search_state,
-        search_view,
-    )  # fmt: skip
+    return [[_generator(name) for name in row.split()] for row in TIERS.get(family, ())]
 
-    shape = [
-        [search_sizes.named_norm, search_padding.fallen_short, search_state.batch_second, search_state.by_channel],
-        [
-            search_layout.structural,
-            search_einsum.relettered,
-            search_cropped.cropped,
-            search_batch.reshaped,
-            search_batch.resized_view,
-            search_batch.created,
-        ],
-        [search_sizes.rounded, search_sizes.arriving],
-        [
-            search_layout.inserted,
-            search_sizes.advanced,
-            search_loops.carried,
-            search_loops.counted_up,
-            search_padding.strided,
-            search_literals.one_off,
-            search_literals.in_text,
-        ],
-        [search_padding.padded, search_sizes.factored],
-        [search_layout.resized, search_sizes.expected, search_sizes.passed_down, search_index.dimensions],
-        [search_layout.swapped],
-        [search_literals.neighbours],
-        [search_literals.swapped_sizes],
-    ]
-    dtype = [
-        [search_dtype.loaded],
-        [search_samples.cast_samples, search_dtype.structural],
-        [search_dtype.casts],
-        [search_dtype.other_casts, search_layout.swapped],
-    ]
-    return {
-        "shape": shape,
-        "view": [[], [search_view.copied, search_view.windows], *shape],
-        "dtype": dtype,
-        "unsupported": dtype,
-        "amp": dtype,
-        "index": [
-            [],
-            [search_samples.shortened, search_samples.counted_from_one],
-            [
-                search_index.dimensions,
-                search_index.made,
-                search_index.lengths,
-                search_index.shifted,
-                search_index.ignored,
-            ],
-            [search_index.ranged, search_index.terms],
-            [search_index.inlined],
-            [search_index.enlarged, search_index.lengthened],
-            *shape[2:],
-        ],
-        "device": [
-            [],
-            [search_device.moved_layer, search_device.beside],
-            [search_device.created],
-            [search_device.used],
-            [search_device.pinned],
-        ],
-        "dataloader": [[], [search_samples.shortened, search_collate.present, search_layout.structural]],
-    }.get(family, [])
+
+def _generator(name: str) -> Generator:
+    module, function = name.split(".")
+    found: Generator = getattr(importlib.import_module(f"explainer.edits.search_{module}"), function)
+    return found
 
 
 def _all(generators: Iterable[Generator], evidence: Evidence) -> Iterator[Candidate]:

@@ -1,0 +1,41 @@
+"""Which generators search for a family, in tiers: the surest first, those of one tier equally likely. Data only."""
+
+from __future__ import annotations
+
+#: A row is a tier; `sizes.arriving` is the function `arriving` of `search_sizes.py`. The first row's generators speak
+#: only where one thing can be meant.
+_SHAPE = (
+    "sizes.named_norm padding.fallen_short state.batch_second state.by_channel",
+    "layout.structural einsum.relettered cropped.cropped batch.reshaped batch.resized_view batch.created",
+    "sizes.rounded sizes.arriving",
+    "layout.inserted sizes.advanced loops.carried loops.counted_up padding.strided literals.one_off literals.in_text",
+    "padding.padded sizes.factored",
+    "layout.resized sizes.expected sizes.passed_down index.dimensions",
+    "layout.swapped",
+    "literals.neighbours",
+    "literals.swapped_sizes",
+)
+_DTYPE = (
+    "dtype.loaded",
+    "samples.cast_samples dtype.structural",
+    "dtype.casts",
+    "dtype.other_casts layout.swapped",
+)
+TIERS = {
+    "shape": _SHAPE,
+    "view": ("", "view.copied view.windows", *_SHAPE),
+    "dtype": _DTYPE,
+    "unsupported": _DTYPE,
+    "amp": _DTYPE,
+    "index": (
+        "",
+        "samples.shortened samples.counted_from_one",
+        "index.dimensions index.made index.lengths index.shifted index.ignored",
+        "index.ranged index.terms",
+        "index.inlined",
+        "index.enlarged index.lengthened",
+        *_SHAPE[2:],
+    ),
+    "device": ("", "device.moved_layer device.beside", "device.created", "device.used", "device.pinned"),
+    "dataloader": ("", "samples.shortened collate.present layout.structural"),
+}
