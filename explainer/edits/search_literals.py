@@ -59,7 +59,9 @@ def in_text(evidence: Evidence) -> Iterator[Candidate]:
     for layer, step in layers_hit(evidence):
         need = arriving(layer, step)
         built = layer.value(need[0]) if need else None
-        for source in evidence.sources_seen() if need and built else ():
+        if need is None or not built:
+            continue
+        for source in evidence.sources_seen():
             for node in source.nodes():
                 if isinstance(node, ast.Constant) and isinstance(node.value, str) and ":" in node.value:
                     place = Place(source, node)

@@ -52,7 +52,8 @@ def _of_model(scene: Scene, name: str, module: Any) -> _Freezing | None:
     found = list(_freezings(scene))
     own = [one for one in found if one.target == name]
     methods = [one for one in found if one.target == "self" and _inside(one, type(module).__name__)]
-    return (own or methods or found or [None])[-1]
+    named = own or methods or found
+    return named[-1] if named else None
 
 
 def _inside(one: _Freezing, owner: str) -> bool:
@@ -143,7 +144,7 @@ def filtered_out(scene: Scene) -> SpanFact | None:
     for node in (part for one in (failing.node, *filter(None, bound)) for part in ast.walk(one)):
         loop = node.generators[0] if isinstance(node, (ast.ListComp, ast.GeneratorExp)) else None
         walked = _walked(source, loop.iter) if loop is not None and loop.ifs else ""
-        module = read(ast.parse(walked, mode="eval").body, frame.frame) if walked else None
+        module: Any = read(ast.parse(walked, mode="eval").body, frame.frame) if walked else None
         if loop is not None and is_module(module) and next(module.parameters(), None) is not None:
             return span_fact(source, node, walked=f"{walked}.parameters()", condition=source.text(loop.ifs[0]))
     return None

@@ -55,7 +55,7 @@ class Range(Trait):
 
     def of_expression(self, node: ast.AST) -> str | None:
         function = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
-        ends = [one.value for one in getattr(node, "args", ())[:2] if isinstance(one, ast.Constant)]
+        ends: list[Any] = [one.value for one in getattr(node, "args", ())[:2] if isinstance(one, ast.Constant)]
         if function != "torch.randint" or not ends or not all(type(one) is int for one in ends):
             return None
         low, high = (0, ends[0]) if len(ends) == 1 else ends
