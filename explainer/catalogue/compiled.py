@@ -131,8 +131,7 @@ def _mapped(path: Path) -> Any:
 
 def _key(folder: Path) -> str:
     """What changes whenever a file of a folder does: names, times and sizes."""
-    with os.scandir(folder) as entries:
-        folders = [str(folder), *sorted(entry.path for entry in entries if entry.is_dir())]
+    folders = sources.folders(folder)
     found: list[str] = []
     for path in folders:
         with os.scandir(path) as entries:

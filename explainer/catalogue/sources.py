@@ -22,9 +22,23 @@ def builtin() -> Path:
 
 
 def files(folder: Path) -> list[Path]:
-    """The YAML files of a folder and the folders in it, sorted; hidden ones are left out."""
-    found = (path for pattern in ("*.yaml", "*.yml", "*/*.yaml", "*/*.yml") for path in folder.glob(pattern))
-    return sorted(path for path in found if not path.name.startswith(".") and not path.parent.name.startswith("."))
+    """The YAML files of a pack, sorted; hidden ones are left out."""
+    found = (path for place in folders(folder) for path in Path(place).glob("*.y*ml"))
+    return sorted(path for path in found if path.suffix in (".yaml", ".yml") and not path.name.startswith("."))
+
+
+def folders(folder: str | Path) -> list[str]:
+    """Where a pack's files lie: its folder, the folders in it, and those of the packs in its folder `packs`."""
+    found = [str(folder), *_below(folder)]
+    packs = os.path.join(folder, "packs")
+    if packs in found:
+        found += [place for pack in _below(packs) for place in folders(pack)]
+    return found
+
+
+def _below(folder: str | Path) -> list[str]:
+    with os.scandir(folder) as entries:
+        return sorted(entry.path for entry in entries if entry.is_dir() and not entry.name.startswith("."))
 
 
 def installed() -> Iterator[tuple[str, Path]]:
