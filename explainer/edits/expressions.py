@@ -8,7 +8,7 @@ from typing import Any
 
 from explainer.replay.taint import literals, value_of
 
-_MOST = 12
+_MOST = 8
 
 
 def evaluated(node: ast.AST, scope: Mapping[str, Any]) -> int | None:
@@ -64,8 +64,9 @@ def named(wanted: int, scope: Mapping[str, Any], old: str = "") -> Iterator[str]
     ints = {name: value for name, value in scope.items() if isinstance(value, int) and 0 < value < 10**7}
     seen: set[str] = set()
     for text in _forms(wanted, ints, old):
-        if text != old and text not in seen:
-            seen.add(text)
+        alike = " ".join(sorted(text.split()))  # `a * b` is `b * a`
+        if text != old and alike not in seen:
+            seen.add(alike)
             yield text
             if len(seen) >= _MOST:
                 return

@@ -7,8 +7,8 @@ from __future__ import annotations
 _SHAPE = (
     "sizes.named_norm padding.fallen_short state.batch_second state.by_channel",
     "layout.structural einsum.relettered cropped.cropped batch.reshaped batch.resized_view batch.created",
-    "sizes.rounded sizes.arriving",
-    "layout.inserted sizes.advanced loops.carried loops.counted_up padding.strided literals.one_off literals.in_text",
+    "sizes.rounded sizes.advanced sizes.arriving",
+    "layout.inserted loops.carried loops.counted_up padding.strided literals.one_off literals.in_text",
     "padding.padded sizes.factored",
     "layout.resized sizes.expected sizes.passed_down index.dimensions",
     "layout.swapped",
