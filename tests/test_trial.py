@@ -6,6 +6,7 @@ import os
 import sys
 import textwrap
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,9 @@ from explainer.diagnosis import Edit, Span  # noqa: E402
 from explainer.edits import Candidate, search  # noqa: E402
 from explainer.live import crash_from  # noqa: E402
 from explainer.probes import Options, Scene  # noqa: E402
-from explainer.replay import sandbox  # noqa: E402
+from explainer.replay import inprocess, sandbox, stages  # noqa: E402
 from explainer.replay.program import Program, one_clean_process, unavailable  # noqa: E402
+from explainer.replay.stages import Trials  # noqa: E402
 from explainer.replay.trial import try_candidates  # noqa: E402
 
 LOOP = """
@@ -385,3 +387,22 @@ def test_in_process_a_long_program_that_goes_on_is_judged_by_a_frame_further_in(
     verdict, *_ = try_candidates(scene, [replacing(in_process, 6, ".numpy()", ".detach().numpy()")], "forward")
     assert verdict.passed
     assert verdict.said == "with this edit `score(layer(torch.ones(2, 3)))` runs, on CPU"
+
+
+def test_in_process_a_value_that_was_to_be_returned_counts_as_made(in_process: Path) -> None:
+    """`return self.fc(x)` ends the frame once it has its value: that is no other way than the crashed run went."""
+    scene = crashed(in_process, LOOP, whole=False)
+    trials = Trials(scene, inprocess._child)
+    trials.stages = [replace(stage, alone=True) for stage in trials.stages if stage.text == "self.fc(x)"]
+    edit = replacing(in_process, 9, "5 * 5", "6 * 6")
+    assert trials.of([list(edit.edits)]) == [(True, "self.fc(x)")]
+
+
+def test_in_process_a_large_process_runs_the_crashed_statement_alone_first(
+    in_process: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Statements before it may have built the model: there is neither room nor time to build it again."""
+    monkeypatch.setattr(stages, "_LARGE", 0)
+    trials = Trials(crashed(in_process, LOOP, whole=False), inprocess._child)
+    assert [(stage.text, stage.alone) for stage in trials.stages[:2]] == [("self.fc(x)", True), ("net(images)", True)]
+    assert trials.at_once == 1

@@ -130,8 +130,9 @@ def _runs(window: Window, wanted: set[tuple[str, str]]) -> bool | None:
     sys.setprofile(called if wanted else None)
     try:
         window.run(skipped.append)
-    except Stopped:
-        return None
+    except Stopped as stopped:
+        if not window.returned(stopped):
+            return None
     finally:
         sys.setprofile(None)
     failed = any(line >= window.line for line in skipped)

@@ -39,6 +39,13 @@ class Window:
         names[_ERROR], names[_SKIP], names[_STOP] = Exception, skipped, _stop
         exec(compile(self.tree, self.frame.file, "exec", dont_inherit=True), names)
 
+    def returned(self, stopped: Stopped) -> bool:
+        """Whether it was the crashed statement itself that, having got its value, went on to return it."""
+        step = stopped.__traceback__
+        while step is not None and step.tb_frame.f_code.co_filename != self.frame.file:
+            step = step.tb_next
+        return step is not None and self.line <= step.tb_lineno <= self.end_line
+
 
 def _stop() -> None:
     raise Stopped
@@ -67,11 +74,13 @@ def windows(frames: Sequence[LiveFrame], most: int = 6) -> Iterator[Window]:
                 yield window
 
 
-def window_of(frame: LiveFrame, whole: bool = False, outward: int = 0, through: int = 0) -> Window | None:
+def window_of(
+    frame: LiveFrame, whole: bool = False, outward: int = 0, through: int = 0, alone: bool = False
+) -> Window | None:
     """The window of one frame: its innermost loop's body, or with `whole` its function's; None where no source fits.
 
     `outward` loops further out are taken instead. Statements behind the crash in its block run as well, as far as the
-    line `through`.
+    line `through`. `alone`: none before the one that crashed.
     """
     source = source_of(frame.file, frame.frame.f_globals)
     body = _body(frame, source)
@@ -84,6 +93,8 @@ def window_of(frame: LiveFrame, whole: bool = False, outward: int = 0, through: 
     if outward and outward >= len(loops):
         return None
     start = loops[-1 - outward] if loops and not whole else 0
+    if alone:
+        levels, start = [_Level(levels[-1].body[levels[-1].index :], 0, levels[-1].owner)], 0
     crashed, *behind = levels[-1].body[levels[-1].index :]
     more = [one for one in behind if one.lineno <= through]
     inner = source.class_at(frame.line)
