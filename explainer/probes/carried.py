@@ -172,10 +172,10 @@ def second_call(scene: Scene, of: CarriedFact | None = None) -> Any:
 
 
 @probe
-def carried_place(scene: Scene, of: CarriedFact | None = None) -> Any:
-    """The line to blame for a state carried over: where the loop passes it on or should reset it, else its use."""
-    if of is None:
-        return None
+def carried_place(scene: Scene, of: CarriedFact | None = None, stored: SpanFact | None = None) -> Any:
+    """The line to blame for a state carried over: where it is put into a list, the loop passes it on, else its use."""
+    if of is None or stored is not None:
+        return stored
     outside = bool(of.reset) or not of.owner
     return of.call if outside and of.call is not None else of
 

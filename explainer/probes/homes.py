@@ -28,6 +28,7 @@ _PROBES = {
     "held": "step_memory kept_graphs batch_size_place",
     "history": "shape_history",
     "indices": "out_of_range size_along one_hot_range",
+    "inference": "inference_block kept_result",
     "listed": "ragged_list odd_entry tensor_list",
     "memory": "asked_bytes broadcast column huge_call repeated_view largest_index",
     "meeting": "meeting block_beside update_place",
@@ -45,6 +46,7 @@ _PROBES = {
         "divisor hidden_state made_at attention_built attention_mask view_receiver einsum_letter forward_of "
         "stacked_tensors grouped_channels joined_rank"
     ),
+    "stored": "stored_value made_once use_of memoised",
     "toplevel": "unguarded",
     "updates": "early_update after_backward",
     "windows": "sliding_window last_batch samples_in_columns",

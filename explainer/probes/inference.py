@@ -1,0 +1,113 @@
+"""Tensors that autograd cannot use: made in inference mode, or kept by a model that is to be copied."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from explainer.facts import SpanFact
+from explainer.probes import probe
+from explainer.probes.call import call_node
+from explainer.probes.cuts import sources
+from explainer.probes.origin import last_binding
+from explainer.probes.places import called, span_fact
+from explainer.probes.scene import Scene
+from explainer.probes.values import fields_of, is_module, is_tensor, read
+from explainer.source import Source
+
+_MODE = re.compile(r"\binference_mode\b")
+
+
+@probe
+def inference_block(scene: Scene) -> SpanFact | None:
+    """The `@torch.inference_mode()` or `with` block that made a tensor which autograd is to use.
+
+    Of several the one whose function is called, or whose block assigns, what an inference tensor of the frames is
+    bound to; None where that does not tell. `detail`: `written`, the name of the mode in the source.
+    """
+    found = list(_modes(scene))
+    if len(found) > 1:
+        names = set(_makers(scene))
+        found = [one for one in found if one[2] & names]
+    if len(found) != 1:
+        return None
+    source, node, _ = found[0]
+    return span_fact(source, node.func if isinstance(node, ast.Call) else node)
+
+
+def _modes(scene: Scene) -> Iterator[tuple[Source, ast.expr, set[str]]]:
+    """Where inference mode is switched on, with the names that lead there: of the function, or bound in the block."""
+    for source in sources(scene):
+        for node in source.nodes():
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                yield from ((source, one, {node.name}) for one in node.decorator_list if _MODE.search(source.text(one)))
+            elif isinstance(node, (ast.With, ast.AsyncWith)):
+                function = source.function_at(node.lineno)
+                names = {
+                    one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
+                }
+                names |= {function.name} if function is not None else set()
+                modes = (item.context_expr for item in node.items)
+                yield from ((source, one, names) for one in modes if _MODE.search(source.text(one)))
+
+
+def _makers(scene: Scene) -> Iterator[str]:
+    """The names of inference tensors in the user's frames, and what their bindings call."""
+    for frame in scene.live.user if scene.live is not None else ():
+        source = scene.source(frame.file)
+        for name, value in frame.locals.items():
+            if source is None or not is_tensor(value) or not value.is_inference():
+                continue
+            yield name
+            bound = last_binding(source, frame, name)
+            yield from (called(one) for one in ast.walk(bound) if isinstance(one, ast.Call)) if bound else ()
+
+
+@probe
+def kept_result(scene: Scene) -> SpanFact | None:
+    """The value that a module of a copied object keeps in an attribute, a result of recorded operations.
+
+    `detail`: `attribute`, `owner` (the class), `reach` (the attribute as the copying statement can name it), `read`
+    (whether the class goes on computing with it).
+    """
+    failing, frame = scene.failing, scene.user_frame
+    call = call_node(failing.node) if failing is not None else None
+    value = read(call.args[0], frame.frame) if isinstance(call, ast.Call) and call.args and frame is not None else None
+    owners = list(value.named_modules()) if is_module(value) else [("", value)]
+    for path, owner in owners:
+        for name, held in fields_of(owner).items():
+            if is_tensor(held) and held.grad_fn is not None:
+                found = _stored(scene, type(owner).__name__, name)
+                if found is not None:
+                    reach = _reach(failing.source.text(call.args[0]), path) + f".{name}"  # type: ignore[union-attr]
+                    read_again = _read(found[0], found[1], name)
+                    return span_fact(*found, attribute=name, owner=type(owner).__name__, reach=reach, read=read_again)
+    return None
+
+
+def _reach(copied: str, path: str) -> str:
+    return copied + "".join(f"[{part}]" if part.isdigit() else f".{part}" for part in path.split(".") if part)
+
+
+def _read(source: Source, value: ast.AST, attribute: str) -> bool:
+    """Whether the function that stores an attribute reads it as well."""
+    function = source.function_at(value.lineno)  # type: ignore[attr-defined]
+    nodes = ast.walk(function) if function is not None else ()
+    loads = (one for one in nodes if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Load))
+    return any(one.attr == attribute for one in loads)
+
+
+def _stored(scene: Scene, owner: str, attribute: str) -> tuple[Source, Any] | None:
+    """The one value, no constant, that a class assigns to an attribute."""
+    values = [
+        (source, node.value)
+        for source in sources(scene)
+        for scope in source.nodes()
+        if isinstance(scope, ast.ClassDef) and scope.name == owner
+        for node in ast.walk(scope)
+        if isinstance(node, ast.Assign) and source.text(node.targets[0]) == f"self.{attribute}"
+    ]
+    computed = [one for one in values if not isinstance(one[1], ast.Constant)]
+    return computed[0] if len(computed) == 1 else None

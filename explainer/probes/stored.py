@@ -1,0 +1,137 @@
+"""Where a value whose graph outlives its iteration is put away: appended, set once by a constructor, memoised."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from explainer.facts import CarriedFact, SpanFact
+from explainer.probes import probe
+from explainer.probes.cuts import sources
+from explainer.probes.places import called, span_fact
+from explainer.probes.scene import Scene
+from explainer.source import Function, Source
+
+_PUT = ("append", "appendleft", "add", "push", "insert", "setdefault")
+_MEMO = ("cache", "lru_cache", "cached_property")
+
+
+@probe
+def stored_value(scene: Scene, of: CarriedFact | None = None) -> SpanFact | None:
+    """The one value that is put into the list or dict which carries graphs over: `z` of `self.items.append(z)`."""
+    if of is None or not of.container or not of.name:
+        return None
+    found = [(source, value) for source, scope in _scopes(scene, of) for value in _puts(source, scope, of.name)]
+    plain = [one for one in found if isinstance(one[1], (ast.Name, ast.Attribute, ast.Call, ast.Subscript))]
+    return span_fact(*found[0]) if len(found) == len(plain) == 1 else None
+
+
+def _scopes(scene: Scene, of: CarriedFact) -> Iterator[tuple[Source, ast.AST]]:
+    """The class that holds an attribute; of a variable the files on the stack."""
+    for source in sources(scene):
+        if not of.owner and source.tree is not None:
+            yield source, source.tree
+        for node in source.nodes():
+            if of.owner and isinstance(node, ast.ClassDef) and node.name == of.owner:
+                yield source, node
+
+
+def _puts(source: Source, scope: ast.AST, name: str) -> Iterator[ast.AST]:
+    for node in ast.walk(scope):
+        owner = value = None
+        if isinstance(node, ast.Call) and called(node) in _PUT and isinstance(node.func, ast.Attribute) and node.args:
+            owner, value = node.func.value, node.args[-1]
+        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
+            owner, value = node.targets[0].value, node.value
+        if owner is not None and value is not None and source.text(owner) == name:
+            yield value
+
+
+@probe
+def made_once(scene: Scene, of: CarriedFact | None = None) -> SpanFact | None:
+    """The statement of `__init__` that computes an attribute which nothing else sets: its graph is made but once.
+
+    `detail`: `value`, its source where the class can say the same in any of its methods, else empty.
+    """
+    if of is None or not of.owner or of.container or not of.name.startswith("self."):
+        return None
+    for source, scope in _scopes(scene, of):
+        found = [node for node in ast.walk(scope) if isinstance(node, ast.stmt) and _sets(source, node, of.name)]
+        init = next((one for one in scope.body if getattr(one, "name", "") == "__init__"), None)  # type: ignore
+        if (
+            len(found) == 1
+            and isinstance(init, ast.FunctionDef)
+            and init.lineno < found[0].lineno <= (init.end_lineno or 0)
+        ):
+            return span_fact(source, found[0], value=_anywhere(source, found[0].value, init))  # type: ignore
+    return None
+
+
+def _sets(source: Source, node: ast.stmt, name: str) -> bool:
+    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+    return any(target is not None and source.text(target) == name for target in targets)
+
+
+def _anywhere(source: Source, value: ast.expr, init: Function) -> str:
+    """An expression of a constructor in names that every method has: parameters by the attributes that hold them."""
+    held = {
+        node.value.id: source.text(node.targets[0])
+        for node in ast.walk(init)
+        if isinstance(node, ast.Assign)
+        and isinstance(node.value, ast.Name)
+        and isinstance(node.targets[0], ast.Attribute)
+    }
+    own = {one.arg for one in ast.walk(init.args) if isinstance(one, ast.arg)} - {"self"}
+    own |= {one.id for one in ast.walk(init) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+    inner = {one.id for one in ast.walk(value) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+    used = {one.id for one in ast.walk(value) if isinstance(one, ast.Name)} & own - inner
+    if not used <= set(held):
+        return ""
+    return ast.unparse(_Held(held).visit(ast.parse(source.text(value), mode="eval")))
+
+
+class _Held(ast.NodeTransformer):
+    """A constructor's parameters replaced by the attributes that hold them."""
+
+    def __init__(self, held: dict[str, str]):
+        self.held = held
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        """A parameter gives way to its attribute."""
+        return ast.parse(self.held[node.id], mode="eval").body if node.id in self.held else node
+
+
+@probe
+def use_of(scene: Scene, of: CarriedFact | None = None) -> SpanFact | None:
+    """The attribute itself where a carried value is taken up: `self.penalty` in `loss + self.penalty`."""
+    source = scene.source(of.span.file) if of is not None else None
+    if of is None or source is None:
+        return None
+    for node in source.nodes():
+        within = isinstance(node, ast.Attribute) and source.text(node) == of.name
+        if within and of.span.line <= node.lineno <= (of.span.end_line or of.span.line):  # type: ignore[attr-defined]
+            return span_fact(source, node)
+    return None
+
+
+@probe
+def memoised(scene: Scene, of: CarriedFact | None = None) -> SpanFact | None:
+    """The `@lru_cache` or `@cached_property` of the function whose kept result takes up an old graph.
+
+    `detail`: the function's `name`, the decorator's `kind`.
+    """
+    source = scene.source(of.span.file) if of is not None else None
+    statement = source.statement_at(of.span.line) if of is not None and source is not None else None
+    if of is None or statement is None:
+        return None
+    names = {called(one) for one in ast.walk(statement) if isinstance(one, ast.Call)}
+    names |= {one.attr for one in ast.walk(statement) if isinstance(one, ast.Attribute)}
+    names.add(of.name.removeprefix("self."))
+    for one in sources(scene):
+        for function in one.nodes():
+            if isinstance(function, ast.FunctionDef) and function.name in names:
+                for decorator in function.decorator_list:
+                    kind = one.text(decorator).split("(")[0].rsplit(".", 1)[-1]
+                    if kind in _MEMO:
+                        return span_fact(one, decorator, name=function.name, kind=kind)
+    return None
