@@ -11,7 +11,7 @@ from typing import Any
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
 from explainer.edits.lines import changed
-from explainer.edits.place import Place
+from explainer.edits.place import Place, as_primary
 from explainer.edits.slices import argument_places, operands
 
 _HIDDEN = re.compile(r"Expected hidden(?:\[\d\])? size \((\d+), (\d+), (\d+)\), got \[(\d+), (\d+), (\d+)\]")
@@ -31,6 +31,22 @@ def batch_second(evidence: Evidence) -> Iterator[Candidate]:
         given = node.args[0].elts if node.args and isinstance(node.args[0], (ast.Tuple, ast.List)) else node.args
         if step.place is not None and len(given) >= 2:
             yield from _exchanged(evidence, step.place, given[0], given[1])
+
+
+def batch_taken(evidence: Evidence) -> Iterator[Candidate]:
+    """`self.start()` -> `self.start()[:, :x.size(0)]`: of a state for a full batch what the last batch needs."""
+    said = _HIDDEN.search(evidence.message)
+    sizes = [int(number) for number in said.groups()] if said else []
+    if not sizes or not sizes[1] < sizes[4] or (sizes[0], sizes[2]) != (sizes[3], sizes[5]):
+        return
+    every = operands(evidence)
+    data, state = (every[0], every[1]) if len(every) > 1 else (None, None)
+    if data is None or state is None or not data.text.isidentifier() or state.place is None or state.shape != sizes[3:]:
+        return
+    at = next((at for at, size in enumerate(data.shape[:2]) if size == sizes[1]), 0)
+    new = f"[:, :{data.text}.size({at})]"
+    words: dict[str, Any] = {"what": state.text, "method": new, "shape": state.shape}
+    yield from evidence.replaced(state.place, f"{as_primary(state.place)}{new}", "insert-method", "insert", **words)
 
 
 def _exchanged(evidence: Evidence, call: Place, one: ast.expr, other: ast.expr) -> Iterator[Candidate]:

@@ -6,7 +6,8 @@ from __future__ import annotations
 #: only where one thing can be meant.
 _SHAPE = (
     "sizes.named_norm padding.fallen_short state.batch_second state.by_channel",
-    "layout.structural einsum.relettered cropped.cropped batch.reshaped batch.resized_view batch.created",
+    "layout.structural einsum.relettered cropped.cropped batch.reshaped batch.resized_view batch.created"
+    " state.batch_taken",
     "sizes.rounded sizes.advanced sizes.arriving",
     "layout.inserted loops.carried loops.counted_up padding.strided literals.one_off literals.in_text",
     "padding.padded sizes.factored",

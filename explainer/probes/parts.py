@@ -171,6 +171,22 @@ def dimension(scene: Scene) -> SpanFact | None:
     return _of_layer(scene, asked, about) if not found else None
 
 
+@probe
+def dimension_asked(scene: Scene) -> SpanFact | None:
+    """The argument that names a missing dimension, where the tensor is what another call in the expression gives.
+
+    `detail.dim` is the number, `rank` the tensor's dimensions as the message has them, `function` what was called.
+    """
+    asked, high = scene.captures.get("dim"), scene.captures.get("high")
+    if type(asked) is not int or type(high) is not int or high < 0 or scene.failing is None or _first_tensor(scene):
+        return None
+    found = [one for one in operands(scene) if type(one.value) is int and one.value == asked and one.node is not None]
+    if len(found) != 1 or found[0].node is None:
+        return None
+    function = function_name(call_node(scene.failing.node))
+    return spanned(scene.failing.source, found[0].node, dim=asked, rank=high + 1, function=function)
+
+
 def _of_layer(scene: Scene, asked: int, about: dict[str, Any]) -> SpanFact | None:
     """The argument of the constructor of a layer that holds the dimension: `nn.Softmax(dim=2)`."""
     called = below_user(scene)
