@@ -56,3 +56,14 @@ def test_escape_sequences_are_shown_not_sent(monkeypatch):
     progress = Progress(screen, patience=0)
     progress("edit \x1b[2J")
     assert "\x1b" not in screen.getvalue()
+
+
+def test_the_same_text_is_written_once(monkeypatch):
+    """What waits for a child says so ten times a second."""
+    monkeypatch.setenv("TERM", "xterm")
+    screen = Screen()
+    progress = Progress(screen, patience=0)
+    progress("running the crash again")
+    written = screen.getvalue()
+    progress("running the crash again")
+    assert screen.getvalue() == written

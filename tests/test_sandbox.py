@@ -243,7 +243,7 @@ def test_a_thread_of_torch_makes_it_unavailable():
 
 def test_an_interrupt_ends_the_child_and_passes(monkeypatch):
     """Ctrl-C while a replay runs kills the child and reaches the caller as KeyboardInterrupt."""
-    monkeypatch.setattr(sandbox, "_read", lambda pipe, until: (_ for _ in ()).throw(KeyboardInterrupt))
+    monkeypatch.setattr(sandbox, "_read", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         sandbox.run(lambda: time.sleep(60), deadline=30.0)
     with pytest.raises(ChildProcessError):
@@ -264,3 +264,11 @@ def test_patience_ends_a_child_before_its_deadline_and_says_so():
     outcome = sandbox.begin(lambda: time.sleep(30), deadline=20.0).outcome(0.2)
     assert (outcome.value, outcome.late) == (None, True)
     assert outcome.seconds < 10
+
+
+def test_who_waits_for_a_child_is_told_now_and_then_that_it_is_at_work():
+    """So that a terminal can say what takes long."""
+    told = []
+    outcome = sandbox.run(lambda: time.sleep(0.5) or 7, deadline=20.0, waiting=lambda: told.append(1))
+    assert outcome.value == 7
+    assert told

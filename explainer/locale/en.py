@@ -31,6 +31,7 @@ WORDS = {
     "more_lines": "... {count} more lines",
     "whole": "(explain fix shows it whole)",
     "more_rows": "... {count} more",
+    "replaying": "running the crash again in a child process (Ctrl-C ends it)",
     # The narrated form, for screen readers.
     "say_error": "Error {rule}: {headline}.",
     "say_plain_error": "Error without a known explanation.",

@@ -67,7 +67,8 @@ def _measured(scene: Scene, root: Any, call: Any) -> dict[str, Any] | None:
         footprint.without_compiler()
         return footprint.measured(root, call.args, call.kwargs)
 
-    return sandbox.run(work, deadline=scene.seconds_left, memory=scene.options.memory).value
+    left, memory = scene.seconds_left, scene.options.memory
+    return sandbox.run(work, deadline=left, memory=memory, waiting=scene.waiting).value
 
 
 def _records(scene: Scene, index: int) -> bool:
@@ -180,9 +181,9 @@ def _kept(scene: Scene, tensors: list[Any]) -> int | None:
     if why is not None and "CUDA is in use" not in why:
         return None
     now = [value for value in _values(scene) if is_tensor(value)]
-    return sandbox.run(
-        lambda: graphs.kept_bytes(tensors, now), deadline=scene.options.deadline, memory=scene.options.memory
-    ).value
+    left, memory = scene.options.deadline, scene.options.memory
+    work = lambda: graphs.kept_bytes(tensors, now)  # noqa: E731
+    return sandbox.run(work, deadline=left, memory=memory, waiting=scene.waiting).value
 
 
 def _collections(frame: LiveFrame) -> Iterator[tuple[str, list[Any]]]:

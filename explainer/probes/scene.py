@@ -116,6 +116,13 @@ class Scene:
         """How long the next replay may take."""
         return max(0.0, self.options.deadline - self.wasted)
 
+    def waiting(self) -> None:
+        """Say where a person looks that a replay is under way."""
+        if self.options.progress is not None:
+            from explainer.locale import word
+
+            self.options.progress(word("replaying", self.options.language))
+
     @property
     def failures(self) -> list[tuple[str, BaseException]]:
         """What probes raised: said in one line, never in the user's way."""

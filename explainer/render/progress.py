@@ -21,10 +21,12 @@ class Progress:
         self._seen = is_terminal(stream) and os.environ.get("TERM") != "dumb"
         self._from = time.monotonic() + patience
         self._written = 0
+        self._text = ""
 
     def __call__(self, text: str) -> None:
         """Show a text in place of the last one."""
-        if self._seen and time.monotonic() >= self._from:
+        if self._seen and text != self._text and time.monotonic() >= self._from:
+            self._text = text
             self._write(cut(one_line(text), width_of(self._stream) - 1))
 
     def __enter__(self) -> Progress:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from explainer.probes.scene import Scene
 
 #: No replay for a history takes longer, in seconds: it illustrates, and decides nothing.
-LONGEST = 1.0
+LONGEST = 0.6
 #: Steps that are kept of one run of the function: a loop's early rounds give way to its last.
 MOST = 200
 
@@ -35,7 +35,7 @@ def history(scene: Scene) -> list[dict[str, Any]]:
         return []
     outcome = sandbox.run(
         lambda: _steps(window, frame.file, frame.frame.f_code, frame.line),
-        deadline=min(LONGEST, scene.seconds_left), memory=scene.options.memory,
+        deadline=min(LONGEST, scene.seconds_left), memory=scene.options.memory, waiting=scene.waiting,
     )  # fmt: skip
     return outcome.value or []
 

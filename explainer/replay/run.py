@@ -47,7 +47,7 @@ def replay(scene: Scene, recorder: Callable[[], Recorder]) -> Any:
         if left <= 0.05:
             break
         attempt = functools.partial(_attempt, window, scene, recorder)
-        outcome = sandbox.run(attempt, deadline=left, memory=scene.options.memory)
+        outcome = sandbox.run(attempt, deadline=left, memory=scene.options.memory, waiting=scene.waiting)
         scene.wasted += outcome.wasted
         if outcome.value is not None:
             return outcome.value

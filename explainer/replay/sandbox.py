@@ -17,6 +17,8 @@ from typing import Any
 from explainer.frozen import frozen
 
 _LARGEST = 8 << 20
+#: Seconds between two calls of `waiting`.
+_OFTEN = 0.1
 _HEAD = struct.Struct("Q")
 
 
@@ -75,16 +77,16 @@ class Child:
         self._pid, self._pipe, self._deadline, self._ended = pid, pipe, deadline, False
         self._started = time.monotonic()
 
-    def outcome(self, patience: float | None = None) -> Outcome:
+    def outcome(self, patience: float | None = None, waiting: Callable[[], None] | None = None) -> Outcome:
         """What the child hands back, at the latest at its deadline or `patience` seconds from now; it has ended then.
 
-        KeyboardInterrupt ends it and passes.
+        `waiting` is called now and then meanwhile. KeyboardInterrupt ends the child and passes.
         """
         deadline = self._deadline
         if patience is not None:
             deadline = min(deadline, time.monotonic() + patience - self._started)
         try:
-            data = _read(self._pipe, self._started + deadline)
+            data = _read(self._pipe, self._started + deadline, waiting)
         finally:
             self.end()
         seconds = time.monotonic() - self._started
@@ -102,9 +104,16 @@ class Child:
             _kill(self._pid)
 
 
-def run(function: Callable[[], Any], *, deadline: float = 2.0, memory: int = 1 << 30, **more: Any) -> Outcome:
+def run(
+    function: Callable[[], Any],
+    *,
+    deadline: float = 2.0,
+    memory: int = 1 << 30,
+    waiting: Callable[[], None] | None = None,
+    **more: Any,
+) -> Outcome:
     """Call `function` in a sandboxed fork and hand back its result: `begin`, and wait."""
-    return begin(function, deadline=deadline, memory=memory, **more).outcome()
+    return begin(function, deadline=deadline, memory=memory, **more).outcome(waiting=waiting)
 
 
 def begin(
@@ -178,11 +187,15 @@ def _write(pipe: int, data: bytes) -> None:
         data = data[os.write(pipe, data) :]
 
 
-def _read(pipe: int, until: float) -> bytes | None:
+def _read(pipe: int, until: float, waiting: Callable[[], None] | None) -> bytes | None:
     """What the child wrote, whole; None where it died, came too late or wrote too much."""
     held = b""
     while len(held) < _HEAD.size or len(held) < _HEAD.size + min(_HEAD.unpack_from(held)[0], _LARGEST):
-        ready, _, _ = select.select([pipe], [], [], max(0.0, until - time.monotonic()))
+        left = max(0.0, until - time.monotonic())
+        ready, _, _ = select.select([pipe], [], [], left if waiting is None else min(left, _OFTEN))
+        if not ready and left > _OFTEN and waiting is not None:
+            waiting()
+            continue
         piece = os.read(pipe, 1 << 16) if ready else b""
         if not piece:
             return None

@@ -76,7 +76,7 @@ class Trials:
         edits = [*control, *offered]
         with closing(self._in_turn(stage, [[] if number is None else offered[number] for number in edits])) as children:
             for number, child in zip(edits, children, strict=False):
-                outcome = child.outcome(None if last else stage.patience)
+                outcome = child.outcome(None if last else stage.patience, self.scene.waiting)
                 self.scene.wasted += outcome.wasted
                 if number is None and outcome.value is False:
                     stage = self.stages[at] = replace(stage, patience=_TIMES * outcome.seconds + _MORE)
