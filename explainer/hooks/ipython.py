@@ -35,7 +35,7 @@ class Door:
 
             settings = process.settings or process.Settings()
             stage = "the diagnosis"
-            explanation = showing.explain(error, error.__traceback__, settings)
+            explanation = showing.watched(error, error.__traceback__, settings, sys.stdout)
             if any(diagnosis.family == "oom" for report in explanation.reports for diagnosis in report.diagnoses):
                 explanation = showing.remarked(explanation, FREE)
             stage = "the display"

@@ -18,7 +18,7 @@ from explainer.hooks.process import Settings, say_failed
 def show(error: BaseException, traceback: Any, settings: Settings, stream: TextIO | None = None) -> None:
     """Print the diagnosis of an error on `stream` (default: standard error); nothing where nothing is known."""
     out = stream if stream is not None else sys.stderr
-    explanation = _stage("the diagnosis", lambda: _watched(error, traceback, settings, out), out)
+    explanation = _stage("the diagnosis", lambda: watched(error, traceback, settings, out), out)
     if explanation is None:
         return
     if out is not None and _stage("the display", lambda: write(out, shown(explanation, out, settings)), out) is None:
@@ -37,7 +37,7 @@ def _stage(name: str, work: Callable[[], Any], out: TextIO | None) -> Any:
         return None
 
 
-def _watched(error: BaseException, traceback: Any, settings: Settings, out: TextIO | None) -> Any:
+def watched(error: BaseException, traceback: Any, settings: Settings, out: TextIO | None) -> Any:
     """`explain` with a progress line where `out` is a terminal."""
     if out is None:
         return explain(error, traceback, settings)
