@@ -51,6 +51,7 @@ KINDS = {
     "module-list": "statements.module_list",
     "parameters": "statements.parameters",
     "wrap-rest": "statements.wrap_rest",
+    "load-all-but": "loading.load_all_but",
     "hoist-lambda": "hoist.hoist_lambda",
 }
 PLACES = ("at", "call", "block", "before", "after", "kept")

@@ -56,10 +56,10 @@ def _given(scene: Scene, source: Source, node: ast.AST, sizes: tuple[int, ...]) 
     names = [one.arg for one in function.args.args] if isinstance(function, ast.FunctionDef) else []
     if not isinstance(function, ast.FunctionDef) or node.id not in names:
         return _assigned(source, node.id)
-    calls = list(_calls(scene, source, function))
+    calls = list(calls_of(scene, source, function))
     if len(calls) != 1:
         return None
-    given = _arguments(calls[0][1], names)
+    given = arguments_of(calls[0][1], names)
     others = [one for name, one in given.items() if name != node.id and isinstance(one, ast.Constant)]
     if any(one.value in sizes[-1:] for one in others):
         return None
@@ -69,7 +69,7 @@ def _given(scene: Scene, source: Source, node: ast.AST, sizes: tuple[int, ...]) 
     return (source, default) if default is not None else None
 
 
-def _calls(scene: Scene, source: Source, function: ast.FunctionDef) -> Iterator[tuple[Source, ast.Call]]:
+def calls_of(scene: Scene, source: Source, function: ast.FunctionDef) -> Iterator[tuple[Source, ast.Call]]:
     """The calls of a function, or of the class whose `__init__` it is, in the user's files."""
     owner = source.class_at(function.lineno)
     name = owner.name if owner is not None and function.name == "__init__" else function.name
@@ -77,7 +77,7 @@ def _calls(scene: Scene, source: Source, function: ast.FunctionDef) -> Iterator[
         yield from ((one, node) for node in one.nodes() if isinstance(node, ast.Call) and called(node) == name)
 
 
-def _arguments(call: ast.Call, names: list[str]) -> dict[str, ast.AST]:
+def arguments_of(call: ast.Call, names: list[str]) -> dict[str, ast.AST]:
     parameters = names[1:] if names[:1] == ["self"] else names
     given: dict[str, ast.AST] = dict(zip(parameters, call.args, strict=False))
     starred = any(isinstance(one, ast.Starred) for one in call.args) or any(one.arg is None for one in call.keywords)

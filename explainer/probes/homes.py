@@ -38,7 +38,7 @@ _PROBES = {
         "operand_at operand_of_kind written_operand negation index_too_large subscript dimension dimension_asked index_operand "
         "mask_operand loop_of"
     ),
-    "resized": "resized_layer",
+    "resized": "resized_layer decided_size",
     "samples": "sample_return none_sample empty_list given_dataset",
     "shapes": "aligned_operand joined_tensors",
     "shifted": "left_range",

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Iterator
 from typing import Any
 
 from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.built import bound, construction_below
 from explainer.probes.checkpoint import changed_sizes, load_frame
-from explainer.probes.places import spanned
+from explainer.probes.cuts import sources
+from explainer.probes.decided import arguments_of, calls_of
+from explainer.probes.places import called, spanned
 from explainer.probes.scene import Scene
 from explainer.probes.values import fields_of, is_module
+from explainer.source import Source
 
 #: The constructor parameter that each dimension of a layer's weight comes from, and its position.
 PARAMETERS = {
@@ -42,7 +47,7 @@ def resized_layer(scene: Scene) -> SpanFact | None:
     if weight is None or len(weight["saved"]) != len(weight["own"]) or getattr(module, "groups", 1) != 1:
         return None
     odd = [at for at, (saved, own) in enumerate(zip(weight["saved"], weight["own"], strict=True)) if saved != own]
-    found = construction_below(root, path, module) if path else None
+    found = (construction_below(root, path, module) or _only_call(scene, module)) if path else None
     if found is None or len(odd) != 1 or odd[0] >= len(names):
         return None
     source, call = found
@@ -50,6 +55,91 @@ def resized_layer(scene: Scene) -> SpanFact | None:
     about = {"layer": path, "type": type(module).__name__, "saved": weight["saved"], "own": weight["own"]}
     argument = {"argument": names[odd[0]], "to": weight["saved"][odd[0]], "now": weight["own"][odd[0]]}
     return spanned(source, call, **about, **argument, given=source.text(node)) if node is not None else None
+
+
+def _only_call(scene: Scene, module: Any) -> tuple[Source, ast.Call] | None:
+    """The one call in the user's files that builds such a layer, by the numbers that it names."""
+    kind, own = type(module), fields_of(module)
+    found = [
+        (source, node)
+        for source in sources(scene)
+        for node in source.nodes()
+        if isinstance(node, ast.Call) and called(node) == kind.__name__ and _agrees(bound(node, kind), own)
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def _agrees(given: dict[str, ast.AST], own: dict[str, Any]) -> bool:
+    literal = {name: node.value for name, node in given.items() if isinstance(node, ast.Constant)}
+    return all(own.get(name, value) == value for name, value in literal.items())
+
+
+@probe
+def decided_size(scene: Scene, of: SpanFact | None = None) -> SpanFact | None:
+    """The literal that gave a resized layer its size, where the argument is followed to just one such literal.
+
+    Through names, parameters and the calls that give them, fields of that name in calls, dicts and classes.
+    """
+    source = scene.source(of.span.file) if of is not None else None
+    node = _expression(source, of) if of is not None and source is not None else None
+    if of is None or source is None or node is None or isinstance(node, ast.Constant):
+        return None
+    literals = _literals(scene, source, node, of["now"], 4)
+    found = {(place.file, value.lineno, value.col_offset): (place, value) for place, value in literals}  # type: ignore
+    return spanned(*next(iter(found.values()))) if len(found) == 1 else None
+
+
+def _expression(source: Source, of: SpanFact) -> ast.expr | None:
+    """The argument that gave a layer its size, in the call that builds it."""
+    within = (node for node in source.nodes() if isinstance(node, ast.expr) and node.lineno == of.span.line)
+    return next((node for node in within if source.text(node) == of["given"]), None)
+
+
+def _literals(scene: Scene, source: Source, node: ast.AST, wanted: int, most: int) -> Iterator[tuple[Source, ast.AST]]:
+    """The literals of a value that an expression may stand for."""
+    if isinstance(node, ast.Constant):
+        if node.value == wanted and type(node.value) is int:
+            yield source, node
+        return
+    name = node.id if isinstance(node, ast.Name) else getattr(node, "attr", "")
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+        name = str(node.slice.value)
+    for place, value in _given(scene, source, node, name) if name and most else ():
+        yield from _literals(scene, place, value, wanted, most - 1)
+
+
+def _given(scene: Scene, source: Source, node: ast.AST, name: str) -> Iterator[tuple[Source, ast.AST]]:
+    """What a parameter is given by the calls of its function, else what anything of that name is set to."""
+    function = source.function_at(node.lineno)  # type: ignore[attr-defined]
+    names = [one.arg for one in function.args.args] if isinstance(function, ast.FunctionDef) else []
+    if isinstance(node, ast.Name) and name in names and isinstance(function, ast.FunctionDef):
+        for place, call in calls_of(scene, source, function):
+            given = arguments_of(call, names)
+            starred = any(word.arg is None for word in call.keywords)
+            if name in given:
+                yield place, given[name]
+            elif starred:
+                yield from _entries(scene, name)
+        default = dict(zip(reversed(names), reversed(function.args.defaults), strict=False)).get(name)
+        if default is not None:
+            yield source, default
+    else:
+        yield from _entries(scene, name)
+
+
+def _entries(scene: Scene, name: str) -> Iterator[tuple[Source, ast.AST]]:
+    """Values that are set under a name: variables, class fields, attributes, keywords of calls, keys of dicts."""
+    for source in sources(scene):
+        for node in source.nodes():
+            if isinstance(node, ast.keyword) and node.arg == name:
+                yield source, node.value
+            elif isinstance(node, ast.Dict):
+                pairs = zip(node.keys, node.values, strict=True)
+                yield from ((source, value) for key, value in pairs if getattr(key, "value", None) == name)
+            elif isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                if any(name == getattr(one, "id", getattr(one, "attr", "")) for one in targets):
+                    yield source, node.value
 
 
 def _at(root: Any, path: str) -> Any:
