@@ -13,6 +13,8 @@ from typing import Any
 from explainer.diagnosis import Span
 from explainer.frozen import frozen
 
+#: A node that has a place in the text.
+Node = ast.expr | ast.stmt | ast.keyword | ast.arg | ast.alias | ast.excepthandler | ast.pattern
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
@@ -117,7 +119,7 @@ def _parsed(file: str, lines: tuple[str, ...]) -> Source:
 class Failing:
     """The expression that failed in a live frame: its node, its place and the source it stands in."""
 
-    node: ast.AST
+    node: Node
     span: Span
     source: Source
 
@@ -132,7 +134,7 @@ def failing_node(frame: types.FrameType, lasti: int, lineno: int | None = None) 
     return Failing(node, source.span(node), source) if node is not None else None
 
 
-def _by_position(source: Source, code: types.CodeType, lasti: int) -> ast.AST | None:
+def _by_position(source: Source, code: types.CodeType, lasti: int) -> Node | None:
     if not hasattr(code, "co_positions"):
         return None
     position = next((p for i, p in enumerate(code.co_positions()) if i == lasti // 2), None)
@@ -141,16 +143,16 @@ def _by_position(source: Source, code: types.CodeType, lasti: int) -> ast.AST | 
     return node_at(source, *position)
 
 
-def node_at(source: Source, line: int, end_line: int, byte: int, end_byte: int) -> ast.AST | None:
+def node_at(source: Source, line: int, end_line: int, byte: int, end_byte: int) -> Node | None:
     """The outermost expression or statement with exactly these bounds (byte columns, as code objects have them)."""
     for node in source.nodes():
         at = tuple(getattr(node, name, None) for name in ("lineno", "end_lineno", "col_offset", "end_col_offset"))
-        if at == (line, end_line, byte, end_byte):
+        if at == (line, end_line, byte, end_byte) and isinstance(node, Node):
             return node
     return None
 
 
-def _by_executing(source: Source, frame: types.FrameType, lasti: int) -> ast.AST | None:
+def _by_executing(source: Source, frame: types.FrameType, lasti: int) -> Node | None:
     """As `executing` finds it (Python 3.10), in our own tree, where its parents can be found."""
     try:
         import executing
@@ -176,7 +178,7 @@ def _calls(code: types.CodeType, lasti: int) -> bool:
     return lasti >= len(code.co_code) or "CALL" in dis.opname[code.co_code[lasti]]
 
 
-def _by_line(source: Source, line: int | None, calls_one: bool) -> ast.AST | None:
+def _by_line(source: Source, line: int | None, calls_one: bool) -> Node | None:
     """The only call on a line where the instruction was one, or the line's statement."""
     if line is None:
         return None

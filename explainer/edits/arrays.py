@@ -33,7 +33,7 @@ def numpy_to_torch(at: Place) -> tuple[Edit, ...]:
 
     EditError where it uses something of numpy for which torch has no counterpart here. Untested by itself: to be tried.
     """
-    function = at.source.function_at(at.node.lineno)  # type: ignore[attr-defined]
+    function = at.source.function_at(at.node.lineno)
     scope = function or at.statement().node
     taken = _names(at)
     changes = [change for statement in _statements(scope) for change in _of_statement(at.source, statement, taken)]

@@ -33,15 +33,15 @@ def _backward(at: Place) -> str:
 def compute_inside(before: Place, names: Sequence[str]) -> tuple[Edit, ...]:
     """Move the statements that compute some names to just before another, which stands in a loop."""
     goal = before.statement().node
-    function = before.source.function_at(goal.lineno) or before.source.tree  # type: ignore[attr-defined]
+    function = before.source.function_at(goal.lineno) or before.source.tree
     moved = [one for one in ast.walk(function) if isinstance(one, ast.Assign) and _binds(one, names)]  # type: ignore
-    moved = sorted((one for one in moved if one.lineno < goal.lineno), key=lambda one: one.lineno)  # type: ignore
+    moved = sorted((one for one in moved if one.lineno < goal.lineno), key=lambda one: one.lineno)
     if not moved:
         raise EditError("nothing to move")
-    indent = indentation(before.source, goal.lineno)  # type: ignore[attr-defined]
+    indent = indentation(before.source, goal.lineno)
     lines = [line for one in moved for line in before.source.lines[one.lineno - 1 : one.end_lineno]]
     text = "\n".join(indent + line.strip() for line in lines)
-    put = Edit(shown(before.source.file), goal.lineno, goal.lineno - 1, None, text)  # type: ignore[attr-defined]
+    put = Edit(shown(before.source.file), goal.lineno, goal.lineno - 1, None, text)
     return joined(before.source, [put], [dropped(before, one) for one in moved])
 
 
@@ -60,9 +60,9 @@ def detach_after(after: Place, names: Sequence[str], container: str = "", at: Pl
     }  # fmt: skip
     form = forms.get(container, "{0}.detach()")
     node = after.statement().node
-    indent = indentation(after.source, node.lineno)  # type: ignore[attr-defined]
+    indent = indentation(after.source, node.lineno)
     text = "\n".join(f"{indent}{name} = {form.format(name)}" for name in names)
-    return inserted(after.source, (node.end_lineno or 0) + 1, text)  # type: ignore[attr-defined]
+    return inserted(after.source, (node.end_lineno or 0) + 1, text)
 
 
 def soft_prediction(at: Place) -> tuple[Edit, ...]:

@@ -10,6 +10,7 @@ from explainer.diagnosis import Edit, Span
 from explainer.edits import operators
 from explainer.edits.lines import EditError, changed, indentation, joined, relined, shown
 from explainer.edits.place import Place
+from explainer.source import Node
 
 _TARGETS = (ast.Name, ast.Attribute)
 
@@ -40,7 +41,7 @@ def _flag(node: ast.Call) -> ast.expr | None:
     return last if isinstance(last, ast.Constant) and last.value is True else None
 
 
-def _plain_chain(at: Place, node: ast.AST, calls: list[ast.Call]) -> tuple[Edit, ...]:
+def _plain_chain(at: Place, node: Node, calls: list[ast.Call]) -> tuple[Edit, ...]:
     changes = []
     for call in calls:
         name = at.source.span(call.func)
@@ -62,7 +63,7 @@ def _start(span: Span) -> Span:
 def wrap_block(at: Place, header: str) -> tuple[Edit, ...]:
     """A statement put into a block: `header` is `with torch.no_grad():`."""
     node = at.statement().node
-    first, last = node.lineno, node.end_lineno or node.lineno  # type: ignore[attr-defined]
+    first, last = node.lineno, node.end_lineno or node.lineno
     indent = indentation(at.source, first)
     body = [f"    {line}" if line.strip() else line for line in at.source.lines[first - 1 : last]]
     return relined(at.source, first, last, "\n".join([indent + header, *body]))
@@ -119,7 +120,7 @@ def block_of(at: Place) -> list[ast.stmt]:
 
 def index_in(body: list[ast.stmt], place: Place) -> int:
     """Which statement of a block holds a place."""
-    line = place.node.lineno  # type: ignore[attr-defined]
+    line = place.node.lineno
     for index, statement in enumerate(body):
         if statement.lineno <= line <= (statement.end_lineno or 0):
             return index

@@ -9,7 +9,7 @@ from typing import Any
 from explainer.diagnosis import Span
 from explainer.edits.lines import EditError
 from explainer.frozen import frozen
-from explainer.source import Source
+from explainer.source import Node, Source
 
 Sources = Callable[[str], Source | None]
 #: Expressions that take a method call or a subscript without parentheses.
@@ -21,7 +21,7 @@ class Place:
     """A node of a file."""
 
     source: Source
-    node: ast.AST
+    node: Node
 
     @property
     def span(self) -> Span:
@@ -33,7 +33,7 @@ class Place:
         """Its source."""
         return self.source.text(self.node)
 
-    def at(self, node: ast.AST) -> Place:
+    def at(self, node: Node) -> Place:
         """Another node of the same file."""
         return Place(self.source, node)
 
@@ -73,12 +73,12 @@ def place_of(sources: Sources, fact: Any) -> Place:
     return Place(source, node)
 
 
-def _node(source: Source, span: Span) -> ast.AST | None:
+def _node(source: Source, span: Span) -> Node | None:
     """The outermost node with the span's bounds; without columns the statement on its line."""
     if span.column is None:
         return source.statement_at(span.line)
     for node in source.nodes():
-        if getattr(node, "lineno", None) != span.line:
+        if not isinstance(node, Node) or node.lineno != span.line:
             continue
         own = source.span(node)
         if (own.column, own.end_line, own.end_column) == (span.column, span.end_line or span.line, span.end_column):

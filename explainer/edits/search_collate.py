@@ -68,7 +68,7 @@ def _is_loader(node: ast.Call) -> bool:
 def _edits(call: Place, function: str) -> tuple[Edit, ...]:
     """The function before the outermost statement that holds the call, and the argument."""
     source = call.source
-    line = call.node.lineno  # type: ignore[attr-defined]
+    line = call.node.lineno
     top = next((n for n in source.tree.body if n.lineno <= line <= (n.end_lineno or 0)), None)  # type: ignore
     if top is None or not _imports_torch(source.tree):
         raise EditError("the file does not import torch")

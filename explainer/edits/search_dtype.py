@@ -60,8 +60,8 @@ def loaded(evidence: Evidence) -> Iterator[Candidate]:
         for node in source.nodes():
             call = node.value if isinstance(node, (ast.Expr, ast.Assign)) else None
             function = getattr(call, "func", None)
-            if isinstance(function, ast.Attribute) and function.attr == "load_state_dict":
-                place, model = Place(source, node), source.text(function.value)
+            if call and isinstance(function, ast.Attribute) and function.attr == "load_state_dict":
+                place, model = Place(source, call).statement(), source.text(function.value)
                 if _cast_before(source, model):
                     continue
                 edits = partial(statements.insert_statement, f"{model}.float()", after=place)
@@ -87,7 +87,7 @@ def _after(place: Place) -> str:
 
 
 def _widened(evidence: Evidence, call: Place) -> Iterator[Candidate]:
-    function = call.node.func  # type: ignore[attr-defined]
+    function = getattr(call.node, "func", None)
     if not (isinstance(function, ast.Attribute) and function.attr in _METHODS):
         return
     part = function.value

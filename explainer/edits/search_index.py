@@ -141,7 +141,7 @@ def _definition(call: Place, name: str) -> str | None:
     """The `len(...)` or size that a name was last given before a call, in the same file."""
     found = None
     for node in call.source.nodes():
-        if isinstance(node, ast.Assign) and node.lineno < call.node.lineno:  # type: ignore[attr-defined]
+        if isinstance(node, ast.Assign) and node.lineno < call.node.lineno:
             target, value = node.targets[0], node.value
             if isinstance(target, ast.Name) and target.id == name and isinstance(value, ast.Call):
                 text = call.source.text(value)

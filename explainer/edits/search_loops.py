@@ -70,7 +70,7 @@ def _same_function(one: Place, other: Place) -> bool:
 
 def _set_in_loop(call: Place) -> Iterator[Place]:
     """The values given, in the loop around a call, to the names that the call's arguments read."""
-    line = call.node.lineno  # type: ignore[attr-defined]
+    line = call.node.lineno
     read = {call.source.text(one) for one in ast.walk(call.node) if isinstance(one, (ast.Name, ast.Attribute))}
     for loop in call.source.nodes():
         if isinstance(loop, ast.For) and loop.lineno < line <= (loop.end_lineno or 0):
@@ -90,7 +90,7 @@ def _values(evidence: Evidence, place: Place, times: int) -> Iterator[str]:
 
 
 def _target(place: Place) -> str:
-    return place.source.text(place.statement().node.targets[0])  # type: ignore[attr-defined]
+    return place.source.text(place.statement().node.targets[0])  # type: ignore[union-attr]
 
 
 def _factors(place: Place) -> Iterator[str]:

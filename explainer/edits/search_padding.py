@@ -78,7 +78,7 @@ def _argument(evidence: Evidence, layer: Layer, argument: str, value: int) -> It
 
 def _all_padded(evidence: Evidence, layers: list[Layer]) -> Iterator[Candidate]:
     """The same argument for all transposed convolutions of one file at once."""
-    calls = sorted((layer.calls[0].place for layer in layers), key=lambda place: place.node.lineno)  # type: ignore
+    calls = sorted((layer.calls[0].place for layer in layers), key=lambda place: place.node.lineno)
     if len(calls) < 2 or len({call.source.file for call in calls}) > 1:
         return
     each = [arguments.set_argument(call, "output_padding", 1) for call in calls]

@@ -39,15 +39,15 @@ def counted_from_one(evidence: Evidence) -> Iterator[Candidate]:
         return
     for source in evidence.sources_seen():
         for node in source.nodes():
-            place = Place(source, node)
             if isinstance(node, ast.Call) and _from_one(node):
+                place = Place(source, node)
                 new = f"enumerate({source.text(node.args[0])})"
                 yield from evidence.replaced(place, new, "replace", "rename", new=new, old=place.text)
             for index in _numbered(node):
                 for term in ast.walk(node):
                     if isinstance(term, ast.BinOp) and source.text(term) == f"{index} + 1":
                         words: dict[str, Any] = {"new": index, "old": source.text(term)}
-                        yield from evidence.replaced(place.at(term), index, "replace", "rename", **words)
+                        yield from evidence.replaced(Place(source, term), index, "replace", "rename", **words)
     yield from _returned_less(evidence)
 
 

@@ -18,6 +18,7 @@ from explainer.edits.sites import LEAVING, Site, layers_hit, sites
 from explainer.edits.sites import arriving as needed
 from explainer.edits.slices import operands, trunk
 from explainer.replay.taint import parts, value_with
+from explainer.source import holds
 
 _FOLDS = ("flatten", "view", "reshape")
 
@@ -160,9 +161,10 @@ def _advanced_at(evidence: Evidence, call: Place, scope: object, old: int | None
             yield from evidence.made(edits, "append-to-body", call, "advance", old=stale, new=fresh)
 
 
-def _loop(call: Place) -> ast.AST | None:
-    line = call.node.lineno  # type: ignore[attr-defined]
-    loops = [n for n in call.source.nodes() if isinstance(n, (ast.For, ast.While)) and n.lineno <= line <= n.end_lineno]
+def _loop(call: Place) -> ast.For | ast.While | None:
+    loops = [
+        one for one in call.source.nodes() if isinstance(one, (ast.For, ast.While)) and holds(one, call.node.lineno)
+    ]
     return max(loops, key=lambda node: node.lineno, default=None)
 
 
@@ -206,5 +208,5 @@ def passed_down(evidence: Evidence) -> Iterator[Candidate]:
 def argument_places_of(call: Place) -> list[Place]:
     """All argument expressions of a call."""
     node = call.node
-    given = [*node.args, *(word.value for word in node.keywords)]  # type: ignore[attr-defined]
+    given = [*node.args, *(word.value for word in node.keywords)] if isinstance(node, ast.Call) else []
     return [call.at(one) for one in given]

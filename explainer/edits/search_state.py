@@ -52,7 +52,7 @@ def batch_taken(evidence: Evidence) -> Iterator[Candidate]:
 def _exchanged(evidence: Evidence, call: Place, one: ast.expr, other: ast.expr) -> Iterator[Candidate]:
     first, second = call.at(one), call.at(other)
     edits = partial(changed, call.source, [(first.span, second.text), (second.span, first.text)])
-    new = f"{call.source.text(call.node.func)}({second.text}, {first.text}, ...)"  # type: ignore[attr-defined]
+    new = f"{call.source.text(call.node.func)}({second.text}, {first.text}, ...)"  # type: ignore[union-attr]
     yield from evidence.made(edits, "replace", call, "swap", new=new)
 
 

@@ -71,7 +71,7 @@ def layers_hit(evidence: Evidence) -> list[tuple[Layer, Step]]:
 
 def enclosing(call: Call) -> list[str] | None:
     """The parameter names, without `self`, of the function in which a call stands."""
-    function = call.place.source.function_at(call.place.node.lineno)  # type: ignore[attr-defined]
+    function = call.place.source.function_at(call.place.node.lineno)
     if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return None
     return [one.arg for one in function.args.args if one.arg != "self"]

@@ -14,20 +14,20 @@ from explainer.edits.place import Place
 def insert_statement(text: str, before: Place | None = None, after: Place | None = None) -> tuple[Edit, ...]:
     """A new statement before or after another, at its indentation."""
     place = (before or after or _nowhere()).statement()
-    line = _first(place.node) if before is not None else (place.node.end_lineno or 0) + 1  # type: ignore[attr-defined]
-    return inserted(place.source, line, _indented(text, indentation(place.source, place.node.lineno)))  # type: ignore
+    line = _first(place.node) if before is not None else (place.node.end_lineno or 0) + 1
+    return inserted(place.source, line, _indented(text, indentation(place.source, place.node.lineno)))
 
 
 def append_to_body(block: Place, text: str) -> tuple[Edit, ...]:
     """A new last statement of a loop's, function's or with-block's body."""
-    last = block.node.body[-1]  # type: ignore[attr-defined]
+    last = block.node.body[-1]  # type: ignore[union-attr]
     return inserted(block.source, last.end_lineno + 1, _indented(text, indentation(block.source, last.lineno)))
 
 
 def delete_statement(at: Place) -> tuple[Edit, ...]:
     """A statement taken out; `pass` in its place where its block would be empty."""
     node = at.statement().node
-    first, last = _first(node), node.end_lineno or 0  # type: ignore[attr-defined]
+    first, last = _first(node), node.end_lineno or 0
     try:
         return deleted(at.source, first, last)
     except EditError:
@@ -37,12 +37,12 @@ def delete_statement(at: Place) -> tuple[Edit, ...]:
 def move_statement(at: Place, before: Place | None = None, after: Place | None = None) -> tuple[Edit, ...]:
     """A statement put before or after another of the same file, at that one's indentation."""
     moved, goal = at.statement(), (before or after or _nowhere()).statement()
-    first, last = _first(moved.node), moved.node.end_lineno or 0  # type: ignore[attr-defined]
+    first, last = _first(moved.node), moved.node.end_lineno or 0
     text = _dedented(list(at.source.lines[first - 1 : last]))
-    line = _first(goal.node) if before is not None else (goal.node.end_lineno or 0) + 1  # type: ignore[attr-defined]
+    line = _first(goal.node) if before is not None else (goal.node.end_lineno or 0) + 1
     if first <= line <= last:
         raise EditError("the statement stands there already")
-    indent = indentation(goal.source, goal.node.lineno)  # type: ignore[attr-defined]
+    indent = indentation(goal.source, goal.node.lineno)
     gone = Edit(_shown(at), first, last, "\n".join(at.source.lines[first - 1 : last]), None)
     put = Edit(_shown(at), line, line - 1, None, _indented(text, indent))
     return joined(at.source, [gone], [put])
@@ -50,7 +50,7 @@ def move_statement(at: Place, before: Place | None = None, after: Place | None =
 
 def move_after_loop(at: Place) -> tuple[Edit, ...]:
     """A statement put behind the innermost loop around it."""
-    line = at.statement().node.lineno  # type: ignore[attr-defined]
+    line = at.statement().node.lineno
     loops = [one for one in at.source.nodes() if isinstance(one, (ast.For, ast.AsyncFor, ast.While))]
     around = [one for one in loops if one.lineno < line <= (one.end_lineno or 0)]
     if not around:
@@ -123,8 +123,8 @@ def wrap_rest(at: Place, header: str) -> tuple[Edit, ...]:
     rest = body[index_in(body, at) + 1 :]
     if not rest:
         raise EditError("nothing follows")
-    first, last = node.lineno, rest[-1].end_lineno or rest[-1].lineno  # type: ignore[attr-defined]
-    lines = at.source.lines[(node.end_lineno or first) : last]  # type: ignore[attr-defined]
+    first, last = node.lineno, rest[-1].end_lineno or rest[-1].lineno
+    lines = at.source.lines[(node.end_lineno or first) : last]
     inner = [f"    {line}" if line.strip() else line for line in lines]
     return relined(at.source, first, last, "\n".join([indentation(at.source, first) + header, *inner]))
 

@@ -146,7 +146,7 @@ def root_of_divisor(scene: Scene, of: NanFact | None = None) -> SpanFact | None:
     return span_fact(source, inner, base=_bracketed(source, inner)) if inner is not None else None
 
 
-def _last_value(source: Source, name: ast.Name) -> ast.AST | None:
+def _last_value(source: Source, name: ast.Name) -> ast.expr | None:
     """What was last assigned to a name above its use, in the same function."""
     scope = source.function_at(name.lineno) or source.tree
     bound = [

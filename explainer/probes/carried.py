@@ -58,7 +58,7 @@ def _joint(scene: Scene, found: Mapping[str, Any]) -> CarriedFact | None:
     statement = source_of(frame.file).statement_at(frame.line)
     return CarriedFact(
         source.span(node), source.text(node), "cached" if cached else "carried", name, reach, held.get("owner", ""),
-        plain_name(found["node"]), function_of(source, node.lineno), held.get("container") or "",  # type: ignore
+        plain_name(found["node"]), function_of(source, node.lineno), held.get("container") or "",
         tuple(dict.fromkeys(one["reach"] for one in found["all"])), _reset(frame, reach),
         tuple(_computed(frame, reach)) if cached else (), _binding(frame, reach) if cached else None,
         _call(frame, found["frames"]), span_fact(source_of(frame.file), statement) if statement is not None else None,
@@ -135,7 +135,7 @@ def _shared(scene: Scene, found: Mapping[str, Any]) -> CarriedFact | None:
         return None
     at = place(found["frames"][0]) if found["frames"] else None
     kind = "repeated" if found["whole"] else "shared"
-    first = earlier[0].statement_at(earlier[1].lineno)  # type: ignore[attr-defined]
+    first = earlier[0].statement_at(earlier[1].lineno)
     name = _receiver(scene)
     return CarriedFact(
         failing.span, failing.source.text(failing.node), kind, name, name, "", plain_name(found["node"]),

@@ -102,7 +102,7 @@ def _operand(node: ast.AST) -> ast.AST | None:
     return node.args[0] if node.args else None
 
 
-def _call_of(source: Source, node: ast.Attribute) -> ast.AST:
+def _call_of(source: Source, node: ast.Attribute) -> ast.expr:
     """The call whose method an attribute is: columns of a bound method's call end before its parentheses."""
     for one in source.nodes():
         if isinstance(one, ast.Call) and one.func is node:

@@ -48,7 +48,7 @@ def _modes(scene: Scene) -> Iterator[tuple[Source, ast.expr, set[str]]]:
                 names = {
                     one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
                 }
-                names |= {function.name} if function is not None else set()
+                names |= {function.name} if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) else set()
                 modes = (item.context_expr for item in node.items)
                 yield from ((source, one, names) for one in modes if _MODE.search(source.text(one)))
 
@@ -74,7 +74,9 @@ def kept_result(scene: Scene) -> SpanFact | None:
     """
     failing, frame = scene.failing, scene.user_frame
     call = call_node(failing.node) if failing is not None else None
-    value = read(call.args[0], frame.frame) if isinstance(call, ast.Call) and call.args and frame is not None else None
+    if frame is None or not isinstance(call, ast.Call) or not call.args:
+        return None
+    value = read(call.args[0], frame.frame)
     owners = list(value.named_modules()) if is_module(value) else [("", value)]
     for path, owner in owners:
         for name, held in fields_of(owner).items():

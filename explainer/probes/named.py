@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from explainer.edits.operators import SIGNS
-from explainer.source import Source
+from explainer.source import Node, Source
 
 _OPERATORS = {
     "add": "+", "sub": "-", "mul": "*", "div": "/", "truediv": "/", "true_divide": "/", "floordiv": "//",
@@ -16,14 +16,14 @@ _COMPARED = {"gt": ast.Gt, "greater": ast.Gt, "lt": ast.Lt, "less": ast.Lt, "ge"
              "eq": ast.Eq, "ne": ast.NotEq}  # fmt: skip
 
 
-def operation_at(source: Source, line: int, names: Sequence[str]) -> ast.AST | None:
+def operation_at(source: Source, line: int, names: Sequence[str]) -> Node | None:
     """The expression of a line's statement that is an operation of one of these names, the first that is there once.
 
     Where none is: its only call, which led there through a library.
     """
     statement = source.statement_at(line)
     parts = [statement] if statement is None or not hasattr(statement, "body") else list(_header(statement))
-    nodes = [node for part in parts if part is not None for node in ast.walk(part)]
+    nodes = [node for part in parts if part is not None for node in ast.walk(part) if isinstance(node, Node)]
     methods = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
     for name in names:
         found = [node for node in nodes if id(node) not in methods and _is(node, name)]

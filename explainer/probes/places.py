@@ -11,13 +11,13 @@ from typing import Any, TypeVar
 
 from explainer.facts import Settings, SpanFact
 from explainer.probes.named import operation_at
-from explainer.source import Function, Source, node_at, source_of
+from explainer.source import Function, Node, Source, node_at, source_of
 
 Position = Mapping[str, Any]
 S = TypeVar("S", bound=ast.stmt)
 
 
-def place(position: Position, names: Sequence[str] = ()) -> tuple[Source, ast.AST] | None:
+def place(position: Position, names: Sequence[str] = ()) -> tuple[Source, Node] | None:
     """The node of a recorded position: exact where columns are known, else by a name, else the line's statement."""
     source = source_of(position["file"])
     bounds = position["bounds"]
@@ -28,7 +28,7 @@ def place(position: Position, names: Sequence[str] = ()) -> tuple[Source, ast.AS
     return (source, node) if node is not None else None
 
 
-def recorded(record: Mapping[str, Any], *names: str) -> tuple[Source, ast.AST] | None:
+def recorded(record: Mapping[str, Any], *names: str) -> tuple[Source, Node] | None:
     """Where the user's code made a recorded call, of a function of one of these names or of a layer; None without."""
     layers = reversed(record["path"].split(".")) if record["module"] else ()
     return place(record["frames"][0], [*names, *layers]) if record["frames"] else None
@@ -52,7 +52,7 @@ def function_of(source: Source, line: int) -> str:
     return f"{owner.name}.{name}" if inside and name else name  # type: ignore[union-attr]
 
 
-def layer_source(position: Position) -> tuple[Source, ast.AST] | None:
+def layer_source(position: Position) -> tuple[Source, Node] | None:
     """Where the element that a recorded layer stands for is written, followed from its owner's `__init__`.
 
     A layer without an owner of the user's own is looked for where the script assigns the name that is called.
@@ -67,21 +67,21 @@ def layer_source(position: Position) -> tuple[Source, ast.AST] | None:
     return (source, node) if node is not None else None
 
 
-def _script_layer(position: Position) -> tuple[Source, ast.AST] | None:
+def _script_layer(position: Position) -> tuple[Source, Node] | None:
     """`net(x)` whose `net = nn.Sequential(...)` stands in the same file: the element that the path names."""
     at = recorded(position)
     if at is None or not isinstance(at[1], ast.Call) or not isinstance(at[1].func, ast.Name):
         return None
-    source, call = at
+    source, name = at[0], at[1].func
     rest = position["path"].split(".") if position["path"] else []
-    for scope in (source.function_at(call.lineno), source.tree):  # type: ignore[attr-defined]
-        node = _followed(_value_of(scope, call.func.id), rest, scope)  # type: ignore[attr-defined]
+    for scope in (source.function_at(name.lineno), source.tree):
+        node = _followed(_value_of(scope, name.id), rest, scope)
         if node is not None:
             return source, node
     return None
 
 
-def _followed(node: ast.AST | None, rest: Sequence[str], scope: ast.AST | None) -> ast.AST | None:
+def _followed(node: Node | None, rest: Sequence[str], scope: ast.AST | None) -> Node | None:
     for key in rest:
         node = _element(_resolved(node, scope), key)
     return node
@@ -132,8 +132,8 @@ def _starting_at(source: Source, line: int) -> ast.AST | None:
     return None
 
 
-def _value_of(scope: ast.AST | None, target: str) -> ast.AST | None:
-    values = []
+def _value_of(scope: ast.AST | None, target: str) -> Node | None:
+    values: list[Node] = []
     for node in ast.walk(scope) if scope is not None else ():
         targets: Sequence[ast.AST] = node.targets if isinstance(node, ast.Assign) else ()
         if isinstance(node, ast.AnnAssign) and node.value is not None:
@@ -143,11 +143,11 @@ def _value_of(scope: ast.AST | None, target: str) -> ast.AST | None:
     return values[-1] if len(values) == 1 else None
 
 
-def _resolved(node: ast.AST | None, scope: ast.AST | None) -> ast.AST | None:
+def _resolved(node: Node | None, scope: ast.AST | None) -> Node | None:
     return _value_of(scope, node.id) if isinstance(node, ast.Name) else node
 
 
-def _element(node: ast.AST | None, key: str) -> ast.AST | None:
+def _element(node: Node | None, key: str) -> Node | None:
     """One element of `nn.Sequential(...)`, `nn.ModuleList([...])`, a list or a comprehension."""
     if isinstance(node, ast.Call) and called(node) == "ModuleList" and node.args:
         node = node.args[0]

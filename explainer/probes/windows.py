@@ -31,7 +31,7 @@ def sliding_window(scene: Scene) -> Settings | None:
     each = [_each(own.get(name, 1 if name == "dilation" else 0), dims) for name in named]
     if None in each or len(shape) not in (dims + 1, dims + 2) or own.get("ceil_mode"):
         return None
-    for place, (kernel, dilation, padding) in enumerate(zip(*each, strict=True)):  # type: ignore[arg-type]
+    for place, (kernel, dilation, padding) in enumerate(zip(*each, strict=True)):
         axis = len(shape) - dims + place
         reach, padded = dilation * (kernel - 1) + 1, shape[axis] + 2 * padding
         if reach > padded:

@@ -65,7 +65,7 @@ def _fact(one: Mapping[str, Any]) -> WriteFact | None:
     if write is None or at is None:
         return None
     source, inner = at
-    node = _whole(inner, source.statement_at(inner.lineno))  # type: ignore[attr-defined]
+    node = _whole(inner, source.statement_at(inner.lineno))
     kept = recorded(one["kept"], plain_name(one["node"]))
     holder = one["holder"] or {}
     return WriteFact(

@@ -75,7 +75,7 @@ def without_compiler() -> None:
     if "torch._dynamo" not in sys.modules:
         stand_in = types.ModuleType("torch._dynamo")
         stand_in.disable = lambda function=None, *_, **__: function  # type: ignore[attr-defined]
-        sys.modules["torch._dynamo"] = torch._dynamo = stand_in  # type: ignore[assignment]
+        sys.modules["torch._dynamo"] = torch._dynamo = stand_in
 
 
 def _tensors(values: Any) -> list[Any]:

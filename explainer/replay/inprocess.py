@@ -79,7 +79,7 @@ def _end(edit: Edit, above: list[Edit]) -> int:
 def _unreached(frame: Any, edits: list[Edit], alone: bool) -> bool:
     """Whether an edit of the frame's own statements stands above those that are run again: it would not show."""
     window, source = window_of(frame, alone=alone), source_of(frame.file)
-    first = window.tree.body[0].lineno if window is not None and window.tree.body else 0  # type: ignore[attr-defined]
+    first = window.tree.body[0].lineno if window is not None and window.tree.body else 0
     own = [edit for edit in edits if _same(edit.file, frame.file) and edit.start_line < first]
     if frame.frame.f_code.co_name != "<module>":
         function = source.function_at(frame.line)

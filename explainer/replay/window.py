@@ -67,7 +67,7 @@ def windows(frames: Sequence[LiveFrame], most: int = 6) -> Iterator[Window]:
         for frame in reversed(frames):
             top = frame.frame.f_code.co_name == "<module>"
             window = None if whole and top else window_of(frame, whole, outward)
-            first = window.tree.body[0].lineno if window and window.tree.body else 0  # type: ignore[attr-defined]
+            first = window.tree.body[0].lineno if window and window.tree.body else 0
             key = (frame.file, frame.line, first)
             if window is not None and key not in seen and len(seen) < most:
                 seen.add(key)
