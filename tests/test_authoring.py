@@ -48,11 +48,11 @@ def test_every_rule_and_symptom_has_a_page_in_every_language_without_template_sy
         assert "{%" not in text.split("###")[0], one.id
 
 
-def test_the_skeletons_pass_the_checker_once_their_symptom_is_named(tmp_path):
+def test_of_the_skeletons_only_what_says_todo_is_left_once_their_symptom_is_named(tmp_path):
     rule = new("shape/my-rule", tmp_path)
     new("symptoms/my-symptom", tmp_path)
     rule.write_text(rule.read_text().replace("symptoms: [] ", "symptoms: [my-symptom]"))
-    assert check(tmp_path) == []
+    assert {problem.text for problem in check(tmp_path)} == {"still says TODO"}
 
 
 def test_the_scaffold_never_overwrites_and_says_what_an_id_looks_like(tmp_path, capsys):
@@ -210,10 +210,22 @@ def test_a_page_of_an_unknown_id_names_the_closest(capsys):
     assert "常见成因" in capsys.readouterr().out
 
 
-def test_check_exits_with_1_where_something_is_wrong_and_2_where_there_is_no_folder(tmp_path, capsys):
-    assert main(["rules", "check", str(tmp_path)]) == 0
+def test_check_exits_with_1_where_something_is_wrong_and_2_where_there_are_no_rules(tmp_path, capsys):
+    assert main(["rules", "check", str(tmp_path)]) == 2
+    assert "holds no rules" in capsys.readouterr().err
     (tmp_path / "symptoms").mkdir()
     (tmp_path / "symptoms" / "a.yaml").write_text("id: [")
     assert main(["rules", "check", str(tmp_path)]) == 1
     assert main(["rules", "check", str(tmp_path / "absent")]) == 2
     assert json.dumps("is no YAML")[1:-1] in capsys.readouterr().out
+
+
+def test_an_error_names_the_pack_that_could_not_be_read(tmp_path):
+    """`install(rules=[...])` must not fail, but a pack that is left out is not left out in silence."""
+    from explainer.hooks.showing import broken_packs
+
+    (tmp_path / "symptoms").mkdir()
+    (tmp_path / "symptoms" / "a.yaml").write_text("id: [")
+    assert "no such folder" in broken_packs((tmp_path / "absent",))
+    assert "is no YAML" in broken_packs((tmp_path,))
+    assert broken_packs(()) == ""

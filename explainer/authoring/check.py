@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from explainer.authoring import rules, symptoms, texts
+from explainer.authoring.texts import Found
 from explainer.catalogue import Catalogue, Problem, sources
 from explainer.catalogue.compiled import Pack
-from explainer.catalogue.document import Document
+from explainer.catalogue.document import Document, Path_
 from explainer.catalogue.load import catalogue_of, load
 from explainer.catalogue.packing import one, packed
 from explainer.catalogue.problem import Unreadable
@@ -45,10 +47,21 @@ def catalogue_for(folder: Path, documents: list[Document]) -> Catalogue:
 
 def _of(document: Document, catalogue: Catalogue) -> Iterator[Problem]:
     name, is_symptom = document.value["id"], "messages" in document.value
-    found = [*texts.problems(document.value)]
+    found = [*texts.problems(document.value), *_unfinished(document.value)]
     if is_symptom and name in catalogue.symptoms:
         found += symptoms.problems(catalogue.symptoms[name], catalogue)
     elif name in catalogue.rules:
         found += rules.problems(catalogue.rules[name], catalogue)
     for way, text in found:
         yield document.problem(way, text)
+
+
+def _unfinished(value: Any, way: Path_ = ()) -> Found:
+    """What a skeleton left to be written."""
+    if isinstance(value, str):
+        if "TODO" in value:
+            yield way, "still says TODO"
+        return
+    below = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for step, item in below:
+        yield from _unfinished(item, (*way, step))

@@ -76,22 +76,22 @@ def _check(arguments: list[str]) -> int:
     folder = given.folder or sources.builtin()
     if not folder.is_dir():
         raise Complaint(f"{folder} is no folder")
-    wrong = check(folder)
-    status = _told(wrong)
+    files = sources.files(folder)
+    if not files:
+        raise Complaint(f"{folder} holds no rules; a pack's lie in PACK/symptoms/ and PACK/<family>/")
+    wrong = [str(problem) for problem in check(folder)]
     if given.run_examples:
-        status = max(status, _run_examples(folder))
-    print(f"{len(sources.files(folder))} files checked: {len(wrong) or 'nothing'} wrong", file=sys.stderr)
-    return status
+        wrong += _failed_examples(folder)
+    for line in wrong:
+        print(line)
+    print(f"{len(files)} files checked: {len(wrong) or 'nothing'} wrong", file=sys.stderr)
+    return 1 if wrong else 0
 
 
-def _run_examples(folder: Path) -> int:
+def _failed_examples(folder: Path) -> list[str]:
     from explainer.authoring.examples import failures
 
-    status = 0
-    for place, text in failures(folder):
-        print(f"{place}: {text}")
-        status = 1
-    return status
+    return [f"{place}: {text}" for place, text in failures(folder)]
 
 
 def _docs(arguments: list[str]) -> int:
