@@ -1,0 +1,95 @@
+"""Values that must lie in a range: scales of distributions, probabilities of losses, spreads that reach zero."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from explainer.edits.arguments import argument_node
+from explainer.edits.place import Place
+from explainer.facts import NanFact, SpanFact
+from explainer.probes import probe
+from explainer.probes.call import call_node
+from explainer.probes.cuts import sources
+from explainer.probes.places import called, span_fact
+from explainer.probes.scene import LiveFrame, Scene
+from explainer.probes.values import is_tensor
+
+_PARAMETERS = {
+    "Normal": ("loc", "scale"), "LogNormal": ("loc", "scale"), "Laplace": ("loc", "scale"), "Cauchy": ("loc", "scale"),
+    "Gamma": ("concentration", "rate"), "Beta": ("concentration1", "concentration0"), "Poisson": ("rate",),
+    "Exponential": ("rate",), "Gumbel": ("loc", "scale"), "StudentT": ("df", "loc", "scale"),
+    "HalfNormal": ("scale",), "HalfCauchy": ("scale",), "Dirichlet": ("concentration",),
+}  # fmt: skip
+
+
+@probe
+def not_positive(scene: Scene) -> SpanFact | None:
+    """The argument of a distribution that must be positive and has finite values which are not.
+
+    `detail`: the `parameter`, the distribution's name `kind`, how many values are not positive (`count` of `of`).
+    """
+    frame, failing = _frame(scene, "__init__", "torch/distributions/distribution.py"), scene.failing
+    call = call_node(failing.node) if failing is not None else None
+    kind, name = str(scene.captures.get("dist")), str(scene.captures.get("name"))
+    if frame is None or failing is None or not isinstance(call, ast.Call) or called(call) != kind:
+        return None
+    value = frame.locals.get("value")
+    given = argument_node(Place(failing.source, call), name, _PARAMETERS.get(kind, ()))
+    if given is None or not _readable(value) or not bool(value.isfinite().all()):
+        return None
+    count = int((value <= 0).sum())
+    if not count:
+        return None
+    return span_fact(failing.source, given, parameter=name, kind=kind, count=count, of=value.numel())
+
+
+def _frame(scene: Scene, function: str, file: str) -> LiveFrame | None:
+    frames = [one for one in (scene.live.frames if scene.live else []) if one.frame.f_code.co_name == function]
+    return next((one for one in reversed(frames) if one.file.replace("\\", "/").endswith(file)), None)
+
+
+def _readable(value: Any) -> bool:
+    return is_tensor(value) and value.device.type == "cpu" and value.is_floating_point()
+
+
+@probe
+def logits_loss(scene: Scene) -> SpanFact | None:
+    """The one `BCELoss` or `binary_cross_entropy` of the user's code, where it got values outside 0..1 and no nan.
+
+    `detail`: `to`, the function or class that takes such values; `count` of `of` values are outside.
+    """
+    frame = _frame(scene, "binary_cross_entropy", "torch/nn/functional.py")
+    value = frame.locals.get("input") if frame is not None else None
+    if not _readable(value) or bool(value.isnan().any()):  # type: ignore[union-attr]
+        return None
+    count = int(((value < 0) | (value > 1)).sum())  # type: ignore[operator]
+    known = {"BCELoss": "BCEWithLogitsLoss", "binary_cross_entropy": "binary_cross_entropy_with_logits"}
+    found = [
+        (source, node)
+        for source in sources(scene)
+        for node in source.nodes()
+        if isinstance(node, ast.Call) and called(node) in known
+    ]
+    if len(found) != 1 or not count:
+        return None
+    source, call = found[0]
+    head = source.text(call.func).removesuffix(called(call))
+    return span_fact(source, call, to=head + known[called(call)], count=count, of=value.numel())  # type: ignore[union-attr]
+
+
+@probe
+def as_variance(scene: Scene, of: NanFact | None = None) -> SpanFact | None:
+    """A standard deviation; `detail.to`: the root of a variance that stays above zero, also of a single value."""
+    source = scene.source(of.span.file) if of is not None else None
+    if of is None or source is None or of.operator != "std":
+        return None
+    calls = (node for node in source.nodes() if isinstance(node, ast.Call) and called(node) == "std")
+    call = next((node for node in calls if node.lineno == of.span.line), None)
+    if call is None or not isinstance(call.func, ast.Attribute):
+        return None
+    given = [source.text(part) for part in (*call.args, *call.keywords)]
+    biased = any(part.arg in ("unbiased", "correction") for part in call.keywords)
+    single = "" if biased else "unbiased=False"
+    arguments = ", ".join([*given, *filter(None, [single])])
+    return span_fact(source, call, to=f"({source.text(call.func.value)}.var({arguments}) + 1e-8).sqrt()")
