@@ -89,7 +89,19 @@ def _contents(catalogue: Catalogue) -> str:
             for kind in (catalogue.rules, catalogue.symptoms)
         ]
         rows.append(f"| {family} | {links[0]} | {links[1]} |")
-    return "\n".join(rows) + "\n"
+    return "\n".join([*rows, *_packs(catalogue)]) + "\n"
+
+
+def _packs(catalogue: Catalogue) -> Iterator[str]:
+    """A table of what the packs of other packages hold: `rules/packs/vllm/symptoms/...` is of vllm."""
+    packs: dict[str, list[str]] = {}
+    for one in everything(catalogue):
+        _, packed, inside = one.file.partition("packs/")
+        if packed:
+            packs.setdefault(inside.split("/")[0], []).append(f"[{one.id}]({one.family}.md#{one.id})")
+    if packs:
+        yield from ("", "| package | rules and symptoms |", "|---|---|")
+        yield from (f"| {name} | {', '.join(links)} |" for name, links in sorted(packs.items()))
 
 
 def _of_rule(one: Rule, language: str) -> Iterator[str]:
