@@ -143,6 +143,92 @@ FAULTS = {
         net.load_state_dict(saved(), assign=True)
         net(torch.ones(2, 3)).sum().backward()
         """, "net.load_state_dict", "net.float()"),
+    "flatten leaves a dimension too many": (
+        """
+        import torch
+        features = torch.rand(5, 2, 3, 4)
+        head = torch.nn.Linear(2 * 3 * 4, 3)
+        flat = torch.flatten(features, 2)
+        head(flat).sum().backward()
+        """, "torch.flatten", "torch.flatten(features, 1)"),
+    "a hidden state with its batch first": (
+        """
+        import torch
+        from torch import nn
+        rnn = nn.GRU(4, 6, num_layers=2, batch_first=True)
+        def start(batch, layers):
+            return torch.zeros(batch, layers, 6)
+        rnn(torch.rand(5, 3, 4), start(5, 2))[0].sum().backward()
+        """, "torch.zeros(batch, layers, 6)", "torch.zeros(layers, batch, 6)"),
+    "a state as large as a full batch": (
+        """
+        import torch
+        from torch import nn
+        rnn = nn.GRU(4, 6, batch_first=True)
+        def start():
+            return torch.zeros(1, 8, 6)
+        for x in torch.rand(10, 3, 4).split(8):
+            rnn(x, start())[0].sum().backward()
+        """, "rnn(x, start())", "start()[:, :x.size(0)]"),
+    "a weight for each channel": (
+        """
+        import torch
+        weight, bias = torch.ones(6, requires_grad=True), torch.zeros(6)
+        x = torch.rand(2, 6, 4, 4)
+        y = weight * x + bias
+        y.sum().backward()
+        """, "weight * x", "weight[:, None, None] * x + bias[:, None, None]"),
+    "a size that counts the steps of a window": (
+        """
+        import torch
+        from torch import nn
+        class Net(nn.Module):
+            def __init__(self, size):
+                super().__init__()
+                self.conv = nn.Conv1d(1, 3, 4, stride=2)
+                side = (size - 4) // 2
+                self.head = nn.Linear(3 * side, 2)
+            def forward(self, x):
+                return self.head(self.conv(x).flatten(1))
+        Net(12)(torch.rand(2, 1, 12)).sum().backward()
+        """, "(size - 4) // 2", "side = (size - 4) // 2 + 1"),
+    "a size in a text of settings": (
+        """
+        import json
+        import torch
+        SETTINGS = json.loads('''
+        {"encoder": [5, 8],
+         "decoder": [9, 5]}
+        ''')
+        net = torch.nn.Sequential(*[torch.nn.Linear(*sizes) for sizes in SETTINGS.values()])
+        net(torch.rand(2, 5)).sum().backward()
+        """, '"decoder": [9, 5]', '"decoder": [8, 5]'),
+    "too few channels for a pixel shuffle": (
+        """
+        import torch
+        from torch import nn
+        class Upscaler(nn.Module):
+            def __init__(self, colours, scale):
+                super().__init__()
+                self.up = nn.Sequential(nn.Conv2d(4, colours * scale, 1), nn.PixelShuffle(scale))
+            def forward(self, x):
+                return self.up(x)
+        made = Upscaler(3, 2)(torch.rand(2, 4, 5, 5))
+        (made - torch.rand(2, 3, 10, 10)).abs().sum().backward()
+        """, "colours * scale", "scale * colours * scale"),
+    "a decoder that gives too few values for a view": (
+        """
+        import torch
+        from torch import nn
+        class Decoder(nn.Module):
+            def __init__(self, side, latent):
+                super().__init__()
+                self.side = side
+                self.out = nn.Linear(latent, side)
+            def forward(self, z):
+                return self.out(z).view(-1, self.side, self.side)
+        Decoder(5, 3)(torch.rand(2, 3)).sum().backward()
+        """, "nn.Linear(latent, side)", "side * side"),
 }  # fmt: skip
 
 

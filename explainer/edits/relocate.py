@@ -14,6 +14,7 @@ from explainer.edits import (
     search_device,
     search_dtype,
     search_index,
+    search_layers,
     search_layout,
     search_samples,
     search_sizes,
@@ -47,6 +48,8 @@ def _origins(evidence: Evidence, candidate: Candidate) -> Iterator[Candidate]:
         yield from search_device.beside(evidence)
         yield from search_device.created(evidence)
     elif candidate.kind == "insert-method":
+        if "flatten" in added(candidate):
+            yield from (dataclasses.replace(one, tier=-1) for one in search_layers.flattened_elsewhere(evidence))
         yield from _relaid(evidence, candidate)
     elif candidate.kind == "set-argument":
         certain = (*search_sizes.named_norm(evidence), *search_sizes.rounded(evidence))

@@ -22,7 +22,7 @@ from explainer.edits.statements import nn_name
 def around(evidence: Evidence) -> Iterator[Candidate]:
     """All candidates of this file for the failing call."""
     yield from _flattened(evidence)
-    yield from _flattened_batch(evidence)
+    yield from flattened_elsewhere(evidence)
     yield from _squeezed(evidence)
     yield from _other_rank(evidence)
     if evidence.crash is not None:
@@ -42,8 +42,8 @@ def _flattened(evidence: Evidence) -> Iterator[Candidate]:
             yield from evidence.replaced(call, f"{flatten}, {call.text}", "replace", "flatten", new=flatten)
 
 
-def _flattened_batch(evidence: Evidence) -> Iterator[Candidate]:
-    """`nn.Flatten(0)` -> `nn.Flatten()`, `x.flatten()` -> `x.flatten(1)`: what joins the samples of a batch as well."""
+def flattened_elsewhere(evidence: Evidence) -> Iterator[Candidate]:
+    """`x.flatten()` or `x.flatten(2)` -> `x.flatten(1)`: what joins the samples of a batch too, or not all the rest."""
     for step in evidence.steps[1:12]:
         rank = len(step.before[0][0]) if step.before else 0
         layer = step.layer if step.layer is not None and step.layer.type == "Flatten" else None
