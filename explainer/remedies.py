@@ -61,11 +61,18 @@ def _proves(passed: Sequence[Verdict], held: Held) -> bool:
     Where a value may have gone wrong in several places, edits of different lines that pass leave it open which.
     """
     family, candidate = held.rule.family, passed[0].candidate
-    if family in TRAVELS and not _of_one_line(passed):
+    if (family in TRAVELS and not _of_one_line(passed)) or passed[0].level == "operator" or _keeps_graph(candidate):
         return False
     if passed[0].level == "program" or family not in TRAVELS:
         return True
     return family in SIZES and candidate.kind in DECIDING and not drops_name(candidate)
+
+
+def _keeps_graph(candidate: Candidate) -> bool:
+    """Whether an edit keeps a graph for another backward: that runs, whatever the graph is shared for."""
+    return any(
+        "retain_graph" in (edit.after or "") and "retain_graph" not in (edit.before or "") for edit in candidate.edits
+    )
 
 
 def of_search(match: Match, scene: Scene) -> Remedy:

@@ -21,6 +21,9 @@ from explainer.replay.trial import Verdict
 from explainer.replay.window import Stopped, Window, window_of
 from explainer.source import source_of
 
+#: What a run is that gets past the crash and fails at a statement behind it.
+LATER = "later"
+
 
 def try_in_process(scene: Any, candidates: Iterable[Candidate], check: str) -> list[Verdict]:
     """Verdicts on candidates; `level` is none where the statements cannot be run again as they failed.
@@ -35,14 +38,16 @@ def try_in_process(scene: Any, candidates: Iterable[Candidate], check: str) -> l
     verdicts = []
     for candidate, (held, text) in zip(offered, found, strict=True):
         said = words.say(words.CALL_RAN, scene.options.language, call=text) if held else ""
-        verdicts.append(Verdict(candidate, bool(held), said, "none" if held is None else "forward"))
-    return sorted(verdicts, key=lambda one: not one.passed)
+        level = "none" if held is None else "operator" if held == LATER else "forward"
+        verdicts.append(Verdict(candidate, bool(held), said, level))
+    return sorted(verdicts, key=lambda one: (not one.passed, one.level != "forward"))
 
 
-def _child(stage: Stage, edits: list[Edit]) -> bool | None:
-    """In the fork: put the edits in force, run the statements up to the crash, and see whether the last one fails.
+def _child(stage: Stage, edits: list[Edit]) -> bool | str | None:
+    """In the fork: put the edits in force, run the statements through the crash, and see whether the last one fails.
 
-    None where that would not tell: an edit stands where the statements do not come by.
+    None where that would not tell: an edit stands where the statements do not come by. Statements behind the crash run
+    as well, through the next call of `backward`; LATER where one of those fails.
     """
     frame = stage.frame
     if _unreached(frame, edits, stage.alone):
@@ -51,12 +56,29 @@ def _child(stage: Stage, edits: list[Edit]) -> bool | None:
     line = frame.line + sum(map(_growth, above))
     through = max([line, *(_end(edit, above) for edit in _own(frame, edits) if edit.start_line > frame.line)])
     elsewhere = _elsewhere(frame, edits)
+    behind = 0 if stage.alone or not edits else _backward_behind(frame)
     for file, of_file in _by_file(edits, frame.file, stage.namespaces).items():  # from here on sources are the new ones
         old = "".join(line + "\n" for line in source_of(file).lines)
         if not swap(file, old, applied(old, of_file), stage.namespaces) and file != frame.file:
             return None
-    window = window_of(_Moved(frame, line), through=through, alone=stage.alone)  # type: ignore[arg-type]
-    return None if window is None or window.end_line < through else _runs(window, elsewhere)
+    further = max(through, behind + sum(_growth(edit) for edit in above) if behind else 0)
+    window = window_of(_Moved(frame, line), through=further, alone=stage.alone)  # type: ignore[arg-type]
+    return None if window is None or window.end_line < through else _runs(window, elsewhere, through)
+
+
+def _backward_behind(frame: Any) -> int:
+    """The line of the next call of `backward` in the crash's function, 0 where there is none."""
+    source = source_of(frame.file)
+    function = source.function_at(frame.line)
+    lines = [
+        node.lineno
+        for node in source.nodes()
+        if isinstance(node, ast.Call)
+        and getattr(node.func, "attr", "") == "backward"
+        and node.lineno > frame.line
+        and source.function_at(node.lineno) is function
+    ]
+    return min(lines, default=0)
 
 
 def _own(frame: Any, edits: list[Edit]) -> list[Edit]:
@@ -116,8 +138,8 @@ def _elsewhere(frame: Any, edits: list[Edit]) -> set[tuple[str, str]]:
     return found
 
 
-def _runs(window: Window, wanted: set[tuple[str, str]]) -> bool | None:
-    """Whether the window's last statements run; None where the crashed run went another way or edits did not show."""
+def _runs(window: Window, wanted: set[tuple[str, str]], through: int) -> bool | str | None:
+    """Whether the statements through a line run; None where the crashed run went another way or edits did not show."""
     skipped: list[int] = []
     missing, names = set(wanted), {name for _, name in wanted}
 
@@ -135,8 +157,9 @@ def _runs(window: Window, wanted: set[tuple[str, str]]) -> bool | None:
             return None
     finally:
         sys.setprofile(None)
-    failed = any(line >= window.line for line in skipped)
-    return None if missing and failed else not failed
+    failed = any(window.line <= line <= through for line in skipped)
+    later = any(line > through for line in skipped)
+    return None if missing and failed else False if failed else LATER if later else True
 
 
 @frozen

@@ -49,7 +49,7 @@ class Trials:
     run again alone at first, innermost first. `work` runs a stage with edits, in the child.
     """
 
-    def __init__(self, scene: Any, work: Callable[[Stage, list[Edit]], bool | None]):
+    def __init__(self, scene: Any, work: Callable[[Stage, list[Edit]], bool | str | None]):
         self.scene, self.work = scene, work
         self.until = time.monotonic() + scene.seconds_left
         large = resident_bytes() > _LARGE
@@ -60,16 +60,16 @@ class Trials:
         alone = [_stage(frame, namespaces, alone=True) for frame in frames[: -_ALONE - 1 : -1]] if large else []
         self.stages = [*alone, *(_stage(frame, namespaces) for frame in frames[:_FRAMES])]
 
-    def of(self, offered: list[list[Edit]]) -> list[tuple[bool | None, str]]:
+    def of(self, offered: list[list[Edit]]) -> list[tuple[bool | str | None, str]]:
         """Whether the crash's statement runs with each set of edits (None where unknown), and what was run."""
-        found: dict[int, tuple[bool | None, str]] = {}
+        found: dict[int, tuple[bool | str | None, str]] = {}
         for at in range(len(self.stages)):
             waiting = {number: edits for number, edits in enumerate(offered) if number not in found}
             if waiting and not self.stages[at].over:
                 found.update(self._at_stage(at, waiting))
         return [found.get(number, (None, "")) for number in range(len(offered))]
 
-    def _at_stage(self, at: int, offered: dict[int, list[Edit]]) -> Iterator[tuple[int, tuple[bool | None, str]]]:
+    def _at_stage(self, at: int, offered: dict[int, list[Edit]]) -> Iterator[tuple[int, tuple[bool | str | None, str]]]:
         """The answers of a stage; it is over where it does not fail as it did, or takes too long."""
         stage, last = self.stages[at], at + 1 == len(self.stages)
         control: list[int | None] = [] if stage.patience is not None else [None]
