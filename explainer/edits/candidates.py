@@ -35,6 +35,7 @@ KINDS = {
     "detach-after": "graphs.detach_after",
     "soft-prediction": "graphs.soft_prediction",
     "without-call": "graphs.without_call",
+    "uncut": "graphs.uncut",
     "drop-decorator": "graphs.drop_decorator",
     "rename-method": "graphs.rename_method",
     "numpy-to-torch": "arrays.numpy_to_torch",

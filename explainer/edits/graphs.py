@@ -11,6 +11,9 @@ from explainer.edits.inplace import block_of, dropped, index_in
 from explainer.edits.lines import EditError, changed, deleted, indentation, inserted, joined, relined, shown
 from explainer.edits.place import Place
 
+#: Methods that give a mask the dtype of numbers.
+_CASTS = ("float", "double", "half", "to", "type", "type_as", "int", "long")
+
 
 def sum_backwards(at: Place, before: Place) -> tuple[Edit, ...]:
     """`a.backward(); b.backward()` -> `(a + b).backward()`, where no step lies between them."""
@@ -141,7 +144,10 @@ def without_call(at: Place) -> tuple[Edit, ...]:
     if isinstance(node, ast.Attribute):
         return changed(at.source, [(at.span, at.source.text(node.value))])
     if isinstance(node, ast.Compare):
-        return changed(at.source, [(at.span, at.source.text(node.left))])
+        whole, left = _cast_of(at, node), node.left
+        simple = isinstance(left, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
+        text = at.source.text(left)
+        return changed(at.source, [(at.source.span(whole), text if simple or whole is node else f"({text})")])
     if not isinstance(node, ast.Call) or not node.args:
         raise EditError("no call with an argument stands here")
     first = node.args[0]
@@ -149,6 +155,59 @@ def without_call(at: Place) -> tuple[Edit, ...]:
         span = dataclasses.replace(at.source.span(node))
         return changed(at.source, [(span, f"torch.stack({at.source.text(first)})")])
     return changed(at.source, [(at.span, at.source.text(first))])
+
+
+def _cast_of(at: Place, node: ast.Compare) -> ast.AST:
+    """`(p > 0.5).float()` around a comparison, else the comparison."""
+    for one in ast.walk(at.statement().node):
+        if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and one.func.value is node:
+            return one if one.func.attr in _CASTS else node
+    return node
+
+
+def uncut(each: tuple[Place, ...]) -> tuple[Edit, ...]:
+    """Every cut on the way gives way to what it was given, also those that lie in one another and in several files."""
+    edits: list[Edit] = []
+    for source in {place.source.file: place.source for place in each}.values():
+        own = [place for place in each if place.source.file == source.file]
+        outer = [one for one in own if not any(one is not other and _holds(other.node, one.node) for other in own)]
+        cuts = [place.node for place in own]
+        edits += changed(source, [(place.span, _uncut(place, place.node, cuts)) for place in outer])
+    return tuple(edits)
+
+
+def _holds(outer: ast.AST, inner: ast.AST) -> bool:
+    return any(one is inner for one in ast.walk(outer))
+
+
+def _uncut(at: Place, node: ast.AST, cuts: Sequence[ast.AST]) -> str:
+    """The source of an expression without the cuts in it."""
+    if not any(_holds(node, one) for one in cuts):
+        return at.source.text(node)
+    if not any(node is one for one in cuts):
+        return _without(at, node, cuts)
+    if isinstance(node, ast.Attribute):
+        return _uncut(at, node.value, cuts)
+    if not isinstance(node, ast.Call):
+        raise EditError("no call stands here")
+    method = isinstance(node.func, ast.Attribute) and not node.args
+    given = node.func.value if method else node.args[0]  # type: ignore[attr-defined]
+    text = _uncut(at, given, cuts)
+    return f"torch.stack({text})" if isinstance(given, (ast.List, ast.ListComp, ast.Tuple)) else text
+
+
+def _without(at: Place, node: ast.AST, cuts: Sequence[ast.AST]) -> str:
+    """The source of an expression with its cuts, as far as they are outermost, taken out of the text."""
+    text, base = at.source.text(node), at.source.span(node)
+    if base.end_line not in (None, base.line):
+        raise EditError("the expression goes over several lines")
+    inner = [one for one in cuts if _holds(node, one)]
+    inner = [one for one in inner if not any(one is not other and _holds(other, one) for other in inner)]
+    for one in sorted(inner, key=lambda one: -(at.source.span(one).column or 0)):
+        span = at.source.span(one)
+        first, last = (span.column or 1) - (base.column or 1), (span.end_column or 1) - (base.column or 1)
+        text = text[:first] + _uncut(at, one, cuts) + text[last:]
+    return text
 
 
 def rename_method(at: Place, to: str) -> tuple[Edit, ...]:

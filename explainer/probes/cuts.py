@@ -37,7 +37,7 @@ _BLOCK = re.compile(r"\b(no_grad|inference_mode|set_grad_enabled\(False\)|_no_gr
 def cut(scene: Scene) -> CutFact | None:
     """The call at which the graph of the tensor that backward was called on ends, from a replay."""
     found = scene.once("cuts", lambda: _recorded(scene))
-    facts = [fact for fact in (_fact(one) for one in found or ()) if fact is not None]
+    facts = [fact for fact in (_fact(one) for one in found or () if not one["remade"]) if fact is not None]
     deliberate = [fact for fact in facts if fact.kind in _MEANT]
     others = [fact for fact in facts if fact.kind not in _MEANT]
     named = others or deliberate
@@ -45,6 +45,16 @@ def cut(scene: Scene) -> CutFact | None:
 
 
 cut.proves = True  # type: ignore[attr-defined]
+
+
+@probe
+def all_cuts(scene: Scene) -> tuple[CutFact, ...] | None:
+    """All calls at which the graph ends or is made anew of numbers, where each can give way to what it was given."""
+    found = scene.once("cuts", lambda: _recorded(scene))
+    facts = [_fact(one) for one in found or ()]
+    known = [one for one in facts if one is not None and one.kind in ("item", "detach", "data", "new-tensor")]
+    unique = {(one.span.file, one.span.line, one.span.column): one for one in known}
+    return tuple(unique.values()) if len(unique) > 1 and len(known) == len(facts) else None
 
 
 def _recorded(scene: Scene) -> Any:

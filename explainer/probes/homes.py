@@ -13,7 +13,7 @@ _PROBES = {
         "renamed_keys load_call loaded_state refused_global changed_sizes group_sizes freezing freezing_line "
         "wrong_state"
     ),
-    "cuts": "cut block_of grad_switch receiver bound_in",
+    "cuts": "cut all_cuts block_of grad_switch receiver bound_in",
     "data": "unpicklable missing_key key_span option_literal",
     "decided": "decided_at first_of",
     "device": "misplaced in_place misplaced_layer holder creation meta_load call_of_root",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -24,6 +24,8 @@ _METADATA = frozenset(
     __bool__ share_memory_ is_inference isfinite isnan
     """.split()  # noqa: SIM905
 )
+#: Calls that make a tensor of numbers or arrays.
+_MAKERS = frozenset(["tensor", "as_tensor", "asarray", "FloatTensor", "Tensor"])
 _LEAVES = frozenset(["item", "tolist", "numpy", "__array__", "__float__", "__int__", "cpu_numpy", "__index__"])
 
 
@@ -35,6 +37,7 @@ class _Cut:
     inference: bool
     input: tuple[tuple[int, ...], str]
     many: bool = False
+    remade: bool = False
 
 
 class Traced(float):
@@ -120,6 +123,9 @@ class Cut(TorchFunctionMode):
             came |= {len(self.cuts) - 1}
         if not came:
             return out
+        if name in _MAKERS and results and not wanted:
+            self.cuts.append(replace(_cut(name, results[0], args), remade=True))
+            came |= {len(self.cuts) - 1}
         if name in ("numpy", "__array__", "tolist"):
             self.outside = [*dict.fromkeys([*self.outside, *came])]
         for result in results:
@@ -132,7 +138,7 @@ class Cut(TorchFunctionMode):
             came |= self.of.get(id(tensor), frozenset())
         for value in _numbers((args, kwargs)):
             came |= value.cuts
-        if name in ("tensor", "as_tensor", "asarray", "FloatTensor", "Tensor") and not came and _from_outside(args):
+        if name in _MAKERS and not came and _from_outside(args):
             came |= frozenset(self.outside)
         return came
 
@@ -197,5 +203,6 @@ def _dtype(tensor: Any) -> str:
 def _described(cut: _Cut) -> dict[str, Any]:
     return {
         "function": cut.function, "enabled": cut.enabled, "inference": cut.inference,
-        "shape": list(cut.input[0]), "dtype": cut.input[1], "many": cut.many, **cut.site.data(),
+        "shape": list(cut.input[0]), "dtype": cut.input[1], "many": cut.many, "remade": cut.remade,
+        **cut.site.data(),
     }  # fmt: skip
