@@ -19,7 +19,7 @@ from explainer.replay.stages import Stage, Trials
 from explainer.replay.swap import swap
 from explainer.replay.trial import Verdict
 from explainer.replay.window import Stopped, Window, window_of
-from explainer.source import source_of
+from explainer.source import Source, source_of
 
 #: What a run is that gets past the crash and fails at a statement behind it.
 LATER = "later"
@@ -87,10 +87,18 @@ def _own(frame: Any, edits: list[Edit]) -> list[Edit]:
     scope = source.function_at(frame.line)
     top = frame.frame.f_code.co_name == "<module>"
     return [
-        edit
-        for edit in edits
-        if _same(edit.file, frame.file) and source.function_at(edit.start_line) is (None if top else scope)
+        edit for edit in edits if _same(edit.file, frame.file) and _function(source, edit) is (None if top else scope)
     ]
+
+
+def _function(source: Source, edit: Edit) -> Any:
+    """The function that an edit stands in; what is inserted behind a function's last line may belong to it."""
+    found = source.function_at(edit.start_line)
+    if edit.end_line >= edit.start_line or edit.after is None:
+        return found
+    indent = len(edit.after) - len(edit.after.lstrip())
+    around = [one for one in (source.function_at(edit.start_line - 1), found) if one is not None]
+    return next((one for one in around if one.col_offset < indent), None)
 
 
 def _end(edit: Edit, above: list[Edit]) -> int:
@@ -105,8 +113,8 @@ def _unreached(frame: Any, edits: list[Edit], alone: bool) -> bool:
     own = [edit for edit in edits if _same(edit.file, frame.file) and edit.start_line < first]
     if frame.frame.f_code.co_name != "<module>":
         function = source.function_at(frame.line)
-        return any(source.function_at(edit.start_line) is function for edit in own)
-    return any(_for_effect(source, edit) and not source.function_at(edit.start_line) for edit in own)
+        return any(_function(source, edit) is function for edit in own)
+    return any(_for_effect(source, edit) and not _function(source, edit) for edit in own)
 
 
 def _for_effect(source: Any, edit: Edit) -> bool:
@@ -131,7 +139,7 @@ def _elsewhere(frame: Any, edits: list[Edit]) -> set[tuple[str, str]]:
     """
     own, found = _own(frame, edits), set()
     for edit in edits:
-        function = None if edit in own else source_of(edit.file).function_at(edit.start_line)
+        function = None if edit in own else _function(source_of(edit.file), edit)
         name = getattr(function, "name", "__init__")
         if name != "__init__":
             found.add((os.path.realpath(edit.file), name))
