@@ -18,6 +18,7 @@ _PROBES = {
     "decided": "decided_at first_of",
     "device": "misplaced in_place misplaced_layer holder creation meta_load call_of_root",
     "elsewhere": "left_behind foreign_result unmoved_layer layer_call late_parameter device_near",
+    "placed": "placed_apart",
     "entered": "entered converted_layer",
     "freezing": "frozen_model used_iterator filtered_out plain_tensors first_tensor",
     "gradients": "untracked_input tracked_from tracked_line unused_input twin_used grad_call unused_place",
@@ -35,13 +36,14 @@ _PROBES = {
     "module": "called_module module_input root_input",
     "origin": "view_origin bound_at",
     "parts": (
-        "operand_at operand_of_kind written_operand negation index_too_large subscript dimension dimension_asked index_operand "
-        "mask_operand loop_of"
+        "operand_at operand_of_kind written_operand negation index_too_large subscript dimension dimension_asked "
+        "index_operand mask_operand loop_of"
     ),
     "ranges": "not_positive logits_loss as_variance",
     "resized": "resized_layer decided_size",
     "samples": "sample_return none_sample empty_list given_dataset",
     "shapes": "aligned_operand joined_tensors",
+    "shared": "detachable",
     "shifted": "left_range",
     "sizes": (
         "divisor hidden_state made_at attention_built attention_mask view_receiver einsum_letter forward_of "
