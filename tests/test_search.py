@@ -215,7 +215,7 @@ FAULTS = {
                 return self.up(x)
         made = Upscaler(3, 2)(torch.rand(2, 4, 5, 5))
         (made - torch.rand(2, 3, 10, 10)).abs().sum().backward()
-        """, "colours * scale", "scale * colours * scale"),
+        """, "colours * scale", "colours * scale * scale"),
     "a decoder that gives too few values for a view": (
         """
         import torch

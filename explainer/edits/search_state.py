@@ -11,8 +11,9 @@ from typing import Any
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
 from explainer.edits.lines import changed
-from explainer.edits.place import Place, as_primary
-from explainer.edits.slices import argument_places, operands
+from explainer.edits.place import Place, as_operand, as_primary
+from explainer.edits.sites import sites
+from explainer.edits.slices import argument_places, operands, trunk
 
 _HIDDEN = re.compile(r"Expected hidden(?:\[\d\])? size \((\d+), (\d+), (\d+)\), got \[(\d+), (\d+), (\d+)\]")
 _CREATORS = ("zeros", "ones", "randn", "rand", "empty", "new_zeros")
@@ -97,6 +98,25 @@ def viewed(evidence: Evidence) -> Iterator[int]:
         whole *= size
     if len(row) == 2 and whole > 0 and sizes[0] in (-1, row[0]) and whole != row[-1]:
         yield whole
+
+
+def by_factor(evidence: Evidence) -> Iterator[Candidate]:
+    """`colours * scale` -> `colours * scale * scale` for the convolution before a pixel shuffle that has too few."""
+    crash = evidence.crash
+    shuffle = crash.layer if crash is not None and crash.layer is not None else None
+    factor = shuffle.value("upscale_factor") if shuffle is not None else None
+    if crash is None or shuffle is None or not factor or not shuffle.calls:
+        return
+    given = getattr(shuffle.calls[0].place.node, "args", [])
+    for step in trunk(evidence, crash.inputs[0] if crash.inputs else None, 4) if given else ():
+        if step.layer is None or (step.layer.value("out_channels") or 1) % factor:
+            continue
+        for site in [*sites(step.layer, "out_channels")][:1]:
+            node, text = site.place.node, site.place.text
+            product = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult)
+            new = f"{text if product else as_operand(text)} * {shuffle.calls[0].place.source.text(given[0])}"
+            words: dict[str, Any] = {"new": new, "old": site.place.text}
+            yield from evidence.replaced(site.place, new, "set-argument", "rename", site.call, **words)
 
 
 def shuffled(evidence: Evidence) -> Iterator[int]:
