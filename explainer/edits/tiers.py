@@ -5,8 +5,7 @@ from __future__ import annotations
 #: A row is a tier; `sizes.arriving` is the function `arriving` of `search_sizes.py`. The first row's generators speak
 #: only where one thing can be meant.
 _SHAPE = (
-    "sizes.named_norm padding.fallen_short state.batch_second state.by_channel"
-    " state.by_factor",
+    "sizes.named_norm padding.fallen_short state.batch_second state.by_channel state.by_factor",
     "layout.structural einsum.relettered cropped.cropped batch.reshaped batch.resized_view batch.created"
     " state.batch_taken",
     "sizes.rounded sizes.advanced sizes.arriving",
