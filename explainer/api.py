@@ -159,3 +159,12 @@ def language(asked: str | None) -> str:
     from explainer.locale import language as detect
 
     return detect(asked)
+
+
+def broken_packs(packs: tuple[Path, ...]) -> str:
+    """A remark where files of the user's own packs were left out; else empty."""
+    from explainer.catalogue import load
+
+    wrong = [problem for problem in load(packs).problems if problem not in load().problems] if packs else []
+    more = f" (and {len(wrong) - 1} more; explain rules check DIR lists them)" if len(wrong) > 1 else ""
+    return f"explainer: rules: {wrong[0]}{more}" if wrong else ""

@@ -222,7 +222,7 @@ def test_check_exits_with_1_where_something_is_wrong_and_2_where_there_are_no_ru
 
 def test_an_error_names_the_pack_that_could_not_be_read(tmp_path):
     """`install(rules=[...])` must not fail, but a pack that is left out is not left out in silence."""
-    from explainer.hooks.showing import broken_packs
+    from explainer.api import broken_packs
 
     (tmp_path / "symptoms").mkdir()
     (tmp_path / "symptoms" / "a.yaml").write_text("id: [")

@@ -62,7 +62,7 @@ def explain(
     with _no_collection():
         explanation = api.explain_error(error, traceback, options, packs)
     explanation = remarked(explanation, old) if old and explanation else explanation
-    broken = broken_packs(packs)
+    broken = api.broken_packs(packs)
     return remarked(explanation, broken) if broken and explanation.reports else explanation
 
 
@@ -76,15 +76,6 @@ def _no_collection() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
-
-
-def broken_packs(packs: tuple[Path, ...]) -> str:
-    """A remark where files of the user's own packs were left out; else empty."""
-    from explainer.catalogue import load
-
-    wrong = [problem for problem in load(packs).problems if problem not in load().problems] if packs else []
-    more = f" (and {len(wrong) - 1} more; explain rules check DIR lists them)" if len(wrong) > 1 else ""
-    return f"explainer: rules: {wrong[0]}{more}" if wrong else ""
 
 
 def too_old() -> str:
