@@ -113,16 +113,16 @@ class Second:
 
 
 def _freed(node: Any) -> bool | None:
-    """Whether a backward has freed what a node saved; None for nodes of the user's own, which do not tell."""
+    """Whether a backward has freed what a node saved; None for nodes of the user's own that saved nothing this way."""
     names = [name for name in dir(node) if name.startswith("_saved_")]
-    if not names:
-        return None if hasattr(node, "saved_tensors") else False
-    for name in names:
+    for name in names or ("saved_tensors",):
         try:
             getattr(node, name)
-        except RuntimeError as error:
+        except AttributeError:
+            continue
+        except RuntimeError as error:  # also of `hasattr`
             return "second time" in str(error)
-    return False
+    return None if not names and hasattr(node, "saved_tensors") else False
 
 
 def _attributes(value: Any, reach: str) -> Iterator[tuple[str, str, str, Any]]:
