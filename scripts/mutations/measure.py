@@ -109,7 +109,7 @@ def _judged(mutant: Mutant, best: Mapping[str, Any] | None, runner: Runner) -> d
 def _ends_well(files: Mapping[str, str], fix: Mapping[str, Any], runner: Runner) -> bool:
     """Whether the program with the fix's edits runs to its end, where it says OK."""
     repaired = dict(files)
-    for edit in sorted(fix["edits"], key=lambda edit: edit["start_line"], reverse=True):
+    for edit in sorted(fix["edits"], key=lambda edit: (edit["start_line"], edit["end_line"]), reverse=True):
         lines = repaired.get(edit["file"], "").splitlines()
         after = [] if edit["after"] is None else edit["after"].splitlines() or [""]
         lines[edit["start_line"] - 1 : edit["end_line"]] = after
