@@ -34,7 +34,7 @@ def not_positive(scene: Scene) -> SpanFact | None:
     kind, name = str(scene.captures.get("dist")), str(scene.captures.get("name"))
     if frame is None or failing is None or not isinstance(call, ast.Call) or called(call) != kind:
         return None
-    value = frame.locals.get("value")
+    value: Any = frame.locals.get("value")
     given = argument_node(Place(failing.source, call), name, _PARAMETERS.get(kind, ()))
     if given is None or not _readable(value) or not bool(value.isfinite().all()):
         return None
@@ -60,10 +60,10 @@ def logits_loss(scene: Scene) -> SpanFact | None:
     `detail`: `to`, the function or class that takes such values; `count` of `of` values are outside.
     """
     frame = _frame(scene, "binary_cross_entropy", "torch/nn/functional.py")
-    value = frame.locals.get("input") if frame is not None else None
-    if not _readable(value) or bool(value.isnan().any()):  # type: ignore[union-attr]
+    value: Any = frame.locals.get("input") if frame is not None else None
+    if not _readable(value) or bool(value.isnan().any()):
         return None
-    count = int(((value < 0) | (value > 1)).sum())  # type: ignore[operator]
+    count = int(((value < 0) | (value > 1)).sum())
     known = {"BCELoss": "BCEWithLogitsLoss", "binary_cross_entropy": "binary_cross_entropy_with_logits"}
     found = [
         (source, node)
@@ -75,7 +75,7 @@ def logits_loss(scene: Scene) -> SpanFact | None:
         return None
     source, call = found[0]
     head = source.text(call.func).removesuffix(called(call))
-    return span_fact(source, call, to=head + known[called(call)], count=count, of=value.numel())  # type: ignore[union-attr]
+    return span_fact(source, call, to=head + known[called(call)], count=count, of=value.numel())
 
 
 @probe
