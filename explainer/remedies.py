@@ -23,8 +23,8 @@ LIKELY, FOLLOWED = 2, -1
 #: Families in which a value is often wrong before it gets to the failing call. That the call runs once the value is
 #: adapted there does not tell where it went wrong; that it runs with another literal does, where sizes are concerned.
 TRAVELS = ("shape", "view", "dtype", "device", "index")
-SIZES = ("shape", "view", "index")
-DECIDING = ("set-argument", "swap-arguments", "replace", "replace-literal")
+SIZES = ("shape", "view")
+DECIDING = ("set-argument", "swap-arguments", "replace-literal")
 
 
 @frozen

@@ -25,8 +25,8 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 class At:
     """An expression, the line before which its names were bound, and the user's frame (its number) that is in it.
 
-    `part` is the way to an element of the tuples that it is. Without a frame, names have no values: the function has
-    returned.
+    `part` is the way to an element of the tuples that it is, `value` what that is, where a name still holds it. Without
+    a frame, names have no values: the function has returned.
     """
 
     source: Source
@@ -34,6 +34,7 @@ class At:
     line: int
     frame: int | None = None
     part: tuple[int, ...] = ()
+    value: Any = MISSING
 
 
 def followed(scene: Scene, of: TensorFact | None, trait: Trait) -> At | None:
@@ -94,11 +95,12 @@ class Follow:
             return self._of_attribute(at)
         if isinstance(at.node, (ast.Tuple, ast.List)):
             parts, first = at.node.elts, at.part[0] if at.part else len(at.node.elts)
-            return self.entry(_to(at, parts[first], at.part[1:])) if first < len(parts) else None
+            return self.entry(_to(at, parts[first], at.part[1:], at.value)) if first < len(parts) else None
         to = self.trait.of_expression(at.node)
         if to is not None:
             return at if to == self.trait.wanted else None
-        return self._of_operands(at)
+        before = self.trait.before(at.value, at.node) if at.value is not MISSING else None
+        return at if before not in (None, self.trait.wanted) else self._of_operands(at)
 
     def _of_operands(self, at: At) -> At | None:
         """One of the operands that has the trait; this expression where all are known to have it not."""
@@ -151,10 +153,9 @@ class Follow:
         if not isinstance(last, (ast.Assign, ast.AnnAssign)) or last.value is None:
             return None
         part = _path(last.targets[0], name) or () if isinstance(last, ast.Assign) else ()
-        made = At(at.source, last.value, last.lineno, at.frame, (*part, *at.part))
         value = self._value(At(at.source, at.node, last.lineno + 1, at.frame))
-        before = self.trait.before(value, last.value) if value is not MISSING else None
-        return made if before not in (None, self.trait.wanted) else self.entry(made)
+        value = at.value if value is MISSING else value
+        return self.entry(At(at.source, last.value, last.lineno, at.frame, (*part, *at.part), value))
 
     def _sample(self, at: At) -> At | None:
         """An element of what a loop goes through: a loader's samples, a tensor's rows, the items of a zip."""
@@ -205,11 +206,11 @@ class Follow:
         name = at.node.func.id if isinstance(at.node, ast.Call) and isinstance(at.node.func, ast.Name) else ""
         found = [one for one in at.source.nodes() if isinstance(one, _FUNCTIONS) and one.name == name and name]
         returns = _returns(found[0]) if len(found) == 1 else []
-        return At(at.source, returns[0], returns[0].lineno, None, at.part) if len(returns) == 1 else None
+        return At(at.source, returns[0], returns[0].lineno, None, at.part, at.value) if len(returns) == 1 else None
 
 
-def _to(at: At, node: ast.AST, part: tuple[int, ...] = ()) -> At:
-    return At(at.source, node, at.line, at.frame, part)
+def _to(at: At, node: ast.AST, part: tuple[int, ...] = (), value: Any = MISSING) -> At:
+    return At(at.source, node, at.line, at.frame, part, value)
 
 
 def _returns(function: ast.AST) -> list[ast.expr]:

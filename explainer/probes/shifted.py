@@ -27,15 +27,17 @@ _SAME = frozenset(
 def left_range(scene: Scene, of: TensorFact | None = None, wrong: Settings | None = None) -> SpanFact | None:
     """The expression that took entries out of the range that `wrong` (a fact of `out_of_range`) names: `labels + 1`.
 
-    `detail`: `kept`, the source of what was shifted by a number where the expression does no more, else none;
-    `function`, where it stands.
+    `detail`: `kept`, the source of what was shifted or scaled by a number where it does no more, else none;
+    `alone`, whether the statement does nothing else (`x = x + 1`); `function`, where it stands.
     """
     found = followed(scene, of, Range(int(wrong["low"]), int(wrong["limit"]))) if wrong is not None else None
     if found is None:
         return None
-    shifted = found.source.text(found.node.left) if _shift(found.node) is not None else None  # type: ignore[attr-defined]
+    shifted = found.source.text(found.node.left) if _by_number(found.node) is not None else None  # type: ignore[attr-defined]
     function = function_of(found.source, found.node.lineno)  # type: ignore[attr-defined]
-    return span_fact(found.source, found.node, kept=shifted, function=function)
+    statement = found.source.statement_at(found.node.lineno)  # type: ignore[attr-defined]
+    alone = isinstance(statement, ast.Assign) and [found.source.text(one) for one in statement.targets] == [shifted]
+    return span_fact(found.source, found.node, kept=shifted, alone=alone, function=function)
 
 
 class Range(Trait):
@@ -54,6 +56,8 @@ class Range(Trait):
         return "outside" if bool(wrong.any()) else "inside"
 
     def of_expression(self, node: ast.AST) -> str | None:
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod) and isinstance(node.right, ast.Constant):
+            return "outside" if type(node.right.value) is int and node.right.value > self.limit else None
         function = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
         ends: list[Any] = [one.value for one in getattr(node, "args", ())[:2] if isinstance(one, ast.Constant)]
         if function != "torch.randint" or not ends or not all(type(one) is int for one in ends):
@@ -68,8 +72,12 @@ class Range(Trait):
         return isinstance(node, ast.BinOp)
 
     def before(self, value: Any, node: ast.AST) -> str | None:
-        by = _shift(node)
-        return self.of(value - by) if by is not None and _readable(value) else None
+        by = _by_number(node)
+        if by is None or not _readable(value):
+            return None
+        if isinstance(node.op, ast.Mult):  # type: ignore[attr-defined]
+            return self.of(value // by) if by and not bool((value % by).any()) else None
+        return self.of(value - by if isinstance(node.op, ast.Add) else value + by)  # type: ignore[attr-defined]
 
 
 def _readable(value: Any) -> bool:
@@ -78,11 +86,9 @@ def _readable(value: Any) -> bool:
     return 0 < value.numel() <= LARGEST and str(value.dtype) != "torch.bool"
 
 
-def _shift(node: ast.AST) -> int | None:
-    """What an expression adds to its left operand, where it does no more."""
-    if not isinstance(node, ast.BinOp) or not isinstance(node.op, (ast.Add, ast.Sub)):
+def _by_number(node: ast.AST) -> int | None:
+    """The whole number that an expression adds to its left operand, takes from it or multiplies it with."""
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, (ast.Add, ast.Sub, ast.Mult)):
         return None
     by = node.right.value if isinstance(node.right, ast.Constant) else None
-    if type(by) is not int:
-        return None
-    return by if isinstance(node.op, ast.Add) else -by
+    return by if type(by) is int else None
