@@ -96,7 +96,7 @@ def test_a_folder_with_a_main_runs(tmp_path):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_ctrl_c_kills_by_the_signal_as_without_us(tmp_path):
-    text = "import os, signal, time\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"  # else none in background
+    text = "import os, signal, time\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
     text += "os.kill(os.getpid(), signal.SIGINT)\ntime.sleep(5)\n"
     (tmp_path / "main.py").write_text(text)
     bare, ours = same(tmp_path, "main.py")
