@@ -12,7 +12,7 @@ from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.places import function_of, span_fact
 from explainer.probes.scene import Scene
-from explainer.probes.values import MISSING, is_module, read
+from explainer.probes.values import MISSING, fields_of, is_module, read
 from explainer.source import Source
 from explainer.userframes import is_user_file
 
@@ -26,16 +26,14 @@ def misspelled(scene: Scene) -> SpanFact | None:
 
     `detail`: `name`, `alike`, `owner` (the expression), `kind` (the owner's class or module).
     """
-    live = scene.live
-    name, innermost = (scene.captures or {}).get("name"), live.user[-1] if live is not None and live.user else None
-    failing = innermost.failing() if innermost is not None else None
-    if innermost is None or failing is None or not isinstance(name, str):
+    name, frame, failing = (scene.captures or {}).get("name"), scene.user_frame, scene.failing
+    if frame is None or failing is None or not isinstance(name, str):
         return None
-    source = scene.source(innermost.file)
+    source = failing.source
     found = [one for one in ast.walk(failing.node) if isinstance(one, ast.Attribute) and one.attr == name]
-    if source is None or len(found) != 1:
+    if len(found) != 1:
         return None
-    owner = read(found[0].value, innermost.frame)
+    owner = read(found[0].value, frame.frame)
     alike = _alike(name, owner) if owner is not MISSING else None
     kind = owner.__name__ if isinstance(owner, types.ModuleType) else type(owner).__name__
     text = source.text(found[0].value)
@@ -60,7 +58,7 @@ def _own_names(owner: Any) -> set[str]:
     """What the user's code gave an object: attributes, layers, parameters and the methods of the user's classes."""
     if isinstance(owner, types.ModuleType):
         return set()
-    fields = getattr(owner, "__dict__", {})
+    fields = fields_of(owner)
     held = [fields, *(fields.get(one, {}) for one in ("_modules", "_parameters", "_buffers") if is_module(owner))]
     names = {name for one in held for name in one if isinstance(name, str)}
     for kind in type(owner).__mro__:

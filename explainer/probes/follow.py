@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-from explainer.edits.place import place_of
+from explainer.edits.arguments import argument_node
+from explainer.edits.place import Place, place_of
 from explainer.facts import TensorFact
 from explainer.frozen import frozen
 from explainer.probes.places import called
@@ -188,7 +189,7 @@ class Follow:
         failing, source = frame.failing(), self.scene.source(frame.file)
         call = failing.node if failing is not None else None
         calls = [one for one in ast.walk(call) if isinstance(one, ast.Call)] if call is not None else []
-        given = _argument(calls[0], function, name) if calls else None
+        given = _argument(source, calls[0], function, name) if calls and source is not None else None
         return self.entry(At(source, given, frame.line, at.frame - 1)) if given is not None and source else None
 
     def _of_attribute(self, at: At) -> At | None:
@@ -270,12 +271,7 @@ def _path(target: ast.AST, name: str) -> tuple[int, ...] | None:
     return next(((i, *path) for i, path in below if path is not None), None)
 
 
-def _argument(call: ast.Call, function: ast.AST, name: str) -> ast.AST | None:
+def _argument(source: Source, call: ast.Call, function: Any, name: str) -> ast.AST | None:
     """What a call gives for a parameter of a function, `self` not counted."""
-    for word in call.keywords:
-        if word.arg == name:
-            return word.value
-    names = [one.arg for one in function.args.args]  # type: ignore[attr-defined]
-    own = names[1:] if names[:1] in (["self"], ["cls"]) else names
-    plain = not any(isinstance(one, ast.Starred) for one in call.args)
-    return call.args[own.index(name)] if plain and name in own and own.index(name) < len(call.args) else None
+    names = [one.arg for one in function.args.args]
+    return argument_node(Place(source, call), name, names[1:] if names[:1] in (["self"], ["cls"]) else names)

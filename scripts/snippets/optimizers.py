@@ -1,14 +1,8 @@
 """Wrong use of optimizers."""
 
-PREAMBLE = """
-from torch import optim
-from torch.optim import lr_scheduler as sched, swa_utils
-sgd = optim.SGD(net.parameters(), lr=0.1)
-adam = optim.Adam(net.parameters())
-def step(opt, data=x):
-    net(data).sum().backward()
-    opt.step()
-"""
+import preambles
+
+PREAMBLE = preambles.STEPS
 
 SNIPPETS = (
     "optim.SGD(net.parameters(), 'a')", "optim.SGD(net.parameters(), lr='0.1')",

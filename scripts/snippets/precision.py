@@ -1,14 +1,8 @@
 """Wrong use of gradient clipping, gradient scaling and automatic mixed precision."""
 
-PREAMBLE = """
-from torch import optim
-from torch.optim import lr_scheduler as sched, swa_utils
-sgd = optim.SGD(net.parameters(), lr=0.1)
-adam = optim.Adam(net.parameters())
-def step(opt, data=x):
-    net(data).sum().backward()
-    opt.step()
-"""
+import preambles
+
+PREAMBLE = preambles.STEPS
 
 SNIPPETS = (
     "nn.utils.clip_grad_norm_(net.parameters())",

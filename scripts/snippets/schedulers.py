@@ -1,14 +1,8 @@
 """Wrong use of schedulers of the learning rate and of averaged weights."""
 
-PREAMBLE = """
-from torch import optim
-from torch.optim import lr_scheduler as sched, swa_utils
-sgd = optim.SGD(net.parameters(), lr=0.1)
-adam = optim.Adam(net.parameters())
-def step(opt, data=x):
-    net(data).sum().backward()
-    opt.step()
-"""
+import preambles
+
+PREAMBLE = preambles.STEPS
 
 SNIPPETS = (
     "torch.optim.lr_schedule", "torch.optimizer.SGD", "sched.StepLR(sgd)", "sched.StepLR(net, 1)",

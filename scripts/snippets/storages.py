@@ -1,32 +1,8 @@
 """Wrong use of storages, DLPack, buffers and NumPy arrays."""
 
-PREAMBLE = """
-import io, os, pickle, tempfile, zipfile
-import numpy
-from torch.utils import data, dlpack
-from torch.utils.data import DataLoader, Dataset, Subset, TensorDataset, ConcatDataset, IterableDataset, random_split
-def saved(value, **given):
-    file = io.BytesIO()
-    torch.save(value, file, **given)
-    file.seek(0)
-    return file
-def path_of(content):
-    with tempfile.NamedTemporaryFile(suffix=".pt", delete=False) as file:
-        file.write(content)
-    return file.name
-class Strange:
-    pass
-class Stream(IterableDataset):
-    def __iter__(self):
-        return iter([1, 2])
-class Failing(Dataset):
-    def __len__(self):
-        return 4
-    def __getitem__(self, index):
-        return {"a": 1}[index]
-first = lambda *args, **given: next(iter(DataLoader(*args, **given)))
-pairs = TensorDataset(x, x)
-"""
+import preambles
+
+PREAMBLE = preambles.FILES
 
 SNIPPETS = (
     "torch.UntypedStorage('a')", "torch.UntypedStorage(-1)", "torch.UntypedStorage(4)[9]",

@@ -1,18 +1,8 @@
 """Wrong use of FX, make_fx and fake tensors."""
 
-PREAMBLE = """
-import io
-import torch.fx as fx
-from torch.export import export, Dim
-eager = lambda f, **given: torch.compile(f, backend="eager", fullgraph=True, **given)
-class Branching(nn.Module):
-    def forward(self, x):
-        return x if x.sum() > 0 else -x
-class Printing(nn.Module):
-    def forward(self, x):
-        print(x.sum().item())
-        return x
-"""
+import preambles
+
+PREAMBLE = preambles.COMPILER
 
 SNIPPETS = (
     "fx.symbolic_trace(Branching())", "fx.symbolic_trace(3)", "fx.symbolic_trace(lambda a: [i for i in a])",

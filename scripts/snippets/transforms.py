@@ -1,32 +1,8 @@
 """Wrong use of torch.func."""
 
-PREAMBLE = """
-from torch import func
-from torch.autograd import Function, forward_ad as fwAD, functional as AF, gradcheck, gradgradcheck
-w = torch.randn(6, 3, requires_grad=True)
-d = torch.randn(3, dtype=torch.double, requires_grad=True)
-class Twice(Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x * 2
-    @staticmethod
-    def backward(ctx, g):
-        return g * 2
-def gives(value):
-    class Gives(Function):
-        forward = staticmethod(lambda ctx, x: x * 2)
-        backward = staticmethod(lambda ctx, g: value(g) if callable(value) else value)
-    return Gives
-def saves(action):
-    class Saves(Function):
-        @staticmethod
-        def forward(ctx, x):
-            action(ctx, x)
-            return x * 2
-        backward = staticmethod(lambda ctx, g: ctx.saved_tensors[0] * g)
-    return Saves
-"""
+import preambles
+
+PREAMBLE = preambles.GRADIENTS
 
 SNIPPETS = (
     "func.vmap(Twice.apply)(w)", "func.grad(lambda t: Twice.apply(t).sum())(w)",
