@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import runpy
+import time
 
 import pytest
 
@@ -16,7 +17,7 @@ from explainer.diagnose import diagnose
 from explainer.live import crash_from
 from explainer.probes.held import kept_graphs, step_memory
 from explainer.probes.scene import Options, Scene
-from explainer.replay import graphs, sandbox, trial
+from explainer.replay import graphs, run, sandbox, trial
 
 FULL = (
     "CUDA out of memory. Tried to allocate 4.00 MiB. GPU 0 has a total capacity of {total} MiB of which 0.50 MiB is"
@@ -188,12 +189,13 @@ def test_a_program_that_holds_much_memory_is_not_run_twice_unasked(monkeypatch):
     assert not trial._early(1.0)
 
 
-def test_replays_without_an_answer_share_one_deadline(tmp_path):
+def test_all_replays_of_a_crash_share_one_deadline(tmp_path):
+    """Ten replays that take a fifth of the limit each would keep a person waiting for twice the limit."""
     scene = scene_of(tmp_path, BIG.replace("6000", "60"))
-    outcome = sandbox.Outcome(None, "no answer within 20 s", 20.0)
-    scene.wasted += outcome.wasted
-    assert scene.seconds_left == 10
-    scene.wasted += sandbox.Outcome([1], None, 5.0).wasted
-    assert scene.seconds_left == 10
-    scene.wasted += outcome.wasted
-    assert scene.seconds_left == 0
+    whole = scene.seconds_left
+    with scene.replaying() as until:
+        assert until - time.monotonic() <= whole
+        time.sleep(0.05)
+    assert scene.seconds_left <= whole - 0.05
+    scene.spent = whole
+    assert run.sandboxed(scene, lambda: 1) is None

@@ -55,7 +55,7 @@ step_memory.proves = True  # type: ignore[attr-defined]
 
 
 def _measured(scene: Scene, root: Any, call: Any) -> dict[str, Any] | None:
-    from explainer.replay import run, sandbox
+    from explainer.replay import run
 
     why = run.why_not(scene)
     if why is not None and "CUDA is in use" not in why:  # nothing on meta calls CUDA
@@ -67,8 +67,7 @@ def _measured(scene: Scene, root: Any, call: Any) -> dict[str, Any] | None:
         footprint.without_compiler()
         return footprint.measured(root, call.args, call.kwargs)
 
-    left, memory = scene.seconds_left, scene.options.memory
-    return sandbox.run(work, deadline=left, memory=memory, waiting=scene.waiting).value
+    return run.sandboxed(scene, work)
 
 
 def _records(scene: Scene, index: int) -> bool:
@@ -175,15 +174,13 @@ kept_graphs.proves = True  # type: ignore[attr-defined]
 
 def _kept(scene: Scene, tensors: list[Any]) -> int | None:
     """What the graphs of tensors keep, beyond that of the step that is under way; computed in a child."""
-    from explainer.replay import graphs, run, sandbox
+    from explainer.replay import graphs, run
 
     why = run.why_not(scene)
     if why is not None and "CUDA is in use" not in why:
         return None
     now = [value for value in _values(scene) if is_tensor(value)]
-    left, memory = scene.options.deadline, scene.options.memory
-    work = lambda: graphs.kept_bytes(tensors, now)  # noqa: E731
-    return sandbox.run(work, deadline=left, memory=memory, waiting=scene.waiting).value
+    return run.sandboxed(scene, lambda: graphs.kept_bytes(tensors, now))
 
 
 def _collections(frame: LiveFrame) -> Iterator[tuple[str, list[Any]]]:

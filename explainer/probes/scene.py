@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import inspect
 import sys
+import time
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -97,8 +99,8 @@ class Scene:
         self.live: Live | None = crash.live
         #: Live values by the name of the fact that describes them, for probes that look further.
         self.objects: dict[str, Any] = {}
-        #: Seconds that replays took which gave no answer: all of them together have the deadline, not each.
-        self.wasted = 0.0
+        #: Seconds that replays took: all of them together have the deadline, not each.
+        self.spent = 0.0
         self._facts: dict[Any, Any] = {}
 
     def once(self, key: Any, compute: Callable[[], Any]) -> Any:
@@ -114,7 +116,16 @@ class Scene:
     @property
     def seconds_left(self) -> float:
         """How long the next replay may take."""
-        return max(0.0, self.options.deadline - self.wasted)
+        return max(0.0, self.options.deadline - self.spent)
+
+    @contextmanager
+    def replaying(self) -> Iterator[float]:
+        """The time that replays take, from the seconds that are left; yields when they must be over (monotonic)."""
+        started = time.monotonic()
+        try:
+            yield started + self.seconds_left
+        finally:
+            self.spent += time.monotonic() - started
 
     def waiting(self) -> None:
         """Say where a person looks that a replay is under way."""

@@ -6,7 +6,7 @@ import sys
 import types
 from typing import TYPE_CHECKING, Any
 
-from explainer.replay import sandbox
+from explainer.replay import run
 from explainer.replay.window import Stopped, Window, window_of
 
 if TYPE_CHECKING:
@@ -31,13 +31,10 @@ def history(scene: Scene) -> list[dict[str, Any]]:
     # From its caller the function is called anew; run by itself, it would start with the values of its end.
     caller = user[-2] if len(user) > 1 and frame.frame.f_code.co_name != "<module>" else frame
     window = window_of(caller) or window_of(caller, whole=True)
-    if window is None or scene.seconds_left < 0.1:
+    if window is None:
         return []
-    outcome = sandbox.run(
-        lambda: _steps(window, frame.file, frame.frame.f_code, frame.line),
-        deadline=min(LONGEST, scene.seconds_left), memory=scene.options.memory, waiting=scene.waiting,
-    )  # fmt: skip
-    return outcome.value or []
+    work = lambda: _steps(window, frame.file, frame.frame.f_code, frame.line)  # noqa: E731
+    return run.sandboxed(scene, work, LONGEST) or []
 
 
 def _steps(window: Window, file: str, code: types.CodeType, line: int) -> list[dict[str, Any]] | None:

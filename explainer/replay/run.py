@@ -37,20 +37,29 @@ def why_not(scene: Scene) -> str | None:
     return sandbox.unavailable()
 
 
+def sandboxed(scene: Scene, work: Callable[[], Any], longest: float = float("inf")) -> Any:
+    """What `work` hands back (JSON data) from a sandboxed child, within the scene's limits; None where nothing came.
+
+    `longest`: seconds, where it may have less than what is left of the crash's time.
+    """
+    with scene.replaying():
+        left, memory = min(longest, scene.seconds_left), scene.options.memory
+        return sandbox.run(work, deadline=left, memory=memory, waiting=scene.waiting).value if left > 0.05 else None
+
+
 def replay(scene: Scene, recorder: Callable[[], Recorder]) -> Any:
     """What a recorder saw on the way to the backward call that crashed; None where no window got there."""
     if why_not(scene) is not None or scene.live is None:
         return None
-    until = time.monotonic() + scene.seconds_left
-    for window in windows(scene.live.user):
-        left = until - time.monotonic()
-        if left <= 0.05:
-            break
-        attempt = functools.partial(_attempt, window, scene, recorder)
-        outcome = sandbox.run(attempt, deadline=left, memory=scene.options.memory, waiting=scene.waiting)
-        scene.wasted += outcome.wasted
-        if outcome.value is not None:
-            return outcome.value
+    with scene.replaying() as until:
+        for window in windows(scene.live.user):
+            left = until - time.monotonic()
+            if left <= 0.05:
+                break
+            attempt = functools.partial(_attempt, window, scene, recorder)
+            outcome = sandbox.run(attempt, deadline=left, memory=scene.options.memory, waiting=scene.waiting)
+            if outcome.value is not None:
+                return outcome.value
     return None
 
 

@@ -34,11 +34,6 @@ class Outcome:
     seconds: float = 0.0
     late: bool = False
 
-    @property
-    def wasted(self) -> float:
-        """The seconds that were waited for no answer."""
-        return self.seconds if self.value is None and self.failed is not None else 0.0
-
 
 def unavailable() -> str | None:
     """Why user code cannot be run again in a child of this process, in one line; None where it can."""

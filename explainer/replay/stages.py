@@ -51,7 +51,7 @@ class Trials:
 
     def __init__(self, scene: Any, work: Callable[[Stage, list[Edit]], bool | str | None]):
         self.scene, self.work = scene, work
-        self.until = time.monotonic() + scene.seconds_left
+        self.until = 0.0
         large = resident_bytes() > _LARGE
         self.at_once = 1 if large else 2
         names = [names for live in scene.live.user for names in (live.frame.f_globals, live.locals)]
@@ -63,10 +63,11 @@ class Trials:
     def of(self, offered: list[list[Edit]]) -> list[tuple[bool | str | None, str]]:
         """Whether the crash's statement runs with each set of edits (None where unknown), and what was run."""
         found: dict[int, tuple[bool | str | None, str]] = {}
-        for at in range(len(self.stages)):
-            waiting = {number: edits for number, edits in enumerate(offered) if number not in found}
-            if waiting and not self.stages[at].over:
-                found.update(self._at_stage(at, waiting))
+        with self.scene.replaying() as self.until:
+            for at in range(len(self.stages)):
+                waiting = {number: edits for number, edits in enumerate(offered) if number not in found}
+                if waiting and not self.stages[at].over:
+                    found.update(self._at_stage(at, waiting))
         return [found.get(number, (None, "")) for number in range(len(offered))]
 
     def _at_stage(self, at: int, offered: dict[int, list[Edit]]) -> Iterator[tuple[int, tuple[bool | str | None, str]]]:
@@ -77,7 +78,6 @@ class Trials:
         with closing(self._in_turn(stage, [[] if number is None else offered[number] for number in edits])) as children:
             for number, child in zip(edits, children, strict=False):
                 outcome = child.outcome(None if last else stage.patience, self.scene.waiting)
-                self.scene.wasted += outcome.wasted
                 if number is None and outcome.value is False:
                     stage = self.stages[at] = replace(stage, patience=_TIMES * outcome.seconds + _MORE)
                 elif number is None or (outcome.late and not last):
