@@ -31,12 +31,21 @@ def decided_at(scene: Scene, of: ModuleFact | None = None, argument: str = "", n
     node = bound(found[1], type(module)).get(argument) if found is not None else None
     if found is None or not isinstance(node, ast.Name) or _has(module, _shape(near)):
         return None
-    at: Node | None = (found[0], node)
+    at = literal_of(scene, found[0], node, _shape(near))
+    return span_fact(*at) if at is not None else None
+
+
+def literal_of(scene: Scene, source: Source, node: ast.AST, sizes: tuple[int, ...] = ()) -> Node | None:
+    """The literal that an expression is or that its name leads to, and no other; None where there is doubt.
+
+    Doubt is also an argument on the way that is the last of `sizes`.
+    """
+    at: Node | None = (source, node)
     for _ in range(_MOST):
-        at = _given(scene, *at, _shape(near)) if at is not None else None
         if at is None or isinstance(at[1], ast.Constant):
-            break
-    return span_fact(*at) if at is not None and isinstance(at[1], ast.Constant) else None
+            return at
+        at = _given(scene, *at, sizes)
+    return None
 
 
 def _has(module: Any, sizes: tuple[int, ...]) -> bool:

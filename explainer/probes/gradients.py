@@ -16,7 +16,7 @@ from explainer.probes.origin import last_binding
 from explainer.probes.places import called, enclosing, function_of, span_fact
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.tensor import tensor_fact
-from explainer.probes.values import fields_of, is_tensor, read
+from explainer.probes.values import fields_of, is_optimizer, is_tensor, read
 from explainer.source import Source
 
 _GRAD = ("outputs", "inputs", "grad_outputs", "retain_graph", "create_graph")
@@ -42,17 +42,13 @@ def untracked_input(scene: Scene) -> TensorFact | None:
 def _optimised(frame: LiveFrame) -> TensorFact | None:
     """The tensor without `requires_grad` that an optimizer of the frame is to change."""
     for optimizer in list(frame.locals.values()):
-        groups = fields_of(optimizer).get("param_groups") if _is_optimizer(optimizer) else None
+        groups = fields_of(optimizer).get("param_groups") if is_optimizer(optimizer) else None
         given = [one for group in groups or () for one in group["params"]]
         for name, value in frame.locals.items():
             wanted = is_tensor(value) and any(one is value for one in given)
             if wanted and not value.requires_grad and _trackable(value):
                 return tensor_fact(name, value)
     return None
-
-
-def _is_optimizer(value: Any) -> bool:
-    return any(base.__name__ == "Optimizer" for base in type(value).__mro__)
 
 
 def _wanted(source: Source, node: ast.AST, frame: LiveFrame) -> Iterator[ast.AST]:

@@ -13,7 +13,7 @@ from explainer.probes import probe
 from explainer.probes.module import module_calls
 from explainer.probes.places import span_fact
 from explainer.probes.scene import LiveFrame, Scene
-from explainer.probes.values import fields_of, is_module, is_tensor
+from explainer.probes.values import fields_of, is_module, is_optimizer, is_tensor
 from explainer.source import Source, source_of
 
 _UNITS = {"bytes": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40, "KB": 2**10, "MB": 2**20, "GB": 2**30}
@@ -91,7 +91,7 @@ def _weights(root: Any) -> tuple[int, int]:
 def _optimizer_state(scene: Scene, trained: int) -> tuple[str, int]:
     """The name of the optimizer in sight, and the bytes that its state takes or will take."""
     for value in _values(scene):
-        if any(base.__name__ == "Optimizer" for base in type(value).__mro__):
+        if is_optimizer(value):
             states = fields_of(value).get("state", {}).values()
             held = [one for state in states for one in state.values() if is_tensor(one)]
             if held:

@@ -40,6 +40,7 @@ _PROBES = {
         "index_operand mask_operand loop_of"
     ),
     "ranges": "not_positive logits_loss as_variance",
+    "rates": "runaway_rate",
     "resized": "resized_layer decided_size",
     "samples": "sample_return none_sample empty_list given_dataset",
     "shapes": "aligned_operand joined_tensors",

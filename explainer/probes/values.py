@@ -44,6 +44,11 @@ def is_module(value: Any) -> bool:
     return nn is not None and issubclass(type(value), nn.Module)
 
 
+def is_optimizer(value: Any) -> bool:
+    """Whether a value is one of torch's optimizers or of a class of the user's that builds on them."""
+    return any(base.__name__ == "Optimizer" for base in type(value).__mro__)
+
+
 def fields_of(value: Any) -> dict[str, Any]:
     """An object's own attributes from its `__dict__`, past any `__getattr__` or property."""
     try:
