@@ -19,7 +19,7 @@ from explainer.probes.values import fields_of, is_optimizer, is_tensor
 
 #: No weight that is of use is as large; steps that are too long get there within a few.
 _BEYOND = 1e6
-#: The rate from which on weights that are not finite any more are put down to it: below, one bad gradient may have done it.
+#: The rate from which on weights that are not finite are put down to it: below, one bad gradient may have done it.
 _HIGH = 0.5
 
 
@@ -57,8 +57,8 @@ def _rate(optimizer: Any) -> float:
 
 def _largest(optimizer: Any) -> float:
     """The magnitude of the largest weight; nan or inf where one is not finite."""
-    weights = [one for group in fields_of(optimizer).get("param_groups", ()) for one in group["params"] if is_tensor(one)]
-    found = [float(one.detach().abs().max()) for one in weights if one.numel() and one.device.type == "cpu"]
+    held = [one for group in fields_of(optimizer).get("param_groups", ()) for one in group["params"] if is_tensor(one)]
+    found = [float(one.detach().abs().max()) for one in held if one.numel() and one.device.type == "cpu"]
     return math.nan if any(map(math.isnan, found)) else max(found, default=0.0)
 
 
