@@ -33,7 +33,7 @@ def runaway_rate(scene: Scene) -> SpanFact | None:
         rate, largest = _rate(optimizer), _largest(optimizer)
         if rate > 0 and (_BEYOND <= largest < math.inf or (not largest < math.inf and rate >= _HIGH)):
             at = _written(scene, type(optimizer).__name__, rate)
-            detail = {"rate": rate, "lower": float(f"{rate / 100:.3g}"), "largest": _magnitude(largest)}
+            detail: dict[str, Any] = {"rate": rate, "lower": float(f"{rate / 100:.3g}"), "largest": _magnitude(largest)}
             return span_fact(*at, **detail, optimizer=type(optimizer).__name__) if at is not None else None
     return None
 
