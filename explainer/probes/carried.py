@@ -12,7 +12,7 @@ from explainer.facts import CarriedFact, SpanFact
 from explainer.probes import probe
 from explainer.probes.cuts import receiver, sources
 from explainer.probes.origin import last_binding
-from explainer.probes.places import enclosing, function_of, place, span_fact
+from explainer.probes.places import called, enclosing, function_of, place, span_fact
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.values import is_module, is_tensor
 from explainer.probes.writes import plain_name
@@ -169,6 +169,19 @@ def second_call(scene: Scene, of: CarriedFact | None = None) -> Any:
     if of is None:
         return None
     return of if of.kind == "repeated" else of.earlier
+
+
+@probe
+def freeing_grad(scene: Scene, of: CarriedFact | None = None) -> SpanFact | None:
+    """The call of `autograd.grad` that freed the graph of a later backward: it asks for no graph of the gradients."""
+    first = of.earlier if of is not None else None
+    source = scene.source(first.span.file) if first is not None else None
+    statement = source.statement_at(first.span.line) if first is not None and source is not None else None
+    for node in ast.walk(statement) if statement is not None and source is not None else ():
+        if isinstance(node, ast.Call) and called(node) == "grad":
+            kept = {word.arg for word in node.keywords} & {"create_graph", "retain_graph", None}
+            return None if kept else span_fact(source, node)
+    return None
 
 
 @probe

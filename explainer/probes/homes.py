@@ -8,7 +8,7 @@ _PROBES = {
     "births": "birth spoilt_weights minus_infinity root_of_divisor masked_rows",
     "built": "built_at",
     "call": "call argument tensors local",
-    "carried": "carried second_call carried_place filled_once filled_line",
+    "carried": "carried second_call freeing_grad carried_place filled_once filled_line",
     "checkpoint": (
         "renamed_keys load_call loaded_state refused_global changed_sizes group_sizes freezing freezing_line "
         "wrong_state"

@@ -48,9 +48,14 @@ def sandboxed(scene: Scene, work: Callable[[], Any], longest: float = float("inf
 
 
 def replay(scene: Scene, recorder: Callable[[], Recorder]) -> Any:
-    """What a recorder saw on the way to the backward call that crashed; None where no window got there."""
+    """What a recorder saw on the way to the backward call that crashed; None where no window got there.
+
+    A recorder that has `settles` says whether a window beyond the innermost loop could show more than it saw.
+    """
     if why_not(scene) is not None or scene.live is None:
         return None
+    settles = getattr(recorder, "settles", lambda seen: True)
+    found = None
     with scene.replaying() as until:
         for window in windows(scene.live.user):
             left = until - time.monotonic()
@@ -58,9 +63,10 @@ def replay(scene: Scene, recorder: Callable[[], Recorder]) -> Any:
                 break
             attempt = functools.partial(_attempt, window, scene, recorder)
             outcome = sandbox.run(attempt, deadline=left, memory=scene.options.memory, waiting=scene.waiting)
-            if outcome.value is not None:
-                return outcome.value
-    return None
+            found = found if outcome.value is None else outcome.value
+            if outcome.value is not None and (window.loop or settles(outcome.value)):
+                break
+    return found
 
 
 def _attempt(window: Window, scene: Scene, recorder: Callable[[], Recorder]) -> Any:

@@ -24,6 +24,11 @@ class Second:
         self.holders: dict[Any, dict[str, Any]] = {}
         self.earlier: list[tuple[Site, set[Any]]] = []
 
+    @staticmethod
+    def settles(seen: dict[str, Any]) -> bool:
+        """Whether what freed the graph was in the window: where all of the graph is older, it was not."""
+        return bool(seen["kind"] != "repeated")
+
     def see(self, frames: Sequence[Any]) -> None:
         """Note which names and attributes hold tensors with a history before the window runs; innermost frame last."""
         for frame in reversed(frames):

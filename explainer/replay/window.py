@@ -23,12 +23,16 @@ class Stopped(BaseException):
 
 @frozen
 class Window:
-    """Statements of one live frame, ready to run in a child with the frame's names as they are."""
+    """Statements of one live frame, ready to run in a child with the frame's names as they are.
+
+    `line` and `end_line` are those of the last; `loop`: they are the body of a loop.
+    """
 
     frame: LiveFrame
     tree: ast.Module
     line: int
     end_line: int
+    loop: bool = False
 
     def run(self, skipped: Callable[[int], None] = lambda line: None) -> None:
         """Run the statements; one that fails is skipped, so that the live value stays. Only for a sandboxed child."""
@@ -102,7 +106,7 @@ def window_of(
     statements = [prepare.visit(_copied(one)) for one in _truncated(levels[start:], more)]
     tree = ast.Module([_guarded(one) for one in statements], type_ignores=[])
     end = max(one.end_lineno or one.lineno for one in (crashed, *more))
-    return Window(frame, ast.fix_missing_locations(tree), crashed.lineno, end)
+    return Window(frame, ast.fix_missing_locations(tree), crashed.lineno, end, start in loops and not alone)
 
 
 def _copied(part: Any) -> Any:
