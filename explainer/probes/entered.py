@@ -8,14 +8,23 @@ from typing import Any
 from explainer.facts import ModuleFact, SpanFact, TensorFact
 from explainer.probes import probe
 from explainer.probes.conversions import converts, makes
-from explainer.probes.cuts import sources
+from explainer.probes.cuts import receiver, sources
 from explainer.probes.device import _parameters as parameters_of
 from explainer.probes.follow import Trait, followed
 from explainer.probes.module import path_of
+from explainer.probes.origin import last_binding
 from explainer.probes.places import called, function_of, span_fact
 from explainer.probes.scene import Scene
+from explainer.probes.tensor import tensor_fact
 from explainer.probes.values import is_module, is_tensor, read
 from explainer.source import Source
+
+#: Dtypes as torch's messages name them.
+_MESSAGE_NAMES = {"Double": "float64", "Half": "float16", "BFloat16": "bfloat16", "Long": "int64", "Int": "int32",
+                  "Float": "float32"}  # fmt: skip
+
+#: Where values of numpy or of Python become a tensor, of their own dtype unless one is asked for.
+_FROM_NUMPY = ("torch.from_numpy", "torch.as_tensor", "torch.asarray", "torch.tensor", "torch.frombuffer")
 
 
 @probe
@@ -30,6 +39,31 @@ def entered(scene: Scene, of: TensorFact | None = None) -> SpanFact | None:
         return None
     function = function_of(found.source, found.node.lineno)  # type: ignore[attr-defined]
     return span_fact(found.source, found.node, converts=_is_conversion(found.node, of.dtype), function=function)
+
+
+@probe
+def behind_loss(scene: Scene) -> TensorFact | None:
+    """The one tensor of the dtype that the message found in `backward` (Double) among those that its value was made of.
+
+    Looked for in the function that calls `backward`, through the names that the value was computed from.
+    """
+    frame, failing, found = scene.user_frame, scene.failing, receiver(scene)
+    wanted = _MESSAGE_NAMES.get(str((scene.captures or {}).get("found")))
+    if frame is None or failing is None or found is None or wanted is None:
+        return None
+    source, waiting, odd = failing.source, [found.text], {}
+    seen = set(waiting)
+    for name in waiting:
+        bound = last_binding(source, frame, name)
+        for node in ast.walk(bound.value) if isinstance(bound, ast.Assign) else ():
+            value = read(node, frame.frame) if isinstance(node, (ast.Name, ast.Attribute)) else None
+            text = source.text(node) if is_tensor(value) else ""
+            if text and _short(value) == wanted and value.grad_fn is None:
+                odd[text] = tensor_fact(text, value, source.span(node))
+            elif text and text not in seen:
+                seen.add(text)
+                waiting.append(text)
+    return next(iter(odd.values())) if len(odd) == 1 else None
 
 
 @probe
@@ -71,6 +105,9 @@ class Dtype(Trait):
 
     def of_expression(self, node: ast.AST) -> str | None:
         return converts(node) or makes(node)
+
+    def enters(self, node: ast.AST) -> bool:
+        return isinstance(node, ast.Call) and ast.unparse(node.func) in _FROM_NUMPY
 
     def of_layer(self, layer: Any) -> str | None:
         dtypes = [_short(one) for one in parameters_of(layer)]

@@ -74,6 +74,10 @@ class Trait:
         """Whether an expression may give the trait to operands that do not have it."""
         return True
 
+    def enters(self, node: ast.AST) -> bool:
+        """Whether what an expression is made of is of another world: the trait is not followed further."""
+        return False
+
     def before(self, value: Any, node: ast.AST) -> str | None:
         """The kind that the operand had of an expression whose value is known, where that can be told."""
 
@@ -100,6 +104,8 @@ class Follow:
         to = self.trait.of_expression(at.node)
         if to is not None:
             return at if to == self.trait.wanted else None
+        if self.trait.enters(at.node):
+            return at
         before = self.trait.before(at.value, at.node) if at.value is not MISSING else None
         return at if before not in (None, self.trait.wanted) else self._of_operands(at)
 

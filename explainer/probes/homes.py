@@ -19,7 +19,7 @@ _PROBES = {
     "device": "misplaced in_place misplaced_layer holder creation meta_load call_of_root",
     "elsewhere": "left_behind foreign_result unmoved_layer layer_call late_parameter device_near",
     "placed": "placed_apart",
-    "entered": "entered converted_layer",
+    "entered": "entered converted_layer behind_loss",
     "freezing": "frozen_model used_iterator filtered_out plain_tensors first_tensor",
     "gradients": "untracked_input tracked_from tracked_line unused_input twin_used grad_call unused_place",
     "graph": (
