@@ -177,11 +177,11 @@ def freeing_grad(scene: Scene, of: CarriedFact | None = None) -> SpanFact | None
     first = of.earlier if of is not None else None
     source = scene.source(first.span.file) if first is not None else None
     statement = source.statement_at(first.span.line) if first is not None and source is not None else None
-    for node in ast.walk(statement) if statement is not None and source is not None else ():
-        if isinstance(node, ast.Call) and called(node) == "grad":
-            kept = {word.arg for word in node.keywords} & {"create_graph", "retain_graph", None}
-            return None if kept else span_fact(source, node)
-    return None
+    calls = [one for one in ast.walk(statement) if isinstance(one, ast.Call)] if statement is not None else []
+    found = next((one for one in calls if called(one) == "grad"), None)
+    if source is None or found is None or {word.arg for word in found.keywords} & {"create_graph", "retain_graph", None}:
+        return None
+    return span_fact(source, found)
 
 
 @probe

@@ -57,10 +57,10 @@ def behind_loss(scene: Scene) -> TensorFact | None:
         bound = last_binding(source, frame, name)
         for node in ast.walk(bound.value) if isinstance(bound, ast.Assign) else ():
             value = read(node, frame.frame) if isinstance(node, (ast.Name, ast.Attribute)) else None
-            text = source.text(node) if is_tensor(value) else ""
-            if text and _short(value) == wanted and value.grad_fn is None:
+            text = source.text(node)
+            if is_tensor(value) and _short(value) == wanted and value.grad_fn is None:
                 odd[text] = tensor_fact(text, value, source.span(node))
-            elif text and text not in seen:
+            elif is_tensor(value) and text not in seen:
                 seen.add(text)
                 waiting.append(text)
     return next(iter(odd.values())) if len(odd) == 1 else None
