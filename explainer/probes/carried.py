@@ -179,9 +179,8 @@ def freeing_grad(scene: Scene, of: CarriedFact | None = None) -> SpanFact | None
     statement = source.statement_at(first.span.line) if first is not None and source is not None else None
     calls = [one for one in ast.walk(statement) if isinstance(one, ast.Call)] if statement is not None else []
     found = next((one for one in calls if called(one) == "grad"), None)
-    if source is None or found is None or {word.arg for word in found.keywords} & {"create_graph", "retain_graph", None}:
-        return None
-    return span_fact(source, found)
+    kept = {word.arg for word in found.keywords} & {"create_graph", "retain_graph", None} if found is not None else ()
+    return span_fact(source, found) if source is not None and found is not None and not kept else None
 
 
 @probe

@@ -189,7 +189,11 @@ def _returned(scene: Scene, source: Source, line: int) -> bool:
 
 
 def sources(scene: Scene) -> list[Source]:
-    """The user's source files that are on the stack or define the classes of the modules there."""
+    """The user's source files that are on the stack or loaded."""
+    return scene.once("sources", lambda: _sources(scene)) or []
+
+
+def _sources(scene: Scene) -> list[Source]:
     import sys
 
     from explainer.userframes import is_user_file

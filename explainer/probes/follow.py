@@ -10,6 +10,7 @@ from explainer.edits.arguments import argument_node
 from explainer.edits.place import Place, place_of
 from explainer.facts import TensorFact
 from explainer.frozen import frozen
+from explainer.probes.cuts import sources
 from explainer.probes.places import called
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.values import MISSING, is_module, read
@@ -180,11 +181,22 @@ class Follow:
             return self._sample(_to(at, given[0], part))
         if name in ("zip", "TensorDataset"):
             return self.entry(_to(at, given[at.part[0]], at.part[1:])) if at.part and at.part[0] < len(given) else None
-        item = next((one for one in _methods(at.source, name) if one.name == "__getitem__"), None)
+        home, item = self._item(at.source, name)
         if item is None:
             return self.entry(at)
         returns = _returns(item)
-        return self.entry(At(at.source, returns[0], item.lineno, None, at.part)) if len(returns) == 1 else None
+        return self.entry(At(home, returns[0], item.lineno, None, at.part)) if len(returns) == 1 else None
+
+    def _item(self, source: Source, name: str) -> tuple[Source, ast.FunctionDef | None]:
+        """The `__getitem__` of a class, of this file or of another of the user's."""
+        for one in self._files(source):
+            found = next((method for method in _methods(one, name) if method.name == "__getitem__"), None)
+            if found is not None:
+                return one, found
+        return source, None
+
+    def _files(self, source: Source) -> list[Source]:
+        return [source, *(one for one in sources(self.scene) if one is not source)]
 
     def _given(self, at: At, name: str) -> At | None:
         """What the caller gave for a parameter: the frame above is in that call."""
@@ -209,11 +221,15 @@ class Follow:
         return None if isinstance(inner, ast.Name) and inner.id == "self" else self.entry(_to(at, inner))
 
     def _called(self, at: At) -> At | None:
-        """What a function of the same file returns, where it has one `return`."""
+        """What a function of the user's returns, where it has one `return`; this file's own go first."""
         name = at.node.func.id if isinstance(at.node, ast.Call) and isinstance(at.node.func, ast.Name) else ""
-        found = [one for one in at.source.nodes() if isinstance(one, _FUNCTIONS) and one.name == name and name]
-        returns = _returns(found[0]) if len(found) == 1 else []
-        return At(at.source, returns[0], returns[0].lineno, None, at.part, at.value) if len(returns) == 1 else None
+        for source in self._files(at.source) if name else ():
+            found = [one for one in source.nodes() if isinstance(one, _FUNCTIONS) and one.name == name]
+            if found:
+                returns = _returns(found[0]) if len(found) == 1 else []
+                only = len(returns) == 1
+                return At(source, returns[0], returns[0].lineno, None, at.part, at.value) if only else None
+        return None
 
 
 def _to(at: At, node: ast.AST, part: tuple[int, ...] = (), value: Any = MISSING) -> At:
