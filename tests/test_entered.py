@@ -66,7 +66,12 @@ NET = "import numpy as np\nimport torch\nfrom torch import nn\nnet = nn.Linear(3
         (
             "def load():\n    data = np.random.rand(4, 3)\n    scaled = data / 2\n    return scaled, [0]\n"
             "rows, _ = load()\nx = torch.from_numpy(rows)\nnet(x)\n",
-            "np.random.rand(4, 3)",
+            "torch.from_numpy(rows)",
+        ),
+        (
+            "def load():\n    return np.random.rand(4, 3).astype(np.float64)\n"
+            "rows = load()\nx = torch.from_numpy(rows)\nnet(x)\n",
+            "np.random.rand(4, 3).astype(np.float64)",
         ),
         (
             "from torch.utils.data import DataLoader, TensorDataset\n"

@@ -109,6 +109,9 @@ class Dtype(Trait):
     def enters(self, node: ast.AST) -> bool:
         return isinstance(node, ast.Call) and ast.unparse(node.func) in _FROM_NUMPY
 
+    def asked(self, node: ast.AST) -> bool:
+        return converts(node) == self.wanted
+
     def of_layer(self, layer: Any) -> str | None:
         dtypes = [_short(one) for one in parameters_of(layer)]
         return self.wanted if self.wanted in dtypes else next(iter(dtypes), None)

@@ -76,7 +76,11 @@ class Trait:
         return True
 
     def enters(self, node: ast.AST) -> bool:
-        """Whether what an expression is made of is of another world: the trait is not followed further."""
+        """Whether an expression is made of values of another library: it is to be mended here, not there."""
+        return False
+
+    def asked(self, node: ast.AST) -> bool:
+        """Whether an expression gives the trait because it says so, in any library."""
         return False
 
     def before(self, value: Any, node: ast.AST) -> str | None:
@@ -106,7 +110,8 @@ class Follow:
         if to is not None:
             return at if to == self.trait.wanted else None
         if self.trait.enters(at.node):
-            return at
+            further = self._of_operands(at)
+            return further if further is not None and self.trait.asked(further.node) else at
         before = self.trait.before(at.value, at.node) if at.value is not MISSING else None
         return at if before not in (None, self.trait.wanted) else self._of_operands(at)
 
