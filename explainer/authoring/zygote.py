@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import Any
 
 SCRIPT = "example.py"
+#: The folder beside the program for what its run and the replays put into temporary files.
+_TEMPORARY = "temporary"
 
 
 def main() -> None:
@@ -44,16 +46,18 @@ def _warm() -> None:
 
 
 def _answer(request: dict[str, Any]) -> dict[str, Any]:
-    """Run one example in a child, in an empty folder; whatever it leaves running is ended with it."""
-    folder = tempfile.mkdtemp(prefix="example-")
+    """Run one example in a child, in an empty folder; whatever it leaves, running or in files, goes with it."""
+    home = tempfile.mkdtemp(prefix="example-")
+    folder = os.path.join(home, "program")
     try:
+        os.makedirs(os.path.join(home, _TEMPORARY))
         for name, text in {**request.get("files", {}), SCRIPT: request["code"]}.items():
             path = Path(folder, name)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
         return _forked(request, folder)
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(home, ignore_errors=True)
 
 
 def _forked(request: dict[str, Any], folder: str) -> dict[str, Any]:
@@ -101,6 +105,7 @@ def _run(request: dict[str, Any], folder: str) -> dict[str, Any]:
 
     os.chdir(folder)
     sys.path.insert(0, folder)
+    tempfile.tempdir = os.path.join(os.path.dirname(folder), _TEMPORARY)
     os.dup2(os.open(os.devnull, os.O_RDWR), 2)
     if request.get("program"):
         _twin()

@@ -86,13 +86,6 @@ def inserted(evidence: Evidence) -> Iterator[Candidate]:
             yield from _insert(evidence, operand.place if editable(operand.place) else None, method, operand.shape)
 
 
-def resized(evidence: Evidence) -> Iterator[Candidate]:
-    """Two maps joined or compared whose last sizes differ: one interpolated to the size of the other."""
-    crash = evidence.crash
-    if crash is not None:
-        yield from _resized(evidence, crash, operands(evidence))
-
-
 def _sliced(evidence: Evidence, every: list[Operand]) -> Iterator[Candidate]:
     """`self.pe` -> `self.pe[:x.size(1)]`: a stored tensor that is longer than what it is joined with."""
     for stored, other in ((one, two) for one in every for two in every if one is not two):
@@ -133,22 +126,6 @@ def _channels(evidence: Evidence, crash: Step) -> Iterator[Candidate]:
         elif step.shape == data.shape[1:]:
             yield from _insert(evidence, next((p for p in step.places if editable(p)), None), of_one, step.shape)
     yield from _insert(evidence, data.place if editable(data.place) else None, of_batch, data.shape)
-
-
-def _resized(evidence: Evidence, crash: Step, every: list[Operand]) -> Iterator[Candidate]:
-    maps = [one for one in every if len(one.shape) == 4 and one.place is not None]
-    if crash.function not in ("cat", *BROADCAST, "mse_loss", "l1_loss") or len(maps) < 2:
-        return
-    for one, other in ((maps[0], maps[1]), (maps[1], maps[0])):
-        if one.shape[2:] != other.shape[2:] and one.place is not None:
-            where = _functional(one.place)
-            text = f"{where}.interpolate({one.place.text}, size={other.text}.shape[2:])"
-            yield from evidence.replaced(one.place, text, "wrap-call", "resize", what=one.text)
-
-
-def _functional(place: Place) -> str:
-    text = "\n".join(place.source.lines)
-    return "F" if "torch.nn.functional as F" in text else "torch.nn.functional"
 
 
 def swapped(evidence: Evidence) -> Iterator[Candidate]:

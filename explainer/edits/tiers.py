@@ -6,12 +6,12 @@ from __future__ import annotations
 #: only where one thing can be meant.
 _SHAPE = (
     "sizes.named_norm padding.fallen_short state.batch_second state.by_channel state.by_factor",
-    "layout.structural einsum.relettered cropped.cropped batch.reshaped batch.resized_view batch.created"
+    "layout.structural einsum.relettered joined.caught_up cropped.cropped batch.reshaped batch.resized_view batch.created"
     " state.batch_taken",
     "sizes.rounded sizes.advanced sizes.arriving",
     "layout.inserted loops.carried loops.counted_up padding.strided literals.one_off literals.in_text",
     "padding.padded sizes.factored",
-    "layout.resized sizes.expected sizes.passed_down index.dimensions",
+    "joined.resized sizes.expected sizes.passed_down index.dimensions",
     "layout.swapped",
     "literals.neighbours",
     "literals.swapped_sizes",
