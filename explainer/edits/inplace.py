@@ -60,10 +60,25 @@ def _start(span: Span) -> Span:
     return dataclasses.replace(span, end_line=span.line, end_column=span.column)
 
 
+def all_out_of_place(each: tuple[Place, ...]) -> tuple[Edit, ...]:
+    """Several writes of one file made without writing."""
+    return joined(each[0].source, *(out_of_place(place) for place in each))
+
+
 def wrap_block(at: Place, header: str) -> tuple[Edit, ...]:
     """A statement put into a block: `header` is `with torch.no_grad():`."""
     node = at.statement().node
-    first, last = node.lineno, node.end_lineno or node.lineno
+    return _wrapped(at, node.lineno, node.end_lineno or node.lineno, header)
+
+
+def wrap_blocks(each: tuple[Place, ...], header: str) -> tuple[Edit, ...]:
+    """The statements of one block from the first of some through the last put into a new block."""
+    body = block_of(each[0])
+    held = [body[index_in(body, place)] for place in each]
+    return _wrapped(each[0], held[0].lineno, held[-1].end_lineno or 0, header)
+
+
+def _wrapped(at: Place, first: int, last: int, header: str) -> tuple[Edit, ...]:
     indent = indentation(at.source, first)
     body = [f"    {line}" if line.strip() else line for line in at.source.lines[first - 1 : last]]
     return relined(at.source, first, last, "\n".join([indent + header, *body]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 _PROBES = {
+    "alike": "alike_writes",
     "asked_cuda": "asked_cuda",
     "attributes": "misspelled named_at",
     "births": "birth spoilt_weights minus_infinity root_of_divisor masked_rows",
@@ -41,6 +42,7 @@ _PROBES = {
     ),
     "ranges": "not_positive logits_loss as_variance",
     "rates": "runaway_rate",
+    "reduced": "one_number left_many",
     "resized": "resized_layer decided_size",
     "samples": "sample_return none_sample empty_list given_dataset",
     "shapes": "aligned_operand joined_tensors",

@@ -171,7 +171,7 @@ def leaf_write(scene: Scene) -> WriteFact | None:
     node = call_node(failing.node)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         node = _inner_write(node) or node
-    target = _target_node(node)
+    target = target_of_write(node)
     tensor = read(target, scene.user_frame.frame) if target is not None else MISSING
     name = failing.source.text(target) if target is not None else ""
     statement = failing.source.statement_at(node.lineno)  # type: ignore[attr-defined]
@@ -183,8 +183,16 @@ def leaf_write(scene: Scene) -> WriteFact | None:
         tuple(tensor.shape) if is_tensor(tensor) else (), dtype,
         function_of(failing.source, node.lineno),  # type: ignore[attr-defined]
         kept=span_fact(failing.source, statement) if statement is not None else None,
-        update=bool(name) and f"{name}.grad" in failing.source.text(shown),
+        update=bool(name) and (f"{name}.grad" in failing.source.text(shown) or _after_gradients(failing.source, node)),
     )  # fmt: skip
+
+
+def _after_gradients(source: Source, node: ast.AST) -> bool:
+    """Whether the function of a write computes gradients before it: what it writes then is an update."""
+    line: int = node.lineno  # type: ignore[attr-defined]
+    function = source.function_at(line)
+    calls = [one for one in source.nodes() if isinstance(one, ast.Call) and called(one) in ("backward", "grad")]
+    return any(one.lineno < line and source.function_at(one.lineno) is function for one in calls)
 
 
 def _leaf_kind(tensor: Any) -> str:
@@ -208,7 +216,8 @@ def _inner_write(node: ast.Call) -> ast.Call | None:
     return found
 
 
-def _target_node(node: ast.AST) -> ast.AST | None:
+def target_of_write(node: ast.AST) -> ast.AST | None:
+    """What an in-place operation writes through, without its subscripts."""
     if isinstance(node, ast.AugAssign):
         target: ast.AST | None = node.target
     elif isinstance(node, ast.Call):
