@@ -6,8 +6,8 @@ from __future__ import annotations
 #: only where one thing can be meant.
 _SHAPE = (
     "sizes.named_norm padding.fallen_short state.batch_second state.by_channel state.by_factor",
-    "layout.structural einsum.relettered joined.caught_up cropped.cropped batch.reshaped batch.resized_view batch.created"
-    " state.batch_taken",
+    "layout.structural einsum.relettered joined.caught_up cropped.cropped batch.reshaped batch.resized_view"
+    " batch.created state.batch_taken",
     "sizes.rounded sizes.advanced sizes.arriving",
     "layout.inserted loops.carried loops.counted_up padding.strided literals.one_off literals.in_text",
     "padding.padded sizes.factored",
@@ -38,5 +38,11 @@ TIERS = {
         *_SHAPE[2:],
     ),
     "device": ("", "device.moved_layer device.beside", "device.created", "device.used", "device.pinned"),
+    "oom": (
+        "",
+        "pairs.unfolded pairs.batch_first pairs.aligned pairs.distances counts.sparse counts.scaled",
+        "counts.numbered pairs.row_by_row",
+        "counts.largest counts.factors",
+    ),
     "dataloader": ("", "samples.shortened collate.present layout.structural"),
 }

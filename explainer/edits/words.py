@@ -215,6 +215,26 @@ TITLES: Mapping[str, Texts] = {
         "ko": "collate_fn에서 `pad_sequence` 함수로 배치의 샘플을 같은 길이로 채우기",
         "zh": "在 collate_fn 中用 `pad_sequence` 把一个批次的样本补齐到相同长度",
     },
+    "unfold-batch": {
+        "en": "keep the samples of {shape} apart: no `{what}`",
+        "ko": "{shape} 모양의 샘플을 따로 유지하기: `{what}` 호출 제거",
+        "zh": "让 {shape} 的各个样本保持分开：去掉 `{what}`",
+    },
+    "since": {
+        "en": "count `{what}`, whose smallest value is {low}, from its start: `{new}`",
+        "ko": "최솟값이 {low}인 `{what}` 값을 시작점부터 세기: `{new}`",
+        "zh": "`{what}` 的最小值是 {low}，从起点开始计数：`{new}`",
+    },
+    "consecutive": {
+        "en": "number the distinct values of `{what}` 0, 1, 2, ...: they are ids, not counts",
+        "ko": "`{what}` 값은 개수가 아니라 id이므로 서로 다른 값에 0, 1, 2, ... 번호 매기기",
+        "zh": "`{what}` 的值是 id 而不是计数：把不同的值编号为 0、1、2、…",
+    },
+    "sparse": {
+        "en": "keep only the entries of `{what}` that are not zero, in a sparse tensor",
+        "ko": "`{what}` 행렬에서 0이 아닌 원소만 희소(sparse) 텐서에 저장하기",
+        "zh": "用稀疏（sparse）张量只保存 `{what}` 中非零的元素",
+    },
     "swap": {
         "en": "swap the arguments: `{new}`",
         "ko": "인자 순서 바꾸기: `{new}`",
