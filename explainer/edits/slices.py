@@ -10,6 +10,7 @@ from explainer.edits.place import Place
 from explainer.frozen import frozen
 
 _VALUES = (ast.Call, ast.BinOp, ast.UnaryOp, ast.Compare, ast.Subscript, ast.Attribute, ast.Name)
+_JOINING = ("cat", "concat", "concatenate", "stack", "hstack", "vstack", "dstack")
 _MODULES = ("torch", "F", "nn", "np")
 
 
@@ -70,6 +71,8 @@ def _arguments(node: ast.Call, step: Step) -> Iterator[ast.expr]:
     for one in [*node.args, *(word.value for word in node.keywords)]:
         if isinstance(one, (ast.List, ast.Tuple)):
             yield from one.elts
+        elif step.function in _JOINING:  # of a list's elements the source has no expressions
+            return
         elif not isinstance(one, (ast.Constant, ast.Starred)):
             yield one
 

@@ -60,7 +60,9 @@ def _sizes(small: tuple[int, ...], missing: int) -> str:
 def joined_tensors(scene: Scene) -> SpanFact | None:
     """The first two tensors of a failing `cat` or `stack` that differ in a size they must share.
 
-    `detail`: both names and shapes, `axis`, the dimensions that `differ`, and whether they differ by one (`odd`).
+    `detail`: both names and shapes, `axis`, the dimensions that `differ`, and whether they differ by one (`odd`). The
+    first is the one that was upsampled where just one is known to be, else the smaller; `short`: it is the smaller.
+    `maps`: they are images or volumes, or one was upsampled.
     """
     frame, failing = scene.user_frame, scene.failing
     node = call_node(failing.node) if failing else None
@@ -72,18 +74,39 @@ def joined_tensors(scene: Scene) -> SpanFact | None:
         differ = _differing(left.value, right.value, axis)
         if differ:
             a, b = tuple(left.value.shape), tuple(right.value.shape)
-            small, large = (left, right) if a[differ[0]] < b[differ[0]] else (right, left)
+            grown = [one for one in (left, right) if upsampled(one.value)]
+            one = grown[0] if len(grown) == 1 else left if a[differ[0]] < b[differ[0]] else right
+            other = right if one is left else left
             detail = (
-                ("first_name", small.name),
-                ("first", tuple(small.value.shape)),
-                ("second_name", large.name),
-                ("second", tuple(large.value.shape)),
+                ("first_name", one.name),
+                ("first", tuple(one.value.shape)),
+                ("second_name", other.name),
+                ("second", tuple(other.value.shape)),
                 ("axis", axis),
                 ("differ", tuple(differ)),
                 ("odd", all(abs(a[d] - b[d]) == 1 for d in differ)),
+                ("short", one.value.shape[differ[0]] < other.value.shape[differ[0]]),
+                ("maps", axis == 1 and min(differ) > 1 and (len(a) in (4, 5) or bool(grown))),
             )
-            return SpanFact(failing.source.span(small.node), small.name, Settings(detail))  # type: ignore[arg-type]
+            return SpanFact(failing.source.span(one.node), one.name, Settings(detail))  # type: ignore[arg-type]
     return None
+
+
+#: How many operations lie at most between an upsampling and its use.
+_FAR = 8
+
+
+def upsampled(tensor: Any) -> bool:
+    """Whether the graph shows that a tensor, or what it was made of, was upsampled (or a transposed convolution)."""
+    node = tensor.grad_fn
+    for _ in range(_FAR):
+        if node is None:
+            return False
+        if node.name().startswith(("Upsample", "PixelShuffle")) or getattr(node, "_saved_transposed", False) is True:
+            return True
+        before = [one for one, _ in node.next_functions if one is not None and one.name() != "AccumulateGrad"]
+        node = before[0] if before else None
+    return False
 
 
 def listed_parts(node: ast.AST, scene: Scene) -> list[Operand]:

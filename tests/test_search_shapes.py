@@ -1,0 +1,85 @@
+"""The search where shapes do not fit: the line to edit and the repair, for faults of kinds that real programs have."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch")
+
+from explainer.authoring.examples import Runner, can_check
+
+pytestmark = pytest.mark.skipif(not can_check(), reason="no sandbox here")
+
+#: Program, a piece of the line to edit, what the first fix puts there.
+FAULTS = {
+    "odd lengths come back one short from a transposed convolution used at two depths": (
+        """
+        import torch
+        from torch import nn
+        class Small(nn.Module):
+            def __init__(self, width):
+                super().__init__()
+                self.halve = nn.MaxPool1d(2)
+                self.grow = nn.ConvTranspose1d(width, width, 2, stride=2)
+            def forward(self, x):
+                first = self.halve(x)
+                second = self.grow(self.halve(first))
+                third = self.grow(second)
+                return torch.cat([second, first], 1).mean() + torch.cat([third, x], 1).mean()
+        Small(3)(torch.rand(2, 3, 21)).backward()
+        """, "torch.cat([third, x], 1)", "interpolate(third, size=x.shape[2:])"),
+    "a pyramid doubles a map that was rounded up when it was halved": (
+        """
+        import torch
+        import torch.nn.functional as F
+        halve = torch.nn.Conv2d(2, 2, 3, 2, 1)
+        large = torch.rand(1, 2, 9, 9)
+        small = halve(large)
+        (large + F.interpolate(small, scale_factor=2)).sum().backward()
+        """, "F.interpolate(small", "F.interpolate(small, size=large.shape[2:])"),
+    "the skip connection is taken from a stack": (
+        """
+        import torch
+        from torch import nn
+        halve, double = nn.AvgPool3d(2), nn.Upsample(scale_factor=2)
+        skips = [torch.rand(1, 2, 7, 8, 7, requires_grad=True)]
+        x = halve(skips[0])
+        torch.cat([double(x), skips.pop()], 1).sum().backward()
+        """, "torch.cat", "size=skip.shape[2:]"),
+    "convolutions without padding take the edges of a map": (
+        """
+        import torch
+        from torch import nn
+        down = nn.Sequential(nn.MaxPool1d(2), nn.Conv1d(2, 2, 5))
+        up = nn.ConvTranspose1d(2, 2, 2, stride=2)
+        x = torch.rand(1, 2, 32)
+        y = up(down(x))
+        torch.cat([x, y], dim=1).sum().backward()
+        """, "torch.cat", "x.narrow(2, (x.size(2) - y.size(2)) // 2, y.size(2))"),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def runner() -> Iterator[Runner]:
+    with Runner() as one:
+        yield one
+
+
+@pytest.mark.parametrize("name", list(FAULTS))
+def test_the_line_to_edit_is_where_the_shapes_went_apart(runner: Runner, name: str) -> None:
+    program, line, repair = FAULTS[name]
+    code = textwrap.dedent(program).lstrip()
+    best = _explained(runner, code)
+    assert line in code.splitlines()[best["culprit"]["line"] - 1]
+    first = best["fixes"][0]
+    assert first["certainty"] == "checked"
+    assert any(repair in (edit["after"] or "") for edit in first["edits"])
+
+
+def _explained(runner: Runner, code: str) -> Any:
+    answer = runner.run(code, None, True)
+    return answer["document"]["reports"][0]["diagnoses"][0]
