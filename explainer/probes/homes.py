@@ -31,6 +31,7 @@ _PROBES = {
     "history": "shape_history",
     "indices": "out_of_range size_along one_hot_range",
     "inference": "inference_block kept_result",
+    "keepers": "layer_on_copy",
     "listed": "ragged_list odd_entry tensor_list",
     "memory": "asked_bytes broadcast column huge_call repeated_view largest_index",
     "meeting": "meeting block_beside update_place",

@@ -16,6 +16,9 @@ from explainer.source import Source, source_of
 
 Position = Mapping[str, Any]
 
+#: Statements that an update made later would not be moved with.
+_UNMOVED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Assign, ast.AnnAssign)
+
 
 @probe
 def meeting(scene: Scene) -> MeetingFact | None:
@@ -70,7 +73,7 @@ def _at_depth(frames: Sequence[Position], depth: int, source: Source, frame: Liv
 def block_beside(scene: Scene, of: WriteFact | None = None) -> SpanFact | None:
     """The statement that makes a write, itself or through what it calls, in the block of the failing one, before it.
 
-    None where the same statement made the graph as well.
+    None where the same statement made the graph as well, or binds a name: what follows may need that.
     """
     failing, frame = scene.failing, scene.user_frame
     crashed = failing.source.statement_at(frame.line) if failing is not None and frame is not None else None
@@ -81,8 +84,8 @@ def block_beside(scene: Scene, of: WriteFact | None = None) -> SpanFact | None:
     if met.saved is not None and met.saved.span.line == line:
         return None
     for statement in block_of(Place(failing.source, crashed)):
-        scope = isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
-        if statement.lineno <= line <= (statement.end_lineno or 0) and statement is not crashed and not scope:
+        unmoved = isinstance(statement, _UNMOVED)
+        if statement.lineno <= line <= (statement.end_lineno or 0) and statement is not crashed and not unmoved:
             return span_fact(failing.source, statement)
     return None
 

@@ -97,7 +97,9 @@ def plain_name(node: str) -> str:
 
 
 def _kept(kept: tuple[Source, ast.AST] | None, one: Mapping[str, Any]) -> SpanFact | None:
-    return span_fact(*kept, module=one["kept"]["module"] or "") if kept is not None else None
+    if kept is None:
+        return None
+    return span_fact(*kept, module=one["kept"]["module"] or "", path=one["kept"]["path"])
 
 
 def _target(source: Source, node: ast.AST) -> str:
