@@ -32,6 +32,7 @@ _PROBES = {
     "indices": "out_of_range size_along one_hot_range",
     "inference": "inference_block kept_result",
     "keepers": "layer_on_copy",
+    "leaves": "computed_parameter",
     "listed": "ragged_list odd_entry tensor_list",
     "memory": "asked_bytes broadcast column huge_call repeated_view largest_index",
     "meeting": "meeting block_beside update_place",
