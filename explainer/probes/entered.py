@@ -85,7 +85,10 @@ def _holds(scene: Scene, source: Source, node: ast.Call, layer: ModuleFact) -> b
     receiver = node.func.value if isinstance(node.func, ast.Attribute) else None
     module = scene.objects.get(layer.name)
     if isinstance(receiver, ast.Call):
-        return called(receiver) == layer.type and layer.name in source.text(source.statement_at(node.lineno) or node)
+        statement = source.statement_at(node.lineno)
+        targets = [ast.unparse(one) for one in statement.targets] if isinstance(statement, ast.Assign) else []
+        elsewhere = any(one.startswith("self.") and one[5:] != layer.name.split("[")[0] for one in targets)
+        return called(receiver) == layer.type and not elsewhere
     values = [read(receiver, frame.frame) for frame in scene.live.user] if receiver is not None and scene.live else []
     return any(is_module(one) and path_of(module, one) is not None for one in values)
 

@@ -13,7 +13,7 @@ from typing import Any
 from explainer.diagnosis import Edit
 from explainer.frozen import frozen
 from explainer.replay import sandbox
-from explainer.replay.swap import module_namespaces
+from explainer.replay.given import module_namespaces
 from explainer.replay.trial import resident_bytes
 
 #: How many of the user's frames are tried, outermost first, until one's statements fail again as they did.

@@ -11,6 +11,7 @@ import types
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from explainer.replay.given import constructor_arguments
 from explainer.userframes import is_user_file
 
 #: How deep functions are looked for in what holds them: a class's property, a decorator's closure.
@@ -104,18 +105,6 @@ def _reachable(namespaces: Iterable[Mapping[str, Any]]) -> Iterator[types.Functi
             waiting += [(one, deep - 1) for one in _inside(value)] if deep else []
 
 
-def module_namespaces() -> list[dict[str, Any]]:
-    """The namespaces of the user's modules; a notebook's has no file."""
-    modules = [
-        (name, vars(module)) for name, module in list(sys.modules.items()) if isinstance(module, types.ModuleType)
-    ]
-    return [held for name, held in modules if name == "__main__" or _users(held.get("__file__"))]
-
-
-def _users(file: Any) -> bool:
-    return isinstance(file, str) and is_user_file(file)
-
-
 def _inside(value: Any) -> Iterable[Any]:
     """What may hold functions in a class, a method, a property or a decorated function."""
     if isinstance(value, type):
@@ -176,7 +165,7 @@ def _run_again(
     kinds = [one for one in _classes() if one.__name__ == owner and _made_in(one) == file]
     made = [one for one in gc.get_referrers(*kinds) if type(one) in kinds] if kinds else []
     for instance in made:
-        exec(code, {**names, **_parameters(instance), **_given_to_layers(instance, init), "self": instance})
+        exec(code, {**names, **constructor_arguments(instance, init), "self": instance})
     return bool(made)
 
 
@@ -192,34 +181,3 @@ def _classes() -> Iterator[type]:
 def _made_in(owner: type) -> str:
     """The file of a class's own constructor."""
     return getattr(getattr(vars(owner).get("__init__"), "__code__", None), "co_filename", "")
-
-
-def _parameters(instance: Any) -> dict[str, Any]:
-    """What the constructor's parameters may have been: attributes of the same name, else their defaults."""
-    init: Any = type(instance).__init__
-    names = init.__code__.co_varnames[1 : init.__code__.co_argcount]
-    defaults = dict(zip(reversed(names), reversed(init.__defaults__ or ()), strict=False))
-    own = {**vars(instance), **vars(instance).get("_modules", {})}
-    return {**defaults, **{name: own[name] for name in names if name in own}}
-
-
-def _given_to_layers(instance: Any, init: ast.FunctionDef | None) -> dict[str, Any]:
-    """What the constructor's parameters were, by its layers: `self.fc = nn.Linear(width, 4)` kept `in_features`."""
-    wanted = {one.arg for one in (*init.args.args, *init.args.kwonlyargs)} if init is not None else set()
-    found: dict[str, Any] = {}
-    for statement in init.body if init is not None else ():
-        target = statement.targets[0] if isinstance(statement, ast.Assign) else None
-        layer = vars(instance).get("_modules", {}).get(getattr(target, "attr", None))
-        if layer is None or not isinstance(getattr(statement, "value", None), ast.Call):
-            continue
-        for name, argument in _arguments(layer, statement.value):  # type: ignore[attr-defined]
-            if isinstance(argument, ast.Name) and argument.id in wanted and isinstance(getattr(layer, name, None), int):
-                found.setdefault(argument.id, getattr(layer, name))
-    return found
-
-
-def _arguments(made: Any, call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
-    """The arguments of a constructor's call, each with its parameter's name."""
-    code = getattr(type(made).__init__, "__code__", None)
-    yield from zip(code.co_varnames[1 : code.co_argcount] if code is not None else (), call.args, strict=False)
-    yield from ((word.arg, word.value) for word in call.keywords if word.arg is not None)
