@@ -60,6 +60,50 @@ FAULTS = {
         y = up(down(x))
         torch.cat([x, y], dim=1).sum().backward()
         """, "torch.cat", "x.narrow(2, (x.size(2) - y.size(2)) // 2, y.size(2))"),
+    "a class taken from a table gets its sizes in the wrong order": (
+        """
+        import torch
+        from torch import nn
+        class Recurrent(nn.Module):
+            def __init__(self, emb_dim, hidden_dim):
+                super().__init__()
+                self.rnn = nn.GRU(emb_dim, hidden_dim, batch_first=True)
+            def forward(self, x):
+                return self.rnn(x)[0]
+        KINDS = {"rnn": Recurrent}
+        def build(settings):
+            kind = KINDS[settings["kind"]]
+            embed = nn.Embedding(9, settings["embed"])
+            return nn.Sequential(embed, kind(settings["hidden"], settings["embed"]))
+        build({"kind": "rnn", "embed": 4, "hidden": 7})(torch.zeros(2, 3, dtype=torch.long)).sum().backward()
+        """, "kind(settings", 'kind(settings["embed"], settings["hidden"])'),
+    "two numbers in the wrong order": (
+        """
+        import torch
+        from torch import nn
+        class Head(nn.Module):
+            def __init__(self, features, classes):
+                super().__init__()
+                self.out = nn.Linear(features, classes)
+            def forward(self, x):
+                return self.out(x)
+        make = Head
+        nn.functional.cross_entropy(make(3, 8)(torch.rand(5, 8)), torch.zeros(5, dtype=torch.long)).backward()
+        """, "make(3, 8)", "make(8, 3)"),
+    "two tensors in the wrong order": (
+        """
+        import torch
+        from torch import nn
+        class Reading(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.of_query, self.of_memory = nn.Linear(4, 5), nn.Linear(6, 5)
+            def forward(self, query, memory):
+                return self.of_query(query) @ self.of_memory(memory).transpose(1, 2)
+        def read(layer, query, memory):
+            return layer(memory, query)
+        read(Reading(), torch.rand(2, 3, 4), torch.rand(2, 7, 6)).sum().backward()
+        """, "layer(memory, query)", "layer(query, memory)"),
 }  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from explainer.edits import (
     methods,
+    search_crossed,
     search_device,
     search_dtype,
     search_index,
@@ -51,12 +52,19 @@ def _origins(evidence: Evidence, candidate: Candidate) -> Iterator[Candidate]:
         if "flatten" in added(candidate):
             yield from (dataclasses.replace(one, tier=-1) for one in search_layers.flattened_elsewhere(evidence))
         yield from _relaid(evidence, candidate)
+    elif candidate.kind == "replace":
+        yield from _certain(evidence)
     elif candidate.kind == "set-argument":
-        certain = (*search_sizes.named_norm(evidence), *search_sizes.rounded(evidence))
-        yield from (dataclasses.replace(one, tier=-1) for one in certain)
+        yield from _certain(evidence)
         yield from search_layout.structural(evidence)
         if drops_name(candidate):
             yield from search_sizes.arriving(evidence)
+
+
+def _certain(evidence: Evidence) -> Iterator[Candidate]:
+    """Repairs of a size that go before any other: arguments in the wrong order, the name that has it, a count."""
+    for generator in (search_crossed.crossed, search_crossed.exchanged, search_sizes.named_norm, search_sizes.rounded):
+        yield from (dataclasses.replace(one, tier=-1) for one in generator(evidence))
 
 
 def _relaid(evidence: Evidence, candidate: Candidate) -> Iterator[Candidate]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from explainer.edits.arguments import argument_node
-from explainer.edits.evidence import Call, Evidence, Layer, Step
+from explainer.edits.evidence import Evidence, Layer, Step
 from explainer.edits.lines import EditError
 from explainer.edits.place import Place
 from explainer.frozen import frozen
@@ -54,7 +54,7 @@ def sites(layer: Layer, argument: str) -> Iterator[Site]:
         yield Site(call.place.at(given), call.scope, call.place)
         if not isinstance(given, ast.Name):
             return
-        function = enclosing(call)
+        function = enclosing(call.place)
         if function is None or given.id not in function:
             return
         argument, parameters = given.id, function
@@ -69,9 +69,9 @@ def layers_hit(evidence: Evidence) -> list[tuple[Layer, Step]]:
     return [(layer, crash)] if layer is not None and not layer.own else []
 
 
-def enclosing(call: Call) -> list[str] | None:
+def enclosing(call: Place) -> list[str] | None:
     """The parameter names, without `self`, of the function in which a call stands."""
-    function = call.place.source.function_at(call.place.node.lineno)
+    function = call.source.function_at(call.node.lineno)
     if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return None
     return [one.arg for one in function.args.args if one.arg != "self"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 #: A row is a tier; `sizes.arriving` is the function `arriving` of `search_sizes.py`. The first row's generators speak
 #: only where one thing can be meant.
 _SHAPE = (
-    "sizes.named_norm padding.fallen_short state.batch_second state.by_channel state.by_factor",
-    "layout.structural einsum.relettered joined.caught_up cropped.cropped batch.reshaped batch.resized_view"
-    " batch.created state.batch_taken",
+    "crossed.crossed sizes.named_norm padding.fallen_short state.batch_second state.by_channel state.by_factor",
+    "crossed.exchanged layout.structural einsum.relettered joined.caught_up cropped.cropped"
+    " batch.reshaped batch.resized_view batch.created state.batch_taken",
     "sizes.rounded sizes.advanced sizes.arriving",
     "layout.inserted loops.carried loops.counted_up padding.strided literals.one_off literals.in_text",
     "padding.padded sizes.factored",
@@ -17,19 +17,19 @@ _SHAPE = (
     "literals.swapped_sizes",
 )
 _DTYPE = (
-    "dtype.loaded",
+    "crossed.crossed dtype.loaded",
     "samples.cast_samples dtype.structural",
     "dtype.casts",
     "dtype.other_casts layout.swapped",
 )
 TIERS = {
     "shape": _SHAPE,
-    "view": ("", "view.copied view.windows", *_SHAPE),
+    "view": ("crossed.crossed", "view.copied view.windows", *_SHAPE),
     "dtype": _DTYPE,
     "unsupported": _DTYPE,
     "amp": _DTYPE,
     "index": (
-        "",
+        "crossed.crossed",
         "samples.shortened samples.counted_from_one",
         "index.dimensions index.made index.lengths index.shifted index.ignored",
         "index.ranged index.terms",

@@ -98,7 +98,8 @@ class Checker:
         evidence = recorded(self.scene)
         better = [one for candidate in offered for one in _guarded(evidence, candidate)]
         lone = [one for one in offered if one.kind in _WHOLE_CALLS]
-        yield from dict.fromkeys([*lone, *better])
+        sure = [one for one in better if one.tier < 0]
+        yield from dict.fromkeys([*sure, *lone, *better])
         yield from (dataclasses.replace(one, tier=int(bool(better))) for one in offered if one not in lone)
 
     def verdicts(self, candidates: Iterable[Candidate], progress: Callable[[str], None]) -> list[Verdict]:
