@@ -56,6 +56,8 @@ KINDS = {
     "wrap-rest": "statements.wrap_rest",
     "load-all-but": "loading.load_all_but",
     "hoist-lambda": "hoist.hoist_lambda",
+    "return-sample": "samples.return_sample",
+    "open-lazily": "samples.open_lazily",
 }
 PLACES = ("at", "call", "block", "before", "after", "kept")
 #: The value that names several places which one edit touches together.

@@ -13,6 +13,8 @@ from explainer.edits.tiers import TIERS
 
 #: The tier of the generators that speak only where one thing can be meant. It goes before all others.
 CERTAIN = -1
+#: Families whose generators read the program's source; the others start from the torch call that failed.
+WITHOUT_CALL = ("dataloader", "checkpoint")
 Generator = Callable[[Evidence], Iterator[Candidate]]
 
 
@@ -28,7 +30,7 @@ def search(scene: Any, family: str, limit: int = 400) -> Iterator[Candidate]:
 
 def found_in(evidence: Evidence, family: str, limit: int = 400) -> Iterator[Candidate]:
     """The candidates of a family's generators for what a recording shows, tier by tier."""
-    if evidence.crash is None and family != "dataloader":
+    if evidence.crash is None and family not in WITHOUT_CALL:
         return
     seen: set[Any] = set()
     for tier, generators in enumerate(generators_of(family), CERTAIN):

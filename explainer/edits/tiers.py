@@ -5,8 +5,8 @@ from __future__ import annotations
 #: A row is a tier; `sizes.arriving` is the function `arriving` of `search_sizes.py`. The first row's generators speak
 #: only where one thing can be meant.
 _SHAPE = (
-    "crossed.crossed sizes.named_norm padding.fallen_short state.batch_second state.by_channel state.by_factor",
-    "crossed.exchanged layout.structural einsum.relettered joined.caught_up cropped.cropped"
+    "crossed.crossed sizes.named_norm padding.fallen_short state.batch_second kept.reset state.by_channel state.by_factor",
+    "crossed.exchanged kept.remade layout.structural einsum.relettered joined.caught_up cropped.cropped"
     " batch.reshaped batch.resized_view batch.created state.batch_taken",
     "sizes.rounded sizes.advanced sizes.arriving",
     "layout.inserted loops.carried loops.counted_up padding.strided literals.one_off literals.in_text",
@@ -44,5 +44,6 @@ TIERS = {
         "counts.numbered pairs.row_by_row",
         "counts.largest counts.factors",
     ),
-    "dataloader": ("", "samples.shortened collate.present layout.structural"),
+    "dataloader": ("", "samples.shortened collate.present layout.structural loading.of_subset"),
+    "checkpoint": ("", "loading.plain_values loading.imported", "loading.allowed", "loading.trusting"),
 }

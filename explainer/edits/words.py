@@ -235,10 +235,45 @@ TITLES: Mapping[str, Texts] = {
         "ko": "`{what}` 행렬에서 0이 아닌 원소만 희소(sparse) 텐서에 저장하기",
         "zh": "用稀疏（sparse）张量只保存 `{what}` 中非零的元素",
     },
+    "plain": {
+        "en": "save a plain value, `{new}`, not numpy's `{what}`",
+        "ko": "numpy 값 `{what}` 대신 일반 값 `{new}` 저장하기",
+        "zh": "保存普通的值 `{new}`，而不是 numpy 的 `{what}`",
+    },
+    "allow": {
+        "en": "name {what} as safe before loading, if you trust the file",
+        "ko": "파일을 신뢰한다면 불러오기 전에 {what} 클래스를 안전하다고 지정하기",
+        "zh": "如果信任该文件，加载前声明 {what} 是安全的",
+    },
+    "trust": {
+        "en": "load everything, if the file is your own: weights_only=False lets it run code",
+        "ko": "직접 만든 파일이라면 모두 불러오기: weights_only=False 는 파일의 코드 실행을 허용함",
+        "zh": "如果文件是你自己的，加载全部内容：weights_only=False 允许它执行代码",
+    },
+    "import": {
+        "en": "import the class where the pickle looks for it: `{new}`; better, save `state_dict()` from now on",
+        "ko": "피클이 찾는 곳에서 클래스 가져오기: `{new}` (앞으로는 `state_dict()` 저장을 권장)",
+        "zh": "在 pickle 查找的位置导入该类：`{new}`；以后最好保存 `state_dict()`",
+    },
+    "subset": {
+        "en": "build the sampler for the samples of `{data}` alone: `{new}`",
+        "ko": "`{data}` 데이터의 샘플만으로 샘플러 만들기: `{new}`",
+        "zh": "只为 `{data}` 的样本构建采样器：`{new}`",
+    },
     "swap": {
         "en": "swap the arguments: `{new}`",
         "ko": "인자 순서 바꾸기: `{new}`",
         "zh": "交换参数：`{new}`",
+    },
+    "reset": {
+        "en": "start with a fresh state here: `{new}`",
+        "ko": "여기서 상태를 새로 시작하기: `{new}`",
+        "zh": "在此处从新的状态开始：`{new}`",
+    },
+    "remake": {
+        "en": "drop `{what}` where it is of a batch of another size",
+        "ko": "`{what}` 상태가 다른 크기의 배치에서 온 것이면 버리기",
+        "zh": "当 `{what}` 来自其他大小的批次时丢弃它",
     },
     "pad-to": {
         "en": "pad `{what}` with zeros to the size of `{other}`",

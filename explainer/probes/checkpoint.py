@@ -138,6 +138,13 @@ def load_call(scene: Scene) -> SpanFact | None:
 
 
 @probe
+def partial_load(scene: Scene) -> SpanFact | None:
+    """The user's call that loads state with `strict=False`: not all of it is meant to be taken."""
+    frame, load = load_frame(scene), load_call(scene)
+    return load if frame is not None and frame.locals.get("strict") is False else None
+
+
+@probe
 def loaded_state(scene: Scene) -> SpanFact | None:
     """The place of what the user's call loads."""
     failing = scene.failing

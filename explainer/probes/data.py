@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 import types
 from collections.abc import Iterator
@@ -15,6 +16,8 @@ from explainer.probes.scene import Scene
 from explainer.probes.values import MISSING, fields_of
 from explainer.source import Source, source_of
 from explainer.userframes import is_user_file
+
+_UNPICKLABLE = re.compile(r"cannot pickle '([\w.]+)' object|(h5py) objects cannot be pickled")
 
 
 def loader_of(scene: Scene) -> Any:
@@ -53,6 +56,37 @@ def unpicklable(scene: Scene) -> SpanFact | None:
                 names = (("attribute", path), ("function", value.__name__), ("lambda", value.__name__ == "<lambda>"))
                 return SpanFact(span[0].span(span[1]), span[0].text(span[1]), Settings(names))
     return None
+
+
+@probe
+def unpicklable_handle(scene: Scene) -> SpanFact | None:
+    """The statement of the dataset's `__init__` that opens what cannot be sent to a worker: a file, a connection.
+
+    `detail.attribute` is where it is held, `type` what it is, as the message says, `dataset` the dataset's class.
+    """
+    found = _UNPICKLABLE.search(scene.crash.message)
+    dataset = fields_of(loader_of(scene)).get("dataset") if scene.live is not None else None
+    what = (found[1] or found[2]).rpartition(".")[2] if found is not None else ""
+    names = (
+        [name for name, value in fields_of(dataset).items() if _is_handle(value, what)] if dataset is not None else []
+    )
+    init = getattr(type(dataset).__dict__.get("__init__"), "__code__", None)
+    if len(names) != 1 or init is None or not is_user_file(init.co_filename):
+        return None
+    source = source_of(init.co_filename)
+    function = source.function_at(init.co_firstlineno)
+    opened = [node for node in ast.walk(function) if isinstance(node, ast.Assign)] if function is not None else []
+    opened = [node for node in opened if source.text(node.targets[0]) == f"self.{names[0]}"]
+    if len(opened) != 1 or not isinstance(opened[0].value, ast.Call):
+        return None
+    about = (("attribute", names[0]), ("type", found[1] or found[2]), ("dataset", type(dataset).__name__))  # type: ignore
+    return SpanFact(source.span(opened[0]), source.text(opened[0]), Settings(about))
+
+
+def _is_handle(value: Any, what: str) -> bool:
+    """Whether a value is of the class that a message names, or of h5py."""
+    kind = type(value)
+    return kind.__name__ == what or (what == "h5py" and kind.__module__.startswith("h5py"))
 
 
 def _held(*owners: Any) -> Iterator[tuple[str, Any]]:

@@ -12,10 +12,10 @@ _PROBES = {
     "carried": "carried second_call freeing_grad carried_place filled_once filled_line",
     "checkpoint": (
         "renamed_keys load_call loaded_state refused_global changed_sizes group_sizes freezing freezing_line "
-        "wrong_state"
+        "wrong_state partial_load"
     ),
     "cuts": "cut all_cuts block_of grad_switch receiver bound_in",
-    "data": "unpicklable missing_key key_span option_literal",
+    "data": "unpicklable unpicklable_handle missing_key key_span option_literal",
     "decided": "decided_at first_of",
     "device": "misplaced in_place misplaced_layer holder creation meta_load call_of_root",
     "elsewhere": "left_behind foreign_result unmoved_layer layer_call late_parameter device_near",
