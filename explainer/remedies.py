@@ -13,7 +13,7 @@ from explainer.edits.candidate import Candidate
 from explainer.edits.changes import drops_name
 from explainer.frozen import frozen
 from explainer.probes import Scene
-from explainer.replay.trial import Verdict, try_candidates, whole_program
+from explainer.replay.trial import Verdict, from_start, try_candidates, whole_program, whole_script
 from explainer.weighing import Held
 
 #: How many fixes a diagnosis shows.
@@ -77,9 +77,9 @@ def _keeps_graph(candidate: Candidate) -> bool:
 
 def of_search(match: Match, scene: Scene) -> Remedy:
     """The edits of the generic search that passed, where the whole program can be tried again."""
-    if scene.live is None or not whole_program(scene):
+    if scene.live is None or not (whole_program(scene) or whole_script(scene)):
         return Remedy()
-    verdicts = try_candidates(scene, _searched(match, scene), "program", scene.options.progress)
+    verdicts = from_start(scene, _searched(match, scene), scene.options.progress)
     found = [one for one in verdicts if one.passed]
     if not found:
         return Remedy()

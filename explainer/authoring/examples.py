@@ -36,9 +36,13 @@ class Runner:
             self._process.communicate(timeout=SECONDS)
 
     def run(
-        self, code: str, files: Mapping[str, str] | None = None, program: bool = False, seconds: float = SECONDS
+        self, code: str, files: Mapping[str, str] | None = None, program: str = "", seconds: float = SECONDS
     ) -> dict[str, Any]:
-        """How a program ended (`outcome`: raised, ended, or why there is none) and the document on its error."""
+        """How a program ended (`outcome`: raised, ended, or why there is none) and the document on its error.
+
+        `program`: how it is tried again whole, from a `clean` process as `explain run` does or `warm`, in forks of the
+        crashed one, as after `install()`; not at all where it is empty.
+        """
         request = {"code": code, "files": dict(files or {}), "packs": self.packs, "program": program}
         process = self._process
         if process is None or process.stdin is None or process.stdout is None:
@@ -70,7 +74,8 @@ def differences(one: Rule | Symptom, example: Mapping[str, Any], runner: Runner)
     """What an example shows that its rule does not expect; empty where all is well."""
     found = []
     if "code" in example and example.get("needs") in (None, "program") and _new_enough(example):
-        whole = example.get("needs") == "program" or bool(example.get("expect", {}).get("checked"))
+        needed = example.get("needs") == "program" or example.get("expect", {}).get("checked")
+        whole = "clean" if needed else ""
         answer = runner.run(example["code"], example.get("files"), whole)
         if answer["outcome"] != "raised" and not example.get("silent"):
             found.append(f"the program was to raise an error: {answer['outcome']}")

@@ -107,7 +107,7 @@ def _run(request: dict[str, Any], folder: str) -> dict[str, Any]:
     sys.path.insert(0, folder)
     tempfile.tempdir = os.path.join(os.path.dirname(folder), _TEMPORARY)
     os.dup2(os.open(os.devnull, os.O_RDWR), 2)
-    if request.get("program"):
+    if request.get("program") == "clean":
         _twin()
     path = str(Path(folder, SCRIPT))
     sys.argv = [path]
@@ -162,7 +162,7 @@ def _explained(error: Exception, request: dict[str, Any], path: str, seconds: fl
     if request.get("program"):
         from explainer.replay.program import Program
 
-        program = Program(path, None, (), os.getcwd(), seconds)
+        program = Program(path, None, (), os.getcwd(), seconds, warm=request["program"] == "warm")
     options = Options(language="en", program=program)
     return explain_error(error, options=options, packs=tuple(Path(pack) for pack in request.get("packs", ()))).to_dict()
 

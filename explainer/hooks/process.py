@@ -3,6 +3,7 @@
 import _thread
 import os
 import sys
+import time
 
 #: Seconds for which a crash in one thread waits while another thread's is being explained.
 PATIENCE = 10.0
@@ -12,13 +13,14 @@ _once = False
 class Settings:
     """What `install()` was asked for. A plain class: `dataclasses` would double the cost of importing us.
 
-    What `explain run` adds: `check` (whether to try the program again), `program` (called for what was started) and
-    `reports` (called with each explanation).
+    `begun` is when, in monotonic seconds. What `explain run` adds: `check` (whether to try the program again),
+    `program` (called for what was started) and `reports` (called with each explanation).
     """
 
     def __init__(self, lang=None, replay=True, rules=(), full=False, color="auto"):
         self.lang, self.replay, self.rules, self.full, self.color = lang, replay, tuple(rules), full, color
         self.check = self.program = self.reports = None
+        self.begun = time.monotonic()
 
 
 class State(_thread._local):

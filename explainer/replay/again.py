@@ -16,13 +16,17 @@ from typing import Any
 _STEPS = struct.Struct("Q")
 
 
+class Enough(BaseException):
+    """The program has taken as many optimizer steps as it was asked for."""
+
+
 def run(request: dict[str, Any], steps: str) -> dict[str, Any]:
     """Run the program of a request in its copy; `steps` is the file that counts optimizer steps.
 
     `exit` is 0 where it ran to the end, `error` the exception that ended it otherwise, `warnings` their texts, `input`
     the shapes of what the first module called was given, `parameters` its parameters' shapes, `ungraded` how many of
     them had no gradient at the end, `forwards` how many calls of modules returned. `record: true` adds what
-    `replay.recorder` saw.
+    `replay.recorder` saw, `record: "nonfinite"` what `replay.nonfinite` did.
     """
     started = time.monotonic()
     _enter(request)
@@ -33,6 +37,8 @@ def run(request: dict[str, Any], steps: str) -> dict[str, Any]:
         _run(request)
     except SystemExit as error:
         answer["exit"] = _status(error)
+    except Enough:
+        answer["exit"] = None
     except BaseException as error:
         answer.update(exit=1, error=_error(error, request))
         if recorder is not None:
@@ -83,6 +89,10 @@ def _compiled(path: str) -> types.CodeType:
 
 
 def _recorder(request: dict[str, Any]) -> Any:
+    if request["record"] == "nonfinite":
+        from explainer.replay.nonfinite import Whole
+
+        return Whole(request["folder"], request["original"])
     from explainer.replay.recorder import Recorder
 
     return Recorder(request["folder"], request.get("numbers", True))
@@ -91,7 +101,8 @@ def _recorder(request: dict[str, Any]) -> Any:
 class _Notes:
     """What is noted while the program runs: warnings, the first module's input, optimizer steps."""
 
-    def __init__(self, steps: str):
+    def __init__(self, steps: str, enough: int = 0):
+        self.enough = enough
         self.warnings: list[str] = []
         self.input: list[Any] | None = None
         self.root: Any = None
@@ -115,6 +126,8 @@ class _Notes:
     def _stepped(self, *_: Any) -> None:
         self.count += 1
         os.pwrite(self._file, _STEPS.pack(self.count), 0)
+        if self.count == self.enough:
+            raise Enough
 
     def _passed(self, *_: Any) -> None:
         self.forwards += 1

@@ -16,9 +16,9 @@ _SKIPPED = {".git", ".hg", "__pycache__", "node_modules", ".mypy_cache", ".pytes
 class Copies:
     """Makes copies of a folder below a scratch folder. What is beyond the limits is linked, folders whole."""
 
-    def __init__(self, folder: str, scratch: str):
+    def __init__(self, folder: str, scratch: str, files: int = _MOST_FILES, size: int = _MOST_BYTES):
         self.folder = os.path.realpath(folder)
-        self._scratch = scratch
+        self._scratch, self._limits = scratch, (files, size)
 
     def make(self, texts: Mapping[str, str]) -> str:
         """A new copy in which some files (relative paths) hold another text; its path.
@@ -26,7 +26,7 @@ class Copies:
         Raises ValueError for a path that leads out of the folder.
         """
         goal = tempfile.mkdtemp(dir=self._scratch)
-        self._left = [_MOST_FILES, _MOST_BYTES]
+        self._left = list(self._limits)
         self._fill(self.folder, goal)
         for name, text in texts.items():
             _written(goal, name, text)

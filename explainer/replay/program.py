@@ -19,8 +19,11 @@ from typing import Any
 
 from explainer.frozen import frozen
 from explainer.replay.copies import Copies
+from explainer.replay.forked import Forked, forked
 
 _HEAD = struct.Struct("I")
+#: How many files, and bytes, are copied where the limits of a replay leave no time for more.
+_FEW = 200, 2 << 20
 #: Packages that take long to import: the clean process imports those that the crashed program had.
 _HEAVY = (
     "torch",
@@ -46,7 +49,8 @@ _HEAVY = (
 class Program:
     """What `explain run` started: a script or a module, its arguments, the working directory at the start.
 
-    `started` is how many seconds before the crash the program was started.
+    `started` is how many seconds before the crash the program was started. `warm`: it is run again in forks of the
+    crashed process, within the limits of a replay; otherwise in those of a clean one.
     """
 
     script: str | None
@@ -54,6 +58,7 @@ class Program:
     argv: tuple[str, ...] = ()
     folder: str = "."
     started: float = 0.0
+    warm: bool = False
 
 
 @frozen
@@ -87,8 +92,8 @@ class Session:
         self.program = program
         self.memory = memory
         scratch = tempfile.mkdtemp(prefix="explain-")
-        self._copies = Copies(program.folder, scratch)
-        zygote, self._line = _shared or _started(sorted(_imported()))
+        self._copies = Copies(program.folder, scratch, *(_FEW if program.warm else ()))
+        zygote, self._line = _shared or (forked() if program.warm else _started(sorted(_imported())))
         own = None if _shared else zygote
         self._end = weakref.finalize(self, _ended, own, self._line, scratch)
 
@@ -213,7 +218,7 @@ def one_clean_process() -> Iterator[None]:
         _shared = None
 
 
-def _ended(zygote: subprocess.Popen[bytes] | None, line: socket.socket, scratch: str | None) -> None:
+def _ended(zygote: subprocess.Popen[bytes] | Forked | None, line: socket.socket, scratch: str | None) -> None:
     """End a clean process, unless others share it, and remove the copies."""
     if zygote is not None:
         line.close()

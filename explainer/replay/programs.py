@@ -30,6 +30,9 @@ ABREAST, ENOUGH = 2, 4
 #: How many more candidates of a tier are run once one holds.
 BEYOND = 6
 _NOT_RUN = "none"
+#: Within the limits of a replay: the share of the time that the control may take, and the optimizer steps beyond the
+#: failing one after which an edited program has run long enough.
+_CONTROL, _STEPS = 0.6, 20
 #: Edits that no line nearer to the cause could stand in for.
 _WHOLE_CALLS = ("swap-arguments",)
 
@@ -48,10 +51,11 @@ class Checker:
     def __init__(self, scene: Any):
         self.scene = scene
         self.program: Program = scene.options.program
+        self.patience = scene.seconds_left if self.program.warm else START
+        self.until = time.monotonic() + self.patience
         self.session = Session(self.program)
-        self.until = time.monotonic() + START
         self.slow = 1.0
-        self._begun = self.session.begin({}, START), self.session.begin({}, START, record=True)
+        self._begun = self.session.begin({}, self.patience), self.session.begin({}, self.patience, record=True)
         self._control: Run | None = None
         self.moved: list[Candidate] = []
         self.tried: dict[tuple[Edit, ...], Run] = {}
@@ -64,9 +68,10 @@ class Checker:
     def control(self) -> Run | None:
         """The unedited run where it failed as the crash did; None where it did not."""
         if self._control is None:
-            self._control = self._begun[0].wait(START)
+            self._control = self._begun[0].wait(max(self.left, 0.1) * (_CONTROL if self.program.warm else 1.0))
             self.slow = min(max(self._control.slow, 1.0), 4.0)
-            self.until = time.monotonic() + TRIALS * self.slow
+            if not self.program.warm:
+                self.until = time.monotonic() + TRIALS * self.slow
         return self._control if self._same(self._control) else None
 
     def record(self) -> Mapping[str, Any] | None:
@@ -75,6 +80,12 @@ class Checker:
         run = self._begun[1].wait(max(self.left * 0.6, 0.1))
         if not self._same(run):  # code that asks for `type(n) is int` does not take numbers with a memory
             run = self.session.run({}, max(self.left * 0.4, 0.1), record=True, numbers=False)
+        return run.answer.get("recording") if self._same(run) else None
+
+    def watched(self, recorder: str) -> Any:
+        """What another recorder (see `replay.again`) saw in an unedited run; None where that run failed otherwise."""
+        self.control()
+        run = self.session.run({}, max(self.left * 0.6, 0.1), record=recorder)
         return run.answer.get("recording") if self._same(run) else None
 
     def followed(self, family: str) -> Iterator[Candidate]:
@@ -146,7 +157,7 @@ class Checker:
         return [self._passed(candidate, run) for _, candidate, run in ranked], failed
 
     def _abreast(self, batch: list[Candidate], control: Run) -> Iterator[tuple[int, Run]]:
-        deadline = min(max(self.left, 0.1), 4 * self.slow + 4 * control.answer.get("seconds", 0.0))
+        deadline, enough = self._limits(control)
         trials, indices = [], []
         for index, candidate in enumerate(batch):
             if candidate.edits in self.tried:  # a rule and the search may offer the same
@@ -154,11 +165,18 @@ class Checker:
                 continue
             texts = self._texts(candidate)
             if texts is not None:
-                trials.append(self.session.begin(texts, deadline))
+                trials.append(self.session.begin(texts, deadline, enough=enough))
                 indices.append(index)
         for index, run in sorted(together(trials, deadline + 2), key=lambda pair: pair[0]):
             self.tried[batch[indices[index]].edits] = run
             yield indices[index], run
+
+    def _limits(self, control: Run) -> tuple[float, int]:
+        """The seconds for a run with an edit, and the optimizer steps after which it is over (0: at its end)."""
+        taken = control.answer.get("seconds", 0.0)
+        if self.program.warm:
+            return min(max(self.left, 0.1), 0.5 + 3 * taken), control.steps + _STEPS
+        return min(max(self.left, 0.1), 4 * self.slow + 4 * taken), 0
 
     def _texts(self, candidate: Candidate) -> dict[str, str] | None:
         """The edited files' texts by path below the program's folder; None where one lies outside of it."""
@@ -187,11 +205,13 @@ class Checker:
     def _passes(self, run: Run, control: Run) -> bool:
         """To the end; or, of a program that takes longer, two optimizer steps beyond where it had failed."""
         late = run.failed is not None and run.failed.startswith("no answer within")
-        return run.ended or (late and run.steps >= control.steps + 2)
+        enough = run.failed is None and run.answer.get("exit", 1) is None
+        return run.ended or enough or (late and run.steps >= control.steps + 2)
 
     def _passed(self, candidate: Candidate, run: Run) -> Verdict:
         language = self.scene.options.language
-        return Verdict(candidate, True, words.ran(run.ended, run.steps, language), "program")
+        level = "program" if run.ended or not self.program.warm else "forward"
+        return Verdict(candidate, True, words.ran(run.ended, run.steps, language), level)
 
 
 def _further(candidate: Candidate, run: Run, control: Run) -> bool:

@@ -128,16 +128,16 @@ def begin(
     from explainer.replay import confine  # noqa: F401 - here once, not in every child
 
     reading, writing = os.pipe()
-    pid = _fork()
+    pid = fork()
     if pid == 0:
         _child(function, writing, memory, deadline, writable, processes)
     os.close(writing)
     return Child(pid, reading, deadline)
 
 
-def _fork() -> int:
+def fork() -> int:
+    """`os.fork`, without the warning that other threads may hold locks: every child has a deadline."""
     with warnings.catch_warnings():
-        # Python 3.12 warns of locks that other threads may hold; the deadline is the answer to those.
         warnings.simplefilter("ignore")
         return os.fork()
 

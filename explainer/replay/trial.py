@@ -14,6 +14,8 @@ from explainer.frozen import frozen
 EARLY = 10.0
 #: A program that holds more than this many bytes is not run again unasked: its weights would be there twice.
 LARGE = 3 << 30
+#: With fewer seconds than this no program gets far.
+_LITTLE = 0.3
 Progress = Callable[[str], None]
 
 
@@ -32,27 +34,52 @@ def try_candidates(
 ) -> list[Verdict]:
     """Verdicts on candidates, those that passed first and best first. KeyboardInterrupt skips what is left.
 
-    `check` is the cheapest level that can refute them; a program that `explain run` started is run again whole.
+    `check` is the cheapest level that can refute them. A program that `explain run` started is run again whole; a
+    script that crashed by itself where its statements alone could not tell.
     """
     if whole_program(scene):
-        from explainer.replay.programs import checker
-
-        return checker(scene).verdicts(candidates, progress or _silent)
+        return from_start(scene, candidates, progress)
     from explainer.replay.inprocess import try_in_process
 
-    return try_in_process(scene, candidates, check)
+    found = try_in_process(scene, candidates, check)
+    unknown = [one.candidate for one in found if one.level == "none"]
+    if any(one.passed for one in found) or not unknown or not whole_script(scene):
+        return found
+    decided = [one for one in found if one.level != "none"]
+    return [*from_start(scene, unknown, progress), *decided]
+
+
+def from_start(scene: Any, candidates: Iterable[Candidate], progress: Progress | None = None) -> list[Verdict]:
+    """Verdicts on candidates by the whole program, run again from its start."""
+    from explainer.replay.programs import checker
+
+    if not scene.options.program.warm:
+        return checker(scene).verdicts(candidates, progress or _silent)
+    with scene.replaying():
+        return checker(scene).verdicts(candidates, progress or _silent)
 
 
 def whole_program(scene: Any) -> bool:
     """Whether the program can and should be run again whole: see `Options.program` and `Options.check`."""
     program, check = scene.options.program, scene.options.check
-    if program is None or check is False or not scene.options.replay:
+    if program is None or program.warm or check is False or not scene.options.replay:
         return False
     from explainer.replay.program import unavailable
 
     if unavailable(program):
         return False
     return check is True or _early(program.started)
+
+
+def whole_script(scene: Any) -> bool:
+    """Whether a script that crashed by itself can be run again in forks of its process, within a replay's limits."""
+    program = scene.options.program
+    if program is None or not program.warm or scene.options.check is False or scene.seconds_left < _LITTLE:
+        return False
+    from explainer.replay import run
+    from explainer.replay.program import unavailable
+
+    return run.why_not(scene) is None and unavailable(program) is None and _early(program.started)
 
 
 def _early(started: float) -> bool:

@@ -19,9 +19,12 @@ _STEPS = struct.Struct("Q")
 
 
 def main() -> None:
-    """Serve requests on the socket whose descriptor is the first argument until it is closed."""
-    line = socket.socket(fileno=int(sys.argv[1]))
-    modules = sys.argv[2].split(",") if sys.argv[2] else []
+    """Serve requests on the socket whose descriptor is the first argument, with the modules of the second imported."""
+    serve(socket.socket(fileno=int(sys.argv[1])), sys.argv[2].split(",") if sys.argv[2] else [])
+
+
+def serve(line: socket.socket, modules: list[str]) -> None:
+    """Serve requests until the socket is closed."""
     slow = _import(modules)
     # The first optimizer of a process imports as much again as torch. Where the program had made none before it
     # failed, the first two runs (the control and the recording) need not wait for that.

@@ -76,7 +76,8 @@ def _of_torch(error: Mapping[str, Any]) -> bool:
 
 def _run(files: Mapping[str, str], runner: Runner, whole: bool) -> dict[str, Any]:
     others = {name: text for name, text in files.items() if name != SCRIPT}
-    return runner.run(files[SCRIPT], others, whole, CHECKED_SECONDS if whole else SECONDS)
+    seconds = CHECKED_SECONDS if whole else SECONDS
+    return runner.run(files[SCRIPT], others, "clean" if whole else "warm", seconds)
 
 
 def _judged(mutant: Mutant, best: Mapping[str, Any] | None, runner: Runner) -> dict[str, Any]:
