@@ -11,7 +11,7 @@ from explainer.authoring.variants import variants
 from explainer.catalogue import Catalogue, Symptom
 from explainer.catalogue.document import Path_
 from explainer.catalogue.literals import literals
-from explainer.catalogue.match import LONGEST, number
+from explainer.catalogue.match import LONGEST, USER, number
 from explainer.catalogue.words import WordsError, words
 from explainer.crash import Frame, Raised
 
@@ -45,7 +45,8 @@ def raised(one: Symptom, says: str, kind: str | None = None) -> Raised:
     """The error that says a wording, in the circumstances that the symptom asks for."""
     kind = kind or ("RuntimeError" if one.exception[0] == "any" else one.exception[0])
     file = f"/{one.raised_in[0].strip('/')}/module.py" if one.raised_in else "main.py"
-    frames: tuple[Frame, ...] = (Frame(file, 1, code=one.raised_at[0] if one.raised_at else ""),)
+    code, own = one.raised_at[0] if one.raised_at else "", USER in one.raised_in
+    frames: tuple[Frame, ...] = (Frame("main.py" if own else file, 1, code=code, user=own),)
     frames = frames if one.raised_in or one.raised_at else ()
     return Raised(kind, says, frames, runner=one.runner[0] if one.runner else None)
 

@@ -17,6 +17,8 @@ from explainer.frozen import frozen
 #: More of a message than this is never looked at, and no pattern may take longer than this many seconds.
 LONGEST, SECONDS = 50_000, 0.1
 _WORD = re.compile(r"\w+")
+#: What `raised_in` holds where the user's own code must have raised.
+USER = "<user>"
 #: Frameworks whose messages may read like torch's. Files of numpy are not among them: it calls a tensor's methods.
 _FRAMEWORKS = "tensorflow|keras|jax|jaxlib|paddle|mxnet|cupy|onnxruntime|mindspore|chainer|theano|xgboost|lightgbm"
 _FOREIGN_TYPE = re.compile(rf"(?:{_FRAMEWORKS}|numpy|pandas|sklearn|cv2)\.")
@@ -186,6 +188,8 @@ def _from_there(entry: Entry, error: Crash | Raised) -> bool:
             return False
     if not entry.raised_in:
         return True
+    if USER in entry.raised_in:
+        return bool(error.frames and error.frames[-1].user)
     file = error.frames[-1].file.replace("\\", "/") if error.frames else ""
     return any(part in file for part in entry.raised_in)
 

@@ -89,7 +89,7 @@ SYMPTOM: dict[str, Any] = {
             },
         },
         "specific": {"type": "boolean", "description": "false for a catch-all"},
-        "raised_in": {**STRINGS, "description": "the innermost frame's file holds one of these"},
+        "raised_in": {**STRINGS, "description": "the innermost frame's file holds one of these; `<user>`: the user's"},
         "raised_at": {**STRINGS, "description": "the innermost frame's line of code holds one of these"},
         "runner": {**STRINGS, "description": "only errors that this runner carried over"},
         "text": {

@@ -46,10 +46,19 @@ def spoilt_weights(scene: Scene) -> int | None:
 def _recorded(scene: Scene) -> Any:
     if scene.live is None or not scene.options.replay:
         return None
-    from explainer.replay.nan import Nan
-    from explainer.replay.run import replay
+    if _backward_raised(scene):
+        from explainer.replay.nan import Nan
+        from explainer.replay.run import replay
 
-    return replay(scene, Nan)
+        return replay(scene, Nan)
+    from explainer.replay.refused import birth_before
+
+    return birth_before(scene)
+
+
+def _backward_raised(scene: Scene) -> bool:
+    """Whether torch's own check of gradients raised, not one that the program makes."""
+    return "node" in scene.captures
 
 
 def _fact(

@@ -14,7 +14,7 @@ from explainer.replay.second import Second
 
 _VALUES = ("self", "result", "other", "exponent")
 #: Calls whose infinities are meant.
-_MEANT = frozenset(["masked_fill", "masked_fill_", "full", "full_like", "where", "fill_", "new_full", "__setitem__"])
+MEANT = frozenset(["masked_fill", "masked_fill_", "full", "full_like", "where", "fill_", "new_full", "__setitem__"])
 
 
 class Nan(TorchFunctionMode):
@@ -46,9 +46,9 @@ class Nan(TorchFunctionMode):
             name = name_of(func)
             self.sites[made[0].grad_fn] = (name, here())
             given = list(tensors_in(args, kwargs or {}))
-            if name not in _MEANT and _spoils(made[0], given):
-                given = [tensor.detach() for tensor in given if _real(tensor)]
-                self.overflowed[made[0].grad_fn] = {str(i): _counts(tensor) for i, tensor in enumerate(given)}
+            if name not in MEANT and _spoils(made[0], given):
+                given = [tensor.detach() for tensor in given if real(tensor)]
+                self.overflowed[made[0].grad_fn] = {str(i): counts(tensor) for i, tensor in enumerate(given)}
         return out
 
     def result(self, roots: list[Any]) -> dict[str, Any] | None:
@@ -62,7 +62,7 @@ class Nan(TorchFunctionMode):
             saved[node] = _saved(node)
             if not leaf(node):
                 node.register_hook(_watch(node, born))
-        parameters = sum(1 for node in saved if leaf(node) and not _finite(node.variable))
+        parameters = sum(1 for node in saved if leaf(node) and not finite(node.variable))
         try:
             torch.autograd.backward([root if root.dim() == 0 else root.sum() for root in roots], retain_graph=True)
         except RuntimeError:
@@ -90,16 +90,16 @@ class Nan(TorchFunctionMode):
 
 def _spoils(result: Any, given: list[Any]) -> bool:
     """Whether values that are not finite are made of finite ones, or nan of values without nan."""
-    if _finite(result):
+    if finite(result):
         return False
-    clean = not any(bool(tensor.detach().isnan().any()) for tensor in given if _real(tensor))
-    return all(_finite(tensor) for tensor in given) or (clean and bool(result.detach().isnan().any()))
+    clean = not any(bool(tensor.detach().isnan().any()) for tensor in given if real(tensor))
+    return all(finite(tensor) for tensor in given) or (clean and bool(result.detach().isnan().any()))
 
 
 def _watch(node: Any, born: list[tuple[Any, str]]) -> Any:
     def watch(outgoing: Any, incoming: Any) -> None:
-        bad = [gradient for gradient in outgoing if gradient is not None and not _finite(gradient)]
-        if bad and all(_finite(gradient) for gradient in incoming if gradient is not None):
+        bad = [gradient for gradient in outgoing if gradient is not None and not finite(gradient)]
+        if bad and all(finite(gradient) for gradient in incoming if gradient is not None):
             born.append((node, "nan" if any(bool(gradient.isnan().any()) for gradient in bad) else "inf"))
 
     return watch
@@ -115,11 +115,13 @@ def _below(node: Any, most: int = 2000) -> Iterator[Any]:
                 yield following
 
 
-def _real(tensor: Any) -> bool:
+def real(tensor: Any) -> bool:
+    """Whether a tensor can hold what is not finite."""
     return tensor.is_floating_point() and tensor.numel() > 0
 
 
-def _finite(tensor: Any) -> bool:
+def finite(tensor: Any) -> bool:
+    """Whether all values of a tensor are finite."""
     return not tensor.is_floating_point() or bool(torch.isfinite(tensor.detach()).all())
 
 
@@ -131,12 +133,12 @@ def _saved(node: Any) -> dict[str, Any]:
             value = getattr(node, f"_saved_{name}", None)
         except RuntimeError:
             continue
-        if isinstance(value, torch.Tensor) and _real(value):
-            found[name] = _counts(value.detach())
+        if isinstance(value, torch.Tensor) and real(value):
+            found[name] = counts(value.detach())
     return found
 
 
-def _counts(value: Any) -> dict[str, Any]:
+def counts(value: Any) -> dict[str, Any]:
     """Numbers about a tensor, none of its values but the magnitude of the largest."""
     masks = {
         "zero": value == 0, "one": value.abs() == 1, "negative": value < 0, "nan": value.isnan(), "inf": value.isinf(),

@@ -1,0 +1,213 @@
+"""The recorder of values that are not finite: from the tensor that the user's own check refused back to their birth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from explainer.replay.nan import MEANT, Nan, counts, finite, real
+from explainer.replay.record import Site, here, leaf, name_of, nodes, tensors_in
+
+#: Calls by which a program looks at values: the last one that saw what is not finite is the check that raised.
+_LOOKS = frozenset(
+    [
+        "isnan",
+        "isfinite",
+        "isinf",
+        "isposinf",
+        "isneginf",
+        "item",
+        "tolist",
+        "numpy",
+        "__array__",
+        "__float__",
+        "ne",
+        "eq",
+        "__ne__",
+        "__eq__",
+    ]
+)
+#: Calls that make tensors of what is no tensor: what is not finite there was so in the data.
+DATA = ("tensor", "as_tensor", "from_numpy", "asarray", "FloatTensor")
+_FOLLOWED = 10_000
+
+
+@dataclass
+class _Made:
+    """A call whose result is not finite: what of its input was not, and the numbers about its input."""
+
+    function: str
+    site: Site
+    out: Any
+    spoilt: list[Any]
+    saved: dict[str, Any]
+    meant: bool
+
+
+class Nonfinite(Nan):
+    """Watches all values while the program or a window of it runs; `birth` leads from the check to the first bad one.
+
+    After each backward of finite losses the gradients are looked at; the first bad ones are followed as `Nan` does.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.made: dict[int, _Made] = {}
+        self.looked: Any = None
+        self.backwards: dict[str, Any] | None = None
+        self.refused: Any = None
+
+    def __enter__(self) -> Nonfinite:
+        super().__enter__()
+        self._engine = _Engine(self)
+        self._engine.__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._engine.__exit__(*error)
+        super().__exit__(*error)
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Note a call whose result is not finite, and the last look at such a value."""
+        kwargs, name = kwargs or {}, name_of(func)
+        out = super().__torch_function__(func, types, args, kwargs)
+        given = list(tensors_in(args, kwargs))
+        if name in _LOOKS:
+            self.looked = next((one for one in given if not finite(one)), self.looked)
+        if name == "__get__" and name_of(getattr(func, "__self__", None)) in ("grad", "_grad"):
+            return out
+        writes = name.endswith("_") and (not name.endswith("__") or name.startswith(("__i", "__setitem")))
+        written = list(tensors_in(args[:1])) if writes else []
+        for tensor in (*written, *tensors_in(out)):
+            if not finite(tensor):
+                self._note(name, tensor, given, writes)
+        return out
+
+    def _note(self, name: str, tensor: Any, given: list[Any], written: bool) -> None:
+        known = self.made.get(id(tensor))
+        spoilt = [one for one in given if not finite(one) and (one is not tensor or known is not None)]
+        if known is not None and known.out is tensor and written and not any(one is not tensor for one in spoilt):
+            return  # a write into what was spoilt already
+        spoilt = [one for one in spoilt if one is not tensor]
+        saved = {str(i): counts(one.detach()) for i, one in enumerate(given[:4]) if real(one) and one is not tensor}
+        self.made[id(tensor)] = _Made(name, here(2), tensor, spoilt, saved, name in MEANT)
+
+    def birth(self) -> dict[str, Any] | None:
+        """Where what the check refused was born: as `Nan.result`; `outside` where it was before all that was watched.
+
+        What came with the weights was born in an earlier backward, or in the loss that it was called on.
+        """
+        if self.looked is None:
+            return None
+        found = self._born(self.looked)
+        if "outside" in found and self.backwards:
+            return self.backwards
+        earlier = self._born(self.refused) if "outside" in found and self.refused is not None else found
+        return found if "outside" in earlier else earlier
+
+    def _born(self, tensor: Any) -> dict[str, Any]:
+        way = list(self._way(tensor))
+        spoilt = [one for one in way[-1].spoilt if not self._is_meant(one)] if way else [tensor]
+        if spoilt:
+            return {"outside": True, "parameters": sum(one.is_leaf and one.requires_grad for one in spoilt)}
+        last = way[-1]
+        later = next((one for one in reversed(way[:-1]) if _nan(one.out)), last) if not _nan(last.out) else last
+        source = {**_described(last), "saved": last.saved} if later is not last else None
+        kind = "nan" if _nan(later.out) else "inf"
+        return {"kind": kind, **_described(later), "saved": later.saved, "parameters": 0, "source": source}
+
+    def _way(self, tensor: Any) -> Iterator[_Made]:
+        """The calls that made a tensor what it is, from the last one back: through nan where there is any, then inf."""
+        for _ in range(_FOLLOWED):
+            made = self.made.get(id(tensor))
+            if made is None or made.out is not tensor:
+                return
+            yield made
+            spoilt = [one for one in made.spoilt if not self._is_meant(one)]
+            known = [one for one in spoilt if id(one) in self.made] or spoilt
+            bad = [one for one in known if _nan(one)] or known
+            if not bad:
+                return
+            tensor = bad[0]
+
+    def _is_meant(self, tensor: Any) -> bool:
+        """Whether a tensor holds infinities that a mask put there, and no nan: what takes them is to blame."""
+        for _ in range(20):
+            made = self.made.get(id(tensor))
+            if made is None or _nan(tensor):
+                return False
+            if made.meant:
+                return True
+            if len(made.spoilt) != 1:
+                return False
+            tensor = made.spoilt[0]
+        return False
+
+    def ran_backward(self, roots: list[Any]) -> None:
+        """Look at the gradients of a backward that has just run; its graph is kept still."""
+        if self.backwards is not None or self.refused is not None:
+            return
+        self.refused = next((root for root in roots if not finite(root)), None)
+        leaves = [node.variable for node in nodes(roots) if leaf(node)] if self.refused is None else []
+        if any(one.grad is not None and not finite(one.grad) and finite(one) for one in leaves):
+            self.backwards = {}  # backward runs once more
+            self.backwards = self.result(roots)
+
+
+def _described(made: _Made) -> dict[str, Any]:
+    return {"node": made.function, "function": made.function, **made.site.data()}
+
+
+def _nan(tensor: Any) -> bool:
+    return bool(tensor.detach().isnan().any())
+
+
+class _Engine:
+    """Keeps each backward's graph until its gradients have been looked at; the first bad ones are followed."""
+
+    def __init__(self, recorder: Nonfinite):
+        self.recorder = recorder
+        self.home: Any = torch.autograd if hasattr(torch.autograd, "_engine_run_backward") else None
+
+    def __enter__(self) -> None:
+        if self.home is None:  # torch before 2.2
+            return
+        self.plain = run = self.home._engine_run_backward
+        recorder = self.recorder
+
+        def watched(outputs: Any, tensors: Any = None, keep: bool = False, *args: Any, **kwargs: Any) -> Any:
+            result = run(outputs, tensors, True, *args, **kwargs)
+            recorder.ran_backward(list(outputs))
+            recorder.sites.clear()
+            recorder.overflowed.clear()
+            return result
+
+        self.home._engine_run_backward = watched
+
+    def __exit__(self, *_: Any) -> None:
+        if self.home is not None:
+            self.home._engine_run_backward = self.plain
+
+
+class Whole:
+    """The recorder over a whole run of the program, in its copy: begun before it starts, asked when it has failed."""
+
+    def __init__(self, folder: str, original: str):
+        self.folder, self.original = folder, original
+        self.watching = Nonfinite()
+        self.watching.__enter__()
+
+    def taken(self, error: BaseException) -> Any:
+        """The birth of what the program's check refused, its files named as in the original folder."""
+        self.watching.__exit__(None, None, None)
+        return self._moved(self.watching.birth())
+
+    def _moved(self, value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: self._moved(one) for name, one in value.items()}
+        if isinstance(value, list):
+            return [self._moved(one) for one in value]
+        return self.original + value[len(self.folder) :] if str(value).startswith(self.folder + "/") else value
