@@ -104,6 +104,50 @@ FAULTS = {
             return layer(memory, query)
         read(Reading(), torch.rand(2, 3, 4), torch.rand(2, 7, 6)).sum().backward()
         """, "layer(memory, query)", "layer(query, memory)"),
+    "a state is not reset before batches of another size": (
+        """
+        import torch
+        from torch import nn
+        class Running(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.rnn = nn.GRU(2, 3, batch_first=True)
+                self.kept = None
+            def forget(self):
+                self.kept = None
+            def forward(self, x):
+                y, kept = self.rnn(x, self.kept)
+                self.kept = kept.detach()
+                return y
+        def training(net, batches):
+            net.train()
+            net.forget()
+            for x in batches:
+                net(x).sum().backward()
+        def checking(net, batches):
+            net.eval()
+            return sum(net(x).mean().item() for x in batches)
+        net = Running()
+        training(net, [torch.rand(4, 5, 2)])
+        checking(net, [torch.rand(3, 5, 2)])
+        """, "net.eval()", "net.forget()"),
+    "a state of the batch before the last, smaller one": (
+        """
+        import torch
+        from torch import nn
+        class Leaky(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.level = None
+            def forward(self, x):
+                if self.level is None:
+                    self.level = torch.zeros_like(x)
+                self.level = 0.9 * self.level + x
+                return self.level
+        net = Leaky()
+        for batch in torch.rand(7, 2).split(4):
+            net(batch)
+        """, "0.9 * self.level + x", "if self.level is not None and self.level.size(0) != x.size(0):"),
 }  # fmt: skip
 
 

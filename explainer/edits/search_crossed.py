@@ -39,7 +39,8 @@ def exchanged(evidence: Evidence) -> Iterator[Candidate]:
     for layer, step in layers_hit(evidence):
         need = arriving(layer, step)
         inner = [pair for site in sites(layer, need[0]) for pair in _pairs(site, need[1])] if need is not None else []
-        for site, other in sorted(inner[::-1], key=lambda pair: not _turned(*pair)):
+        inner.reverse()
+        for site, other in sorted(inner, key=lambda pair: not _turned(*pair)):
             yield from _swapped(evidence, site.call, site.place.node, other)
 
 
