@@ -47,9 +47,9 @@ def recorded(scene: Any) -> Evidence | None:
 
 def _recorded(scene: Any) -> Evidence | None:
     from explainer.replay.programs import checker
-    from explainer.replay.trial import whole_program
+    from explainer.replay.trial import whole_program, whole_script
 
-    if not whole_program(scene):
+    if not (whole_program(scene) or whole_script(scene)):
         return None
     recording = checker(scene).record()
     return evidence_of(recording, scene) if recording else None
