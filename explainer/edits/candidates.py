@@ -57,6 +57,7 @@ KINDS = {
     "load-all-but": "loading.load_all_but",
     "hoist-lambda": "hoist.hoist_lambda",
     "return-sample": "samples.return_sample",
+    "leave-unmoved": "stays.leave_unmoved",
     "open-lazily": "samples.open_lazily",
 }
 PLACES = ("at", "call", "block", "before", "after", "kept")

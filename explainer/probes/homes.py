@@ -37,6 +37,7 @@ _PROBES = {
     "memory": "asked_bytes broadcast column huge_call repeated_view largest_index",
     "meeting": "meeting block_beside update_place",
     "module": "called_module module_input root_input",
+    "moved": "moved_away",
     "origin": "view_origin bound_at",
     "parts": (
         "operand_at operand_of_kind written_operand negation index_too_large subscript dimension dimension_asked "
