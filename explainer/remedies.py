@@ -76,14 +76,18 @@ def _keeps_graph(candidate: Candidate) -> bool:
 
 
 def of_search(match: Match, scene: Scene) -> Remedy:
-    """The edits of the generic search that passed, where the whole program can be tried again."""
+    """The edits of the generic search that passed, where the whole program can be tried again.
+
+    Within the limits of a replay too few are tried for one that passes to prove anything.
+    """
     if scene.live is None or not (whole_program(scene) or whole_script(scene)):
         return Remedy()
     verdicts = from_start(scene, _searched(match, scene), scene.options.progress)
     found = [one for one in verdicts if one.passed]
     if not found:
         return Remedy()
-    return Remedy(_shown(found, ()), found[0].candidate.culprit, _of_one_line(found))
+    proves = whole_program(scene) and _of_one_line(found)
+    return Remedy(_shown(found, ()), found[0].candidate.culprit, proves)
 
 
 def _of_one_line(passed: Sequence[Verdict]) -> bool:
