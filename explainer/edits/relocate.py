@@ -11,6 +11,7 @@ from typing import Any
 
 from explainer.edits import (
     methods,
+    search_alike,
     search_crossed,
     search_device,
     search_dtype,
@@ -47,8 +48,10 @@ def _origins(evidence: Evidence, candidate: Candidate) -> Iterator[Candidate]:
         yield from search_index.shifted(evidence)
     elif added(candidate).rstrip(")").endswith(".device"):
         yield from search_device.beside(evidence)
+        yield from search_device.nested(evidence)
         yield from search_device.created(evidence)
     elif candidate.kind == "insert-method":
+        yield from (dataclasses.replace(one, tier=-1) for one in search_alike.given_alike(evidence))
         if "flatten" in added(candidate):
             yield from (dataclasses.replace(one, tier=-1) for one in search_layers.flattened_elsewhere(evidence))
         yield from _relaid(evidence, candidate)
@@ -63,7 +66,8 @@ def _origins(evidence: Evidence, candidate: Candidate) -> Iterator[Candidate]:
 
 def _certain(evidence: Evidence) -> Iterator[Candidate]:
     """Repairs of a size that go before any other: arguments in the wrong order, the name that has it, a count."""
-    for generator in (search_crossed.crossed, search_crossed.exchanged, search_sizes.named_norm, search_sizes.rounded):
+    sizes = (search_crossed.crossed, search_crossed.exchanged, search_sizes.named_norm, search_sizes.rounded)
+    for generator in (*sizes, search_alike.given_alike):
         yield from (dataclasses.replace(one, tier=-1) for one in generator(evidence))
 
 

@@ -116,3 +116,28 @@ def _first(texts: Iterator[str]) -> list[str]:
 def _short(place: Place) -> str:
     text = " ".join(place.text.split())
     return text if len(text) <= 48 else text[:45] + "..."
+
+
+def nested(evidence: Evidence) -> Iterator[Candidate]:
+    """A helper that moves the tensors of a dict made to move those of the dicts inside it, too."""
+    for source in evidence.sources_seen():
+        for call, device in moves(source):
+            function = source.function_at(call.span.line)
+            other = _kept_aside(call)
+            if isinstance(function, ast.FunctionDef) and other is not None:
+                value, given = call.source.text(other), [one.arg for one in function.args.args]
+                inner = ", ".join([value, *given[1:]])
+                new = f"{function.name}({inner}) if isinstance({value}, dict) else {value}"
+                yield from evidence.replaced(call.at(other), new, "replace", "nested", call, what=value, device=device)
+
+
+def _kept_aside(call: Place) -> ast.expr | None:
+    """`value` of `value.to(device) if torch.is_tensor(value) else value`, an expression or statements."""
+    receiver = call.source.text(call.node.func.value)  # type: ignore[union-attr]
+    for node in call.source.nodes():
+        if isinstance(node, ast.IfExp) and node.body is call.node:
+            return node.orelse if call.source.text(node.orelse) == receiver else None
+        if isinstance(node, ast.If) and len(node.orelse) == 1 and getattr(node.body[0], "value", None) is call.node:
+            value = getattr(node.orelse[0], "value", None)
+            return value if value is not None and call.source.text(value) == receiver else None
+    return None

@@ -7,8 +7,9 @@ from __future__ import annotations
 _SHAPE = (
     "crossed.crossed sizes.named_norm padding.fallen_short state.batch_second kept.reset"
     " state.by_channel state.by_factor",
-    "crossed.exchanged kept.remade layout.structural einsum.relettered joined.caught_up cropped.cropped"
-    " batch.reshaped batch.resized_view batch.created state.batch_taken",
+    "view.surplus crossed.exchanged kept.remade layout.structural"
+    " einsum.relettered joined.caught_up cropped.cropped batch.reshaped batch.resized_view"
+    " batch.created state.batch_taken",
     "sizes.rounded sizes.advanced sizes.arriving",
     "layout.inserted loops.carried loops.counted_up padding.strided literals.one_off literals.in_text",
     "padding.padded sizes.factored",
@@ -31,14 +32,14 @@ TIERS = {
     "amp": _DTYPE,
     "index": (
         "crossed.crossed",
-        "samples.shortened samples.counted_from_one",
+        "samples.shortened samples.counted_from_one ids.padded ids.renumbered",
         "index.dimensions index.made index.lengths index.shifted index.ignored",
         "index.ranged index.terms",
         "index.inlined",
         "index.enlarged index.lengthened",
         *_SHAPE[2:],
     ),
-    "device": ("", "device.moved_layer device.beside", "device.created", "device.used", "device.pinned"),
+    "device": ("", "device.moved_layer device.beside device.nested", "device.created", "device.used", "device.pinned"),
     "oom": (
         "",
         "pairs.unfolded pairs.batch_first pairs.aligned pairs.distances counts.sparse counts.scaled",

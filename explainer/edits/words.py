@@ -260,6 +260,26 @@ TITLES: Mapping[str, Texts] = {
         "ko": "`{data}` 데이터의 샘플만으로 샘플러 만들기: `{new}`",
         "zh": "只为 `{data}` 的样本构建采样器：`{new}`",
     },
+    "nested": {
+        "en": "move the tensors of a dict inside `{what}` to {device}, too",
+        "ko": "`{what}` 안에 있는 딕셔너리의 텐서도 {device} 장치로 옮기기",
+        "zh": "把 `{what}` 内层字典中的张量也移到 {device}",
+    },
+    "mark": {
+        "en": "look up row 0 for the padding, which is marked by {low}: `{new}`",
+        "ko": "{low} 값으로 표시된 패딩은 0번 행을 찾게 하기: `{new}`",
+        "zh": "用 {low} 标记的填充改为查第 0 行：`{new}`",
+    },
+    "renumber": {
+        "en": "turn the ids in `{what}` into positions in `{ids}`, whose rows alone were chosen",
+        "ko": "`{what}` 의 id를 선택된 행인 `{ids}` 안의 위치로 바꾸기",
+        "zh": "把 `{what}` 中的编号换成其在 `{ids}`（只选取了这些行）中的位置",
+    },
+    "surplus": {
+        "en": "leave the surplus dimension of size 1 out of `{what}`",
+        "ko": "`{what}` 에서 남는 크기 1 차원 빼기",
+        "zh": "去掉 `{what}` 中多余的大小为 1 的维度",
+    },
     "swap": {
         "en": "swap the arguments: `{new}`",
         "ko": "인자 순서 바꾸기: `{new}`",
@@ -274,6 +294,16 @@ TITLES: Mapping[str, Texts] = {
         "en": "drop `{what}` where it is of a batch of another size",
         "ko": "`{what}` 상태가 다른 크기의 배치에서 온 것이면 버리기",
         "zh": "当 `{what}` 来自其他大小的批次时丢弃它",
+    },
+    "alike": {
+        "en": "prepare the input as line {line} does: `{new}`",
+        "ko": "{line}번째 줄처럼 입력 준비하기: `{new}`",
+        "zh": "像第 {line} 行那样准备输入：`{new}`",
+    },
+    "picked": {
+        "en": "take the rows where both sides have them: `{new}`",
+        "ko": "양쪽 모두 같은 행 고르기: `{new}`",
+        "zh": "在两边都取相同的行：`{new}`",
     },
     "pad-to": {
         "en": "pad `{what}` with zeros to the size of `{other}`",

@@ -1,0 +1,103 @@
+"""Candidates for ids that a table does not have: marks of padding, ids of a whole graph used in a part of it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import partial
+
+from explainer.edits.candidate import Candidate
+from explainer.edits.evidence import Evidence, Step
+from explainer.edits.lines import changed
+from explainer.edits.place import Place, as_primary
+from explainer.edits.slices import Operand, chain, editable, operands
+
+_PADDING = ("padding_value", "ignore_index", "value", "fill_value", "constant_values", "pad_id", "pad")
+
+
+def padded(evidence: Evidence) -> Iterator[Candidate]:
+    """`table(ids)` -> `table(ids.masked_fill(ids < 0, 0))`, where a negative id is the program's mark of padding."""
+    crash = evidence.crash
+    if crash is None or crash.function != "embedding":
+        return
+    lows = [extent[0] for extent in crash.extents if extent is not None]
+    for operand in operands(evidence):
+        low = min(lows, default=0)
+        if operand.dtype not in ("int64", "int32") or operand.place is None or low >= 0 or not _marks(evidence, low):
+            continue
+        text = operand.text
+        new = f"{as_primary(operand.place)}.masked_fill({text} < 0, 0)"
+        yield from evidence.replaced(operand.place, new, "replace", "mark", low=low, new=new)
+
+
+def _marks(evidence: Evidence, low: int) -> bool:
+    """Whether the program pads with a number, or has a constant named so with that value."""
+    names = {"PAD", "IGNORE", "MASK", "PADDING"}
+    for source in evidence.sources_seen():
+        for node in source.nodes():
+            if isinstance(node, ast.keyword) and node.arg in _PADDING and _number(node.value) == low:
+                return True
+            if isinstance(node, ast.Assign) and _number(node.value) == low:
+                named = {part for one in node.targets for part in source.text(one).upper().split("_")}
+                if named & names:
+                    return True
+    return False
+
+
+def _number(node: ast.AST) -> object:
+    try:
+        return ast.literal_eval(node)  # type: ignore[arg-type]
+    except (ValueError, TypeError):
+        return None
+
+
+def renumbered(evidence: Evidence) -> Iterator[Candidate]:
+    """Ids of all rows made positions among the chosen ones: `edges` of a graph, used as an index into `x[nodes]`."""
+    crash = evidence.crash
+    if crash is None or crash.function not in ("__getitem__", "index_select", "embedding", "gather", "index_add"):
+        return
+    every = operands(evidence)
+    for table in every:
+        for chosen, ids in _chosen(evidence, table):
+            for index in (one for one in every if one is not table and "int" in one.dtype):
+                yield from _renumbered(evidence, index, chosen, ids)
+
+
+def _chosen(evidence: Evidence, table: Operand) -> Iterator[tuple[Place, str]]:
+    """The subscripts `x[nodes]` that gave a table its rows, with the source of `nodes`."""
+    rows = table.shape[0] if table.shape else 0
+    for step in chain(evidence, table.start):
+        place = step.place
+        if step.function != "__getitem__" or place is None or not isinstance(place.node, ast.Subscript):
+            continue
+        whole = step.before[0][0] if step.before else []
+        if isinstance(place.node.slice, ast.Name) and step.shape[:1] == [rows] and whole and whole[0] > rows:
+            yield place, place.node.slice.id
+
+
+def _renumbered(evidence: Evidence, index: Operand, chosen: Place, ids: str) -> Iterator[Candidate]:
+    """The ids behind an index, in the function that chose the rows, as positions: where `ids` has each of them."""
+    function = chosen.source.function_at(chosen.span.line)
+    if function is None or not _left_to(function, ids):
+        return
+    for step in [one for one in chain(evidence, index.start) if "int" in one.dtype]:
+        for place in _in_function(step, chosen, function):
+            new = f"({as_primary(place)}.unsqueeze(-1) == {ids}).int().argmax(-1)"
+            edits = partial(changed, place.source, [(place.span, new)])
+            yield from evidence.made(edits, "replace", place, "renumber", what=place.text[:48], ids=ids)
+
+
+def _left_to(function: ast.AST, ids: str) -> bool:
+    """Whether a function leaves out what is not among some ids: by a mask, `keep[ids] = True`, or by `isin`."""
+    for node in ast.walk(function):
+        target = node.targets[0] if isinstance(node, ast.Assign) else None
+        if isinstance(target, ast.Subscript) and ast.unparse(target.slice) == ids:
+            return True
+        if isinstance(node, ast.Call) and "isin" in ast.unparse(node.func) and ids in map(ast.unparse, node.args):
+            return True
+    return False
+
+
+def _in_function(step: Step, chosen: Place, function: ast.AST | None) -> list[Place]:
+    found = [one for one in step.places if one.source is chosen.source and editable(one)]
+    return [one for one in found if one.source.function_at(one.span.line) is function][:1]
