@@ -148,6 +148,47 @@ FAULTS = {
         for batch in torch.rand(7, 2).split(4):
             net(batch)
         """, "0.9 * self.level + x", "if self.level is not None and self.level.size(0) != x.size(0):"),
+    "a method forgets what another does to the input of a layer": (
+        """
+        import torch
+        from torch import nn
+        class Conditional(nn.Module):
+            def __init__(self, noise, kinds):
+                super().__init__()
+                self.noise, self.kind = noise, nn.Embedding(kinds, 3)
+                self.maker = nn.Linear(noise + 3, 5)
+            def forward(self, noise, kind):
+                joined = torch.cat([noise, self.kind(kind)], 1)
+                return self.maker(joined)
+            def draw(self, kind):
+                values = torch.randn(len(kind), self.noise)
+                return self.maker(values)
+        net = Conditional(4, 2)
+        net(torch.rand(2, 4), torch.tensor([0, 1])).sum().backward()
+        net.draw(torch.tensor([1, 1]))
+        """, "self.maker(values)", "self.maker(torch.cat([values, self.kind(kind)], 1))"),
+    "some rows are taken of one argument only": (
+        """
+        import torch
+        from torch import nn
+        class Spread(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.own = nn.Linear(3, 2)
+            def forward(self, x, links):
+                return links @ self.own(x)
+        x, links, some = torch.rand(6, 3), torch.eye(6), torch.tensor([0, 2, 5])
+        made = Spread()(x[some], links)
+        nn.functional.cross_entropy(made, torch.tensor([0, 1, 1])).backward()
+        """, "Spread()(x[some], links)", "Spread()(x, links)[some]"),
+    "a loss of all rows with the labels of some": (
+        """
+        import torch
+        from torch import nn
+        scores = nn.Linear(3, 2)(torch.rand(6, 3))
+        labels, known = torch.tensor([0, 1, 1, 0, 0, 1]), torch.tensor([True, False, True, True, False, False])
+        nn.functional.cross_entropy(scores, labels[known]).backward()
+        """, "cross_entropy(scores", "cross_entropy(scores[known], labels[known])"),
 }  # fmt: skip
 
 

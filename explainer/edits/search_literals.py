@@ -36,7 +36,7 @@ def swapped_sizes(evidence: Evidence) -> Iterator[Candidate]:
     trees += [tree for layer in evidence.layers_around() for found in layer.numbers.values() for tree in found]
     for leaf in _leaves(trees):
         for value in said if leaf[-1] in said else ():
-            if value != leaf[-1] and value > 0:
+            if value != leaf[-1] and value > 1:  # a size of 1 fits everything
                 yield from _changed(evidence, leaf, value)
 
 

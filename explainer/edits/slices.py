@@ -66,7 +66,7 @@ def _arguments(node: ast.Call, step: Step) -> Iterator[ast.expr]:
     function = node.func
     if isinstance(function, ast.Attribute) and function.attr.rstrip("_") == step.function.rstrip("_"):
         owner = function.value
-        if not (isinstance(owner, ast.Name) and owner.id in _MODULES) and not ast.unparse(owner).startswith("torch."):
+        if ast.unparse(owner).split(".")[0] not in _MODULES:
             yield owner
     for one in [*node.args, *(word.value for word in node.keywords)]:
         if isinstance(one, (ast.List, ast.Tuple)):

@@ -7,7 +7,7 @@ from __future__ import annotations
 _SHAPE = (
     "crossed.crossed sizes.named_norm padding.fallen_short state.batch_second kept.reset"
     " state.by_channel state.by_factor",
-    "view.surplus crossed.exchanged kept.remade layout.structural"
+    "view.surplus crossed.exchanged kept.remade alike.given_alike alike.picked_too alike.picked_after layout.structural"
     " einsum.relettered joined.caught_up cropped.cropped batch.reshaped batch.resized_view"
     " batch.created state.batch_taken",
     "sizes.rounded sizes.advanced sizes.arriving",
