@@ -37,7 +37,7 @@ def _fields(name: str, value: Any) -> list[tuple[str, Any]]:
     """The fields of a plain object or dict by the source that names them; asks no property."""
     if type(value) is dict:
         return [(f'{name}["{key}"]', one) for key, one in list(value.items())[:50] if isinstance(key, str)]
-    if isinstance(value, (type, type(sys))):
+    if isinstance(value, (type, type(sys), int)):  # a number of ours carries its tree
         return []
     own = getattr(type(value), "__dict__", {}).get("__dict__")
     fields = object.__getattribute__(value, "__dict__") if own is not None or hasattr(value, "__dict__") else {}

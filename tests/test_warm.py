@@ -1,0 +1,79 @@
+"""Scripts that crash by themselves, tried again whole in forks of their process: what that finds, keeps and leaves."""
+
+from __future__ import annotations
+
+import pytest
+from commands import python
+
+pytest.importorskip("torch")
+
+SCRIPT = """
+import explainer
+explainer.install()
+import torch
+from torch import nn
+
+SETTINGS = {"inputs": 10, "hidden": 16, "classes": 4}
+
+
+def build(settings):
+    wide = settings["hidden"]
+    return nn.Sequential(nn.Linear(settings["inputs"], wide), nn.ReLU(), nn.Linear(wide, settings["classes"]))
+
+
+torch.manual_seed(0)
+model = build(SETTINGS)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+x, y = torch.randn(8, 12), torch.randint(0, 4, (8,))
+for step in range(3):
+    loss = nn.functional.cross_entropy(model(x), y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+def crashed(tmp_path, script, **more):
+    """What a script that fails prints, without its traceback."""
+    (tmp_path / "train.py").write_text(script)
+    done = python("train.py", cwd=tmp_path, **more)
+    assert done.returncode == 1
+    return done.stderr[done.stderr.index("error[") :]
+
+
+def test_a_number_that_a_factory_was_given_is_found_and_tried(tmp_path):
+    """No statement that crashed can be run again with another config: the model was built before."""
+    said = crashed(tmp_path, SCRIPT)
+    assert "train.py:7" in said
+    assert "checked: with this edit the program runs to the end" in said
+    assert '"inputs": 12' in said
+
+
+def test_modes_that_the_program_set_do_not_reach_its_second_run(tmp_path):
+    """A default dtype left at float64 would make the control fail in another way."""
+    script = SCRIPT.replace("torch.randn(8, 12)", "torch.randn(8, 12, dtype=torch.float32)")
+    late = script.replace("for step in", "torch.set_default_dtype(torch.float64)\nfor step in")
+    assert "checked: with this edit the program runs to the end" in crashed(tmp_path, late)
+
+
+def test_nothing_that_the_script_wrote_is_written_again(tmp_path):
+    """Each run of the script adds a line to its log: only the user's own run may."""
+    script = SCRIPT.replace("torch.manual_seed(0)", "with open('log.txt', 'a') as log:\n    log.write('began\\n')")
+    assert "checked: with this edit" in crashed(tmp_path, script)
+    assert (tmp_path / "log.txt").read_text() == "began\n"
+    assert sorted(path.name for path in tmp_path.iterdir() if path.suffix != ".pyc") == [
+        *[".state"] * (tmp_path / ".state").exists(), "log.txt", "train.py",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("more", [{"EXPLAINER_REPLAY": "0"}, {"RANK": "0"}])
+def test_it_is_not_run_again_where_it_may_not_be(tmp_path, more):
+    """Without replay, and as one rank of several, the script's statements are left alone."""
+    assert "runs to the end" not in crashed(tmp_path, SCRIPT, **more)
+
+
+def test_a_script_that_does_not_fail_alike_again_proves_nothing(tmp_path):
+    """Its second run fails by a file that the first has removed: no edit may be called checked."""
+    (tmp_path / "once").write_text("")
+    script = SCRIPT.replace("torch.manual_seed(0)", "import os\nos.remove('once')")
+    assert "runs to the end" not in crashed(tmp_path, script)
