@@ -189,6 +189,7 @@ def _on_diagonal(evidence: Evidence, place: Place, ones: bool) -> Iterator[Candi
 def factors(evidence: Evidence) -> Iterator[Candidate]:
     """A product that a size is, `n * height * width`, without one of its factors."""
     crash = evidence.crash
+    yield from _repeated(evidence)
     layers = [tree for layer in evidence.on_stack[-1:] for trees in layer.numbers.values() for tree in trees]
     for tree in [*(crash.numbers if crash is not None else ()), *layers]:
         for node in _products(tree):
@@ -197,6 +198,26 @@ def factors(evidence: Evidence) -> Iterator[Candidate]:
                 for side in (place.node.left, place.node.right):
                     new = place.source.text(side)
                     yield from evidence.replaced(place, new, "replace", "rename", new=new, old=place.text[:48])
+
+
+def _repeated(evidence: Evidence) -> Iterator[Candidate]:
+    """`zeros(n * side * side, side, side)`: the factors left out that are sizes of their own beside the product."""
+    place = evidence.crash.place if evidence.crash is not None else None
+    sizes = _sizes(place) if place is not None else []
+    for node in place.node.args if place is not None and isinstance(place.node, ast.Call) else ():
+        given = _factors(node)
+        left = [ast.unparse(one) for one in given if ast.unparse(one) not in sizes]
+        if place is not None and 0 < len(left) < len(given):
+            new = " * ".join(left)
+            yield from evidence.replaced(
+                place.at(node), new, "replace", "rename", place, new=new, old=ast.unparse(node)
+            )
+
+
+def _factors(node: ast.expr) -> list[ast.expr]:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        return _factors(node.left) + _factors(node.right)
+    return [node]
 
 
 def _products(tree: Tree) -> Iterator[Tree]:

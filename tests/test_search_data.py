@@ -1,0 +1,186 @@
+"""The search where memory, ids, checkpoints and batches are wrong: the line to edit and the repair for each fault."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch")
+
+from explainer.authoring.examples import Runner, can_check
+
+pytestmark = pytest.mark.skipif(not can_check(), reason="no sandbox here")
+
+#: Program, a piece of the line to edit, what the first fix puts there.
+FAULTS = {
+    "attention over the whole batch folded into one sequence": (
+        """
+        import torch
+        from torch import nn
+        class Mixer(nn.Module):
+            def __init__(self, width):
+                super().__init__()
+                self.query, self.key = nn.Linear(width, width), nn.Linear(width, width)
+            def forward(self, notes):
+                flat = notes.flatten(0, 1)
+                return torch.matmul(self.query(flat), self.key(flat).transpose(-2, -1)).softmax(-1)
+        Mixer(4)(torch.rand(10_000, 30, 4))
+        """, "notes.flatten(0, 1)", "flat = notes"),
+    "an adjacency matrix of few entries, filled both ways": (
+        """
+        import torch
+        def links(pairs, count):
+            matrix = torch.zeros((count, count))
+            matrix[pairs[0], pairs[1]] = 1.0
+            matrix[pairs[1], pairs[0]] = 1.0
+            return matrix
+        links(torch.tensor([[0, 1, 2], [3, 4, 5]]), 300_000) @ torch.rand(300_000, 2)
+        """, "torch.zeros((count, count))", "torch.sparse_coo_tensor("),
+    "a product of all pairs of which the diagonal is kept": (
+        """
+        import torch
+        def scores(users, items):
+            return (users @ items.t()).diagonal()
+        scores(torch.rand(300_000, 3), torch.rand(300_000, 3)).mean()
+        """, "(users @ items.t()).diagonal()", "(users * items).sum(-1)"),
+    "distances by the differences of all pairs": (
+        """
+        import torch
+        def nearest(points, codes):
+            gap = points.unsqueeze(1) - codes.unsqueeze(0)
+            return gap.norm(dim=-1).argmin(1)
+        nearest(torch.rand(60_000, 1024), torch.rand(400, 1024))
+        """, "gap.norm(dim=-1)", "torch.cdist(points, codes)"),
+    "times in milliseconds counted by bincount": (
+        """
+        import torch
+        def per_minute(times):
+            return torch.bincount(times)
+        base = 1_600_000_000_000
+        per_minute(torch.tensor([base + minute * 60_000 for minute in range(30) for _ in range(3)]))
+        """, "torch.bincount(times)", "(times - times.min()) // 60_000"),
+    "hashed ids give a table its size": (
+        """
+        import torch
+        from torch import nn
+        shops = torch.tensor([900_000_000_017, 900_000_000_403, 900_000_000_017])
+        table = nn.Embedding(int(shops.max()) + 1, 8)
+        table(shops).sum().backward()
+        """, "shops = torch.tensor(", "torch.unique(torch.tensor("),
+    "a size with a factor that stands beside it, too": (
+        """
+        import torch
+        def store(clips, frames, side):
+            return torch.zeros(clips * frames * side * side, frames, side, side)
+        store(40, 32, 64).view(40, 32, 64, 64)
+        """, "torch.zeros(", "torch.zeros(clips, frames, side, side)"),
+    "a mark of padding looked up in a table": (
+        """
+        import torch
+        from torch import nn
+        from torch.nn.utils.rnn import pad_sequence
+        table = nn.Embedding(6, 3)
+        words = pad_sequence([torch.tensor([5, 1]), torch.tensor([2])], batch_first=True, padding_value=-1)
+        out = table(words)
+        """, "table(words)", "words.masked_fill(words < 0, 0)"),
+    "ids of the whole graph in a part of it": (
+        """
+        import torch
+        def part(features, edges, nodes):
+            inside = torch.isin(edges, nodes).all(0)
+            return features[nodes], edges[:, inside]
+        rows, links = part(torch.rand(9, 2), torch.tensor([[1, 7, 8], [7, 8, 2]]), torch.tensor([1, 7, 8]))
+        rows[links[0]] + rows[links[1]]
+        """, "edges[:, inside]", "(edges[:, inside].unsqueeze(-1) == nodes).int().argmax(-1)"),
+    "a view with one dimension too many for expand": (
+        """
+        import torch
+        def shift(x, amount):
+            return x + amount.view(-1, 1, 1, 1).expand(x.size(0), 3, 5)
+        shift(torch.rand(2, 3, 5), torch.rand(2))
+        """, "amount.view(", "amount.view(-1, 1, 1)"),
+    "a sampler that counts the whole set": (
+        """
+        import torch
+        from torch.utils.data import DataLoader, RandomSampler, TensorDataset, WeightedRandomSampler, random_split
+        torch.manual_seed(0)
+        labels = torch.tensor([0, 0, 0, 1] * 6)
+        kept, held = random_split(TensorDataset(torch.rand(24, 2), labels), [12, 12])
+        def balanced(given):
+            weights = 1.0 / torch.bincount(given)[given]
+            return WeightedRandomSampler(weights, len(given))
+        for x, y in DataLoader(kept, batch_size=4, sampler=balanced(labels)):
+            pass
+        """, "balanced(labels)", "balanced(labels[kept.indices])"),
+    "numpy's mean in a checkpoint": (
+        """
+        import io
+        import numpy as np
+        import torch
+        def store(weights, losses, held):
+            torch.save({"weights": weights, "best": np.min(losses)}, held)
+        held = io.BytesIO()
+        store(torch.rand(3), [0.5, 0.25], held)
+        held.seek(0)
+        print(torch.load(held)["best"])
+        """, "np.min(losses)", "float(np.min(losses))"),
+    "a dict inside the batch is not moved": (
+        """
+        import torch
+        def move(batch, device):
+            return {name: part.to(device) if torch.is_tensor(part) else part for name, part in batch.items()}
+        batch = move({"x": torch.rand(4, 3), "wanted": {"y": torch.rand(4, 3)}, "id": "a"}, "meta")
+        loss = (batch["x"] - batch["wanted"]["y"]).sum()
+        """, "else part for name", "move(part, device) if isinstance(part, dict) else part"),
+}  # fmt: skip
+
+#: Programs in which the same signs mean something else, and what must not be put there.
+NEAR = {
+    "ids that nothing leaves out are not among the chosen ones": (
+        """
+        import torch
+        def part(features, edges, nodes):
+            return features[nodes], edges
+        rows, links = part(torch.rand(9, 2), torch.tensor([[1, 7, 8], [7, 8, 2]]), torch.tensor([1, 7, 8]))
+        rows[links[0]]
+        """, "argmax"),
+    "a negative id that is no mark of padding": (
+        """
+        import torch
+        table = torch.nn.Embedding(6, 3)
+        out = table(torch.tensor([3, 1]) - 2)
+        """, "masked_fill"),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def runner() -> Iterator[Runner]:
+    with Runner() as one:
+        yield one
+
+
+@pytest.mark.parametrize("name", list(FAULTS))
+def test_the_line_to_edit_is_where_the_fault_is(runner: Runner, name: str) -> None:
+    program, line, repair = FAULTS[name]
+    code = textwrap.dedent(program).lstrip()
+    best = _explained(runner, code)
+    assert line in code.splitlines()[best["culprit"]["line"] - 1]
+    first = best["fixes"][0]
+    assert first["certainty"] == "checked"
+    assert any(repair in (edit["after"] or "") for edit in first["edits"])
+
+
+@pytest.mark.parametrize("name", list(NEAR))
+def test_a_repair_for_another_fault_is_not_offered(runner: Runner, name: str) -> None:
+    program, repair = NEAR[name]
+    best = _explained(runner, textwrap.dedent(program).lstrip())
+    offered = [edit["after"] or "" for fix in best["fixes"] for edit in fix["edits"]]
+    assert not any(repair in after for after in offered)
+
+
+def _explained(runner: Runner, code: str) -> Any:
+    answer = runner.run(code, None, True)
+    return answer["document"]["reports"][0]["diagnoses"][0]
