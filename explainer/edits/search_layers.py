@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from explainer.diagnosis import Span
-from explainer.edits import arguments, methods
+from explainer.edits import arguments, methods, search_squeezed
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, Layer, Step
 from explainer.edits.lines import changed
@@ -23,7 +23,7 @@ def around(evidence: Evidence) -> Iterator[Candidate]:
     """All candidates of this file for the failing call."""
     yield from _flattened(evidence)
     yield from flattened_elsewhere(evidence)
-    yield from _squeezed(evidence)
+    yield from search_squeezed.squeezed(evidence)
     yield from _other_rank(evidence)
     if evidence.crash is not None:
         yield from _around(evidence, evidence.crash)
@@ -53,17 +53,6 @@ def flattened_elsewhere(evidence: Evidence) -> Iterator[Candidate]:
         if step.before[0][0][0] != step.shape[0] or len(step.shape) > 2:
             edits = partial(arguments.set_argument, place, "start_dim", 1)
             yield from evidence.made(edits, "set-argument", place, "flag", new="start_dim=1", layer="flatten")
-
-
-def _squeezed(evidence: Evidence) -> Iterator[Candidate]:
-    """`x.squeeze()` -> `x.squeeze(-1)`: without a dimension it drops a batch of one sample too."""
-    for step in evidence.steps[1:12]:
-        place = step.place
-        if step.function != "squeeze" or place is None or not isinstance(place.node, ast.Call) or place.node.args:
-            continue
-        if len(step.before[0][0]) > len(step.shape) + 1:
-            edits = partial(arguments.add_argument, place, "-1")
-            yield from evidence.made(edits, "set-argument", place, "squeeze")
 
 
 def _around(evidence: Evidence, crash: Step) -> Iterator[Candidate]:

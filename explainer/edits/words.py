@@ -76,9 +76,9 @@ TITLES: Mapping[str, Texts] = {
         "zh": "把 `{what}` 的 {size} 个通道移到此层读取的位置，再移回来",
     },
     "squeeze": {
-        "en": "drop only the last dimension: `squeeze()` drops a batch of one sample too",
-        "ko": "마지막 차원만 제거: `squeeze()` 호출은 샘플이 하나인 배치 차원도 없앰",
-        "zh": "只去掉最后一维：`squeeze()` 也会去掉只有一个样本的批次维",
+        "en": "keep the batch, `{new}`: a bare `squeeze()` drops it where it has one sample",
+        "ko": "배치 차원 유지하기, `{new}`: 인자 없는 `squeeze()` 호출은 샘플이 하나인 배치 차원도 없앰",
+        "zh": "保留批次维，用 `{new}`：不带参数的 `squeeze()` 会去掉只有一个样本的批次维",
     },
     "flatten": {
         "en": "flatten the feature maps before the linear layer: `{new}`",

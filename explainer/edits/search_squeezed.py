@@ -1,0 +1,48 @@
+"""Candidates for a bare `squeeze()`, which drops the batch dimension too where a batch has one sample."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+from explainer.edits.candidate import Candidate
+from explainer.edits.evidence import Evidence, Step
+
+
+def squeezed(evidence: Evidence) -> Iterator[Candidate]:
+    """`x.squeeze()` -> `x.squeeze(-1)`, `x.flatten(1)`: only the dimensions that it has dropped behind the first."""
+    for step in evidence.steps[1:30]:
+        data = _data(step)
+        before = step.before[0][0] if step.before else []
+        ones = [at for at, size in enumerate(before) if size == 1 and at > 0]
+        if data is None or step.place is None or before[0] != 1 or len(before) - len(step.shape) != len(ones) + 1:
+            continue
+        for call, given in _calls(before, ones):
+            function, method = f"torch.{call}({data}, {given})", f"{data}.{call}({given})"
+            new = function if step.place.text.startswith("torch.") else method
+            yield from evidence.replaced(step.place, new, "replace", "squeeze", new=f"{call}({given})")
+
+
+def _data(step: Step) -> str | None:
+    """What is squeezed, as the source has it; None where the call names dimensions."""
+    node: Any = step.place.node if step.place is not None else None
+    if step.function != "squeeze" or step.place is None or not isinstance(node, ast.Call) or node.keywords:
+        return None
+    if ast.unparse(node.func) == "torch.squeeze":
+        return step.place.source.text(node.args[0]) if len(node.args) == 1 else None
+    owner = getattr(node.func, "value", None)
+    return step.place.source.text(owner) if owner is not None and not node.args else None
+
+
+def _calls(before: list[int], ones: list[int]) -> Iterator[tuple[str, str]]:
+    """The calls that drop the dimensions of size one, the first not among them."""
+    rank = len(before)
+    if not ones:
+        return
+    if len(ones) == 1:
+        yield "squeeze", "-1" if ones == [rank - 1] else str(ones[0])
+        return
+    if ones == [*range(2, rank)]:
+        yield "flatten", "1"
+    yield "squeeze", f"({', '.join(map(str, ones))})"
