@@ -122,7 +122,9 @@ def real(tensor: Any) -> bool:
 
 def finite(tensor: Any) -> bool:
     """Whether all values of a tensor are finite."""
-    return not tensor.is_floating_point() or bool(torch.isfinite(tensor.detach()).all())
+    if not tensor.is_floating_point() or math.isfinite(tensor.detach().sum()):  # a sum is quicker, and may overflow
+        return True
+    return bool(torch.isfinite(tensor.detach()).all())
 
 
 def _saved(node: Any) -> dict[str, Any]:

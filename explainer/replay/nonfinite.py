@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch.overrides import TorchFunctionMode
 
 from explainer.replay.nan import MEANT, Nan, counts, finite, real
 from explainer.replay.record import Site, here, leaf, name_of, nodes, tensors_in
@@ -59,16 +60,17 @@ class Nonfinite(Nan):
         self.looked: Any = None
         self.backwards: dict[str, Any] | None = None
         self.refused: Any = None
+        self.asking = False
 
     def __enter__(self) -> Nonfinite:
-        super().__enter__()
+        TorchFunctionMode.__enter__(self)  # not the anomaly mode of `Nan`, which makes a whole program ten times longer
         self._engine = _Engine(self)
         self._engine.__enter__()
         return self
 
     def __exit__(self, *error: Any) -> None:
         self._engine.__exit__(*error)
-        super().__exit__(*error)
+        TorchFunctionMode.__exit__(self, *error)
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Note a call whose result is not finite, and the last look at such a value."""
@@ -88,12 +90,20 @@ class Nonfinite(Nan):
 
     def _note(self, name: str, tensor: Any, given: list[Any], written: bool) -> None:
         known = self.made.get(id(tensor))
+        if not written and any(one is tensor for one in given):
+            return  # `x.to(device)` that has nothing to do
         spoilt = [one for one in given if not finite(one) and (one is not tensor or known is not None)]
         if known is not None and known.out is tensor and written and not any(one is not tensor for one in spoilt):
             return  # a write into what was spoilt already
         spoilt = [one for one in spoilt if one is not tensor]
         saved = {str(i): counts(one.detach()) for i, one in enumerate(given[:4]) if real(one) and one is not tensor}
         self.made[id(tensor)] = _Made(name, here(2), tensor, spoilt, saved, name in MEANT)
+
+    def _described(self, node: Any) -> dict[str, Any]:
+        """Of the nodes that one call made, the last has its place."""
+        later = [one for one in self.sites if one._sequence_nr() >= node._sequence_nr()]
+        known = node if node in self.sites else min(later, key=lambda one: one._sequence_nr(), default=node)
+        return {**super()._described(known), "node": node.name()}
 
     def birth(self) -> dict[str, Any] | None:
         """Where what the check refused was born: as `Nan.result`; `outside` where it was before all that was watched.
@@ -147,14 +157,16 @@ class Nonfinite(Nan):
         return False
 
     def ran_backward(self, roots: list[Any]) -> None:
-        """Look at the gradients of a backward that has just run; its graph is kept still."""
-        if self.backwards is not None or self.refused is not None:
-            return
-        self.refused = next((root for root in roots if not finite(root)), None)
-        leaves = [node.variable for node in nodes(roots) if leaf(node)] if self.refused is None else []
-        if any(one.grad is not None and not finite(one.grad) and finite(one) for one in leaves):
-            self.backwards = {}  # backward runs once more
-            self.backwards = self.result(roots)
+        """Look at the gradients of a backward that has just run; its graph is kept still, and let go of now."""
+        if self.backwards is None and self.refused is None:
+            self.refused = next((root for root in roots if not finite(root)), None)
+            leaves = [node.variable for node in nodes(roots) if leaf(node)] if self.refused is None else []
+            if any(one.grad is not None and not finite(one.grad) and finite(one) for one in leaves):
+                self.asking = True
+                self.backwards = self.result(roots)
+                self.asking = False
+        self.sites.clear()
+        self.overflowed.clear()
 
 
 def _described(made: _Made) -> dict[str, Any]:
@@ -180,9 +192,8 @@ class _Engine:
 
         def watched(outputs: Any, tensors: Any = None, keep: bool = False, *args: Any, **kwargs: Any) -> Any:
             result = run(outputs, tensors, True, *args, **kwargs)
-            recorder.ran_backward(list(outputs))
-            recorder.sites.clear()
-            recorder.overflowed.clear()
+            if not recorder.asking:
+                recorder.ran_backward(list(outputs))
             return result
 
         self.home._engine_run_backward = watched

@@ -90,7 +90,7 @@ def window_of(
     body = _body(frame, source)
     if body is None:
         return None
-    levels = list(_levels(*body, frame.line))
+    levels = _with_test(list(_levels(*body, frame.line)))
     if not levels:
         return None
     loops = [at for at, level in enumerate(levels) if _loops(level)]
@@ -107,6 +107,63 @@ def window_of(
     tree = ast.Module([_guarded(one) for one in statements], type_ignores=[])
     end = max(one.end_lineno or one.lineno for one in (crashed, *more))
     return Window(frame, ast.fix_missing_locations(tree), crashed.lineno, end, start in loops and not alone)
+
+
+def checks(frames: Sequence[LiveFrame]) -> Iterator[Window]:
+    """Windows that end with a check of the user's own, whole with its `if`, the shortest first, inner frames first.
+
+    Each longer one begins with a statement that binds what those behind it read.
+    """
+    for frame in reversed(frames):
+        source = source_of(frame.file, frame.frame.f_globals)
+        body = _body(frame, source)
+        levels = _with_test(list(_levels(*body, frame.line))) if body is not None else []
+        statements = _truncated(levels, []) if levels else []
+        inner = source.class_at(frame.line)
+        for count in _beginnings(statements):
+            prepare = _Prepare(inner.name if inner else "", frame.frame.f_code)
+            kept = [_guarded(prepare.visit(_copied(one))) for one in _last(statements, count)]
+            tree = ast.fix_missing_locations(ast.Module(kept, type_ignores=[]))
+            end = levels[-1].body[levels[-1].index]
+            yield Window(frame, tree, end.lineno, end.end_lineno or end.lineno)
+
+
+def _with_test(levels: list[_Level]) -> list[_Level]:
+    """The levels down to the outermost `if` that a `raise` hangs on: run alone, that would fail whatever went before."""
+    if levels and isinstance(levels[-1].body[levels[-1].index], ast.Raise):
+        while len(levels) > 1 and isinstance(levels[-1].owner, ast.If):
+            levels.pop()
+    return levels
+
+
+def _beginnings(statements: list[ast.stmt]) -> Iterator[int]:
+    """With how many of the last statements a window may begin: where one binds what is read behind it."""
+    read: set[str] = set()
+    for count, one in enumerate(reversed(list(_flat(statements))), 1):
+        names = [node for node in ast.walk(one) if isinstance(node, (ast.Name, ast.Attribute))]
+        bound = {ast.unparse(node) for node in names if isinstance(node.ctx, ast.Store)}
+        if (count == 1 or bound & read) and not isinstance(one, _SCOPES):
+            yield count
+        read |= {ast.unparse(node) for node in names if isinstance(node.ctx, ast.Load)}
+
+
+def _flat(statements: list[ast.stmt]) -> Iterator[ast.stmt]:
+    for one in statements:
+        yield from _flat(one.body) if isinstance(one, ast.With) else [one]
+
+
+def _last(statements: list[ast.stmt], count: int) -> list[ast.stmt]:
+    """The last `count` statements, those in a `with` counted one by one, each under its `with`."""
+    kept: list[ast.stmt] = []
+    for one in reversed(statements):
+        if count <= 0:
+            break
+        inner = len(list(_flat([one])))
+        if isinstance(one, ast.With) and inner > count:
+            one = ast.copy_location(ast.With(one.items, _last(one.body, count), None), one)
+        kept.insert(0, one)
+        count -= inner
+    return kept
 
 
 def _copied(part: Any) -> Any:
