@@ -26,6 +26,9 @@ TRAVELS = ("shape", "view", "dtype", "device", "index")
 SIZES = ("shape", "view")
 DECIDING = ("set-argument", "swap-arguments", "replace-literal")
 
+#: The parameters of one layer.
+LAYER = 2
+
 
 @frozen
 class Remedy:
@@ -78,7 +81,8 @@ def _keeps_graph(candidate: Candidate) -> bool:
 def of_search(match: Match, scene: Scene) -> Remedy:
     """The edits of the generic search that passed, where the whole program can be tried again.
 
-    Within the limits of a replay too few are tried for one that passes to prove anything.
+    Within the limits of a replay too few are tried for one that passes to prove anything; nor does a number that makes
+    another model of it, or another input: any two sizes fit once both are the same.
     """
     if scene.live is None or not (whole_program(scene) or whole_script(scene)):
         return Remedy()
@@ -86,7 +90,7 @@ def of_search(match: Match, scene: Scene) -> Remedy:
     found = [one for one in verdicts if one.passed]
     if not found:
         return Remedy()
-    proves = whole_program(scene) and _of_one_line(found)
+    proves = whole_program(scene) and _of_one_line(found) and found[0].reshaped <= LAYER
     return Remedy(_shown(found, ()), found[0].candidate.culprit, proves)
 
 

@@ -154,7 +154,7 @@ class Checker:
                         self.moved.append(batch[index])
             progress(words.progress(count, len(ranked), self.scene.options.language))
         ranked.sort(key=lambda one: one[0])
-        return [self._passed(candidate, run) for _, candidate, run in ranked], failed
+        return [self._passed(candidate, run, control) for _, candidate, run in ranked], failed
 
     def _abreast(self, batch: list[Candidate], control: Run) -> Iterator[tuple[int, Run]]:
         deadline, enough = self._limits(control)
@@ -208,10 +208,11 @@ class Checker:
         enough = run.failed is None and run.answer.get("exit", 1) is None
         return run.ended or enough or (late and run.steps >= control.steps + 2)
 
-    def _passed(self, candidate: Candidate, run: Run) -> Verdict:
+    def _passed(self, candidate: Candidate, run: Run, control: Run) -> Verdict:
         language = self.scene.options.language
         level = "program" if run.ended or not self.program.warm else "forward"
-        return Verdict(candidate, True, words.ran(run.ended, run.steps, language), level)
+        reshaped = _reshaped(run, control) + 3 * _moved(run, control) if candidate.literal else 0
+        return Verdict(candidate, True, words.ran(run.ended, run.steps, language), level, reshaped)
 
 
 def _further(candidate: Candidate, run: Run, control: Run) -> bool:
@@ -248,11 +249,19 @@ def edited(file: str, edits: list[Edit]) -> str:
 def _ties(candidate: Candidate, run: Run, control: Run) -> tuple[int, ...]:
     """What tells survivors of one tier apart, the smaller the better."""
     warned = len(set(run.answer.get("warnings", ())) - set(control.answer.get("warnings", ())))
-    moved = candidate.literal and run.answer.get("input") != control.answer.get("input")
-    before, after = control.answer.get("parameters") or [], run.answer.get("parameters") or []
-    reshaped = sum(a != b for a, b in zip(before, after, strict=False)) + abs(len(before) - len(after))
+    moved = candidate.literal and _moved(run, control)
     partly = int(candidate.kind not in _WHOLE_CALLS)
-    return min(warned, 1), int(bool(moved)), partly, int(run.answer.get("ungraded") or 0), reshaped
+    return min(warned, 1), int(bool(moved)), partly, int(run.answer.get("ungraded") or 0), _reshaped(run, control)
+
+
+def _reshaped(run: Run, control: Run) -> int:
+    before, after = control.answer.get("parameters") or [], run.answer.get("parameters") or []
+    return sum(a != b for a, b in zip(before, after, strict=False)) + abs(len(before) - len(after))
+
+
+def _moved(run: Run, control: Run) -> bool:
+    """Whether the model is given an input of another shape."""
+    return bool(run.answer.get("input") != control.answer.get("input"))
 
 
 def _batches(candidates: Iterable[Candidate], size: int) -> Iterator[list[Candidate]]:

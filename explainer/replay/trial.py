@@ -21,12 +21,16 @@ Progress = Callable[[str], None]
 
 @frozen
 class Verdict:
-    """How a candidate did: `said` is what was run, in words; `level` program, forward, operator or none (not run)."""
+    """How a candidate did: `said` is what was run, in words; `level` program, forward, operator or none (not run).
+
+    `reshaped`, of a number changed: how many parameters have another shape by it, the model's input counted as three.
+    """
 
     candidate: Candidate
     passed: bool
     said: str
     level: str
+    reshaped: int = 0
 
 
 def try_candidates(
