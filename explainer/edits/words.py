@@ -305,6 +305,16 @@ TITLES: Mapping[str, Texts] = {
         "ko": "양쪽 모두 같은 행 고르기: `{new}`",
         "zh": "在两边都取相同的行：`{new}`",
     },
+    "join-state": {
+        "en": "make one state of those of all directions or layers: `{new}`",
+        "ko": "모든 방향이나 층의 상태를 하나로 만들기: `{new}`",
+        "zh": "把各方向或各层的状态合成一个：`{new}`",
+    },
+    "swap-names": {
+        "en": "take the sizes in the other order: `{new}`",
+        "ko": "크기를 반대 순서로 받기: `{new}`",
+        "zh": "按另一顺序取大小：`{new}`",
+    },
     "pad-to": {
         "en": "pad `{what}` with zeros to the size of `{other}`",
         "ko": "`{what}` 텐서를 0으로 채워 `{other}` 텐서의 크기에 맞추기",

@@ -1,0 +1,87 @@
+"""Candidates for the state of an encoder whose layers or directions are more than the decoder has."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from explainer.edits import arguments, statements
+from explainer.edits.candidate import Candidate
+from explainer.edits.evidence import Evidence, Step
+from explainer.edits.place import as_primary
+from explainer.edits.sites import layers_hit
+from explainer.edits.slices import operands, trunk
+
+_HIDDEN = re.compile(r"Expected hidden(?:\[\d\])? size \((\d+), (\d+), (\d+)\), got \[(\d+), (\d+), (\d+)\]")
+_RECURRENT = ("GRU", "LSTM", "RNN")
+
+
+def directions(evidence: Evidence) -> Iterator[Candidate]:
+    """`memory, state = self.rnn(x)`: the two directions added or joined behind it, or its last layers taken."""
+    said = _HIDDEN.search(evidence.message)
+    sizes = [int(number) for number in said.groups()] if said else []
+    every = operands(evidence)
+    if not sizes or sizes[1] != sizes[4] or len(every) < 2:
+        return
+    step = next((one for one in trunk(evidence, every[1].start, 6) if _recurrent(one)), None)
+    joined = _joined(sizes, step is not None and _both_ways(step))
+    if joined is None:
+        return
+    yield from _behind(evidence, step, joined) if step is not None else ()
+    place = every[1].place
+    if place is not None and len(every) >= 2 and isinstance(place.node, (ast.Name, ast.Attribute)):
+        pair = "hidden[" in evidence.message
+        new = _of_pair(place.text, joined) if pair else joined.format(as_primary(place))
+        yield from evidence.replaced(place, new, "replace", "join-state", new=new)
+    for layer, _ in layers_hit(evidence) if sizes[2] == sizes[5] else ():
+        if layer.calls and layer.value("num_layers") in (None, sizes[0]):
+            edits = partial(arguments.set_argument, layer.calls[0].place, "num_layers", sizes[3])
+            words: dict[str, Any] = {"argument": "num_layers", "layer": layer.type, "size": sizes[3]}
+            yield from evidence.made(edits, "set-argument", layer.calls[0].place, "set-out", **words)
+
+
+def _recurrent(step: Step) -> bool:
+    return step.layer is not None and step.layer.type in _RECURRENT
+
+
+def _both_ways(step: Step) -> bool:
+    """Whether the layer was built with `bidirectional=True`, or with a name for it."""
+    call: Any = step.layer.calls[0].place.node if step.layer is not None and step.layer.calls else None
+    given = [word.value for word in call.keywords if word.arg == "bidirectional"] if isinstance(call, ast.Call) else []
+    return any(not isinstance(one, ast.Constant) or one.value is True for one in given)
+
+
+def _joined(sizes: list[int], both_ways: bool) -> str | None:
+    """What makes the state that is needed of the one that came, by the layers and sizes of both."""
+    layers, _, size, own_layers, _, own_size = sizes
+    if own_layers == 2 * layers and both_ways and size == own_size:
+        return "{0}[0::2] + {0}[1::2]"
+    if own_layers == 2 * layers and both_ways and size == 2 * own_size:
+        return "torch.cat([{0}[0::2], {0}[1::2]], dim=-1)"
+    return f"{{0}}[-{layers}:]" if own_layers > layers and size == own_size and not both_ways else None
+
+
+def _behind(evidence: Evidence, step: Step, joined: str) -> Iterator[Candidate]:
+    """A statement behind the one that names the state: `state = state[0::2] + state[1::2]`."""
+    place = step.place
+    statement = place.statement() if place is not None else None
+    node = statement.node if statement is not None else None
+    target = (
+        node.targets[0] if isinstance(node, ast.Assign) and place is not None and node.value is place.node else None
+    )
+    if statement is None or not isinstance(target, ast.Tuple) or len(target.elts) != 2:
+        return
+    state = target.elts[1]
+    names = [one.id for one in (state.elts if isinstance(state, ast.Tuple) else [state]) if isinstance(one, ast.Name)]
+    pair = len(names) == 1 and step.layer is not None and step.layer.type == "LSTM"
+    lines = [f"{name} = {_of_pair(name, joined) if pair else joined.format(name)}" for name in names]
+    if lines:
+        edits = partial(statements.insert_statement, "\n".join(lines), after=statement)
+        yield from evidence.made(edits, "insert-statement", statement, "join-state", new=lines[0])
+
+
+def _of_pair(name: str, joined: str) -> str:
+    return f"tuple({joined.format('part')} for part in {name})"
