@@ -143,3 +143,40 @@ def test_all_that_is_not_edited_stays_byte_for_byte(rows: list[tuple[str, str]],
     assert [line for i, line in enumerate(new) if i != at] == [line for i, line in enumerate(lines) if i != at]
     name, comment = rows[at]
     assert new[at] == f"v{at} = f({name}.long(), {at}){comment}"
+
+
+SOFTMAXES = [
+    (
+        "def f(x):\n    e = torch.exp(x)\n    return e / e.sum(dim=1, keepdim=True)\n",
+        "torch.exp(x)",
+        "def f(x):\n    return torch.softmax(x, dim=1)\n",
+    ),
+    (
+        "def f(x, i):\n    e = (x / 2).exp()\n    n = e.sum(1)\n    p = e[i] / n\n    return p.log(), n\n",
+        "(x / 2).exp()",
+        "def f(x, i):\n    e = (x / 2).exp()\n    n = e.sum(1)\n"
+        "    return ((x / 2)[i] - torch.logsumexp((x / 2), dim=1)), n\n",
+    ),
+]
+
+
+@pytest.mark.parametrize(("code", "at", "wanted"), SOFTMAXES)
+def test_a_softmax_by_hand_is_computed_by_torch(code, at, wanted):
+    """Shares and their logs come from the scores themselves; what is still read stays."""
+    assert after("log-domain", code, at) == wanted
+
+
+def test_an_exp_without_a_ratio_stays():
+    """A positive scale is no softmax."""
+    with pytest.raises(EditError):
+        after("log-domain", "s = torch.exp(a)\ny = x * s\n", "torch.exp(a)")
+
+
+def test_statements_of_a_block_are_wrapped_together():
+    """From the first write through the last, with what stands between them."""
+    code = "if a:\n    w -= g\n    n += 1\n    b -= h\n    c()\n"
+    file = source(code)
+    each = tuple(place(file, text) for text in ("w -= g", "b -= h"))
+    edits = edit(SimpleNamespace(source=lambda _: file), "wrap-blocks", each=each, header="with torch.no_grad():")
+    wanted = "if a:\n    with torch.no_grad():\n        w -= g\n        n += 1\n        b -= h\n    c()\n"
+    assert applied(code, edits) == wanted

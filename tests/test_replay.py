@@ -193,6 +193,57 @@ def test_nan_hidden_by_where_is_found(crashed):
     assert (born.operator, born.text, born.what, born.count) == ("sqrt", "mask.sqrt()", "zero", 1)
 
 
+CHECKED = [
+    ("a step of forward", """
+        x = torch.tensor([0.0, 2.0])
+        for step in range(2):
+            share = x / x[:1]
+            y = share.masked_fill(x > 1, 0.0).sum()
+            if not torch.isfinite(y):
+                raise ValueError(f"loss is nan in step {step}")
+    """, ("div", "x / x[:1]")),
+    ("a helper that checks", """
+        def check(name, value):
+            if value.isnan().any():
+                raise RuntimeError(f"{name} is nan")
+
+        def loss_of(p):
+            return (p * p.log()).sum()
+
+        p = torch.softmax(torch.tensor([0.0, 400.0]), 0)
+        loss = loss_of(p)
+        check("loss", loss)
+    """, ("log", "p.log()")),
+    ("a mask that is meant", """
+        scores = torch.zeros(2, 3).masked_fill(torch.tensor([[True], [False]]), float("-inf"))
+        weights = scores.softmax(1)
+        assert not torch.isnan(weights.sum()), "weights hold nan"
+    """, ("softmax", "scores.softmax(1)")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("code", "wanted"), [one[1:] for one in CHECKED], ids=[one[0] for one in CHECKED])
+def test_what_a_check_of_the_programs_own_refused_is_followed_to_its_birth(crashed, code, wanted):
+    """The program raises long after the value was made; infinities that a mask puts in are no birth."""
+    scene, _ = crashed(code)
+    born = find("birth")(scene)
+    assert (born.operator, born.text) == wanted
+
+
+def test_gradients_that_turned_bad_in_an_earlier_backward_are_followed(tmp_path):
+    """A check of weights comes a step late: the root at zero, whose slope was infinite, is named."""
+    from explainer.replay.nonfinite import Nonfinite
+
+    watching = Nonfinite()
+    with watching:
+        w = torch.zeros(2, requires_grad=True)
+        w.abs().sqrt().sum().backward()
+        assert not torch.isfinite(w.grad).all()
+    found = watching.birth()
+    assert found["function"] == "sqrt"
+    assert found["frames"][0]["function"].endswith("test_gradients_that_turned_bad_in_an_earlier_backward_are_followed")
+
+
 def test_without_replay_the_probes_are_silent(crashed):
     """`replay=False` means that no statement of the program is run again."""
     scene, _ = crashed("""

@@ -40,6 +40,7 @@ KINDS = {
     "uncut": "graphs.uncut",
     "drop-decorator": "graphs.drop_decorator",
     "rename-method": "graphs.rename_method",
+    "log-domain": "logdomain.log_domain",
     "numpy-to-torch": "arrays.numpy_to_torch",
     "insert-statement": "statements.insert_statement",
     "append-to-body": "statements.append_to_body",

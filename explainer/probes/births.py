@@ -155,6 +155,33 @@ def root_of_divisor(scene: Scene, of: NanFact | None = None) -> SpanFact | None:
     return span_fact(source, inner, base=_bracketed(source, inner)) if inner is not None else None
 
 
+@probe
+def bound_operand(scene: Scene, of: NanFact | None = None) -> SpanFact | None:
+    """The statement of the same function that last bound the only name in an operation's operand; `detail`: `name`."""
+    from explainer.edits.place import place_of
+
+    if of is None or of.operand is None:
+        return None
+    node = place_of(scene.source, of.operand).node
+    names = [one for one in ast.walk(node) if isinstance(one, ast.Name) and one.id not in _LIBRARIES]
+    source = source_of(of.operand.span.file)
+    statement = _last_binding(source, names[0]) if len(names) == 1 else None
+    return span_fact(source, statement, name=names[0].id) if statement is not None else None
+
+
+def _last_binding(source: Source, name: ast.Name) -> ast.Assign | None:
+    """The last assignment above a name's use, in the same function, that binds it, alone or with others."""
+    scope = source.function_at(name.lineno) or source.tree
+    stores = [
+        one
+        for one in (ast.walk(scope) if scope is not None else ())
+        if isinstance(one, ast.Assign)
+        and one.lineno < name.lineno
+        and any(isinstance(part, ast.Name) and part.id == name.id for t in one.targets for part in ast.walk(t))
+    ]
+    return max(stores, key=lambda one: one.lineno, default=None)
+
+
 def _last_value(source: Source, name: ast.Name) -> ast.expr | None:
     """What was last assigned to a name above its use, in the same function."""
     scope = source.function_at(name.lineno) or source.tree

@@ -6,7 +6,7 @@ _PROBES = {
     "alike": "alike_writes",
     "asked_cuda": "asked_cuda",
     "attributes": "misspelled named_at",
-    "births": "birth spoilt_weights minus_infinity root_of_divisor masked_rows",
+    "births": "birth spoilt_weights minus_infinity root_of_divisor masked_rows bound_operand",
     "built": "built_at",
     "call": "call argument tensors local",
     "carried": "carried second_call freeing_grad carried_place filled_once filled_line",

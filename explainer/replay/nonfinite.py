@@ -75,10 +75,14 @@ class Nonfinite(Nan):
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Note a call whose result is not finite, and the last look at such a value."""
         kwargs, name = kwargs or {}, name_of(func)
-        out = super().__torch_function__(func, types, args, kwargs)
         given = list(tensors_in(args, kwargs))
+        try:
+            out = super().__torch_function__(func, types, args, kwargs)
+        except Exception:
+            self._look(given)
+            raise
         if name in _LOOKS:
-            self.looked = next((one for one in given if not finite(one)), self.looked)
+            self._look(given)
         if name == "__get__" and name_of(getattr(func, "__self__", None)) in ("grad", "_grad"):
             return out
         writes = name.endswith("_") and (not name.endswith("__") or name.startswith(("__i", "__setitem")))
@@ -87,6 +91,9 @@ class Nonfinite(Nan):
             if not finite(tensor):
                 self._note(name, tensor, given, writes)
         return out
+
+    def _look(self, given: list[Any]) -> None:
+        self.looked = next((one for one in given if not finite(one)), self.looked)
 
     def _note(self, name: str, tensor: Any, given: list[Any], written: bool) -> None:
         known = self.made.get(id(tensor))

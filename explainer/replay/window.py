@@ -129,7 +129,7 @@ def checks(frames: Sequence[LiveFrame]) -> Iterator[Window]:
 
 
 def _with_test(levels: list[_Level]) -> list[_Level]:
-    """The levels down to the outermost `if` that a `raise` hangs on: run alone, that would fail whatever went before."""
+    """The levels down to the outermost `if` that a `raise` hangs on: run alone, it would fail whatever went before."""
     if levels and isinstance(levels[-1].body[levels[-1].index], ast.Raise):
         while len(levels) > 1 and isinstance(levels[-1].owner, ast.If):
             levels.pop()

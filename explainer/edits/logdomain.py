@@ -1,0 +1,159 @@
+"""Edits that compute a softmax written by hand without its overflow: `exp(x) / exp(x).sum()` and the log of it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from explainer.diagnosis import Edit
+from explainer.edits.inplace import dropped
+from explainer.edits.lines import EditError, changed, joined
+from explainer.edits.place import Place, as_operand
+from explainer.frozen import frozen
+
+_LIBRARIES = ("torch", "np", "numpy", "math")
+
+
+@frozen
+class _Ratio:
+    """`picked / total`: a part of exponentials over their sum along `axes` (source text, maybe empty)."""
+
+    node: ast.BinOp
+    picked: ast.expr
+    axes: str
+    keepdim: bool
+
+
+def log_domain(at: Place) -> tuple[Edit, ...]:
+    """`w = exp(x); log(w.diagonal() / w.sum(1))` -> `x.diagonal() - torch.logsumexp(x, 1)`; without a log a softmax.
+
+    `at` is the call of exp. Statements whose names nothing else reads are dropped. EditError where no such ratio stands
+    in its function.
+    """
+    held = _Held(at)
+    for ratio in held.ratios():
+        log = held.log_of(ratio)
+        node, text = (log, held.logged(ratio)) if log is not None else (ratio.node, held.softmax(ratio))
+        edits = changed(at.source, [(at.source.span(node), text)])
+        unread = held.unread(node)
+        try:
+            return joined(at.source, edits, [dropped(at, one) for one in unread])
+        except EditError:
+            return edits
+    raise EditError("no ratio of exponentials stands here")
+
+
+class _Held:
+    """The exponentials of a function: by the name that they are bound to, or as they are written."""
+
+    def __init__(self, at: Place):
+        call = at.node
+        if not isinstance(call, ast.Call) or _name(call) != "exp":
+            raise EditError("no exp stands here")
+        given = _given(call)
+        if given is None:
+            raise EditError("exp is given nothing")
+        self.at, self.text = at, ast.unparse(call)
+        self.x = as_operand(at.source.text(given))
+        scope = at.source.function_at(call.lineno) or at.source.tree
+        self.nodes = list(ast.walk(scope)) if scope is not None else []
+        bound = [one for one in self.nodes if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Name)]
+        self.bound = {one.targets[0].id: one for one in bound if len(one.targets) == 1}  # type: ignore[attr-defined]
+        self.name = next((name for name, one in self.bound.items() if one.value is call), None)
+
+    def ratios(self) -> Iterator[_Ratio]:
+        """The divisions of a part of the exponentials by their sum."""
+        for node in self.nodes:
+            if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div) and self._is_part(node.left):
+                total = self._resolved(node.right)
+                if isinstance(total, ast.Call) and _name(total) == "sum" and self._is_all(_given(total)):
+                    yield _Ratio(node, node.left, *_axes(total))
+
+    def log_of(self, ratio: _Ratio) -> ast.Call | None:
+        """The log that is taken of a ratio, also by its name."""
+        calls = [one for one in self.nodes if isinstance(one, ast.Call) and _name(one) == "log"]
+        return next((one for one in calls if self._resolved(_given(one)) is ratio.node), None)
+
+    def logged(self, ratio: _Ratio) -> str:
+        """The log of a ratio as a difference."""
+        picked = self._with(ratio.picked, self.x)
+        if not ratio.axes:
+            return f"({picked} - torch.logsumexp({self.x}.flatten(), 0))"
+        keep = ", keepdim=True" if ratio.keepdim else ""
+        return f"({picked} - torch.logsumexp({self.x}, {ratio.axes}{keep}))"
+
+    def softmax(self, ratio: _Ratio) -> str:
+        """A ratio as the same part of a softmax."""
+        if not ratio.axes or ratio.axes.startswith(("(", "[", "dim=(", "dim=[")):
+            raise EditError("the sum is not along one dimension")
+        return self._with(ratio.picked, f"torch.softmax({self.x}, {ratio.axes})")
+
+    def unread(self, replaced: ast.AST) -> list[ast.stmt]:
+        """Statements that bind what nothing reads once a node is replaced."""
+        gone: list[ast.stmt] = []
+        lost: list[ast.AST] = [replaced]
+        kept = set(_read(ast.parse(self.x, mode="eval")))
+        for name, statement in reversed(list(self.bound.items())):
+            before = sum(one == name for part in lost for one in _read(part))
+            everywhere = sum(isinstance(one, ast.Name) and one.id == name and _loads(one) for one in self.nodes)
+            if before and before == everywhere and name not in kept:
+                gone.append(statement)
+                lost.append(statement)
+        return gone
+
+    def _resolved(self, node: ast.AST | None) -> ast.AST | None:
+        if isinstance(node, ast.Name) and node.id in self.bound:
+            return self.bound[node.id].value
+        return node
+
+    def _is_all(self, node: ast.AST | None) -> bool:
+        named = isinstance(node, ast.Name) and node.id == self.name
+        return named or (isinstance(node, ast.Call) and ast.unparse(node) == self.text)
+
+    def _is_part(self, node: ast.AST) -> bool:
+        """The exponentials, or what methods and subscripts pick of them."""
+        while not self._is_all(node):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                node = node.func.value
+            elif isinstance(node, (ast.Subscript, ast.Attribute)):
+                node = node.value
+            else:
+                return False
+        return True
+
+    def _with(self, node: ast.expr, text: str) -> str:
+        """The source of a part with something else in place of the exponentials."""
+        inner: ast.expr = node
+        while not self._is_all(inner):
+            inner = inner.func.value if isinstance(inner, ast.Call) else inner.value  # type: ignore[attr-defined]
+        return text + self.at.source.text(node)[len(self.at.source.text(inner)) :]
+
+
+def _read(node: ast.AST) -> Iterator[str]:
+    """The names that a node reads, each as often as it does."""
+    return (one.id for one in ast.walk(node) if isinstance(one, ast.Name) and _loads(one))
+
+
+def _loads(node: ast.Name) -> bool:
+    return isinstance(node.ctx, ast.Load)
+
+
+def _name(call: ast.Call) -> str:
+    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+
+
+def _given(call: ast.Call) -> ast.expr | None:
+    """What a function of one tensor is given: its first argument, or the tensor whose method it is."""
+    function = call.func
+    method = isinstance(function, ast.Attribute) and ast.unparse(function.value) not in _LIBRARIES
+    return function.value if method else next(iter(call.args), None)  # type: ignore[attr-defined]
+
+
+def _axes(total: ast.Call) -> tuple[str, bool]:
+    """Along what a sum goes, as source, and whether it keeps the dimensions."""
+    method = isinstance(total.func, ast.Attribute) and ast.unparse(total.func.value) not in _LIBRARIES
+    rest = total.args[0 if method else 1 :]
+    words = {word.arg: word.value for word in total.keywords}
+    keep = ast.unparse(words["keepdim"]) == "True" if "keepdim" in words else len(rest) > 1
+    axis = words.get("dim", words.get("axis", rest[0] if rest else None))
+    return (f"dim={ast.unparse(axis)}" if axis is not None else ""), keep
