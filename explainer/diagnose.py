@@ -53,7 +53,9 @@ def diagnose(crash: Crash, catalogue: Catalogue, options: Options) -> Report:
         diagnosis = stages.run("the history of shapes", lambda: reporting.with_history(diagnosis, scene), diagnosis)
     report = stages.run("the report", lambda: reporting.report_on(scene, diagnosis), None)
     report = report or reporting.bare(crash, diagnosis, options.language)
-    return replace(report, remarks=(*report.remarks, *stages.failures)) if stages.failures else report
+    skipped = ("explainer: replay skipped (Ctrl-C); the rest is shown",) if scene.interrupted else ()
+    remarks = (*report.remarks, *stages.failures, *skipped)
+    return replace(report, remarks=remarks) if remarks != report.remarks else report
 
 
 #: How many rules that hold have their edits tried.

@@ -199,3 +199,19 @@ def test_all_replays_of_a_crash_share_one_deadline(tmp_path):
     assert scene.seconds_left <= whole - 0.05
     scene.spent = whole
     assert run.sandboxed(scene, lambda: 1) is None
+
+
+def test_ctrl_c_skips_the_replays_and_the_rest_is_said(tmp_path, monkeypatch):
+    """A person who does not want to wait gets what needs no replay, and one line that says so."""
+    scene = scene_of(tmp_path, BIG.replace("6000", "60"))
+    asked = []
+
+    def interrupted(*_, **__):
+        asked.append(1)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sandbox, "_read", interrupted)
+    report = diagnose(scene.crash, load(), Options())
+    assert report.diagnoses[0].rule == "linear-input-size"
+    assert len(asked) == 1
+    assert any("Ctrl-C" in remark for remark in report.remarks)

@@ -101,6 +101,8 @@ class Scene:
         self.objects: dict[str, Any] = {}
         #: Seconds that replays took: all of them together have the deadline, not each.
         self.spent = 0.0
+        #: Whether somebody pressed Ctrl-C while a replay ran.
+        self.interrupted = False
         self._facts: dict[Any, Any] = {}
 
     def once(self, key: Any, compute: Callable[[], Any]) -> Any:
@@ -120,10 +122,15 @@ class Scene:
 
     @contextmanager
     def replaying(self) -> Iterator[float]:
-        """The time that replays take, from the seconds that are left; yields when they must be over (monotonic)."""
+        """The time that replays take, from the seconds that are left; yields when they must be over (monotonic).
+
+        Ctrl-C skips this replay and all that would follow; what is known without them is still said.
+        """
         started = time.monotonic()
         try:
             yield started + self.seconds_left
+        except KeyboardInterrupt:
+            self.interrupted, self.spent = True, self.options.deadline
         finally:
             self.spent += time.monotonic() - started
 

@@ -59,8 +59,10 @@ def from_start(scene: Any, candidates: Iterable[Candidate], progress: Progress |
 
     if not scene.options.program.warm:
         return checker(scene).verdicts(candidates, progress or _silent)
+    found: list[Verdict] = []
     with scene.replaying():
-        return checker(scene).verdicts(candidates, progress or _silent)
+        found = checker(scene).verdicts(candidates, progress or _silent)
+    return found
 
 
 def whole_program(scene: Any) -> bool:
