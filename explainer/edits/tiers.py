@@ -9,7 +9,8 @@ _SHAPE = (
     " state.by_channel state.by_factor",
     "view.surplus crossed.exchanged kept.remade alike.given_alike alike.picked_too alike.picked_after layout.structural"
     " einsum.relettered joined.caught_up cropped.cropped batch.reshaped batch.resized_view"
-    " batch.created state.batch_taken directions.directions order.unpacked order.created",
+    " batch.created state.batch_taken directions.directions order.unpacked order.created"
+    " axis.joined_along",
     "sizes.rounded sizes.advanced sizes.arriving",
     "layout.inserted loops.carried loops.counted_up padding.strided literals.one_off literals.in_text",
     "padding.padded sizes.factored",
@@ -47,5 +48,5 @@ TIERS = {
         "counts.largest counts.factors",
     ),
     "dataloader": ("", "samples.shortened collate.present layout.structural loading.of_subset"),
-    "checkpoint": ("", "loading.plain_values loading.imported", "loading.allowed", "loading.trusting"),
+    "checkpoint": ("", "loading.plain_values loading.imported loading.fitting", "loading.allowed", "loading.trusting"),
 }

@@ -14,7 +14,7 @@ _PROBES = {
         "renamed_keys load_call loaded_state refused_global changed_sizes group_sizes freezing freezing_line "
         "wrong_state partial_load"
     ),
-    "cuts": "cut all_cuts block_of grad_switch receiver bound_in",
+    "cuts": "cut all_cuts block_of grad_switch reentrant_checkpoint receiver bound_in",
     "data": "unpicklable unpicklable_handle missing_key key_span option_literal",
     "decided": "decided_at first_of",
     "device": "misplaced in_place misplaced_layer holder creation meta_load call_of_root",
@@ -32,7 +32,7 @@ _PROBES = {
     "indices": "out_of_range size_along one_hot_range",
     "inference": "inference_block kept_result",
     "keepers": "layer_on_copy",
-    "leaves": "computed_parameter",
+    "leaves": "computed_parameter backward_before",
     "listed": "ragged_list odd_entry tensor_list",
     "memory": "asked_bytes broadcast column huge_call repeated_view largest_index",
     "meeting": "meeting block_beside update_place",
@@ -53,7 +53,7 @@ _PROBES = {
     "shifted": "left_range",
     "sizes": (
         "divisor hidden_state made_at attention_built attention_mask view_receiver einsum_letter forward_of "
-        "stacked_tensors grouped_channels joined_rank"
+        "stacked_tensors stacked_flat grouped_channels joined_rank"
     ),
     "stored": "stored_value made_once use_of memoised",
     "toplevel": "unguarded",

@@ -208,7 +208,8 @@ def stacked_tensors(scene: Scene) -> SpanFact | None:
     """The first tensor of a failing `stack` that differs from the one at the front of its list.
 
     `detail`: the list's source (`items`), both shapes and positions, how many are `different` of `count`; `ragged`
-    where sequences of numbers or of equal rows differ in length alone.
+    where sequences of numbers or of equal rows differ in length alone, `batches` where only the last is shorter, of a
+    list to which a loop appends: the results of one batch after another.
     """
     node = call_node(scene.failing.node) if scene.failing else None
     if not isinstance(node, ast.Call) or getattr(node.func, "attr", "") != "stack" or not node.args:
@@ -221,7 +222,9 @@ def stacked_tensors(scene: Scene) -> SpanFact | None:
     if not wrong:
         return None
     alone = bool(shapes[0]) and all(len(s) == len(shapes[0]) and s[1:] == shapes[0][1:] for s in shapes)
-    ragged = alone and len(shapes[0]) <= 2 and len(node.args) == 1 and not node.keywords
+    last = alone and wrong == [len(shapes) - 1] and shapes[-1][0] < shapes[0][0]
+    batches = last and len(node.args) == 1 and not node.keywords and _appended(source, node.args[0])
+    ragged = alone and len(shapes[0]) <= 2 and len(node.args) == 1 and not node.keywords and not batches
     detail = {
         "items": source.text(node.args[0]),
         "first": shapes[0],
@@ -232,8 +235,30 @@ def stacked_tensors(scene: Scene) -> SpanFact | None:
         "count": len(shapes),
         "ragged": ragged,
         "joins": alone and not ragged,
+        "batches": batches,
     }
     return SpanFact(source.span(node.args[0]), source.text(node.args[0]), Settings(tuple(detail.items())))
+
+
+def _appended(source: Source, items: ast.AST) -> bool:
+    """Whether a loop of the same function appends to a list."""
+    function = source.function_at(items.lineno) or source.tree  # type: ignore[attr-defined]
+    loops = [one for one in ast.walk(function or items) if isinstance(one, (ast.For, ast.While))]
+    calls = [one for loop in loops for one in ast.walk(loop) if isinstance(one, ast.Call)]
+    return any(ast.unparse(one.func) == f"{ast.unparse(items)}.append" for one in calls)
+
+
+@probe
+def stacked_flat(scene: Scene) -> SpanFact | None:
+    """The failing `stack` together with what joins its first two dimensions again: `torch.stack(x).flatten(0, 1)`."""
+    node = call_node(scene.failing.node) if scene.failing else None
+    if not isinstance(node, ast.Call) or scene.failing is None:
+        return None
+    source, text = scene.failing.source, ast.unparse(node)
+    for one in source.nodes():
+        if isinstance(one, ast.Call) and one.lineno == node.lineno and ast.unparse(one) == f"{text}.flatten(0, 1)":
+            return SpanFact(source.span(one), source.text(one))
+    return None
 
 
 @probe

@@ -1,0 +1,61 @@
+"""Candidates for tensors joined along a dimension in which they are alike, where they differ in another."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from explainer.edits import arguments
+from explainer.edits.candidate import Candidate
+from explainer.edits.evidence import Evidence
+from explainer.edits.expressions import evaluated
+from explainer.edits.lines import joined
+from explainer.edits.place import Place
+from explainer.edits.slices import operands
+
+_JOINS = ("cat", "concat", "concatenate")
+
+
+def joined_along(evidence: Evidence) -> Iterator[Candidate]:
+    """`torch.cat([past, k], dim=1)` -> `dim=2`, the only dimension in which they differ; calls beside it likewise."""
+    crash, every = evidence.crash, operands(evidence)
+    if crash is None or crash.place is None or crash.function not in _JOINS or not every:
+        return
+    ranks = {len(one.shape) for one in every}
+    apart = [at for at in range(min(ranks)) if len({one.shape[at] for one in every}) > 1]
+    if len(ranks) != 1 or len(apart) != 1:
+        return
+    alike = _alike(crash.place)
+    calls = [crash.place, *alike]
+    for chosen in [calls, [crash.place]] if alike else [[crash.place]]:
+        edits = partial(_with_dimension, chosen, apart[0])
+        words: dict[str, Any] = {"new": apart[0], "old": _dimension(crash.place)}
+        yield from evidence.made(edits, "set-argument", crash.place, "dim", **words)
+
+
+def _alike(call: Place) -> list[Place]:
+    """The other joins of the function that are made along the same dimension."""
+    function = call.source.function_at(call.node.lineno)
+    calls = [one for one in ast.walk(function) if isinstance(one, ast.Call)] if function is not None else []
+    same = [one for one in calls if ast.unparse(one.func) == ast.unparse(call.node.func)]  # type: ignore[union-attr]
+    places = [call.at(one) for one in same if one is not call.node]
+    return [one for one in places if _dimension(one) == _dimension(call)]
+
+
+def _dimension(call: Place) -> int:
+    given = arguments.argument_node(call, "dim")
+    value = evaluated(given, {}) if given is not None else 0
+    return value if value is not None else -1
+
+
+def _with_dimension(calls: list[Place], dimension: int) -> Any:
+    groups = [_set(call, dimension) for call in calls]
+    return joined(calls[0].source, *groups) if len(groups) > 1 else groups[0]
+
+
+def _set(call: Place, dimension: int) -> Any:
+    words = call.node.keywords if isinstance(call.node, ast.Call) else []
+    name = next((word.arg for word in words if word.arg == "axis"), "dim")
+    return arguments.set_argument(call, name, dimension)
