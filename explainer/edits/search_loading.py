@@ -61,6 +61,20 @@ def _is(source: Source, statement: ast.Assign, name: str) -> bool:
     return source.text(statement.targets[0]) == name
 
 
+def fitting(evidence: Evidence) -> Iterator[Candidate]:
+    """Only the entries whose sizes are the model's, for a load with `strict=False`: that excuses keys, not sizes."""
+    place = evidence.frames[-1].place if evidence.frames and "size mismatch for" in evidence.message else None
+    node = place.node if place is not None else None
+    if place is None or not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or not node.args:
+        return
+    lenient = any(word.arg == "strict" and getattr(word.value, "value", True) is False for word in node.keywords)
+    if node.func.attr == "load_state_dict" and lenient:
+        model, state = place.source.text(node.func.value), place.source.text(node.args[0])
+        own = f"{model}.state_dict()"
+        kept = f"{{key: value for key, value in {state}.items() if key in {own} and value.shape == {own}[key].shape}}"
+        yield from evidence.replaced(place.at(node.args[0]), kept, "replace", "fitting", place)
+
+
 def allowed(evidence: Evidence) -> Iterator[Candidate]:
     """`torch.serialization.add_safe_globals([...])` before the load, for all that the file is known to name."""
     found, load = _REFUSED.search(evidence.message), _load(evidence)

@@ -250,6 +250,11 @@ TITLES: Mapping[str, Texts] = {
         "ko": "직접 만든 파일이라면 모두 불러오기: weights_only=False 는 파일의 코드 실행을 허용함",
         "zh": "如果文件是你自己的，加载全部内容：weights_only=False 允许它执行代码",
     },
+    "fitting": {
+        "en": "load only the entries whose sizes are the model's: strict=False excuses keys, not sizes",
+        "ko": "모델과 크기가 같은 항목만 불러오기: strict=False 는 키의 차이만 허용하고 크기는 허용하지 않음",
+        "zh": "只加载大小与模型一致的条目：strict=False 容许键不同，不容许大小不同",
+    },
     "import": {
         "en": "import the class where the pickle looks for it: `{new}`; better, save `state_dict()` from now on",
         "ko": "피클이 찾는 곳에서 클래스 가져오기: `{new}` (앞으로는 `state_dict()` 저장을 권장)",
