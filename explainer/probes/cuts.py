@@ -182,6 +182,25 @@ def grad_switch(scene: Scene) -> SpanFact | None:
     return None
 
 
+@probe
+def reentrant_checkpoint(scene: Scene) -> SpanFact | None:
+    """The user's only call of activation checkpointing, where it is the reentrant variant (torch's default so far).
+
+    That one runs its function under `no_grad` and gives its result a history only if an input requires grad.
+    """
+    calls = [
+        (source, node)
+        for source in sources(scene)
+        for node in source.nodes()
+        if isinstance(node, ast.Call) and called(node) in ("checkpoint", "checkpoint_sequential")
+    ]
+    if len(calls) != 1:
+        return None
+    source, call = calls[0]
+    given = [source.text(word.value) for word in call.keywords if word.arg == "use_reentrant"]
+    return span_fact(source, call, given=bool(given)) if given in ([], ["True"]) else None
+
+
 def _returned(scene: Scene, source: Source, line: int) -> bool:
     function = source.function_at(line)
     frames = [frame for frame in (scene.live.user if scene.live else []) if frame.file == source.file]
