@@ -189,6 +189,51 @@ FAULTS = {
         labels, known = torch.tensor([0, 1, 1, 0, 0, 1]), torch.tensor([True, False, True, True, False, False])
         nn.functional.cross_entropy(scores, labels[known]).backward()
         """, "cross_entropy(scores", "cross_entropy(scores[known], labels[known])"),
+    "a bare squeeze drops a batch of one": (
+        """
+        import torch
+        from torch import nn
+        pool, norm = nn.AdaptiveAvgPool2d(1), nn.BatchNorm1d(3).eval()
+        for batch in torch.rand(5, 3, 4, 4).split(2):
+            pooled = pool(batch).squeeze()
+            norm(pooled)
+        """, "pool(batch).squeeze()", "pool(batch).flatten(1)"),
+    "a decoder of one direction gets the state of two": (
+        """
+        import torch
+        from torch import nn
+        reads = nn.GRU(2, 3, batch_first=True, bidirectional=True)
+        writes = nn.GRU(4, 3, batch_first=True)
+        memory, state = reads(torch.rand(5, 6, 2))
+        writes(torch.rand(5, 2, 4), state)[0].sum().backward()
+        """, "memory, state = reads", "state = state[0::2] + state[1::2]"),
+    "the sizes of a weight taken in the wrong order": (
+        """
+        import torch
+        from torch import nn
+        class Added(nn.Module):
+            def __init__(self, base):
+                super().__init__()
+                inner, outer = base.weight.shape
+                self.base = base
+                self.down = nn.Linear(inner, 2)
+                self.up = nn.Linear(2, outer)
+            def forward(self, x):
+                return self.base(x) + self.up(self.down(x))
+        Added(nn.Linear(3, 8))(torch.rand(4, 3)).sum().backward()
+        """, "inner, outer = base", "outer, inner = base.weight.shape"),
+    "two caches that grow along the wrong dimension": (
+        """
+        import torch
+        class Past:
+            def __init__(self):
+                self.keys, self.values = torch.zeros(1, 2, 3, 4), torch.zeros(1, 2, 3, 4)
+            def grow(self, key, value):
+                self.keys = torch.cat([self.keys, key], dim=1)
+                self.values = torch.cat([self.values, value], dim=1)
+                return torch.nn.functional.scaled_dot_product_attention(key, self.keys, self.values)
+        Past().grow(torch.rand(1, 2, 1, 4), torch.rand(1, 2, 1, 4))
+        """, "torch.cat([self.keys", "dim=2"),
 }  # fmt: skip
 
 

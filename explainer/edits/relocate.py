@@ -18,6 +18,7 @@ from explainer.edits import (
     search_index,
     search_layers,
     search_layout,
+    search_order,
     search_samples,
     search_sizes,
 )
@@ -67,7 +68,7 @@ def _origins(evidence: Evidence, candidate: Candidate) -> Iterator[Candidate]:
 def _certain(evidence: Evidence) -> Iterator[Candidate]:
     """Repairs of a size that go before any other: arguments in the wrong order, the name that has it, a count."""
     sizes = (search_crossed.crossed, search_crossed.exchanged, search_sizes.named_norm, search_sizes.rounded)
-    for generator in (*sizes, search_alike.given_alike):
+    for generator in (*sizes, search_alike.given_alike, search_order.unpacked):
         yield from (dataclasses.replace(one, tier=-1) for one in generator(evidence))
 
 

@@ -13,6 +13,7 @@ from explainer.edits.evidence import Evidence
 from explainer.edits.lines import changed
 from explainer.edits.place import Place
 from explainer.edits.shapes import fits
+from explainer.edits.sites import layers_hit
 from explainer.edits.slices import operands, trunk
 
 _CREATORS = ("zeros", "ones", "randn", "rand", "empty", "full", "eye", "normal", "uniform_", "randint")
@@ -22,7 +23,8 @@ _FUNCTIONS, _NAMES = 6, 4
 
 def unpacked(evidence: Evidence) -> Iterator[Candidate]:
     """`d_in, d_out = weight.shape` -> `d_out, d_in = weight.shape`, in the functions that led to the failing call."""
-    places = [place for step in evidence.steps[:12] for place in step.places[:1]]
+    places = [call.place for layer, _ in layers_hit(evidence) for call in layer.calls[:2]]
+    places += [place for step in evidence.steps[:12] for place in step.places[:1]]
     places += [call.place for call in evidence.frames[::-1]]
     for function, place in itertools.islice(_functions(places), _FUNCTIONS):
         node: Any
