@@ -1,4 +1,4 @@
-"""Tensors that an optimizer cannot train because they were computed: where what should be a leaf was bound."""
+"""Tensors that are no leaves where a leaf is wanted: an optimizer is given one, or its gradient is asked for."""
 
 from __future__ import annotations
 
@@ -33,6 +33,22 @@ def computed_parameter(scene: Scene) -> SpanFact | None:
             if found is not None and value is not None:
                 return _fact(found[0], value, name, tensor)
     return None
+
+
+@probe
+def backward_before(scene: Scene) -> SpanFact | None:
+    """The last statement above the failing one, in its function, that calls backward of what has a name."""
+    failing, frame = scene.failing, scene.user_frame
+    if failing is None or frame is None:
+        return None
+    scope = failing.source.function_at(frame.line) or failing.source.tree
+    found = [
+        one
+        for one in (ast.walk(scope) if scope is not None else ())
+        if isinstance(one, ast.Expr) and isinstance(one.value, ast.Call) and called(one.value) == "backward"
+        and one.lineno < frame.line and not isinstance(getattr(one.value.func, "value", None), ast.Call)
+    ]  # fmt: skip
+    return span_fact(failing.source, max(found, key=lambda one: one.lineno)) if found else None
 
 
 def _refused(scene: Scene) -> Any:
