@@ -40,7 +40,35 @@ def construction(scene: Scene, module: Any) -> tuple[Source, ast.Call] | None:
     path = path_of(module, root)
     if path is None:
         return in_owner_class(scene, module)
-    return construction_below(root, path, module) or _in_script(scene, path, module)
+    return replaced(scene, path, module) or construction_below(root, path, module) or _in_script(scene, path, module)
+
+
+def replaced(scene: Scene, path: str, module: Any) -> tuple[Source, ast.Call] | None:
+    """The one call that puts another layer at a path of a model that is there: `model.head = nn.Linear(512, 10)`.
+
+    Only outside of constructors: what those build is replaced by it.
+    """
+    from explainer.probes.cuts import sources
+
+    found = []
+    for source in sources(scene):
+        for node in source.nodes():
+            target = node.targets[0] if isinstance(node, ast.Assign) else None
+            if isinstance(target, (ast.Attribute, ast.Subscript)) and _ends(target, path.split(".")):
+                found.append((source, node.value, source.function_at(node.lineno)))  # type: ignore[attr-defined]
+    calls = [(source, node) for source, node, inside in found if getattr(inside, "name", "") != "__init__"]
+    if len(calls) != 1 or not isinstance(calls[0][1], ast.Call) or not _builds(calls[0][1], module):
+        return None
+    return calls[0]  # type: ignore[return-value]
+
+
+def _ends(target: ast.AST, path: list[str]) -> bool:
+    """Whether a target is written as the end of a path: `net.classifier[6]` of classifier.6, `model.fc` of fc."""
+    if isinstance(target, ast.Subscript):
+        index = target.slice
+        last = isinstance(index, ast.Constant) and str(index.value) == path[-1]
+        return last and len(path) > 1 and isinstance(target.value, ast.Attribute) and target.value.attr == path[-2]
+    return isinstance(target, ast.Attribute) and target.attr == path[-1]
 
 
 def construction_below(root: Any, path: str, module: Any) -> tuple[Source, ast.Call] | None:
