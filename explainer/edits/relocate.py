@@ -50,6 +50,7 @@ def _origins(evidence: Evidence, candidate: Candidate) -> Iterator[Candidate]:
     elif added(candidate).rstrip(")").endswith(".device"):
         yield from search_device.beside(evidence)
         yield from search_device.nested(evidence)
+        yield from search_device.together(evidence)
         yield from search_device.created(evidence)
     elif candidate.kind == "insert-method":
         yield from (dataclasses.replace(one, tier=-1) for one in search_alike.given_alike(evidence))

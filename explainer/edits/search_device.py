@@ -10,6 +10,7 @@ from explainer.edits.arguments import set_argument
 from explainer.edits.candidate import Candidate
 from explainer.edits.devices import devices_at, moves
 from explainer.edits.evidence import Evidence
+from explainer.edits.lines import changed
 from explainer.edits.methods import insert_method
 from explainer.edits.place import Place
 from explainer.edits.slices import Operand, chain, editable, operands
@@ -116,6 +117,39 @@ def _first(texts: Iterator[str]) -> list[str]:
 def _short(place: Place) -> str:
     text = " ".join(place.text.split())
     return text if len(text) <= 48 else text[:45] + "..."
+
+
+def together(evidence: Evidence) -> Iterator[Candidate]:
+    """`.to(x.device)` for all constants of the file that a failing function reads: `(x - MEAN) / STD`."""
+    crash = evidence.crash
+    place = crash.place if crash is not None else None
+    function = place.source.function_at(place.span.line) if place is not None else None
+    if place is None or function is None:
+        return
+    odd = _odd(evidence)
+    homes = [one.text for one in operands(evidence) if one not in odd and one.place is not None]
+    homes = [one for one in homes if one.isidentifier()]
+    constants = _constants(place) - _own_names(function)
+    read = [one for one in ast.walk(function) if isinstance(one, ast.Name) and one.id in constants]
+    if homes and len({one.id for one in read}) > 1 and any(one.text in constants for one in odd):
+        changes = [(place.source.span(one), f"{one.id}.to({homes[0]}.device)") for one in read]
+        names = ", ".join(dict.fromkeys(one.id for one in read))
+        edits = partial(changed, place.source, changes)
+        yield from evidence.made(edits, "insert-method", place, "move", what=names, device=f"{homes[0]}.device")
+
+
+def _own_names(function: ast.AST) -> set[str]:
+    """The parameters of a function and the names that it binds."""
+    stored = {one.id for one in ast.walk(function) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+    return stored | {one.arg for one in ast.walk(function) if isinstance(one, ast.arg)}
+
+
+def _constants(place: Place) -> set[str]:
+    """The names that a file gives tensors, outside of functions."""
+    body = getattr(place.source.tree, "body", [])
+    made = [one for one in body if isinstance(one, ast.Assign) and ast.unparse(one.value).startswith("torch.")]
+    names = [one.targets[0] for one in made if isinstance(one.value, ast.Call)]
+    return {one.id for one in names if isinstance(one, ast.Name)}
 
 
 def nested(evidence: Evidence) -> Iterator[Candidate]:

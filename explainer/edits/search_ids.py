@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, Step
@@ -13,6 +14,7 @@ from explainer.edits.place import Place, as_primary
 from explainer.edits.slices import Operand, chain, editable, operands
 
 _PADDING = ("padding_value", "ignore_index", "value", "fill_value", "constant_values", "pad_id", "pad")
+_LENGTHS = {"length", "lengths", "len", "lens", "count", "counts", "size", "sizes", "seqlen", "seqlens", "n"}
 
 
 def padded(evidence: Evidence) -> Iterator[Candidate]:
@@ -101,3 +103,52 @@ def _left_to(function: ast.AST, ids: str) -> bool:
 def _in_function(step: Step, chosen: Place, function: ast.AST | None) -> list[Place]:
     found = [one for one in step.places if one.source is chosen.source and editable(one)]
     return [one for one in found if one.source.function_at(one.span.line) is function][:1]
+
+
+def lengths_less(evidence: Evidence) -> Iterator[Candidate]:
+    """`out[rows, lengths]` -> `out[rows, lengths - 1]`: lengths, the largest of which is a size, are no positions."""
+    crash = evidence.crash
+    if crash is None or crash.function not in ("__getitem__", "gather", "index_select", "take_along_dim"):
+        return
+    sizes = crash.before[0][0] if crash.before else []
+    for operand in operands(evidence)[1:]:
+        extent = crash.extents[operand.index] if operand.index < len(crash.extents) else None
+        if extent is None or extent[0] <= 0 or extent[1] not in sizes:
+            continue
+        for place in _lengths_in(operand.place or crash.place):
+            new, (low, high) = f"{as_primary(place)} - 1", extent
+            words: dict[str, Any] = {"what": place.text[:48], "low": low, "high": high}
+            yield from evidence.replaced(place, new, "replace", "shift", **words)
+
+
+def _lengths_in(place: Place | None) -> Iterator[Place]:
+    """The parts of an expression that are named as lengths are."""
+    for node in ast.walk(place.node) if place is not None else ():
+        name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else "len"
+        if place is not None and name != "len" and set(name.lower().split("_")) & _LENGTHS:
+            yield place.at(node)  # type: ignore[arg-type]
+
+
+def other_size(evidence: Evidence) -> Iterator[Candidate]:
+    """`index // x.size(1)` -> `x.size(2)`: the size of another dimension in the arithmetic that gave an index."""
+    seen: set[int] = set()
+    for operand in operands(evidence):
+        for step in chain(evidence, operand.start, 12) if "int" in operand.dtype else ():
+            place = step.place
+            for node in ast.walk(place.node) if place is not None and isinstance(place.node, ast.BinOp) else ():
+                at = _dimension(node)
+                if place is None or at is None or id(at) in seen:
+                    continue
+                seen.add(id(at))
+                for new in (one for one in ("1", "2", "0", "-1") if one != ast.unparse(at)):
+                    words: dict[str, Any] = {"new": new, "old": place.source.text(at)}
+                    yield from evidence.replaced(place.at(at), new, "replace", "dim", place, **words)
+
+
+def _dimension(node: ast.AST) -> ast.expr | None:
+    """The dimension that `x.size(1)` or `x.shape[1]` asks for."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "size" and node.args:
+        return node.args[0]
+    if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
+        return node.slice
+    return None

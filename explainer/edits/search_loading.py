@@ -75,6 +75,60 @@ def fitting(evidence: Evidence) -> Iterator[Candidate]:
         yield from evidence.replaced(place.at(node.args[0]), kept, "replace", "fitting", place)
 
 
+def known(evidence: Evidence) -> Iterator[Candidate]:
+    """Only the entries that the model has, where nothing is missing: a head that only training needs is left out."""
+    place = evidence.frames[-1].place if evidence.frames and "Unexpected key(s)" in evidence.message else None
+    node = place.node if place is not None else None
+    if place is None or not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or not node.args:
+        return
+    if node.func.attr == "load_state_dict" and "Missing key(s)" not in evidence.message:
+        own, state = f"{place.source.text(node.func.value)}.state_dict()", place.source.text(node.args[0])
+        kept = f"{{key: value for key, value in {state}.items() if key in {own}}}"
+        yield from evidence.replaced(place.at(node.args[0]), kept, "replace", "known", place)
+
+
+def parted(evidence: Evidence) -> Iterator[Candidate]:
+    """The last part of a `random_split` given what rounding left over: `len(data) - sum(sizes[:-1])`."""
+    if "Sum of input lengths" not in evidence.message:
+        return
+    for call in _calls(evidence, "random_split"):
+        given = [*call.node.args, *(word.value for word in call.node.keywords if word.arg == "lengths")]  # type: ignore
+        if len(given) < 2:
+            continue
+        data, sizes = (call.source.text(one) for one in given[:2])
+        new = f"[*{sizes}[:-1], len({data}) - sum({sizes}[:-1])]"
+        if isinstance(given[1], (ast.List, ast.Tuple)):
+            first = [call.source.text(one) for one in given[1].elts[:-1]]
+            new = f"[{', '.join([*first, ' - '.join([f'len({data})', *first])])}]"
+        yield from evidence.replaced(call.at(given[1]), new, "replace", "rename", new=new, old=sizes)
+
+
+def per_sample(evidence: Evidence) -> Iterator[Candidate]:
+    """Weights of classes given to a sampler as a weight for each sample: `weights` -> `weights[labels]`."""
+    if "cannot sample" not in evidence.message:
+        return
+    for call in _calls(evidence, "WeightedRandomSampler"):
+        node: Any = call.node
+        counts = [one.args[0] for one in ast.walk(node) if isinstance(one, ast.Call) and _is_len(one)]
+        for labels in counts if node.args else ():
+            new = f"{call.source.text(node.args[0])}[{call.source.text(labels)}]"
+            yield from evidence.replaced(call.at(node.args[0]), new, "replace", "rename", new=new, old=call.text[:48])
+        edits = partial(set_argument, call, "replacement", True)
+        yield from evidence.made(edits, "set-argument", call, "flag", new="replacement=True", layer="the sampler")
+
+
+def _is_len(node: ast.Call) -> bool:
+    return isinstance(node.func, ast.Name) and node.func.id == "len" and len(node.args) == 1
+
+
+def _calls(evidence: Evidence, name: str) -> Iterator[Place]:
+    """The program's calls of a function or class by its last name."""
+    for source in evidence.sources_seen():
+        for node in source.nodes():
+            if isinstance(node, ast.Call) and source.text(node.func).rpartition(".")[2] == name:
+                yield Place(source, node)
+
+
 def allowed(evidence: Evidence) -> Iterator[Candidate]:
     """`torch.serialization.add_safe_globals([...])` before the load, for all that the file is known to name."""
     found, load = _REFUSED.search(evidence.message), _load(evidence)

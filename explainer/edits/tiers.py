@@ -5,7 +5,7 @@ from __future__ import annotations
 #: A row is a tier; `sizes.arriving` is the function `arriving` of `search_sizes.py`. The first row's generators speak
 #: only where one thing can be meant.
 _SHAPE = (
-    "crossed.crossed sizes.named_norm padding.fallen_short state.batch_second kept.reset"
+    "crossed.crossed sizes.named_norm padding.fallen_short state.batch_second kept.reset broadcast.with_ones growing.windowed"
     " state.by_channel state.by_factor",
     "view.surplus crossed.exchanged kept.remade alike.given_alike alike.picked_too alike.picked_after layout.structural"
     " einsum.relettered joined.caught_up cropped.cropped batch.reshaped batch.resized_view"
@@ -32,21 +32,36 @@ TIERS = {
     "unsupported": _DTYPE,
     "amp": _DTYPE,
     "index": (
-        "crossed.crossed",
-        "samples.shortened samples.counted_from_one ids.padded ids.renumbered",
-        "index.dimensions index.made index.lengths index.shifted index.ignored",
+        "crossed.crossed growing.windowed",
+        "samples.shortened samples.counted_from_one ids.padded ids.renumbered ids.lengths_less",
+        "index.dimensions ids.other_size index.made index.lengths index.shifted index.ignored",
         "index.ranged index.terms",
         "index.inlined",
         "index.enlarged index.lengthened",
         *_SHAPE[2:],
     ),
-    "device": ("", "device.moved_layer device.beside device.nested", "device.created", "device.used", "device.pinned"),
+    "device": (
+        "",
+        "device.moved_layer device.beside device.nested device.together",
+        "device.created",
+        "device.used",
+        "device.pinned",
+    ),
     "oom": (
         "",
         "pairs.unfolded pairs.batch_first pairs.aligned pairs.distances counts.sparse counts.scaled",
         "counts.numbered pairs.row_by_row",
         "counts.largest counts.factors",
     ),
-    "dataloader": ("", "samples.shortened collate.present layout.structural loading.of_subset"),
-    "checkpoint": ("", "loading.plain_values loading.imported loading.fitting", "loading.allowed", "loading.trusting"),
+    "dataloader": (
+        "",
+        "samples.shortened collate.present layout.structural loading.of_subset loading.parted loading.per_sample",
+    ),
+    "api": ("", "loading.per_sample"),
+    "checkpoint": (
+        "",
+        "loading.plain_values loading.imported loading.fitting loading.known",
+        "loading.allowed",
+        "loading.trusting",
+    ),
 }

@@ -255,6 +255,11 @@ TITLES: Mapping[str, Texts] = {
         "ko": "모델과 크기가 같은 항목만 불러오기: strict=False 는 키의 차이만 허용하고 크기는 허용하지 않음",
         "zh": "只加载大小与模型一致的条目：strict=False 容许键不同，不容许大小不同",
     },
+    "known": {
+        "en": "when the rest is not needed here: load only the entries that the model has",
+        "ko": "나머지가 여기서 필요 없다면 모델에 있는 항목만 불러오기",
+        "zh": "若这里不需要其余部分：只加载模型拥有的条目",
+    },
     "import": {
         "en": "import the class where the pickle looks for it: `{new}`; better, save `state_dict()` from now on",
         "ko": "피클이 찾는 곳에서 클래스 가져오기: `{new}` (앞으로는 `state_dict()` 저장을 권장)",
@@ -319,6 +324,16 @@ TITLES: Mapping[str, Texts] = {
         "en": "take the sizes in the other order: `{new}`",
         "ko": "크기를 반대 순서로 받기: `{new}`",
         "zh": "按另一顺序取大小：`{new}`",
+    },
+    "window": {
+        "en": "give the model only the last {limit} of `{what}`, which grows with each step",
+        "ko": "단계마다 길어지는 `{what}` 텐서의 마지막 {limit} 부분만 모델에 주기",
+        "zh": "只把每步都会变长的 `{what}` 的最后 {limit} 个交给模型",
+    },
+    "ones": {
+        "en": "create it with sizes of one behind, so that each sample of `{other}` gets its own value",
+        "ko": "`{other}` 텐서의 샘플마다 값이 하나씩 적용되도록 뒤에 크기 1인 차원을 두어 만들기",
+        "zh": "创建时在后面加上大小为一的维度，使 `{other}` 的每个样本对应各自的值",
     },
     "pad-to": {
         "en": "pad `{what}` with zeros to the size of `{other}`",
