@@ -234,6 +234,32 @@ FAULTS = {
                 return torch.nn.functional.scaled_dot_product_attention(key, self.keys, self.values)
         Past().grow(torch.rand(1, 2, 1, 4), torch.rand(1, 2, 1, 4))
         """, "torch.cat([self.keys", "dim=2"),
+    "a sequence grows past the positions that a model has": (
+        """
+        import torch
+        from torch import nn
+        class Writer(nn.Module):
+            def __init__(self, longest):
+                super().__init__()
+                self.longest = longest
+                self.embed = nn.Embedding(7, 4)
+                self.places = nn.Parameter(torch.zeros(longest, 4))
+            def forward(self, ids):
+                return (self.embed(ids) + self.places[:ids.size(1)]) @ self.embed.weight.t()
+        writer = Writer(5)
+        ids = torch.tensor([[1, 2, 3]])
+        for _ in range(6):
+            following = writer(ids)[:, -1:].argmax(-1)
+            ids = torch.cat([ids, following], 1)
+        """, "writer(ids)", "writer(ids[:, -writer.longest:])"),
+    "one number a sample for a batch of images": (
+        """
+        import torch
+        def mixed(one, other):
+            share = torch.rand(one.size(0))
+            return share * one + (1 - share) * other
+        mixed(torch.rand(4, 3, 8, 8), torch.rand(4, 3, 8, 8))
+        """, "torch.rand(one.size(0))", "torch.rand(one.size(0), 1, 1, 1)"),
 }  # fmt: skip
 
 

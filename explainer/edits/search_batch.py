@@ -16,7 +16,7 @@ from explainer.edits.lines import changed
 from explainer.edits.place import Place
 from explainer.edits.sites import Site, sites
 
-_CREATORS = ("zeros", "ones", "randn", "rand", "empty", "full", "arange", "eye")
+CREATORS = ("zeros", "ones", "randn", "rand", "empty", "full", "arange", "eye")
 
 
 def reshaped(evidence: Evidence) -> Iterator[Candidate]:
@@ -118,9 +118,11 @@ def created(evidence: Evidence) -> Iterator[Candidate]:
     said = {int(number) for number in re.findall(r"\d+", evidence.message)}
     for step in evidence.steps[1:30]:
         frame = _frame_of(evidence, step)
-        if frame is None or step.function not in _CREATORS or step.place is None:
+        if frame is None or step.function not in CREATORS or step.place is None:
             continue
-        for part in _sizes_of(step.place):
+        for part in sizes_of(step.place):
+            if _taken(part) and "hidden" not in evidence.message:  # which dimension it is of was thought about
+                continue
             old = evaluated(part, frame.scope)
             shapes = {name: value[0] for name, value in frame.scope.items() if _is_shape(value)}
             tensors = {name: shape for name, shape in shapes.items() if name.isidentifier()}
@@ -143,7 +145,7 @@ def _frame_of(evidence: Evidence, step: Step) -> Call | None:
     return None
 
 
-def _sizes_of(call: Place) -> list[ast.expr]:
+def sizes_of(call: Place) -> list[ast.expr]:
     """The sizes that a creating call is given, one by one or in a tuple."""
     parts: list[ast.expr] = []
     for part in getattr(call.node, "args", []):
@@ -153,3 +155,8 @@ def _sizes_of(call: Place) -> list[ast.expr]:
 
 def _is_shape(value: object) -> bool:
     return isinstance(value, list) and bool(value) and isinstance(value[0], list)
+
+
+def _taken(part: ast.AST) -> bool:
+    """Whether a size is that of a tensor already: `x.size(0)`, `x.shape[0]`."""
+    return any(isinstance(one, ast.Attribute) and one.attr in ("size", "shape") for one in ast.walk(part))

@@ -5,8 +5,8 @@ from __future__ import annotations
 #: A row is a tier; `sizes.arriving` is the function `arriving` of `search_sizes.py`. The first row's generators speak
 #: only where one thing can be meant.
 _SHAPE = (
-    "crossed.crossed sizes.named_norm padding.fallen_short state.batch_second kept.reset broadcast.with_ones growing.windowed"
-    " state.by_channel state.by_factor",
+    "crossed.crossed sizes.named_norm padding.fallen_short state.batch_second kept.reset"
+    " broadcast.with_ones growing.windowed state.by_channel state.by_factor",
     "view.surplus crossed.exchanged kept.remade alike.given_alike alike.picked_too alike.picked_after layout.structural"
     " einsum.relettered joined.caught_up cropped.cropped batch.reshaped batch.resized_view"
     " batch.created state.batch_taken directions.directions order.unpacked order.created"

@@ -1,0 +1,65 @@
+"""Candidates for sequences that a loop lets grow past what a model was built for: only the last part is given to it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from explainer.edits.candidate import Candidate
+from explainer.edits.evidence import Call, Evidence
+from explainer.edits.sites import layers_hit
+
+_JOINS = ("cat", "concat", "concatenate", "hstack")
+
+
+def windowed(evidence: Evidence) -> Iterator[Candidate]:
+    """`model(ids)` -> `model(ids[:, -limit:])` in a loop that appends to `ids`, one step after it was full."""
+    limits = _limits(evidence)
+    for frame in reversed(evidence.frames):
+        node = frame.place.node
+        for one in node.args if isinstance(node, ast.Call) else ():
+            shape = _shape(frame, one)
+            at = next((at for at, size in enumerate(shape) if size - 1 in limits), None)
+            if at is None or not isinstance(one, ast.Name) or not _grows(frame, one.id):
+                continue
+            limit = _named(frame, shape[at] - 1, one.id)
+            new = f"{one.id}[{':, ' * at}-{limit}:]"
+            words: dict[str, Any] = {"what": one.id, "limit": limit}
+            yield from evidence.replaced(frame.place.at(one), new, "insert-method", "window", **words)
+
+
+def _limits(evidence: Evidence) -> set[int]:
+    """The sizes that the failing call had to do with: of its operands, and the rows of an embedding."""
+    sizes = {size for shape, _ in evidence.crash.before for size in shape} if evidence.crash is not None else set()
+    rows = {layer.value("num_embeddings") for layer, _ in layers_hit(evidence)}
+    return sizes | {row for row in rows if row is not None}
+
+
+def _shape(frame: Call, node: ast.expr) -> list[int]:
+    value = frame.scope.get(ast.unparse(node))
+    return value[0] if isinstance(value, list) and value and isinstance(value[0], list) else []
+
+
+def _grows(frame: Call, name: str) -> bool:
+    """Whether a loop around the call makes a tensor longer: `ids = torch.cat([ids, token], 1)`."""
+    source, line = frame.place.source, frame.place.node.lineno
+    loops = [one for one in source.nodes() if isinstance(one, (ast.For, ast.While))]
+    for loop in (one for one in loops if one.lineno <= line <= (one.end_lineno or 0)):
+        for one in ast.walk(loop):
+            if isinstance(one, ast.Assign) and isinstance(one.value, ast.Call) and ast.unparse(one.targets[0]) == name:
+                joins = ast.unparse(one.value.func).rsplit(".", 1)[-1] in _JOINS
+                read = [part.id for part in ast.walk(one.value) if isinstance(part, ast.Name)]
+                if joins and name in read:
+                    return True
+    return False
+
+
+def _named(frame: Call, limit: int, name: str) -> str:
+    """How the function can name the limit: an integer, a size of what the model holds, else the number."""
+    scope = {text: value for text, value in frame.scope.items() if text != name and '"' not in text}
+    ints = [text for text, value in scope.items() if value == limit and re.fullmatch(r"[\w.]+", text)]
+    shapes = {text: value[0] for text, value in scope.items() if "." in text and isinstance(value, list)}
+    held = [f"{text}.size({shape.index(limit)})" for text, shape in shapes.items() if limit in shape]
+    return next(iter([*sorted(ints, key=lambda text: "." not in text), *held]), str(limit))
