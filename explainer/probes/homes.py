@@ -55,11 +55,12 @@ _PROBES = {
         "divisor hidden_state made_at attention_built attention_mask view_receiver einsum_letter forward_of "
         "stacked_tensors stacked_flat grouped_channels joined_rank"
     ),
+    "splits": "split_lengths last_length",
     "stored": "stored_value made_once use_of memoised",
     "toplevel": "unguarded",
     "updates": "early_update after_backward",
     "windows": "sliding_window last_batch samples_in_columns",
-    "writes": "overwritten leaf_write crash_span part layer_place unbound_by",
+    "writes": "overwritten all_overwritten leaf_write crash_span part layer_place unbound_by",
 }
 #: The module of each probe by the probe's name.
 HOMES = {name: module for module, names in _PROBES.items() for name in names.split()}
