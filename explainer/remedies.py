@@ -61,10 +61,13 @@ def of_rule(held: Held, scene: Scene) -> Remedy:
 def _proves(passed: Sequence[Verdict], held: Held) -> bool:
     """Whether edits that passed show the cause: not where they only made the failing call take what came.
 
-    Where a value may have gone wrong in several places, edits of different lines that pass leave it open which.
+    Where a value may have gone wrong in several places, edits of different lines that pass leave it open which; and a
+    number that makes another model shows nothing: any two sizes fit once both are the same.
     """
     family, candidate = held.rule.family, passed[0].candidate
     if (family in TRAVELS and not _of_one_line(passed)) or passed[0].level == "operator" or _keeps_graph(candidate):
+        return False
+    if passed[0].reshaped > LAYER:
         return False
     if passed[0].level == "program" or family not in TRAVELS:
         return True
@@ -81,8 +84,7 @@ def _keeps_graph(candidate: Candidate) -> bool:
 def of_search(match: Match, scene: Scene) -> Remedy:
     """The edits of the generic search that passed, where the whole program can be tried again.
 
-    Within the limits of a replay too few are tried for one that passes to prove anything; nor does a number that makes
-    another model of it, or another input: any two sizes fit once both are the same.
+    Within the limits of a replay too few are tried for one that passes to prove anything.
     """
     if scene.live is None or not (whole_program(scene) or whole_script(scene)):
         return Remedy()
