@@ -180,3 +180,13 @@ def test_statements_of_a_block_are_wrapped_together():
     edits = edit(SimpleNamespace(source=lambda _: file), "wrap-blocks", each=each, header="with torch.no_grad():")
     wanted = "if a:\n    with torch.no_grad():\n        w -= g\n        n += 1\n        b -= h\n    c()\n"
     assert applied(code, edits) == wanted
+
+
+def test_several_writes_are_made_without_writing():
+    """A part is written into a copy, made once; the rest becomes a new tensor."""
+    code = "def f(a, b):\n    a += 1\n    b[0] = 2\n    b[1] *= 3\n    return a, b\n"
+    file = source(code)
+    each = tuple(place(file, text) for text in ("a += 1", "b[0] = 2", "b[1] *= 3"))
+    edits = edit(SimpleNamespace(source=lambda _: file), "all-out-of-place", each=each)
+    wanted = "def f(a, b):\n    a = a + 1\n    b = b.clone()\n    b[0] = 2\n    b[1] *= 3\n    return a, b\n"
+    assert applied(code, edits) == wanted

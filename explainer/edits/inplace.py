@@ -61,8 +61,32 @@ def _start(span: Span) -> Span:
 
 
 def all_out_of_place(each: tuple[Place, ...]) -> tuple[Edit, ...]:
-    """Several writes of one file made without writing."""
-    return joined(each[0].source, *(out_of_place(place) for place in each))
+    """Several writes made without writing; those into parts of a tensor go into a copy, one for each name."""
+    edits: list[Edit] = []
+    for source in {place.source.file: place.source for place in each}.values():
+        groups, copied = list[tuple[Edit, ...]](), set[str]()
+        for place in (one for one in each if one.source.file == source.file):
+            whole = _part_of(place)
+            if whole is None:
+                groups.append(out_of_place(place))
+            elif whole not in copied:
+                copied.add(whole)
+                line = place.statement().node.lineno
+                put = f"{indentation(source, line)}{whole} = {whole}.clone()"
+                groups.append((Edit(shown(source.file), line, line - 1, None, put),))
+        edits += joined(source, *groups)
+    return tuple(edits)
+
+
+def _part_of(place: Place) -> str | None:
+    """The tensor of which a statement writes a part: `y` of `y[i] = v` and `y[i] += v`."""
+    statement = place.statement().node
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else getattr(statement, "target", None)
+    if not isinstance(target, ast.Subscript):
+        return None
+    while isinstance(target, ast.Subscript):
+        target = target.value
+    return place.source.text(target) if isinstance(target, _TARGETS) else None
 
 
 def wrap_block(at: Place, header: str) -> tuple[Edit, ...]:

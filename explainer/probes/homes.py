@@ -14,6 +14,7 @@ _PROBES = {
         "renamed_keys load_call loaded_state refused_global changed_sizes group_sizes freezing freezing_line "
         "wrong_state partial_load"
     ),
+    "counts": "asked_count narrow_layer",
     "cuts": "cut all_cuts block_of grad_switch reentrant_checkpoint receiver bound_in",
     "data": "unpicklable unpicklable_handle missing_key key_span option_literal",
     "decided": "decided_at first_of",

@@ -32,7 +32,27 @@ def computed_parameter(scene: Scene) -> SpanFact | None:
             value = _element(*found, held) if found is not None else None
             if found is not None and value is not None:
                 return _fact(found[0], value, name, tensor)
-    return None
+    alone = list(_made_computed(scene)) if tensor is not None else []
+    return _fact(*alone[0], _target(*alone[0]), tensor) if len(alone) == 1 else None
+
+
+def _made_computed(scene: Scene) -> Iterator[tuple[Source, ast.expr]]:
+    """The values that are assigned and hold, as a part, a tensor made to require grad."""
+    for source in sources(scene):
+        for node in source.nodes():
+            value = node.value if isinstance(node, ast.Assign) else None
+            inner = [one for one in ast.walk(value) if _requires(source, one)] if value is not None else []
+            if value is not None and isinstance(value, (ast.BinOp, ast.Call)) and inner and inner != [value]:
+                yield source, value
+
+
+def _requires(source: Source, node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and any(source.text(word) == "requires_grad=True" for word in node.keywords)
+
+
+def _target(source: Source, value: ast.expr) -> str:
+    found = [one for one in source.nodes() if isinstance(one, ast.Assign) and one.value is value]
+    return source.text(found[0].targets[0])
 
 
 @probe

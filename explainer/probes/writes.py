@@ -36,6 +36,15 @@ def overwritten(scene: Scene) -> WriteFact | None:
 overwritten.proves = True  # type: ignore[attr-defined]
 
 
+@probe
+def all_overwritten(scene: Scene) -> tuple[WriteFact, ...] | None:
+    """All statements that made a value stale which the failing backward needs; None where it is one."""
+    found = [_fact(one) for one in scene.once("stale values", lambda: _recorded(scene)) or ()]
+    plain = [one for one in found if one is not None and one.kind == "statement" and not one.holder]
+    unique = {(one.span.file, one.span.line): one for one in plain}
+    return tuple(unique.values()) if len(unique) > 1 else None
+
+
 def stale(scene: Scene) -> dict[str, Any] | None:
     """The stale value that the message means, as the replay recorded it."""
     found = scene.once("stale values", lambda: _recorded(scene))
