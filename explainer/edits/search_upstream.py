@@ -1,0 +1,106 @@
+"""Candidates for a wrong dimension on the way to the failing call: of a join, a reduction, an index, a size."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from explainer.edits import arguments
+from explainer.edits.candidate import Candidate
+from explainer.edits.evidence import Evidence, Step
+from explainer.edits.expressions import evaluated
+from explainer.edits.lines import EditError
+from explainer.edits.slices import chain, operands
+
+_WITH_DIM = ("cat", "concat", "stack", "mean", "sum", "amax", "amin", "max", "logsumexp", "prod", "std", "var", "norm",
+             "unsqueeze", "chunk", "split", "select", "narrow", "flip", "roll", "argmax")  # fmt: skip
+#: How many candidates there are at most, and from how many steps.
+_MOST, _STEPS = 12, 10
+
+
+def dimensions(evidence: Evidence) -> Iterator[Candidate]:
+    """`x.mean(0)` -> `x.mean(1)`, `torch.cat([a, b])` -> `dim=1`, `out[-1]` -> `out[:, -1]`, the nearest first."""
+    found = (one for step in _steps(evidence) for one in (*_dim(evidence, step), *_index(evidence, step)))
+    yield from itertools.islice(found, _MOST)
+
+
+def sizes(evidence: Evidence) -> Iterator[Candidate]:
+    """`self.pe[:, :x.size(0)]` -> `self.pe[:, :x.size(1)]` for an operand of the failing call."""
+    crash = evidence.crash
+    every = [one.place for one in operands(evidence) if one.place is not None] if crash is not None else []
+    for place in every:
+        for node in ast.walk(place.node) if isinstance(place.node, ast.Subscript) else ():
+            number = _asked(node)
+            scope = evidence.frames[-1].scope if evidence.frames else {}
+            shape = scope.get(ast.unparse(_owner(node))) if number is not None else None
+            for other in range(len(shape[0]) if isinstance(shape, list) else 0):
+                if number is not None and other != number.value:
+                    new = ast.unparse(node).replace(repr(number.value), str(other))
+                    yield from evidence.replaced(place.at(number), str(other), "replace", "rename",
+                                                 place, new=new, old=ast.unparse(node))  # fmt: skip
+
+
+def _steps(evidence: Evidence) -> list[Step]:
+    found: list[Step] = []
+    for one in operands(evidence):
+        found += [step for step in chain(evidence, one.start, _STEPS) if step not in found]
+    return found[:_STEPS]
+
+
+def _dim(evidence: Evidence, step: Step) -> Iterator[Candidate]:
+    """Another dimension for a call that names one, or joins along the first without naming it."""
+    place, rank = step.place, len(step.before[0][0]) if step.before else 0
+    if place is None or not isinstance(place.node, ast.Call) or step.function not in _WITH_DIM:
+        return
+    try:
+        given = arguments.argument_node(place, "dim")
+    except EditError:
+        return
+    old = evaluated(given, {}) if given is not None else 0 if step.function in ("cat", "concat", "stack") else None
+    if isinstance(given, ast.UnaryOp):
+        old = rank - 1
+    most = rank + (step.function in ("unsqueeze", "stack"))
+    for new in (one for one in range(most) if old is not None and one != old):
+        edits = partial(arguments.set_argument, place, "dim", new)
+        yield from evidence.made(edits, "set-argument", place, "dim", new=new, old=old)
+
+
+def _index(evidence: Evidence, step: Step) -> Iterator[Candidate]:
+    """`out[-1]` -> `out[:, -1]`, and back."""
+    node = step.place.node if step.place is not None else None
+    if step.place is None or not isinstance(node, ast.Subscript) or len(step.before[0][0] if step.before else ()) < 2:
+        return
+    index = step.place.source.text(node.slice)
+    if _is_number(node.slice):
+        new = f":, {index}"
+    elif isinstance(node.slice, ast.Tuple) and index.startswith(":,") and _is_number(node.slice.elts[-1]):
+        new = index.rpartition(",")[2].strip()
+    else:
+        return
+    words: dict[str, Any] = {"old": step.place.text, "new": f"{step.place.source.text(node.value)}[{new}]"}
+    yield from evidence.replaced(step.place.at(node.slice), new, "replace", "rename", step.place, **words)
+
+
+def _is_number(node: ast.expr) -> bool:
+    inner = node.operand if isinstance(node, ast.UnaryOp) else node
+    return isinstance(inner, ast.Constant) and type(inner.value) is int
+
+
+def _asked(node: ast.AST) -> ast.Constant | None:
+    """The number in `x.size(0)` and `x.shape[0]`."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "size" and node.args:
+        number: ast.expr = node.args[0]
+    elif isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
+        number = node.slice
+    else:
+        return None
+    return number if isinstance(number, ast.Constant) and type(number.value) is int else None
+
+
+def _owner(node: Any) -> ast.expr:
+    """The tensor that is asked."""
+    owner: ast.expr = node.func.value if hasattr(node, "func") else node.value.value
+    return owner
