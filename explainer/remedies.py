@@ -10,7 +10,7 @@ from explainer.catalogue import Match
 from explainer.catalogue.words import holds, in_language, value, words
 from explainer.diagnosis import Fix, Span
 from explainer.edits.candidate import Candidate
-from explainer.edits.changes import drops_name
+from explainer.edits.changes import drops_name, only_adapts
 from explainer.frozen import frozen
 from explainer.probes import Scene
 from explainer.replay.trial import Verdict, from_start, try_candidates, whole_program, whole_script
@@ -67,7 +67,7 @@ def _proves(passed: Sequence[Verdict], held: Held) -> bool:
     family, candidate = held.rule.family, passed[0].candidate
     if (family in TRAVELS and not _of_one_line(passed)) or passed[0].level == "operator" or _keeps_graph(candidate):
         return False
-    if passed[0].reshaped > LAYER:
+    if passed[0].reshaped > LAYER or (family in TRAVELS and only_adapts(candidate)):
         return False
     if passed[0].level == "program" or family not in TRAVELS:
         return True
@@ -92,7 +92,8 @@ def of_search(match: Match, scene: Scene) -> Remedy:
     found = [one for one in verdicts if one.passed]
     if not found:
         return Remedy()
-    proves = whole_program(scene) and _of_one_line(found) and found[0].reshaped <= LAYER
+    sound = found[0].reshaped <= LAYER and not only_adapts(found[0].candidate)
+    proves = whole_program(scene) and _of_one_line(found) and sound
     return Remedy(_shown(found, ()), found[0].candidate.culprit, proves)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 
@@ -28,3 +29,18 @@ def drops_name(candidate: Candidate) -> bool:
     after = candidate.edits[0].after or ""
     names = lambda text: Counter(re.findall(r"[A-Za-z_]\w*", text))  # noqa: E731
     return bool(names(candidate.edits[0].before or "") - names(after))
+
+
+#: What is put behind an operand to make it fit: a slice, or one more or less.
+_ADAPTING = re.compile(r"\[[^\[\]]*:[^\[\]]*\]|\s*[+-]\s*\d+")
+
+
+def only_adapts(candidate: Candidate) -> bool:
+    """Whether an edit does no more than cut a value to size, or count one more or less: that fits, whatever is wrong."""
+    if len(candidate.edits) != 1:
+        return False
+    before, after = candidate.edits[0].before or "", candidate.edits[0].after or ""
+    start = len(os.path.commonprefix([before, after]))
+    end = len(os.path.commonprefix([before[start:][::-1], after[start:][::-1]]))
+    added = after[start : len(after) - end]
+    return len(before) == start + end and _ADAPTING.fullmatch(added) is not None

@@ -1,0 +1,26 @@
+"""What an edit's lines tell of it: the edits that fit whatever is wrong, which prove nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from explainer.diagnosis import Edit, Span
+from explainer.edits.candidate import Candidate
+from explainer.edits.changes import only_adapts
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "adapts"),
+    [
+        ("y = clean - noisy", "y = clean[:, :noisy.size(1)] - noisy", True),
+        ("nn.Linear(8, len(names))", "nn.Linear(8, len(names) + 1)", True),
+        ("rows = range(n)", "rows = range(n - 1)", True),
+        ("y = net(x)", "y = net(x.float())", False),
+        ("nn.Linear(8, 4)", "nn.Linear(16, 4)", False),
+        ("y = x[0]", "y = x[1]", False),
+    ],
+)
+def test_an_edit_that_cuts_to_size_or_counts_one_more_only_adapts(before, after, adapts):
+    """With enough of them tried, one of these fits nearly every mismatch."""
+    edit = Edit("main.py", 3, 3, before, after)
+    assert only_adapts(Candidate((edit,), "replace", "", Span("main.py", 3))) is adapts
