@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter
 
@@ -36,11 +35,16 @@ _ADAPTING = re.compile(r"\[[^\[\]]*:[^\[\]]*\]|\s*[+-]\s*\d+")
 
 
 def only_adapts(candidate: Candidate) -> bool:
-    """Whether an edit does no more than cut a value to size, or count one more or less: that fits, whatever is wrong."""
+    """Whether an edit only cuts a value to size, or counts one more or less: that fits, whatever is wrong."""
     if len(candidate.edits) != 1:
         return False
     before, after = candidate.edits[0].before or "", candidate.edits[0].after or ""
-    start = len(os.path.commonprefix([before, after]))
-    end = len(os.path.commonprefix([before[start:][::-1], after[start:][::-1]]))
-    added = after[start : len(after) - end]
-    return len(before) == start + end and _ADAPTING.fullmatch(added) is not None
+    start = _alike(before, after)
+    end = _alike(before[start:][::-1], after[start:][::-1])
+    put_in = after[start : len(after) - end]
+    return len(before) == start + end and _ADAPTING.fullmatch(put_in) is not None
+
+
+def _alike(one: str, other: str) -> int:
+    """How many characters two texts begin with alike."""
+    return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from typing import Any
 
 from explainer.facts import SpanFact
@@ -48,7 +49,8 @@ def _given(scene: Scene) -> tuple[int, int | None] | None:
     for frame in scene.live.frames if scene.live is not None else ():
         held: Any = frame.locals
         if frame.frame.f_code.co_name == "random_split" and all(type(one) is int for one in held.get("lengths", "x")):
-            size = run.sandboxed(scene, lambda: len(held["dataset"])) if run.why_not(scene) is None else None
+            dataset = held["dataset"]
+            size = run.sandboxed(scene, functools.partial(len, dataset)) if run.why_not(scene) is None else None
             return sum(held["lengths"]), size
     return None
 
