@@ -73,6 +73,8 @@ def _index(evidence: Evidence, step: Step) -> Iterator[Candidate]:
     node = step.place.node if step.place is not None else None
     if step.place is None or not isinstance(node, ast.Subscript) or len(step.before[0][0] if step.before else ()) < 2:
         return
+    if _is_state(evidence, step):
+        return
     index = step.place.source.text(node.slice)
     if _is_number(node.slice):
         new = f":, {index}"
@@ -82,6 +84,14 @@ def _index(evidence: Evidence, step: Step) -> Iterator[Candidate]:
         return
     words: dict[str, Any] = {"old": step.place.text, "new": f"{step.place.source.text(node.value)}[{new}]"}
     yield from evidence.replaced(step.place.at(node.slice), new, "replace", "rename", step.place, **words)
+
+
+def _is_state(evidence: Evidence, step: Step) -> bool:
+    """Whether a step takes a part of a recurrent layer's state, whose first dimension counts layers."""
+    start = step.inputs[0] if step.inputs else None
+    source = evidence.steps[start] if start is not None else None
+    recurrent = source is not None and source.layer is not None and source.layer.type in ("GRU", "LSTM", "RNN")
+    return recurrent and source is not None and step.before[0][0] != source.shape
 
 
 def _is_number(node: ast.expr) -> bool:

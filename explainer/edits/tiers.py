@@ -10,9 +10,10 @@ _SHAPE = (
     "view.surplus crossed.exchanged kept.remade alike.given_alike alike.picked_too alike.picked_after layout.structural"
     " einsum.relettered joined.caught_up cropped.cropped batch.reshaped batch.resized_view"
     " batch.created state.batch_taken directions.directions order.unpacked order.created"
-    " axis.joined_along upstream.sizes upstream.dimensions",
+    " axis.joined_along upstream.sizes",
     "sizes.rounded sizes.advanced sizes.arriving",
-    "layout.inserted loops.carried loops.counted_up padding.strided literals.one_off literals.in_text",
+    "upstream.dimensions layout.inserted loops.carried loops.counted_up padding.strided"
+    " literals.one_off literals.in_text",
     "padding.padded sizes.factored",
     "joined.resized sizes.expected sizes.passed_down index.dimensions",
     "layout.swapped",
