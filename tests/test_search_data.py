@@ -135,6 +135,67 @@ FAULTS = {
         batch = move({"x": torch.rand(4, 3), "wanted": {"y": torch.rand(4, 3)}, "id": "a"}, "meta")
         loss = (batch["x"] - batch["wanted"]["y"]).sum()
         """, "else part for name", "move(part, device) if isinstance(part, dict) else part"),
+    "lengths taken for the last positions": (
+        """
+        import torch
+        def last(states, lengths):
+            return states[torch.arange(len(states)), lengths]
+        last(torch.rand(3, 6, 2), torch.tensor([6, 2, 4]))
+        """, "lengths]", "lengths - 1]"),
+    "a flat position divided by the size of another dimension": (
+        """
+        import torch
+        def rows(table):
+            flat = table.flatten(1).argmax(1)
+            return torch.arange(4).repeat(2, 1)[torch.arange(2), flat // table.size(1)]
+        rows(torch.arange(40.0).view(2, 4, 5))
+        """, "flat // table.size(1)", "flat // table.size(2)"),
+    "two constants of the file on another device": (
+        """
+        import torch
+        CENTRE, SPREAD = torch.tensor([0.5]), torch.tensor([0.2])
+        LOW = torch.tensor([0.1])
+        HIGH = torch.tensor([0.9])
+        def squeezed(pixels):
+            return (pixels - LOW) / (HIGH - LOW)
+        squeezed(torch.rand(3, device="meta"))
+        """, "(pixels - LOW) / (HIGH - LOW)", "pixels - LOW.to(pixels.device)"),
+    "parts of a split that rounding made too small": (
+        """
+        import torch
+        from torch.utils.data import TensorDataset, random_split
+        rows = TensorDataset(torch.rand(11, 2))
+        counts = [int(0.7 * len(rows)), int(0.3 * len(rows))]
+        first, second = random_split(rows, counts)
+        """, "random_split(rows, counts)", "[*counts[:-1], len(rows) - sum(counts[:-1])]"),
+    "weights of classes where each sample needs one": (
+        """
+        import torch
+        from torch.utils.data import WeightedRandomSampler
+        kinds = torch.tensor([0, 1, 1, 2, 2, 2])
+        rarity = 1.0 / torch.bincount(kinds)
+        list(WeightedRandomSampler(rarity, len(kinds), replacement=False))
+        """, "WeightedRandomSampler(rarity", "rarity[kinds]"),
+    "the whole checkpoint given to the optimizer": (
+        """
+        import torch
+        net = torch.nn.Linear(2, 2)
+        steps = torch.optim.SGD(net.parameters(), lr=0.1)
+        held = {"net": net.state_dict(), "steps": steps.state_dict()}
+        steps.load_state_dict(held)
+        """, "steps.load_state_dict(held)", 'held["steps"]'),
+    "two heads of another size in a checkpoint that is loaded in part": (
+        """
+        import torch
+        from torch import nn
+        def build(kinds):
+            return nn.ModuleDict({"body": nn.Linear(2, 4), "kind": nn.Linear(4, kinds), "box": nn.Linear(4, 4 * kinds)})
+        def adapted(saved):
+            model = build(3)
+            model.load_state_dict(saved, strict=False)
+            return model
+        adapted(build(7).state_dict())
+        """, "model.load_state_dict(saved, strict=False)", "value.shape == model.state_dict()[key].shape"),
 }  # fmt: skip
 
 #: Programs in which the same signs mean something else, and what must not be put there.
@@ -147,6 +208,16 @@ NEAR = {
         rows, links = part(torch.rand(9, 2), torch.tensor([[1, 7, 8], [7, 8, 2]]), torch.tensor([1, 7, 8]))
         rows[links[0]]
         """, "argmax"),
+    "entries of layers that the model keeps in a plain list": (
+        """
+        import torch
+        from torch import nn
+        class Votes(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.judges = [nn.Linear(2, 1) for _ in range(2)]
+        Votes().load_state_dict({"judges.0.weight": torch.rand(1, 2), "judges.0.bias": torch.rand(1)})
+        """, "if key in"),
     "a negative id that is no mark of padding": (
         """
         import torch

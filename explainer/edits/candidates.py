@@ -57,6 +57,8 @@ KINDS = {
     "wrap-rest": "statements.wrap_rest",
     "load-all-but": "loading.load_all_but",
     "hoist-lambda": "hoist.hoist_lambda",
+    "only-with-workers": "loading.only_with_workers",
+    "hoist-function": "hoist.hoist_function",
     "return-sample": "samples.return_sample",
     "leave-unmoved": "stays.leave_unmoved",
     "open-lazily": "samples.open_lazily",

@@ -1,4 +1,4 @@
-"""Edits of calls that load state."""
+"""Edits of calls that load: state into a model, samples by workers."""
 
 from __future__ import annotations
 
@@ -7,6 +7,24 @@ import ast
 from explainer.diagnosis import Edit
 from explainer.edits.lines import EditError, changed
 from explainer.edits.place import Place
+
+#: The options of a DataLoader that only workers know, and what they are without any.
+_FOR_WORKERS = {"prefetch_factor": "None", "persistent_workers": "False", "multiprocessing_context": "None"}
+
+
+def only_with_workers(call: Place) -> tuple[Edit, ...]:
+    """`prefetch_factor=4` -> `prefetch_factor=4 if workers > 0 else None`; where no workers are named, without it."""
+    node = call.node
+    words = {word.arg: word.value for word in node.keywords if word.arg} if isinstance(node, ast.Call) else {}
+    workers = call.source.text(words["num_workers"]) if "num_workers" in words else "0"
+    changes = []
+    for name in [one for one in words if one in _FOR_WORKERS]:
+        text, plain = call.source.text(words[name]), _FOR_WORKERS[name]
+        new = plain if workers.isdigit() else f"{text} if {workers} > 0 else {plain}"
+        changes.append((call.source.span(words[name]), new))
+    if not changes:
+        raise EditError("no option is for workers")
+    return changed(call.source, changes)
 
 
 def load_all_but(call: Place, layer: str) -> tuple[Edit, ...]:

@@ -81,10 +81,40 @@ def known(evidence: Evidence) -> Iterator[Candidate]:
     node = place.node if place is not None else None
     if place is None or not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or not node.args:
         return
+    lost = re.search(r"Unexpected key\(s\) in state_dict: \"(\w+)", evidence.message)
+    if lost is not None and _in_plain_container(evidence, lost[1]):  # the model has them unknown to torch
+        return
     if node.func.attr == "load_state_dict" and "Missing key(s)" not in evidence.message:
         own, state = f"{place.source.text(node.func.value)}.state_dict()", place.source.text(node.args[0])
         kept = f"{{key: value for key, value in {state}.items() if key in {own}}}"
         yield from evidence.replaced(place.at(node.args[0]), kept, "replace", "known", place)
+
+
+def _in_plain_container(evidence: Evidence, name: str) -> bool:
+    """Whether a class of the program keeps what is called so in a list or dict."""
+    kinds = (ast.List, ast.ListComp, ast.Dict, ast.DictComp)
+    assigned = [node for source in evidence.sources_seen() for node in source.nodes() if isinstance(node, ast.Assign)]
+    return any(isinstance(one.value, kinds) and ast.unparse(one.targets[0]) == f"self.{name}" for one in assigned)
+
+
+def entry(evidence: Evidence) -> Iterator[Candidate]:
+    """`optimizer.load_state_dict(checkpoint)` -> `checkpoint["optimizer"]`, by the keys that the program saves."""
+    place = evidence.frames[-1].place if evidence.frames else None
+    node = place.node if place is not None else None
+    if place is None or not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or not node.args:
+        return
+    if node.func.attr != "load_state_dict" or not isinstance(node.args[0], ast.Name):
+        return
+    for key in dict.fromkeys(key for source in evidence.sources_seen() for key in _saved_keys(source)):
+        new = f'{node.args[0].id}["{key}"]'
+        yield from evidence.replaced(place.at(node.args[0]), new, "replace", "rename", new=new, old=node.args[0].id)
+
+
+def _saved_keys(source: Source) -> Iterator[str]:
+    """The keys under which a file saves something of an optimizer."""
+    for node in source.nodes():
+        if isinstance(node, ast.Dict) and any("state_dict()" in source.text(value) for value in node.values):
+            yield from (str(key.value) for key in node.keys if isinstance(key, ast.Constant))
 
 
 def parted(evidence: Evidence) -> Iterator[Candidate]:

@@ -55,13 +55,13 @@ TIERS = {
         "counts.largest counts.factors",
     ),
     "dataloader": (
-        "",
-        "samples.shortened collate.present layout.structural loading.of_subset loading.parted loading.per_sample",
+        "loading.parted",
+        "samples.shortened collate.present layout.structural loading.of_subset loading.per_sample",
     ),
     "api": ("", "loading.per_sample"),
     "checkpoint": (
         "",
-        "loading.plain_values loading.imported loading.fitting loading.known",
+        "loading.plain_values loading.imported loading.fitting loading.known loading.entry",
         "loading.allowed",
         "loading.trusting",
     ),
