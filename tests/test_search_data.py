@@ -160,14 +160,6 @@ FAULTS = {
             return (pixels - LOW) / (HIGH - LOW)
         squeezed(torch.rand(3, device="meta"))
         """, "(pixels - LOW) / (HIGH - LOW)", "pixels - LOW.to(pixels.device)"),
-    "parts of a split that rounding made too small": (
-        """
-        import torch
-        from torch.utils.data import TensorDataset, random_split
-        rows = TensorDataset(torch.rand(11, 2))
-        counts = [int(0.7 * len(rows)), int(0.3 * len(rows))]
-        first, second = random_split(rows, counts)
-        """, "random_split(rows, counts)", "[*counts[:-1], len(rows) - sum(counts[:-1])]"),
     "weights of classes where each sample needs one": (
         """
         import torch

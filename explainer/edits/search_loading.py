@@ -117,22 +117,6 @@ def _saved_keys(source: Source) -> Iterator[str]:
             yield from (str(key.value) for key in node.keys if isinstance(key, ast.Constant))
 
 
-def parted(evidence: Evidence) -> Iterator[Candidate]:
-    """The last part of a `random_split` given what rounding left over: `len(data) - sum(sizes[:-1])`."""
-    if "Sum of input lengths" not in evidence.message:
-        return
-    for call in _calls(evidence, "random_split"):
-        given = [*call.node.args, *(word.value for word in call.node.keywords if word.arg == "lengths")]  # type: ignore
-        if len(given) < 2:
-            continue
-        data, sizes = (call.source.text(one) for one in given[:2])
-        new = f"[*{sizes}[:-1], len({data}) - sum({sizes}[:-1])]"
-        if isinstance(given[1], (ast.List, ast.Tuple)):
-            first = [call.source.text(one) for one in given[1].elts[:-1]]
-            new = f"[{', '.join([*first, ' - '.join([f'len({data})', *first])])}]"
-        yield from evidence.replaced(call.at(given[1]), new, "replace", "rename", new=new, old=sizes)
-
-
 def per_sample(evidence: Evidence) -> Iterator[Candidate]:
     """Weights of classes given to a sampler as a weight for each sample: `weights` -> `weights[labels]`."""
     if "cannot sample" not in evidence.message:

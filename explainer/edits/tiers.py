@@ -55,7 +55,7 @@ TIERS = {
         "counts.largest counts.factors",
     ),
     "dataloader": (
-        "loading.parted",
+        "",
         "samples.shortened collate.present layout.structural loading.of_subset loading.per_sample",
     ),
     "api": ("", "loading.per_sample"),
