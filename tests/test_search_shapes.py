@@ -260,6 +260,40 @@ FAULTS = {
             return share * one + (1 - share) * other
         mixed(torch.rand(4, 3, 8, 8), torch.rand(4, 3, 8, 8))
         """, "torch.rand(one.size(0))", "torch.rand(one.size(0), 1, 1, 1)"),
+    "the last sample is taken, not the last step": (
+        """
+        import torch
+        from torch import nn
+        class Verdict(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.rnn, self.out = nn.GRU(2, 4, batch_first=True), nn.Linear(4, 3)
+            def forward(self, x):
+                steps, _ = self.rnn(x)
+                return self.out(steps[-1])
+        scores = Verdict()(torch.rand(5, 7, 2))
+        nn.functional.cross_entropy(scores, torch.tensor([0, 1, 2, 1, 0])).backward()
+        """, "steps[-1]", "steps[:, -1]"),
+    "parts are joined one below the other": (
+        """
+        import torch
+        from torch import nn
+        one, other, out = nn.Linear(2, 4), nn.Linear(3, 4), nn.Linear(8, 2)
+        both = torch.cat([one(torch.rand(5, 2)), other(torch.rand(5, 3))])
+        nn.functional.cross_entropy(out(both), torch.tensor([0, 1, 0, 1, 0])).backward()
+        """, "torch.cat([one", "dim=1"),
+    "a table is cut to the size of another dimension": (
+        """
+        import torch
+        from torch import nn
+        class Placed(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.register_buffer("table", torch.rand(1, 20, 4))
+            def forward(self, x):
+                return x + self.table[:, :x.size(0)]
+        assert Placed()(torch.rand(3, 6, 4)).shape == (3, 6, 4)
+        """, "self.table[:, :x.size(0)]", "self.table[:, :x.size(1)]"),
 }  # fmt: skip
 
 
