@@ -74,6 +74,13 @@ def explain(
     raise TypeError(f"explain() takes an exception or a text, not {type(what).__name__}")
 
 
+def script(begun: float) -> Any:
+    """The script that this process runs, for `Options.program`: see `replay.program.script`."""
+    from explainer.replay import program
+
+    return program.script(begun)
+
+
 def explain_text(
     text: str | bytes, name: str | None = None, options: Options | None = None, packs: tuple[Path, ...] = ()
 ) -> Explanation:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import os
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -57,7 +56,7 @@ def explain(
 
     old = too_old()
     replay = settings.replay and os.environ.get("EXPLAINER_REPLAY") != "0" and not old
-    started = settings.program if settings.program is not None else lambda: script(settings.begun)
+    started = settings.program if settings.program is not None else lambda: api.script(settings.begun)
     program = started() if replay else None
     options = Options(api.language(settings.lang), replay, settings.check, program, progress=progress)
     packs = tuple(Path(folder) for folder in settings.rules)
@@ -66,24 +65,6 @@ def explain(
     explanation = remarked(explanation, old) if old and explanation else explanation
     broken = api.broken_packs(packs)
     return remarked(explanation, broken) if broken and explanation.reports else explanation
-
-
-def script(begun: float) -> Any:
-    """The script that this process runs, to be tried again in forks of it; None for a shell, a test run or a rank.
-
-    `begun` is when the hook was installed (monotonic seconds).
-    """
-    from explainer.replay.program import Program
-    from explainer.userframes import is_user_file
-
-    main = sys.modules.get("__main__")
-    file, spec = getattr(main, "__file__", None), getattr(main, "__spec__", None)
-    if not file or not os.path.isfile(file) or not is_user_file(file) or "RANK" in os.environ:
-        return None
-    started, here = time.monotonic() - begun, os.getcwd()
-    if spec is not None and spec.name:
-        return Program(None, spec.name.removesuffix(".__main__"), tuple(sys.argv[1:]), here, started, warm=True)
-    return Program(os.path.abspath(file), None, tuple(sys.argv[1:]), here, started, warm=True)
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from typing import Any
 from explainer.frozen import frozen
 from explainer.replay.copies import Copies
 from explainer.replay.forked import Forked, forked
+from explainer.userframes import is_user_file
 
 _HEAD = struct.Struct("I")
 #: How many files, and bytes, are copied where the limits of a replay leave no time for more.
@@ -59,6 +60,21 @@ class Program:
     folder: str = "."
     started: float = 0.0
     warm: bool = False
+
+
+def script(begun: float) -> Program | None:
+    """The script that this process runs, to be tried again in forks of it; None for a shell, a test run or a rank.
+
+    `begun` is when the hook was installed (monotonic seconds).
+    """
+    main = sys.modules.get("__main__")
+    file, spec = getattr(main, "__file__", None), getattr(main, "__spec__", None)
+    if not file or not os.path.isfile(file) or not is_user_file(file) or "RANK" in os.environ:
+        return None
+    started, here = time.monotonic() - begun, os.getcwd()
+    if spec is not None and spec.name:
+        return Program(None, spec.name.removesuffix(".__main__"), tuple(sys.argv[1:]), here, started, warm=True)
+    return Program(os.path.abspath(file), None, tuple(sys.argv[1:]), here, started, warm=True)
 
 
 @frozen

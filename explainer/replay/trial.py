@@ -60,8 +60,8 @@ def from_start(scene: Any, candidates: Iterable[Candidate], progress: Progress |
     if not scene.options.program.warm:
         return checker(scene).verdicts(candidates, progress or _silent)
     found: list[Verdict] = []
-    with scene.replaying():
-        found = checker(scene).verdicts(candidates, progress or _silent)
+    with scene.replaying():  # which Ctrl-C ends
+        found += checker(scene).verdicts(candidates, progress or _silent)
     return found
 
 
