@@ -104,14 +104,19 @@ class Checker:
                 yield from chained(evidence, first, edited, family)
 
     def _with_origins(self, candidates: Iterable[Candidate]) -> Iterator[Candidate]:
-        """What rules propose, after the same repair nearer to its cause: a better line to edit, if it holds."""
+        """What rules propose, after the same repair nearer to its cause: a better line to edit, if it holds.
+
+        That of a rule's first fix goes before its fixes as they are, those of the others go behind.
+        """
         offered = list(candidates)
         evidence = recorded(self.scene)
-        better = [one for candidate in offered for one in _guarded(evidence, candidate)]
+        first = [one for one in offered if one.fix == offered[0].fix]
+        better = [one for candidate in first for one in _guarded(evidence, candidate)]
+        others = [one for candidate in offered if candidate not in first for one in _guarded(evidence, candidate)]
         lone = [one for one in offered if one.kind in _WHOLE_CALLS]
-        sure = [one for one in better if one.tier < 0]
-        yield from dict.fromkeys([*sure, *lone, *better])
-        yield from (dataclasses.replace(one, tier=int(bool(better))) for one in offered if one not in lone)
+        yield from dict.fromkeys([*lone, *better])
+        rest = [one for one in (*offered, *others) if one not in lone]
+        yield from (dataclasses.replace(one, tier=int(bool(better))) for one in dict.fromkeys(rest))
 
     def verdicts(self, candidates: Iterable[Candidate], progress: Callable[[str], None]) -> list[Verdict]:
         """Verdicts on candidates; tiers after the first that has a survivor are left alone."""
