@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from commands import some
 
 pytest.importorskip("torch")
 
@@ -238,7 +239,7 @@ def runner() -> Iterator[Runner]:
         yield one
 
 
-@pytest.mark.parametrize("name", list(FAULTS))
+@pytest.mark.parametrize("name", some(FAULTS))
 def test_the_line_to_edit_is_where_the_fault_is(runner: Runner, name: str) -> None:
     program, line, repair = FAULTS[name]
     code = textwrap.dedent(program).lstrip()
