@@ -7,8 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -36,8 +34,3 @@ def python(*arguments: str, cwd: Path, **more):
 def explain(*arguments: str, cwd: Path, **more):
     """Run the command `explain` of this checkout."""
     return run(sys.executable, "-m", "explainer", *arguments, cwd=cwd, **more)
-
-
-def some(names):
-    """Every third of some parameters; the others run with `--long`."""
-    return [name if at % 3 == 0 else pytest.param(name, marks=pytest.mark.long) for at, name in enumerate(names)]

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Iterator
-from typing import Any
-
 import pytest
-from commands import some
 
 pytest.importorskip("torch")
+
+from faults import assert_repaired
 
 from explainer.authoring.examples import Runner, can_check
 
@@ -233,23 +230,6 @@ FAULTS = {
 }  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def runner() -> Iterator[Runner]:
-    with Runner() as one:
-        yield one
-
-
-@pytest.mark.parametrize("name", some(FAULTS))
+@pytest.mark.parametrize("name", list(FAULTS))
 def test_the_line_to_edit_is_where_the_fault_is(runner: Runner, name: str) -> None:
-    program, line, repair = FAULTS[name]
-    code = textwrap.dedent(program).lstrip()
-    best = _explained(runner, code)
-    assert line in code.splitlines()[best["culprit"]["line"] - 1]
-    first = best["fixes"][0]
-    assert first["certainty"] == "checked"
-    assert any(repair in (edit["after"] or "") for edit in first["edits"])
-
-
-def _explained(runner: Runner, code: str) -> Any:
-    answer = runner.run(code, None, True)
-    return answer["document"]["reports"][0]["diagnoses"][0]
+    assert_repaired(runner, *FAULTS[name])

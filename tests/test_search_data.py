@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Iterator
-from typing import Any
-
 import pytest
-from commands import some
 
 pytest.importorskip("torch")
+
+from faults import assert_repaired, explained
 
 from explainer.authoring.examples import Runner, can_check
 
@@ -220,31 +217,14 @@ NEAR = {
 }  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def runner() -> Iterator[Runner]:
-    with Runner() as one:
-        yield one
-
-
-@pytest.mark.parametrize("name", some(FAULTS))
+@pytest.mark.parametrize("name", list(FAULTS))
 def test_the_line_to_edit_is_where_the_fault_is(runner: Runner, name: str) -> None:
-    program, line, repair = FAULTS[name]
-    code = textwrap.dedent(program).lstrip()
-    best = _explained(runner, code)
-    assert line in code.splitlines()[best["culprit"]["line"] - 1]
-    first = best["fixes"][0]
-    assert first["certainty"] == "checked"
-    assert any(repair in (edit["after"] or "") for edit in first["edits"])
+    assert_repaired(runner, *FAULTS[name])
 
 
 @pytest.mark.parametrize("name", list(NEAR))
 def test_a_repair_for_another_fault_is_not_offered(runner: Runner, name: str) -> None:
     program, repair = NEAR[name]
-    best = _explained(runner, textwrap.dedent(program).lstrip())
+    best = explained(runner, program)
     offered = [edit["after"] or "" for fix in best["fixes"] for edit in fix["edits"]]
     assert not any(repair in after for after in offered)
-
-
-def _explained(runner: Runner, code: str) -> Any:
-    answer = runner.run(code, None, True)
-    return answer["document"]["reports"][0]["diagnoses"][0]

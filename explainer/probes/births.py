@@ -169,30 +169,26 @@ def bound_operand(scene: Scene, of: NanFact | None = None) -> SpanFact | None:
     return span_fact(source, statement, name=names[0].id) if statement is not None else None
 
 
-def _last_binding(source: Source, name: ast.Name) -> ast.Assign | None:
-    """The last assignment above a name's use, in the same function, that binds it, alone or with others."""
-    scope = source.function_at(name.lineno) or source.tree
-    stores = [
-        one
-        for one in (ast.walk(scope) if scope is not None else ())
-        if isinstance(one, ast.Assign)
-        and one.lineno < name.lineno
-        and any(isinstance(part, ast.Name) and part.id == name.id for t in one.targets for part in ast.walk(t))
-    ]
-    return max(stores, key=lambda one: one.lineno, default=None)
-
-
-def _last_value(source: Source, name: ast.Name) -> ast.expr | None:
-    """What was last assigned to a name above its use, in the same function."""
+def _last_binding(source: Source, name: ast.Name, alone: bool = False) -> ast.Assign | None:
+    """The last assignment above a name's use, in the same function, that binds it, `alone` or with others."""
     scope = source.function_at(name.lineno) or source.tree
     bound = [
         one
         for one in (ast.walk(scope) if scope is not None else ())
-        if isinstance(one, ast.Assign)
-        and one.lineno < name.lineno
-        and any(source.text(target) == name.id for target in one.targets)
+        if isinstance(one, ast.Assign) and one.lineno < name.lineno and _binds(one, name.id, alone)
     ]
-    return max(bound, key=lambda one: one.lineno).value if bound else None
+    return max(bound, key=lambda one: one.lineno, default=None)
+
+
+def _binds(node: ast.Assign, name: str, alone: bool) -> bool:
+    parts = [part for target in node.targets for part in ([target] if alone else ast.walk(target))]
+    return any(isinstance(part, ast.Name) and part.id == name for part in parts)
+
+
+def _last_value(source: Source, name: ast.Name) -> ast.expr | None:
+    """What was last assigned to a name above its use, in the same function."""
+    bound = _last_binding(source, name, alone=True)
+    return bound.value if bound is not None else None
 
 
 def _radicand(source: Source, node: ast.AST) -> ast.AST | None:

@@ -106,15 +106,16 @@ class Checker:
     def _with_origins(self, candidates: Iterable[Candidate]) -> Iterator[Candidate]:
         """What rules propose, after the same repair nearer to its cause: a better line to edit, if it holds.
 
-        That of a rule's first fix goes before its fixes as they are, those of the others go behind.
+        That of a rule's first fix, and what is certain, goes before its fixes as they are, those of the others behind.
         """
         offered = list(candidates)
         evidence = recorded(self.scene)
-        first = [one for one in offered if one.fix == offered[0].fix]
-        better = [one for candidate in first for one in _guarded(evidence, candidate)]
-        others = [one for candidate in offered if candidate not in first for one in _guarded(evidence, candidate)]
+        moved = [(candidate.fix, one) for candidate in offered for one in _guarded(evidence, candidate)]
+        sure = [one for _, one in moved if one.tier < 0]
+        better = [one for fix, one in moved if fix == offered[0].fix or one in sure]
+        others = [one for _, one in moved if one not in better]
         lone = [one for one in offered if one.kind in _WHOLE_CALLS]
-        yield from dict.fromkeys([*lone, *better])
+        yield from dict.fromkeys([*sure, *lone, *better])
         rest = [one for one in (*offered, *others) if one not in lone]
         yield from (dataclasses.replace(one, tier=int(bool(better))) for one in dict.fromkeys(rest))
 

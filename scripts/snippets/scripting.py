@@ -1,17 +1,10 @@
 """Wrong use of TorchScript and of the ONNX exporter."""
 
-PREAMBLE = """
-import io
-import torch.fx as fx
-from torch.export import export, Dim
-eager = lambda f, **given: torch.compile(f, backend="eager", fullgraph=True, **given)
-class Branching(nn.Module):
-    def forward(self, x):
-        return x if x.sum() > 0 else -x
-class Printing(nn.Module):
-    def forward(self, x):
-        print(x.sum().item())
-        return x
+import preambles
+
+PREAMBLE = (
+    preambles.COMPILER
+    + """
 def script(source, name="f"):
     import linecache, os, tempfile
     with tempfile.NamedTemporaryFile("w", suffix=".py", delete=False) as file:
@@ -20,6 +13,7 @@ def script(source, name="f"):
     exec(compile(open(file.name).read(), file.name, "exec"), scope)
     return torch.jit.script(scope[name])
 """
+)
 
 SNIPPETS = (
     "torch.jit.script(lambda a: a.foo)", "torch.jit.script(Branching)",

@@ -1,0 +1,23 @@
+"""What the tests of the search share: a program with one fault, the line to blame and the repair for it."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Any
+
+from explainer.authoring.examples import Runner
+
+
+def explained(runner: Runner, program: str) -> Any:
+    """The diagnosis of a program, tried again whole as `explain run` does."""
+    answer = runner.run(textwrap.dedent(program).lstrip(), None, "clean")
+    return answer["document"]["reports"][0]["diagnoses"][0]
+
+
+def assert_repaired(runner: Runner, program: str, line: str, repair: str) -> None:
+    """The line that holds `line` is blamed, and the first fix was checked and puts `repair` there."""
+    best = explained(runner, program)
+    assert line in textwrap.dedent(program).lstrip().splitlines()[best["culprit"]["line"] - 1]
+    first = best["fixes"][0]
+    assert first["certainty"] == "checked"
+    assert any(repair in (edit["after"] or "") for edit in first["edits"])
