@@ -10,41 +10,14 @@ from typing import Any
 from explainer.facts import ModuleFact, Settings, SpanFact, TensorFact
 from explainer.probes import probe
 from explainer.probes.call import call_node
+from explainer.probes.factories import is_factory
 from explainer.probes.module import below_user, module_calls, named_module, root_module, root_name
 from explainer.probes.origin import last_binding
+from explainer.probes.owners import assignment, how_held, owners, parameters_of
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.tensor import fact_of
-from explainer.probes.values import MISSING, fields_of, is_module, is_tensor, read
+from explainer.probes.values import MISSING, fields_of, is_tensor, read
 from explainer.source import Source, source_of
-
-#: Functions that make a tensor from nothing, on the default device unless they are told one.
-FACTORIES = frozenset(
-    [
-        "zeros",
-        "ones",
-        "empty",
-        "full",
-        "rand",
-        "randn",
-        "randint",
-        "randperm",
-        "arange",
-        "linspace",
-        "logspace",
-        "eye",
-        "tensor",
-        "as_tensor",
-        "from_numpy",
-        "tril_indices",
-        "triu_indices",
-        "hann_window",
-        "hamming_window",
-        "normal",
-        "FloatTensor",
-        "LongTensor",
-        "Tensor",
-    ]
-)
 
 
 def _within(scene: Scene) -> Iterator[tuple[str, ast.AST, Any]]:
@@ -62,33 +35,20 @@ def _within(scene: Scene) -> Iterator[tuple[str, ast.AST, Any]]:
             yield text, node, value
 
 
-def _home(scene: Scene) -> str | None:
+def home_of(scene: Scene) -> str | None:
     """The device that most of the model's parameters lie on; without a model, the first of the operands but the CPU."""
     root = root_module(scene)
-    devices = Counter(str(p.device) for p in _parameters(root)) if root is not None else Counter()
+    devices = Counter(str(p.device) for p in parameters_of(root)) if root is not None else Counter()
     if devices:
         return devices.most_common(1)[0][0]
     found = [str(value.device) for _, _, value in _within(scene)]
     return next((one for one in found if one != "cpu"), found[0] if found else None)
 
 
-def _parameters(module: Any) -> Iterator[Any]:
-    """A module's parameters, registered ones only, without running its code."""
-    stack, seen = [module], set()
-    while stack:
-        one = stack.pop()
-        if one is None or id(one) in seen:
-            continue
-        seen.add(id(one))
-        own = fields_of(one)
-        yield from (p for p in (own.get("_parameters") or {}).values() if p is not None)
-        stack += list((own.get("_modules") or {}).values())
-
-
 @probe
 def misplaced(scene: Scene) -> TensorFact | None:
     """The tensor of the failing expression that lies elsewhere than the model (or than the first operand)."""
-    home = _home(scene)
+    home = home_of(scene)
     for text, node, value in _within(scene):
         if home is not None and str(value.device) != home and value.dim() > 0:
             scene.objects[text] = value
@@ -99,7 +59,7 @@ def misplaced(scene: Scene) -> TensorFact | None:
 @probe
 def in_place(scene: Scene, of: TensorFact | None = None) -> TensorFact | None:
     """Another tensor of the failing expression, or the root module's input, that lies where the model does."""
-    home = _home(scene)
+    home = home_of(scene)
     for text, node, value in _within(scene):
         if of is not None and text != of.name and str(value.device) == home:
             scene.objects[text] = value
@@ -114,7 +74,7 @@ def misplaced_layer(scene: Scene) -> ModuleFact | None:
     if not found:
         return None
     called = found[-1]
-    own = next((str(p.device) for p in _parameters(called.module)), None)
+    own = next((str(p.device) for p in parameters_of(called.module)), None)
     given = next((str(a.device) for a in called.args if is_tensor(a)), None)
     if own is None or given is None or own == given:
         return None
@@ -134,80 +94,12 @@ def holder(scene: Scene, of: Any = None) -> SpanFact | None:
     root = root_module(scene)
     if thing is None or root is None:
         return None
-    for owner, path in _owners(root, scene):
+    for owner, path in owners(root, scene):
         for name, value in fields_of(owner).items():
-            kind = _holds(value, thing)
+            kind = how_held(value, thing)
             if kind and not name.startswith("_"):
-                return _assignment(owner, name, kind, path)
+                return assignment(owner, name, kind, path)
     return None
-
-
-def _owners(root: Any, scene: Scene) -> Iterator[tuple[Any, str]]:
-    """All modules below the root and on the stack, torch's own left out, each with its path."""
-    stack = [(root, "")] + [(called.module, "") for called in module_calls(scene)]
-    seen = set()
-    while stack:
-        one, path = stack.pop(0)
-        if id(one) in seen or one is None:
-            continue
-        seen.add(id(one))
-        children = fields_of(one).get("_modules") or {}
-        stack += [(child, f"{path}.{name}" if path else name) for name, child in children.items()]
-        if not type(one).__module__.startswith("torch."):
-            yield one, path
-
-
-def _holds(value: Any, thing: Any) -> str:
-    """How a plain attribute holds a tensor or module: itself, or in a list or dict; empty where it does not."""
-    if value is thing:
-        return "attribute"
-    if type(value) in (list, tuple, dict):
-        items = value.values() if type(value) is dict else value
-        if any(item is thing or (is_module(item) and is_module(thing) and _contains(item, thing)) for item in items):
-            return "container"
-    return ""
-
-
-def _contains(module: Any, thing: Any) -> bool:
-    stack = [module]
-    while stack:
-        one = stack.pop()
-        if one is thing:
-            return True
-        stack += [child for child in (fields_of(one).get("_modules") or {}).values() if child is not None]
-    return False
-
-
-def _assignment(owner: Any, name: str, kind: str, path: str) -> SpanFact | None:
-    """The only `self.<name> = ...` in the class of an owner."""
-    for base in type(owner).__mro__:
-        code = getattr(base.__dict__.get("__init__"), "__code__", None)
-        if code is None or base.__module__.startswith("torch."):
-            continue
-        source = source_of(code.co_filename)
-        home = source.class_at(code.co_firstlineno)
-        found: list[Any] = [node for node in ast.walk(home) if _sets(node, name)] if home else []
-        if found:
-            node = found[0]
-            detail = (
-                ("kind", kind),
-                ("owner", base.__name__),
-                ("attribute", name),
-                ("path", path),
-                ("value", source.text(node.value)),
-                ("times", len(found)),
-            )
-            return SpanFact(source.span(node, f"self.{name}"), source.text(node), Settings(detail))
-    return None
-
-
-def _sets(node: ast.AST, name: str) -> bool:
-    if not isinstance(node, (ast.Assign, ast.AnnAssign)) or node.value is None:
-        return False
-    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-    return any(
-        isinstance(one, ast.Attribute) and one.attr == name and ast.unparse(one) == f"self.{name}" for one in targets
-    )
 
 
 @probe
@@ -238,7 +130,7 @@ def _traced(source: Source, frame: LiveFrame, name: str, depth: int) -> tuple[So
     if value is None:
         return None
     calls = [node for node in ast.walk(value) if isinstance(node, ast.Call)]
-    made = [node for node in calls if _is_factory(node)]
+    made = [node for node in calls if is_factory(node)]
     if len(made) == 1:
         return source, made[0]
     for node in calls:
@@ -251,13 +143,6 @@ def _traced(source: Source, frame: LiveFrame, name: str, depth: int) -> tuple[So
     return found_in[0] if len(found_in) == 1 else None
 
 
-def _is_factory(node: ast.Call) -> bool:
-    function = node.func
-    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-    owner = ast.unparse(function.value) if isinstance(function, ast.Attribute) else "torch"
-    return name in FACTORIES and owner == "torch" and not any(word.arg == "device" for word in node.keywords)
-
-
 def _in_helper(node: ast.Call, frame: LiveFrame) -> tuple[Source, ast.Call] | None:
     """The only factory call of a plain Python function of the user's that was called."""
     function = read(node.func, frame.frame)
@@ -266,7 +151,7 @@ def _in_helper(node: ast.Call, frame: LiveFrame) -> tuple[Source, ast.Call] | No
         return None
     source = source_of(code.co_filename)
     body = source.function_at(code.co_firstlineno)
-    made = [one for one in ast.walk(body) if isinstance(one, ast.Call) and _is_factory(one)] if body else []
+    made = [one for one in ast.walk(body) if isinstance(one, ast.Call) and is_factory(one)] if body else []
     return (source, made[0]) if len(made) == 1 else None
 
 

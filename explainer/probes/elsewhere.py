@@ -10,8 +10,10 @@ from typing import Any
 from explainer.facts import ModuleFact, Settings, SpanFact, TensorFact
 from explainer.probes import probe
 from explainer.probes.call import call_node
-from explainer.probes.device import _assignment, _home, _is_factory, _owners, _parameters, _sets
+from explainer.probes.device import home_of
+from explainer.probes.factories import is_factory
 from explainer.probes.module import below_user, named_module, root_module
+from explainer.probes.owners import assignment, owners, parameters_of, sets_attribute
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.values import MISSING, fields_of, is_module, is_tensor, read
 
@@ -24,13 +26,13 @@ def left_behind(scene: Scene, of: TensorFact | None = None) -> tuple[SpanFact, .
     root = root_module(scene)
     if root is None or of is None:
         return None
-    found = [_assignment(owner, name, "attribute", path) for owner, path, name in _plain(root, scene, of.device)]
+    found = [assignment(owner, name, "attribute", path) for owner, path, name in _plain(root, scene, of.device)]
     every = tuple({one.span: one for one in found if one is not None and one.detail["times"] == 1}.values())
     return every if len(every) > 1 else None
 
 
 def _plain(root: Any, scene: Scene, device: str) -> Iterator[tuple[Any, str, str]]:
-    for owner, path in _owners(root, scene):
+    for owner, path in owners(root, scene):
         for name, value in fields_of(owner).items():
             if is_tensor(value) and str(value.device) == device and not value.requires_grad:
                 yield owner, path, name
@@ -43,7 +45,7 @@ def foreign_result(scene: Scene) -> SpanFact | None:
     All other operands are tensors at hand and lie where the model does. `detail.device` is the other device, as the
     message has it, `other` the name of an operand at hand, `home` its device, `function` what was called.
     """
-    frame, failing, home = scene.user_frame, scene.failing, _home(scene)
+    frame, failing, home = scene.user_frame, scene.failing, home_of(scene)
     if frame is None or failing is None or home is None:
         return None
     parts = _operands(failing.node)
@@ -80,7 +82,7 @@ def _follows(node: ast.AST, frame: LiveFrame, home: str) -> bool:
     if isinstance(node, ast.Call):
         called = read(node.func, frame.frame)
         if is_module(called):
-            return {str(p.device) for p in _parameters(called)} == {home}
+            return {str(p.device) for p in parameters_of(called)} == {home}
         method = isinstance(node.func, ast.Attribute) and node.func.attr not in ("to", "cpu", "cuda")
         return method and _gives_tensor(node.func.value, frame, home)  # type: ignore[attr-defined]
     return False
@@ -136,7 +138,7 @@ def late_parameter(scene: Scene, of: TensorFact | None = None) -> SpanFact | Non
     odd, root = scene.objects.get(of.name) if of is not None else None, root_module(scene)
     if odd is None or root is None or not odd.requires_grad:
         return None
-    for owner, _ in _owners(root, scene):
+    for owner, _ in owners(root, scene):
         for name, value in (fields_of(owner).get("_parameters") or {}).items():
             if value is odd:
                 return _set_late(scene, owner, name)
@@ -149,9 +151,10 @@ def _set_late(scene: Scene, owner: Any, name: str) -> SpanFact | None:
     home = source.class_at(code.co_firstlineno) if source is not None and code is not None else None
     for function in home.body if home is not None else ():
         for node in ast.walk(function):
-            if not isinstance(function, ast.FunctionDef) or function.name == "__init__" or not _sets(node, name):
+            outside = isinstance(function, ast.FunctionDef) and function.name != "__init__"
+            if not outside or not sets_attribute(node, name):
                 continue
-            made = [one for one in ast.walk(node) if isinstance(one, ast.Call) and _is_factory(one)]
+            made = [one for one in ast.walk(node) if isinstance(one, ast.Call) and is_factory(one)]
             if len(made) == 1 and source is not None:
                 detail = (("method", function.name), ("owner", type(owner).__name__), ("attribute", name))
                 return SpanFact(source.span(made[0]), source.text(made[0]), Settings(detail))

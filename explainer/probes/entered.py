@@ -9,10 +9,10 @@ from explainer.facts import ModuleFact, SpanFact, TensorFact
 from explainer.probes import probe
 from explainer.probes.conversions import converts, makes
 from explainer.probes.cuts import receiver, sources
-from explainer.probes.device import _parameters as parameters_of
 from explainer.probes.follow import Trait, followed
 from explainer.probes.module import path_of
 from explainer.probes.origin import last_binding
+from explainer.probes.owners import parameters_of
 from explainer.probes.places import called, function_of, span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.tensor import tensor_fact

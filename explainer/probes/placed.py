@@ -10,8 +10,8 @@ from typing import Any
 from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.cuts import sources
-from explainer.probes.device import _parameters
 from explainer.probes.module import root_module
+from explainer.probes.owners import parameters_of
 from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import fields_of, is_module
@@ -45,7 +45,7 @@ def _of_most(scene: Scene) -> str | None:
     counts: Counter[str] = Counter()
     seen: set[int] = set()
     for module in _modules(scene):
-        for one in _parameters(module):
+        for one in parameters_of(module):
             if id(one) not in seen:
                 seen.add(id(one))
                 counts[str(one.device)] += 1

@@ -1,0 +1,94 @@
+"""The modules of a model, their parameters, and the line that gave one of them an attribute."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+from explainer.facts import Settings, SpanFact
+from explainer.probes.module import module_calls
+from explainer.probes.scene import Scene
+from explainer.probes.values import fields_of, is_module
+from explainer.source import source_of
+
+
+def parameters_of(module: Any) -> Iterator[Any]:
+    """A module's parameters, registered ones only, without running its code."""
+    stack, seen = [module], set()
+    while stack:
+        one = stack.pop()
+        if one is None or id(one) in seen:
+            continue
+        seen.add(id(one))
+        own = fields_of(one)
+        yield from (p for p in (own.get("_parameters") or {}).values() if p is not None)
+        stack += list((own.get("_modules") or {}).values())
+
+
+def owners(root: Any, scene: Scene) -> Iterator[tuple[Any, str]]:
+    """All modules below the root and on the stack, torch's own left out, each with its path."""
+    stack = [(root, "")] + [(called.module, "") for called in module_calls(scene)]
+    seen = set()
+    while stack:
+        one, path = stack.pop(0)
+        if id(one) in seen or one is None:
+            continue
+        seen.add(id(one))
+        children = fields_of(one).get("_modules") or {}
+        stack += [(child, f"{path}.{name}" if path else name) for name, child in children.items()]
+        if not type(one).__module__.startswith("torch."):
+            yield one, path
+
+
+def how_held(value: Any, thing: Any) -> str:
+    """How a plain attribute holds a tensor or module: itself, or in a list or dict; empty where it does not."""
+    if value is thing:
+        return "attribute"
+    if type(value) in (list, tuple, dict):
+        items = value.values() if type(value) is dict else value
+        if any(item is thing or (is_module(item) and is_module(thing) and _contains(item, thing)) for item in items):
+            return "container"
+    return ""
+
+
+def _contains(module: Any, thing: Any) -> bool:
+    stack = [module]
+    while stack:
+        one = stack.pop()
+        if one is thing:
+            return True
+        stack += [child for child in (fields_of(one).get("_modules") or {}).values() if child is not None]
+    return False
+
+
+def assignment(owner: Any, name: str, kind: str, path: str) -> SpanFact | None:
+    """The only `self.<name> = ...` in the class of an owner."""
+    for base in type(owner).__mro__:
+        code = getattr(base.__dict__.get("__init__"), "__code__", None)
+        if code is None or base.__module__.startswith("torch."):
+            continue
+        source = source_of(code.co_filename)
+        home = source.class_at(code.co_firstlineno)
+        found: list[Any] = [node for node in ast.walk(home) if sets_attribute(node, name)] if home else []
+        if found:
+            node = found[0]
+            detail = (
+                ("kind", kind),
+                ("owner", base.__name__),
+                ("attribute", name),
+                ("path", path),
+                ("value", source.text(node.value)),
+                ("times", len(found)),
+            )
+            return SpanFact(source.span(node, f"self.{name}"), source.text(node), Settings(detail))
+    return None
+
+
+def sets_attribute(node: ast.AST, name: str) -> bool:
+    if not isinstance(node, (ast.Assign, ast.AnnAssign)) or node.value is None:
+        return False
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    return any(
+        isinstance(one, ast.Attribute) and one.attr == name and ast.unparse(one) == f"self.{name}" for one in targets
+    )
