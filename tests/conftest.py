@@ -1,6 +1,9 @@
-"""Shows what tests measured (`record_property`) under the results, also when they pass; the runner of programs."""
+"""Shows what tests measured (`record_property`) under the results, also when they pass; where trials can run."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -18,3 +21,30 @@ def runner():
 
     with Runner() as one:
         yield one
+
+
+@pytest.fixture
+def in_process(tmp_path: Path) -> Path:
+    from explainer.replay import sandbox
+
+    if sandbox.unavailable():
+        pytest.skip(str(sandbox.unavailable()))
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def clean_process() -> Iterator[None]:
+    from explainer.replay.program import one_clean_process
+
+    with one_clean_process():
+        yield
+
+
+@pytest.fixture
+def as_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clean_process: None) -> Path:
+    from explainer.replay.program import Program, unavailable
+
+    if unavailable(Program("main.py", None, (), str(tmp_path))):
+        pytest.skip("no sandbox that leaves a folder writable")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path

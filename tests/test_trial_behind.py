@@ -8,7 +8,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from test_trial import crashed  # noqa: E402
+from crashes import crashed  # noqa: E402
 
 from explainer.diagnosis import Edit, Span  # noqa: E402
 from explainer.edits import Candidate  # noqa: E402

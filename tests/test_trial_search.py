@@ -1,0 +1,202 @@
+"""Trials of what the search offers: under the first edit that holds, the program runs to its end."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from crashes import LOOP, crashed  # noqa: E402
+
+from explainer.edits import search  # noqa: E402
+from explainer.replay.trial import try_candidates  # noqa: E402
+
+SEARCHED = {
+    "a linear layer after flatten": (LOOP, "shape", "nn.Linear(4 * 6 * 6, 2)"),
+    "a size that is a product of names": (
+        """
+        import torch
+        from torch import nn
+        WINDOW = 3
+        class Net(nn.Module):
+            def __init__(self, width):
+                super().__init__()
+                self.embed = nn.Embedding(9, width)
+                self.out = nn.Linear(width, 2)
+            def forward(self, ids):
+                return self.out(self.embed(ids).flatten(1))
+        Net(5)(torch.zeros(4, WINDOW, dtype=torch.long)).sum().backward()
+        """, "shape", "nn.Linear(WINDOW * width, 2)"),
+    "a literal in a configuration": (
+        """
+        import torch
+        CONFIG = {"features": 6, "hidden": 8}
+        net = torch.nn.Linear(CONFIG["features"], CONFIG["hidden"])
+        net(torch.ones(2, 7)).sum().backward()
+        """, "shape", '"features": 7'),
+    "sizes of a loop that do not follow": (
+        """
+        import torch
+        from torch import nn
+        def layers(before, sizes):
+            made = []
+            for size in sizes:
+                made.append(nn.Linear(before, size))
+            return nn.Sequential(*made)
+        layers(4, [8, 8, 3])(torch.ones(2, 4)).sum().backward()
+        """, "shape", "before = size"),
+    "a fixed batch size": (
+        """
+        import torch
+        from torch import nn
+        BATCH = 4
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.rnn = nn.GRU(3, 5, batch_first=True)
+            def forward(self, x):
+                return self.rnn(x, torch.zeros(1, BATCH, 5))[0]
+        net = Net()
+        for x in torch.ones(6, 2, 3).split(4):
+            net(x).sum().backward()
+        """, "shape", "torch.zeros(1, x.size(0), 5)"),
+    "a mask without the dimensions of its scores": (
+        """
+        import torch
+        def attend(scores, mask):
+            return scores.masked_fill(mask, -1e9).softmax(-1)
+        attend(torch.ones(3, 2, 5, 5), torch.zeros(3, 5, dtype=torch.bool)).sum()
+        """, "shape", "mask[:, None, None, :]"),
+    "a view that repeats a wrong size": (
+        """
+        import torch
+        def grid(x):
+            return x.view(-1, 2, 4, 4)
+        grid(torch.ones(5, 18)).sum()
+        """, "shape", "x.view(-1, 2, 3, 3)"),
+    "channels last in the data": (
+        """
+        import numpy as np
+        import torch
+        def sample():
+            return torch.from_numpy(np.ones((6, 6, 3), dtype=np.float32))
+        net = torch.nn.Conv2d(3, 2, 3)
+        batch = torch.stack([sample(), sample()])
+        net(batch).sum().backward()
+        """, "shape", "dtype=np.float32)).permute(2, 0, 1)"),
+    "samples of unequal length": (
+        """
+        import torch
+        from torch.utils.data import DataLoader
+        samples = [(torch.ones(2), 0), (torch.ones(3), 1)]
+        for x, y in DataLoader(samples, batch_size=2):
+            print(x.shape, y.shape)
+        """, "shape", "def collate_padded(batch):"),
+    "one-based labels": (
+        """
+        import torch
+        from torch.nn.functional import cross_entropy
+        scores = torch.ones(4, 3, requires_grad=True)
+        labels = torch.tensor([1, 2, 3, 1])
+        cross_entropy(scores, labels).backward()
+        """, "index", "torch.tensor([1, 2, 3, 1]) - 1"),
+    "a loop that ends one step late": (
+        """
+        import torch
+        x = torch.ones(4, 2)
+        steps = [x[i + 1] - x[i] for i in range(3)]
+        for i in range(len(x)):
+            steps.append(x[i + 1] - x[i])
+        """, "index", "range(len(x) - 1)"),
+    "a label for what is left out": (
+        """
+        import torch
+        loss = torch.nn.CrossEntropyLoss()
+        loss(torch.ones(3, 2, requires_grad=True), torch.tensor([0, -1, 1])).backward()
+        """, "index", "CrossEntropyLoss(ignore_index=-1)"),
+    "a table that is too short": (
+        """
+        import torch
+        class Places(torch.nn.Module):
+            def __init__(self, longest=8):
+                super().__init__()
+                self.table = torch.nn.Embedding(longest, 3)
+            def forward(self, x):
+                return self.table(torch.arange(x.size(1)))
+        Places()(torch.ones(2, 11)).sum().backward()
+        """, "index", "longest=11"),
+    "a count that leaves out one": (
+        """
+        import torch
+        WORDS = ["a", "b"]
+        table = torch.nn.Embedding(len(WORDS), 3)
+        table(torch.tensor([0, 1, len(WORDS)])).sum().backward()
+        """, "index", "len(WORDS) + 1"),
+    "a dimension that is not there": (
+        """
+        import torch
+        x = torch.ones(2, 3)
+        y = torch.softmax(x, dim=2)
+        """, "index", "dim=-1"),
+    "numpy's float64": (
+        """
+        import numpy as np
+        import torch
+        net = torch.nn.Linear(3, 1)
+        data = torch.from_numpy(np.ones((2, 3)))
+        net(data).sum().backward()
+        """, "dtype", "torch.from_numpy(np.ones((2, 3))).float()"),
+    "one minus a bool mask": (
+        """
+        import torch
+        def outside(mask):
+            return (1 - mask) * 2.0
+        outside(torch.ones(3) > 0)
+        """, "dtype", "(~mask) * 2.0"),
+    "a part of the model in another dtype": (
+        """
+        import torch
+        net = torch.nn.ModuleDict({"a": torch.nn.Linear(2, 3), "b": torch.nn.Linear(3, 1)})
+        class Both(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.parts = net
+                self.first = net["a"]
+            def forward(self, x):
+                return self.parts["b"](self.first(x.double()))
+        both = Both()
+        both.first.double()
+        both(torch.ones(1, 2)).sum()
+        """, "dtype", "both.double()"),
+    "a view of memory in another order": (
+        """
+        import torch
+        x = torch.ones(2, 3).t()
+        y = x.view(6)
+        """, "view", "x.reshape(6)"),
+    "a write into expanded memory": (
+        """
+        import torch
+        rows = torch.ones(1, 3).expand(4, 3)
+        rows[:, 0] += 1
+        """, "view", "expand(4, 3).clone()"),
+    "more windows than fit": (
+        """
+        import torch
+        def windows(signal, size, hop):
+            return signal.as_strided((len(signal) // hop, size), (hop, 1))
+        windows(torch.ones(20), 6, 4)
+        """, "view", "signal.unfold(0, size, hop)"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", list(SEARCHED))
+def test_the_search_finds_an_edit_under_which_the_program_runs(as_program: Path, name: str) -> None:
+    text, family, expected = SEARCHED[name]
+    scene = crashed(as_program, text, whole=True)
+    best = next(one for one in try_candidates(scene, search(scene, family), "program") if one.passed)
+    assert any(expected in (edit.after or "") for edit in best.candidate.edits)
+    assert os.path.basename(best.candidate.culprit.file) == "main.py"
