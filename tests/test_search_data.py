@@ -186,6 +186,47 @@ FAULTS = {
             return model
         adapted(build(7).state_dict())
         """, "model.load_state_dict(saved, strict=False)", "value.shape == model.state_dict()[key].shape"),
+    "class weights from labels in which a class does not occur": (
+        """
+        import torch
+        from torch import nn
+        BIRDS = ["finch", "wren", "robin", "crow"]
+        def balanced(labels):
+            counts = torch.bincount(labels)
+            return 1 / (counts.float() + 1)
+        torch.manual_seed(0)
+        x, y = torch.randn(40, 8), torch.arange(40) // 10
+        measure = nn.CrossEntropyLoss(weight=balanced(y[:28]))
+        measure(nn.Linear(8, len(BIRDS))(x), y).backward()
+        """, "torch.bincount", "minlength=4"),
+    "one-hot columns of a batch in which a class does not occur": (
+        """
+        import torch
+        from torch import nn
+        class Guided(nn.Module):
+            def __init__(self, features, kinds):
+                super().__init__()
+                self.kinds = kinds
+                self.out = nn.Linear(features + kinds, 1)
+            def forward(self, x, kind):
+                return self.out(torch.cat([x, nn.functional.one_hot(kind)], 1))
+        net, kind = Guided(5, 6), torch.arange(24) % 6
+        for some in (kind[:12], kind[:4]):
+            net(torch.rand(len(some), 5), some).sum().backward()
+        """, "one_hot(kind)", "num_classes=self.kinds"),
+    "classes counted from a part of the labels": (
+        """
+        import torch
+        from torch import nn
+        def build(features, labels):
+            kinds = int(labels.max()) + 1
+            return nn.Linear(features, kinds)
+        x, y = torch.rand(30, 6), torch.arange(30) // 10
+        (x_train, x_test), (y_train, y_test) = x.split([20, 10]), y.split([20, 10])
+        net = build(6, y_train)
+        nn.functional.cross_entropy(net(x_train), y_train).backward()
+        nn.functional.cross_entropy(net(x_test), y_test).backward()
+        """, "build(6, y_train)", "build(6, y)"),
 }  # fmt: skip
 
 #: Programs in which the same signs mean something else, and what must not be put there.
@@ -208,6 +249,14 @@ NEAR = {
                 self.judges = [nn.Linear(2, 1) for _ in range(2)]
         Votes().load_state_dict({"judges.0.weight": torch.rand(1, 2), "judges.0.bias": torch.rand(1)})
         """, "if key in"),
+    "as many classes as all labels have, and a label beyond": (
+        """
+        import torch
+        from torch import nn
+        y = torch.tensor([0, 1, 2, 3])
+        net = nn.Linear(2, int(y.max()) + 1)
+        nn.functional.cross_entropy(net(torch.rand(2, 2)), torch.tensor([1, 4]))
+        """, "int(torch"),
     "a negative id that is no mark of padding": (
         """
         import torch

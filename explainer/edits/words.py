@@ -220,6 +220,16 @@ TITLES: Mapping[str, Texts] = {
         "ko": "{shape} 모양의 샘플을 따로 유지하기: `{what}` 호출 제거",
         "zh": "让 {shape} 的各个样本保持分开：去掉 `{what}`",
     },
+    "all-classes": {
+        "en": "count all {new} classes, not only the {old} that occur: `{argument}`",
+        "ko": "나타난 {old}개만이 아니라 클래스 {new}개를 모두 세기: `{argument}`",
+        "zh": "数全部 {new} 个类别，而不只是出现过的 {old} 个：`{argument}`",
+    },
+    "all-labels": {
+        "en": "count the classes of all labels, `{new}`, not only those of `{old}`",
+        "ko": "`{old}`만이 아니라 모든 레이블 `{new}`의 클래스를 세기",
+        "zh": "统计全部标签 `{new}` 的类别，而不只是 `{old}` 的类别",
+    },
     "since": {
         "en": "count `{what}`, whose smallest value is {low}, from its start: `{new}`",
         "ko": "최솟값이 {low}인 `{what}` 값을 시작점부터 세기: `{new}`",
