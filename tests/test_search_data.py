@@ -227,6 +227,52 @@ FAULTS = {
         nn.functional.cross_entropy(net(x_train), y_train).backward()
         nn.functional.cross_entropy(net(x_test), y_test).backward()
         """, "build(6, y_train)", "build(6, y)"),
+    "tokens of a beam search that still count through all beams": (
+        """
+        import torch
+        from torch import nn
+        class Letters(nn.Module):
+            def __init__(self, size):
+                super().__init__()
+                self.size = size
+                self.table = nn.Embedding(size, 4)
+                self.out = nn.Linear(4, size)
+            def forward(self, ids):
+                return self.out(self.table(ids)).log_softmax(-1)
+        def search(model, beams):
+            ids, scores = torch.zeros(beams, dtype=torch.long), torch.zeros(beams)
+            for _ in range(4):
+                scores, best = (scores[:, None] + model(ids)).flatten().topk(beams)
+                rows = best // model.size
+                ids = best.clone()
+            return ids, rows
+        torch.manual_seed(3)
+        search(Letters(9), 3)
+        """, "best.clone()", "best.clone() % model.size"),
+    "states of sequences that come back shorter than their mask": (
+        """
+        import torch
+        from torch import nn
+        from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+        rnn = nn.GRU(3, 5, batch_first=True)
+        def encoded(x, lengths):
+            packed = pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
+            return pad_packed_sequence(rnn(packed)[0], batch_first=True)[0]
+        x, lengths = torch.rand(2, 9, 3), torch.tensor([4, 6])
+        mask = torch.arange(x.shape[1]) < lengths[:, None]
+        (encoded(x, lengths) * mask[..., None]).sum().backward()
+        """, "pad_packed_sequence(rnn", "total_length="),
+    "samples folded into the channels of one convolution": (
+        """
+        import torch
+        import torch.nn.functional as F
+        def blurred(images, kernels):
+            n, colours, height, width = images.shape
+            filters = kernels.repeat_interleave(colours, 0).unsqueeze(1)
+            out = F.conv2d(images.reshape(1, n * colours, height, width), filters, padding=1)
+            return out.reshape(n, colours, height, width)
+        blurred(torch.rand(4, 3, 8, 8), torch.rand(4, 3, 3))
+        """, "F.conv2d(", "groups=n * colours"),
 }  # fmt: skip
 
 #: Programs in which the same signs mean something else, and what must not be put there.

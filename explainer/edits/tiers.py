@@ -6,7 +6,8 @@ from __future__ import annotations
 #: only where one thing can be meant.
 _SHAPE = (
     "crossed.crossed sizes.named_norm padding.fallen_short state.batch_second kept.reset"
-    " broadcast.with_ones growing.windowed classes.absent state.by_channel state.by_factor",
+    " broadcast.with_ones growing.windowed classes.absent packed.full_length padding.grouped"
+    " state.by_channel state.by_factor",
     "view.surplus crossed.exchanged kept.remade alike.given_alike alike.picked_too alike.picked_after layout.structural"
     " einsum.relettered joined.caught_up cropped.cropped batch.reshaped batch.resized_view"
     " batch.created state.batch_taken directions.directions order.unpacked order.created"
@@ -33,7 +34,7 @@ TIERS = {
     "unsupported": _DTYPE,
     "amp": _DTYPE,
     "index": (
-        "crossed.crossed growing.windowed classes.of_part",
+        "crossed.crossed growing.windowed folded.unfolded classes.of_part",
         "samples.shortened samples.counted_from_one ids.padded ids.renumbered ids.lengths_less",
         "index.dimensions ids.other_size index.made index.lengths index.shifted index.ignored",
         "index.ranged index.terms",

@@ -230,6 +230,16 @@ TITLES: Mapping[str, Texts] = {
         "ko": "`{old}`만이 아니라 모든 레이블 `{new}`의 클래스를 세기",
         "zh": "统计全部标签 `{new}` 的类别，而不只是 `{old}` 的类别",
     },
+    "unfold-position": {
+        "en": "`{what}` counts through all {rows} rows of {columns}: `{new}`",
+        "ko": "`{what}` 값은 {columns}개씩 {rows}행 전체에서 센 위치: `{new}`",
+        "zh": "`{what}` 是在全部 {rows} 行、每行 {columns} 个中的位置：`{new}`",
+    },
+    "full-length": {
+        "en": "keep the full length of {new}, not only the longest of {old}: `{argument}`",
+        "ko": "가장 긴 {old}이 아니라 전체 길이 {new} 유지: `{argument}`",
+        "zh": "保留完整长度 {new}，而不是其中最长的 {old}：`{argument}`",
+    },
     "since": {
         "en": "count `{what}`, whose smallest value is {low}, from its start: `{new}`",
         "ko": "최솟값이 {low}인 `{what}` 값을 시작점부터 세기: `{new}`",
