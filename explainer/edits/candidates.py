@@ -42,6 +42,7 @@ KINDS = {
     "rename-method": "graphs.rename_method",
     "log-domain": "logdomain.log_domain",
     "numpy-to-torch": "arrays.numpy_to_torch",
+    "as-dtype": "dtypes.as_dtype",
     "insert-statement": "statements.insert_statement",
     "append-to-body": "statements.append_to_body",
     "delete-statement": "statements.delete_statement",

@@ -39,18 +39,29 @@ def try_candidates(
     """Verdicts on candidates, those that passed first and best first. KeyboardInterrupt skips what is left.
 
     `check` is the cheapest level that can refute them. A program that `explain run` started is run again whole; a
-    script that crashed by itself where its statements alone could not tell.
+    script that crashed by itself where its statements alone could not tell of a candidate that comes before all that
+    passed.
     """
     if whole_program(scene):
         return from_start(scene, candidates, progress)
     from explainer.replay.inprocess import try_in_process
 
-    found = try_in_process(scene, candidates, check)
-    unknown = [one.candidate for one in found if one.level == "none"]
-    if any(one.passed for one in found) or not unknown or not whole_script(scene):
+    offered = list(candidates)
+    found = try_in_process(scene, offered, check)
+    unknown = _undecided(offered, found)
+    if not unknown or not whole_script(scene):
         return found
-    decided = [one for one in found if one.level != "none"]
-    return [*from_start(scene, unknown, progress), *decided]
+    again = from_start(scene, unknown, progress)
+    rest = [one for one in found if one.candidate not in unknown]
+    return sorted([*again, *rest], key=lambda one: not one.passed)
+
+
+def _undecided(offered: list[Candidate], found: list[Verdict]) -> list[Candidate]:
+    """The candidates that nothing was found out of, among those offered before the first that passed."""
+    passed = [one.candidate for one in found if one.passed]
+    before = offered[: min(offered.index(one) for one in passed)] if passed else offered
+    unknown = [one.candidate for one in found if one.level == "none"]
+    return [one for one in before if one in unknown]
 
 
 def from_start(scene: Any, candidates: Iterable[Candidate], progress: Progress | None = None) -> list[Verdict]:
