@@ -150,10 +150,9 @@ def _set_late(scene: Scene, owner: Any, name: str) -> SpanFact | None:
     source = scene.source(code.co_filename) if code is not None else None
     home = source.class_at(code.co_firstlineno) if source is not None and code is not None else None
     for function in home.body if home is not None else ():
-        for node in ast.walk(function):
-            outside = isinstance(function, ast.FunctionDef) and function.name != "__init__"
-            if not outside or not sets_attribute(node, name):
-                continue
+        if not isinstance(function, ast.FunctionDef) or function.name == "__init__":
+            continue
+        for node in (one for one in ast.walk(function) if sets_attribute(one, name)):
             made = [one for one in ast.walk(node) if isinstance(one, ast.Call) and is_factory(one)]
             if len(made) == 1 and source is not None:
                 detail = (("method", function.name), ("owner", type(owner).__name__), ("attribute", name))

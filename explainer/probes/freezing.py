@@ -13,6 +13,7 @@ from explainer.probes import probe
 from explainer.probes.cuts import sources
 from explainer.probes.graph import empty_models, named_modules
 from explainer.probes.origin import last_binding
+from explainer.probes.owners import optimizers
 from explainer.probes.places import called, span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import fields_of, is_module, is_tensor, read
@@ -35,16 +36,24 @@ class _Freezing:
 def frozen_model(scene: Scene) -> SpanFact | None:
     """The line that froze a model none of whose parameters requires grad.
 
-    `detail`: the `model` and its `head` (the last layer) as that line would name them, and the `count` of parameters.
+    `detail`: the `model` and its `head` (the last layer) as that line would name them, the `count` of parameters, and
+    whether an optimizer in sight was given them (`trained`).
     """
     for name, module in named_modules(scene):
         parameters = list(module.parameters())
         if parameters and not any(one.requires_grad for one in parameters):
             found = _of_model(scene, name, module)
             if found is not None:
-                head = _head(found.target, module)
-                return span_fact(found.source, found.node, model=name, count=len(parameters), head=head)
+                detail: dict[str, Any] = {"count": len(parameters), "head": _head(found.target, module)}
+                trained = _given_to_optimizer(scene, parameters)
+                return span_fact(found.source, found.node, model=name, trained=trained, **detail)
     return None
+
+
+def _given_to_optimizer(scene: Scene, parameters: list[Any]) -> bool:
+    own = {id(one) for one in parameters}
+    groups = [group for one in optimizers(scene) for group in fields_of(one).get("param_groups", ())]
+    return any(id(one) in own for group in groups for one in group["params"])
 
 
 def _of_model(scene: Scene, name: str, module: Any) -> _Freezing | None:

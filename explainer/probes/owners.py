@@ -9,7 +9,7 @@ from typing import Any
 from explainer.facts import Settings, SpanFact
 from explainer.probes.module import module_calls
 from explainer.probes.scene import Scene
-from explainer.probes.values import fields_of, is_module
+from explainer.probes.values import fields_of, is_module, is_optimizer
 from explainer.source import source_of
 
 
@@ -92,3 +92,13 @@ def sets_attribute(node: ast.AST, name: str) -> bool:
     return any(
         isinstance(one, ast.Attribute) and one.attr == name and ast.unparse(one) == f"self.{name}" for one in targets
     )
+
+
+def optimizers(scene: Scene) -> Iterator[Any]:
+    """The optimizers that the user's frames name, or hold in `self`, innermost frame first."""
+    seen = set()
+    for frame in reversed(scene.live.user if scene.live else []):
+        for value in (*frame.locals.values(), *fields_of(frame.locals.get("self")).values()):
+            if is_optimizer(value) and id(value) not in seen:
+                seen.add(id(value))
+                yield value

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Iterator
 from typing import Any
 
 from explainer.edits.arguments import argument_node
@@ -13,9 +12,10 @@ from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.cuts import sources
 from explainer.probes.decided import literal_of
+from explainer.probes.owners import optimizers
 from explainer.probes.places import called, span_fact
 from explainer.probes.scene import Scene
-from explainer.probes.values import fields_of, is_optimizer, is_tensor
+from explainer.probes.values import fields_of, is_tensor
 
 #: No weight that is of use is as large; steps that are too long get there within a few.
 _BEYOND = 1e6
@@ -29,22 +29,13 @@ def runaway_rate(scene: Scene) -> SpanFact | None:
 
     `detail`: `rate`, `lower` (a hundredth of it), `largest` (the largest weight, as text), `optimizer` (its class).
     """
-    for optimizer in _optimizers(scene):
+    for optimizer in optimizers(scene):
         rate, largest = _rate(optimizer), _largest(optimizer)
         if rate > 0 and (_BEYOND <= largest < math.inf or (not largest < math.inf and rate >= _HIGH)):
             at = _written(scene, type(optimizer).__name__, rate)
             detail: dict[str, Any] = {"rate": rate, "lower": float(f"{rate / 100:.3g}"), "largest": _magnitude(largest)}
             return span_fact(*at, **detail, optimizer=type(optimizer).__name__) if at is not None else None
     return None
-
-
-def _optimizers(scene: Scene) -> Iterator[Any]:
-    seen = set()
-    for frame in reversed(scene.live.user if scene.live else []):
-        for value in (*frame.locals.values(), *fields_of(frame.locals.get("self")).values()):
-            if is_optimizer(value) and id(value) not in seen:
-                seen.add(id(value))
-                yield value
 
 
 def _rate(optimizer: Any) -> float:
