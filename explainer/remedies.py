@@ -92,9 +92,10 @@ def of_search(match: Match, scene: Scene) -> Remedy:
     found = [one for one in verdicts if one.passed]
     if not found:
         return Remedy()
-    sound = found[0].reshaped <= LAYER and not only_adapts(found[0].candidate)
+    best = found[0].candidate
+    sound = found[0].reshaped <= LAYER and not only_adapts(best) and best.tier != FOLLOWED
     proves = whole_program(scene) and _of_one_line(found) and sound
-    return Remedy(_shown(found, ()), found[0].candidate.culprit, proves)
+    return Remedy(_shown(found, ()), best.culprit, proves)
 
 
 def _of_one_line(passed: Sequence[Verdict]) -> bool:

@@ -26,7 +26,18 @@ def solved_in(evidence: Evidence, tree: list, value: int, what: str, title: str 
         if place is None or new < 0:
             continue
         words: dict[str, Any] = {"old": leaf[-1], "new": new, "what": what, "value": value}
-        yield from evidence.replaced(place, str(new), "replace-literal", title, place, True, **words)
+        whole, text = _without_factor(place) if new == 1 else (place, str(new))
+        yield from evidence.replaced(whole, text, "replace-literal", title, place, True, **words)
+
+
+def _without_factor(place: Place) -> tuple[Place, str]:
+    """`width // 2` is `width` where the 2 becomes 1: what is to be replaced, and by what."""
+    parent = place.parent()
+    if isinstance(parent, ast.BinOp) and isinstance(parent.op, (ast.Mult, ast.FloorDiv)):
+        other = parent.left if parent.right is place.node else parent.right
+        if parent.right is place.node or isinstance(parent.op, ast.Mult):
+            return place.at(parent), place.source.text(other)
+    return place, "1"
 
 
 def swapped_sizes(evidence: Evidence) -> Iterator[Candidate]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -21,6 +22,7 @@ from explainer.replay.taint import parts, value_with
 from explainer.source import holds
 
 _FOLDS = ("flatten", "view", "reshape")
+_VIEWS = ("view", "reshape", "unflatten", "split", "split_with_sizes")
 
 
 def arriving(evidence: Evidence) -> Iterator[Candidate]:
@@ -114,8 +116,8 @@ def built_for(
         if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and node.slice.value == 0:
             yield from _at_site(evidence, site, f"{site.place.source.text(node.value)}[-1]", title, False, words)
         if not site.plain:
-            old = site.place.text
-            for text in named(value, site.scope, old):
+            old, asked = site.place.text, _asked(evidence)
+            for text in sorted(named(value, site.scope, old), key=lambda text: -len(_words(text) & asked)):
                 yield from _at_site(evidence, site, text, title, False, words)
     for site in reversed(found):
         for text in sized(value, site.scope):
@@ -123,6 +125,19 @@ def built_for(
     for site in reversed(found):
         if not site.plain and site.call is not None:
             yield from _at_site(evidence, site, folded or str(value), title, True, words)
+
+
+def _asked(evidence: Evidence) -> set[str]:
+    """The names by which a failing `view` asks for sizes: an expression of the same ones is meant."""
+    crash = evidence.crash
+    node = crash.place.node if crash is not None and crash.place is not None else None
+    if crash is None or crash.function not in _VIEWS or not isinstance(node, ast.Call):
+        return set()
+    return {word for one in node.args for word in _words(ast.unparse(one))} - {"self"}
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"[A-Za-z_]\w*", text))
 
 
 def _computed(text: str) -> str:

@@ -25,7 +25,7 @@ def aligned_operand(scene: Scene) -> SpanFact | None:
         found = _aligned(tuple(small.value.shape), tuple(big.value.shape))
         if found is not None and small.node is not None and scene.failing is not None:
             dimension, missing = found
-            method = "unsqueeze(-1)" if missing == 1 else f"reshape({_sizes(tuple(small.value.shape), missing)})"
+            method = "unsqueeze(-1)" if missing == 1 else f"[..., {', '.join(['None'] * missing)}]"
             detail = (
                 ("name", small.name),
                 ("shape", tuple(small.value.shape)),
@@ -50,10 +50,6 @@ def _aligned(small: tuple[int, ...], big: tuple[int, ...]) -> tuple[int, int] | 
         if all(a == b or a == 1 for a, b in zip(small, window, strict=True)) and small != (1,) * len(small):
             fitting.append((len(big) - missing - 1, missing))
     return fitting[0] if len(fitting) == 1 else None
-
-
-def _sizes(small: tuple[int, ...], missing: int) -> str:
-    return ", ".join(["-1" if len(small) == 1 else str(n) for n in small] + ["1"] * missing)
 
 
 @probe
