@@ -120,12 +120,13 @@ class Checker:
         yield from (dataclasses.replace(one, tier=int(bool(better))) for one in dict.fromkeys(rest))
 
     def verdicts(self, candidates: Iterable[Candidate], progress: Callable[[str], None]) -> list[Verdict]:
-        """Verdicts on candidates; tiers after the first that has a survivor are left alone."""
+        """Verdicts on candidates; tiers after the first with a survivor that brings no new warnings are left alone."""
         candidates = iter(candidates)
         first = next(candidates, None)
         if first is None:
             return []
         candidates = itertools.chain([first], candidates)
+        passed: list[Verdict] = []
         found: list[Verdict] = []
         try:
             control = self.control()
@@ -134,13 +135,13 @@ class Checker:
             if first.fix is not None:
                 candidates = self._with_origins(candidates)
             for _, tier in groupby(candidates, key=lambda one: one.tier):
-                passed, failed = self._tier(tier, control, progress)
-                found += failed
-                if passed or self.left <= 0:
-                    return passed + found
+                held, failed, quiet = self._tier(tier, control, progress)
+                passed, found = ([*held, *passed] if quiet else [*passed, *held]), found + failed
+                if quiet or self.left <= 0:
+                    break
         except KeyboardInterrupt:
-            return found
-        return found
+            pass
+        return passed + found
 
     def _tier(self, tier: Iterable[Candidate], control: Run, progress: Callable[[str], None]) -> Any:
         ranked: list[tuple[tuple[int, ...], Candidate, Run]] = []
@@ -160,7 +161,8 @@ class Checker:
                         self.moved.append(batch[index])
             progress(words.progress(count, len(ranked), self.scene.options.language))
         ranked.sort(key=lambda one: one[0])
-        return [self._passed(candidate, run, control) for _, candidate, run in ranked], failed
+        quiet = bool(ranked) and ranked[0][0][0] == 0
+        return [self._passed(candidate, run, control) for _, candidate, run in ranked], failed, quiet
 
     def _abreast(self, batch: list[Candidate], control: Run) -> Iterator[tuple[int, Run]]:
         deadline, enough = self._limits(control)
