@@ -22,6 +22,7 @@ _PROBES = {
     "elsewhere": "left_behind foreign_result unmoved_layer layer_call late_parameter device_near",
     "placed": "placed_apart",
     "entered": "entered converted_layer behind_loss",
+    "exhausted": "exhausted iterator_made short_loader",
     "freezing": "frozen_model used_iterator filtered_out plain_tensors first_tensor",
     "gradients": "untracked_input tracked_from tracked_line unused_input twin_used grad_call unused_place",
     "graph": (
@@ -40,6 +41,7 @@ _PROBES = {
     "module": "called_module module_input root_input",
     "moved": "moved_away",
     "origin": "view_origin bound_at",
+    "outputs": "shared_output",
     "parts": (
         "operand_at operand_of_kind written_operand negation index_too_large subscript dimension dimension_asked "
         "index_operand mask_operand loop_of"
@@ -48,9 +50,9 @@ _PROBES = {
     "rates": "runaway_rate",
     "reduced": "one_number left_many",
     "resized": "resized_layer decided_size",
+    "restored": "kept_reports kept_report state_as_model model_makers",
     "samples": "sample_return none_sample empty_list given_dataset",
     "shapes": "aligned_operand joined_tensors",
-    "shared": "detachable",
     "shifted": "left_range",
     "sizes": (
         "divisor hidden_state made_at attention_built attention_mask view_receiver einsum_letter forward_of "
