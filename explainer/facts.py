@@ -244,7 +244,8 @@ class CarriedFact:
     losses of one iteration) or repeated (the same loss twice). `name` is what holds it ("h", "self.mem"), `reach` how
     the failing frame can name it ("net.lif.mem"), `others` all such ways, `container` tuple, list or dict if it is held
     in one. `span` took it up again, `call` is that statement in the failing frame, `earlier` the first backward.
-    `reset` is a call that clears the state ("net.reset()"), `computed` the names to compute anew for each backward.
+    `reset` is a call that clears the state ("net.reset()"), `computed` the names to compute anew for each backward,
+    `given` the tensor that one of two losses could detach.
     """
 
     span: Span
@@ -262,6 +263,7 @@ class CarriedFact:
     bound: SpanFact | None = None
     call: SpanFact | None = None
     earlier: SpanFact | None = None
+    given: SpanFact | None = None
 
     def __str__(self) -> str:
         """`self.mem`, as the evidence shows it."""

@@ -140,7 +140,20 @@ def _shared(scene: Scene, found: Mapping[str, Any]) -> CarriedFact | None:
     return CarriedFact(
         failing.span, failing.source.text(failing.node), kind, name, name, "", plain_name(found["node"]),
         call=span_fact(*at) if at is not None else None, earlier=span_fact(earlier[0], first or earlier[1]),
+        given=_given(found["given"]),
     )  # fmt: skip
+
+
+def _given(found: Mapping[str, Any] | None) -> SpanFact | None:
+    """The expression by which one of two losses takes the tensor that both share; `detail`: `name`, `loss`."""
+    source = source_of(found["file"]) if found else None
+    statement = source.statement_at(found["line"]) if found and source is not None else None
+    if found is None or source is None or statement is None:
+        return None
+    reads = [one for one in ast.walk(statement) if isinstance(one, (ast.Name, ast.Attribute))]
+    reads = [one for one in reads if isinstance(one.ctx, ast.Load) and source.text(one) == found["name"]]
+    reads.sort(key=lambda one: one.lineno != found["line"])
+    return span_fact(source, reads[0], name=found["name"], loss=found["loss"]) if reads else None
 
 
 def _computed_once(scene: Scene, found: Mapping[str, Any]) -> CarriedFact | None:

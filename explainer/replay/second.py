@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from explainer.replay.crossing import Backward, Names, detachable, names_on_stack, watch_steps
 from explainer.replay.record import Site, here, leaf, nodes, origin
 from explainer.userframes import is_user_file
 
@@ -22,12 +23,13 @@ class Second:
     def __init__(self) -> None:
         self.anomaly = torch.autograd.detect_anomaly(check_nan=False)
         self.holders: dict[Any, dict[str, Any]] = {}
-        self.earlier: list[tuple[Site, set[Any]]] = []
+        self.earlier: list[tuple[Site, Backward]] = []
+        self.names: Names = {}
 
     @staticmethod
     def settles(seen: dict[str, Any]) -> bool:
-        """Whether what freed the graph was in the window: where all of the graph is older, it was not."""
-        return bool(seen["kind"] != "repeated")
+        """Whether what freed the graph was in the window: where some of the graph is older, it was not."""
+        return bool(seen["kind"] == "shared")
 
     def see(self, frames: Sequence[Any]) -> None:
         """Note which names and attributes hold tensors with a history before the window runs; innermost frame last."""
@@ -37,10 +39,15 @@ class Second:
 
     def ran(self, roots: list[Any]) -> None:
         """Note a backward of the window itself that is not the one that crashed."""
-        self.earlier.append((here(2), set(nodes(roots))))
+        self.earlier.append((here(2), Backward(roots)))
+
+    def _stepped(self, optimizer: Any) -> None:
+        if self.earlier:
+            self.earlier[-1][1].step(optimizer)
 
     def crashes(self, roots: list[Any]) -> bool:
         """Whether backward of these tensors meets a node that is freed; where none tells, it is taken to fail."""
+        self.names = names_on_stack()
         states = [_freed(node) for node in nodes(roots) if not leaf(node)]
         return True in states or None in states
 
@@ -50,9 +57,12 @@ class Second:
             self.anomaly.__enter__()
         one = torch.ones((), requires_grad=True) * 1
         self.start = one.grad_fn._sequence_nr() if one.grad_fn is not None else 0
+        self.steps = watch_steps(self._stepped)
         return self
 
     def __exit__(self, *error: Any) -> None:
+        if self.steps is not None:
+            self.steps.remove()
         self.anomaly.__exit__(*error)
 
     def result(self, roots: list[Any]) -> dict[str, Any] | None:
@@ -77,11 +87,11 @@ class Second:
 
     def _repeated(self, graph: list[Any]) -> dict[str, Any] | None:
         for site, before in self.earlier:
-            shared = [node for node in graph if node in before]
+            shared = [node for node in graph if node in before.graph]
             if shared:
                 node = max(shared, key=lambda one: one._sequence_nr())
                 return {"kind": "shared", "node": node.name(), "frames": origin(node), "earlier": site.data(),
-                        "whole": len(shared) == len(graph)}  # fmt: skip
+                        "whole": len(shared) == len(graph), "given": detachable(before, graph, self.names)}  # fmt: skip
         if graph and all(self._old(node) for node in graph):
             return {"kind": "repeated", "node": graph[0].name(), "frames": [], "held": self._held(graph[0])}
         return None
