@@ -292,6 +292,30 @@ FAULTS = {
                 return x + self.table[:, :x.size(0)]
         assert Placed()(torch.rand(3, 6, 4)).shape == (3, 6, 4)
         """, "self.table[:, :x.size(0)]", "self.table[:, :x.size(1)]"),
+    "a mask of a sequence of which the model gets all but the last": (
+        """
+        import torch
+        from torch import nn
+        block = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+        def causal(ids):
+            return nn.Transformer.generate_square_subsequent_mask(ids.size(1))
+        def step(table, ids):
+            mask = causal(ids)
+            given, wanted = ids[:, :-1], ids[:, 1:]
+            out = block(table(given), src_mask=mask)
+            return (out.mean(-1) - wanted).abs().mean()
+        step(nn.Embedding(11, 8), torch.randint(0, 11, (3, 7))).backward()
+        """, "causal(ids)", "causal(ids[:, :-1])"),
+    "targets of which the first was not left out": (
+        """
+        import torch
+        from torch import nn
+        def loss_of(model, ids):
+            scores = model(ids[:, :-1])
+            return nn.functional.cross_entropy(scores.flatten(0, 1), ids.flatten())
+        model = nn.Sequential(nn.Embedding(11, 8), nn.Linear(8, 11))
+        loss_of(model, torch.randint(0, 11, (3, 7))).backward()
+        """, "ids.flatten()", "ids[:, 1:].flatten()"),
 }  # fmt: skip
 
 

@@ -240,6 +240,11 @@ TITLES: Mapping[str, Texts] = {
         "ko": "가장 긴 {old}이 아니라 전체 길이 {new} 유지: `{argument}`",
         "zh": "保留完整长度 {new}，而不是其中最长的 {old}：`{argument}`",
     },
+    "slice-alike": {
+        "en": "make it of `{new}`, which the program goes on with, not of all of `{what}`",
+        "ko": "`{what}` 전체가 아니라 이후에 쓰는 `{new}` 부분으로 만들기",
+        "zh": "用程序后面使用的 `{new}` 来生成，而不是整个 `{what}`",
+    },
     "since": {
         "en": "count `{what}`, whose smallest value is {low}, from its start: `{new}`",
         "ko": "최솟값이 {low}인 `{what}` 값을 시작점부터 세기: `{new}`",
