@@ -57,12 +57,15 @@ KINDS = {
     "parameters": "statements.parameters",
     "wrap-rest": "statements.wrap_rest",
     "load-all-but": "loading.load_all_but",
+    "load-apart": "restoring.load_apart",
+    "build-and-load": "restoring.build_and_load",
     "hoist-lambda": "hoist.hoist_lambda",
     "only-with-workers": "loading.only_with_workers",
     "hoist-function": "hoist.hoist_function",
     "return-sample": "samples.return_sample",
     "leave-unmoved": "stays.leave_unmoved",
     "open-lazily": "samples.open_lazily",
+    "restart-iterator": "batches.restart_iterator",
 }
 PLACES = ("at", "call", "block", "before", "after", "kept")
 #: The value that names several places which one edit touches together.

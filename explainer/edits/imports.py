@@ -10,25 +10,32 @@ from explainer.diagnosis import Edit
 from explainer.edits.lines import EditError, joined, shown
 from explainer.source import Source
 
-_USE = re.compile(r"(?<![\w.\"'])torch\.")
+#: The modules that edits use, in the order in which their imports are to stand.
+_MODULES = ("itertools", "torch")
 
 
 def with_imports(source: Source, edits: Sequence[Edit]) -> tuple[Edit, ...]:
-    """The edits, and one that imports torch where they are the first of a file to name it."""
+    """The edits, and one that imports the modules which they are the first of a file to name."""
     own = [edit for edit in edits if edit.file == shown(source.file)]
-    used = any(_USE.search(edit.after or "") and not _USE.search(edit.before or "") for edit in own)
-    if not used or _binds_torch(source):
+    missing = [name for name in _MODULES if _names(own, name) and not _binds(source, name)]
+    if not missing:
         return tuple(edits)
     line = _first_import(source)
-    put = Edit(shown(source.file), line, line - 1, None, "import torch")
+    put = Edit(shown(source.file), line, line - 1, None, "\n".join(f"import {name}" for name in missing))
     try:
         return (*(edit for edit in edits if edit not in own), *joined(source, own, [put]))
     except EditError:
         return tuple(edits)
 
 
-def _binds_torch(source: Source) -> bool:
-    """Whether a file has the name `torch`: imported, or star-imported from who knows where."""
+def _names(edits: Sequence[Edit], module: str) -> bool:
+    """Whether edits bring a module's name into lines that did not have it."""
+    use = re.compile(rf"(?<![\w.\"']){module}\.")
+    return any(use.search(edit.after or "") and not use.search(edit.before or "") for edit in edits)
+
+
+def _binds(source: Source, module: str) -> bool:
+    """Whether a file has a module's name: imported, or star-imported from who knows where."""
     for node in source.nodes():
         if isinstance(node, ast.Import):
             names = [name.asname or name.name.split(".")[0] for name in node.names]
@@ -36,7 +43,7 @@ def _binds_torch(source: Source) -> bool:
             names = [name.asname or name.name for name in node.names]
         else:
             continue
-        if "torch" in names or "*" in names:
+        if module in names or "*" in names:
             return True
     return False
 
