@@ -1,0 +1,61 @@
+"""The calls that may have made a value, followed in the source alone."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from explainer.probes.decided import arguments_of, calls_of
+from explainer.probes.scene import Scene
+from explainer.source import Source
+
+#: Methods of a module that give the module itself.
+_SAME = ("to", "cuda", "cpu", "train", "eval", "half", "float", "double", "requires_grad_")
+_MOST = 5
+
+
+def makers(scene: Scene, source: Source, node: ast.AST | None, most: int = _MOST) -> Iterator[tuple[Source, ast.Call]]:
+    """The calls that the value of an expression may come from, through names, attributes of self and parameters.
+
+    `.to(device)` and its like are taken off: what is left is what builds.
+    """
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _SAME:
+        node = node.func.value
+    if isinstance(node, ast.Call):
+        yield source, node
+    elif isinstance(node, (ast.Name, ast.Attribute)) and most:
+        for home, value in bindings(scene, source, node):
+            yield from makers(scene, home, value, most - 1)
+
+
+def bindings(scene: Scene, source: Source, node: ast.Name | ast.Attribute) -> Iterator[tuple[Source, ast.AST]]:
+    """What is assigned to a name in its function (or at the top of its file), to an attribute in its class.
+
+    Of a parameter that is what the calls of the function give.
+    """
+    function = source.function_at(node.lineno)
+    scope: ast.AST | None = function or source.tree
+    if isinstance(node, ast.Attribute):
+        scope = source.class_at(node.lineno) or scope
+    found = list(assigned(source, scope, source.text(node)))
+    names = [one.arg for one in function.args.args] if isinstance(function, ast.FunctionDef) else []
+    if isinstance(node, ast.Name) and node.id in names and isinstance(function, ast.FunctionDef) and not found:
+        for home, call in calls_of(scene, source, function):
+            given = arguments_of(call, names).get(node.id)
+            if given is not None:
+                yield home, given
+    elif not found and function is not None and isinstance(node, ast.Name):
+        found = list(assigned(source, source.tree, node.id))
+    yield from ((source, value) for value in found)
+
+
+def assigned(source: Source, scope: ast.AST | None, target: str) -> Iterator[ast.AST]:
+    """The values that a scope assigns to a target by its text, one of several targets too."""
+    for node in ast.walk(scope) if scope is not None else ():
+        if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
+            for one in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                if source.text(one) == target:
+                    yield node.value
+                elif isinstance(one, ast.Tuple) and isinstance(node.value, ast.Tuple):
+                    pairs = zip(one.elts, node.value.elts, strict=False)
+                    yield from (value for part, value in pairs if source.text(part) == target)
