@@ -316,6 +316,27 @@ FAULTS = {
         model = nn.Sequential(nn.Embedding(11, 8), nn.Linear(8, 11))
         loss_of(model, torch.randint(0, 11, (3, 7))).backward()
         """, "ids.flatten()", "ids[:, 1:].flatten()"),
+    "parts of one row stacked in place of joined": (
+        """
+        import torch
+        from torch import nn
+        class Table(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.kinds = nn.Embedding(4, 3)
+                self.out = nn.Linear(5, 1)
+            def forward(self, numbers, kind):
+                return self.out(torch.stack([numbers, self.kinds(kind)], dim=1))
+        Table()(torch.rand(6, 2), torch.randint(0, 4, (6,))).sum().backward()
+        """, "torch.stack(", "torch.cat("),
+    "coordinates joined in place of stacked": (
+        """
+        import torch
+        def ring(count):
+            angle = torch.rand(count) * 6.28
+            return torch.cat([angle.cos(), angle.sin()], dim=1)
+        torch.nn.Linear(2, 3)(ring(7)).sum().backward()
+        """, "torch.cat(", "torch.stack("),
 }  # fmt: skip
 
 

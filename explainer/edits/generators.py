@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import logging
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -15,6 +16,7 @@ from explainer.edits.tiers import TIERS
 CERTAIN = -1
 #: Families whose generators read the program's source; the others start from the torch call that failed.
 WITHOUT_CALL = ("dataloader", "checkpoint")
+_log = logging.getLogger(__name__)
 Generator = Callable[[Evidence], Iterator[Candidate]]
 
 
@@ -72,4 +74,4 @@ def _all(generators: Iterable[Generator], evidence: Evidence) -> Iterator[Candid
         try:
             yield from generator(evidence)
         except (AttributeError, LookupError, TypeError, ValueError):
-            continue
+            _log.debug("%s gave up", generator.__name__, exc_info=True)

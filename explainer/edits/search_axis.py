@@ -1,4 +1,4 @@
-"""Candidates for tensors joined along a dimension in which they are alike, where they differ in another."""
+"""Candidates for joins: along another dimension, or along a new one in place of one that is there."""
 
 from __future__ import annotations
 
@@ -12,10 +12,15 @@ from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
 from explainer.edits.expressions import evaluated
 from explainer.edits.lines import joined
+from explainer.edits.methods import replace_call
 from explainer.edits.place import Place
-from explainer.edits.slices import operands
+from explainer.edits.slices import chain, operands
 
 _JOINS = ("cat", "concat", "concatenate")
+#: What joins along a dimension that is there, and what along a new one.
+_OTHER = {"cat": "stack", "concat": "stack", "concatenate": "stack", "stack": "cat"}
+#: How many steps behind each operand are looked at.
+_STEPS = 8
 
 
 def joined_along(evidence: Evidence) -> Iterator[Candidate]:
@@ -59,3 +64,14 @@ def _set(call: Place, dimension: int) -> Any:
     words = call.node.keywords if isinstance(call.node, ast.Call) else []
     name = next((word.arg for word in words if word.arg == "axis"), "dim")
     return arguments.set_argument(call, name, dimension)
+
+
+def joined_otherwise(evidence: Evidence) -> Iterator[Candidate]:
+    """`torch.stack(parts)` -> `torch.cat(parts)` and the reverse, for the failing call and those that led to it."""
+    found = [step for one in operands(evidence) for step in chain(evidence, one.start, _STEPS)]
+    for step in {id(step): step for step in [*evidence.steps[:1], *found]}.values():
+        place, other = step.place, _OTHER.get(step.function)
+        if place is None or other is None or not isinstance(place.node, ast.Call):
+            continue
+        edits = partial(replace_call, place, other if isinstance(place.node.func, ast.Attribute) else f"torch.{other}")
+        yield from evidence.made(edits, "replace-call", place, "join-otherwise", new=other, old=step.function)

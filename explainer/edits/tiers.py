@@ -11,7 +11,7 @@ _SHAPE = (
     "view.surplus crossed.exchanged kept.remade alike.given_alike alike.picked_too alike.picked_after layout.structural"
     " einsum.relettered joined.caught_up cropped.cropped batch.reshaped batch.resized_view"
     " batch.created state.batch_taken directions.directions order.unpacked order.created"
-    " axis.joined_along upstream.sizes",
+    " axis.joined_along axis.joined_otherwise upstream.sizes",
     "sizes.rounded sizes.advanced sizes.arriving",
     "upstream.dimensions layout.inserted loops.carried loops.counted_up padding.strided"
     " literals.one_off literals.in_text",
@@ -36,7 +36,7 @@ TIERS = {
     "index": (
         "crossed.crossed growing.windowed folded.unfolded classes.of_part",
         "samples.shortened samples.counted_from_one ids.padded ids.renumbered ids.lengths_less",
-        "index.dimensions ids.other_size index.made index.lengths index.shifted index.ignored",
+        "index.dimensions axis.joined_otherwise ids.other_size index.made index.lengths index.shifted index.ignored",
         "index.ranged index.terms",
         "index.inlined",
         "index.enlarged index.lengthened",

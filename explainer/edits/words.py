@@ -245,6 +245,11 @@ TITLES: Mapping[str, Texts] = {
         "ko": "`{what}` 전체가 아니라 이후에 쓰는 `{new}` 부분으로 만들기",
         "zh": "用程序后面使用的 `{new}` 来生成，而不是整个 `{what}`",
     },
+    "join-otherwise": {
+        "en": "join with `{new}` in place of `{old}`",
+        "ko": "`{old}` 대신 `{new}` 함수로 잇기",
+        "zh": "用 `{new}` 代替 `{old}` 来拼接",
+    },
     "since": {
         "en": "count `{what}`, whose smallest value is {low}, from its start: `{new}`",
         "ko": "최솟값이 {low}인 `{what}` 값을 시작점부터 세기: `{new}`",
