@@ -71,7 +71,8 @@ def _simple(at: Place) -> ast.stmt:
     statement = at.statement().node
     lazy = (ast.Lambda, ast.IfExp, ast.BoolOp, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
     around = [one for one in ast.walk(statement) if isinstance(one, lazy)]
-    if not isinstance(statement, _SIMPLE) or any(part is at.node for one in around for part in ast.walk(one)):
+    inner = [part for one in around for part in ast.walk(one) if one is not at.node]
+    if not isinstance(statement, _SIMPLE) or any(part is at.node for part in inner):
         raise EditError("the expression stands in no plain statement")
     return statement
 
@@ -86,29 +87,30 @@ def _name(at: Place, statement: ast.stmt) -> str:
     return next(one for one in ("model", "net", "restored", "built_and_loaded") if one not in used)
 
 
-def _comprehension(call: Place) -> ast.ListComp | None:
-    """The list comprehension with one loop, all that a statement assigns or returns, whose element holds a call."""
-    statement = call.statement().node
-    value = getattr(statement, "value", None)
-    if not isinstance(value, ast.ListComp) or len(value.generators) != 1 or value.generators[0].ifs:
-        return None
-    return value if any(part is call.node for part in ast.walk(value.elt)) else None
+def _comprehension(call: Place) -> ast.ListComp | ast.DictComp | None:
+    """The list or dict comprehension with one loop that holds a call in what it makes of each."""
+    for one in ast.walk(call.statement().node):
+        if isinstance(one, (ast.ListComp, ast.DictComp)) and len(one.generators) == 1 and not one.generators[0].ifs:
+            made = one.elt if isinstance(one, ast.ListComp) else one.value
+            if any(part is call.node for part in ast.walk(made)):
+                return one
+    return None
 
 
-def _unrolled(call: Place, loop: ast.ListComp, owner: ast.expr, given: str) -> tuple[Edit, ...]:
+def _unrolled(call: Place, loop: ast.ListComp | ast.DictComp, owner: ast.expr, given: str) -> tuple[Edit, ...]:
     """`nets = [make().load_state_dict(s) for s in states]` as a loop of statements."""
-    source, statement = call.source, call.statement().node
-    over, text = loop.generators[0], call.source.text
-    returned = isinstance(statement, ast.Return)
-    name = "loaded" if returned else text(statement.targets[0])  # type: ignore[union-attr]
-    element = text(loop.elt).replace(call.text, "model")
+    at, text, over = call.at(loop), call.source.text, loop.generators[0]
+    statement = _simple(at)
+    whole = getattr(statement, "value", None) is loop and isinstance(statement, ast.Assign)
+    name = _name(at, statement) if whole else "loaded"
+    made = loop.elt if isinstance(loop, ast.ListComp) else loop.value
+    element = text(made).replace(call.text, "model")
+    put = f"{name}.append({element})" if isinstance(loop, ast.ListComp) else f"{name}[{text(loop.key)}] = {element}"
     lines = [
-        f"{name} = []",
+        f"{name} = []" if isinstance(loop, ast.ListComp) else f"{name} = {{}}",
         f"for {text(over.target)} in {text(over.iter)}:",
         f"    model = {text(owner)}",
         f"    model.load_state_dict{given}",
-        f"    {name}.append({element})",
-        *([f"return {name}"] if returned else []),
+        f"    {put}",
     ]
-    indent = indentation(source, statement.lineno)
-    return relined(source, statement.lineno, statement.end_lineno or 0, "\n".join(indent + line for line in lines))
+    return _before(at, statement, lines, name)

@@ -125,11 +125,23 @@ def state_as_model(scene: Scene) -> SpanFact | None:
         return None
     frames = scene.live.user
     found = Follow(frames, _State(), scene).entry(At(failing.source, subject, frame.line, len(frames) - 1))
-    if found is None or not isinstance(found.node, (ast.Call, ast.Subscript)):
+    at = (found.source, found.node) if found is not None else _only_state(scene)
+    if at is None or not isinstance(at[1], (ast.Call, ast.Subscript)):
         return None
-    of, key = _model_of(found.node), _entry(value) if value is not MISSING else _saved_key(scene)
-    text = found.source.text(of) if of is not None else None
-    return span_fact(found.source, found.node, key=key or None, of=text)
+    of, key = _model_of(at[1]), _entry(value) if value is not MISSING else _saved_key(scene)
+    return span_fact(*at, key=key or None, of=at[0].text(of) if of is not None else None)
+
+
+def _only_state(scene: Scene) -> tuple[Source, ast.AST] | None:
+    """The only state dict that an attribute of the name that fails is given, in whichever method."""
+    found = [
+        (source, node.value)
+        for source in sources(scene)
+        for node in source.nodes()
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "attr", "") == _name_of(scene)
+    ]
+    states = [one for one in found if _State().of_expression(one[1]) is not None]
+    return states[0] if len(states) == 1 else None
 
 
 def _entry(value: Any) -> str | None:
