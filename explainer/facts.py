@@ -245,7 +245,8 @@ class CarriedFact:
     the failing frame can name it ("net.lif.mem"), `others` all such ways, `container` tuple, list or dict if it is held
     in one. `span` took it up again, `call` is that statement in the failing frame, `earlier` the first backward.
     `reset` is a call that clears the state ("net.reset()"), `computed` the names to compute anew for each backward,
-    `given` the tensor that one of two losses could detach.
+    `given` the tensor that one of two losses could detach. `outdated`: values that the old graph kept, and no others,
+    have been written over.
     """
 
     span: Span
@@ -264,6 +265,7 @@ class CarriedFact:
     call: SpanFact | None = None
     earlier: SpanFact | None = None
     given: SpanFact | None = None
+    outdated: bool = False
 
     def __str__(self) -> str:
         """`self.mem`, as the evidence shows it."""

@@ -7,6 +7,7 @@ import dataclasses
 from collections.abc import Sequence
 
 from explainer.diagnosis import Edit
+from explainer.edits.arguments import drop_argument
 from explainer.edits.inplace import block_of, dropped, index_in
 from explainer.edits.lines import EditError, changed, deleted, indentation, inserted, joined, relined, shown
 from explainer.edits.place import Place
@@ -52,10 +53,13 @@ def _binds(node: ast.Assign, names: Sequence[str]) -> bool:
     return any(isinstance(one, ast.Name) and one.id in names for target in node.targets for one in ast.walk(target))
 
 
-def detach_after(after: Place, names: Sequence[str], container: str = "", at: Place | None = None) -> tuple[Edit, ...]:
+def detach_after(
+    after: Place, names: Sequence[str], container: str = "", at: Place | None = None, kept: Place | None = None
+) -> tuple[Edit, ...]:
     """After a statement, cut each state from the graph that made it: `h = h.detach()`; tuples part by part.
 
     `at` is the place that takes the state up again: what is to be blamed, though the line after the statement is new.
+    `kept` is a call of backward that keeps the graph, which it need not any more.
     """
     forms = {
         "tuple": "tuple(part.detach() for part in {0})", "list": "[part.detach() for part in {0}]",
@@ -65,7 +69,10 @@ def detach_after(after: Place, names: Sequence[str], container: str = "", at: Pl
     node = after.statement().node
     indent = indentation(after.source, node.lineno)
     text = "\n".join(f"{indent}{name} = {form.format(name)}" for name in names)
-    return inserted(after.source, (node.end_lineno or 0) + 1, text)
+    put = inserted(after.source, (node.end_lineno or 0) + 1, text)
+    if kept is None or kept.statement().node is not node:
+        return put
+    return joined(after.source, drop_argument(kept, "retain_graph"), put)
 
 
 def soft_prediction(at: Place) -> tuple[Edit, ...]:

@@ -62,6 +62,7 @@ def _joint(scene: Scene, found: Mapping[str, Any]) -> CarriedFact | None:
         tuple(dict.fromkeys(one["reach"] for one in found["all"])), _reset(frame, reach),
         tuple(_computed(frame, reach)) if cached else (), _binding(frame, reach) if cached else None,
         _call(frame, found["frames"]), span_fact(source_of(frame.file), statement) if statement is not None else None,
+        outdated=found["outdated"],
     )  # fmt: skip
 
 
@@ -167,7 +168,7 @@ def _computed_once(scene: Scene, found: Mapping[str, Any]) -> CarriedFact | None
     return CarriedFact(
         bound.span if bound is not None else failing.span, bound.text if bound is not None else name, "cached",
         name, name, "", plain_name(found["node"]), function_of(failing.source, frame.line),
-        computed=tuple(_computed(frame, name)), bound=bound, call=span_fact(*statement),
+        computed=tuple(_computed(frame, name)), bound=bound, call=span_fact(*statement), outdated=found["outdated"],
     )  # fmt: skip
 
 
@@ -182,6 +183,16 @@ def second_call(scene: Scene, of: CarriedFact | None = None) -> Any:
     if of is None:
         return None
     return of if of.kind == "repeated" else of.earlier
+
+
+@probe
+def retaining_call(scene: Scene) -> SpanFact | None:
+    """The failing call of backward where it asks to keep the graph."""
+    failing = scene.failing
+    for node in ast.walk(failing.node) if failing is not None else ():
+        if isinstance(node, ast.Call) and any(word.arg == "retain_graph" for word in node.keywords):
+            return span_fact(failing.source, node) if failing is not None else None
+    return None
 
 
 @probe
@@ -201,7 +212,8 @@ def carried_place(scene: Scene, of: CarriedFact | None = None, stored: SpanFact 
     """The line to blame for a state carried over: where it is put into a list, the loop passes it on, else its use."""
     if of is None or stored is not None:
         return stored
-    outside = bool(of.reset) or not of.owner
+    given = of.name not in of.text and of.call is not None and of.name in of.call.text
+    outside = bool(of.reset) or not of.owner or given
     return of.call if outside and of.call is not None else of
 
 

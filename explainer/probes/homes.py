@@ -42,6 +42,7 @@ _PROBES = {
     "moved": "moved_away",
     "origin": "view_origin bound_at",
     "outputs": "shared_output",
+    "packed": "packed packed_layer",
     "parts": (
         "operand_at operand_of_kind written_operand negation index_too_large subscript dimension dimension_asked "
         "index_operand mask_operand loop_of"
@@ -61,7 +62,7 @@ _PROBES = {
     "splits": "split_lengths last_length",
     "stored": "stored_value made_once use_of memoised",
     "toplevel": "unguarded",
-    "updates": "early_update after_backward",
+    "updates": "optimizer_step early_update after_backward",
     "windows": "sliding_window last_batch samples_in_columns",
     "writes": "overwritten all_overwritten leaf_write crash_span part layer_place unbound_by",
 }

@@ -11,9 +11,9 @@ from explainer.edits.arguments import argument_node
 from explainer.edits.place import Place
 from explainer.facts import SpanFact
 from explainer.probes import probe
-from explainer.probes.places import enclosing, place, span_fact
+from explainer.probes.places import called, enclosing, place, span_fact
 from explainer.probes.scene import LiveFrame, Scene
-from explainer.probes.values import MISSING, read
+from explainer.probes.values import MISSING, is_optimizer, read
 from explainer.source import Source, source_of
 
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
@@ -141,3 +141,18 @@ def after_backward(scene: Scene) -> SpanFact | None:
     following = body[next(i for i, one in enumerate(body) if one is crashed) :]
     steps = [one for one in following[:6] if isinstance(one, ast.Expr) and ".step(" in failing.source.text(one)]
     return span_fact(failing.source, steps[0] if steps else crashed)
+
+
+@probe
+def optimizer_step(scene: Scene) -> SpanFact | None:
+    """The one call of an optimizer's `step()` in the functions on the stack."""
+    found = {}
+    for frame in scene.live.user if scene.live is not None else ():
+        source = source_of(frame.file, frame.frame.f_globals)
+        function = source.function_at(frame.line) or source.tree
+        for node in ast.walk(function) if function is not None else ():
+            if isinstance(node, ast.Call) and called(node) == "step" and isinstance(node.func, ast.Attribute):
+                steps = [read(one, frame.frame) for one in (node.func.value, *node.args[:1])]
+                if any(is_optimizer(one) for one in steps):
+                    found[(frame.file, node.lineno)] = span_fact(source, node)
+    return next(iter(found.values())) if len(found) == 1 else None

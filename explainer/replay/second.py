@@ -46,10 +46,10 @@ class Second:
             self.earlier[-1][1].step(optimizer)
 
     def crashes(self, roots: list[Any]) -> bool:
-        """Whether backward of these tensors meets a node that is freed; where none tells, it is taken to fail."""
+        """Whether backward meets values that are freed or overwritten; where no node tells, it is taken to fail."""
         self.names = names_on_stack()
-        states = [_freed(node) for node in nodes(roots) if not leaf(node)]
-        return True in states or None in states
+        states = [_spoilt(node) for node in nodes(roots) if not leaf(node)]
+        return any(states) or None in states
 
     def __enter__(self) -> Second:
         with warnings.catch_warnings():
@@ -82,8 +82,13 @@ class Second:
             _, node, old = joints[0]
             held = [self._held(child) for _, _, child in joints]
             return {"kind": "joint", "node": node.name(), "frames": origin(node), "held": self._held(old),
-                    "all": [one for one in held if one is not None]}  # fmt: skip
+                    "all": [one for one in held if one is not None], "outdated": self._outdated(graph)}  # fmt: skip
         return self._repeated(graph)
+
+    def _outdated(self, graph: list[Any]) -> bool:
+        """Whether of the values that the graph has saved those that were overwritten are older than the window."""
+        stale = [node for node in graph if _spoilt(node) == "overwritten"]
+        return bool(stale) and all(self._old(node) for node in stale)
 
     def _repeated(self, graph: list[Any]) -> dict[str, Any] | None:
         for site, before in self.earlier:
@@ -93,7 +98,8 @@ class Second:
                 return {"kind": "shared", "node": node.name(), "frames": origin(node), "earlier": site.data(),
                         "whole": len(shared) == len(graph), "given": detachable(before, graph, self.names)}  # fmt: skip
         if graph and all(self._old(node) for node in graph):
-            return {"kind": "repeated", "node": graph[0].name(), "frames": [], "held": self._held(graph[0])}
+            return {"kind": "repeated", "node": graph[0].name(), "frames": [], "held": self._held(graph[0]),
+                    "outdated": self._outdated(graph)}  # fmt: skip
         return None
 
     def _old(self, node: Any) -> bool:
@@ -127,8 +133,8 @@ class Second:
                 self._note(held, about, 2)
 
 
-def _freed(node: Any) -> bool | None:
-    """Whether a backward has freed what a node saved; None for nodes of the user's own that saved nothing this way."""
+def _spoilt(node: Any) -> str | None:
+    """What befell the values of a node: freed, overwritten or nothing; None for a user's node that saved none this way."""
     names = [name for name in dir(node) if name.startswith("_saved_")]
     for name in names or ("saved_tensors",):
         try:
@@ -136,8 +142,9 @@ def _freed(node: Any) -> bool | None:
         except AttributeError:
             continue
         except RuntimeError as error:  # also of `hasattr`
-            return "second time" in str(error)
-    return None if not names and hasattr(node, "saved_tensors") else False
+            said = str(error)
+            return "freed" if "second time" in said else "overwritten" if "inplace operation" in said else ""
+    return None if not names and hasattr(node, "saved_tensors") else ""
 
 
 def _attributes(value: Any, reach: str) -> Iterator[tuple[str, str, str, Any]]:
