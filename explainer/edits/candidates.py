@@ -66,6 +66,7 @@ KINDS = {
     "leave-unmoved": "stays.leave_unmoved",
     "open-lazily": "samples.open_lazily",
     "restart-iterator": "batches.restart_iterator",
+    "first-output": "layers.first_output",
 }
 PLACES = ("at", "call", "block", "before", "after", "kept")
 #: The value that names several places which one edit touches together.

@@ -1,0 +1,33 @@
+"""Edits of how a layer is made: a class of its own beside it that gives one part of what the layer returns."""
+
+from __future__ import annotations
+
+import ast
+
+from explainer.diagnosis import Edit
+from explainer.edits.lines import EditError, changed, inserted, joined
+from explainer.edits.place import Place
+
+
+def first_output(call: Place, part: str) -> tuple[Edit, ...]:
+    """`nn.GRU(...)` -> `OutputOfGRU(...)`, a subclass whose `forward` gives one part; it keeps the parameters' names."""
+    node, source = call.node, call.source
+    if not isinstance(node, ast.Call):
+        raise EditError("no layer is made here")
+    layer = source.text(node.func)
+    name = f"OutputOf{layer.rpartition('.')[2]}"
+    if any(isinstance(one, ast.ClassDef) and one.name == name for one in source.nodes()):
+        raise EditError(f"the file has a class {name} already")
+    text = f"class {name}({layer}):\n    def forward(self, *args):\n        return super().forward(*args){part}\n\n"
+    used = changed(source, [(source.span(node.func), name)])
+    return joined(source, inserted(source, _top(call), text), used)
+
+
+def _top(call: Place) -> int:
+    """The first line of the outermost statement that holds a call, its decorators included."""
+    line = call.span.line
+    body = call.source.tree.body if call.source.tree is not None else []
+    top = next((one for one in body if one.lineno <= line <= (one.end_lineno or one.lineno)), None)
+    if top is None:
+        raise EditError("no statement holds this call")
+    return min([top.lineno, *(one.lineno for one in getattr(top, "decorator_list", []))])
