@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -63,7 +64,8 @@ def _recorded(scene: Scene) -> Any:
     from explainer.replay.cut import Cut
     from explainer.replay.run import replay
 
-    return replay(scene, Cut)
+    number = "has no attribute" in scene.crash.message
+    return replay(scene, functools.partial(Cut, number=number))
 
 
 def _fact(one: Mapping[str, Any]) -> CutFact | None:
@@ -238,6 +240,8 @@ def receiver(scene: Scene) -> SpanFact | None:
     node = failing.node if failing is not None else None
     if isinstance(node, ast.Expr):
         node = node.value
+    if failing is not None and isinstance(node, ast.Attribute) and node.attr == "backward":
+        return span_fact(failing.source, node.value)
     if failing is None or not isinstance(node, ast.Call):
         return None
     target: ast.AST | None = None

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
+from explainer.replay.reached import Reached
 from explainer.replay.record import Site, here, name_of, tensors_in
 
 _MOST = 8
@@ -45,6 +46,10 @@ class Traced(float):
 
     cuts: frozenset[int] = frozenset()
 
+    def backward(self, *_: Any, **__: Any) -> None:
+        """A number taken for a loss: here the program failed."""
+        raise Reached([self])
+
     def _made(self, value: Any, other: Any) -> Any:
         if value is NotImplemented:
             return value
@@ -70,8 +75,9 @@ for _sign in ("add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv"
 class Cut(TorchFunctionMode):
     """Watches where values leave the graph while a window runs; `result` names those that reached the roots."""
 
-    def __init__(self) -> None:
+    def __init__(self, number: bool = False) -> None:
         super().__init__()
+        self.number = number  # what backward was called on is no tensor
         self.cuts: list[_Cut] = []
         self.of: dict[int, frozenset[int]] = {}
         self.kept: list[Any] = []
@@ -153,8 +159,18 @@ class Cut(TorchFunctionMode):
 
     def result(self, roots: list[Any]) -> list[dict[str, Any]] | None:
         """The cuts that lie between the roots and what requires grad, the first that happened first."""
-        found = sorted({index for root in roots for index in self.of.get(id(root), ())})
+        found = sorted({index for root in roots for index in self._behind(root)})
         return [_described(self.cuts[index]) for index in found[:_MOST]] or None
+
+    def _behind(self, root: Any) -> frozenset[int]:
+        return root.cuts if isinstance(root, Traced) else self.of.get(id(root), frozenset())
+
+    def unreached(self) -> list[dict[str, Any]] | None:
+        """The cut that made a number of the loss where all numbers and arrays were read on one line; else None."""
+        read = [one for one in self.cuts if one.function in _LEAVES]
+        read = read or [one for one in self.cuts if one.function in ("detach", "data")]
+        alone = len({one.site.frames[:1] for one in read}) == 1
+        return [_described(read[0])] if self.number and alone else None
 
 
 def _cut(name: str, tensor: Any, args: Any) -> _Cut:

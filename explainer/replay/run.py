@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from explainer.replay import sandbox
+from explainer.replay.reached import Reached
 from explainer.replay.window import Stopped, Window, windows
 from explainer.userframes import is_user_file
 
@@ -18,14 +19,6 @@ if TYPE_CHECKING:
 
 #: What recorders share: a context manager whose `result(roots)` is JSON data, None where it saw nothing.
 Recorder = Any
-
-
-class Reached(BaseException):
-    """The call of backward that crashed was reached again; `roots` are the tensors it was given."""
-
-    def __init__(self, roots: list[Any]):
-        super().__init__()
-        self.roots = roots
 
 
 def why_not(scene: Scene) -> str | None:
@@ -90,6 +83,8 @@ def _attempt(window: Window, scene: Scene, recorder: Callable[[], Recorder]) -> 
         roots = reached.roots
     except Stopped:
         return None
+    if roots is None and hasattr(recording, "unreached"):
+        return recording.unreached()
     return recording.result(roots) if roots is not None else None
 
 

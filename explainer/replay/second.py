@@ -134,7 +134,7 @@ class Second:
 
 
 def _spoilt(node: Any) -> str | None:
-    """What befell the values of a node: freed, overwritten or nothing; None for a user's node that saved none this way."""
+    """What befell a node's values: freed, overwritten or nothing; None for a user's node that saved none this way."""
     names = [name for name in dir(node) if name.startswith("_saved_")]
     for name in names or ("saved_tensors",):
         try:
