@@ -66,7 +66,10 @@ def test_rows_of_one_length_are_not_called_ragged(fact):
 
 def test_only_a_lone_place_that_asks_for_cuda_is_blamed(fact):
     code = "import torch\ndef f(x, device):\n    raise AssertionError\nf({0}, {1})\n"
-    assert fact(code.format("1", "'cuda:1'"), "asked_cuda") is None  # the innermost frame asks for nothing
+    assert fact(code.format("1", "'cuda:1'"), "asked_cuda").text == "'cuda:1'"
+    assert fact(code.format("'cuda'", "'cuda:1'"), "asked_cuda") is None  # the innermost frame asks for neither
+    asked = "on = torch.cuda.is_available()\nd = 'cuda' if on else 'cpu'\n"
+    assert fact(asked + code.format("1", "d"), "asked_cuda") is None
     lone = "import torch\nint('x', torch.device('cuda').index or 10)\n"
     assert fact(lone, "asked_cuda").text == "'cuda'"
     assert fact("import torch\nint('x' + 'cuda', {'cuda': 10}['cuda'])\n", "asked_cuda") is None

@@ -1,71 +1,181 @@
-"""Where the source asks for CUDA by name, whatever the machine has: `x.cuda()`, `"cuda:0"`, `torch.device("cuda")`."""
+"""Where the source asks for CUDA, whatever the machine has: `x.cuda()`, `"cuda:0"`, `torch.cuda.set_device(0)`."""
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from explainer.facts import SpanFact
+from explainer.frozen import frozen
 from explainer.probes import probe
+from explainer.probes.cuts import sources
 from explainer.probes.origin import last_binding
-from explainer.probes.places import spanned
+from explainer.probes.places import called, spanned
 from explainer.probes.scene import Scene
 from explainer.source import Source
+
+_DEVICE = re.compile(r"cuda(:\d+)?")
+#: Functions of `torch.cuda` that need a GPU, called for what they do, not for what they return.
+_ACTS = ("set_device", "synchronize", "reset_peak_memory_stats", "init", "ipc_collect")
+#: Calls in which the name of a device asks for none.
+_ELSEWHERE = ("autocast", "GradScaler", "startswith", "print", "get", "replace", "split", "manual_seed")
+#: How many bindings a name is followed through.
+_MOST = 3
+
+
+@frozen
+class Asked:
+    """A place that asks for CUDA. `kind`: name, method or act; `parents` are the nodes around it, innermost first."""
+
+    source: Source
+    node: ast.expr
+    kind: str
+    parents: tuple[ast.AST, ...]
 
 
 @probe
 def asked_cuda(scene: Scene) -> SpanFact | None:
-    """The expression that asks for CUDA in the failing call, or in the statement that bound the name it uses.
+    """The expression that asks for CUDA in the failing call, or that a name it uses leads to; else the only one.
 
-    `detail.method` tells `x.cuda()` from a device's name, `owner` is the x, `others` how many more such places the file
-    has. None where the program asks `torch.cuda.is_available()` in the same statement.
+    `detail.method` tells `x.cuda()` from a device's name, `owner` is the x, `others` how many more such places the
+    program has. None where the program asks `torch.cuda.is_available()` there.
     """
+    every = scene.once("asked cuda", lambda: list(_places(scene)))
+    found = _blamed(scene, every) if every else None
+    if found is None:
+        return None
+    method = found.kind == "method"
+    owner = found.source.text(found.node.func.value) if method else ""  # type: ignore[attr-defined]
+    return spanned(found.source, found.node, method=method, kind=found.kind, owner=owner, others=len(every) - 1)
+
+
+@probe
+def cuda_places(scene: Scene) -> tuple[SpanFact, ...] | None:
+    """All places that ask for CUDA, that of `asked_cuda` first; `detail.kind` as there."""
+    first, every = asked_cuda(scene), scene.once("asked cuda", lambda: list(_places(scene)))
+    if first is None:
+        return None
+    facts = [spanned(one.source, one.node, kind=one.kind) for one in every]
+    return tuple(sorted(facts, key=lambda one: one.span != first.span))
+
+
+def _blamed(scene: Scene, every: list[Asked]) -> Asked | None:
+    """The one in the failing call; in what binds the names that it uses; the only one of the program."""
     failing, frame = scene.failing, scene.user_frame
     if failing is None or frame is None:
         return None
-    source = failing.source
-    found = list(_places(failing.node))
-    for name in _names(failing.node) if not found else ():
-        bound = last_binding(source, frame, name) or _module_binding(source, name)
-        found += list(_places(bound)) if bound is not None else []
-    if len(found) != 1:
-        return None
-    others = len({_span(node) for node in _places(source.tree)}) - 1 if source.tree is not None else 0
-    method = isinstance(found[0], ast.Call)
-    owner = source.text(found[0].func.value) if method else ""  # type: ignore[attr-defined]
-    return spanned(source, found[0], method=method, owner=owner, others=others)
-
-
-def _span(node: ast.AST) -> tuple[int, int]:
-    return node.lineno, node.col_offset  # type: ignore[attr-defined]
-
-
-def _places(tree: ast.AST | None) -> Iterator[ast.AST]:
-    """Calls of `.cuda()` without arguments, and strings that name a CUDA device."""
-    nodes = list(ast.walk(tree)) if tree is not None else []
-    if any(isinstance(node, ast.Attribute) and node.attr == "is_available" for node in nodes) and len(nodes) < 60:
-        return
-    for node in nodes:
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "cuda":
-            if not node.args and not node.keywords:
-                yield node
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and _device(node.value):
-            yield node
-
-
-def _device(text: str) -> bool:
-    return text == "cuda" or (text.startswith("cuda:") and text[5:].isdigit())
+    within = {id(node) for node in ast.walk(failing.node)}
+    here = [one for one in every if id(one.node) in within]
+    if here:
+        return here[0] if len(here) == 1 else None
+    names = _names(failing.node)
+    near = [last_binding(failing.source, frame, name) for name in names]
+    bound = {id(node) for statement in near if statement is not None for node in ast.walk(statement)}
+    here = [one for one in every if id(one.node) in bound]
+    here = here or [one for one in every if _bound_names(one) & _followed(scene, set(names))]
+    here = here or (every if len(every) == 1 else [])
+    return here[0] if len(here) == 1 else None
 
 
 def _names(node: ast.AST) -> list[str]:
-    """The plain names among the arguments of a call."""
+    """The last names in the arguments of a call: `device` of `cfg.device`, of `cfg["device"]`, of `device`."""
     calls = [one for one in ast.walk(node) if isinstance(one, ast.Call)]
     given = [part for call in calls for part in (*call.args, *(word.value for word in call.keywords))]
-    return list(dict.fromkeys(part.id for part in given if isinstance(part, ast.Name)))
+    return list(dict.fromkeys(name for part in given for name in _last_names(part)))
 
 
-def _module_binding(source: Source, name: str) -> ast.stmt | None:
-    """The only statement at the top of a file that binds a name."""
-    body = source.tree.body if source.tree is not None else []
-    found = [one for one in body if isinstance(one, ast.Assign) and getattr(one.targets[0], "id", None) == name]
-    return found[0] if len(found) == 1 else None
+def _last_names(node: ast.AST) -> Iterator[str]:
+    for one in ast.walk(node):
+        if isinstance(one, ast.Name):
+            yield one.id
+        elif isinstance(one, ast.Attribute):
+            yield one.attr
+        elif isinstance(one, ast.Subscript) and isinstance(one.slice, ast.Constant):
+            yield str(one.slice.value)
+
+
+def _followed(scene: Scene, names: set[str]) -> set[str]:
+    """Names, with those that stand in what is assigned to them anywhere in the program."""
+    assigned = [node for source in sources(scene) for node in source.nodes() if isinstance(node, ast.Assign)]
+    for _ in range(_MOST):
+        values = [one.value for one in assigned if any(names & set(_last_names(target)) for target in one.targets)]
+        names = names | {name for value in values for name in _last_names(value)}
+    return names - {"torch", "self", "device" if len(names) > 40 else ""}
+
+
+def _bound_names(one: Asked) -> set[str]:
+    """The names that a place gives its value: of a target, keyword, dict key, option, parameter or function."""
+    found: set[str] = set()
+    inner: ast.AST = one.node
+    for outer in one.parents:
+        if isinstance(outer, (ast.Assign, ast.AnnAssign)):
+            targets = outer.targets if isinstance(outer, ast.Assign) else [outer.target]
+            found |= {name for target in targets for name in _last_names(target)}
+        elif isinstance(outer, ast.keyword):
+            found |= {outer.arg or ""}
+        elif isinstance(outer, ast.Dict):
+            pairs = zip(outer.keys, outer.values, strict=True)
+            found |= {str(key.value) for key, value in pairs if value is inner and isinstance(key, ast.Constant)}
+        elif isinstance(outer, ast.Call) and called(outer) == "add_argument":
+            found |= {str(part.value).strip("-") for part in outer.args if isinstance(part, ast.Constant)}
+        elif isinstance(outer, ast.arguments):
+            pairs = zip(reversed(outer.args), reversed(outer.defaults), strict=False)
+            found |= {arg.arg for arg, value in pairs if value is inner}
+        elif isinstance(outer, ast.FunctionDef):
+            found |= {outer.name} if any(isinstance(part, ast.Return) for part in one.parents) else set()
+            break
+        inner = outer
+    return found - {"default"}
+
+
+def _places(scene: Scene) -> Iterator[Asked]:
+    """The places of the program that ask for CUDA without asking whether there is any."""
+    files = sources(scene)
+    assigned = [(one, node) for one in files for node in one.nodes() if isinstance(node, ast.Assign)]
+    known = {name for one, node in assigned if "is_available" in one.text(node.value)
+             for target in node.targets for name in _last_names(target)}  # fmt: skip
+    for source in files:
+        parents = {id(child): node for node in source.nodes() for child in ast.iter_child_nodes(node)}
+        for node in source.nodes():
+            kind = _kind(source, node)
+            around = tuple(_around(node, parents)) if kind else ()
+            if kind and not _guarded(source, node, around, known - {"self", "torch"}):
+                yield Asked(source, node, kind, around)  # type: ignore[arg-type]
+
+
+def _around(node: ast.AST, parents: dict[int, ast.AST]) -> Iterator[ast.AST]:
+    while id(node) in parents:
+        node = parents[id(node)]
+        yield node
+
+
+def _kind(source: Source, node: ast.AST) -> str:
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        if node.func.attr == "cuda" and source.text(node.func) != "torch.cuda":
+            return "method"
+        return "act" if source.text(node.func).startswith("torch.cuda.") and node.func.attr in _ACTS else ""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str) and _DEVICE.fullmatch(node.value):
+        return "name"
+    first = node.values[0] if isinstance(node, ast.JoinedStr) and node.values else None
+    return "name" if isinstance(first, ast.Constant) and str(first.value).startswith("cuda") else ""
+
+
+def _guarded(source: Source, node: ast.AST, around: tuple[ast.AST, ...], known: set[str]) -> bool:
+    """Whether a place asks first, by itself or by a name that holds the answer, or names no device to use."""
+    outer = around[0] if around else None
+    if isinstance(outer, (ast.Compare, ast.List, ast.Set, ast.Tuple, ast.Expr, ast.JoinedStr)) and _is_text(node):
+        return True
+    if isinstance(outer, ast.Call) and called(outer) in _ELSEWHERE:
+        return True
+    if isinstance(outer, ast.Dict) and any(key is node for key in outer.keys):
+        return True
+    if isinstance(outer, ast.keyword) and outer.arg in ("device_type", "help", "choices"):
+        return True
+    tests = [one.test for one in around if isinstance(one, (ast.If, ast.IfExp, ast.While))]
+    tests += [one for one in around if isinstance(one, ast.BoolOp)]
+    return any("is_available" in source.text(test) or known & set(_last_names(test)) for test in tests)
+
+
+def _is_text(node: ast.AST) -> bool:
+    return isinstance(node, (ast.Constant, ast.JoinedStr))

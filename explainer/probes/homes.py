@@ -4,7 +4,7 @@ from __future__ import annotations
 
 _PROBES = {
     "alike": "alike_writes",
-    "asked_cuda": "asked_cuda",
+    "asked_cuda": "asked_cuda cuda_places",
     "attributes": "misspelled named_at",
     "births": "birth spoilt_weights minus_infinity root_of_divisor masked_rows bound_operand",
     "built": "built_at",
@@ -62,6 +62,7 @@ _PROBES = {
     "splits": "split_lengths last_length",
     "stored": "stored_value made_once use_of memoised",
     "toplevel": "unguarded",
+    "untensored": "untensored returnless",
     "updates": "optimizer_step early_update after_backward",
     "windows": "sliding_window last_batch samples_in_columns",
     "writes": "overwritten all_overwritten leaf_write crash_span part layer_place unbound_by",
