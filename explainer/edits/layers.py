@@ -10,7 +10,7 @@ from explainer.edits.place import Place
 
 
 def first_output(call: Place, part: str) -> tuple[Edit, ...]:
-    """`nn.GRU(...)` -> `OutputOfGRU(...)`, a subclass whose `forward` gives one part; it keeps the parameters' names."""
+    """`nn.GRU(...)` -> `OutputOfGRU(...)`, a subclass whose `forward` gives one part. Names of parameters stay."""
     node, source = call.node, call.source
     if not isinstance(node, ast.Call):
         raise EditError("no layer is made here")

@@ -41,7 +41,8 @@ def packed(scene: Scene) -> SpanFact | None:
     at, made = (bound.source, bound.node) if bound is not None and whole else (source, node)
     maker = _maker(scene, made, bound.frame if bound is not None and whole else last)
     text = at.text(made) if isinstance(made, PRIMARY) else f"({at.text(made)})"
-    ways = tuple(f"{text}{part}" for part in _parts(value, maker))[:_MOST]
+    joined = _joined(text, value, bound.node if bound is not None and bound.part is None else None)
+    ways = joined or tuple(f"{text}{part}" for part in _parts(value, maker))[:_MOST]
     if not ways:
         return None
     function = at.text(made.func) if isinstance(made, ast.Call) else ""
@@ -118,6 +119,15 @@ def _parts(value: Any, maker: str) -> Iterator[str]:
             yield from (f"{text}{inner}" for inner, one in _items(item)[:1] if is_tensor(one))
     if type(value) in (tuple, list) and _alike(value):
         yield "[-1]"
+
+
+def _joined(text: str, value: Any, made: ast.AST | None) -> tuple[str, ...]:
+    """A list that the program itself filled with tensors, as one tensor of them all."""
+    filled = isinstance(made, (ast.List, ast.ListComp)) and type(value) is list and all(map(is_tensor, value))
+    if not filled:
+        return ()
+    stacked, after = f"torch.stack({text})", f"torch.cat({text})"
+    return (after, stacked) if len({one.shape[:1] for one in value}) > 1 else (stacked, after)
 
 
 def _recurrent(value: Any, maker: str) -> Sequence[str]:

@@ -52,7 +52,7 @@ def _function(code: types.CodeType) -> tuple[Source, Function] | None:
     return (source, node) if isinstance(node, (ast.FunctionDef, ast.Lambda)) else None
 
 
-def _returns(function: ast.AST) -> list[ast.Return]:
+def returns_of(function: ast.AST) -> list[ast.Return]:
     """The return statements of a function, those of functions inside it left out."""
     found, stack = [], list(ast.iter_child_nodes(function))
     while stack:
@@ -69,7 +69,7 @@ def sample_return(scene: Scene) -> SpanFact | None:
     """The only `return` of the dataset's `__getitem__`; `detail.dataset` is the class, `count` the dataset's length."""
     dataset = own_dataset(scene)
     found = _method(dataset, "__getitem__") if dataset is not None else None
-    returns = _returns(found[1]) if found else []
+    returns = returns_of(found[1]) if found else []
     if found is None or len(returns) != 1:
         return None
     return spanned(found[0], returns[0], dataset=type(dataset).__name__)
@@ -88,7 +88,7 @@ def none_sample(scene: Scene) -> SpanFact | None:
         return None
     source, function = found
     about = {"dataset": type(dataset).__name__, "function": "__getitem__"}
-    for node in _returns(function):
+    for node in returns_of(function):
         if _is_none(node.value):
             return spanned(source, node, how="return", **about)
         helper = _helper(dataset, node.value)
@@ -116,7 +116,7 @@ def _helper(dataset: Any, value: ast.AST | None) -> SpanFact | None:
     found = _function(code) if code is not None and is_user_file(code.co_filename) else None
     if code is None or found is None:
         return None
-    for node in _returns(found[1]):
+    for node in returns_of(found[1]):
         if _is_none(node.value):
             return spanned(found[0], node, how="return", dataset=type(dataset).__name__, function=code.co_name)
     return None
@@ -134,6 +134,11 @@ def _is_none(node: ast.AST | None) -> bool:
 
 def _last(body: list[ast.stmt]) -> ast.stmt:
     return body[-1]
+
+
+def can_end(body: list[ast.stmt]) -> bool:
+    """Whether some statements may be left at their end, without a `return` or `raise`."""
+    return not _ends(body)
 
 
 def _ends(body: list[ast.stmt]) -> bool:
@@ -154,7 +159,7 @@ def _transform(dataset: Any, function: ast.AST) -> SpanFact | None:
             continue
         code = getattr(attribute(dataset, called.attr), "__code__", None)
         found = _function(code) if code is not None and is_user_file(code.co_filename) else None
-        if found is not None and isinstance(found[1], ast.FunctionDef) and not _returns(found[1]):
+        if found is not None and isinstance(found[1], ast.FunctionDef) and not returns_of(found[1]):
             names = {"dataset": type(dataset).__name__, "function": found[1].name, "how": "transform"}
             return spanned(found[0], _last(found[1].body), **names)
     return None
