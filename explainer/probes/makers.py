@@ -12,6 +12,8 @@ from explainer.source import Source
 #: Methods of a module that give the module itself.
 _SAME = ("to", "cuda", "cpu", "train", "eval", "half", "float", "double", "requires_grad_")
 _MOST = 5
+#: Expressions, each with its file, from the use of a value to what made it.
+Way = tuple[tuple[Source, ast.AST], ...]
 
 
 def makers(scene: Scene, source: Source, node: ast.AST | None, most: int = _MOST) -> Iterator[tuple[Source, ast.Call]]:
@@ -19,13 +21,34 @@ def makers(scene: Scene, source: Source, node: ast.AST | None, most: int = _MOST
 
     `.to(device)` and its like are taken off: what is left is what builds.
     """
+    for way in ways(scene, source, node, most):
+        home, last = way[-1]
+        if isinstance(last, ast.Call):
+            yield home, last
+
+
+def ways(scene: Scene, source: Source, node: ast.AST | None, most: int = _MOST) -> Iterator[Way]:
+    """The ways of a value from an expression that uses it back to what made it, through all that handed it on."""
     while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _SAME:
         node = node.func.value
-    if isinstance(node, ast.Call):
-        yield source, node
-    elif isinstance(node, (ast.Name, ast.Attribute)) and most:
-        for home, value in bindings(scene, source, node):
-            yield from makers(scene, home, value, most - 1)
+    if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)) and most:
+        steps = _entries(scene, source, node, most) if isinstance(node, ast.Subscript) else bindings(scene, source, node)
+        for home, value in steps:
+            yield from (((source, node), *way) for way in ways(scene, home, value, most - 1))
+    elif node is not None:
+        yield ((source, node),)
+
+
+def _entries(scene: Scene, source: Source, node: ast.Subscript, most: int) -> Iterator[tuple[Source, ast.AST]]:
+    """The entries of a written dict or list that a constant key or index takes."""
+    key = getattr(node.slice, "value", None)
+    for way in ways(scene, source, node.value, most - 1):
+        home, held = way[-1]
+        if isinstance(held, ast.Dict):
+            pairs = zip(held.keys, held.values, strict=True)
+            yield from ((home, value) for one, value in pairs if isinstance(one, ast.Constant) and one.value == key)
+        elif isinstance(held, (ast.List, ast.Tuple)) and isinstance(key, int) and key < len(held.elts):
+            yield home, held.elts[key]
 
 
 def bindings(scene: Scene, source: Source, node: ast.Name | ast.Attribute) -> Iterator[tuple[Source, ast.AST]]:
