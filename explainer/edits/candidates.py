@@ -69,6 +69,7 @@ KINDS = {
     "leave-unmoved": "stays.leave_unmoved",
     "open-lazily": "samples.open_lazily",
     "restart-iterator": "batches.restart_iterator",
+    "read-keys": "batches.read_keys",
     "first-output": "layers.first_output",
 }
 PLACES = ("at", "call", "block", "before", "after", "kept")

@@ -22,7 +22,7 @@ def own_dataset(scene: Scene) -> Any:
     """The user's dataset behind the loader, taken out of `Subset` and other wrappers of torch; None where unknown."""
     dataset = dataset_of(scene) or _given(scene)
     for _ in range(4):
-        if dataset is None or _method(dataset, "__getitem__") is not None:
+        if dataset is None or method_of(dataset, "__getitem__") is not None:
             return dataset
         dataset = fields_of(dataset).get("dataset")
     return None
@@ -37,7 +37,7 @@ def _given(scene: Scene) -> Any:
     return None
 
 
-def _method(owner: Any, name: str) -> tuple[Source, Function] | None:
+def method_of(owner: Any, name: str) -> tuple[Source, Function] | None:
     """The source of a method that the user wrote for an object's class."""
     for base in type(owner).__mro__:
         code = getattr(base.__dict__.get(name), "__code__", None)
@@ -68,7 +68,7 @@ def returns_of(function: ast.AST) -> list[ast.Return]:
 def sample_return(scene: Scene) -> SpanFact | None:
     """The only `return` of the dataset's `__getitem__`; `detail.dataset` is the class, `count` the dataset's length."""
     dataset = own_dataset(scene)
-    found = _method(dataset, "__getitem__") if dataset is not None else None
+    found = method_of(dataset, "__getitem__") if dataset is not None else None
     returns = returns_of(found[1]) if found else []
     if found is None or len(returns) != 1:
         return None
@@ -83,7 +83,7 @@ def none_sample(scene: Scene) -> SpanFact | None:
     in what is returned), end (the function can end without a return) or transform (a function that it calls has none).
     """
     dataset = own_dataset(scene) if _in_collate(scene) else None
-    found = _method(dataset, "__getitem__") if dataset is not None else None
+    found = method_of(dataset, "__getitem__") if dataset is not None else None
     if found is None:
         return None
     source, function = found
@@ -172,8 +172,8 @@ def empty_list(scene: Scene) -> SpanFact | None:
     `detail.dataset` is the class, `attribute` the list's name, `call` the source of what was assigned.
     """
     dataset = own_dataset(scene)
-    found = _method(dataset, "__init__") if dataset is not None else None
-    length = _method(dataset, "__len__") if dataset is not None else None
+    found = method_of(dataset, "__init__") if dataset is not None else None
+    length = method_of(dataset, "__len__") if dataset is not None else None
     if found is None or length is None:
         return None
     source, init = found
