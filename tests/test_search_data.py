@@ -52,6 +52,31 @@ FAULTS = {
             return gap.norm(dim=-1).argmin(1)
         nearest(torch.rand(60_000, 1024), torch.rand(400, 1024))
         """, "gap.norm(dim=-1)", "torch.cdist(points, codes)"),
+    "sizes given to repeat, which takes counts": (
+        """
+        import torch
+        def biased(scores, table):
+            rows, columns = scores.shape[1:]
+            bias = table.unsqueeze(0).repeat(len(scores), rows, columns)
+            return scores + bias
+        biased(torch.rand(64, 900, 700), torch.rand(900, 700))
+        """, "table.unsqueeze(0).repeat(len(scores), rows, columns)", ".expand(len(scores), rows, columns)"),
+    "a dense layer on every pixel of a large map": (
+        """
+        import torch
+        from torch import nn
+        class Grader(nn.Module):
+            def __init__(self, side):
+                super().__init__()
+                self.layers = nn.Sequential(
+                    nn.Conv2d(1, 4, 3, padding=1),
+                    nn.Flatten(),
+                    nn.Linear(4 * side * side, 50_000),
+                )
+            def forward(self, scans):
+                return self.layers(scans)
+        Grader(1000)(torch.rand(1, 1, 1000, 1000))
+        """, "nn.Linear(4 * side * side, 50_000)", "nn.Linear(4 * 8 * 8, 50_000)"),
     "times in milliseconds counted by bincount": (
         """
         import torch

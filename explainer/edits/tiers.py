@@ -7,6 +7,7 @@ from __future__ import annotations
 _SHAPE = (
     "crossed.crossed sizes.named_norm padding.fallen_short state.batch_second kept.reset"
     " broadcast.with_ones growing.windowed classes.absent packed.full_length padding.grouped sliced.sliced_alike"
+    " axis.expanded broadcast.turned directions.both_ends numbered.one_hot_map numbered.many_hot"
     " state.by_channel state.by_factor",
     "view.surplus crossed.exchanged kept.remade alike.given_alike alike.picked_too alike.picked_after layout.structural"
     " einsum.relettered joined.caught_up cropped.cropped batch.reshaped batch.resized_view"
@@ -50,8 +51,8 @@ TIERS = {
         "device.pinned",
     ),
     "oom": (
-        "",
-        "pairs.unfolded pairs.batch_first pairs.aligned pairs.distances counts.sparse counts.scaled",
+        "repeats.sizes_as_counts",
+        "pairs.unfolded pairs.batch_first pairs.aligned pairs.distances counts.sparse counts.scaled pooled.pooled",
         "counts.numbered pairs.row_by_row",
         "counts.largest counts.factors",
     ),

@@ -215,6 +215,16 @@ TITLES: Mapping[str, Texts] = {
         "ko": "collate_fn에서 `pad_sequence` 함수로 배치의 샘플을 같은 길이로 채우기",
         "zh": "在 collate_fn 中用 `pad_sequence` 把一个批次的样本补齐到相同长度",
     },
+    "pool-map": {
+        "en": "pool the map to {side}x{side} before it is flattened: {features} features",
+        "ko": "펼치기 전에 특성 맵을 {side}x{side} 크기로 풀링: 특성 {features}개",
+        "zh": "展平之前把特征图池化到 {side}x{side}：{features} 个特征",
+    },
+    "sizes-not-counts": {
+        "en": "`repeat` takes counts, not sizes: {shape} becomes what is wanted with `{new}`",
+        "ko": "`repeat` 인자는 크기가 아니라 횟수: {shape} 텐서에 `{new}` 사용",
+        "zh": "`repeat` 的参数是次数而不是大小：对 {shape} 使用 `{new}`",
+    },
     "unfold-batch": {
         "en": "keep the samples of {shape} apart: no `{what}`",
         "ko": "{shape} 모양의 샘플을 따로 유지하기: `{what}` 호출 제거",
@@ -249,6 +259,21 @@ TITLES: Mapping[str, Texts] = {
         "en": "join with `{new}` in place of `{old}`",
         "ko": "`{old}` 대신 `{new}` 함수로 잇기",
         "zh": "用 `{new}` 代替 `{old}` 来拼接",
+    },
+    "expanded": {
+        "en": "repeat `{what}` for each sample of `{other}`: expand",
+        "ko": "`{other}`의 샘플마다 `{what}` 반복하기: expand",
+        "zh": "为 `{other}` 的每个样本重复 `{what}`：expand",
+    },
+    "turned": {
+        "en": "exchange dimensions {first} and {second} of `{what}`, so that its size of 1 meets the batch",
+        "ko": "크기 1이 배치와 만나도록 `{what}`의 {first}번과 {second}번 차원 바꾸기",
+        "zh": "交换 `{what}` 的第 {first} 与第 {second} 维，使大小为 1 的一维对上批次",
+    },
+    "one-hot": {
+        "en": "`{what}` numbers the {count} classes: give each a column of its own, one-hot",
+        "ko": "`{what}` 값은 클래스 {count}개의 번호: 클래스마다 열을 주기(원-핫)",
+        "zh": "`{what}` 是 {count} 个类别的编号：改为每类一列（独热）",
     },
     "since": {
         "en": "count `{what}`, whose smallest value is {low}, from its start: `{new}`",

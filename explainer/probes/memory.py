@@ -104,13 +104,14 @@ def column(scene: Scene) -> TensorFact | None:
 
 @probe
 def huge_call(scene: Scene) -> SpanFact | None:
-    """The one expression that asked for memory beyond any machine's, 64 GiB at once at least.
+    """The one expression that asked for too much memory: 64 GiB at once at least, of the CPU's 16.
 
     `detail`: its `operator`; `given`, its tensors in words; `elements`, how many float32 values that is; `pair`, where
     two operands make it by pairing rows, the counts of both; `via`, the functions that led there.
     """
     failing, asked = scene.failing, asked_bytes(scene)
-    if failing is None or asked is None or asked < 64 * 1024**3:
+    least = 16 if "CPU" in scene.crash.message else 64
+    if failing is None or asked is None or asked < least * 1024**3:
         return None
     node = call_node(failing.node)
     tensors = _shapes(scene)
