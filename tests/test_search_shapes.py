@@ -337,6 +337,61 @@ FAULTS = {
             return torch.cat([angle.cos(), angle.sin()], dim=1)
         torch.nn.Linear(2, 3)(ring(7)).sum().backward()
         """, "torch.cat(", "torch.stack("),
+    "one token beside the patches of every image": (
+        """
+        import torch
+        from torch import nn
+        class Patches(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.token = nn.Parameter(torch.zeros(1, 1, 6))
+            def forward(self, x):
+                return torch.cat([self.token, x], dim=1)
+        Patches()(torch.rand(3, 4, 6)).sum().backward()
+        """, "torch.cat([self.token", "self.token.expand(x.shape[0], -1, -1)"),
+    "a code of positions that was made for time first": (
+        """
+        import torch
+        from torch import nn
+        class Code(nn.Module):
+            def __init__(self, width):
+                super().__init__()
+                self.register_buffer("code", torch.rand(50, 1, width))
+            def forward(self, x):
+                return x + self.code[: x.size(1)]
+        Code(4)(torch.rand(3, 7, 4))
+        """, "self.code[: x.size(1)]", "self.code[: x.size(1)].transpose(0, 1)"),
+    "the last state of one direction for a layer that takes both": (
+        """
+        import torch
+        from torch import nn
+        class Reader(nn.Module):
+            def __init__(self, width):
+                super().__init__()
+                self.rnn = nn.GRU(3, width, batch_first=True, bidirectional=True)
+                self.out = nn.Linear(2 * width, 2)
+            def forward(self, x):
+                states, last = self.rnn(x)
+                return self.out(last[-1])
+        Reader(5)(torch.rand(4, 6, 3)).sum().backward()
+        """, "self.out(last[-1])", "torch.cat([last[-2], last[-1]], dim=-1)"),
+    "a map of class numbers beside scores": (
+        """
+        import torch
+        def overlap(scores, labels):
+            both = (scores.softmax(1) * labels).sum((2, 3))
+            return both / (scores.softmax(1).sum((2, 3)) + labels.sum((2, 3)))
+        scores = torch.randn(2, 5, 4, 4, requires_grad=True)
+        overlap(scores, torch.arange(32).view(2, 4, 4) % 5).mean().backward()
+        """, "labels).sum", "one_hot(labels, 5)"),
+    "the numbers of several classes for each sample": (
+        """
+        import torch
+        from torch import nn
+        scores = nn.Linear(3, 6)(torch.rand(4, 3))
+        tags = torch.tensor([[0, 5], [1, 2], [3, 4], [2, 5]])
+        nn.functional.binary_cross_entropy_with_logits(scores, tags.float()).backward()
+        """, "tags.float()", "one_hot(tags, scores.shape[1]).amax(1)"),
 }  # fmt: skip
 
 

@@ -39,10 +39,9 @@ def only_adapts(candidate: Candidate) -> bool:
     if len(candidate.edits) != 1:
         return False
     before, after = candidate.edits[0].before or "", candidate.edits[0].after or ""
-    start = _alike(before, after)
-    end = _alike(before[start:][::-1], after[start:][::-1])
-    put_in = after[start : len(after) - end]
-    return len(before) == start + end and _ADAPTING.fullmatch(put_in) is not None
+    longer, start = len(after) - len(before), _alike(before, after)
+    insertions = [at for at in range(max(0, start - longer), start + 1) if after[:at] + after[at + longer :] == before]
+    return longer > 0 and any(_ADAPTING.fullmatch(after[at : at + longer]) for at in insertions)
 
 
 def _alike(one: str, other: str) -> int:

@@ -25,6 +25,7 @@ from explainer.edits import (
 from explainer.edits.candidate import Candidate
 from explainer.edits.changes import added, drops_name, is_cast
 from explainer.edits.evidence import Evidence, Step
+from explainer.edits.generators import generators_of
 from explainer.edits.place import Place
 from explainer.edits.slices import Operand, editable, operands
 
@@ -67,9 +68,10 @@ def _origins(evidence: Evidence, candidate: Candidate) -> Iterator[Candidate]:
 
 
 def _certain(evidence: Evidence) -> Iterator[Candidate]:
-    """Repairs of a size that go before any other: arguments in the wrong order, the name that has it, a count."""
-    sizes = (search_crossed.crossed, search_crossed.exchanged, search_sizes.named_norm, search_sizes.rounded)
-    for generator in (*sizes, search_alike.given_alike, search_order.unpacked):
+    """What goes before a change of a size: repairs where one thing can be meant, arguments exchanged, a count."""
+    certain = dict.fromkeys(generator for family in ("shape", "index") for generator in generators_of(family)[0])
+    sizes = (search_crossed.exchanged, search_sizes.rounded, search_alike.given_alike, search_order.unpacked)
+    for generator in (*certain, *sizes):
         yield from (dataclasses.replace(one, tier=-1) for one in generator(evidence))
 
 

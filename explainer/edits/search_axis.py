@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -13,7 +14,7 @@ from explainer.edits.evidence import Evidence
 from explainer.edits.expressions import evaluated
 from explainer.edits.lines import joined
 from explainer.edits.methods import replace_call
-from explainer.edits.place import Place
+from explainer.edits.place import Place, as_primary
 from explainer.edits.slices import chain, operands
 
 _JOINS = ("cat", "concat", "concatenate")
@@ -75,3 +76,26 @@ def joined_otherwise(evidence: Evidence) -> Iterator[Candidate]:
             continue
         edits = partial(replace_call, place, other if isinstance(place.node.func, ast.Attribute) else f"torch.{other}")
         yield from evidence.made(edits, "replace-call", place, "join-otherwise", new=other, old=step.function)
+
+
+def expanded(evidence: Evidence) -> Iterator[Candidate]:
+    """`torch.cat([self.token, x], 1)` -> `self.token.expand(x.shape[0], -1, -1)`: one for all, beside one for each."""
+    crash, every = evidence.crash, operands(evidence)
+    if crash is None or crash.place is None or crash.function not in _JOINS or len({len(o.shape) for o in every}) != 1:
+        return
+    places = _parts(crash.place)
+    along = _dimension(crash.place) % len(every[0].shape)
+    for (one, place), (other, beside) in itertools.permutations(zip(every, places, strict=False), 2):
+        pairs = list(enumerate(zip(one.shape, other.shape, strict=True)))
+        grown = [at for at, (a, b) in pairs if at != along and a == 1 != b]
+        if grown and all(a == b or at in (*grown, along) for at, (a, b) in pairs):
+            sizes = ", ".join(f"{as_primary(beside)}.shape[{at}]" if at in grown else "-1" for at, _ in pairs)
+            new = f"{as_primary(place)}.expand({sizes})"
+            yield from evidence.replaced(place, new, "insert-method", "expanded", what=place.text, other=beside.text)
+
+
+def _parts(call: Place) -> list[Place]:
+    """The tensors that a join is given, where it names them one by one."""
+    given = call.node.args[0] if isinstance(call.node, ast.Call) and call.node.args else None
+    plain = isinstance(given, (ast.List, ast.Tuple)) and not any(isinstance(one, ast.Starred) for one in given.elts)
+    return [call.at(one) for one in given.elts] if plain else []  # type: ignore[union-attr]

@@ -1,12 +1,14 @@
-"""Candidates for a tensor created with too few dimensions to broadcast: sizes of one behind those that it has."""
+"""Candidates for operands that do not broadcast: sizes of one that are missing, or in another place."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
+from explainer.edits.place import as_primary
 from explainer.edits.search_batch import CREATORS, sizes_of
 from explainer.edits.shapes import BROADCAST, broadcastable
 from explainer.edits.slices import operands, trunk
@@ -27,3 +29,31 @@ def with_ones(evidence: Evidence) -> Iterator[Candidate]:
                     words: dict[str, Any] = {"what": small.text, "other": large.text}
                     new = ", ".join([last.text, *["1"] * missing])
                     yield from evidence.replaced(last, new, "replace", "ones", step.place, **words)
+
+
+def turned(evidence: Evidence) -> Iterator[Candidate]:
+    """`self.pe[:n]` [n, 1, d] -> `.transpose(0, 1)` beside [batch, n, d]: a size of 1 that stands one place off."""
+    crash, every = evidence.crash, operands(evidence)
+    for one in every if crash is not None and crash.function in BROADCAST else ():
+        others = [other for other in every if other is not one and len(other.shape) == len(one.shape)]
+        for other in others:
+            pairs = [
+                pair
+                for pair in itertools.combinations(range(len(one.shape)), 2)
+                if _fits_turned(one.shape, other.shape, *pair)
+            ]
+            if one.place is None or len(pairs) != 1:
+                continue
+            first, second = pairs[0]
+            new = f"{as_primary(one.place)}.transpose({first}, {second})"
+            words: dict[str, Any] = {"what": one.text[:48], "first": first, "second": second}
+            yield from evidence.replaced(one.place, new, "insert-method", "turned", **words)
+
+
+def _fits_turned(shape: list[int], other: list[int], first: int, second: int) -> bool:
+    """Whether two sizes, one of them 1, have only to change places for a shape to broadcast to another."""
+    if sorted((shape[first], shape[second]))[0] != 1 or shape[first] == shape[second]:
+        return False
+    turned = list(shape)
+    turned[first], turned[second] = shape[second], shape[first]
+    return all(a in (1, b) for a, b in zip(turned, other, strict=True))

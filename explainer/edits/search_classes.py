@@ -86,7 +86,7 @@ def _counted(call: Call) -> Iterator[Place]:
             found = next(filter(None, (one.fullmatch(source.text(node)) for one in _COUNTS)), None)
             owner = next((one for one in ast.walk(node) if found and source.text(one) == found.group("of")), None)
             if owner is not None:
-                yield Place(source, owner)
+                yield Place(source, owner)  # type: ignore[arg-type]
 
 
 def _handed(given: Place, call: Call, outer: Call | None) -> Place:

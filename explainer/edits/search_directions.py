@@ -12,7 +12,7 @@ from explainer.edits import arguments, statements
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, Step
 from explainer.edits.place import as_primary
-from explainer.edits.sites import layers_hit
+from explainer.edits.sites import arriving, layers_hit
 from explainer.edits.slices import operands, trunk
 
 _HIDDEN = re.compile(r"Expected hidden(?:\[\d\])? size \((\d+), (\d+), (\d+)\), got \[(\d+), (\d+), (\d+)\]")
@@ -85,3 +85,20 @@ def _behind(evidence: Evidence, step: Step, joined: str) -> Iterator[Candidate]:
 
 def _of_pair(name: str, joined: str) -> str:
     return f"tuple({joined.format('part')} for part in {name})"
+
+
+def both_ends(evidence: Evidence) -> Iterator[Candidate]:
+    """`fc(h[-1])` -> `fc(torch.cat([h[-2], h[-1]], dim=-1))`: the state of one direction, where both are wanted."""
+    for layer, step in layers_hit(evidence):
+        need, every = arriving(layer, step), operands(evidence)
+        if need is None or not every or layer.value(need[0]) != 2 * need[1]:
+            continue
+        for one in trunk(evidence, every[0].start, 4):
+            node = one.place.node if one.place is not None else None
+            source = evidence.steps[one.inputs[0]] if one.inputs and one.inputs[0] is not None else None
+            if one.place is None or source is None or not (_recurrent(source) and _both_ways(source)):
+                continue
+            if isinstance(node, ast.Subscript) and one.place.source.text(node.slice) == "-1":
+                state = one.place.source.text(node.value)
+                new = f"torch.cat([{state}[-2], {state}[-1]], dim=-1)"
+                yield from evidence.replaced(one.place, new, "replace", "join-state", new=new)

@@ -102,7 +102,8 @@ class Recorder:
         if crash is None:
             crash = self._of_stack(error)
         if crash is not None:
-            crash.extents = [extent(value) for value in flat(self._operands(crash)) if is_tensor(value)]
+            floats = crash.function.startswith("binary_cross_entropy")
+            crash.extents = [extent(value, floats) for value in flat(self._operands(crash)) if is_tensor(value)]
         steps = led_to(crash) if crash is not None else []
         number = {id(step): index for index, step in enumerate(steps)}
         layers = _Layers(self)

@@ -38,8 +38,10 @@ def described(tensor: Any) -> list[Any]:
     return [[int(size) for size in tensor.shape], str(tensor.dtype).replace("torch.", "")]
 
 
-def extent(tensor: Any) -> list[int] | None:
-    """The smallest and the largest value of an integer tensor."""
-    if tensor.numel() == 0 or tensor.is_floating_point() or tensor.is_complex() or tensor.device.type != "cpu":
+def extent(tensor: Any, floats: bool = False) -> list[int] | None:
+    """The smallest and the largest value of an integer tensor; with `floats` of one that holds whole numbers, too."""
+    if tensor.numel() == 0 or tensor.is_complex() or tensor.device.type != "cpu":
+        return None
+    if tensor.is_floating_point() and not (floats and bool((tensor == tensor.round()).all())):
         return None
     return [int(tensor.min()), int(tensor.max())]
