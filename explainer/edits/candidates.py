@@ -59,6 +59,7 @@ KINDS = {
     "parameters": "statements.parameters",
     "wrap-rest": "statements.wrap_rest",
     "load-all-but": "loading.load_all_but",
+    "give-device": "devices.give_device",
     "choose-device": "choosing.choose_device",
     "load-apart": "restoring.load_apart",
     "build-and-load": "restoring.build_and_load",

@@ -5,11 +5,30 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from explainer.diagnosis import Edit
+from explainer.edits.lines import EditError, changed
 from explainer.edits.place import Place
 from explainer.source import Source
 
 #: Attributes and methods by which a function shows that it takes a parameter for a tensor.
 _OF_TENSORS = ("shape", "size", "device", "dtype", "dim", "new_zeros", "unsqueeze", "view", "float", "transpose")
+
+
+def give_device(each: tuple[Place, ...], to: str) -> tuple[Edit, ...]:
+    """`torch.zeros(n), torch.ones(n)` -> `torch.zeros(n, device=...), torch.ones(n, device=...)`: several at once."""
+    edits: list[Edit] = []
+    for source in {place.source.file: place.source for place in each}.values():
+        own = [place for place in each if place.source.file == source.file]
+        edits += changed(source, [(place.span, _with_device(place, to)) for place in own])
+    return tuple(edits)
+
+
+def _with_device(call: Place, to: str) -> str:
+    node = call.node
+    if not isinstance(node, ast.Call) or any(word.arg == "device" for word in node.keywords):
+        raise EditError("no call that takes a device stands here")
+    inner = call.text[:-1].rstrip().removesuffix(",")
+    return f"{inner}{', ' if node.args or node.keywords else ''}device={to})"
 
 
 def devices_at(place: Place) -> Iterator[str]:

@@ -53,6 +53,7 @@ _PROBES = {
     "resized": "resized_layer decided_size",
     "restored": "kept_reports kept_report state_as_model model_makers",
     "samples": "sample_return none_sample empty_list given_dataset",
+    "schedules": "plateau_step",
     "shapes": "aligned_operand joined_tensors",
     "shifted": "left_range",
     "sizes": (
@@ -60,6 +61,7 @@ _PROBES = {
         "stacked_tensors stacked_flat grouped_channels joined_rank"
     ),
     "splits": "split_lengths last_length",
+    "states": "odd_operand made_together made_first",
     "stored": "stored_value made_once use_of memoised",
     "toplevel": "unguarded",
     "unpacking": "unpacked_keys miscounted_batch",
@@ -67,6 +69,7 @@ _PROBES = {
     "unmoved": "unmoved_model unmoved_made unmoved_handed",
     "updates": "optimizer_step early_update after_backward",
     "windows": "sliding_window last_batch samples_in_columns",
+    "wrapped": "wrapped_name wrapped_at",
     "writes": "overwritten all_overwritten leaf_write crash_span part layer_place unbound_by",
 }
 #: The module of each probe by the probe's name.
