@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -36,24 +35,16 @@ def turned(evidence: Evidence) -> Iterator[Candidate]:
     crash, every = evidence.crash, operands(evidence)
     for one in every if crash is not None and crash.function in BROADCAST else ():
         others = [other for other in every if other is not one and len(other.shape) == len(one.shape)]
-        for other in others:
-            pairs = [
-                pair
-                for pair in itertools.combinations(range(len(one.shape)), 2)
-                if _fits_turned(one.shape, other.shape, *pair)
-            ]
-            if one.place is None or len(pairs) != 1:
-                continue
-            first, second = pairs[0]
-            new = f"{as_primary(one.place)}.transpose({first}, {second})"
-            words: dict[str, Any] = {"what": one.text[:48], "first": first, "second": second}
-            yield from evidence.replaced(one.place, new, "insert-method", "turned", **words)
+        for other in others if one.place is not None else ():
+            fitting = [at for at in range(1, len(one.shape)) if _fits_turned(one.shape, other.shape, at)]
+            if len(fitting) == 1:
+                new = f"{as_primary(one.place)}.transpose(0, {fitting[0]})"  # type: ignore[arg-type]
+                words: dict[str, Any] = {"what": one.text[:48], "at": fitting[0]}
+                yield from evidence.replaced(one.place, new, "insert-method", "turned", **words)  # type: ignore[arg-type]
 
 
-def _fits_turned(shape: list[int], other: list[int], first: int, second: int) -> bool:
-    """Whether two sizes, one of them 1, have only to change places for a shape to broadcast to another."""
-    if sorted((shape[first], shape[second]))[0] != 1 or shape[first] == shape[second]:
-        return False
-    turned = list(shape)
-    turned[first], turned[second] = shape[second], shape[first]
-    return all(a in (1, b) for a, b in zip(turned, other, strict=True))
+def _fits_turned(shape: list[int], other: list[int], at: int) -> bool:
+    """Whether a shape broadcasts to another once its size of 1 at `at` and its first size have changed places."""
+    turned = [1, *shape[1:]]
+    turned[at] = shape[0]
+    return shape[at] == 1 < shape[0] and all(a in (1, b) for a, b in zip(turned, other, strict=True))

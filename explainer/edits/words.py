@@ -266,9 +266,9 @@ TITLES: Mapping[str, Texts] = {
         "zh": "为 `{other}` 的每个样本重复 `{what}`：expand",
     },
     "turned": {
-        "en": "exchange dimensions {first} and {second} of `{what}`, so that its size of 1 meets the batch",
-        "ko": "크기 1이 배치와 만나도록 `{what}`의 {first}번과 {second}번 차원 바꾸기",
-        "zh": "交换 `{what}` 的第 {first} 与第 {second} 维，使大小为 1 的一维对上批次",
+        "en": "exchange dimensions 0 and {at} of `{what}`, so that its size of 1 meets the batch",
+        "ko": "크기 1이 배치와 만나도록 `{what}`의 0번과 {at}번 차원 바꾸기",
+        "zh": "交换 `{what}` 的第 0 与第 {at} 维，使大小为 1 的一维对上批次",
     },
     "one-hot": {
         "en": "`{what}` numbers the {count} classes: give each a column of its own, one-hot",
