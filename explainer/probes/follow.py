@@ -190,7 +190,7 @@ class Follow:
         if item is None:
             return self.entry(at)
         returns = _returns(item)
-        return self.entry(At(home, returns[0], item.lineno, None, at.part)) if len(returns) == 1 else None
+        return self.entry(At(home, returns[0], returns[0].lineno, None, at.part)) if len(returns) == 1 else None
 
     def _item(self, source: Source, name: str) -> tuple[Source, ast.FunctionDef | None]:
         """The `__getitem__` of a class, of this file or of another of the user's."""
@@ -270,8 +270,11 @@ def _operands(node: ast.AST) -> Iterator[ast.AST]:
 
 def _library(node: ast.AST) -> bool:
     """Whether a dotted name is torch, numpy or a module of the model: it has no dtype to hand on."""
-    text = ast.unparse(node)
-    return text.split(".")[0] in ("torch", "F", "nn", "np", "numpy", "self") or text in ("rng", "random")
+    inner = node
+    while isinstance(inner, ast.Attribute):
+        inner = inner.value
+    name = inner.id if isinstance(inner, ast.Name) else ""
+    return name in ("torch", "F", "nn", "np", "numpy", "self") or ast.unparse(node) in ("rng", "random")
 
 
 def _statements(at: At) -> Iterator[ast.stmt]:
