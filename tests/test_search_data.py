@@ -298,6 +298,32 @@ FAULTS = {
             return out.reshape(n, colours, height, width)
         blurred(torch.rand(4, 3, 8, 8), torch.rand(4, 3, 3))
         """, "F.conv2d(", "groups=n * colours"),
+    "a part of a sample that a worker cannot collate": (
+        """
+        import decimal
+        import torch
+        from torch.utils.data import DataLoader, Dataset
+        class Prices(Dataset):
+            def __len__(self):
+                return 4
+            def __getitem__(self, i):
+                price = decimal.Decimal(i) / 4
+                return torch.rand(3), price
+        if __name__ == "__main__":
+            for x, price in DataLoader(Prices(), batch_size=2, num_workers=1):
+                print(x.shape, price.dtype)
+        """, "return torch.rand(3), price", "float(price)"),
+    "objects in samples that no plain value stands for": (
+        """
+        import torch
+        from torch.utils.data import DataLoader
+        class Box:
+            def __init__(self, corner):
+                self.corner = corner
+        samples = [{"x": torch.rand(3), "box": Box(i)} for i in range(4)]
+        for batch in DataLoader(samples, batch_size=2):
+            print(batch["x"].shape, [box.corner for box in batch["box"]])
+        """, "DataLoader(samples", "def collate_kept("),
 }  # fmt: skip
 
 #: Programs in which the same signs mean something else, and what must not be put there.

@@ -99,6 +99,12 @@ def _returned(function: ast.AST) -> Iterator[ast.expr]:
                 yield value
 
 
+def parts_returned(evidence: Evidence) -> Iterator[Place]:
+    """The parts of what each `__getitem__` of the program returns, constants left out."""
+    for method in _methods(evidence, "__getitem__"):
+        yield from (method.at(part) for part in _returned(method.node) if not isinstance(part, ast.Constant))
+
+
 def _may_be_array(node: ast.expr) -> bool:
     return isinstance(node, (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.BinOp))
 

@@ -36,6 +36,7 @@ TIERS = {
     "amp": _DTYPE,
     "index": (
         "crossed.crossed growing.windowed folded.unfolded classes.of_part",
+        "counted.of_indexed",
         "samples.shortened samples.counted_from_one ids.padded ids.renumbered ids.lengths_less",
         "index.dimensions axis.joined_otherwise ids.other_size index.made index.lengths index.shifted index.ignored",
         "index.ranged index.terms",
@@ -58,7 +59,8 @@ TIERS = {
     ),
     "dataloader": (
         "",
-        "samples.shortened collate.present layout.structural loading.of_subset loading.per_sample",
+        "samples.shortened collate.present collate.plain_parts layout.structural loading.of_subset loading.per_sample",
+        "collate.kept",
     ),
     "api": ("", "loading.per_sample"),
     "checkpoint": (

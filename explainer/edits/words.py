@@ -165,6 +165,11 @@ TITLES: Mapping[str, Texts] = {
         "ko": "빠진 것까지 세기: `{new}`",
         "zh": "把缺少的也算上：`{new}`",
     },
+    "kept-objects": {
+        "en": "keep in a list what cannot be stacked, with a `collate_fn`",
+        "ko": "쌓을 수 없는 것은 `collate_fn` 함수로 리스트에 그대로 두기",
+        "zh": "用 `collate_fn` 把无法堆叠的对象保留在列表中",
+    },
     "present": {
         "en": "leave out of the batch the samples for which the dataset returns None, with a `collate_fn`",
         "ko": "데이터셋이 None을 돌려준 샘플을 `collate_fn` 함수로 배치에서 제외하기",
@@ -214,6 +219,11 @@ TITLES: Mapping[str, Texts] = {
         "en": "pad the samples of a batch to equal size in a collate_fn with `pad_sequence`",
         "ko": "collate_fn에서 `pad_sequence` 함수로 배치의 샘플을 같은 길이로 채우기",
         "zh": "在 collate_fn 中用 `pad_sequence` 把一个批次的样本补齐到相同长度",
+    },
+    "other-rows": {
+        "en": "count the rows of `{new}`, {size}, which are indexed, not those of `{old}`",
+        "ko": "`{old}` 행이 아니라 실제로 인덱싱하는 `{new}` 행 {size}개를 세기",
+        "zh": "统计被索引的 `{new}` 的 {size} 行，而不是 `{old}` 的行数",
     },
     "pool-map": {
         "en": "pool the map to {side}x{side} before it is flattened: {features} features",

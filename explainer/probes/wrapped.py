@@ -24,7 +24,7 @@ def wrapped_name(scene: Scene) -> SpanFact | None:
     """`subset.classes`, where the object that the subset wraps has the name: a span with `detail`.
 
     `owner` is the wrapper's source, `wrapper` its class, `inner` the source of the object that has the name, `kind`
-    that one's class, `name` the name, `new` what to write, `picked` whether it has an entry for each sample of a subset.
+    that one's class, `name` the name, `new` what to write, `picked` whether it has an entry for each of a set.
     """
     frame, failing, name = scene.user_frame, scene.failing, scene.captures.get("name")
     if frame is None or failing is None or not isinstance(name, str):
