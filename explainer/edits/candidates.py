@@ -61,6 +61,7 @@ KINDS = {
     "load-all-but": "loading.load_all_but",
     "give-device": "devices.give_device",
     "choose-device": "choosing.choose_device",
+    "always-add": "restoring.always_add",
     "load-apart": "restoring.load_apart",
     "build-and-load": "restoring.build_and_load",
     "hoist-lambda": "hoist.hoist_lambda",

@@ -8,6 +8,7 @@ from explainer.diagnosis import Edit
 from explainer.edits.borrowed import imports_end, imports_for
 from explainer.edits.lines import EditError, changed, indentation, inserted, joined, relined
 from explainer.edits.place import Place
+from explainer.edits.statements import unwrap_block
 
 _SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.Expr)
 
@@ -51,6 +52,23 @@ def build_and_load(at: Place, kept: Place, key: str | None = None) -> tuple[Edit
         raise EditError("a name that builds it is not to be had here")
     edits = _before(at, statement, lines, name)
     return joined(at.source, edits, inserted(at.source, imports_end(at.source), needed)) if needed else edits
+
+
+def always_add(each: tuple[Place, ...]) -> tuple[Edit, ...]:
+    """`if p > 0: layers.append(nn.Dropout(p))` -> the statement alone, `[...] if p > 0 else []` -> `[...]`."""
+    edits: list[Edit] = []
+    for source in {place.source.file: place.source for place in each}.values():
+        own = [place for place in each if place.source.file == source.file]
+        edits += joined(source, *(_always(place) for place in own))
+    return tuple(edits)
+
+
+def _always(place: Place) -> tuple[Edit, ...]:
+    if isinstance(place.node, ast.IfExp):
+        outer = place.parent()
+        text = place.source.text(place.node.body)
+        return changed(place.source, [(place.span, text)]) if outer is not None else ()
+    return unwrap_block(place)
 
 
 def _before(at: Place, statement: ast.stmt, lines: list[str], name: str) -> tuple[Edit, ...]:

@@ -120,8 +120,8 @@ def _bound_names(one: Asked) -> set[str]:
         elif isinstance(outer, ast.Call) and called(outer) == "add_argument":
             found |= {str(part.value).strip("-") for part in outer.args if isinstance(part, ast.Constant)}
         elif isinstance(outer, ast.arguments):
-            pairs = zip(reversed(outer.args), reversed(outer.defaults), strict=False)
-            found |= {arg.arg for arg, value in pairs if value is inner}
+            optional = zip(reversed(outer.args), reversed(outer.defaults), strict=False)
+            found |= {arg.arg for arg, value in optional if value is inner}
         elif isinstance(outer, ast.FunctionDef):
             found |= {outer.name} if any(isinstance(part, ast.Return) for part in one.parents) else set()
             break

@@ -40,7 +40,7 @@ def renamed_keys(scene: Scene) -> Settings | None:
     frame = load_frame(scene)
     if frame is None:
         return None
-    own = {key: tuple(t.shape) for key, t in _state(frame.locals["self"]).items()}
+    own = {key: tuple(t.shape) for key, t in state_of(frame.locals["self"]).items()}
     given = {key: tuple(t.shape) for key, t in dict(frame.locals.get("state_dict") or {}).items() if is_tensor(t)}
     prefixes = prefix_map(own, given)
     if not prefixes:
@@ -65,7 +65,7 @@ def _renaming(prefixes: list[tuple[str, str]], state: str) -> str:
     return f"renamed = {{{table}}}\n{state} = {{{changed}: value for key, value in {state}.items()}}"
 
 
-def _state(module: Any) -> dict[str, Any]:
+def state_of(module: Any) -> dict[str, Any]:
     """A module's parameters and persistent buffers by dotted name, without running its `state_dict`."""
     found, stack = {}, [("", module)]
     while stack:
@@ -179,7 +179,7 @@ def changed_sizes(scene: Scene) -> tuple[Settings, ...] | None:
         return None
     given = dict(frame.locals.get("state_dict") or {})
     rows = []
-    for key, own in _state(frame.locals["self"]).items():
+    for key, own in state_of(frame.locals["self"]).items():
         saved = given.get(key)
         if is_tensor(saved) and tuple(saved.shape) != tuple(own.shape):
             rows.append(Settings((("key", key), ("saved", tuple(saved.shape)), ("own", tuple(own.shape)))))
@@ -278,7 +278,7 @@ def wrong_state(scene: Scene) -> Settings | None:
         return Settings((("kind", "path"), ("key", ""), ("type", type(given).__name__), ("prefix", "")))
     if not isinstance(given, dict) or frame is None:
         return None
-    own = set(_state(frame.locals["self"]))
+    own = set(state_of(frame.locals["self"]))
     found = [(key, _prefix_over(held, own)) for key, held in given.items() if type(key) is str]
     keys = [(key, prefix) for key, prefix in found if prefix is not None]
     if len(keys) != 1 or own & set(given):

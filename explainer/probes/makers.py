@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import Any
 
 from explainer.probes.decided import arguments_of, calls_of
 from explainer.probes.scene import Scene
@@ -32,14 +33,14 @@ def ways(scene: Scene, source: Source, node: ast.AST | None, most: int = _MOST) 
     while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _SAME:
         node = node.func.value
     if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)) and most:
-        steps = _entries(scene, source, node, most) if isinstance(node, ast.Subscript) else bindings(scene, source, node)
-        for home, value in steps:
+        taken = isinstance(node, ast.Subscript)
+        for home, value in _entries(scene, source, node, most) if taken else bindings(scene, source, node):
             yield from (((source, node), *way) for way in ways(scene, home, value, most - 1))
     elif node is not None:
         yield ((source, node),)
 
 
-def _entries(scene: Scene, source: Source, node: ast.Subscript, most: int) -> Iterator[tuple[Source, ast.AST]]:
+def _entries(scene: Scene, source: Source, node: Any, most: int) -> Iterator[tuple[Source, ast.AST]]:
     """The entries of a written dict or list that a constant key or index takes."""
     key = getattr(node.slice, "value", None)
     for way in ways(scene, source, node.value, most - 1):
@@ -51,7 +52,7 @@ def _entries(scene: Scene, source: Source, node: ast.Subscript, most: int) -> It
             yield home, held.elts[key]
 
 
-def bindings(scene: Scene, source: Source, node: ast.Name | ast.Attribute) -> Iterator[tuple[Source, ast.AST]]:
+def bindings(scene: Scene, source: Source, node: Any) -> Iterator[tuple[Source, ast.AST]]:
     """What is assigned to a name in its function (or at the top of its file), to an attribute in its class.
 
     Of a parameter that is what the calls of the function give.

@@ -145,7 +145,7 @@ def _only_state(scene: Scene) -> tuple[Source, ast.AST] | None:
 
 
 def _entry(value: Any) -> str | None:
-    """"" for a state dict, the key of the only one among the entries of a checkpoint; None for another value."""
+    """Of a checkpoint the key of its only state dict, "" for a state dict itself; None for another value."""
     if not isinstance(value, dict) or not value:
         return None
     if all(is_tensor(one) for one in value.values()):
@@ -170,8 +170,9 @@ def _model_of(node: ast.AST) -> ast.expr | None:
     """The model of `model.state_dict()`, also within `copy.deepcopy(...)`."""
     if isinstance(node, ast.Call) and called(node) == "deepcopy" and node.args:
         node = node.args[0]
-    asked = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "state_dict"
-    return node.func.value if asked else None  # type: ignore[union-attr]
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "state_dict":
+        return node.func.value
+    return None
 
 
 @probe
@@ -197,6 +198,6 @@ def _saved_models(scene: Scene) -> Iterator[tuple[Source, ast.expr]]:
     """What the program asks for its state dict: `net` of `net.state_dict()`."""
     for source in sources(scene):
         for node in source.nodes():
-            asks = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
-            if asks and node.func.attr == "state_dict" and not node.args:  # type: ignore[union-attr]
-                yield source, node.func.value  # type: ignore[union-attr]
+            model = _model_of(node) if isinstance(node, ast.Call) and called(node) == "state_dict" else None
+            if model is not None:
+                yield source, model

@@ -1,4 +1,4 @@
-"""Tensors made on the default device and used together: hidden states, in a tuple, from a helper, kept by the caller."""
+"""Tensors made on the default device and used together: hidden states in a tuple, from a helper or from the caller."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _Key = tuple[str, int, int]
 def odd_operand(scene: Scene) -> SpanFact | None:
     """The operand of the failing call, a tensor or a tuple of them, that lies elsewhere than the model as a whole.
 
-    `detail`: `device` and `home`, where it lies and where the model does; `several` whether it is a tuple or list; `near`
-    the source of an operand that lies where the model does, "" for none.
+    `detail`: `device` and `home`, where it lies and where the model does; `several` whether it is a tuple or list;
+    `near` the source of an operand that lies where the model does, "" for none.
     """
     found = _odd(scene)
     frame, failing, home = scene.user_frame, scene.failing, home_of(scene)
@@ -37,7 +37,7 @@ def odd_operand(scene: Scene) -> SpanFact | None:
     values = [(one, read(one, frame.frame)) for one in _given(failing.node)]
     near = [failing.source.text(one) for one, value in values if _devices(value) == {home} and is_tensor(value)]
     value = read(found, frame.frame)
-    about = {"device": _devices(value).pop(), "home": home, "several": not is_tensor(value)}
+    about: dict[str, Any] = {"device": _devices(value).pop(), "home": home, "several": not is_tensor(value)}
     return span_fact(failing.source, found, near=near[0] if near else "", **about)
 
 
@@ -65,10 +65,10 @@ def _devices(value: Any) -> set[str]:
 
 @probe
 def made_together(scene: Scene) -> tuple[SpanFact, ...] | None:
-    """The factory calls without `device=` of one function that made what `odd_operand` is; `detail.device` of the first.
+    """The factory calls without `device=`, of one function, that made what `odd_operand` is.
 
-    Followed through names, `self`, the callers on the stack and functions of the user's. `device` is an expression for
-    the model's device that can be written there, "" for none.
+    Followed through names, `self`, the callers on the stack and functions of the user's. `detail.device` is what can
+    be written there for the model's device, "" for none.
     """
     from explainer.edits.devices import devices_at
     from explainer.edits.place import Place
@@ -106,7 +106,8 @@ def _factories(scene: Scene, source: Source, node: ast.AST, frame: int | None, s
             yield from _factories(scene, source, part, frame, seen)
         return
     calls = [one for one in ast.walk(node) if isinstance(one, ast.Call)]
-    made = [(source, one) for one in calls if is_factory(one)] or [one for call in calls for one in _inside(scene, call)]
+    made = [(source, one) for one in calls if is_factory(one)]
+    made = made or [one for call in calls for one in _inside(scene, call)]
     yield from made
     if not made:
         for one in ast.walk(node):

@@ -31,7 +31,7 @@ def unmoved_model(scene: Scene) -> SpanFact | None:
     source, node = used
     given = source.text(node.args[0]) if node.args else ""
     count = sum(1 for _ in parameters_of(found.module))
-    about = {"type": type(found.module).__name__, "parameters": count, "given": given}
+    about: dict[str, Any] = {"type": type(found.module).__name__, "parameters": count, "given": given}
     return span_fact(source, node.func, **about, device=next(iter(_devices(found))))
 
 
