@@ -52,6 +52,20 @@ FAULTS = {
             return gap.norm(dim=-1).argmin(1)
         nearest(torch.rand(60_000, 1024), torch.rand(400, 1024))
         """, "gap.norm(dim=-1)", "torch.cdist(points, codes)"),
+    "rows of the whole table drawn to index its training part": (
+        """
+        import torch
+        torch.manual_seed(0)
+        class Fit:
+            def __init__(self, table):
+                self.train, self.rest = table.split([40, 10])
+                self.order = torch.randperm(table.size(0))
+            def epoch(self):
+                for at in range(0, 50, 8):
+                    rows = self.order[at:at + 8]
+                    yield self.train[rows].mean()
+        print(len(list(Fit(torch.rand(50, 3)).epoch())))
+        """, "table", "self.order = torch.randperm(self.train.size(0))"),
     "sizes given to repeat, which takes counts": (
         """
         import torch
