@@ -15,6 +15,7 @@ from explainer.edits.changes import only_adapts
         ("y = clean - noisy", "y = clean[:, :noisy.size(1)] - noisy", True),
         ("nn.Linear(8, len(names))", "nn.Linear(8, len(names) + 1)", True),
         ("rows = range(n)", "rows = range(n - 1)", True),
+        ("y = x + self.pe[: x.size(1)]", "y = x + self.pe[:x.size(0), :][: x.size(1)]", True),
         ("y = net(x)", "y = net(x.float())", False),
         ("nn.Linear(8, 4)", "nn.Linear(16, 4)", False),
         ("y = x[0]", "y = x[1]", False),

@@ -392,6 +392,17 @@ FAULTS = {
         tags = torch.tensor([[0, 5], [1, 2], [3, 4], [2, 5]])
         nn.functional.binary_cross_entropy_with_logits(scores, tags.float()).backward()
         """, "tags.float()", "one_hot(tags, scores.shape[1]).amax(1)"),
+    "neighbouring sizes with one left out between them": (
+        """
+        import torch
+        from torch import nn
+        def stacked(sizes):
+            layers = []
+            for given, made in zip(sizes[:-1], sizes[2:]):
+                layers += [nn.Linear(given, made), nn.Tanh()]
+            return nn.Sequential(*layers[:-1])
+        stacked([4, 8, 12, 2])(torch.rand(3, 4)).sum().backward()
+        """, "sizes[2:]", "zip(sizes[:-1], sizes[1:])"),
 }  # fmt: skip
 
 

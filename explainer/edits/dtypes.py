@@ -6,7 +6,7 @@ import ast
 
 from explainer.diagnosis import Edit
 from explainer.edits.lines import changed
-from explainer.edits.methods import insert_method
+from explainer.edits.methods import insert_method, replace_call
 from explainer.edits.place import Place
 
 _NUMPY = ("np.", "numpy.")
@@ -18,10 +18,14 @@ _NAMES = frozenset(
 
 
 def as_dtype(at: Place, dtype: str) -> tuple[Edit, ...]:
-    """`x.astype(np.float64)` -> `x.astype(np.float32)`, `np.zeros(3)` -> `np.zeros(3).astype(...)`, `x` -> `x.float()`.
+    """`x.astype(np.float64)` -> `x.astype(np.float32)`, `x.long()` -> `x.float()`, `np.zeros(3)` -> `.astype(...)`.
 
     `dtype` is the wanted one as numpy and torch both name it. EditError where no method can be put behind it.
     """
+    node = at.node
+    bare = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not (node.args or node.keywords)
+    if bare and dtype in _SHORT and f"{node.func.attr}()" in _SHORT.values():  # type: ignore[union-attr]
+        return replace_call(at, _SHORT[dtype].removesuffix("()"))
     given = _given(at)
     if given is not None:
         return changed(at.source, [(given.span, _alike(given.text, dtype))])

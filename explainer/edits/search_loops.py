@@ -124,3 +124,33 @@ def _sizes(evidence: Evidence) -> list[str]:
             if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and "out" in node.attr:
                 names.insert(0, node.attr)
     return list(dict.fromkeys(names))[:_MOST_NAMES]
+
+
+def paired(evidence: Evidence) -> Iterator[Candidate]:
+    """`zip(sizes[:-1], sizes[2:])` -> `sizes[1:]`: a loop over neighbours that leaves one out between them."""
+    calls = [call.place for layer in evidence.layers_around() for call in layer.calls[:4]]
+    seen: set[ast.AST] = set()
+    for place in calls:
+        for node in _zips(place):
+            slices = [one.slice for one in node.args if isinstance(one, ast.Subscript)]
+            bounds = [(one.lower, one.upper) for one in slices if isinstance(one, ast.Slice)]
+            alike = len({ast.unparse(one.value) for one in node.args if isinstance(one, ast.Subscript)}) == 1
+            if node in seen or len(node.args) != 2 or len(bounds) != 2 or not alike:
+                continue
+            seen.add(node)
+            far = bounds[1][0]
+            if isinstance(far, ast.Constant) and far.value == 2:
+                old = ast.unparse(node.args[1])
+                words: dict[str, Any] = {"new": old.replace("2:", "1:"), "old": old}
+                yield from evidence.replaced(place.at(far), "1", "replace", "rename", place.at(node), **words)
+
+
+def _zips(place: Place) -> Iterator[ast.Call]:
+    """The calls of `zip` that the loops around a place go over."""
+    line = place.span.line
+    for node in place.source.nodes():
+        if isinstance(node, (ast.For, ast.comprehension)) and isinstance(node.iter, ast.Call):
+            end = node.end_lineno if isinstance(node, ast.For) else line
+            near = isinstance(node, ast.comprehension) or node.lineno <= line <= (end or 0)
+            if near and ast.unparse(node.iter.func) == "zip":
+                yield node.iter

@@ -7,7 +7,7 @@ from __future__ import annotations
 _SHAPE = (
     "crossed.crossed sizes.named_norm padding.fallen_short state.batch_second kept.reset"
     " broadcast.with_ones growing.windowed classes.absent packed.full_length padding.grouped sliced.sliced_alike"
-    " axis.expanded broadcast.turned directions.both_ends numbered.one_hot_map numbered.many_hot"
+    " axis.expanded broadcast.turned directions.both_ends numbered.one_hot_map numbered.many_hot loops.paired"
     " state.by_channel state.by_factor",
     "view.surplus crossed.exchanged kept.remade alike.given_alike alike.picked_too alike.picked_after layout.structural"
     " einsum.relettered joined.caught_up cropped.cropped batch.reshaped batch.resized_view"
@@ -58,9 +58,9 @@ TIERS = {
         "counts.largest counts.factors",
     ),
     "dataloader": (
-        "",
+        "transforms.cropped transforms.channels transforms.filled",
         "samples.shortened collate.present collate.plain_parts layout.structural loading.of_subset loading.per_sample",
-        "collate.kept",
+        "transforms.resized collate.kept",
     ),
     "api": ("", "loading.per_sample"),
     "checkpoint": (
