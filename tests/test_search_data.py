@@ -338,6 +338,64 @@ FAULTS = {
         for batch in DataLoader(samples, batch_size=2):
             print(batch["x"].shape, [box.corner for box in batch["box"]])
         """, "DataLoader(samples", "def collate_kept("),
+    "a resize that keeps the ratio of the sides": (
+        """
+        import torch
+        from torch.utils.data import DataLoader, Dataset
+        class ShortSide:
+            def __init__(self, size):
+                self.size = size
+            def __call__(self, image):
+                factor = self.size / min(image.shape[1:])
+                sides = [round(side * factor) for side in image.shape[1:]]
+                return torch.nn.functional.interpolate(image[None], size=sides)[0]
+        class MiddleCrop:
+            def __init__(self, size):
+                self.size = size
+            def __call__(self, image):
+                return image[:, :self.size, :self.size]
+        class Views(Dataset):
+            def __init__(self, steps):
+                self.steps = steps
+            def __len__(self):
+                return 4
+            def __getitem__(self, i):
+                view = torch.rand(3, 10 + 5 * i, 20)
+                for step in self.steps:
+                    view = step(view)
+                return view
+        views = Views([ShortSide(8), torch.abs])
+        for batch in DataLoader(views, batch_size=2):
+            print(batch.shape)
+        """, "ShortSide(8)", "ShortSide(8), MiddleCrop(8)"),
+    "grey images among colour ones": (
+        """
+        import torch
+        from torch.utils.data import DataLoader, Dataset
+        class Scans(Dataset):
+            def __len__(self):
+                return 4
+            def __getitem__(self, i):
+                scan = torch.rand(1 if i == 2 else 3, 6, 6)
+                return scan, i
+        for scans, kinds in DataLoader(Scans(), batch_size=4):
+            print(scans.shape, kinds)
+        """, "return scan, i", "scan.expand(3, -1, -1)"),
+    "sequences cut at a length that some do not reach": (
+        """
+        import torch
+        from torch.utils.data import DataLoader, Dataset
+        class Notes(Dataset):
+            def __init__(self, longest):
+                self.longest = longest
+            def __len__(self):
+                return 4
+            def __getitem__(self, i):
+                notes = torch.arange(1, 3 + 2 * i)[: self.longest]
+                return {"notes": notes}
+        for batch in DataLoader(Notes(5), batch_size=2):
+            print(batch["notes"].reshape(2, 5).shape)
+        """, '{"notes": notes}', "pad(notes, (0, self.longest - len(notes)))"),
 }  # fmt: skip
 
 #: Programs in which the same signs mean something else, and what must not be put there.
@@ -368,6 +426,13 @@ NEAR = {
         net = nn.Linear(2, int(y.max()) + 1)
         nn.functional.cross_entropy(net(torch.rand(2, 2)), torch.tensor([1, 4]))
         """, "int(torch"),
+    "sequences of any length are not stretched like images": (
+        """
+        import torch
+        from torch.utils.data import DataLoader
+        tones = [torch.rand(5, 2), torch.rand(7, 2)]
+        next(iter(DataLoader(tones, batch_size=2)))
+        """, "interpolate"),
     "a negative id that is no mark of padding": (
         """
         import torch

@@ -170,6 +170,11 @@ TITLES: Mapping[str, Texts] = {
         "ko": "쌓을 수 없는 것은 `collate_fn` 함수로 리스트에 그대로 두기",
         "zh": "用 `collate_fn` 把无法堆叠的对象保留在列表中",
     },
+    "then-crop": {
+        "en": "bring all to one size behind `{old}`, which keeps the ratio of the sides: `{new}`",
+        "ko": "가로세로 비를 유지하는 `{old}` 뒤에서 모두 같은 크기로 맞추기: `{new}`",
+        "zh": "在保持长宽比的 `{old}` 之后统一大小：`{new}`",
+    },
     "present": {
         "en": "leave out of the batch the samples for which the dataset returns None, with a `collate_fn`",
         "ko": "데이터셋이 None을 돌려준 샘플을 `collate_fn` 함수로 배치에서 제외하기",
