@@ -62,6 +62,8 @@ KINDS = {
     "give-device": "devices.give_device",
     "choose-device": "choosing.choose_device",
     "always-add": "restoring.always_add",
+    "save-table": "tables.save_table",
+    "build-as": "restoring.build_as",
     "load-apart": "restoring.load_apart",
     "build-and-load": "restoring.build_and_load",
     "hoist-lambda": "hoist.hoist_lambda",

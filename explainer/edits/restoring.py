@@ -54,6 +54,15 @@ def build_and_load(at: Place, kept: Place, key: str | None = None) -> tuple[Edit
     return joined(at.source, edits, inserted(at.source, imports_end(at.source), needed)) if needed else edits
 
 
+def build_as(at: Place, kept: Place) -> tuple[Edit, ...]:
+    """`Net()` -> `Net(hidden=64)`: a call with the arguments of `kept`, another one of the same in the program."""
+    needed = imports_for(at.source, at.statement().node.lineno, kept.source, kept.node)
+    if needed is None:
+        raise EditError("a name that it uses is not to be had here")
+    edits = changed(at.source, [(at.span, kept.text)])
+    return joined(at.source, edits, inserted(at.source, imports_end(at.source), needed)) if needed else edits
+
+
 def always_add(each: tuple[Place, ...]) -> tuple[Edit, ...]:
     """`if p > 0: layers.append(nn.Dropout(p))` -> the statement alone, `[...] if p > 0 else []` -> `[...]`."""
     edits: list[Edit] = []

@@ -44,6 +44,7 @@ _PROBES = {
     "origin": "view_origin bound_at",
     "outputs": "shared_output",
     "packed": "packed packed_layer",
+    "otherwise": "built_here built_when_saved first_saved",
     "parts": (
         "operand_at operand_of_kind written_operand negation index_too_large subscript dimension dimension_asked "
         "index_operand mask_operand loop_of"
@@ -51,6 +52,7 @@ _PROBES = {
     "ranges": "not_positive logits_loss as_variance",
     "rates": "runaway_rate",
     "reduced": "one_number left_many",
+    "remade": "remade_table table_save checkpoint_name only_evaluated",
     "resized": "resized_layer decided_size",
     "restored": "kept_reports kept_report state_as_model model_makers",
     "samples": "sample_return none_sample empty_list given_dataset",
@@ -69,6 +71,7 @@ _PROBES = {
     "unpacking": "unpacked_keys miscounted_batch",
     "untensored": "untensored returnless",
     "unmoved": "unmoved_model unmoved_made unmoved_handed",
+    "unscaled": "blown_weights unscaled first_layer",
     "updates": "optimizer_step early_update after_backward",
     "windows": "sliding_window last_batch samples_in_columns",
     "wrapped": "wrapped_name wrapped_at",

@@ -17,7 +17,7 @@ from explainer.source import Source
 
 #: Layers without parameters: they have no entry in a state dict, and a number in a Sequential all the same.
 _BARE = (
-    "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout", "Identity", "Flatten", "Unflatten", "ReLU", "ReLU6",
+    "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout", "Identity", "Flatten", "Unflatten", "ReLU",
     "LeakyReLU", "GELU", "SiLU", "Mish", "ELU", "Tanh", "Sigmoid", "Softmax", "Hardswish", "Softplus", "MaxPool1d",
     "MaxPool2d", "AvgPool1d", "AvgPool2d", "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "Upsample", "ZeroPad2d",
 )  # fmt: skip

@@ -187,14 +187,14 @@ def model_makers(scene: Scene, of: SpanFact | None = None) -> tuple[SpanFact, ..
     if of is None or source is None:
         return None
     found: dict[str, SpanFact] = {}
-    for place, node in _saved_models(scene):
+    for place, node in saved_models(scene):
         for home, call in makers(scene, place, node):
             if imports_for(source, of.span.line, home, call) is not None:
                 found.setdefault(home.text(call), span_fact(home, call))
     return tuple(found.values()) or None
 
 
-def _saved_models(scene: Scene) -> Iterator[tuple[Source, ast.expr]]:
+def saved_models(scene: Scene) -> Iterator[tuple[Source, ast.expr]]:
     """What the program asks for its state dict: `net` of `net.state_dict()`."""
     for source in sources(scene):
         for node in source.nodes():
