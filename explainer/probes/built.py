@@ -43,6 +43,16 @@ def construction(scene: Scene, module: Any) -> tuple[Source, ast.Call] | None:
     return replaced(scene, path, module) or construction_below(root, path, module) or _in_script(scene, path, module)
 
 
+def built_in(scene: Scene, root: Any, module: Any) -> tuple[Source, ast.Call] | None:
+    """The source and call that built a module of a model that is on no stack."""
+    path = path_of(module, root)
+    if path is None:
+        return None
+    held = [item for frame in (scene.live.user if scene.live else []) for item in frame.locals.items()]
+    name = next((name for name, value in held if value is root), None)
+    return construction_below(root, path, module) or _in_script(scene, path, module, name)
+
+
 def replaced(scene: Scene, path: str, module: Any) -> tuple[Source, ast.Call] | None:
     """The one call that puts another layer at a path of a model that is there: `model.head = nn.Linear(512, 10)`.
 
@@ -117,9 +127,9 @@ def in_owner_class(scene: Scene, module: Any) -> tuple[Source, ast.Call] | None:
     return None
 
 
-def _in_script(scene: Scene, path: str, module: Any) -> tuple[Source, ast.Call] | None:
+def _in_script(scene: Scene, path: str, module: Any, name: str | None = None) -> tuple[Source, ast.Call] | None:
     """Where the user's frames assign the name of the root module: `model = nn.Sequential(...)`."""
-    name = root_name(scene)
+    name = name or root_name(scene)
     for frame in scene.live.user if scene.live and name else ():
         source = source_of(frame.file, frame.frame.f_globals)
         call = (

@@ -18,7 +18,7 @@ from explainer.probes.scene import Scene
 from explainer.probes.values import fields_of, is_tensor
 
 #: No weight that is of use is as large; steps that are too long get there within a few.
-_BEYOND = 1e6
+BEYOND = 1e6
 #: The rate from which on weights that are not finite are put down to it: below, one bad gradient may have done it.
 _HIGH = 0.5
 
@@ -30,15 +30,15 @@ def runaway_rate(scene: Scene) -> SpanFact | None:
     `detail`: `rate`, `lower` (a hundredth of it), `largest` (the largest weight, as text), `optimizer` (its class).
     """
     for optimizer in optimizers(scene):
-        rate, largest = _rate(optimizer), _largest(optimizer)
-        if rate > 0 and (_BEYOND <= largest < math.inf or (not largest < math.inf and rate >= _HIGH)):
+        rate, largest = rate_of(optimizer), largest_weight(optimizer)
+        if rate > 0 and (BEYOND <= largest < math.inf or (not largest < math.inf and rate >= _HIGH)):
             at = _written(scene, type(optimizer).__name__, rate)
             detail: dict[str, Any] = {"rate": rate, "lower": float(f"{rate / 100:.3g}"), "largest": _magnitude(largest)}
             return span_fact(*at, **detail, optimizer=type(optimizer).__name__) if at is not None else None
     return None
 
 
-def _rate(optimizer: Any) -> float:
+def rate_of(optimizer: Any) -> float:
     """The rate that an optimizer began with, where all its groups have one; 0 where it is none."""
     groups = fields_of(optimizer).get("param_groups", ())
     rates = {group.get("initial_lr", group.get("lr")) for group in groups}
@@ -46,7 +46,7 @@ def _rate(optimizer: Any) -> float:
     return float(rate) if isinstance(rate, (int, float)) else 0.0
 
 
-def _largest(optimizer: Any) -> float:
+def largest_weight(optimizer: Any) -> float:
     """The magnitude of the largest weight; nan or inf where one is not finite."""
     held = [one for group in fields_of(optimizer).get("param_groups", ()) for one in group["params"] if is_tensor(one)]
     found = [float(one.detach().abs().max()) for one in held if one.numel() and one.device.type == "cpu"]
