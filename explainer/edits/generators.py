@@ -15,7 +15,7 @@ from explainer.edits.tiers import TIERS
 #: The tier of the generators that speak only where one thing can be meant. It goes before all others.
 CERTAIN = -1
 #: Families whose generators read the program's source; the others start from the torch call that failed.
-WITHOUT_CALL = ("dataloader", "checkpoint")
+WITHOUT_CALL = ("dataloader", "checkpoint", "api")
 _log = logging.getLogger(__name__)
 Generator = Callable[[Evidence], Iterator[Candidate]]
 

@@ -8,7 +8,7 @@ _SHAPE = (
     "crossed.crossed sizes.named_norm padding.fallen_short state.batch_second kept.reset"
     " broadcast.with_ones growing.windowed classes.absent packed.full_length padding.grouped sliced.sliced_alike"
     " axis.expanded broadcast.turned directions.both_ends numbered.one_hot_map numbered.many_hot loops.paired"
-    " state.by_channel state.by_factor",
+    " joined.enlarged state.by_channel state.by_factor",
     "view.surplus crossed.exchanged kept.remade alike.given_alike alike.picked_too alike.picked_after layout.structural"
     " einsum.relettered joined.caught_up cropped.cropped batch.reshaped batch.resized_view"
     " batch.created state.batch_taken directions.directions order.unpacked order.created"
@@ -23,7 +23,7 @@ _SHAPE = (
     "literals.swapped_sizes",
 )
 _DTYPE = (
-    "crossed.crossed dtype.loaded",
+    "crossed.crossed dtype.loaded order.taken",
     "samples.cast_samples dtype.structural",
     "dtype.casts",
     "dtype.other_casts layout.swapped",
@@ -59,10 +59,15 @@ TIERS = {
     ),
     "dataloader": (
         "transforms.cropped transforms.channels transforms.filled",
-        "samples.shortened collate.present collate.plain_parts layout.structural loading.of_subset loading.per_sample",
+        "samples.shortened collate.present collate.plain_parts layout.structural loading.of_subset loading.per_sample"
+        " calls.as_iterator",
         "transforms.resized collate.kept",
     ),
-    "api": ("", "loading.per_sample"),
+    "api": (
+        "calls.built_first calls.together calls.unpacked settings.as_number settings.as_share",
+        "loading.per_sample calls.uncalled calls.as_iterator calls.parameters_of settings.whole settings.total_steps",
+        "calls.given_target",
+    ),
     "checkpoint": (
         "",
         "loading.plain_values loading.imported loading.fitting loading.known loading.entry",

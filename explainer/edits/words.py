@@ -170,6 +170,11 @@ TITLES: Mapping[str, Texts] = {
         "ko": "쌓을 수 없는 것은 `collate_fn` 함수로 리스트에 그대로 두기",
         "zh": "用 `collate_fn` 把无法堆叠的对象保留在列表中",
     },
+    "after-loop": {
+        "en": "do `{what}` once behind the loop, not in each pass of it",
+        "ko": "반복문 안에서 매번 하지 않고 반복문 뒤에서 한 번 `{what}` 하기",
+        "zh": "不在每次循环中、而在循环之后执行一次 `{what}`",
+    },
     "then-crop": {
         "en": "bring all to one size behind `{old}`, which keeps the ratio of the sides: `{new}`",
         "ko": "가로세로 비를 유지하는 `{old}` 뒤에서 모두 같은 크기로 맞추기: `{new}`",
@@ -289,6 +294,16 @@ TITLES: Mapping[str, Texts] = {
         "en": "`{what}` numbers the {count} classes: give each a column of its own, one-hot",
         "ko": "`{what}` 값은 클래스 {count}개의 번호: 클래스마다 열을 주기(원-핫)",
         "zh": "`{what}` 是 {count} 个类别的编号：改为每类一列（独热）",
+    },
+    "flat-batch": {
+        "en": "flatten each sample, whatever its size: `{new}`",
+        "ko": "크기와 상관없이 샘플마다 펼치기: `{new}`",
+        "zh": "无论大小，逐个样本展平：`{new}`",
+    },
+    "swap-items": {
+        "en": "take the parts of a sample in the order in which they come: `{new}`",
+        "ko": "샘플의 각 부분을 나오는 순서대로 받기: `{new}`",
+        "zh": "按样本各部分给出的顺序接收：`{new}`",
     },
     "since": {
         "en": "count `{what}`, whose smallest value is {low}, from its start: `{new}`",
