@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from explainer.catalogue import Match
@@ -18,8 +17,6 @@ from explainer.weighing import Held
 
 #: How many fixes a diagnosis shows.
 MOST = 3
-#: Tiers of the search below LIKELY go before repairs of two edits; those get a tier of their own.
-LIKELY, FOLLOWED = 2, -1
 #: Families in which a value is often wrong before it gets to the failing call. That the call runs once the value is
 #: adapted there does not tell where it went wrong; that it runs with another literal does, where sizes are concerned.
 TRAVELS = ("shape", "view", "dtype", "device", "index")
@@ -88,7 +85,11 @@ def of_search(match: Match, scene: Scene) -> Remedy:
     """
     if scene.live is None or not (whole_program(scene) or whole_script(scene)):
         return Remedy()
-    verdicts = from_start(scene, _searched(match, scene), scene.options.progress)
+    from explainer.edits import search
+    from explainer.replay.programs import FOLLOWED
+
+    family = match.symptom.family
+    verdicts = from_start(scene, search(scene, family), scene.options.progress, family)
     found = [one for one in verdicts if one.passed]
     if not found:
         return Remedy()
@@ -100,21 +101,6 @@ def of_search(match: Match, scene: Scene) -> Remedy:
 
 def _of_one_line(passed: Sequence[Verdict]) -> bool:
     return len({(one.candidate.culprit.file, one.candidate.culprit.line) for one in passed}) == 1
-
-
-def _searched(match: Match, scene: Scene) -> Iterator[Candidate]:
-    """What the generic search finds, where the whole program can be tried again; two edits after the likely ones."""
-    from explainer.edits import search
-    from explainer.replay.programs import checker
-
-    family, followed = match.symptom.family, False
-    for candidate in search(scene, family):
-        if candidate.tier >= LIKELY and not followed:
-            followed = True
-            yield from (replace(one, tier=FOLLOWED) for one in checker(scene).followed(family))
-        yield candidate
-    if not followed:
-        yield from (replace(one, tier=FOLLOWED) for one in checker(scene).followed(family))
 
 
 def _offers(held: Held, scene: Scene) -> list[tuple[str, Candidate]]:

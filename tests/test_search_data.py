@@ -396,6 +396,25 @@ FAULTS = {
         for batch in DataLoader(Notes(5), batch_size=2):
             print(batch["notes"].reshape(2, 5).shape)
         """, '{"notes": notes}', "pad(notes, (0, self.longest - len(notes)))"),
+    "labels taken for the inputs of a batch": (
+        """
+        import torch
+        from torch import nn
+        from torch.utils.data import DataLoader, TensorDataset
+        rows, kinds = torch.rand(12, 5), torch.arange(12) % 3
+        net = nn.Linear(5, 3)
+        for x, y in DataLoader(TensorDataset(kinds, rows), batch_size=4):
+            nn.functional.cross_entropy(net(x), y).backward()
+        """, "for x, y in", "for y, x in"),
+    "scores of fewer places than the map of labels": (
+        """
+        import torch
+        from torch import nn
+        net = nn.Sequential(nn.Conv2d(3, 4, 3, 2, 1), nn.Conv2d(4, 5, 1))
+        images, labels = torch.rand(2, 3, 8, 8), torch.randint(0, 5, (2, 8, 8))
+        scores = net(images)
+        nn.functional.cross_entropy(scores, labels).backward()
+        """, "cross_entropy(scores, labels)", "interpolate(scores, size=labels.shape[1:]"),
 }  # fmt: skip
 
 #: Programs in which the same signs mean something else, and what must not be put there.

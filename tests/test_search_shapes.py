@@ -403,6 +403,37 @@ FAULTS = {
             return nn.Sequential(*layers[:-1])
         stacked([4, 8, 12, 2])(torch.rand(3, 4)).sum().backward()
         """, "sizes[2:]", "zip(sizes[:-1], sizes[1:])"),
+    "features written down twice, for smaller images": (
+        """
+        import torch
+        from torch import nn
+        class Digits(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.conv = nn.Conv2d(1, 6, 5)
+                self.out = nn.Linear(6 * 24 * 24, 3)
+            def forward(self, x):
+                x = self.conv(x)
+                x = x.view(-1, 3456)
+                return self.out(x)
+        nn.functional.cross_entropy(Digits()(torch.rand(5, 1, 32, 32)), torch.randint(0, 3, (5,))).backward()
+        """, "x.view(-1, 3456)", "nn.Linear(6 * 28 * 28, 3)"),
+    "the width of a norm that settings in a class have": (
+        """
+        import torch
+        from torch import nn
+        class Settings:
+            width, inner = 10, 30
+        class Mixer(nn.Module):
+            def __init__(self, settings):
+                super().__init__()
+                self.norm = nn.LayerNorm(settings.inner)
+                self.grow = nn.Linear(settings.width, settings.inner)
+                self.back = nn.Linear(settings.inner, settings.width)
+            def forward(self, x):
+                return self.norm(x + self.back(self.grow(x).relu()))
+        Mixer(Settings)(torch.rand(2, 4, 10)).sum().backward()
+        """, "nn.LayerNorm(settings.inner)", "nn.LayerNorm(settings.width)"),
 }  # fmt: skip
 
 

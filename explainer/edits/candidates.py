@@ -33,6 +33,7 @@ KINDS = {
     "wrap-block": "inplace.wrap_block",
     "wrap-blocks": "inplace.wrap_blocks",
     "sum-backwards": "graphs.sum_backwards",
+    "sum-arguments": "graphs.sum_arguments",
     "compute-inside": "graphs.compute_inside",
     "detach-after": "graphs.detach_after",
     "soft-prediction": "graphs.soft_prediction",

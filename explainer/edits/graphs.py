@@ -27,6 +27,22 @@ def sum_backwards(at: Place, before: Place) -> tuple[Edit, ...]:
     return joined(at.source, [dropped(at, body[first])], changed(at.source, [(at.source.span(body[last]), text)]))
 
 
+def sum_arguments(at: Place, before: Place) -> tuple[Edit, ...]:
+    """`step(a); step(b)` -> `step(a + b)`: two calls of a helper that goes backward become one with the sum."""
+    body = block_of(at)
+    first, last = (body[index_in(body, one)] for one in (at, before))
+    one, other = (getattr(statement, "value", None) for statement in (first, last))
+    if not (isinstance(one, ast.Call) and isinstance(other, ast.Call)) or first is last:
+        raise EditError("no two calls stand here")
+    if ast.dump(one.func) != ast.dump(other.func) or len(one.args) != len(other.args) or one.keywords or other.keywords:
+        raise EditError("the calls are of different functions")
+    apart = [pair for pair in zip(one.args, other.args, strict=True) if ast.dump(pair[0]) != ast.dump(pair[1])]
+    if len(apart) != 1:
+        raise EditError("the calls differ in more than a loss")
+    text = " + ".join(at.source.text(part) for part in apart[0])
+    return joined(at.source, [dropped(at, first)], changed(at.source, [(at.source.span(apart[0][1]), text)]))
+
+
 def _backward(at: Place) -> str:
     node = getattr(at.node, "value", None)
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr != "backward":

@@ -64,7 +64,8 @@ def _sizes_replaced(
             features *= size
         flat = [*changes, (place.source.span(rest[0]), "-1")]
         edits = partial(changed, place.source, flat)
-        yield from evidence.made(edits, "replace", place, "batch-size", new=batch, old=old)
+        title = "flat-batch" if folds else "batch-size"
+        yield from evidence.made(edits, "replace", place, title, new=f"{batch}, -1" if folds else batch, old=old)
         yield from _with_layer(evidence, place, flat, batch, product(before[1:]), features)
 
 

@@ -48,6 +48,18 @@ def resized(evidence: Evidence) -> Iterator[Candidate]:
                 yield from _cropped(evidence, one, other)
 
 
+def enlarged(evidence: Evidence) -> Iterator[Candidate]:
+    """`cross_entropy(scores, labels)` -> `interpolate(scores, ...)`: scores of fewer places than the map of labels."""
+    crash, every = evidence.crash, operands(evidence)
+    if crash is None or "cross_entropy" not in crash.function or len(every) < 2:
+        return
+    scores, labels = every[:2]
+    smaller = len(scores.shape) == 4 and len(labels.shape) == 3 and scores.shape[2:] < labels.shape[1:]
+    if smaller and scores.place is not None and labels.place is not None:
+        text = f'{_functional(scores.place)}.interpolate({scores.text}, size={{}}.shape[1:], mode="bilinear")'
+        yield from _in_place(evidence, scores.place, labels.place, text, "resize", what=scores.text)
+
+
 def _pairs(evidence: Evidence, functions: tuple[str, ...]) -> Iterator[tuple[Operand, Operand]]:
     """Maps of the failing call of one rank and batch, but of different sizes, both ways round."""
     crash, every = evidence.crash, operands(evidence)

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from explainer.edits.candidate import Candidate
-from explainer.edits.evidence import Evidence
+from explainer.edits.evidence import Call, Evidence
 from explainer.edits.lines import changed
 from explainer.edits.place import Place
 from explainer.edits.shapes import fits
@@ -53,6 +53,33 @@ def created(evidence: Evidence) -> Iterator[Candidate]:
                 edits = partial(changed, first.source, [(first.span, second.text), (second.span, first.text)])
                 new = f"{second.text}, {first.text}"
                 yield from evidence.made(edits, "replace", step.place, "swap-names", new=new)
+
+
+def taken(evidence: Evidence) -> Iterator[Candidate]:
+    """`for x, y in loader` -> `for y, x in loader` where the one name holds whole numbers and the other does not."""
+    for frame in reversed(evidence.frames):
+        function = frame.place.source.function_at(frame.place.node.lineno) or frame.place.source.tree
+        for node in ast.walk(function) if function is not None else ():
+            target = _target(node)
+            names = target.elts if isinstance(target, ast.Tuple) and len(target.elts) == 2 else []
+            kinds = ["int" in _dtype(frame, one) if _dtype(frame, one) else None for one in names]
+            if kinds == [True, False]:
+                first, second = frame.place.at(names[0]), frame.place.at(names[1])
+                edits = partial(changed, first.source, [(first.span, second.text), (second.span, first.text)])
+                words: dict[str, Any] = {"new": f"{second.text}, {first.text}"}
+                yield from evidence.made(edits, "replace", first, "swap-items", **words)
+
+
+def _target(node: ast.AST) -> ast.expr | None:
+    """What a loop or an assignment binds."""
+    if isinstance(node, ast.For):
+        return node.target
+    return node.targets[0] if isinstance(node, ast.Assign) else None
+
+
+def _dtype(frame: Call, name: ast.expr) -> str:
+    value = frame.scope.get(ast.unparse(name))
+    return str(value[1]) if isinstance(value, list) and len(value) > 1 else ""
 
 
 def _functions(places: list[Place]) -> Iterator[tuple[Any, Place]]:

@@ -29,6 +29,8 @@ START = 30.0
 ABREAST, ENOUGH = 2, 4
 #: How many more candidates of a tier are run once one holds.
 BEYOND = 6
+#: Before the tiers from this one on come repairs of two edits; those have a tier of their own.
+LIKELY, FOLLOWED = 2, -2
 _NOT_RUN = "none"
 #: Within the limits of a replay: the share of the time that the control may take, and the optimizer steps beyond the
 #: failing one after which an edited program has run long enough.
@@ -58,6 +60,7 @@ class Checker:
         self._begun = self.session.begin({}, self.patience), self.session.begin({}, self.patience, record=True)
         self._control: Run | None = None
         self.moved: list[Candidate] = []
+        self.gone_on: list[Candidate] = []
         self.tried: dict[tuple[Edit, ...], Run] = {}
 
     @property
@@ -88,11 +91,21 @@ class Checker:
         run = self.session.run({}, max(self.left * 0.6, 0.1), record=recorder)
         return run.answer.get("recording") if self._same(run) else None
 
-    def followed(self, family: str) -> Iterator[Candidate]:
+    def _tiers(self, candidates: Iterable[Candidate], family: str | None) -> Iterator[Iterable[Candidate]]:
+        """The tiers in their order; for a family, repairs of two edits before each that is no more than possible."""
+        for number, tier in groupby(candidates, key=lambda one: one.tier):
+            if family is not None and number >= LIKELY:
+                yield self._followed(family)
+            yield tier
+        if family is not None:
+            yield self._followed(family)
+
+    def _followed(self, family: str) -> Iterator[Candidate]:
         """Candidates of two edits: behind each first one that moved the failure on, what the search finds then."""
         from explainer.edits.chains import chained, going_on, sources_with
 
-        for first in going_on(self.moved):
+        for first in going_on(one for one in self.moved if one not in self.gone_on):
+            self.gone_on.append(first)
             texts = self._texts(first)
             run = self.session.run(texts or {}, max(self.left * 0.4, 0.1), record=True)
             recording = run.answer.get("recording")
@@ -101,7 +114,8 @@ class Checker:
                 edited = {os.path.join(folder, below): text for below, text in texts.items()}
                 sources = sources_with(edited, self.scene.source)
                 evidence = evidence_of(recording, self.scene, run.error["message"], sources)
-                yield from chained(evidence, first, edited, family)
+                for both in chained(evidence, first, edited, family):
+                    yield dataclasses.replace(both, tier=FOLLOWED)
 
     def _with_origins(self, candidates: Iterable[Candidate]) -> Iterator[Candidate]:
         """What rules propose, after the same repair nearer to its cause: a better line to edit, if it holds.
@@ -119,8 +133,13 @@ class Checker:
         rest = [one for one in (*offered, *others) if one not in lone]
         yield from (dataclasses.replace(one, tier=int(bool(better))) for one in dict.fromkeys(rest))
 
-    def verdicts(self, candidates: Iterable[Candidate], progress: Callable[[str], None]) -> list[Verdict]:
-        """Verdicts on candidates; tiers after the first with a survivor that brings no new warnings are left alone."""
+    def verdicts(
+        self, candidates: Iterable[Candidate], progress: Callable[[str], None], family: str | None = None
+    ) -> list[Verdict]:
+        """Verdicts on candidates; tiers after the first with a survivor that brings no new warnings are left alone.
+
+        With a `family`, edits that moved the failure on are followed by a second one that its search finds.
+        """
         candidates = iter(candidates)
         first = next(candidates, None)
         if first is None:
@@ -134,7 +153,7 @@ class Checker:
                 return [Verdict(one, False, "", _NOT_RUN) for one in candidates]
             if first.fix is not None:
                 candidates = self._with_origins(candidates)
-            for _, tier in groupby(candidates, key=lambda one: one.tier):
+            for tier in self._tiers(candidates, family):
                 held, failed, quiet = self._tier(tier, control, progress)
                 passed, found = ([*held, *passed] if quiet else [*passed, *held]), found + failed
                 if quiet or self.left <= 0:
@@ -230,13 +249,23 @@ def _further(candidate: Candidate, run: Run, control: Run) -> bool:
     """
     if not run.error or run.error["type"] != control.error["type"]:
         return False
-    if run.answer.get("forwards", 0) > control.answer.get("forwards", 0):
+    if run.answer.get("forwards", 0) > control.answer.get("forwards", 0) or _later(run, control):
         return True
     place = lambda one: (one.error["frames"][-1:], one.error.get("column"))  # noqa: E731
     alike = re.sub(r"\d+", "#", run.error["message"]) == re.sub(r"\d+", "#", control.error["message"])
     lines = {line for _, line, _ in control.error["frames"][-1:]}
     own = any(edit.start_line <= line <= edit.end_line for edit in candidate.edits for line in lines)
     return alike and not own and place(run) != place(control) and run.steps >= control.steps
+
+
+def _later(run: Run, control: Run) -> bool:
+    """Whether an edited run failed further down in the function in which the control did, or in one that called it."""
+    frames = zip(run.error["frames"], control.error["frames"], strict=False)
+    apart = next(((one, other) for one, other in frames if one != other), None)
+    if apart is None:
+        return False
+    (file, line, function), (own_file, own_line, own_function) = apart
+    return (file, function) == (own_file, own_function) and line > own_line
 
 
 def _guarded(evidence: Any, candidate: Candidate) -> list[Candidate]:

@@ -37,8 +37,10 @@ def _fields(name: str, value: Any) -> list[tuple[str, Any]]:
     """The fields of a plain object or dict by the source that names them; asks no property."""
     if type(value) is dict:
         return [(f'{name}["{key}"]', one) for key, one in list(value.items())[:50] if isinstance(key, str)]
-    if isinstance(value, (type, type(sys), int)):  # a number of ours carries its tree
+    if isinstance(value, (type(sys), int)):  # a number of ours carries its tree
         return []
+    if isinstance(value, type):  # settings kept in a class
+        return [(f"{name}.{key}", one) for key, one in list(vars(value).items())[:60] if is_number(one)]
     own = getattr(type(value), "__dict__", {}).get("__dict__")
     fields = object.__getattribute__(value, "__dict__") if own is not None or hasattr(value, "__dict__") else {}
     fields = {**fields, **fields.get("_buffers", {}), **fields.get("_parameters", {})}

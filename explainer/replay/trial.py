@@ -64,15 +64,17 @@ def _undecided(offered: list[Candidate], found: list[Verdict]) -> list[Candidate
     return [one for one in before if one in unknown]
 
 
-def from_start(scene: Any, candidates: Iterable[Candidate], progress: Progress | None = None) -> list[Verdict]:
-    """Verdicts on candidates by the whole program, run again from its start."""
+def from_start(
+    scene: Any, candidates: Iterable[Candidate], progress: Progress | None = None, family: str | None = None
+) -> list[Verdict]:
+    """Verdicts on candidates by the whole program, run again from its start; of a `family`, with second edits."""
     from explainer.replay.programs import checker
 
     if not scene.options.program.warm:
-        return checker(scene).verdicts(candidates, progress or _silent)
+        return checker(scene).verdicts(candidates, progress or _silent, family)
     found: list[Verdict] = []
     with scene.replaying():  # which Ctrl-C ends
-        found += checker(scene).verdicts(candidates, progress or _silent)
+        found += checker(scene).verdicts(candidates, progress or _silent, family)
     return found
 
 
