@@ -182,7 +182,30 @@ def second_call(scene: Scene, of: CarriedFact | None = None) -> Any:
     """The call of backward to change: of two losses the first, of one loss taken twice the second."""
     if of is None:
         return None
-    return of if of.kind == "repeated" else of.earlier
+    return of if of.kind == "repeated" else helper_calls(scene, of) or of.earlier
+
+
+@probe
+def helper_calls(scene: Scene, of: CarriedFact | None = None) -> SpanFact | None:
+    """The first of two calls of a helper in which both backwards stand; `detail`: `second`, the other call."""
+    found = scene.once("second backward", lambda: _recorded(scene)) or {}
+    frames = scene.live.user if scene.live is not None else []
+    before = (found.get("earlier") or {}).get("frames", [])
+    if of is None or of.kind != "shared" or len(before) < 2 or len(frames) < 2:
+        return None
+    inner, outer = frames[-1], frames[-2]
+    same = (before[0]["file"], before[0]["line"]) == (inner.file, inner.line) and before[1]["file"] == outer.file
+    source = source_of(outer.file, outer.frame.f_globals)
+    first, second = source.statement_at(before[1]["line"]), source.statement_at(outer.line)
+    if not same or first is None or second is None or first is second:
+        return None
+    return span_fact(source, first, second=span_fact(source, second))
+
+
+@probe
+def second_helper_call(scene: Scene, of: SpanFact | None = None) -> Any:
+    """The second of the two calls that `helper_calls` found."""
+    return of["second"] if of is not None else None
 
 
 @probe

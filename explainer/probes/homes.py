@@ -9,7 +9,10 @@ _PROBES = {
     "births": "birth spoilt_weights minus_infinity root_of_divisor masked_rows bound_operand",
     "built": "built_at",
     "call": "call argument tensors local",
-    "carried": "carried second_call retaining_call freeing_grad carried_place filled_once filled_line",
+    "carried": (
+        "carried second_call helper_calls second_helper_call retaining_call freeing_grad carried_place filled_once "
+        "filled_line"
+    ),
     "checkpoint": (
         "renamed_keys load_call loaded_state refused_global changed_sizes group_sizes freezing freezing_line "
         "wrong_state partial_load"
@@ -21,6 +24,7 @@ _PROBES = {
     "device": "misplaced in_place misplaced_layer holder creation meta_load call_of_root",
     "elsewhere": "left_behind foreign_result unmoved_layer layer_call late_parameter device_near",
     "placed": "placed_apart",
+    "entries": "missing_entry",
     "entered": "entered converted_layer behind_loss",
     "exhausted": "exhausted iterator_made counted_loop short_loader",
     "freezing": "frozen_model used_iterator filtered_out plain_tensors first_tensor",
