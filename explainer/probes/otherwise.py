@@ -26,7 +26,7 @@ def built_here(scene: Scene) -> SpanFact | None:
 
 @probe
 def built_when_saved(scene: Scene) -> tuple[SpanFact, ...] | None:
-    """The calls of the same class or function, with other arguments, that built models whose state the program saves."""
+    """The calls of the same class or function, with other arguments, that built the models which the program saves."""
     here = _here(scene)
     found: dict[str, SpanFact] = {}
     for source, node in saved_models(scene) if here is not None else ():

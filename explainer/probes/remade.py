@@ -25,8 +25,8 @@ _TRAINS, _EVALUATES = ("backward(", "optim", "train(", "fit("), (".eval()", "no_
 def remade_table(scene: Scene, of: SpanFact | None = None) -> SpanFact | None:
     """The statement that makes the table, on the stack, whose length became the size of a resized layer.
 
-    `of` is the layer. `text` is the value assigned; `detail`: `name`, `length` (the expression of the size), `maker` the
-    class of the table, `fields` the attributes that make such an object anew ("" where it is a plain value).
+    `of` is the layer. `text` is the value assigned; `detail`: `name`, `length` (the expression of the size), `maker`
+    (the class of the table), `fields` the attributes that make such an object anew ("" where it is a plain value).
     """
     expression = _argument(scene, of) if of is not None else None
     for number, source, length in _lengths(scene, *expression) if expression is not None else ():
