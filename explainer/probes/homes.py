@@ -24,7 +24,7 @@ _PROBES = {
     "device": "misplaced in_place misplaced_layer holder creation meta_load call_of_root",
     "elsewhere": "left_behind foreign_result unmoved_layer layer_call late_parameter device_near",
     "placed": "placed_apart",
-    "entries": "missing_entry",
+    "entries": "missing_entry other_entry",
     "entered": "entered converted_layer behind_loss",
     "exhausted": "exhausted iterator_made counted_loop short_loader",
     "freezing": "frozen_model used_iterator filtered_out plain_tensors first_tensor",
@@ -47,7 +47,7 @@ _PROBES = {
     "optional_layers": "shifted_numbers optional_layers first_optional",
     "origin": "view_origin bound_at",
     "outputs": "shared_output",
-    "packed": "packed packed_layer",
+    "packed": "packed packed_use packed_layer",
     "otherwise": "built_here built_when_saved first_saved",
     "parts": (
         "operand_at operand_of_kind written_operand negation index_too_large subscript dimension dimension_asked "

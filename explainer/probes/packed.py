@@ -20,6 +20,8 @@ from explainer.source import Source
 
 #: Names under which models give what a loss takes, the likeliest first.
 _OUTPUTS = ("logits", "out", "output", "outputs", "pred", "preds", "prediction", "scores", "last_hidden_state")
+#: Layers that give two values.
+_PAIRS = ("LSTM", "GRU", "RNN", "MultiheadAttention")
 #: How many parts are offered.
 _MOST = 4
 
@@ -31,7 +33,7 @@ def packed(scene: Scene) -> SpanFact | None:
     `detail`: `holder` (its type), `name` (what the failing line calls it), `function` (what it calls, as the source
     writes it), `maker` (the layer's class, or empty), `parts` (how many), `ways` (expressions for a part, best first).
     """
-    found = _held(scene)
+    found = _held(scene) or _unread(scene)
     if found is None:
         return None
     source, node, value = found
@@ -64,6 +66,20 @@ def _held(scene: Scene) -> tuple[Source, ast.expr, Any] | None:
     for one in operands(scene):
         if isinstance(one.node, ast.expr) and _tensors_of(one.value) and not _written_out(one.node):
             return failing.source, one.node, one.value
+    return None
+
+
+def _unread(scene: Scene) -> tuple[Source, ast.expr, Any] | None:
+    """The call on the side of an operator that a message names, of a layer known to give two values."""
+    failing, known = scene.failing, operands(scene)
+    sides = (scene.captures.get("left"), scene.captures.get("right"))
+    if failing is None or len(known) != 2 or scene.live is None:
+        return None
+    for one, kind in zip(known, sides, strict=True):
+        if kind == "tuple" and one.value is MISSING and isinstance(one.node, ast.Call):
+            maker = _maker(scene, one.node, len(scene.live.user) - 1)
+            if maker in _PAIRS:
+                return failing.source, one.node, (MISSING, MISSING)
     return None
 
 
@@ -106,7 +122,7 @@ def _maker(scene: Scene, node: ast.AST, number: int | None) -> str:
 
 def _parts(value: Any, maker: str) -> Iterator[str]:
     """The source of the parts that may be meant, behind the expression that holds them; best first."""
-    recurrent = _recurrent(value, maker)
+    recurrent = _recurrent(value, maker) or (("[0]",) if maker == "MultiheadAttention" else ())
     if recurrent:
         yield from recurrent
         return
@@ -141,6 +157,20 @@ def _recurrent(value: Any, maker: str) -> Sequence[str]:
 
 def _alike(values: Sequence[Any]) -> bool:
     return len(values) > 1 and all(is_tensor(one) for one in values)
+
+
+@probe
+def packed_use(scene: Scene, of: SpanFact | None = None) -> SpanFact | None:
+    """The name that stands for a tuple, dict or output object where it is used, if it was made elsewhere.
+
+    `ways` are expressions for a part, best first.
+    """
+    found = _held(scene) if of is not None else None
+    if found is None or of is None or found[0].span(found[1]) == of.span or not isinstance(found[1], PRIMARY):
+        return None
+    source, node, value = found
+    ways = tuple(f"{source.text(node)}{part}" for part in _parts(value, of["maker"]))[:_MOST]
+    return span_fact(source, node, ways=ways) if ways else None
 
 
 @probe
