@@ -381,6 +381,15 @@ FAULTS = {
         for scans, kinds in DataLoader(Scans(), batch_size=4):
             print(scans.shape, kinds)
         """, "return scan, i", "scan.expand(3, -1, -1)"),
+    "lists of numbers that differ in length": (
+        """
+        import torch
+        from torch.utils.data import DataLoader
+        rows = [([1, 2, 3], 0), ([4, 5], 1), ([6], 0), ([7, 8], 1)]
+        table = torch.nn.Embedding(9, 2)
+        for ids, kinds in DataLoader(rows, batch_size=2):
+            table(ids).mean(1)
+        """, "DataLoader(rows", "pad_sequence([torch.tensor(one)"),
     "sequences cut at a length that some do not reach": (
         """
         import torch

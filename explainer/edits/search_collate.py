@@ -36,6 +36,17 @@ _PADDED_PARTS = '''def collate_padded(batch):
         return torch.nn.utils.rnn.pad_sequence(batch, batch_first=True)
     return torch.utils.data.default_collate(batch)
 '''
+_PADDED_LISTS = '''def collate_padded(batch):
+    """Makes tensors of lists of numbers and pads them to the longest of the batch; dicts and tuples part by part."""
+    first = batch[0]
+    if isinstance(first, dict):
+        return {key: collate_padded([sample[key] for sample in batch]) for key in first}
+    if isinstance(first, tuple):
+        return [collate_padded(list(part)) for part in zip(*batch)]
+    if isinstance(first, list):
+        return torch.nn.utils.rnn.pad_sequence([torch.tensor(one) for one in batch], batch_first=True)
+    return torch.utils.data.default_collate(batch)
+'''
 _PRESENT = '''def collate_present(batch):
     """Leaves out the samples for which the dataset gave None."""
     return torch.utils.data.default_collate([sample for sample in batch if sample is not None])
@@ -78,6 +89,12 @@ def collated(evidence: Evidence) -> Iterator[Candidate]:
     """A `collate_fn` for every DataLoader that has none, in the files of the failing frames."""
     yield from _with_function(evidence, _PADDED, "collate")
     yield from _with_function(evidence, _PADDED_PARTS, "collate")
+
+
+def padded_lists(evidence: Evidence) -> Iterator[Candidate]:
+    """A `collate_fn` for samples that hold lists of numbers of different lengths."""
+    if "each element in list of batch" in evidence.message:
+        yield from _with_function(evidence, _PADDED_LISTS, "collate")
 
 
 def _with_function(evidence: Evidence, text: str, title: str) -> Iterator[Candidate]:

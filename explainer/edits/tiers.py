@@ -58,7 +58,7 @@ TIERS = {
         "counts.largest counts.factors",
     ),
     "dataloader": (
-        "transforms.cropped transforms.channels transforms.filled",
+        "transforms.cropped transforms.channels transforms.filled collate.padded_lists",
         "samples.shortened collate.present collate.plain_parts layout.structural loading.of_subset loading.per_sample"
         " calls.as_iterator",
         "transforms.resized collate.kept",
