@@ -8,6 +8,8 @@ from typing import Any
 
 from explainer.facts import SpanFact
 from explainer.probes import probe
+from explainer.probes.call import call_node
+from explainer.probes.checkpoint import load_frame, state_of
 from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import MISSING, is_tensor, read
@@ -50,3 +52,29 @@ def _fits(value: Any, asked: str) -> bool:
 def _closest(asked: str, keys: list[str]) -> str | None:
     near = difflib.get_close_matches(asked, keys, n=1, cutoff=0.3) if len(keys) > 1 else keys
     return near[0] if near else None
+
+
+@probe
+def other_entry(scene: Scene) -> SpanFact | None:
+    """The entry of a checkpoint that is loaded into a model, where only another one has the model's keys and sizes.
+
+    `detail`: `table` the checkpoint's source, `asked` the key, `meant` the other key, `model` the model's class.
+    """
+    frame, failing, load = scene.user_frame, scene.failing, load_frame(scene)
+    node = call_node(failing.node) if failing is not None else None
+    given = node.args[0] if isinstance(node, ast.Call) and node.args else None
+    if frame is None or failing is None or load is None or not isinstance(given, ast.Subscript):
+        return None
+    table, asked = read(given.value, frame.frame), getattr(given.slice, "value", None)
+    own = {key: tuple(one.shape) for key, one in state_of(load.locals["self"]).items()}
+    if table is MISSING or not isinstance(table, dict) or not own or not isinstance(asked, str):
+        return None
+    fit = [key for key, value in table.items() if type(key) is str and _is_state(value) and _shapes(value) == own]
+    if len(fit) != 1 or fit[0] == asked:
+        return None
+    about = {"table": failing.source.text(given.value), "asked": asked, "meant": fit[0]}
+    return span_fact(failing.source, given, model=type(load.locals["self"]).__name__, **about)
+
+
+def _shapes(state: Any) -> dict[str, tuple[int, ...]]:
+    return {key: tuple(one.shape) for key, one in state.items()}
