@@ -146,7 +146,7 @@ class Evidence:
         literal: bool = False,
         **values: object,
     ) -> Iterator[Candidate]:
-        """A candidate, or none where the edit cannot be made. `title` names an entry of `words.TITLES`."""
+        """A candidate, or none where the edit cannot be made. `title` names an entry of `titles.TITLES`."""
         try:
             done = edits()
         except EditError:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import os
-import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
@@ -18,6 +17,7 @@ from explainer.edits.evidence import evidence_of
 from explainer.edits.generators import recorded
 from explainer.edits.lines import EditError, applied
 from explainer.edits.relocate import origins
+from explainer.replay.outcomes import WHOLE_CALLS, further, other_input, passes, plain, reshaped, ties
 from explainer.replay.program import Program, Run, Session, together
 from explainer.replay.trial import Verdict
 
@@ -35,8 +35,6 @@ _NOT_RUN = "none"
 #: Within the limits of a replay: the share of the time that the control may take, and the optimizer steps beyond the
 #: failing one after which an edited program has run long enough.
 _CONTROL, _STEPS = 0.6, 20
-#: Edits that no line nearer to the cause could stand in for.
-_WHOLE_CALLS = ("swap-arguments",)
 
 
 def checker(scene: Any) -> Checker:
@@ -128,7 +126,7 @@ class Checker:
         sure = [one for _, one in moved if one.tier < 0]
         better = [one for fix, one in moved if fix == offered[0].fix or one in sure]
         others = [one for _, one in moved if one not in better]
-        lone = [one for one in offered if one.kind in _WHOLE_CALLS]
+        lone = [one for one in offered if one.kind in WHOLE_CALLS]
         yield from dict.fromkeys([*sure, *lone, *better])
         rest = [one for one in (*offered, *others) if one not in lone]
         yield from (dataclasses.replace(one, tier=int(bool(better))) for one in dict.fromkeys(rest))
@@ -172,11 +170,11 @@ class Checker:
                 break
             for index, run in self._abreast(batch, control):
                 count += 1
-                if self._passes(run, control):
-                    ranked.append(((*_ties(batch[index], run, control), count), batch[index], run))
+                if passes(run, control):
+                    ranked.append(((*ties(batch[index], run, control), count), batch[index], run))
                 else:
                     failed.append(Verdict(batch[index], False, "", "program"))
-                    if _further(batch[index], run, control):
+                    if further(batch[index], run, control):
                         self.moved.append(batch[index])
             progress(words.progress(count, len(ranked), self.scene.options.language))
         ranked.sort(key=lambda one: one[0])
@@ -223,49 +221,17 @@ class Checker:
     def _same(self, run: Run) -> bool:
         """Whether a run failed as the crash did: the same exception, message and line."""
         crash, error = self.scene.crash, run.error
-        if not error or error["type"] != crash.name or _plain(error["message"]) != _plain(crash.message):
+        if not error or error["type"] != crash.name or plain(error["message"]) != plain(crash.message):
             return False
         frame = crash.user_frame
         lines = {line for _, line, _ in error["frames"]}
         return frame is None or not lines or frame.line in lines
 
-    def _passes(self, run: Run, control: Run) -> bool:
-        """To the end; or, of a program that takes longer, two optimizer steps beyond where it had failed."""
-        late = run.failed is not None and run.failed.startswith("no answer within")
-        enough = run.failed is None and run.answer.get("exit", 1) is None
-        return run.ended or enough or (late and run.steps >= control.steps + 2)
-
     def _passed(self, candidate: Candidate, run: Run, control: Run) -> Verdict:
         language = self.scene.options.language
         level = "program" if run.ended or not self.program.warm else "forward"
-        reshaped = _reshaped(run, control) + 3 * _moved(run, control) if candidate.literal else 0
-        return Verdict(candidate, True, words.ran(run.ended, run.steps, language), level, reshaped)
-
-
-def _further(candidate: Candidate, run: Run, control: Run) -> bool:
-    """Whether an edited run failed later than the control, in the same kind of error: another mistake may be left.
-
-    Columns tell it too, but not in lines that the edit itself changed.
-    """
-    if not run.error or run.error["type"] != control.error["type"]:
-        return False
-    if run.answer.get("forwards", 0) > control.answer.get("forwards", 0) or _later(run, control):
-        return True
-    place = lambda one: (one.error["frames"][-1:], one.error.get("column"))  # noqa: E731
-    alike = re.sub(r"\d+", "#", run.error["message"]) == re.sub(r"\d+", "#", control.error["message"])
-    lines = {line for _, line, _ in control.error["frames"][-1:]}
-    own = any(edit.start_line <= line <= edit.end_line for edit in candidate.edits for line in lines)
-    return alike and not own and place(run) != place(control) and run.steps >= control.steps
-
-
-def _later(run: Run, control: Run) -> bool:
-    """Whether an edited run failed further down in the function in which the control did, or in one that called it."""
-    frames = zip(run.error["frames"], control.error["frames"], strict=False)
-    apart = next(((one, other) for one, other in frames if one != other), None)
-    if apart is None:
-        return False
-    (file, line, function), (own_file, own_line, own_function) = apart
-    return (file, function) == (own_file, own_function) and line > own_line
+        changed = reshaped(run, control) + 3 * other_input(run, control) if candidate.literal else 0
+        return Verdict(candidate, True, words.ran(run.ended, run.steps, language), level, changed)
 
 
 def _guarded(evidence: Any, candidate: Candidate) -> list[Candidate]:
@@ -283,24 +249,6 @@ def edited(file: str, edits: list[Edit]) -> str:
         return applied(opened.read(), edits)
 
 
-def _ties(candidate: Candidate, run: Run, control: Run) -> tuple[int, ...]:
-    """What tells survivors of one tier apart, the smaller the better."""
-    warned = len(set(run.answer.get("warnings", ())) - set(control.answer.get("warnings", ())))
-    moved = candidate.literal and _moved(run, control)
-    partly = int(candidate.kind not in _WHOLE_CALLS)
-    return min(warned, 1), int(bool(moved)), partly, int(run.answer.get("ungraded") or 0), _reshaped(run, control)
-
-
-def _reshaped(run: Run, control: Run) -> int:
-    before, after = control.answer.get("parameters") or [], run.answer.get("parameters") or []
-    return sum(a != b for a, b in zip(before, after, strict=False)) + abs(len(before) - len(after))
-
-
-def _moved(run: Run, control: Run) -> bool:
-    """Whether the model is given an input of another shape."""
-    return bool(run.answer.get("input") != control.answer.get("input"))
-
-
 def _batches(candidates: Iterable[Candidate], size: int) -> Iterator[list[Candidate]]:
     batch: list[Candidate] = []
     for one in candidates:
@@ -310,8 +258,3 @@ def _batches(candidates: Iterable[Candidate], size: int) -> Iterator[list[Candid
             batch = []
     if batch:
         yield batch
-
-
-def _plain(message: str) -> str:
-    """A message without what differs between two runs of the same program: line breaks and addresses of objects."""
-    return re.sub(r"\b0x[0-9a-f]{6,}", "0x", " ".join(message.split()))

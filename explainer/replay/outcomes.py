@@ -1,0 +1,67 @@
+"""What one run of a program tells beside another: whether it got through, got further, or is of another model."""
+
+from __future__ import annotations
+
+import re
+
+from explainer.edits.candidate import Candidate
+from explainer.replay.program import Run
+
+#: Edits that no line nearer to the cause could stand in for.
+WHOLE_CALLS = ("swap-arguments",)
+
+
+def passes(run: Run, control: Run) -> bool:
+    """To the end; or, of a program that takes longer, two optimizer steps beyond where it had failed."""
+    late = run.failed is not None and run.failed.startswith("no answer within")
+    enough = run.failed is None and run.answer.get("exit", 1) is None
+    return run.ended or enough or (late and run.steps >= control.steps + 2)
+
+
+def further(candidate: Candidate, run: Run, control: Run) -> bool:
+    """Whether an edited run failed later than the control, in the same kind of error: another mistake may be left.
+
+    Columns tell it too, but not in lines that the edit itself changed.
+    """
+    if not run.error or run.error["type"] != control.error["type"]:
+        return False
+    if run.answer.get("forwards", 0) > control.answer.get("forwards", 0) or _later(run, control):
+        return True
+    place = lambda one: (one.error["frames"][-1:], one.error.get("column"))  # noqa: E731
+    alike = re.sub(r"\d+", "#", run.error["message"]) == re.sub(r"\d+", "#", control.error["message"])
+    lines = {line for _, line, _ in control.error["frames"][-1:]}
+    own = any(edit.start_line <= line <= edit.end_line for edit in candidate.edits for line in lines)
+    return alike and not own and place(run) != place(control) and run.steps >= control.steps
+
+
+def _later(run: Run, control: Run) -> bool:
+    """Whether an edited run failed further down in the function in which the control did, or in one that called it."""
+    frames = zip(run.error["frames"], control.error["frames"], strict=False)
+    apart = next(((one, other) for one, other in frames if one != other), None)
+    if apart is None:
+        return False
+    (file, line, function), (own_file, own_line, own_function) = apart
+    return (file, function) == (own_file, own_function) and line > own_line
+
+
+def ties(candidate: Candidate, run: Run, control: Run) -> tuple[int, ...]:
+    """What tells survivors of one tier apart, the smaller the better."""
+    warned = len(set(run.answer.get("warnings", ())) - set(control.answer.get("warnings", ())))
+    moved = candidate.literal and other_input(run, control)
+    partly = int(candidate.kind not in WHOLE_CALLS)
+    return min(warned, 1), int(bool(moved)), partly, int(run.answer.get("ungraded") or 0), reshaped(run, control)
+
+
+def reshaped(run: Run, control: Run) -> int:
+    before, after = control.answer.get("parameters") or [], run.answer.get("parameters") or []
+    return sum(a != b for a, b in zip(before, after, strict=False)) + abs(len(before) - len(after))
+
+
+def other_input(run: Run, control: Run) -> bool:
+    """Whether the model is given an input of another shape."""
+    return bool(run.answer.get("input") != control.answer.get("input"))
+
+
+def plain(message: str) -> str:
+    """A message without what differs between two runs of the same program: line breaks and addresses of objects."""
+    return re.sub(r"\b0x[0-9a-f]{6,}", "0x", " ".join(message.split()))
