@@ -83,8 +83,7 @@ def as_share(evidence: Evidence) -> Iterator[Candidate]:
         return
     for source in evidence.sources_seen():
         for node in source.nodes():
-            number = node.value if isinstance(node, ast.Constant) else None
-            if type(number) in (int, float) and number == float(found[1]):
+            if isinstance(node, ast.Constant) and type(node.value) in (int, float) and node.value == float(found[1]):
                 new = f"{float(found[1]) / 100:g}"
                 yield from evidence.replaced(Place(source, node), new, "replace", "rename", new=new, old=found[1])
 

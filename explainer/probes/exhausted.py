@@ -32,8 +32,9 @@ def exhausted(scene: Scene) -> SpanFact | None:
     source = failing.source
     statement = source.statement_at(call.lineno)
     lone = isinstance(statement, ast.Assign) and statement.value is call
-    names = {"iterator": source.text(call.args[0]), "batches": given, "lone": lone}
-    return span_fact(source, call, names["iterator"], **names, endless=_endless(source, call.lineno))
+    names = {"batches": given, "lone": lone, "endless": _endless(source, call.lineno)}
+    iterator = source.text(call.args[0])
+    return span_fact(source, call, iterator, iterator=iterator, **names)
 
 
 def _next_call(node: ast.AST) -> ast.Call | None:
@@ -134,6 +135,6 @@ def _length(dataset: Any) -> int | None:
             held = held[0]
         if isinstance(held, (list, tuple, range)):
             return len(held)
-        if hasattr(type(held), "shape") and name != "indices":
+        if held is not None and hasattr(type(held), "shape"):
             return int(held.shape[0])
     return None

@@ -71,7 +71,7 @@ def _entries(owner: Any, inner: str, text: str, name: str, value: Any) -> str:
     if type(owner).__name__ != "Subset" or inner != f"{text}.dataset":
         return ""
     indices, array = own.get("indices"), sys.modules.get("numpy") and type(value).__name__ == "ndarray"
-    last = max(indices, default=0) if type(indices) in (list, range) else 0
+    last = max(indices, default=0) if isinstance(indices, (list, range)) else 0
     if is_tensor(value) or array:
         return f"{inner}.{name}[{text}.indices]" if value.ndim and value.shape[0] > last else ""
     each = type(value) is list and len(value) > max(last, 1)
