@@ -12,7 +12,7 @@ WHOLE_CALLS = ("swap-arguments",)
 
 
 def passes(run: Run, control: Run) -> bool:
-    """To the end; or, of a program that takes longer, two optimizer steps beyond where it had failed."""
+    """Whether a run got to the end; or, of a program that takes longer, two optimizer steps beyond where it had failed."""
     late = run.failed is not None and run.failed.startswith("no answer within")
     enough = run.failed is None and run.answer.get("exit", 1) is None
     return run.ended or enough or (late and run.steps >= control.steps + 2)
@@ -53,6 +53,7 @@ def ties(candidate: Candidate, run: Run, control: Run) -> tuple[int, ...]:
 
 
 def reshaped(run: Run, control: Run) -> int:
+    """How many parameters of the model have another shape, those that one of the two lacks among them."""
     before, after = control.answer.get("parameters") or [], run.answer.get("parameters") or []
     return sum(a != b for a, b in zip(before, after, strict=False)) + abs(len(before) - len(after))
 

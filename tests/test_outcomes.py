@@ -1,0 +1,49 @@
+"""What an edited run tells beside the unedited one: whether another mistake is left behind the first."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from explainer.diagnosis import Edit, Span
+from explainer.edits.candidate import Candidate
+from explainer.replay.outcomes import further, plain, reshaped
+
+EDIT = Candidate((Edit("net.py", 7, 7, "a", "b"),), "replace", "", Span("net.py", 7))
+
+
+def run(
+    *frames: tuple[str, int, str], message: str = "sizes 3 and 4", kind: str = "RuntimeError", **answer: Any
+) -> Any:
+    error = {"type": kind, "message": message, "frames": [list(frame) for frame in frames], "column": [0, 1]}
+    return SimpleNamespace(error=error, steps=0, answer=answer)
+
+
+MAIN, VIEW = ("main.py", 30, "<module>"), ("net.py", 12, "forward")
+
+
+@pytest.mark.parametrize(
+    ("edited", "gone_on"),
+    [
+        (run(MAIN, ("net.py", 13, "forward"), message="another one"), True),
+        (run(("main.py", 31, "<module>"), message="another one"), True),
+        (run(MAIN, ("net.py", 11, "forward"), message="another one"), False),
+        (run(MAIN, ("other.py", 40, "forward"), message="another one"), False),
+        (run(MAIN, VIEW, message="another one"), False),
+        (run(MAIN, VIEW, message="another one", forwards=2), True),
+        (run(MAIN, ("net.py", 13, "forward"), kind="TypeError"), False),
+        (SimpleNamespace(error=None, steps=0, answer={}), False),
+    ],
+)
+def test_a_failure_further_down_may_be_a_second_mistake(edited: Any, gone_on: bool) -> None:
+    assert further(EDIT, edited, run(MAIN, VIEW)) is gone_on
+
+
+def test_parameters_that_came_or_went_are_counted_as_changed() -> None:
+    assert reshaped(run(parameters=[[2, 3], [3]]), run(parameters=[[2, 4], [3], [1]])) == 2
+
+
+def test_addresses_do_not_tell_two_runs_apart() -> None:
+    assert plain("<Net at 0x7f12ab34cd>\n failed") == plain("<Net at 0x7f99ab34ee> failed")
