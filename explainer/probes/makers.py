@@ -34,7 +34,8 @@ def ways(scene: Scene, source: Source, node: ast.AST | None, most: int = _MOST) 
         node = node.func.value
     if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)) and most:
         taken = isinstance(node, ast.Subscript)
-        for home, value in _entries(scene, source, node, most) if taken else bindings(scene, source, node):
+        steps = list(_entries(scene, source, node, most) if taken else bindings(scene, source, node))
+        for home, value in steps or _items(scene, source, node, most):
             yield from (((source, node), *way) for way in ways(scene, home, value, most - 1))
     elif node is not None:
         yield ((source, node),)
@@ -50,6 +51,17 @@ def _entries(scene: Scene, source: Source, node: Any, most: int) -> Iterator[tup
             yield from ((home, value) for one, value in pairs if isinstance(one, ast.Constant) and one.value == key)
         elif isinstance(held, (ast.List, ast.Tuple)) and isinstance(key, int) and key < len(held.elts):
             yield home, held.elts[key]
+
+
+def _items(scene: Scene, source: Source, node: Any, most: int) -> Iterator[tuple[Source, ast.AST]]:
+    """What a loop's name goes through: the element of a list comprehension, the elements of a written list."""
+    scope: Any = source.function_at(node.lineno) or source.tree
+    loops = [one for one in ast.walk(scope) if isinstance(one, (ast.For, ast.comprehension))]
+    for loop in loops if isinstance(node, ast.Name) else ():
+        for way in ways(scene, source, loop.iter, most - 1) if getattr(loop.target, "id", "") == node.id else ():
+            home, held = way[-1]
+            elements = [held.elt] if isinstance(held, ast.ListComp) else getattr(held, "elts", [])
+            yield from ((home, one) for one in elements)
 
 
 def bindings(scene: Scene, source: Source, node: Any) -> Iterator[tuple[Source, ast.AST]]:
