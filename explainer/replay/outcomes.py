@@ -12,7 +12,7 @@ WHOLE_CALLS = ("swap-arguments",)
 
 
 def passes(run: Run, control: Run) -> bool:
-    """Whether a run got to the end; or, of a program that takes longer, two optimizer steps beyond where it had failed."""
+    """Whether a run got to the end; of a long program, two optimizer steps beyond where it had failed."""
     late = run.failed is not None and run.failed.startswith("no answer within")
     enough = run.failed is None and run.answer.get("exit", 1) is None
     return run.ended or enough or (late and run.steps >= control.steps + 2)
