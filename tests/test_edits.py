@@ -42,7 +42,7 @@ CASES = [
     ("insert-method", "m = mask", "mask", {"method": "[:, None]"}, "m = mask[:, None]"),
     ("as-dtype", "y = x.astype(np.float64)", "x.astype(np.float64)", {"dtype": "float32"}, "y = x.astype(np.float32)"),
     ("as-dtype", "y = x.to(torch.double)", "x.to(torch.double)", {"dtype": "float32"}, "y = x.to(torch.float32)"),
-    ("as-dtype", "y = x.astype(kind)", "x.astype(kind)", {"dtype": "int64"}, "y = x.astype(kind).astype(\"int64\")"),
+    ("as-dtype", "y = x.astype(kind)", "x.astype(kind)", {"dtype": "int64"}, 'y = x.astype(kind).astype("int64")'),
     ("as-dtype", "y = np.zeros(3)", "np.zeros(3)", {"dtype": "float32"}, "y = np.zeros(3).astype(np.float32)"),
     ("as-dtype", "y = (x > 0).long()", "(x > 0).long()", {"dtype": "float32"}, "y = (x > 0).float()"),
     ("as-dtype", "y = a + b", "a + b", {"dtype": "int64"}, "y = (a + b).long()"),

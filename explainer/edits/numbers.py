@@ -42,7 +42,7 @@ def _stacked(values: str, method: str) -> str:
 def _reduces(call: ast.Call) -> bool:
     function = call.func
     own = isinstance(function, ast.Attribute) and ast.unparse(function.value) in _LIBRARIES
-    return own and function.attr in _REDUCED and len(call.args) == 1 and not call.keywords  # type: ignore[union-attr]
+    return own and function.attr in _REDUCED and len(call.args) == 1 and not call.keywords  # type: ignore[union-attr, attr-defined]
 
 
 def _read(at: Place) -> tuple[ast.expr, ast.expr]:
