@@ -424,6 +424,21 @@ FAULTS = {
         scores = net(images)
         nn.functional.cross_entropy(scores, labels).backward()
         """, "cross_entropy(scores, labels)", "interpolate(scores, size=labels.shape[1:]"),
+    "pixels that are scaled in training and not in use": (
+        """
+        import numpy as np
+        import torch
+        from torch import nn
+        net = nn.Conv2d(3, 2, 1)
+        def learn(pixels):
+            return net(torch.from_numpy(pixels).float() / 255).mean()
+        def use(pixels):
+            images = torch.from_numpy(pixels)
+            return net(images)
+        pixels = np.full((2, 3, 4, 4), 255, dtype=np.uint8)
+        learn(pixels).backward()
+        assert use(pixels).abs().max() < 20
+        """, "torch.from_numpy(pixels)", ".float().div(255)"),
 }  # fmt: skip
 
 #: Programs in which the same signs mean something else, and what must not be put there.

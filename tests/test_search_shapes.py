@@ -434,6 +434,53 @@ FAULTS = {
                 return self.norm(x + self.back(self.grow(x).relu()))
         Mixer(Settings)(torch.rand(2, 4, 10)).sum().backward()
         """, "nn.LayerNorm(settings.inner)", "nn.LayerNorm(settings.width)"),
+    "a shortcut made only where the channels change": (
+        """
+        import torch
+        from torch import nn
+        class Unit(nn.Module):
+            def __init__(self, given, made, stride=1):
+                super().__init__()
+                self.body = nn.Conv2d(given, made, 3, stride, 1)
+                if given != made:
+                    self.short = nn.Conv2d(given, made, 1, stride)
+                else:
+                    self.short = nn.Identity()
+            def forward(self, x):
+                return self.body(x) + self.short(x)
+        nn.Sequential(Unit(3, 4), Unit(4, 4, 2))(torch.rand(2, 3, 8, 8)).sum().backward()
+        """, "if given != made", "if stride != 1 or given != made"),
+    "a state repeated along the batch": (
+        """
+        import torch
+        from torch import nn
+        class Scores(nn.Module):
+            def __init__(self, width):
+                super().__init__()
+                self.mix = nn.Linear(2 * width, 1)
+            def forward(self, state, memory):
+                query = state.repeat(1, memory.size(1), 1)
+                return self.mix(torch.cat([query, memory], dim=2))
+        memory, state = nn.GRU(3, 5, batch_first=True)(torch.rand(4, 6, 3))
+        Scores(5)(state, memory).sum().backward()
+        """, "state.repeat(1", "state.transpose(0, 1).repeat("),
+    "vectors for a generator that is given maps elsewhere": (
+        """
+        import torch
+        from torch import nn
+        class Painter(nn.Module):
+            def __init__(self, noise):
+                super().__init__()
+                self.up = nn.ConvTranspose2d(noise, 3, 4)
+            def forward(self, z):
+                return self.up(z).tanh()
+        def between(noise, steps):
+            share = torch.linspace(0, 1, steps)[:, None]
+            return share * torch.rand(noise) + (1 - share) * torch.rand(noise)
+        painter = Painter(7)
+        painter(torch.randn(2, 7, 1, 1)).mean().backward()
+        painter(between(7, 5))
+        """, "share * torch.rand(noise) +", "[..., None, None]"),
 }  # fmt: skip
 
 

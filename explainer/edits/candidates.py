@@ -46,6 +46,7 @@ KINDS = {
     "log-domain": "logdomain.log_domain",
     "numpy-to-torch": "arrays.numpy_to_torch",
     "as-dtype": "dtypes.as_dtype",
+    "only-if": "methods.only_if",
     "insert-statement": "statements.insert_statement",
     "append-to-body": "statements.append_to_body",
     "delete-statement": "statements.delete_statement",

@@ -1,4 +1,4 @@
-"""Edits that wrap or unwrap an expression: insert-method, delete-method, wrap-call, replace-call, inline."""
+"""Edits that wrap or unwrap an expression: insert-method, delete-method, wrap-call, replace-call, only-if, inline."""
 
 from __future__ import annotations
 
@@ -47,6 +47,11 @@ def replace_call(call: Place, to: str) -> tuple[Edit, ...]:
     if isinstance(function, ast.Attribute) and "." not in to:
         return changed(call.source, [(call.source.span(node), _renamed(call, function, to))])
     return changed(call.source, [(call.source.span(function), to)])
+
+
+def only_if(at: Place, condition: str, word: str = "if") -> tuple[Edit, ...]:
+    """`p.grad for p in params` -> `... params if p.grad is not None`: a condition at the end of a comprehension."""
+    return changed(at.source, [(at.span, f"{at.text} {word} {condition}")])
 
 
 def _renamed(call: Place, function: ast.Attribute, to: str) -> str:

@@ -30,6 +30,8 @@ from explainer.edits.place import Place
 from explainer.edits.slices import Operand, editable, operands
 
 _LAYOUT = re.compile(r"\.(permute|transpose|unsqueeze|squeeze|flatten|movedim)\(([-\d, ]*)\)$")
+#: Dimensions added at the end of an expression.
+_ADDED = re.compile(r"\[\.\.\.(?:, None)+\]")
 
 
 def origins(evidence: Evidence, candidate: Candidate) -> Iterator[Candidate]:
@@ -82,13 +84,14 @@ def _relaid(evidence: Evidence, candidate: Candidate) -> Iterator[Candidate]:
         place = operand.place
         if place is None or (place.span.line, place.span.column) != (span.line, span.column):
             continue
-        method = _method(candidate, place)
+        method = _method(candidate, place) or _index(candidate, place)
         for step in reversed(data_path(evidence, operand)):
             origin = next((one for one in step.places if editable(one)), None)
             adapted = method if step.shape == operand.shape else _of_sample(method)
             if method and adapted and origin is not None and step.shape in (operand.shape, operand.shape[1:]):
                 edits = partial(methods.insert_method, origin, adapted)
-                words: dict[str, Any] = {"what": origin.text[:48], "method": f".{adapted}", "shape": step.shape}
+                shown = adapted if adapted.startswith("[") else f".{adapted}"
+                words: dict[str, Any] = {"what": origin.text[:48], "method": shown, "shape": step.shape}
                 yield from evidence.made(edits, "insert-method", origin, "insert", **words)
 
 
@@ -106,6 +109,12 @@ def data_path(evidence: Evidence, operand: Operand) -> list[Step]:
 def _method(candidate: Candidate, place: Place) -> str:
     match = _LAYOUT.search(f".{_behind(candidate, place)}")
     return f"{match[1]}({match[2]})" if match else ""
+
+
+def _index(candidate: Candidate, place: Place) -> str:
+    """`[..., None, None]` where that was put behind an expression: dimensions added at its end."""
+    found = _ADDED.search(candidate.edits[0].after or "")
+    return found[0] if found and f"{place.text}{found[0]}" in (candidate.edits[0].after or "") else ""
 
 
 def _behind(candidate: Candidate, place: Place) -> str:
@@ -126,6 +135,8 @@ def _behind(candidate: Candidate, place: Place) -> str:
 
 def _of_sample(method: str) -> str:
     """`permute(0, 3, 1, 2)` of a batch as `permute(2, 0, 1)` of one sample; empty where there is no such."""
+    if method.startswith("["):
+        return method
     name, _, rest = method.partition("(")
     numbers = [int(number) for number in re.findall(r"-?\d+", rest)]
     if name == "permute":

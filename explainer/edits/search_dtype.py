@@ -130,6 +130,8 @@ def wanted(evidence: Evidence) -> list[tuple[Operand, str]]:
 
 def _casts_of(evidence: Evidence, operand: Operand, dtype: str) -> Iterator[Candidate]:
     method = "abs()" if operand.dtype.startswith("complex") else _CASTS.get(dtype, f"to(torch.{dtype})")
+    if operand.dtype == "uint8" and method == "float()" and _scaled(evidence):
+        method = "float().div(255)"
     alike = [step for step in chain(evidence, operand.start) if step.dtype == operand.dtype]
     if dtype.startswith("int") and "float" in operand.dtype:  # fractions are lost: only behind the last arithmetic
         computed = next((at for at, step in enumerate(alike) if step.function not in _MOVING), len(alike))
@@ -139,6 +141,12 @@ def _casts_of(evidence: Evidence, operand: Operand, dtype: str) -> Iterator[Cand
     for place in [*inner, operand.place, *outer]:
         if place is not None and editable(place):
             yield from _cast_at(evidence, place, method, operand.dtype)
+
+
+def _scaled(evidence: Evidence) -> bool:
+    """Whether the program divides by 255 somewhere, as it does with the images that it learns from."""
+    numbers = (node for source in evidence.sources_seen() for node in source.nodes() if isinstance(node, ast.BinOp))
+    return any(isinstance(one.right, ast.Constant) and one.right.value == 255 for one in numbers)
 
 
 def _cast_at(evidence: Evidence, place: Place, method: str, dtype: str) -> Iterator[Candidate]:

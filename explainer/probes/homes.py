@@ -74,6 +74,7 @@ _PROBES = {
     "uncollated": "uncollated",
     "unpacking": "unpacked_keys miscounted_batch",
     "untensored": "untensored returnless",
+    "ungraded": "missing_gradient comprehension_end loop_statement",
     "unmoved": "unmoved_model unmoved_made unmoved_handed",
     "unscaled": "blown_weights unscaled first_layer",
     "updates": "optimizer_step early_update after_backward",
