@@ -19,8 +19,8 @@ _COMPREHENSIONS = (ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)
 def missing_gradient(scene: Scene) -> SpanFact | None:
     """The expression `p.grad` in a loop over parameters, None for this leaf while others have theirs.
 
-    `detail`: `tensor` (`p`), `frozen` (whether it does not require grad), `loop` (what goes over what) and `graded` (how
-    many parameters have a gradient).
+    `detail`: `tensor` (`p`), `frozen` (it does not require grad), `loop` (what goes over what), `graded` (of how
+    many parameters there is a gradient).
     """
     found = _read_in_loop(scene)
     graded = [one for _, module in named_modules(scene) for one in module.parameters() if one.grad is not None]
