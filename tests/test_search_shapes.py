@@ -481,6 +481,20 @@ FAULTS = {
         painter(torch.randn(2, 7, 1, 1)).mean().backward()
         painter(between(7, 5))
         """, "share * torch.rand(noise) +", "[..., None, None]"),
+    "a mask of padding without the token in front": (
+        """
+        import torch
+        from torch import nn
+        class Reader(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.first = nn.Parameter(torch.zeros(1, 1, 8))
+                self.layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+            def forward(self, x, padding):
+                x = torch.cat([self.first.expand(len(x), -1, -1), x], dim=1)
+                return self.layer(x, src_key_padding_mask=padding)[:, 0]
+        Reader()(torch.rand(3, 5, 8), torch.arange(5) > torch.tensor([[4], [2], [3]])).sum().backward()
+        """, "src_key_padding_mask=padding", "pad(padding, (1, 0), value=False)"),
 }  # fmt: skip
 
 

@@ -8,7 +8,7 @@ _SHAPE = (
     "crossed.crossed sizes.named_norm padding.fallen_short state.batch_second kept.reset"
     " broadcast.with_ones growing.windowed classes.absent packed.full_length padding.grouped sliced.sliced_alike"
     " axis.expanded broadcast.turned directions.both_ends numbered.one_hot_map numbered.many_hot loops.paired"
-    " joined.enlarged branches.strides_too axis.repeated state.by_channel state.by_factor",
+    " joined.enlarged branches.strides_too axis.repeated masks.extended state.by_channel state.by_factor",
     "view.surplus crossed.exchanged kept.remade alike.given_alike alike.picked_too alike.picked_after layout.structural"
     " einsum.relettered joined.caught_up cropped.cropped batch.reshaped batch.resized_view"
     " batch.created state.batch_taken directions.directions order.unpacked order.created"

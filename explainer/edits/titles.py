@@ -268,6 +268,11 @@ TITLES: Mapping[str, Texts] = {
         "ko": "샘플의 각 부분을 나오는 순서대로 받기: `{new}`",
         "zh": "按样本各部分给出的顺序接收：`{new}`",
     },
+    "longer-mask": {
+        "en": "let `{what}` cover the {more} more that the sequence was joined with",
+        "ko": "시퀀스에 이어 붙인 {more}개까지 `{what}` 마스크가 포함하게 하기",
+        "zh": "让 `{what}` 也覆盖与序列拼接的 {more} 个",
+    },
     "since": {
         "en": "count `{what}`, whose smallest value is {low}, from its start: `{new}`",
         "ko": "최솟값이 {low}인 `{what}` 값을 시작점부터 세기: `{new}`",
