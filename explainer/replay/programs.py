@@ -30,7 +30,7 @@ ABREAST, ENOUGH = 2, 4
 #: How many more candidates of a tier are run once one holds.
 BEYOND = 6
 #: Before the tiers from this one on come repairs of two edits; those have a tier of their own.
-LIKELY, FOLLOWED = 2, -2
+LIKELY, FOLLOWED = 3, -2
 _NOT_RUN = "none"
 #: Within the limits of a replay: the share of the time that the control may take, and the optimizer steps beyond the
 #: failing one after which an edited program has run long enough.
