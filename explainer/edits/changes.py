@@ -13,7 +13,7 @@ _CAST = re.compile(r"\.(float|double|half|bfloat16|long|int|bool|byte|abs|type_a
 def is_cast(candidate: Candidate) -> bool:
     """Whether an edit casts a tensor."""
     inserted = candidate.kind == "insert-method" and _CAST.search(added(candidate))
-    return candidate.kind in ("cast", "as-dtype") or bool(inserted)
+    return candidate.kind == "cast" or bool(inserted)
 
 
 def added(candidate: Candidate) -> str:

@@ -84,7 +84,8 @@ def _relaid(evidence: Evidence, candidate: Candidate) -> Iterator[Candidate]:
         place = operand.place
         if place is None or (place.span.line, place.span.column) != (span.line, span.column):
             continue
-        method = _method(candidate, place) or _index(candidate, place)
+        vectors = evidence.crash is not None and evidence.crash.function.startswith("conv")
+        method = _method(candidate, place) or (_index(candidate, place) if vectors else "")
         for step in reversed(data_path(evidence, operand)):
             origin = next((one for one in step.places if editable(one)), None)
             adapted = method if step.shape == operand.shape else _of_sample(method)

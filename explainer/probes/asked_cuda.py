@@ -64,7 +64,8 @@ def _blamed(scene: Scene, every: list[Asked]) -> Asked | None:
     """The one in the failing call; in what binds the names that it uses; the only one of the program."""
     failing, frame = scene.failing, scene.user_frame
     if failing is None or frame is None:
-        return every[0] if len(every) == 1 else None
+        beside = [one for one in every if frame is not None and one.source.file == frame.file]
+        return beside[0] if len(beside) == 1 else None
     within = {id(node) for node in ast.walk(failing.node)}
     here = [one for one in every if id(one.node) in within]
     if here:
