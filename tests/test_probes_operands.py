@@ -10,6 +10,7 @@ import pytest
 
 from explainer import probes
 from explainer.live import crash_from
+from explainer.probes import asked_cuda
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="needs torch")
 
@@ -64,7 +65,9 @@ def test_rows_of_one_length_are_not_called_ragged(fact):
     assert fact("import torch\nrows = [[1, 'a'], [2, 'b']]\ntorch.tensor(rows)\n", "ragged_list") is None
 
 
-def test_only_a_lone_place_that_asks_for_cuda_is_blamed(fact):
+def test_only_a_lone_place_that_asks_for_cuda_is_blamed(fact, monkeypatch):
+    # Other modules of tests that are loaded ask for CUDA too.
+    monkeypatch.setattr(asked_cuda, "sources", lambda scene: [scene.source(scene.live.user[-1].file)])
     code = "import torch\ndef f(x, device):\n    raise AssertionError\nf({0}, {1})\n"
     assert fact(code.format("1", "'cuda:1'"), "asked_cuda").text == "'cuda:1'"
     assert fact(code.format("'cuda'", "'cuda:1'"), "asked_cuda") is None  # the innermost frame asks for neither

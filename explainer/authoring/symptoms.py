@@ -77,13 +77,15 @@ def hostile(runs: tuple[str, ...]) -> dict[str, str]:
 def _seconds(pattern: str, text: str) -> float:
     import regex
 
-    began = time.thread_time()
     try:
-        regex.compile(pattern, regex.DOTALL | regex.IGNORECASE).search(text, timeout=1)
-    except TimeoutError:
-        return 1.0
+        ready = regex.compile(pattern, regex.DOTALL | regex.IGNORECASE)
     except regex.error:
         return 0.0
+    began = time.thread_time()
+    try:
+        ready.search(text, timeout=1)
+    except TimeoutError:
+        return 1.0
     return time.thread_time() - began
 
 
