@@ -8,7 +8,7 @@ from explainer.diagnosis import Edit, Span
 from explainer.edits.borrowed import imports_end
 from explainer.edits.imports import with_imports
 from explainer.edits.lines import EditError, changed, inserted, joined
-from explainer.edits.place import Place
+from explainer.edits.place import Place, by_file
 from explainer.edits.statements import wrapped
 from explainer.source import Source
 
@@ -23,8 +23,7 @@ def choose_device(at: Place | None = None, each: tuple[Place, ...] = ()) -> tupl
     """
     edits: list[Edit] = []
     places = (at, *each) if at is not None else each
-    for source in {place.source.file: place.source for place in places}.values():
-        own = [place for place in places if place.source.file == source.file]
+    for source, own in by_file(places):
         made = _of_file(source, own)
         edits += made if source is places[0].source else with_imports(source, made)  # the first file's are seen to
     return tuple(edits)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from explainer.diagnosis import Edit
 from explainer.edits.lines import EditError, changed
-from explainer.edits.place import Place
+from explainer.edits.place import Place, by_file
 from explainer.source import Source
 
 #: Attributes and methods by which a function shows that it takes a parameter for a tensor.
@@ -17,8 +17,7 @@ _OF_TENSORS = ("shape", "size", "device", "dtype", "dim", "new_zeros", "unsqueez
 def give_device(each: tuple[Place, ...], to: str) -> tuple[Edit, ...]:
     """`torch.zeros(n), torch.ones(n)` -> `torch.zeros(n, device=...), torch.ones(n, device=...)`: several at once."""
     edits: list[Edit] = []
-    for source in {place.source.file: place.source for place in each}.values():
-        own = [place for place in each if place.source.file == source.file]
+    for source, own in by_file(each):
         edits += changed(source, [(place.span, _with_device(place, to)) for place in own])
     return tuple(edits)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -96,6 +97,20 @@ class Evidence:
     def crash(self) -> Step | None:
         """The failing call."""
         return self.steps[0] if self.steps else None
+
+    @property
+    def said(self) -> list[int]:
+        """The whole numbers that the message names, each once."""
+        return list(dict.fromkeys(int(number) for number in re.findall(r"\d+", self.message)))
+
+    def frame_of(self, place: Place) -> Call | None:
+        """The innermost failing frame of the function in which a place stands, or of the top of its file."""
+        function = place.source.function_at(place.span.line)
+        for frame in reversed(self.frames):
+            same = frame.place.source.file == place.source.file
+            if same and place.source.function_at(frame.place.span.line) is function:
+                return frame
+        return None
 
     def layers_around(self) -> list[Layer]:
         """The layers of the failing call and of the steps behind it, then all that were seen."""

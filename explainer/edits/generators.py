@@ -36,7 +36,7 @@ def found_in(evidence: Evidence, family: str, limit: int = 400) -> Iterator[Cand
         return
     seen: set[Any] = set()
     for tier, generators in enumerate(generators_of(family), CERTAIN):
-        for candidate in _all(generators, evidence):
+        for candidate in offered_by(generators, evidence):
             if candidate.edits not in seen and len(seen) < limit:
                 seen.add(candidate.edits)
                 yield dataclasses.replace(candidate, tier=tier)
@@ -68,7 +68,7 @@ def _generator(name: str) -> Generator:
     return found
 
 
-def _all(generators: Iterable[Generator], evidence: Evidence) -> Iterator[Candidate]:
+def offered_by(generators: Iterable[Generator], evidence: Evidence) -> Iterator[Candidate]:
     """The candidates of several generators; one that trips over unforeseen syntax yields no more."""
     for generator in generators:
         try:

@@ -10,7 +10,7 @@ from explainer.diagnosis import Edit
 from explainer.edits.arguments import drop_argument
 from explainer.edits.inplace import block_of, dropped, index_in
 from explainer.edits.lines import EditError, changed, deleted, indentation, inserted, joined, relined, shown
-from explainer.edits.place import Place
+from explainer.edits.place import Place, by_file
 
 #: Methods that give a mask the dtype of numbers.
 _CASTS = ("float", "double", "half", "to", "type", "type_as", "int", "long")
@@ -191,8 +191,7 @@ def _cast_of(at: Place, node: ast.Compare) -> ast.AST:
 def uncut(each: tuple[Place, ...]) -> tuple[Edit, ...]:
     """Every cut on the way gives way to what it was given, also those that lie in one another and in several files."""
     edits: list[Edit] = []
-    for source in {place.source.file: place.source for place in each}.values():
-        own = [place for place in each if place.source.file == source.file]
+    for source, own in by_file(each):
         outer = [one for one in own if not any(one is not other and _holds(other.node, one.node) for other in own)]
         cuts = [place.node for place in own]
         edits += changed(source, [(place.span, _uncut(place, place.node, cuts)) for place in outer])

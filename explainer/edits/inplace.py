@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from explainer.diagnosis import Edit, Span
 from explainer.edits import operators
 from explainer.edits.lines import EditError, changed, indentation, joined, relined, shown
-from explainer.edits.place import Place
+from explainer.edits.place import Place, by_file
 from explainer.source import Node
 
 _TARGETS = (ast.Name, ast.Attribute)
@@ -63,9 +63,9 @@ def _start(span: Span) -> Span:
 def all_out_of_place(each: tuple[Place, ...]) -> tuple[Edit, ...]:
     """Several writes made without writing; those into parts of a tensor go into a copy, one for each name."""
     edits: list[Edit] = []
-    for source in {place.source.file: place.source for place in each}.values():
+    for source, own in by_file(each):
         groups, copied = list[tuple[Edit, ...]](), set[str]()
-        for place in (one for one in each if one.source.file == source.file):
+        for place in own:
             whole = _part_of(place)
             if whole is None:
                 groups.append(out_of_place(place))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from explainer.diagnosis import Span
@@ -84,6 +84,14 @@ def _node(source: Source, span: Span) -> Node | None:
         if (own.column, own.end_line, own.end_column) == (span.column, span.end_line or span.line, span.end_column):
             return node.value if isinstance(node, ast.Expr) else node
     return None
+
+
+def by_file(places: Iterable[Place]) -> list[tuple[Source, list[Place]]]:
+    """Places by the source that they stand in, in the order in which the sources come."""
+    found: dict[str, list[Place]] = {}
+    for one in places:
+        found.setdefault(one.source.file, []).append(one)
+    return [(own[-1].source, own) for own in found.values()]
 
 
 def as_primary(place: Place) -> str:

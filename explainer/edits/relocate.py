@@ -25,7 +25,7 @@ from explainer.edits import (
 from explainer.edits.candidate import Candidate
 from explainer.edits.changes import added, drops_name, is_cast
 from explainer.edits.evidence import Evidence, Step
-from explainer.edits.generators import generators_of
+from explainer.edits.generators import CERTAIN, generators_of, offered_by
 from explainer.edits.place import Place
 from explainer.edits.slices import Operand, editable, operands
 
@@ -73,8 +73,7 @@ def _certain(evidence: Evidence) -> Iterator[Candidate]:
     """What goes before a change of a size: repairs where one thing can be meant, arguments exchanged, a count."""
     certain = dict.fromkeys(generator for family in ("shape", "index") for generator in generators_of(family)[0])
     sizes = (search_crossed.exchanged, search_sizes.rounded, search_alike.given_alike, search_order.unpacked)
-    for generator in (*certain, *sizes):
-        yield from (dataclasses.replace(one, tier=-1) for one in generator(evidence))
+    yield from (dataclasses.replace(one, tier=CERTAIN) for one in offered_by((*certain, *sizes), evidence))
 
 
 def _relaid(evidence: Evidence, candidate: Candidate) -> Iterator[Candidate]:

@@ -7,7 +7,7 @@ import ast
 from explainer.diagnosis import Edit
 from explainer.edits.borrowed import imports_end, imports_for
 from explainer.edits.lines import EditError, changed, indentation, inserted, joined, relined
-from explainer.edits.place import Place
+from explainer.edits.place import Place, by_file
 from explainer.edits.statements import unwrap_block
 
 _SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.Expr)
@@ -16,9 +16,8 @@ _SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.Expr)
 def load_apart(each: tuple[Place, ...]) -> tuple[Edit, ...]:
     """`net = Net().load_state_dict(state)` -> `net = Net()`, then `net.load_state_dict(state)`; several at once."""
     edits: list[Edit] = []
-    for source in {place.source.file: place.source for place in each}.values():
-        own = [_apart(place) for place in each if place.source.file == source.file]
-        edits += joined(source, *own)
+    for source, own in by_file(each):
+        edits += joined(source, *(_apart(place) for place in own))
     return tuple(edits)
 
 
@@ -66,8 +65,7 @@ def build_as(at: Place, kept: Place) -> tuple[Edit, ...]:
 def always_add(each: tuple[Place, ...]) -> tuple[Edit, ...]:
     """`if p > 0: layers.append(nn.Dropout(p))` -> the statement alone, `[...] if p > 0 else []` -> `[...]`."""
     edits: list[Edit] = []
-    for source in {place.source.file: place.source for place in each}.values():
-        own = [place for place in each if place.source.file == source.file]
+    for source, own in by_file(each):
         edits += joined(source, *(_always(place) for place in own))
     return tuple(edits)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import math
-import re
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -116,7 +115,7 @@ def _fill(sizes: list[int], shape: list[int]) -> bool:
 
 def created(evidence: Evidence) -> Iterator[Candidate]:
     """`torch.zeros(1, BATCH, 6)` -> `torch.zeros(1, x.size(0), 6)`: a size taken from a tensor of the same function."""
-    said = {int(number) for number in re.findall(r"\d+", evidence.message)}
+    said = evidence.said
     for step in evidence.steps[1:30]:
         frame = _frame_of(evidence, step)
         if frame is None or step.function not in CREATORS or step.place is None:
@@ -136,14 +135,9 @@ def created(evidence: Evidence) -> Iterator[Candidate]:
 
 def _frame_of(evidence: Evidence, step: Step) -> Call | None:
     """The failing frame of the function in which a step was made."""
-    if step.place is None:
-        return None
-    function = step.place.source.function_at(step.place.span.line)
-    for frame in reversed(evidence.frames):
-        same = frame.place.source.file == step.place.source.file
-        if same and function is not None and frame.place.source.function_at(frame.place.span.line) is function:
-            return frame
-    return None
+    place = step.place
+    inside = place is not None and place.source.function_at(place.span.line) is not None
+    return evidence.frame_of(place) if place is not None and inside else None
 
 
 def sizes_of(call: Place) -> list[ast.expr]:

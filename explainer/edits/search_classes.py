@@ -29,7 +29,7 @@ _COUNTS = (
 
 def absent(evidence: Evidence) -> Iterator[Candidate]:
     """`bincount(labels)` -> `bincount(labels, minlength=5)` where the failing call wanted more than occurred."""
-    said = sorted({int(number) for number in re.findall(r"\d+", evidence.message)})
+    said = sorted(evidence.said)
     for step in evidence.steps:
         place = step.place
         if place is None or not _counts(step, place):
@@ -59,12 +59,9 @@ def _counts(step: Step, place: Place) -> bool:
 
 def _texts(evidence: Evidence, place: Place, size: int) -> list[str]:
     """A name for a size in the function of a place, then the number."""
-    function = place.source.function_at(place.node.lineno)
-    for frame in evidence.frames:
-        if frame.place.source is place.source and place.source.function_at(frame.place.node.lineno) is function:
-            found = [text for text in expressions.named(size, frame.scope) if re.fullmatch(r"[\w.]+", text)]
-            return [*found[:1], str(size)]
-    return [str(size)]
+    frame = evidence.frame_of(place)
+    named = expressions.named(size, frame.scope) if frame is not None else []
+    return [*[text for text in named if re.fullmatch(r"[\w.]+", text)][:1], str(size)]
 
 
 def of_part(evidence: Evidence) -> Iterator[Candidate]:

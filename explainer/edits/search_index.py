@@ -65,7 +65,7 @@ def lengths(evidence: Evidence) -> Iterator[Candidate]:
         for leaf in literals(tree):
             if leaf[0] == "len":
                 leaves.setdefault(tuple(leaf[1]), leaf)
-    said = {int(number) for number in re.findall(r"\d+", evidence.message)}
+    said = set(evidence.said)
     for leaf in sorted(leaves.values(), key=lambda leaf: leaf[-1] not in said):
         place = evidence.place(leaf[1])
         if place is not None:

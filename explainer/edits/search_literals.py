@@ -42,7 +42,7 @@ def _without_factor(place: Place) -> tuple[Place, str]:
 
 def swapped_sizes(evidence: Evidence) -> Iterator[Candidate]:
     """A literal that the message names, behind the failing call, given the value of another number of the message."""
-    said = _said(evidence)
+    said = evidence.said
     trees = [tree for step in evidence.steps for tree in step.numbers]
     trees += [tree for layer in evidence.layers_around() for found in layer.numbers.values() for tree in found]
     for leaf in _leaves(trees):
@@ -53,7 +53,7 @@ def swapped_sizes(evidence: Evidence) -> Iterator[Candidate]:
 
 def one_off(evidence: Evidence) -> Iterator[Candidate]:
     """`n ** 2` -> `n ** 2 + 1`: a computed size that misses another size of the message by one."""
-    said = _said(evidence)
+    said = evidence.said
     for tree in (tree for step in evidence.steps for tree in step.numbers):
         place = evidence.place(tree[4]) if tree[0] == "op" and tree[4] else None
         if place is None or int(tree[-1]) not in said:
@@ -102,14 +102,10 @@ def neighbours(evidence: Evidence) -> Iterator[Candidate]:
     for layer in [crash.layer, *(step.layer for step in evidence.steps[1:4]), *evidence.on_stack[::-1]]:
         trees += [tree for found in (layer.numbers.values() if layer else ()) for tree in found]
     sizes = [size for shape, _ in crash.before for size in shape]
-    others = [number for tree in trees for number in _numbers(tree)] + _said(evidence) + sizes
+    others = [number for tree in trees for number in _numbers(tree)] + evidence.said + sizes
     for leaf in sorted(_leaves(trees), key=lambda leaf: leaf[-1]):
         for value in _near(leaf[-1], others):
             yield from _changed(evidence, leaf, value)
-
-
-def _said(evidence: Evidence) -> list[int]:
-    return list(dict.fromkeys(int(number) for number in re.findall(r"\d+", evidence.message)))
 
 
 def _leaves(trees: list[list]) -> list[list]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -18,7 +17,7 @@ _JOINS = ("cat", "concat", "concatenate")
 
 def extended(evidence: Evidence) -> Iterator[Candidate]:
     """`encoder(x, src_key_padding_mask=mask)` -> `F.pad(mask, (1, 0), value=False)` where `x` got a token in front."""
-    said = {int(number) for number in re.findall(r"\d+", evidence.message)}
+    said = evidence.said
     for frame in reversed(evidence.frames):
         for given, length in _masks(frame):
             for front, back in _added(evidence, length) if length in said else ():

@@ -20,7 +20,7 @@ _NAMES = ("pad_packed_sequence", "istft")
 
 def full_length(evidence: Evidence) -> Iterator[Candidate]:
     """`pad_packed_sequence(out)` -> `total_length=x.shape[1]` where the failing call met the full length beside it."""
-    said = {int(number) for number in re.findall(r"\d+", evidence.message)}
+    said = set(evidence.said)
     for step in evidence.steps[1:]:
         place = step.place
         if step.function not in _LENGTHS or place is None or not re.search("|".join(_NAMES), place.text):
@@ -40,9 +40,6 @@ def _length(step: Step, said: set[int]) -> int:
 
 def _texts(evidence: Evidence, place: Place, size: int) -> list[str]:
     """How the function of a place can name a size: the shape of a tensor that it has, then the number."""
-    function = place.source.function_at(place.node.lineno)
-    for frame in evidence.frames:
-        if frame.place.source is place.source and place.source.function_at(frame.place.node.lineno) is function:
-            shaped = {text: value for text, value in frame.scope.items() if text.isidentifier()}
-            return [*sized(size, shaped), str(size)]
-    return [str(size)]
+    frame = evidence.frame_of(place)
+    shaped = {text: value for text, value in frame.scope.items() if text.isidentifier()} if frame is not None else {}
+    return [*sized(size, shaped), str(size)]

@@ -15,7 +15,7 @@ from explainer.edits.place import Place
 
 def sliced_alike(evidence: Evidence) -> Iterator[Candidate]:
     """`mask_of(ids)` -> `mask_of(ids[:, :-1])`, as the same function slices `ids` for the model."""
-    said = {int(number) for number in re.findall(r"\d+", evidence.message)}
+    said = set(evidence.said)
     seen: set[tuple[int, int, str]] = set()
     for place in (place for step in evidence.steps for place in step.places):
         for given in _names(place):
@@ -44,12 +44,9 @@ def _names(place: Place) -> list[Place]:
 
 def _shape(evidence: Evidence, given: Place) -> list[int]:
     """The shape of the tensor that a name holds, where its function is still running."""
-    function = given.source.function_at(given.node.lineno)
-    for frame in evidence.frames:
-        if frame.place.source is given.source and given.source.function_at(frame.place.node.lineno) is function:
-            value = frame.scope.get(given.text)
-            return value[0] if isinstance(value, list) and isinstance(value[0], list) else []
-    return []
+    frame = evidence.frame_of(given)
+    value = frame.scope.get(given.text) if frame is not None else None
+    return value[0] if isinstance(value, list) and isinstance(value[0], list) else []
 
 
 def _is_loss(evidence: Evidence) -> bool:

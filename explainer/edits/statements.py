@@ -8,7 +8,7 @@ import textwrap
 from explainer.diagnosis import Edit
 from explainer.edits.inplace import block_of, index_in
 from explainer.edits.lines import EditError, changed, deleted, indentation, inserted, joined, relined, shown
-from explainer.edits.place import Place
+from explainer.edits.place import Place, by_file
 
 
 def insert_statement(text: str, before: Place | None = None, after: Place | None = None) -> tuple[Edit, ...]:
@@ -98,9 +98,9 @@ def register_buffer(at: Place) -> tuple[Edit, ...]:
 def register_buffers(each: tuple[Place, ...]) -> tuple[Edit, ...]:
     """`register_buffer` for several `self.mask = value` at once, also of different files."""
     edits: list[Edit] = []
-    for source in {place.source.file: place.source for place in each}.values():
+    for source, own in by_file(each):
         changes = []
-        for place in (one for one in each if one.source.file == source.file):
+        for place in own:
             owner, name, value = _self_assignment(place)
             text = f'{owner}.register_buffer("{name}", {source.text(value)})'
             changes.append((source.span(place.statement().node), text))
@@ -111,8 +111,7 @@ def register_buffers(each: tuple[Place, ...]) -> tuple[Edit, ...]:
 def parameters(each: tuple[Place, ...]) -> tuple[Edit, ...]:
     """Values wrapped as parameters: `torch.ones(n)` -> `nn.Parameter(torch.ones(n))`."""
     edits: list[Edit] = []
-    for source in {place.source.file: place.source for place in each}.values():
-        own = [place for place in each if place.source.file == source.file]
+    for source, own in by_file(each):
         edits += changed(source, [(place.span, f"{nn_name(place)}.Parameter({place.text})") for place in own])
     return tuple(edits)
 

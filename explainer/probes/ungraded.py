@@ -22,7 +22,7 @@ def missing_gradient(scene: Scene) -> SpanFact | None:
     `detail`: `tensor` (`p`), `frozen` (it does not require grad), `loop` (what goes over what), `graded` (of how
     many parameters there is a gradient).
     """
-    found = _read_in_loop(scene)
+    found = scene.once("gradient in a loop", lambda: _read_in_loop(scene))
     graded = [one for _, module in named_modules(scene) for one in module.parameters() if one.grad is not None]
     if found is None or not graded or scene.failing is None:
         return None
@@ -39,7 +39,7 @@ def comprehension_end(scene: Scene) -> SpanFact | None:
 
     `detail.word` is what joins one more condition to it.
     """
-    found = _read_in_loop(scene)
+    found = scene.once("gradient in a loop", lambda: _read_in_loop(scene))
     if found is None or scene.failing is None or not isinstance(found[2], ast.comprehension):
         return None
     around = found[2]
@@ -50,7 +50,7 @@ def comprehension_end(scene: Scene) -> SpanFact | None:
 @probe
 def loop_statement(scene: Scene) -> SpanFact | None:
     """The statement of a `for` loop in which such a gradient is read."""
-    found, failing = _read_in_loop(scene), scene.failing
+    found, failing = scene.once("gradient in a loop", lambda: _read_in_loop(scene)), scene.failing
     if found is None or failing is None or not isinstance(found[2], ast.For):
         return None
     inner = next((one for one in found[2].body if any(part is found[0] for part in ast.walk(one))), None)
