@@ -131,6 +131,8 @@ def failing_node(frame: types.FrameType, lasti: int, lineno: int | None = None) 
         return None
     node = _by_position(source, frame.f_code, lasti) or _by_executing(source, frame, lasti)
     node = node or _by_line(source, lineno, _calls(frame.f_code, lasti))
+    if isinstance(node, ast.Expr):
+        node = node.value
     return Failing(node, source.span(node), source) if node is not None else None
 
 

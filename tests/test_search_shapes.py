@@ -102,50 +102,6 @@ FAULTS = {
             return layer(memory, query)
         read(Reading(), torch.rand(2, 3, 4), torch.rand(2, 7, 6)).sum().backward()
         """, "layer(memory, query)", "layer(query, memory)"),
-    "a state is not reset before batches of another size": (
-        """
-        import torch
-        from torch import nn
-        class Running(nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.rnn = nn.GRU(2, 3, batch_first=True)
-                self.kept = None
-            def forget(self):
-                self.kept = None
-            def forward(self, x):
-                y, kept = self.rnn(x, self.kept)
-                self.kept = kept.detach()
-                return y
-        def training(net, batches):
-            net.train()
-            net.forget()
-            for x in batches:
-                net(x).sum().backward()
-        def checking(net, batches):
-            net.eval()
-            return sum(net(x).mean().item() for x in batches)
-        net = Running()
-        training(net, [torch.rand(4, 5, 2)])
-        checking(net, [torch.rand(3, 5, 2)])
-        """, "net.eval()", "net.forget()"),
-    "a state of the batch before the last, smaller one": (
-        """
-        import torch
-        from torch import nn
-        class Leaky(nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.level = None
-            def forward(self, x):
-                if self.level is None:
-                    self.level = torch.zeros_like(x)
-                self.level = 0.9 * self.level + x
-                return self.level
-        net = Leaky()
-        for batch in torch.rand(7, 2).split(4):
-            net(batch)
-        """, "0.9 * self.level + x", "if self.level is not None and self.level.size(0) != x.size(0):"),
     "a method forgets what another does to the input of a layer": (
         """
         import torch
@@ -196,15 +152,6 @@ FAULTS = {
             pooled = pool(batch).squeeze()
             norm(pooled)
         """, "pool(batch).squeeze()", "pool(batch).flatten(1)"),
-    "a decoder of one direction gets the state of two": (
-        """
-        import torch
-        from torch import nn
-        reads = nn.GRU(2, 3, batch_first=True, bidirectional=True)
-        writes = nn.GRU(4, 3, batch_first=True)
-        memory, state = reads(torch.rand(5, 6, 2))
-        writes(torch.rand(5, 2, 4), state)[0].sum().backward()
-        """, "memory, state = reads", "state = state[0::2] + state[1::2]"),
     "the sizes of a weight taken in the wrong order": (
         """
         import torch
@@ -220,36 +167,6 @@ FAULTS = {
                 return self.base(x) + self.up(self.down(x))
         Added(nn.Linear(3, 8))(torch.rand(4, 3)).sum().backward()
         """, "inner, outer = base", "outer, inner = base.weight.shape"),
-    "two caches that grow along the wrong dimension": (
-        """
-        import torch
-        class Past:
-            def __init__(self):
-                self.keys, self.values = torch.zeros(1, 2, 3, 4), torch.zeros(1, 2, 3, 4)
-            def grow(self, key, value):
-                self.keys = torch.cat([self.keys, key], dim=1)
-                self.values = torch.cat([self.values, value], dim=1)
-                return torch.nn.functional.scaled_dot_product_attention(key, self.keys, self.values)
-        Past().grow(torch.rand(1, 2, 1, 4), torch.rand(1, 2, 1, 4))
-        """, "torch.cat([self.keys", "dim=2"),
-    "a sequence grows past the positions that a model has": (
-        """
-        import torch
-        from torch import nn
-        class Writer(nn.Module):
-            def __init__(self, longest):
-                super().__init__()
-                self.longest = longest
-                self.embed = nn.Embedding(7, 4)
-                self.places = nn.Parameter(torch.zeros(longest, 4))
-            def forward(self, ids):
-                return (self.embed(ids) + self.places[:ids.size(1)]) @ self.embed.weight.t()
-        writer = Writer(5)
-        ids = torch.tensor([[1, 2, 3]])
-        for _ in range(6):
-            following = writer(ids)[:, -1:].argmax(-1)
-            ids = torch.cat([ids, following], 1)
-        """, "writer(ids)", "writer(ids[:, -writer.longest:])"),
     "one number a sample for a batch of images": (
         """
         import torch
@@ -258,20 +175,6 @@ FAULTS = {
             return share * one + (1 - share) * other
         mixed(torch.rand(4, 3, 8, 8), torch.rand(4, 3, 8, 8))
         """, "torch.rand(one.size(0))", "torch.rand(one.size(0), 1, 1, 1)"),
-    "the last sample is taken, not the last step": (
-        """
-        import torch
-        from torch import nn
-        class Verdict(nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.rnn, self.out = nn.GRU(2, 4, batch_first=True), nn.Linear(4, 3)
-            def forward(self, x):
-                steps, _ = self.rnn(x)
-                return self.out(steps[-1])
-        scores = Verdict()(torch.rand(5, 7, 2))
-        nn.functional.cross_entropy(scores, torch.tensor([0, 1, 2, 1, 0])).backward()
-        """, "steps[-1]", "steps[:, -1]"),
     "parts are joined one below the other": (
         """
         import torch
@@ -292,30 +195,6 @@ FAULTS = {
                 return x + self.table[:, :x.size(0)]
         assert Placed()(torch.rand(3, 6, 4)).shape == (3, 6, 4)
         """, "self.table[:, :x.size(0)]", "self.table[:, :x.size(1)]"),
-    "a mask of a sequence of which the model gets all but the last": (
-        """
-        import torch
-        from torch import nn
-        block = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
-        def causal(ids):
-            return nn.Transformer.generate_square_subsequent_mask(ids.size(1))
-        def step(table, ids):
-            mask = causal(ids)
-            given, wanted = ids[:, :-1], ids[:, 1:]
-            out = block(table(given), src_mask=mask)
-            return (out.mean(-1) - wanted).abs().mean()
-        step(nn.Embedding(11, 8), torch.randint(0, 11, (3, 7))).backward()
-        """, "causal(ids)", "causal(ids[:, :-1])"),
-    "targets of which the first was not left out": (
-        """
-        import torch
-        from torch import nn
-        def loss_of(model, ids):
-            scores = model(ids[:, :-1])
-            return nn.functional.cross_entropy(scores.flatten(0, 1), ids.flatten())
-        model = nn.Sequential(nn.Embedding(11, 8), nn.Linear(8, 11))
-        loss_of(model, torch.randint(0, 11, (3, 7))).backward()
-        """, "ids.flatten()", "ids[:, 1:].flatten()"),
     "parts of one row stacked in place of joined": (
         """
         import torch
@@ -337,44 +216,6 @@ FAULTS = {
             return torch.cat([angle.cos(), angle.sin()], dim=1)
         torch.nn.Linear(2, 3)(ring(7)).sum().backward()
         """, "torch.cat(", "torch.stack("),
-    "one token beside the patches of every image": (
-        """
-        import torch
-        from torch import nn
-        class Patches(nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.token = nn.Parameter(torch.zeros(1, 1, 6))
-            def forward(self, x):
-                return torch.cat([self.token, x], dim=1)
-        Patches()(torch.rand(3, 4, 6)).sum().backward()
-        """, "torch.cat([self.token", "self.token.expand(x.shape[0], -1, -1)"),
-    "a code of positions that was made for time first": (
-        """
-        import torch
-        from torch import nn
-        class Code(nn.Module):
-            def __init__(self, width):
-                super().__init__()
-                self.register_buffer("code", torch.rand(50, 1, width))
-            def forward(self, x):
-                return x + self.code[: x.size(1)]
-        Code(4)(torch.rand(3, 7, 4))
-        """, "self.code[: x.size(1)]", "self.code[: x.size(1)].transpose(0, 1)"),
-    "the last state of one direction for a layer that takes both": (
-        """
-        import torch
-        from torch import nn
-        class Reader(nn.Module):
-            def __init__(self, width):
-                super().__init__()
-                self.rnn = nn.GRU(3, width, batch_first=True, bidirectional=True)
-                self.out = nn.Linear(2 * width, 2)
-            def forward(self, x):
-                states, last = self.rnn(x)
-                return self.out(last[-1])
-        Reader(5)(torch.rand(4, 6, 3)).sum().backward()
-        """, "self.out(last[-1])", "torch.cat([last[-2], last[-1]], dim=-1)"),
     "a map of class numbers beside scores": (
         """
         import torch
@@ -450,20 +291,6 @@ FAULTS = {
                 return self.body(x) + self.short(x)
         nn.Sequential(Unit(3, 4), Unit(4, 4, 2))(torch.rand(2, 3, 8, 8)).sum().backward()
         """, "if given != made", "if stride != 1 or given != made"),
-    "a state repeated along the batch": (
-        """
-        import torch
-        from torch import nn
-        class Scores(nn.Module):
-            def __init__(self, width):
-                super().__init__()
-                self.mix = nn.Linear(2 * width, 1)
-            def forward(self, state, memory):
-                query = state.repeat(1, memory.size(1), 1)
-                return self.mix(torch.cat([query, memory], dim=2))
-        memory, state = nn.GRU(3, 5, batch_first=True)(torch.rand(4, 6, 3))
-        Scores(5)(state, memory).sum().backward()
-        """, "state.repeat(1", "state.transpose(0, 1).repeat("),
     "vectors for a generator that is given maps elsewhere": (
         """
         import torch
@@ -481,20 +308,51 @@ FAULTS = {
         painter(torch.randn(2, 7, 1, 1)).mean().backward()
         painter(between(7, 5))
         """, "share * torch.rand(noise) +", "[..., None, None]"),
-    "a mask of padding without the token in front": (
+    "a decoder takes the skips in the order of the encoder": (
         """
         import torch
         from torch import nn
-        class Reader(nn.Module):
+        class Net(nn.Module):
             def __init__(self):
                 super().__init__()
-                self.first = nn.Parameter(torch.zeros(1, 1, 8))
-                self.layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
-            def forward(self, x, padding):
-                x = torch.cat([self.first.expand(len(x), -1, -1), x], dim=1)
-                return self.layer(x, src_key_padding_mask=padding)[:, 0]
-        Reader()(torch.rand(3, 5, 8), torch.arange(5) > torch.tensor([[4], [2], [3]])).sum().backward()
-        """, "src_key_padding_mask=padding", "pad(padding, (1, 0), value=False)"),
+                self.down = nn.ModuleList([nn.Conv1d(1, 4, 3, 2, 1), nn.Conv1d(4, 8, 3, 2, 1)])
+                self.up = nn.ModuleList([nn.ConvTranspose1d(8, 4, 2, 2), nn.ConvTranspose1d(8, 1, 2, 2)])
+            def forward(self, x):
+                skips = []
+                for layer in self.down:
+                    skips.append(x)
+                    x = layer(x)
+                for i, layer in enumerate(self.up):
+                    x = torch.cat([layer(x), skips[i]], dim=1)
+                return x
+        Net()(torch.rand(2, 1, 16)).sum().backward()
+        """, "skips[i]", "skips[-1 - i]"),
+    "maps taken from the wrong end of a stack": (
+        """
+        import torch
+        from torch import nn
+        halve = nn.AvgPool2d(2)
+        def merged(x):
+            stack = []
+            for _ in range(3):
+                stack.append(x)
+                x = halve(x)
+            while stack:
+                x = nn.functional.interpolate(x, scale_factor=2) + stack.pop(0)
+            return x
+        merged(torch.rand(1, 2, 16, 16, requires_grad=True)).sum().backward()
+        """, "stack.pop(0)", "stack.pop()"),
+    "a layer splits what a linear layer made into maps of another size": (
+        """
+        import torch
+        from torch import nn
+        decoder = nn.Sequential(
+            nn.Linear(3, 4 * 5 * 5),
+            nn.Unflatten(1, (4, 6, 6)),
+            nn.ConvTranspose2d(4, 1, 2, 2),
+        )
+        decoder(torch.rand(2, 3)).sum().backward()
+        """, "nn.Unflatten", "nn.Unflatten(1, (4, 5, 5))"),
 }  # fmt: skip
 
 

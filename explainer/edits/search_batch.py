@@ -91,20 +91,32 @@ def _is_module(node: ast.AST) -> bool:
 
 
 def resized_view(evidence: Evidence) -> Iterator[Candidate]:
-    """A number that a failing view repeats, `h.view(-1, 16, 8, 8)`, given the value with which the elements fit."""
+    """A number that a failing view repeats, `h.view(-1, 16, 8, 8)`, given the value with which the elements fit.
+
+    The same for `unflatten`, also where a layer was built for it: `nn.Unflatten(1, (16, 8, 8))`.
+    """
     crash = evidence.crash
-    if crash is None or crash.place is None or crash.function not in ("view", "reshape") or not crash.before:
+    place = _splitting(crash) if crash is not None and crash.before else None
+    if crash is None or place is None:
         return
-    shape = crash.before[0][0]
-    sizes = [int(tree[-1]) for tree in crash.numbers]
-    constants = [node for node in ast.walk(crash.place.node) if isinstance(node, ast.Constant)]
+    sizes, shape = [int(tree[-1]) for tree in crash.numbers], crash.before[0][0]
+    if crash.function == "unflatten":
+        sizes, shape = sizes[1:], [1, shape[sizes[0]]]
+    constants = [node for node in ast.walk(place.node) if isinstance(node, ast.Constant)]
     literals = {node: node.value for node in constants if type(node.value) is int}
     for old in sorted({value for value in literals.values() if value > 1}):
         for new in range(2, 2 * old + 1):
             if new != old and _fill([new if size == old else size for size in sizes], shape):
-                same = [crash.place.at(node) for node, value in literals.items() if value == old]
-                edits = partial(changed, crash.place.source, [(place.span, str(new)) for place in same])
-                yield from evidence.made(edits, "replace-literal", crash.place, "neighbour", True, old=old, new=new)
+                same = [place.at(node) for node, value in literals.items() if value == old]
+                edits = partial(changed, place.source, [(place.span, str(new)) for place in same])
+                yield from evidence.made(edits, "replace-literal", place, "neighbour", True, old=old, new=new)
+
+
+def _splitting(crash: Step) -> Place | None:
+    """The call that has the sizes of a view: the failing one, or that which built the layer for it."""
+    if crash.function == "unflatten" and crash.layer is not None and crash.layer.type == "Unflatten":
+        return crash.layer.calls[0].place if crash.layer.calls else None
+    return crash.place if crash.function in ("view", "reshape", "unflatten") else None
 
 
 def _fill(sizes: list[int], shape: list[int]) -> bool:

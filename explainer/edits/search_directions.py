@@ -102,3 +102,21 @@ def both_ends(evidence: Evidence) -> Iterator[Candidate]:
                 state = one.place.source.text(node.value)
                 new = f"torch.cat([{state}[-2], {state}[-1]], dim=-1)"
                 yield from evidence.replaced(one.place, new, "replace", "join-state", new=new)
+
+
+def last_layer(evidence: Evidence) -> Iterator[Candidate]:
+    """`h.squeeze(0)` -> `h[-1]`: the states of several layers, of which only one layer's could be squeezed."""
+    for step in evidence.steps[1:30]:
+        place = step.place
+        node = place.node if place is not None else None
+        if step.function != "squeeze" or place is None or not isinstance(node, ast.Call) or len(step.shape) != 3:
+            continue
+        if step.before and step.before[0][0] == step.shape and isinstance(node.func, ast.Attribute) and _first(node):
+            new = f"{as_primary(place.at(node.func.value))}[-1]"
+            yield from evidence.replaced(place, new, "replace", "last-layer", new=new, layers=step.shape[0])
+
+
+def _first(call: ast.Call) -> bool:
+    """Whether a call is told the first dimension, or none."""
+    given = [*call.args, *(word.value for word in call.keywords)]
+    return not given or (isinstance(given[0], ast.Constant) and given[0].value == 0)

@@ -1,8 +1,9 @@
-"""Candidates for masks of padding that lack the tokens which the model puts before or behind a sequence."""
+"""Candidates for masks that lack the tokens which the model puts around a sequence, or that lack heads."""
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -10,9 +11,10 @@ from typing import Any
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Call, Evidence
 from explainer.edits.lines import changed
-from explainer.edits.place import Place
+from explainer.edits.place import Place, as_primary
 
 _JOINS = ("cat", "concat", "concatenate")
+_PER_HEAD = re.compile(r"3D attn_mask is torch\.Size\(\[(\d+), (\d+), (\d+)\]\), but should be \((\d+), \2, \3\)")
 
 
 def extended(evidence: Evidence) -> Iterator[Candidate]:
@@ -44,3 +46,25 @@ def _added(evidence: Evidence, length: int) -> Iterator[tuple[int, int]]:
         if len(step.shape) == 3 and len(sizes) > 1 and sum(sizes) == step.shape[1] and length in sizes:
             at = sizes.index(length)
             yield sum(sizes[:at]), sum(sizes[at + 1 :])
+
+
+def per_head(evidence: Evidence) -> Iterator[Candidate]:
+    """`attn_mask=mask` -> `attn_mask=mask.repeat_interleave(heads, dim=0)`: a mask of each sample, not of each head."""
+    said = _PER_HEAD.search(evidence.message)
+    own, wanted = ([int(said[1]), int(said[2]), int(said[3])], int(said[4])) if said else ([], 0)
+    if not own or wanted % own[0]:
+        return
+    for frame in reversed(evidence.frames):
+        node = frame.place.node
+        given = [*node.args, *(word.value for word in node.keywords)] if isinstance(node, ast.Call) else []
+        for one in (frame.place.at(one) for one in given):
+            held = frame.scope.get(one.text)
+            if isinstance(held, list) and held[0] == own:
+                new = f"{as_primary(one)}.repeat_interleave({_heads(frame, wanted // own[0])}, dim=0)"
+                yield from evidence.replaced(one, new, "insert-method", "per-head", new=new)
+
+
+def _heads(frame: Call, count: int) -> str:
+    """What a function calls the number of heads, else the number."""
+    held = [name for name, value in frame.scope.items() if value == count and "head" in name and "len(" not in name]
+    return min(held, key=len, default=str(count))

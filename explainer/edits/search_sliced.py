@@ -34,8 +34,10 @@ def _fits(old: int, new: int, said: set[int]) -> bool:
 
 
 def _names(place: Place) -> list[Place]:
-    """The arguments of a call, and the receiver of a method, that are plain names."""
+    """The arguments of a call, the receiver of a method and the operands of an operator that are plain names."""
     node = place.node
+    if isinstance(node, ast.BinOp):
+        return [place.at(one) for one in (node.left, node.right) if isinstance(one, ast.Name)]
     given = [*node.args, *(word.value for word in node.keywords)] if isinstance(node, ast.Call) else []
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         given.append(node.func.value)
@@ -56,14 +58,16 @@ def _is_loss(evidence: Evidence) -> bool:
 def _slices(given: Place, shape: list[int], shifted: bool) -> Iterator[tuple[str, list[int]]]:
     """The slices that the function of a place takes of a name, each with the shape that it has.
 
-    A loss compares what comes next with what went in: there the other end is left out first (`shifted`).
+    A loss compares what comes next with what went in: there the other end is left out first (`shifted`), as in a
+    statement that has a slice already (`values[1:] - values`).
     """
+    beside = {id(node) for node in ast.walk(given.statement().node)}
     function: Any = given.source.function_at(given.node.lineno) or given.source.tree
     for node in ast.walk(function):
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
             sizes = _sizes(node.slice, shape) if given.source.text(node.value) == given.text else None
             text = given.source.text(node)
-            both = [_other_end(text), text] if shifted else [text, _other_end(text)]
+            both = [_other_end(text), text] if shifted or id(node) in beside else [text, _other_end(text)]
             yield from ((one, sizes) for one in both if sizes is not None)
 
 

@@ -8,10 +8,11 @@ _SHAPE = (
     "crossed.crossed sizes.named_norm padding.fallen_short state.batch_second kept.reset"
     " broadcast.with_ones growing.windowed classes.absent packed.full_length padding.grouped sliced.sliced_alike"
     " axis.expanded broadcast.turned directions.both_ends numbered.one_hot_map numbered.many_hot loops.paired"
-    " joined.enlarged branches.strides_too axis.repeated masks.extended state.by_channel state.by_factor",
+    " joined.enlarged branches.strides_too axis.repeated masks.extended masks.per_head state.by_channel state.by_factor"
+    " directions.last_layer",
     "view.surplus crossed.exchanged kept.remade alike.given_alike alike.picked_too alike.picked_after layout.structural"
     " einsum.relettered joined.caught_up cropped.cropped batch.reshaped batch.resized_view"
-    " batch.created state.batch_taken directions.directions order.unpacked order.created"
+    " batch.created state.batch_taken directions.directions backwards.from_other_end order.unpacked order.created"
     " axis.joined_along axis.joined_otherwise upstream.sizes",
     "sizes.rounded sizes.advanced sizes.arriving",
     "upstream.dimensions layout.inserted loops.carried loops.counted_up padding.strided"
@@ -36,9 +37,10 @@ TIERS = {
     "amp": _DTYPE,
     "index": (
         "crossed.crossed growing.windowed folded.unfolded classes.of_part",
-        "counted.of_indexed",
+        "counted.of_indexed dtype.as_index",
         "samples.shortened samples.counted_from_one ids.padded ids.renumbered ids.lengths_less",
-        "index.dimensions axis.joined_otherwise ids.other_size index.made index.lengths index.shifted index.ignored",
+        "index.dimensions axis.joined_otherwise ids.other_size index.made index.lengths index.shifted index.ignored"
+        " rows.whole_range rows.more_rows",
         "index.ranged index.terms",
         "index.inlined",
         "index.enlarged index.lengthened",
@@ -46,7 +48,8 @@ TIERS = {
     ),
     "device": (
         "",
-        "device.moved_layer device.beside device.nested device.together",
+        "device.moved_layer holders.built_late device.beside device.nested device.together",
+        "holders.handed holders.attributes",
         "device.created",
         "device.used",
         "device.pinned",

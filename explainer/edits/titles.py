@@ -268,6 +268,21 @@ TITLES: Mapping[str, Texts] = {
         "ko": "샘플의 각 부분을 나오는 순서대로 받기: `{new}`",
         "zh": "按样本各部分给出的顺序接收：`{new}`",
     },
+    "other-end": {
+        "en": "go through the list from its other end: `{new}`",
+        "ko": "리스트를 반대쪽 끝에서부터 읽기: `{new}`",
+        "zh": "从另一端遍历列表：`{new}`",
+    },
+    "last-layer": {
+        "en": "take the state of the last layer, not of all {layers}: `{new}`",
+        "ko": "{layers}개 층 전체가 아니라 마지막 층의 상태 사용: `{new}`",
+        "zh": "取最后一层的状态，而不是全部 {layers} 层：`{new}`",
+    },
+    "per-head": {
+        "en": "one mask for each head: `{new}`",
+        "ko": "헤드마다 마스크 하나씩: `{new}`",
+        "zh": "每个头一个掩码：`{new}`",
+    },
     "longer-mask": {
         "en": "let `{what}` cover the {more} more that the sequence was joined with",
         "ko": "시퀀스에 이어 붙인 {more}개까지 `{what}` 마스크가 포함하게 하기",

@@ -6,6 +6,7 @@ _PROBES = {
     "alike": "alike_writes",
     "asked_cuda": "asked_cuda cuda_places",
     "attributes": "misspelled named_at",
+    "backwards": "reversed_array",
     "births": "birth spoilt_weights minus_infinity root_of_divisor masked_rows bound_operand",
     "built": "built_at",
     "call": "call argument tensors local",
@@ -55,6 +56,9 @@ _PROBES = {
     ),
     "ranges": "not_positive logits_loss as_variance",
     "rates": "runaway_rate",
+    "rebound": (
+        "updates_by_hand update_by_hand last_updates computed_leaf cleared_before backward_above cleared_first"
+    ),
     "reduced": "one_number left_many",
     "remade": "remade_table table_save checkpoint_name only_evaluated",
     "resized": "resized_layer decided_size",
