@@ -184,7 +184,7 @@ def _from_there(entry: Entry, error: Crash | Raised) -> bool:
         return False
     if entry.raised_at:
         code = error.frames[-1].code if error.frames else ""
-        if not any(part in code for part in entry.raised_at):
+        if not any(_stands_in(part, code) for part in entry.raised_at):
             return False
     if not entry.raised_in:
         return True
@@ -192,6 +192,11 @@ def _from_there(entry: Entry, error: Crash | Raised) -> bool:
         return bool(error.frames and error.frames[-1].user)
     file = error.frames[-1].file.replace("\\", "/") if error.frames else ""
     return any(part in file for part in entry.raised_in)
+
+
+def _stands_in(part: str, code: str) -> bool:
+    """Whether a line of code holds a part, not the beginning of a longer name: `.grad`, but not of `.grad_fn`."""
+    return re.search(re.escape(part) + (r"\b" if part[-1].isalnum() else ""), code) is not None
 
 
 def _foreign(error: Crash | Raised) -> bool:

@@ -32,6 +32,8 @@ KINDS = {
     "recompute-after": "inplace.recompute_after",
     "wrap-block": "inplace.wrap_block",
     "wrap-blocks": "inplace.wrap_blocks",
+    "update-in-place": "updates.update_in_place",
+    "make-leaves": "updates.make_leaves",
     "sum-backwards": "graphs.sum_backwards",
     "sum-arguments": "graphs.sum_arguments",
     "compute-inside": "graphs.compute_inside",

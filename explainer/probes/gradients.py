@@ -53,6 +53,7 @@ def _optimised(frame: LiveFrame) -> TensorFact | None:
 
 def _wanted(source: Source, node: ast.AST, frame: LiveFrame) -> Iterator[ast.AST]:
     """The expressions whose gradients the failing call is about."""
+    yield from (one.value for one in ast.walk(node) if isinstance(one, ast.Attribute) and one.attr == "grad")
     if not isinstance(node, ast.Call):
         return
     if called(node) == "grad":

@@ -145,15 +145,15 @@ def _appended(source: Source, empty: ast.expr) -> ast.expr | None:
 def _fact(source: Source, value: ast.expr, name: str, tensor: Any) -> SpanFact:
     described = tensor_fact(name, tensor)
     operator = type(tensor.grad_fn).__name__.removesuffix("0").removesuffix("Backward")
-    return span_fact(source, value, name=name, shape=described.shape, operator=operator, leaf=_as_leaf(source, value))
+    return span_fact(source, value, name=name, shape=described.shape, operator=operator, leaf=as_leaf(source, value))
 
 
-def _as_leaf(source: Source, value: ast.expr) -> str:
+def as_leaf(source: Source, value: ast.expr) -> str:
     """`a * torch.randn(n, requires_grad=True)` -> `(a * torch.randn(n)).requires_grad_()`; what has a graph for another
     reason is detached first.
     """
     text = source.text(value)
-    plain = text.replace(", requires_grad=True", "")
+    plain = re.sub(r"\.requires_grad_\((?:True)?\)", "", text.replace(", requires_grad=True", ""))
     simple = plain != text and not re.search(r"Parameter\(|requires_grad_\(|requires_grad=", plain)
     text = plain if simple else text
     if not isinstance(value, (ast.Name, ast.Attribute, ast.Call, ast.Subscript)):

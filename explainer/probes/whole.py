@@ -14,8 +14,10 @@ from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.values import is_tensor, read
 
 #: Functions that take a dtype and choose an integer one for whole numbers, or always.
-_FACTORIES = ("tensor", "as_tensor", "arange", "full", "ones", "zeros", "randint", "eye", "randperm", "empty", "linspace",
-              "full_like", "ones_like", "zeros_like", "randint_like")  # fmt: skip
+_FACTORIES = (
+    "tensor", "as_tensor", "arange", "full", "ones", "zeros", "randint", "eye", "randperm", "empty", "linspace",
+    "full_like", "ones_like", "zeros_like", "randint_like",
+)  # fmt: skip
 _CASTS = ("long", "int", "short", "bool", "byte", "char")
 
 
