@@ -13,6 +13,7 @@ from typing import Any
 from explainer.diagnosis import Edit, Span
 from explainer.edits import words
 from explainer.edits.candidate import Candidate
+from explainer.edits.imports import with_imports
 from explainer.edits.lines import EditError, changed
 from explainer.edits.place import Place
 from explainer.frozen import frozen
@@ -81,7 +82,10 @@ class Step:
 
 @dataclass
 class Evidence:
-    """All that is known for the search. `steps[0]` is the failing call, then what led to it, nearest first."""
+    """All that is known for the search. `steps[0]` is the failing call, then what led to it, nearest first.
+
+    `passed`: the same call, with the same numbers and layer, went well before, so that other data made it fail.
+    """
 
     message: str
     language: str
@@ -92,6 +96,7 @@ class Evidence:
     sources: Callable[[str], Source | None] = lambda _: None
     folder: str = "."
     files: tuple[str, ...] = ()
+    passed: bool = False
 
     @property
     def crash(self) -> Step | None:
@@ -161,9 +166,12 @@ class Evidence:
         literal: bool = False,
         **values: object,
     ) -> Iterator[Candidate]:
-        """A candidate, or none where the edit cannot be made. `title` names an entry of `titles.TITLES`."""
+        """A candidate, or none where the edit cannot be made. `title` names an entry of `titles.TITLES`.
+
+        The culprit's file gets the import of a module that the edit is the first to name there.
+        """
         try:
-            done = edits()
+            done = with_imports(culprit.source, edits())
         except EditError:
             return
         span: Span = culprit.span
@@ -178,7 +186,7 @@ def evidence_of(recording: Mapping[str, Any], scene: Any, message: str | None = 
         sources=sources or scene.source,
         folder=scene.options.program.folder,
     )
-    found.files = tuple(recording["files"])
+    found.files, found.passed = tuple(recording["files"]), recording["passed"]
     found.layers = [_layer(found, row) for row in recording["layers"]]
     found.on_stack = [found.layers[index] for index in recording["on_stack"]]
     found.frames = [call for call in (_call(found, row) for row in recording["frames"]) if call is not None]

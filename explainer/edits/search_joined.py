@@ -34,7 +34,7 @@ def caught_up(evidence: Evidence) -> Iterator[Candidate]:
             yield from _rescaled(evidence, step, other)
             yield from _interpolated(evidence, grown, other)
             yield from _padded(evidence, grown, other)
-        elif min(apart) >= 0:
+        elif min(apart) >= 0 and _lost_edges(grown, other):
             yield from _cropped(evidence, grown, other)
 
 
@@ -44,8 +44,13 @@ def resized(evidence: Evidence) -> Iterator[Candidate]:
         if sum(one.shape[2:]) < sum(other.shape[2:]):
             yield from _interpolated(evidence, one, other)
             yield from _interpolated(evidence, other, one)
-            if evidence.crash is not None and evidence.crash.function in _JOINS:
+            if evidence.crash is not None and evidence.crash.function in _JOINS and _lost_edges(one, other):
                 yield from _cropped(evidence, one, other)
+
+
+def _lost_edges(small: Operand, large: Operand) -> bool:
+    """Whether a map may have lost its edges to the other one's: half as large, it was halved once more."""
+    return all(2 * a > b for a, b in zip(small.shape[2:], large.shape[2:], strict=True))
 
 
 def enlarged(evidence: Evidence) -> Iterator[Candidate]:

@@ -45,7 +45,7 @@ def swapped_sizes(evidence: Evidence) -> Iterator[Candidate]:
     said = evidence.said
     trees = [tree for step in evidence.steps for tree in step.numbers]
     trees += [tree for layer in evidence.layers_around() for found in layer.numbers.values() for tree in found]
-    for leaf in _leaves(trees):
+    for leaf in _leaves(trees) if not evidence.passed else ():
         for value in said if leaf[-1] in said else ():
             if value != leaf[-1] and value > 1:  # a size of 1 fits everything
                 yield from _changed(evidence, leaf, value)
@@ -93,10 +93,27 @@ def _within(place: Place, offset: int) -> Span:
     return Span(place.span.file, line, code=place.source.line(line).strip())
 
 
+def of_data(evidence: Evidence) -> Iterator[Candidate]:
+    """Literals behind the data of a call that went well before, with those that the call itself has: `6` -> `4`.
+
+    Training went through it, the test set does not: the number that belongs to the test set is to blame.
+    """
+    crash = evidence.crash
+    if crash is None or not evidence.passed:
+        return
+    layers = [layer for layer in (crash.layer, *evidence.on_stack) if layer is not None]
+    own = _leaves([*crash.numbers, *(tree for one in layers for found in one.numbers.values() for tree in found)])
+    kept = {tuple(leaf[1]) for leaf in own}
+    for leaf in _leaves([tree for step in evidence.steps[1:] for tree in step.numbers]):
+        for value in dict.fromkeys(one[-1] for one in own):
+            if tuple(leaf[1]) not in kept and value != leaf[-1]:
+                yield from _changed(evidence, leaf, value)
+
+
 def neighbours(evidence: Evidence) -> Iterator[Candidate]:
     """Literals behind the failing call's numbers, with values near them that the message's numbers divide by."""
     crash = evidence.crash
-    if crash is None:
+    if crash is None or evidence.passed:
         return
     trees = list(crash.numbers)
     for layer in [crash.layer, *(step.layer for step in evidence.steps[1:4]), *evidence.on_stack[::-1]]:

@@ -16,7 +16,7 @@ _SHAPE = (
     " axis.joined_along axis.joined_otherwise upstream.sizes",
     "sizes.rounded sizes.advanced sizes.arriving",
     "upstream.dimensions layout.inserted loops.carried loops.counted_up padding.strided"
-    " literals.one_off literals.in_text",
+    " literals.one_off literals.in_text literals.of_data",
     "padding.padded sizes.factored",
     "joined.resized sizes.expected sizes.passed_down index.dimensions",
     "layout.swapped",
@@ -48,7 +48,7 @@ TIERS = {
     ),
     "device": (
         "",
-        "device.moved_layer holders.built_late device.beside device.nested device.together",
+        "holders.built_late device.moved_layer device.beside device.nested device.together",
         "holders.handed holders.attributes",
         "device.created",
         "device.used",

@@ -27,6 +27,7 @@ class Recorder:
         self.made: dict[int, tuple[Any, dict[str, Any]]] = {}
         self.files: list[str] = []
         self.failed: list[tuple[BaseException, Step, list[Any]]] = []
+        self.passed: set[tuple[Any, ...]] = set()
         self.numbers = numbers
         if numbers or numbered.NEEDED:
             taint.install(self.owns, numbers)
@@ -68,6 +69,7 @@ class Recorder:
         step = self.step(function, given, frame)
         step.out = [described(value) for value in tensors]
         step.lies = str(tensors[0].device)
+        self.passed.add(_call_of(step))
         for value in tensors:
             self.steps[id(value)] = (weakref.ref(value), step)
 
@@ -114,6 +116,7 @@ class Recorder:
             "layers": layers.rows,
             "files": [path[len(self.folder) :] for path in self.files],
             "frames": [self._frame(frame, lasti) for frame, lasti in own],
+            "passed": crash is not None and _call_of(crash) in self.passed,
         }
 
     def _of_stack(self, error: BaseException) -> Step | None:
@@ -168,6 +171,12 @@ class Recorder:
 
     def _owned(self, place: Any) -> Any:
         return self._place(place) if place and self.owns(place[0]) else None
+
+
+def _call_of(step: Step) -> tuple[Any, ...]:
+    """What two calls share that differ in their data alone: the place, the layer and the numbers given."""
+    place = tuple(step.stack[0]) if step.stack and step.stack[0] else None
+    return step.function, place, id(step.module), tuple(int(tree[-1]) for tree in step.numbers)
 
 
 class _Layers:
