@@ -37,7 +37,7 @@ def pinned(evidence: Evidence) -> Iterator[Candidate]:
 
 
 def _factories(evidence: Evidence) -> Iterator[Place]:
-    for operand in _odd(evidence):
+    for operand in odd_operands(evidence):
         for step in chain(evidence, operand.start):
             place = step.place
             if step.function in _FACTORIES and step.lies == _device(evidence, operand) and place is not None:
@@ -57,7 +57,7 @@ def moved_layer(evidence: Evidence) -> Iterator[Candidate]:
     """`.to(device)` behind the constructor of a layer whose own tensors stayed behind: a loss with weights, say."""
     crash = evidence.crash
     layer = crash.layer if crash is not None else None
-    if layer is None or not layer.calls or not any(one.place is None for one in _odd(evidence)):
+    if layer is None or not layer.calls or not any(one.place is None for one in odd_operands(evidence)):
         return
     place = layer.calls[0].place
     for device in _first(devices_at(place)):
@@ -84,7 +84,7 @@ def beside(evidence: Evidence) -> Iterator[Candidate]:
 
 def used(evidence: Evidence) -> Iterator[Candidate]:
     """`.to(x.device)` for the odd operand where it is used, `x` another one, or an expression for the device there."""
-    odd = _odd(evidence)
+    odd = odd_operands(evidence)
     homes = [one for one in operands(evidence) if one not in odd and one.place is not None]
     names = [one.text for one in homes if isinstance(one.place.node, (ast.Name, ast.Attribute))]  # type: ignore[union-attr]
     for operand in odd:
@@ -96,7 +96,7 @@ def used(evidence: Evidence) -> Iterator[Candidate]:
             yield from evidence.made(edits, "insert-method", place, "move", what=_short(place), device=device)
 
 
-def _odd(evidence: Evidence) -> list[Operand]:
+def odd_operands(evidence: Evidence) -> list[Operand]:
     """The operands that lie on the CPU while others do not, or elsewhere than the first where none is on the CPU."""
     crash, every = evidence.crash, operands(evidence)
     devices = crash.devices if crash is not None else ()
@@ -126,7 +126,7 @@ def together(evidence: Evidence) -> Iterator[Candidate]:
     function = place.source.function_at(place.span.line) if place is not None else None
     if place is None or function is None:
         return
-    odd = _odd(evidence)
+    odd = odd_operands(evidence)
     homes = [one.text for one in operands(evidence) if one not in odd and one.place is not None]
     homes = [one for one in homes if one.isidentifier()]
     constants = _constants(place) - _own_names(function)

@@ -9,10 +9,10 @@ from functools import partial
 
 from explainer.edits import methods, operators, statements
 from explainer.edits.candidate import Candidate
-from explainer.edits.evidence import Evidence
+from explainer.edits.evidence import Evidence, Step
 from explainer.edits.lines import changed
 from explainer.edits.place import Place
-from explainer.edits.slices import Operand, chain, editable, operands
+from explainer.edits.slices import Operand, chain, editable, operands, trunk
 from explainer.source import Source
 
 _CASTS = {
@@ -32,6 +32,8 @@ _MOVING = (
     "__getitem__", "view", "reshape", "flatten", "squeeze", "unsqueeze", "transpose", "permute", "t", "stack", "cat",
     "contiguous", "clone", "detach", "expand", "chunk", "split", "select", "unbind", "index_select", "to", "cpu",
 )  # fmt: skip
+#: Calls whose first operand is what is indexed.
+_INDEXED = ("__getitem__", "__setitem__", "gather", "index_select", "scatter", "scatter_", "take_along_dim")
 _TO_LONG = re.compile(
     r"indices|index tensor|used as ind|target dtype to be Long|scalar type Long but|expected (?:scalar type |dtype )?"
     r"(?:Long|int64)|must be (?:long|int64)|one of the following scalar types: Long",
@@ -103,6 +105,14 @@ def casts(evidence: Evidence) -> Iterator[Candidate]:
         yield from _casts_of(evidence, operand, dtype)
 
 
+def as_index(evidence: Evidence) -> Iterator[Candidate]:
+    """Casts of what is used as an index, where the message finds fault with its dtype, not with its values."""
+    if evidence.crash is not None and _TO_LONG.search(evidence.message):
+        for operand, dtype in wanted(evidence):
+            if dtype in ("int64", "bool") and not (operand.index == 0 and evidence.crash.function in _INDEXED):
+                yield from _casts_of(evidence, operand, dtype)
+
+
 def other_casts(evidence: Evidence) -> Iterator[Candidate]:
     """Casts of every operand to the usual dtypes."""
     for operand in operands(evidence):
@@ -119,7 +129,9 @@ def wanted(evidence: Evidence) -> list[tuple[Operand, str]]:
     floats = [one.dtype for one in everything if "float" in one.dtype]
     pairs: list[tuple[Operand, str]] = []
     if _TO_LONG.search(evidence.message):
-        pairs += [(one, "int64") for one in reversed(found) if one.dtype != "int64"]
+        masks = [one for one in found if "bool" in evidence.message and _compared(evidence, one)]
+        pairs += [(one, "bool") for one in masks]
+        pairs += [(one, "int64") for one in reversed(found) if one.dtype != "int64" and one not in masks]
     elif "bool" in evidence.message.lower():
         pairs += [(one, "bool") for one in reversed(found) if one.dtype != "bool"]
     goals = list(dict.fromkeys([*weights, *(dtype for dtype in floats if dtype == "float32"), *floats, "float32"]))
@@ -128,11 +140,25 @@ def wanted(evidence: Evidence) -> list[tuple[Operand, str]]:
     return pairs
 
 
+def _compared(evidence: Evidence, operand: Operand) -> list[Step]:
+    """The steps behind an operand back to the one that made numbers of truth values; none where none did."""
+    found: list[Step] = []
+    for step in trunk(evidence, operand.start):
+        if step.dtype != operand.dtype or "float" not in step.dtype:
+            return []
+        found.append(step)
+        if any(dtype == "bool" for _, dtype in step.before):
+            return found
+    return []
+
+
 def _casts_of(evidence: Evidence, operand: Operand, dtype: str) -> Iterator[Candidate]:
     method = "abs()" if operand.dtype.startswith("complex") else _CASTS.get(dtype, f"to(torch.{dtype})")
     if operand.dtype == "uint8" and method == "float()" and _scaled(evidence):
         method = "float().div(255)"
     alike = [step for step in chain(evidence, operand.start) if step.dtype == operand.dtype]
+    if dtype == "bool":
+        alike = _compared(evidence, operand) or alike
     if dtype.startswith("int") and "float" in operand.dtype:  # fractions are lost: only behind the last arithmetic
         computed = next((at for at, step in enumerate(alike) if step.function not in _MOVING), len(alike))
         alike = alike[: computed + 1]
@@ -154,6 +180,10 @@ def _cast_at(evidence: Evidence, place: Place, method: str, dtype: str) -> Itera
     node = place.node
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _METHODS[:-1]:
         name = method.partition("(")[0]
+        if name == "bool" and isinstance(node.func.value, ast.Compare):  # truth values already
+            edits = lambda: methods.delete_method(place)  # noqa: E731
+            yield from evidence.made(edits, "cast", place, "cast", what=_short(place), method=method, dtype=dtype)
+            return
         if method.endswith("()") and name in _METHODS:
             edits = lambda: methods.replace_call(place, name)  # noqa: E731
             yield from evidence.made(edits, "cast", place, "cast", what=_short(place), method=method, dtype=dtype)

@@ -21,6 +21,7 @@ from explainer.replay.taint import literals
 
 #: What stands around the largest of some values and gives it as a plain number.
 _AROUND = ("int(", "max(")
+_VALUES = ("tensor", "as_tensor")
 _DIMENSIONS = ("dim", "axis", "start_dim", "end_dim", "dim0", "dim1", "dims")
 
 
@@ -119,7 +120,8 @@ def _missing(evidence: Evidence) -> int:
 
 def _trees(evidence: Evidence) -> Iterator[list]:
     for step in evidence.steps:
-        yield from step.numbers
+        if step.function not in _VALUES:  # their numbers are values, not sizes
+            yield from step.numbers
     for layer in evidence.layers_around():
         for trees in layer.numbers.values():
             yield from trees

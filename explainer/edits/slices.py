@@ -56,10 +56,18 @@ def argument_places(step: Step) -> list[Place]:
     if isinstance(node, ast.Compare):
         return [step.place.at(node.left), *(step.place.at(one) for one in node.comparators)]
     if isinstance(node, ast.Subscript):
-        return [step.place.at(node.value), step.place.at(node.slice)]
+        return [step.place.at(node.value), *(step.place.at(one) for one in _indices(node, len(step.before) - 1))]
     if not isinstance(node, ast.Call):
         return []
     return [step.place.at(one) for one in _arguments(node, step)]
+
+
+def _indices(node: ast.Subscript, count: int) -> list[ast.expr]:
+    """The tensors among the parts of a subscript, where just as many parts as there are tensors may be some."""
+    if not isinstance(node.slice, ast.Tuple):
+        return [node.slice]
+    parts = [one for one in node.slice.elts if not isinstance(one, (ast.Slice, ast.Constant))]
+    return parts if len(parts) == count else []
 
 
 def _arguments(node: ast.Call, step: Step) -> Iterator[ast.expr]:

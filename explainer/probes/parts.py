@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.built import bound, construction
 from explainer.probes.call import Operand, call_node, function_name, operands
+from explainer.probes.indices import LARGEST
 from explainer.probes.module import below_user
 from explainer.probes.places import span_fact as spanned
 from explainer.probes.scene import Scene
 from explainer.probes.tensor import fact_of
-from explainer.probes.values import MISSING, fields_of, is_tensor, read
+from explainer.probes.values import MISSING, fields_of, is_tensor, picked, read
 
 #: Parameters that name a dimension, in torch's functions and layers.
 DIMENSIONS = ("dim", "axis", "start_dim", "end_dim", "dim0", "dim1", "dims")
@@ -220,6 +223,8 @@ INDEX = {
     "index_add_": 2, "index_copy": 2, "index_copy_": 2, "index_fill": 2, "index_fill_": 2, "take": 1,
     "take_along_dim": 1, "embedding": 0, "embedding_bag": 0, "one_hot": 0,
 }  # fmt: skip
+#: So many numbers may be zeros and ones by chance.
+FEW = 2
 MASK = {"masked_fill": 1, "masked_fill_": 1, "masked_select": 1, "masked_scatter": 1, "masked_scatter_": 1, "where": 0}
 
 
@@ -231,15 +236,20 @@ def index_operand(scene: Scene) -> Any:
         return _given(scene, operands(scene)[0]) if len(called) == 1 and operands(scene) else None
     function = function_name(call_node(scene.failing.node)) if scene.failing else ""
     if function == "getitem":
-        odd = (one for one in operands(scene)[1:] if is_tensor(one.value) and kind_of(one.value) == "floating")
-        return _given(scene, next(odd, None))
+        odd = next(_fractional(scene), None)
+        return _given(scene, odd) if odd is not None and not _is_mask(odd, scene) else None
     return operand_at(scene, INDEX[function], "index") if function in INDEX else None
 
 
 @probe
 def mask_operand(scene: Scene) -> Any:
-    """The tensor that the failing call uses as a mask or condition: of `masked_fill`, `masked_select`, `where`."""
+    """The tensor that the failing call uses as a mask or condition: of `masked_fill`, `masked_select`, `where`.
+
+    In a subscript it is a floating tensor of zeros and ones that has the size of what it picks from.
+    """
     node = call_node(scene.failing.node) if scene.failing else None
+    if isinstance(node, ast.Subscript):
+        return _given(scene, next((one for one in _fractional(scene) if _is_mask(one, scene)), None))
     place = MASK.get(function_name(node)) if isinstance(node, ast.Call) else None
     if place is None:
         return None
@@ -247,6 +257,31 @@ def mask_operand(scene: Scene) -> Any:
     method = bool(operands(scene)) and operands(scene)[0].node is receiver
     word = "condition" if place == 0 else "mask"
     return operand_at(scene, 1 if place == 0 and method else place, word)
+
+
+def _fractional(scene: Scene) -> Iterator[Operand]:
+    """The floating tensors in the failing subscript, those too that are picked from another there: `keep[:, 0]`."""
+    frame = scene.user_frame
+    for operand in operands(scene)[1:] if frame is not None else ():
+        value = operand.value
+        if value is MISSING and operand.node is not None and frame is not None:
+            value = picked(operand.node, frame.frame)
+        if is_tensor(value) and kind_of(value) == "floating":
+            yield replace(operand, value=value)
+
+
+def _is_mask(operand: Operand, scene: Scene) -> bool:
+    """Whether a tensor on the CPU holds zeros and ones alone and is as large as the dimensions that it picks from.
+
+    Where those are not known, three entries or more have to be zeros and ones.
+    """
+    from_, mask, frame = operands(scene)[0], operand.value, scene.user_frame
+    whole = picked(from_.node, frame.frame) if from_.value is MISSING and from_.node and frame else from_.value
+    if mask.device.type != "cpu" or not 0 < mask.numel() <= LARGEST:
+        return False
+    fits = tuple(mask.shape) == tuple(whole.shape[: mask.dim()]) if is_tensor(whole) else mask.numel() > FEW
+    plain = mask.detach()
+    return fits and bool(((plain == 0) | (plain == 1)).all())
 
 
 def _given(scene: Scene, operand: Operand | None) -> Any:

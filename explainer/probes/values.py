@@ -167,3 +167,26 @@ def _metadata_call(node: ast.Call, frame: types.FrameType) -> Any:
         return getattr(owner, node.func.attr)(*arguments)
     except (IndexError, TypeError):
         return MISSING
+
+
+def picked(node: ast.AST, frame: types.FrameType) -> Any:
+    """`x[:, 0]` of a plain tensor with numbers and slices alone, as a detached view of it; else MISSING."""
+    owner = read(node.value, frame) if isinstance(node, ast.Subscript) else MISSING
+    if not isinstance(node, ast.Subscript) or not is_tensor(owner) or not _plain_tensor(owner):
+        return MISSING
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    index = tuple(_part(one, frame) for one in parts)
+    if any(not isinstance(one, (int, slice, type(None), type(...))) for one in index):
+        return MISSING
+    try:
+        return owner.detach()[index]
+    except (IndexError, TypeError, RuntimeError):
+        return MISSING
+
+
+def _part(node: ast.expr, frame: types.FrameType) -> Any:
+    """A part of a subscript: a slice with the numbers that are written or named in it, or a plain value."""
+    if not isinstance(node, ast.Slice):
+        return read(node, frame)
+    bounds = [read(one, frame) if one is not None else None for one in (node.lower, node.upper, node.step)]
+    return slice(*bounds) if all(one is None or type(one) is int for one in bounds) else MISSING
