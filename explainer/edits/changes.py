@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
+from explainer.diagnosis import Edit
 from explainer.edits.candidate import Candidate
 
 _CAST = re.compile(r"\.(float|double|half|bfloat16|long|int|bool|byte|abs|type_as)\(|\.to\((torch\.|[^()]*dtype)")
@@ -18,16 +19,17 @@ def is_cast(candidate: Candidate) -> bool:
 
 def added(candidate: Candidate) -> str:
     """What an insertion put behind its place."""
-    before, after = candidate.edits[0].before or "", candidate.edits[0].after or ""
+    edit = _without_imports(candidate)[0]
+    before, after = edit.before or "", edit.after or ""
     head = next((i for i, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), len(before))
     return after[max(0, head - 1) : len(after) - len(before) + head + 1]
 
 
 def drops_name(candidate: Candidate) -> bool:
     """Whether a name gave way to a number: then the number it stands for was decided elsewhere."""
-    after = candidate.edits[0].after or ""
+    edit = _without_imports(candidate)[0]
     names = lambda text: Counter(re.findall(r"[A-Za-z_]\w*", text))  # noqa: E731
-    return bool(names(candidate.edits[0].before or "") - names(after))
+    return bool(names(edit.before or "") - names(edit.after or ""))
 
 
 #: What is put behind an operand to make it fit: a slice, or one more or less.
@@ -36,12 +38,19 @@ _ADAPTING = re.compile(r"\[[^\[\]]*:[^\[\]]*\]|\s*[+-]\s*\d+")
 
 def only_adapts(candidate: Candidate) -> bool:
     """Whether an edit only cuts a value to size, or counts one more or less: that fits, whatever is wrong."""
-    if len(candidate.edits) != 1:
+    edits = _without_imports(candidate)
+    if len(edits) != 1:
         return False
-    before, after = candidate.edits[0].before or "", candidate.edits[0].after or ""
+    before, after = edits[0].before or "", edits[0].after or ""
     longer, start = len(after) - len(before), _alike(before, after)
     insertions = [at for at in range(max(0, start - longer), start + 1) if after[:at] + after[at + longer :] == before]
     return longer > 0 and any(_ADAPTING.fullmatch(after[at : at + longer]) for at in insertions)
+
+
+def _without_imports(candidate: Candidate) -> list[Edit]:
+    """The edits of a candidate but for an import that they need; all of them where it is nothing else."""
+    rest = [edit for edit in candidate.edits if edit.before is not None or not (edit.after or "").startswith("import ")]
+    return rest or list(candidate.edits)
 
 
 def _alike(one: str, other: str) -> int:
