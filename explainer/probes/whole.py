@@ -52,8 +52,8 @@ def _made_leaf(asked: ast.AST, statement: ast.stmt | None) -> ast.expr | None:
     if not isinstance(asked, ast.Call):
         return None
     if called(asked) == "Parameter":
-        given = [*asked.args, *(word.value for word in asked.keywords if word.arg == "data")]
-        return given[0] if given else None
+        operands = [*asked.args, *(word.value for word in asked.keywords if word.arg == "data")]
+        return operands[0] if operands else None
     if called(asked) == "requires_grad_" and isinstance(asked.func, ast.Attribute):
         return asked.func.value
     return asked if any(word.arg == "requires_grad" for word in asked.keywords) else None
