@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -14,6 +14,7 @@ from explainer.edits.expressions import evaluated, product
 from explainer.edits.lines import changed
 from explainer.edits.place import Place
 from explainer.edits.sites import Site, sites
+from explainer.replay.taint import literals, value_of
 
 CREATORS = ("zeros", "ones", "randn", "rand", "empty", "full", "arange", "eye")
 
@@ -103,13 +104,30 @@ def resized_view(evidence: Evidence) -> Iterator[Candidate]:
     if crash.function == "unflatten":
         sizes, shape = sizes[1:], [1, shape[sizes[0]]]
     constants = [node for node in ast.walk(place.node) if isinstance(node, ast.Constant)]
-    literals = {node: node.value for node in constants if type(node.value) is int}
-    for old in sorted({value for value in literals.values() if value > 1}):
+    written = {node: node.value for node in constants if type(node.value) is int}
+    for old in sorted({value for value in written.values() if value > 1}):
         for new in range(2, 2 * old + 1):
             if new != old and _fill([new if size == old else size for size in sizes], shape):
-                same = [place.at(node) for node, value in literals.items() if value == old]
+                same = [place.at(node) for node, value in written.items() if value == old]
                 edits = partial(changed, place.source, [(place.span, str(new)) for place in same])
                 yield from evidence.made(edits, "replace-literal", place, "neighbour", True, old=old, new=new)
+    for leaf in _leaves(crash.numbers) if not evidence.passed else ():
+        yield from _with_leaf(evidence, leaf, crash.numbers[-len(sizes) :], shape)
+
+
+def _leaves(numbers: Sequence[list]) -> list[list]:
+    """The literals elsewhere that the sizes of a view come from, each once."""
+    found = [leaf for tree in numbers for leaf in literals(tree) if leaf[0] == "lit" and leaf[-1] > 1]
+    return list({tuple(leaf[1]): leaf for leaf in found}.values())
+
+
+def _with_leaf(evidence: Evidence, leaf: list, trees: Sequence[list], shape: list[int]) -> Iterator[Candidate]:
+    """A literal behind the sizes of a view given the values with which the elements fit: `"side": 8` -> `7`."""
+    place, old = evidence.place(leaf[1]), int(leaf[-1])
+    for new in range(2, 2 * old + 1) if place is not None else ():
+        if new != old and place is not None and _fill([value_of(tree, {tuple(leaf[1]): new}) for tree in trees], shape):
+            words: dict[str, Any] = {"old": old, "new": new}
+            yield from evidence.replaced(place, str(new), "replace-literal", "neighbour", place, True, **words)
 
 
 def _splitting(crash: Step) -> Place | None:

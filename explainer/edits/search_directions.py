@@ -11,7 +11,7 @@ from typing import Any
 from explainer.edits import arguments, statements
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, Step
-from explainer.edits.place import as_primary
+from explainer.edits.place import Place, as_primary
 from explainer.edits.sites import arriving, layers_hit
 from explainer.edits.slices import operands, trunk
 
@@ -98,10 +98,21 @@ def both_ends(evidence: Evidence) -> Iterator[Candidate]:
             source = evidence.steps[one.inputs[0]] if one.inputs and one.inputs[0] is not None else None
             if one.place is None or source is None or not (_recurrent(source) and _both_ways(source)):
                 continue
-            if isinstance(node, ast.Subscript) and one.place.source.text(node.slice) == "-1":
-                state = one.place.source.text(node.value)
+            state = _picked(one.place) if isinstance(node, (ast.Subscript, ast.Call)) else None
+            if state is not None:
                 new = f"torch.cat([{state}[-2], {state}[-1]], dim=-1)"
                 yield from evidence.replaced(one.place, new, "replace", "join-state", new=new)
+
+
+def _picked(place: Place) -> str | None:
+    """`h` of `h[-1]`, and of `h.squeeze(0)` or `h.mean(0)`: the states of which one is made."""
+    node = place.node
+    if isinstance(node, ast.Subscript):
+        return place.source.text(node.value) if place.source.text(node.slice) == "-1" else None
+    method = node.func if isinstance(node, ast.Call) else None
+    if not isinstance(method, ast.Attribute) or method.attr not in ("squeeze", "mean", "sum") or not _first(node):
+        return None
+    return as_primary(place.at(method.value))
 
 
 def last_layer(evidence: Evidence) -> Iterator[Candidate]:
@@ -116,7 +127,7 @@ def last_layer(evidence: Evidence) -> Iterator[Candidate]:
             yield from evidence.replaced(place, new, "replace", "last-layer", new=new, layers=step.shape[0])
 
 
-def _first(call: ast.Call) -> bool:
+def _first(call: Any) -> bool:
     """Whether a call is told the first dimension, or none."""
     given = [*call.args, *(word.value for word in call.keywords)]
     return not given or (isinstance(given[0], ast.Constant) and given[0].value == 0)

@@ -20,7 +20,8 @@ def sliced_alike(evidence: Evidence) -> Iterator[Candidate]:
     for place in (place for step in evidence.steps for place in step.places):
         for given in _names(place):
             shape = _shape(evidence, given)
-            for text, sizes in _slices(given, shape, _is_loss(evidence)) if shape else ():
+            shifted = isinstance(place.node, ast.BinOp) or _is_loss(evidence)
+            for text, sizes in _slices(given, shape, shifted) if shape else ():
                 at = (given.span.line, given.span.column or 0, text)
                 pairs = [*zip(shape, sizes, strict=True), (prod(shape), prod(sizes))]
                 if at not in seen and any(_fits(old, new, said) for old, new in pairs):
@@ -58,16 +59,15 @@ def _is_loss(evidence: Evidence) -> bool:
 def _slices(given: Place, shape: list[int], shifted: bool) -> Iterator[tuple[str, list[int]]]:
     """The slices that the function of a place takes of a name, each with the shape that it has.
 
-    A loss compares what comes next with what went in: there the other end is left out first (`shifted`), as in a
-    statement that has a slice already (`values[1:] - values`).
+    A loss, or an operator, compares what comes next with what went in: there the other end is left out first
+    (`shifted`).
     """
-    beside = {id(node) for node in ast.walk(given.statement().node)}
     function: Any = given.source.function_at(given.node.lineno) or given.source.tree
     for node in ast.walk(function):
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
             sizes = _sizes(node.slice, shape) if given.source.text(node.value) == given.text else None
             text = given.source.text(node)
-            both = [_other_end(text), text] if shifted or id(node) in beside else [text, _other_end(text)]
+            both = [_other_end(text), text] if shifted else [text, _other_end(text)]
             yield from ((one, sizes) for one in both if sizes is not None)
 
 
