@@ -46,6 +46,8 @@ KINDS = {
     "drop-decorator": "graphs.drop_decorator",
     "rename-method": "graphs.rename_method",
     "log-domain": "logdomain.log_domain",
+    "guard-all": "guards.guard_all",
+    "log-sum": "logdomain.log_sum",
     "numpy-to-torch": "arrays.numpy_to_torch",
     "as-dtype": "dtypes.as_dtype",
     "only-if": "methods.only_if",

@@ -1,4 +1,4 @@
-"""Edits that compute a softmax written by hand without its overflow: `exp(x) / exp(x).sum()` and the log of it."""
+"""Edits that compute without overflow what is written with exp: softmax, its log, logsumexp, softplus and sigmoid."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def log_domain(at: Place) -> tuple[Edit, ...]:
     """
     held = _Held(at)
     for ratio in held.ratios():
-        log = held.log_of(ratio)
+        log = held.log_of(ratio.node)
         node, text = (log, held.logged(ratio)) if log is not None else (ratio.node, held.softmax(ratio))
         edits = changed(at.source, [(at.source.span(node), text)])
         unread = held.unread(node)
@@ -41,6 +41,35 @@ def log_domain(at: Place) -> tuple[Edit, ...]:
         except EditError:
             return edits
     raise EditError("no ratio of exponentials stands here")
+
+
+def log_sum(at: Place) -> tuple[Edit, ...]:
+    """`log(exp(x).sum(1))` -> `torch.logsumexp(x, 1)`; of `1 + exp(x)` the log becomes a softplus, 1 / it a sigmoid.
+
+    `at` is the call of exp. EditError where nothing of that stands in its function.
+    """
+    held = _Held(at)
+    for node, text in _written(held):
+        edits = changed(at.source, [(at.source.span(node), text)])
+        try:
+            return joined(at.source, edits, [dropped(at, one) for one in held.unread(node)])
+        except EditError:
+            return edits
+    raise EditError("no log of exponentials stands here")
+
+
+def _written(held: _Held) -> Iterator[tuple[ast.expr, str]]:
+    """The expressions that torch computes without the overflow, each with that."""
+    softplus = f"torch.nn.functional.softplus({held.x})"
+    for total in held.totals():
+        log = held.log_of(total)
+        if log is not None:
+            yield log, held.summed(*_axes(total))
+    for log in filter(None, [held.log_of_raised(), *map(held.log_of, held.raised())]):
+        yield log, softplus
+    for raised in held.raised():
+        for share, of_exponentials in held.shares(raised):
+            yield share, f"torch.sigmoid({held.x if of_exponentials else held.negative})"
 
 
 class _Held:
@@ -55,6 +84,8 @@ class _Held:
             raise EditError("exp is given nothing")
         self.at, self.text = at, ast.unparse(call)
         self.x = as_operand(at.source.text(given))
+        minus = isinstance(given, ast.UnaryOp) and isinstance(given.op, ast.USub)
+        self.negative = at.source.text(given.operand) if minus else f"-{self.x}"  # type: ignore[attr-defined]
         scope = at.source.function_at(call.lineno) or at.source.tree
         self.nodes = list(ast.walk(scope)) if scope is not None else []
         bound = [one for one in self.nodes if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Name)]
@@ -64,23 +95,54 @@ class _Held:
     def ratios(self) -> Iterator[_Ratio]:
         """The divisions of a part of the exponentials by their sum."""
         for node in self.nodes:
-            if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div) and self._is_part(node.left):
+            if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+                picked = self._picked(node.left)
                 total = self._resolved(node.right)
-                if isinstance(total, ast.Call) and _name(total) == "sum" and self._is_all(_given(total)):
-                    yield _Ratio(node, node.left, *_axes(total))
+                if picked is not None and isinstance(total, ast.Call) and self._is_total(total):
+                    yield _Ratio(node, picked, *_axes(total))
 
-    def log_of(self, ratio: _Ratio) -> ast.Call | None:
-        """The log that is taken of a ratio, also by its name."""
+    def totals(self) -> Iterator[ast.Call]:
+        """The sums of all exponentials."""
+        return (one for one in self.nodes if isinstance(one, ast.Call) and self._is_total(one))
+
+    def raised(self) -> Iterator[ast.BinOp]:
+        """One more than the exponentials: `1 + exp(x)`."""
+        for node in self.nodes:
+            if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+                sides = (node.left, node.right), (node.right, node.left)
+                if any(
+                    isinstance(one, ast.Constant) and one.value == 1 and self._is_all(other) for one, other in sides
+                ):
+                    yield node
+
+    def shares(self, total: ast.AST) -> Iterator[tuple[ast.BinOp, bool]]:
+        """The divisions of 1 (False) or of the exponentials (True) by a node."""
+        for node in self.nodes:
+            if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Div):
+                continue
+            whole = self._resolved(node.right) is total and _is_one(node.left)
+            if whole or (self._resolved(node.right) is total and self._is_all(node.left)):
+                yield node, not whole
+
+    def log_of(self, node: ast.AST) -> ast.Call | None:
+        """The log that is taken of a node, also by its name."""
         calls = [one for one in self.nodes if isinstance(one, ast.Call) and _name(one) == "log"]
-        return next((one for one in calls if self._resolved(_given(one)) is ratio.node), None)
+        return next((one for one in calls if self._resolved(_given(one)) is node), None)
+
+    def log_of_raised(self) -> ast.Call | None:
+        """`log1p(exp(x))`."""
+        calls = [one for one in self.nodes if isinstance(one, ast.Call) and _name(one) == "log1p"]
+        return next((one for one in calls if self._is_all(_given(one))), None)
 
     def logged(self, ratio: _Ratio) -> str:
         """The log of a ratio as a difference."""
         picked = self._with(ratio.picked, self.x)
-        if not ratio.axes:
-            return f"({picked} - torch.logsumexp({self.x}.flatten(), 0))"
-        keep = ", keepdim=True" if ratio.keepdim else ""
-        return f"({picked} - torch.logsumexp({self.x}, {ratio.axes}{keep}))"
+        return f"({picked} - {self.summed(ratio.axes, ratio.keepdim)})"
+
+    def summed(self, axes: str, keepdim: bool) -> str:
+        """The log of the sum of the exponentials."""
+        keep = ", keepdim=True" if keepdim else ""
+        return f"torch.logsumexp({self.x}, {axes}{keep})" if axes else f"torch.logsumexp({self.x}.flatten(), 0)"
 
     def softmax(self, ratio: _Ratio) -> str:
         """A ratio as the same part of a softmax."""
@@ -110,23 +172,38 @@ class _Held:
         named = isinstance(node, ast.Name) and node.id == self.name
         return named or (isinstance(node, ast.Call) and ast.unparse(node) == self.text)
 
-    def _is_part(self, node: ast.AST) -> bool:
-        """The exponentials, or what methods and subscripts pick of them."""
-        while not self._is_all(node):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-                node = node.func.value
-            elif isinstance(node, (ast.Subscript, ast.Attribute)):
-                node = node.value
-            else:
-                return False
-        return True
+    def _is_total(self, node: ast.Call) -> bool:
+        return _name(node) == "sum" and self._is_all(_given(node))
+
+    def _picked(self, node: ast.AST) -> ast.expr | None:
+        """The exponentials, or what methods, subscripts and `torch.diag` pick of them, also by its name."""
+        whole = node if self._is_all(node) else self._resolved(node)
+        inner = whole
+        while inner is not None and not self._is_all(inner):
+            inner = _inner(inner)
+        return whole if inner is not None and isinstance(whole, ast.expr) else None
 
     def _with(self, node: ast.expr, text: str) -> str:
         """The source of a part with something else in place of the exponentials."""
-        inner: ast.expr = node
+        inner: ast.AST = node
         while not self._is_all(inner):
-            inner = inner.func.value if isinstance(inner, ast.Call) else inner.value  # type: ignore[attr-defined]
-        return text + self.at.source.text(node)[len(self.at.source.text(inner)) :]
+            inner = _inner(inner) or inner
+        whole, old = self.at.source.text(node), self.at.source.text(inner)
+        if inner.lineno != node.lineno or not whole.isascii():  # type: ignore[attr-defined]
+            raise EditError("the part goes over several lines")
+        first = inner.col_offset - node.col_offset  # type: ignore[attr-defined]
+        return whole[:first] + text + whole[first + len(old) :]
+
+
+def _is_one(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and node.value == 1
+
+
+def _inner(node: ast.AST) -> ast.expr | None:
+    """What a method, subscript or `torch.diag` picks from."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        return _given(node)
+    return node.value if isinstance(node, (ast.Subscript, ast.Attribute)) else None
 
 
 def _read(node: ast.AST) -> Iterator[str]:
