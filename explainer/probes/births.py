@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,7 +16,7 @@ from explainer.probes.values import is_tensor
 from explainer.probes.writes import plain_name
 from explainer.source import Source, source_of
 
-_LIBRARIES = ("torch", "F", "torch.nn.functional", "nn.functional", "torch.special", "math")
+_LIBRARIES = ("torch", "F", "torch.nn.functional", "nn.functional", "torch.special", "torch.linalg", "linalg", "math")
 _CLAMPS = ("clamp", "clip", "clamp_min", "clamp_max")
 
 
@@ -227,3 +228,18 @@ def masked_rows(scene: Scene) -> Settings | None:
                           "first": int(rows.nonzero()[0])}  # fmt: skip
                 return Settings(tuple(detail.items()))
     return None
+
+
+@probe
+def made_parameter(scene: Scene, of: NanFact | None = None) -> SpanFact | None:
+    """The one statement that makes the parameter which an operation is given of equal values: `torch.eye(n)`."""
+    name = of.operand.text if of is not None and of.operand is not None else ""
+    found = [
+        (source, one)
+        for source in sources(scene)
+        for one in source.nodes()
+        if isinstance(one, ast.Assign) and isinstance(one.value, ast.Call) and called(one.value) == "Parameter"
+        and source.text(one.targets[0]) == name
+    ]  # fmt: skip
+    alike = [one for one in found if re.search(r"\b(eye|zeros|ones|full)\w*\(", one[0].text(one[1]))]
+    return span_fact(*alike[0], name=name) if len(found) == len(alike) == 1 else None

@@ -7,7 +7,7 @@ _PROBES = {
     "asked_cuda": "asked_cuda cuda_places",
     "attributes": "misspelled named_at",
     "backwards": "reversed_array",
-    "births": "birth spoilt_weights minus_infinity root_of_divisor masked_rows bound_operand",
+    "births": "birth spoilt_weights made_parameter minus_infinity root_of_divisor masked_rows bound_operand",
     "built": "built_at",
     "call": "call argument tensors local",
     "carried": (
