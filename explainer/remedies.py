@@ -23,8 +23,8 @@ TRAVELS = ("shape", "view", "dtype", "device", "index")
 SIZES = ("shape", "view")
 DECIDING = ("set-argument", "swap-arguments", "replace-literal")
 
-#: The parameters of one layer.
-LAYER = 2
+#: How many layers' weights a number may change that is to show the cause.
+LAYER = 1
 
 
 @frozen

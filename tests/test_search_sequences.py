@@ -236,6 +236,37 @@ FAULTS = {
             return rewards + 0.9 * values[1:] - values
         surprise(torch.rand(6), torch.rand(7, requires_grad=True)).sum().backward()
         """, "- values", "0.9 * values[1:] - values[:-1]"),
+    "clips of more frames in one split than the model was made for": (
+        """
+        import torch
+        from torch import nn
+        splits = {"train": {"frames": 2, "clips": 3}, "test": {"frames": 5, "clips": 3}}
+        class Pool(nn.Module):
+            def __init__(self, frames):
+                super().__init__()
+                self.frames, self.out = frames, nn.Linear(4, 2)
+            def forward(self, x):
+                return self.out(x).view(-1, self.frames, 2).mean(1)
+        def clips(split):
+            return torch.rand(split["clips"] * split["frames"], 4)
+        model = Pool(splits["train"]["frames"])
+        model(clips(splits["train"])).sum().backward()
+        model(clips(splits["test"])).sum().backward()
+        """, '"test"', '"test": {"frames": 2'),
+    "both directions of a state squeezed as if they were one": (
+        """
+        import torch
+        from torch import nn
+        class Reader(nn.Module):
+            def __init__(self, width):
+                super().__init__()
+                self.rnn = nn.GRU(5, width, batch_first=True, bidirectional=True)
+                self.out = nn.Linear(2 * width, 4)
+            def forward(self, x):
+                _, state = self.rnn(x)
+                return self.out(state.squeeze(0))
+        nn.functional.cross_entropy(Reader(8)(torch.rand(6, 7, 5)), torch.arange(6) % 4).backward()
+        """, "state.squeeze(0)", "torch.cat([state[-2], state[-1]], dim=-1)"),
 }  # fmt: skip
 
 

@@ -353,6 +353,56 @@ FAULTS = {
         )
         decoder(torch.rand(2, 3)).sum().backward()
         """, "nn.Unflatten", "nn.Unflatten(1, (4, 5, 5))"),
+    "a result that nothing uses": (
+        """
+        import torch
+        from torch import nn
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.first, self.second = nn.Linear(6, 9), nn.Linear(9, 2)
+            def forward(self, x):
+                hidden = self.first(x).relu()
+                return self.second(x)
+        Net()(torch.rand(3, 6)).sum().backward()
+        """, "self.second(x)", "self.second(hidden)"),
+    "one of three projections is not brought to heads": (
+        """
+        import torch
+        def attended(q, k, v, heads):
+            n, t, width = q.shape
+            q = q.view(n, t, heads, width // heads).transpose(1, 2)
+            k = k.view(n, t, heads, width // heads).transpose(1, 2)
+            v = v.view(n, t, heads, width // heads)
+            return (q @ k.mT).softmax(-1) @ v
+        attended(*torch.rand(3, 2, 7, 8, requires_grad=True), 4).sum().backward()
+        """, "v = v.view", "v = v.view(n, t, heads, width // heads).transpose(1, 2)"),
+    "a table of odd width has room for fewer cosines": (
+        """
+        import torch
+        def table(length, width):
+            angles = torch.arange(length)[:, None] / torch.arange(1, width + 1, 2)
+            made = torch.zeros(length, width)
+            made[:, 0::2] = angles.sin()
+            made[:, 1::2] = angles.cos()
+            return made
+        (table(5, 7) * torch.rand(7, requires_grad=True)).sum().backward()
+        """, "made[:, 1::2] =", "angles.cos()[..., :made[:, 1::2].size(-1)]"),
+    "a size in settings of which a view makes squares": (
+        """
+        import torch
+        from torch import nn
+        settings = {"maps": 6, "side": 5}
+        class Decoder(nn.Module):
+            def __init__(self, maps, side):
+                super().__init__()
+                self.lift = nn.Linear(3, maps * 4 * 4)
+                self.maps, self.side = maps, side
+            def forward(self, z):
+                return self.lift(z).view(-1, self.maps, self.side, self.side)
+        loss = Decoder(**settings)(torch.rand(2, 3)) - torch.rand(2, 6, 4, 4)
+        loss.sum().backward()
+        """, "side", '"side": 4'),
 }  # fmt: skip
 
 

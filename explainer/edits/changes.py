@@ -36,9 +36,16 @@ def drops_name(candidate: Candidate) -> bool:
 _ADAPTING = re.compile(r"\[[^\[\]]*:[^\[\]]*\]|\s*[+-]\s*\d+")
 
 
+#: What brings any map to any size.
+_RESIZING = re.compile(r"\binterpolate\(|\.pad\(|\.narrow\(")
+
+
 def only_adapts(candidate: Candidate) -> bool:
-    """Whether an edit only cuts a value to size, or counts one more or less: that fits, whatever is wrong."""
+    """Whether an edit only brings a value to size, or counts one more or less: that fits, whatever is wrong."""
     edits = _without_imports(candidate)
+    resized = [len(_RESIZING.findall(edit.after or "")) - len(_RESIZING.findall(edit.before or "")) for edit in edits]
+    if sum(resized) > 0:
+        return True
     if len(edits) != 1:
         return False
     before, after = edits[0].before or "", edits[0].after or ""

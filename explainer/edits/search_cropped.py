@@ -13,6 +13,10 @@ from explainer.edits.place import Place, as_primary
 from explainer.edits.search_padding import last_transposed
 from explainer.edits.slices import operands
 
+_STRETCHED = re.compile(
+    r"size of the tensor \((\d+)\) must match the existing size \((\d+)\) at non-singleton dimension (\d+)"
+    r"\.\s+Target sizes: \[([^\]]*)\]"
+)
 _EXPECTED = re.compile(r"should be [\[(](\d+(?:, \d+)+)")
 
 
@@ -29,6 +33,21 @@ def cropped(evidence: Evidence) -> Iterator[Candidate]:
                     text = f"{as_primary(part)}[{index}]"
                     words: dict[str, Any] = {"what": part.text, "method": f"[{index}]", "shape": shape}
                     yield from evidence.replaced(part, text, "insert-method", "insert", **words)
+
+
+def assigned(evidence: Evidence) -> Iterator[Candidate]:
+    """`table[:, 1::2] = x.cos()` -> `x.cos()[..., :table[:, 1::2].size(-1)]`: a place too narrow for the value."""
+    crash = evidence.crash
+    statement = crash.place.statement().node if crash is not None and crash.place is not None else None
+    sizes = _STRETCHED.search(evidence.message)
+    if crash is None or crash.place is None or not isinstance(statement, ast.Assign) or sizes is None:
+        return
+    target = statement.targets[0]
+    rank = sizes[4].count(",") + 1
+    if isinstance(target, ast.Subscript) and int(sizes[1]) < int(sizes[2]) and int(sizes[3]) == rank - 1:
+        text, value = crash.place.source.text(target), crash.place.at(statement.value)
+        new = f"{as_primary(value)}[..., :{text}.size(-1)]"
+        yield from evidence.replaced(value, new, "insert-method", "fit-target", what=text)
 
 
 def _wanted(evidence: Evidence) -> Iterator[list[int]]:

@@ -39,8 +39,14 @@ def caught_up(evidence: Evidence) -> Iterator[Candidate]:
 
 
 def resized(evidence: Evidence) -> Iterator[Candidate]:
-    """Two maps joined, added or compared whose last sizes differ: one interpolated, or the larger cropped."""
+    """Two maps joined, added or compared whose last sizes differ: one interpolated, or the larger cropped.
+
+    Not where two maps are added and none was made larger before: then a padding or a stride is wrong.
+    """
     for one, other in _pairs(evidence, (*_JOINS, *SAME)):
+        grown = any(_upsampling(evidence, each) is not None for each in (one, other))
+        if evidence.crash is not None and evidence.crash.function in BROADCAST and not grown:
+            continue
         if sum(one.shape[2:]) < sum(other.shape[2:]):
             yield from _interpolated(evidence, one, other)
             yield from _interpolated(evidence, other, one)
@@ -85,9 +91,9 @@ def _is_map(evidence: Evidence, operand: Operand) -> bool:
 
 
 def _upsampling(evidence: Evidence, operand: Operand) -> Step | None:
-    """The step behind an operand that made its map larger."""
+    """The step behind an operand that made its map larger, by more than the padding of a convolution does."""
     steps = (step for step in trunk(evidence, operand.start, 8) if step.before)
-    return next((step for step in steps if len(step.shape) == len(step.before[0][0]) and _times(step) > 1), None)
+    return next((step for step in steps if len(step.shape) == len(step.before[0][0]) and _times(step) >= 1.5), None)
 
 
 def _times(step: Step) -> float:

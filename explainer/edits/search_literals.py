@@ -96,7 +96,8 @@ def _within(place: Place, offset: int) -> Span:
 def of_data(evidence: Evidence) -> Iterator[Candidate]:
     """Literals behind the data of a call that went well before, with those that the call itself has: `6` -> `4`.
 
-    Training went through it, the test set does not: the number that belongs to the test set is to blame.
+    Training went through it, the test set does not: the number that belongs to the test set is to blame. One that
+    has the name of the other, as a key or an argument, goes first.
     """
     crash = evidence.crash
     if crash is None or not evidence.passed:
@@ -104,10 +105,22 @@ def of_data(evidence: Evidence) -> Iterator[Candidate]:
     layers = [layer for layer in (crash.layer, *evidence.on_stack) if layer is not None]
     own = _leaves([*crash.numbers, *(tree for one in layers for found in one.numbers.values() for tree in found)])
     kept = {tuple(leaf[1]) for leaf in own}
-    for leaf in _leaves([tree for step in evidence.steps[1:] for tree in step.numbers]):
-        for value in dict.fromkeys(one[-1] for one in own):
-            if tuple(leaf[1]) not in kept and value != leaf[-1]:
-                yield from _changed(evidence, leaf, value)
+    data = _leaves([tree for step in evidence.steps[1:] for tree in step.numbers])
+    pairs = [(leaf, one) for leaf in data for one in own if tuple(leaf[1]) not in kept and one[-1] != leaf[-1]]
+    for leaf, one in sorted(pairs, key=lambda pair: _name(evidence, pair[0]) != _name(evidence, pair[1])):
+        yield from _changed(evidence, leaf, one[-1])
+
+
+def _name(evidence: Evidence, leaf: list) -> str | None:
+    """What a literal is given to: the key, the argument or the name."""
+    place = evidence.place(leaf[1])
+    parent = place.parent() if place is not None else None
+    if place is not None and isinstance(parent, ast.Dict):
+        key = next((key for key, value in zip(parent.keys, parent.values, strict=True) if value is place.node), None)
+        return ast.unparse(key) if key is not None else None
+    if isinstance(parent, ast.keyword):
+        return parent.arg
+    return ast.unparse(parent.targets[0]) if isinstance(parent, ast.Assign) else None
 
 
 def neighbours(evidence: Evidence) -> Iterator[Candidate]:

@@ -9,9 +9,9 @@ _SHAPE = (
     " broadcast.with_ones growing.windowed classes.absent packed.full_length padding.grouped sliced.sliced_alike"
     " axis.expanded broadcast.turned directions.both_ends numbered.one_hot_map numbered.many_hot loops.paired"
     " joined.enlarged branches.strides_too axis.repeated masks.extended masks.per_head state.by_channel state.by_factor"
-    " directions.last_layer",
+    " directions.last_layer unused.unused unused.unlike_siblings",
     "view.surplus crossed.exchanged kept.remade alike.given_alike alike.picked_too alike.picked_after layout.structural"
-    " einsum.relettered joined.caught_up cropped.cropped batch.reshaped batch.resized_view"
+    " einsum.relettered joined.caught_up cropped.cropped cropped.assigned batch.reshaped batch.resized_view"
     " batch.created state.batch_taken directions.directions backwards.from_other_end order.unpacked order.created"
     " axis.joined_along axis.joined_otherwise upstream.sizes",
     "sizes.rounded sizes.advanced sizes.arriving",
@@ -61,12 +61,15 @@ TIERS = {
         "counts.largest counts.factors",
     ),
     "dataloader": (
+        "samplers.as_batches samplers.as_single samplers.plain_indices samplers.plain_key datasets.counted_alike"
+        " datasets.measured datasets.named datasets.as_tensors datasets.detached parts.all_parts",
         "transforms.cropped transforms.channels transforms.filled collate.padded_lists",
         "samples.shortened collate.present collate.plain_parts layout.structural loading.of_subset loading.per_sample"
         " calls.as_iterator",
         "transforms.resized collate.kept",
     ),
     "api": (
+        "samplers.plain_key parts.stacked",
         "calls.built_first calls.together calls.unpacked settings.as_number settings.as_share",
         "loading.per_sample calls.uncalled calls.as_iterator calls.parameters_of settings.whole settings.total_steps",
         "calls.given_target",

@@ -273,6 +273,11 @@ TITLES: Mapping[str, Texts] = {
         "ko": "리스트를 반대쪽 끝에서부터 읽기: `{new}`",
         "zh": "从另一端遍历列表：`{new}`",
     },
+    "unused": {
+        "en": "use `{new}`, which was computed and is not used, in place of `{old}`",
+        "ko": "`{old}` 대신, 계산만 하고 쓰지 않은 `{new}` 사용",
+        "zh": "用算出却没有使用的 `{new}` 代替 `{old}`",
+    },
     "last-layer": {
         "en": "take the state of the last layer, not of all {layers}: `{new}`",
         "ko": "{layers}개 층 전체가 아니라 마지막 층의 상태 사용: `{new}`",
@@ -332,6 +337,21 @@ TITLES: Mapping[str, Texts] = {
         "en": "import the class where the pickle looks for it: `{new}`; better, save `state_dict()` from now on",
         "ko": "피클이 찾는 곳에서 클래스 가져오기: `{new}` (앞으로는 `state_dict()` 저장을 권장)",
         "zh": "在 pickle 查找的位置导入该类：`{new}`；以后最好保存 `state_dict()`",
+    },
+    "length": {
+        "en": "let `__len__` tell how many samples there are: `{new}`",
+        "ko": "`__len__` 메서드가 샘플 수를 알려 주게 하기: `{new}`",
+        "zh": "让 `__len__` 给出样本数：`{new}`",
+    },
+    "as-tensors": {
+        "en": "make tensors of what is given: `{new}`",
+        "ko": "주어진 값을 텐서로 바꾸기: `{new}`",
+        "zh": "把给出的值变为张量：`{new}`",
+    },
+    "all-parts": {
+        "en": "name all parts of what the loop is given: `{new}`",
+        "ko": "반복문이 받는 모든 부분에 이름 주기: `{new}`",
+        "zh": "写出循环得到的所有部分：`{new}`",
     },
     "subset": {
         "en": "build the sampler for the samples of `{data}` alone: `{new}`",
@@ -407,6 +427,11 @@ TITLES: Mapping[str, Texts] = {
         "en": "pad `{what}` with zeros to the size of `{other}`",
         "ko": "`{what}` 텐서를 0으로 채워 `{other}` 텐서의 크기에 맞추기",
         "zh": "用零把 `{what}` 补齐到 `{other}` 的大小",
+    },
+    "fit-target": {
+        "en": "take of the value what the place `{what}` has room for",
+        "ko": "`{what}` 자리에 들어갈 만큼만 값에서 취하기",
+        "zh": "只取值中 `{what}` 容得下的部分",
     },
     "crop-to": {
         "en": "crop `{what}` to the size of `{other}`",

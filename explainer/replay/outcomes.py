@@ -52,9 +52,13 @@ def ties(candidate: Candidate, run: Run, control: Run) -> tuple[int, ...]:
     return min(warned, 1), int(bool(moved)), partly, int(run.answer.get("ungraded") or 0), reshaped(run, control)
 
 
-def reshaped(run: Run, control: Run) -> int:
-    """How many parameters of the model have another shape, those that one of the two lacks among them."""
-    before, after = control.answer.get("parameters") or [], run.answer.get("parameters") or []
+def reshaped(run: Run, control: Run, rank: int = 0) -> int:
+    """How many parameters, of `rank` dimensions or more, have another shape, those that one of the two lacks counted.
+
+    Of rank 2 they are weights: as many layers were changed, at the least.
+    """
+    every = (each.answer.get("parameters") or [] for each in (control, run))
+    before, after = ([shape for shape in shapes if len(shape) >= rank] for shapes in every)
     return sum(a != b for a, b in zip(before, after, strict=False)) + abs(len(before) - len(after))
 
 

@@ -230,7 +230,7 @@ class Checker:
     def _passed(self, candidate: Candidate, run: Run, control: Run) -> Verdict:
         language = self.scene.options.language
         level = "program" if run.ended or not self.program.warm else "forward"
-        changed = reshaped(run, control) + 3 * other_input(run, control) if candidate.literal else 0
+        changed = reshaped(run, control, 2) + 2 * other_input(run, control) if candidate.literal else 0
         return Verdict(candidate, True, words.ran(run.ended, run.steps, language), level, changed)
 
 

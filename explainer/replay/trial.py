@@ -23,7 +23,7 @@ Progress = Callable[[str], None]
 class Verdict:
     """How a candidate did: `said` is what was run, in words; `level` program, forward, operator or none (not run).
 
-    `reshaped`, of a number changed: how many parameters have another shape by it, the model's input counted as three.
+    `reshaped`, of a number changed: how many weights have another shape by it, the model's input counted as two.
     """
 
     candidate: Candidate
