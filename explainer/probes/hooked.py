@@ -1,0 +1,101 @@
+"""Layers that work in place on what autograd does not let them change: where they are built, all of their kind."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+from explainer.facts import SpanFact
+from explainer.probes import probe
+from explainer.probes.built import construction
+from explainer.probes.cuts import sources
+from explainer.probes.module import below_user, module_calls, path_of, root_module, root_name
+from explainer.probes.places import called, enclosing, span_fact
+from explainer.probes.scene import Scene
+from explainer.probes.values import fields_of
+from explainer.source import Source, source_of
+
+_HOOKS = ("register_full_backward_hook", "register_full_backward_pre_hook", "register_module_full_backward_hook")
+
+
+@probe
+def inplace_layer(scene: Scene) -> SpanFact | None:
+    """Where the layer is built that was to work in place: the failing call entered it, through containers too.
+
+    `detail`: `type`, `path` below the model; `known`, whether it is built in the user's code (else the failing call is
+    the place), `model`, what the user calls the model.
+    """
+    module = _entered(scene)
+    failing = scene.failing
+    if module is None or failing is None:
+        return None
+    built = _constructor(scene, module)
+    detail = {"type": type(module).__name__, "path": path_of(module, root_module(scene)) or ""}
+    detail["model"] = root_name(scene)
+    place = built if built is not None else (failing.source, failing.node)
+    return span_fact(*place, known=built is not None, **detail)
+
+
+def _entered(scene: Scene) -> Any:
+    """The innermost module on the stack, where it works in place."""
+    found = [one.module for one in below_user(scene)]
+    return found[-1] if found and fields_of(found[-1]).get("inplace") is True else None
+
+
+def _constructor(scene: Scene, module: Any) -> tuple[Source, ast.AST] | None:
+    found = construction(scene, module)
+    if found is not None:
+        return found
+    written = list(_written(scene, type(module).__name__))
+    return written[0] if len(written) == 1 else None
+
+
+def _written(scene: Scene, kind: str) -> Iterator[tuple[Source, ast.Call]]:
+    """The calls of the user's that build a layer of a class and tell it to work in place."""
+    for source in sources(scene):
+        for node in source.nodes():
+            if isinstance(node, ast.Call) and called(node) == kind and _told(node):
+                yield source, node
+
+
+def _told(call: ast.Call) -> bool:
+    """Whether a constructor is given `inplace=...`, or a last `True`; a literal False does not count."""
+    words = [word.value for word in call.keywords if word.arg == "inplace"]
+    last = words or call.args[-1:]
+    if last and isinstance(last[0], ast.Constant):
+        return last[0].value is True
+    return bool(words)
+
+
+@probe
+def inplace_layers(scene: Scene) -> tuple[SpanFact, ...] | None:
+    """All places that build such a layer to work in place, where they are several."""
+    module = _entered(scene)
+    found = [span_fact(*one) for one in _written(scene, type(module).__name__)] if module is not None else []
+    return tuple(found) if len(found) > 1 else None
+
+
+@probe
+def backward_hook(scene: Scene) -> SpanFact | None:
+    """The one call that registers a full backward hook; `detail.method` is what it calls."""
+    found = [
+        (source, node)
+        for source in sources(scene)
+        for node in source.nodes()
+        if isinstance(node, ast.Call) and called(node) in _HOOKS
+    ]
+    return span_fact(*found[0], method=called(found[0][1])) if len(found) == 1 else None
+
+
+@probe
+def model_call(scene: Scene) -> SpanFact | None:
+    """The statement in which the user's code calls the model, or the loops around it."""
+    calls = module_calls(scene)
+    if scene.live is None or not calls or calls[0].index == 0:
+        return None
+    frame = scene.live.frames[calls[0].index - 1]
+    source = source_of(frame.file, frame.frame.f_globals)
+    loops = enclosing(source, frame.line, (ast.For, ast.While))
+    statement = loops[-1] if loops else source.statement_at(frame.line)
+    return span_fact(source, statement) if statement is not None else None
