@@ -76,8 +76,10 @@ class Checker:
         return self._control if self._same(self._control) else None
 
     def record(self) -> Mapping[str, Any] | None:
-        """What `replay.recorder` saw in an unedited run; None where that run failed otherwise."""
-        self.control()
+        """What `replay.recorder` saw in an unedited run; None where it failed otherwise or leaves no time for edits."""
+        control = self.control()
+        if control is None or (self.program.warm and self.left < control.seconds):
+            return None
         run = self._begun[1].wait(max(self.left * 0.6, 0.1))
         if not self._same(run):  # code that asks for `type(n) is int` does not take numbers with a memory
             run = self.session.run({}, max(self.left * 0.4, 0.1), record=True, numbers=False)
