@@ -6,6 +6,7 @@ import ast
 import itertools
 import linecache
 import os
+import sys
 import types
 from collections.abc import Iterator
 from typing import Any
@@ -106,11 +107,20 @@ def message_of(error: BaseException) -> str:
     if isinstance(error, SyntaxError):
         return str(error.msg)
     if _asks_user(error):
-        return ", ".join(str(one) if isinstance(one, _PLAIN) else type(one).__name__ for one in error.args)
+        return ", ".join(_shown(one) for one in error.args)
     try:
         return str(error)
     except BaseException:
         return ""
+
+
+def _shown(value: Any) -> str:
+    """A plain argument, or torch's words for one number on the CPU (a key that was looked up); else its type."""
+    if isinstance(value, _PLAIN):
+        return str(value)
+    torch = sys.modules.get("torch")
+    number = torch is not None and type(value) is torch.Tensor and value.device.type == "cpu" and value.dim() == 0
+    return repr(value) if number else type(value).__name__
 
 
 def _asks_user(error: BaseException) -> bool:

@@ -29,7 +29,7 @@ def problems(one: Symptom, catalogue: Catalogue) -> Found:
     """What is wrong with a symptom, beside its schema; `catalogue` must hold it."""
     for place, message in enumerate(one.messages):
         way = ("messages", place)
-        least = 0 if one.runner or one.raised_in or one.raised_at else LEAST_LITERAL
+        least = 0 if one.runner or one.raised_in or one.raised_at or one.below else LEAST_LITERAL
         yield from (((*way, "pattern"), text) for text in _of_pattern(message.pattern, least))
         yield from (((*way, "says"), text) for text in _of_says(one, message.says, catalogue))
         yield from _of_words(one, message.pattern, message.says)
@@ -48,6 +48,7 @@ def raised(one: Symptom, says: str, kind: str | None = None) -> Raised:
     code, own = one.raised_at[0] if one.raised_at else "", USER in one.raised_in
     frames: tuple[Frame, ...] = (Frame("main.py" if own else file, 1, code=code, user=own),)
     frames = frames if one.raised_in or one.raised_at else ()
+    frames = (*(Frame(f"/{part.strip('/')}/module.py", 1) for part in one.below[:1]), *frames)
     return Raised(kind, says, frames, runner=one.runner[0] if one.runner else None)
 
 

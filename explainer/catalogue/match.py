@@ -46,6 +46,7 @@ class Entry(NamedTuple):
     raised_in: tuple[str, ...] = ()
     runner: tuple[str, ...] = ()
     raised_at: tuple[str, ...] = ()
+    below: tuple[str, ...] = ()
 
 
 class Rows(Sequence[Entry]):
@@ -186,12 +187,20 @@ def _from_there(entry: Entry, error: Crash | Raised) -> bool:
         code = error.frames[-1].code if error.frames else ""
         if not any(_stands_in(part, code) for part in entry.raised_at):
             return False
+    if entry.below and not any(part in _last_of_torch(error) for part in entry.below):
+        return False
     if not entry.raised_in:
         return True
-    if USER in entry.raised_in:
-        return bool(error.frames and error.frames[-1].user)
+    if USER in entry.raised_in and error.frames and error.frames[-1].user:
+        return True
     file = error.frames[-1].file.replace("\\", "/") if error.frames else ""
     return any(part in file for part in entry.raised_in)
+
+
+def _last_of_torch(error: Crash | Raised) -> str:
+    """The file of torch's innermost frame: what called the code that raised an error."""
+    files = [frame.file.replace("\\", "/") for frame in error.frames if not frame.user]
+    return next((file for file in reversed(files) if "torch/" in file), "")
 
 
 def _stands_in(part: str, code: str) -> bool:
@@ -208,7 +217,7 @@ def _foreign(error: Crash | Raised) -> bool:
 
 
 def _circumstances(entry: Entry) -> bool:
-    return bool(entry.runner or entry.raised_in or entry.raised_at)
+    return bool(entry.runner or entry.raised_in or entry.raised_at or entry.below)
 
 
 def _captured(pattern: str, text: str) -> dict[str, Any] | None:

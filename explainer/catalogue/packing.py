@@ -99,7 +99,8 @@ def packed(documents: Iterable[Document], wrong: list[Problem]) -> Pack:
 
 
 def _entries(value: dict[str, Any]) -> list[Entry]:
-    when = {name: tuple(value.get(name, ())) for name in ("exception", "raised_in", "runner", "raised_at")}
+    circumstances = ("exception", "raised_in", "runner", "raised_at", "below")
+    when = {name: tuple(value.get(name, ())) for name in circumstances}
     found = []
     for message in value["messages"]:
         pattern = message["pattern"]

@@ -91,6 +91,7 @@ SYMPTOM: dict[str, Any] = {
         "specific": {"type": "boolean", "description": "false for a catch-all"},
         "raised_in": {**STRINGS, "description": "the innermost frame's file holds one of these; `<user>`: the user's"},
         "raised_at": {**STRINGS, "description": "the innermost frame's line of code holds one of these"},
+        "below": {**STRINGS, "description": "the file of torch's innermost frame holds one of these"},
         "runner": {**STRINGS, "description": "only errors that this runner carried over"},
         "text": {
             "type": "object", "additionalProperties": False, "required": ["headline", "why"],

@@ -34,6 +34,7 @@ class Symptom:
     raised_in: tuple[str, ...] = ()
     runner: tuple[str, ...] = ()
     raised_at: tuple[str, ...] = ()
+    below: tuple[str, ...] = ()
     fixes: tuple[Mapping[str, Any], ...] = ()
     links: tuple[str, ...] = ()
     near_misses: tuple[str, ...] = ()
@@ -49,7 +50,7 @@ class Symptom:
 def symptom(value: Mapping[str, Any], file: str = "") -> Symptom:
     """A symptom from a document that passed the schema."""
     messages = tuple(Message(m["pattern"], m["says"], tuple(m["seen"])) for m in value["messages"])
-    lists = ("exception", "raised_in", "runner", "raised_at", "fixes", "links", "near_misses", "examples")
+    lists = ("exception", "raised_in", "runner", "raised_at", "below", "fixes", "links", "near_misses", "examples")
     rest = {name: tuple(value[name]) for name in lists if name in value}
     return Symptom(
         id=value["id"], family=value["family"], messages=messages, text=value["text"],
