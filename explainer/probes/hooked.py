@@ -16,6 +16,7 @@ from explainer.probes.scene import Scene
 from explainer.probes.values import fields_of
 from explainer.source import Source, source_of
 
+_ACTIVATIONS = ("ReLU", "ReLU6", "SiLU", "Hardswish", "Hardsigmoid", "Mish", "SELU", "CELU")
 _HOOKS = ("register_full_backward_hook", "register_full_backward_pre_hook", "register_module_full_backward_hook")
 
 
@@ -31,10 +32,10 @@ def inplace_layer(scene: Scene) -> SpanFact | None:
     if module is None or failing is None:
         return None
     built = _constructor(scene, module)
-    detail = {"type": type(module).__name__, "path": path_of(module, root_module(scene)) or ""}
-    detail["model"] = root_name(scene)
-    place = built if built is not None else (failing.source, failing.node)
-    return span_fact(*place, known=built is not None, **detail)
+    source, node = built if built is not None else (failing.source, failing.node)
+    path = path_of(module, root_module(scene)) or ""
+    about: dict[str, Any] = {"type": type(module).__name__, "path": path, "model": root_name(scene)}
+    return span_fact(source, node, known=built is not None, **about)
 
 
 def _entered(scene: Scene) -> Any:
@@ -74,6 +75,28 @@ def inplace_layers(scene: Scene) -> tuple[SpanFact, ...] | None:
     module = _entered(scene)
     found = [span_fact(*one) for one in _written(scene, type(module).__name__)] if module is not None else []
     return tuple(found) if len(found) > 1 else None
+
+
+@probe
+def inplace_all(scene: Scene) -> tuple[SpanFact, ...] | None:
+    """All that works in place in the user's models: layers told to, and what `forward` methods write by `+=` and such.
+
+    None where it is one place.
+    """
+    found = []
+    for source in sources(scene):
+        for node in source.nodes():
+            if isinstance(node, ast.Call) and _told(node) and _works_in_place(node):
+                found.append(span_fact(source, node))
+            elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+                function = source.function_at(node.lineno)
+                found += [span_fact(source, node)] if getattr(function, "name", "") == "forward" else []
+    return tuple(found) if len(found) > 1 else None
+
+
+def _works_in_place(call: ast.Call) -> bool:
+    """Whether a call says `inplace=`, or is of an activation with a last True."""
+    return any(word.arg == "inplace" for word in call.keywords) or called(call) in _ACTIVATIONS
 
 
 @probe
