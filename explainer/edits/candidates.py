@@ -65,6 +65,7 @@ KINDS = {
     "parameters": "statements.parameters",
     "wrap-rest": "statements.wrap_rest",
     "load-all-but": "loading.load_all_but",
+    "load-changed": "loading.load_changed",
     "give-device": "devices.give_device",
     "choose-device": "choosing.choose_device",
     "always-add": "restoring.always_add",

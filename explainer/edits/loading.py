@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from explainer.diagnosis import Edit
-from explainer.edits.lines import EditError, changed
+from explainer.edits.lines import EditError, changed, indentation, inserted, joined
 from explainer.edits.place import Place
 
 #: The options of a DataLoader that only workers know, and what they are without any.
@@ -37,3 +37,15 @@ def load_all_but(call: Place, layer: str) -> tuple[Edit, ...]:
     lenient = [(call.source.span(word.value), "False") for word in node.keywords]
     given = state if lenient else f"{state}, strict=False"
     return changed(call.source, [(call.source.span(node.args[0]), given), *lenient])
+
+
+def load_changed(at: Place, key: str, text: str) -> tuple[Edit, ...]:
+    """`net.load_state_dict(state)` with one entry changed before: `text` makes another `positions` of `positions`."""
+    statement, name = at.statement().node, "state"
+    if isinstance(at.node, ast.Name):
+        name = at.text
+    lines = [f"{name} = dict({at.text})", f'positions = {name}["{key}"]', *text.splitlines()]
+    indent = indentation(at.source, statement.lineno)
+    new = "\n".join(indent + line for line in [*lines, f'{name}["{key}"] = positions'])
+    before = inserted(at.source, statement.lineno, new)
+    return before if name == at.text else joined(at.source, before, changed(at.source, [(at.span, name)]))

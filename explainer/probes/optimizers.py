@@ -1,0 +1,63 @@
+"""An optimizer whose groups are those of another kind: what its `step` misses, and the load that brought them."""
+
+from __future__ import annotations
+
+import ast
+
+from explainer.facts import Settings, SpanFact
+from explainer.probes import probe
+from explainer.probes.cuts import sources
+from explainer.probes.places import called, span_fact
+from explainer.probes.scene import Scene
+from explainer.probes.values import fields_of, is_optimizer
+
+#: Options that only one kind of optimizer has, by the kind.
+_KINDS = {
+    "SGD": ("dampening", "nesterov"), "RMSprop": ("alpha", "centered"), "Adadelta": ("rho",),
+    "Adagrad": ("lr_decay", "initial_accumulator_value"), "Rprop": ("etas", "step_sizes"), "ASGD": ("lambd", "t0"),
+    "NAdam": ("momentum_decay",), "LBFGS": ("history_size",),
+    "Adam": ("betas",),
+}  # fmt: skip
+
+
+@probe
+def foreign_groups(scene: Scene) -> Settings | None:
+    """The optimizer whose step misses an option in its groups: `type`, `key`, and `other`, whose groups they look like.
+
+    `other` is empty where the options do not tell. None where the optimizer never had such an option.
+    """
+    key = scene.captures.get("key")
+    for frame in scene.live.frames if scene.live is not None else []:
+        one = frame.locals.get("self")
+        defaults = fields_of(one).get("defaults") if is_optimizer(one) else None
+        groups = fields_of(one).get("param_groups") if is_optimizer(one) else None
+        if isinstance(defaults, dict) and key in defaults and groups and key not in groups[0]:
+            other = next((kind for kind, names in _KINDS.items() if all(name in groups[0] for name in names)), "")
+            return Settings((("type", type(one).__name__), ("key", key), ("other", other)))
+    return None
+
+
+@probe
+def optimizer_load(scene: Scene) -> SpanFact | None:
+    """The only `optimizer.load_state_dict(state)` of the program; `detail`: `optimizer` and `state`, their sources."""
+    found = [
+        (source, node)
+        for source in sources(scene)
+        for node in source.nodes()
+        if isinstance(node, ast.Call)
+        and called(node) == "load_state_dict"
+        and len(node.args) == 1
+        and _of_optimizer(node)
+    ]
+    if len(found) != 1:
+        return None
+    source, node = found[0]
+    optimizer = source.text(node.func.value)  # type: ignore[attr-defined]
+    return span_fact(source, node, optimizer=optimizer, state=source.text(node.args[0]))
+
+
+def _of_optimizer(node: ast.Call) -> bool:
+    if len(node.args) != 1:
+        return False
+    owner = ast.unparse(node.func.value).lower() if isinstance(node.func, ast.Attribute) else ""
+    return "opt" in owner.rpartition(".")[2] or "opt" in ast.unparse(node.args[0]).lower()
