@@ -62,6 +62,7 @@ _PROBES = {
     "rebound": (
         "updates_by_hand update_by_hand last_updates computed_leaf cleared_before backward_above cleared_first"
     ),
+    "recomputed": "foreign_draw changed_state",
     "reduced": "one_number left_many",
     "remade": "remade_table table_save checkpoint_name only_evaluated",
     "resized": "resized_layer decided_size",
