@@ -267,6 +267,21 @@ FAULTS = {
                 return self.out(state.squeeze(0))
         nn.functional.cross_entropy(Reader(8)(torch.rand(6, 7, 5)), torch.arange(6) % 4).backward()
         """, "state.squeeze(0)", "torch.cat([state[-2], state[-1]], dim=-1)"),
+    "rows of both directions cut in two by a view": (
+        """
+        import torch
+        from torch import nn
+        class Speller(nn.Module):
+            def __init__(self, width):
+                super().__init__()
+                self.width = width
+                self.rnn = nn.LSTM(5, width, batch_first=True, bidirectional=True)
+                self.out = nn.Linear(width, 4)
+            def forward(self, x):
+                states, _ = self.rnn(x)
+                return self.out(states.contiguous().view(-1, self.width))
+        nn.functional.cross_entropy(Speller(6)(torch.rand(3, 7, 5)), torch.arange(21) % 4).backward()
+        """, "states.contiguous().view", "view(-1, states.size(-1))"),
 }  # fmt: skip
 
 

@@ -403,6 +403,32 @@ FAULTS = {
         loss = Decoder(**settings)(torch.rand(2, 3)) - torch.rand(2, 6, 4, 4)
         loss.sum().backward()
         """, "side", '"side": 4'),
+    "a scale for the channels that a layer before it has halved": (
+        """
+        import torch
+        from torch import nn
+        class Scale(nn.Module):
+            def __init__(self, shape):
+                super().__init__()
+                self.by = nn.Parameter(torch.ones(shape))
+            def forward(self, x):
+                return self.by * x
+        class Net(nn.Module):
+            def __init__(self, width):
+                super().__init__()
+                self.layers = nn.Sequential(nn.Conv2d(width, width // 2, 1), Scale((width, 1, 1)))
+            def forward(self, x):
+                return self.layers(x)
+        Net(12)(torch.rand(2, 12, 5, 5)).sum().backward()
+        """, "Scale((width, 1, 1))", "Scale((width // 2, 1, 1))"),
+    "a pooled map of four places read as one, where the number of classes is four as well": (
+        """
+        import torch
+        from torch import nn
+        def built(width, classes):
+            return nn.Sequential(nn.Conv2d(3, width, 3), nn.AdaptiveAvgPool2d(2), nn.Flatten(), nn.Linear(width, classes))
+        built(8, 4)(torch.rand(2, 3, 9, 9)).sum().backward()
+        """, "nn.Linear(width", "nn.Linear(4 * width, classes)"),
 }  # fmt: skip
 
 

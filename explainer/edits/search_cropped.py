@@ -28,7 +28,7 @@ def cropped(evidence: Evidence) -> Iterator[Candidate]:
         for frame in evidence.frames[:-4:-1]:
             for part in _stored(frame):
                 shape = _shape(frame.scope, part.text)
-                index = _index(frame, shape, wanted) if shape is not None else None
+                index = _index(frame, shape, wanted) if shape is not None and _is_table(part, frame, shape) else None
                 if index is not None:
                     text = f"{as_primary(part)}[{index}]"
                     words: dict[str, Any] = {"what": part.text, "method": f"[{index}]", "shape": shape}
@@ -64,6 +64,13 @@ def _stored(frame: Call) -> Iterator[Place]:
     parts = [one for one in ast.walk(frame.place.node) if isinstance(one, (ast.Attribute, ast.Name))]
     for kind in (ast.Attribute, ast.Name):
         yield from (frame.place.at(one) for one in parts if isinstance(one, kind))
+
+
+def _is_table(part: Place, frame: Call, shape: list[int]) -> bool:
+    """Whether a value may hold more rows than are needed: not one number for each channel, nor vectors of floats."""
+    dtype = frame.scope[part.text][1]
+    by_channel = len(shape) > 2 and shape[-2:] == [1, 1]
+    return not by_channel and (isinstance(part.node, ast.Attribute) or len(shape) > 2 or "float" not in dtype)
 
 
 def _shape(scope: Mapping[str, Any], text: str) -> list[int] | None:

@@ -82,6 +82,9 @@ def inserted(evidence: Evidence) -> Iterator[Candidate]:
             continue
         if crash.function in BROADCAST and len(shape) > widest:  # every pair broadcasts once it is spread far enough
             continue
+        beside = [one.shape for one in every if one is not operand]
+        if crash.function in BROADCAST and method.startswith("flatten") and shape not in beside:
+            continue
         if fitting or (fitting is None and method[:3] in ("uns", "squ", "tra", "t()")):
             yield from _insert(evidence, operand.place if editable(operand.place) else None, method, operand.shape)
 
@@ -94,7 +97,8 @@ def _sliced(evidence: Evidence, every: list[Operand]) -> Iterator[Candidate]:
             continue
         aligned = other.shape[rank - len(shape) :]
         longer = [at for at, (own, given) in enumerate(zip(shape, aligned, strict=True)) if own > given > 1]
-        if len(longer) == 1 and other.place is not None:
+        of_channels = len(shape) > 2 and shape[-2:] == [1, 1]
+        if len(longer) == 1 and other.place is not None and not of_channels:
             size = f"{other.text}.size({longer[0] + rank - len(shape)})"
             index = ", ".join([":"] * longer[0] + [f":{size}"])
             yield from _insert(evidence, stored.place, f"[{index}]", shape)

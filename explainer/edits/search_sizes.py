@@ -117,7 +117,8 @@ def built_for(
             yield from _at_site(evidence, site, f"{site.place.source.text(node.value)}[-1]", title, False, words)
         if not site.plain:
             old, asked = site.place.text, _asked(evidence)
-            for text in sorted(named(value, site.scope, old), key=lambda text: -len(_words(text) & asked)):
+            texts = dict.fromkeys([*named(value, _apart(site), old), *named(value, site.scope, old)])
+            for text in sorted(texts, key=lambda text: -len(_words(text) & asked)):
                 yield from _at_site(evidence, site, text, title, False, words)
     for site in reversed(found):
         for text in sized(value, site.scope):
@@ -125,6 +126,35 @@ def built_for(
     for site in reversed(found):
         if not site.plain and site.call is not None:
             yield from _at_site(evidence, site, folded or str(value), title, True, words)
+
+
+def _apart(site: Site) -> dict[str, Any]:
+    """What is in scope at a site, without the names that the call's other arguments have: `classes` is no width."""
+    node = site.call.node
+    given = [*node.args, *(word.value for word in node.keywords)] if isinstance(node, ast.Call) else []
+    others = {word for one in given if one is not site.place.node for word in _words(ast.unparse(one))}
+    others -= _words(site.place.text)
+    return {name: value for name, value in site.scope.items() if not _words(name) <= others}
+
+
+def own_layers(evidence: Evidence) -> Iterator[Candidate]:
+    """An own layer that failed, built with one of two sizes that do not fit: given the other one."""
+    for layer in [one for one in evidence.on_stack[::-1] if one.own][:2]:
+        for argument, trees in layer.numbers.items():
+            for value in evidence.said if layer.value(argument) in evidence.said else ():
+                if value != layer.value(argument) and value > 1:
+                    made = built_for if len(trees) == 1 else _first_built_for
+                    yield from made(evidence, layer, argument, value)
+
+
+def _first_built_for(evidence: Evidence, layer: Layer, argument: str, value: int) -> Iterator[Candidate]:
+    """The first number of a tuple given another value: `Scale((c, 1, 1))` -> `Scale((c // 2, 1, 1))`."""
+    for site in sites(layer, argument):
+        elements = getattr(site.place.node, "elts", [])
+        for text in named(value, _apart(site), site.place.source.text(elements[0])) if elements else ():
+            words: dict[str, Any] = {"argument": argument, "layer": layer.type, "value": value}
+            inner = Site(site.place.at(elements[0]), site.scope, site.call)
+            yield from _at_site(evidence, inner, text, "set", False, words)
 
 
 def _asked(evidence: Evidence) -> set[str]:

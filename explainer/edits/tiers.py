@@ -18,7 +18,7 @@ _SHAPE = (
     "upstream.dimensions layout.inserted loops.carried loops.counted_up padding.strided"
     " literals.one_off literals.in_text literals.of_data",
     "padding.padded sizes.factored",
-    "joined.resized sizes.expected sizes.passed_down index.dimensions",
+    "joined.resized sizes.expected sizes.own_layers sizes.passed_down index.dimensions",
     "layout.swapped",
     "literals.neighbours",
     "literals.swapped_sizes",
