@@ -33,6 +33,7 @@ KINDS = {
     "wrap-block": "inplace.wrap_block",
     "wrap-blocks": "inplace.wrap_blocks",
     "update-in-place": "updates.update_in_place",
+    "split-loop": "updates.split_loop",
     "make-leaves": "updates.make_leaves",
     "sum-backwards": "graphs.sum_backwards",
     "sum-arguments": "graphs.sum_arguments",

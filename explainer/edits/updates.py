@@ -1,11 +1,12 @@
-"""Edits of updates by hand: `w = w - lr * w.grad` made in place, or its result made a leaf again."""
+"""Edits of updates: `w = w - lr * w.grad` made in place, its result made a leaf again, steps in a loop of their own."""
 
 from __future__ import annotations
 
 import ast
 
 from explainer.diagnosis import Edit
-from explainer.edits.lines import EditError, changed, indentation, relined
+from explainer.edits.inplace import dropped
+from explainer.edits.lines import EditError, changed, indentation, joined, relined, shown
 from explainer.edits.operators import SIGNS
 from explainer.edits.place import Place, as_primary, by_file
 
@@ -57,3 +58,33 @@ def make_leaves(each: tuple[Place, ...]) -> tuple[Edit, ...]:
     for source, own in by_file(each):
         edits += changed(source, [(one.span, f"{as_primary(one)}.detach().requires_grad_()") for one in own])
     return tuple(edits)
+
+
+def split_loop(at: Place) -> tuple[Edit, ...]:
+    """A step for each pass of a loop taken into a loop of its own behind it; what clears gradients goes before it.
+
+    EditError where the statement does not depend on what the loop binds, or is all that it does.
+    """
+    step = at.statement().node
+    loops = [one for one in at.source.nodes() if isinstance(one, ast.For)]
+    loop = next((one for one in loops if any(inner is step for inner in one.body)), None)
+    if loop is None or loop.orelse or len(loop.body) == 1:
+        raise EditError("no loop to split stands around it")
+    names = {one.id for one in ast.walk(loop.target) if isinstance(one, ast.Name)}
+    if not names & {one.id for one in ast.walk(step) if isinstance(one, ast.Name)}:
+        raise EditError("the statement is the same in each pass")
+    indent = indentation(at.source, loop.lineno)
+    header = f"{indent}for {at.source.text(loop.target)} in {at.source.text(loop.iter)}:"
+    moved = [one for one in loop.body if _clears(one)]
+    edits = [dropped(at, one) for one in loop.body if one is step or one in moved]
+    before = [f"{indent}    {at.source.text(one)}" for one in moved]
+    last = loop.end_lineno or 0
+    put = [Edit(shown(at.source.file), last + 1, last, None, f"{header}\n{indent}    {at.source.text(step)}")]
+    if before:
+        put.append(Edit(shown(at.source.file), loop.lineno, loop.lineno - 1, None, "\n".join([header, *before])))
+    return joined(at.source, edits, put)
+
+
+def _clears(statement: ast.stmt) -> bool:
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    return isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "zero_grad"

@@ -74,9 +74,20 @@ def _holder(scene: Scene, held: Mapping[str, Any] | None) -> LiveFrame:
 
 
 def _bound_in_loop(frame: LiveFrame, name: str) -> bool:
+    """Whether the loop around a line binds a name anew in each pass, or loops around that one carry it over."""
     loops = enclosing(source_of(frame.file), frame.line, _LOOPS)
-    stored = (one for loop in loops for one in ast.walk(loop) if isinstance(one, ast.Name))
-    return any(one.id == name and isinstance(one.ctx, ast.Store) for one in stored) or not loops
+    if not loops or any(_stores(one, name) for one in ast.walk(loops[0])):
+        return True
+    bound = [one for loop in loops[1:] for one in ast.walk(loop) if isinstance(one, ast.Assign) and _binds(one, name)]
+    return any(isinstance(part, ast.Name) and part.id == name for one in bound for part in ast.walk(one.value))
+
+
+def _stores(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
+
+
+def _binds(statement: ast.Assign, name: str) -> bool:
+    return any(_stores(one, name) for target in statement.targets for one in ast.walk(target))
 
 
 def _binding(frame: LiveFrame, name: str) -> SpanFact | None:
