@@ -55,9 +55,9 @@ TIERS = {
         "device.pinned",
     ),
     "oom": (
-        "repeats.sizes_as_counts",
+        "repeats.sizes_as_counts ranks.ranked",
         "pairs.unfolded pairs.batch_first pairs.aligned pairs.distances counts.sparse counts.scaled pooled.pooled",
-        "counts.numbered pairs.row_by_row",
+        "counts.numbered pairs.row_by_row bytes.flipped",
         "counts.largest counts.factors",
     ),
     "dataloader": (

@@ -1,0 +1,68 @@
+"""The search where memory is short: pairs counted by ranks, sizes read in the wrong byte order."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("torch")
+
+from faults import assert_repaired, explained
+
+from explainer.authoring.examples import Runner, can_check
+
+pytestmark = pytest.mark.skipif(not can_check(), reason="no sandbox here")
+
+#: Program, a piece of the line to edit, what the first fix puts there.
+FAULTS = {
+    "the share of pairs in order, by their differences": (
+        """
+        import torch
+        def concordance(high, low):
+            gap = high[:, None] - low[None]
+            return (gap >= 0).float().mean()
+        assert 0.4 < concordance(torch.rand(900_000), torch.rand(900_000)) < 0.6
+        """, "high[:, None] - low[None]", "torch.searchsorted(low.sort().values, high, right=True)"),
+    "the number of pairs in order, compared at once": (
+        """
+        import torch
+        def wins(ours, theirs):
+            return (ours.unsqueeze(1) > theirs).sum()
+        assert wins(torch.ones(900_000), torch.zeros(800_000)) == 900_000 * 800_000
+        """, "ours.unsqueeze(1) > theirs", "torch.searchsorted(theirs.sort().values, ours).sum()"),
+    "counts in a header of the other byte order": (
+        """
+        import struct
+        import torch
+        def pack(rows, columns):
+            return struct.pack(">II", rows, columns)
+        def table(head):
+            rows, columns = struct.unpack("<II", head)
+            return torch.zeros(rows, columns)
+        assert table(pack(3, 5)).shape == (3, 5)
+        """, '"<II"', '">II"'),
+}  # fmt: skip
+
+
+#: Programs of which no pairs may be ranked.
+NEAR = {
+    "the differences themselves are wanted": (
+        """
+        import torch
+        def spread(high, low):
+            gap = high[:, None] - low[None]
+            return gap.abs().mean()
+        spread(torch.rand(900_000), torch.rand(900_000))
+        """, "searchsorted"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", list(FAULTS))
+def test_the_line_to_edit_is_where_the_fault_is(runner: Runner, name: str) -> None:
+    assert_repaired(runner, *FAULTS[name])
+
+
+@pytest.mark.parametrize("name", list(NEAR))
+def test_a_repair_for_another_fault_is_not_offered(runner: Runner, name: str) -> None:
+    program, repair = NEAR[name]
+    offered = [edit["after"] or "" for fix in explained(runner, program)["fixes"] for edit in fix["edits"]]
+    assert not any(repair in after for after in offered)
