@@ -282,6 +282,18 @@ FAULTS = {
                 return self.out(states.contiguous().view(-1, self.width))
         nn.functional.cross_entropy(Speller(6)(torch.rand(3, 7, 5)), torch.arange(21) % 4).backward()
         """, "states.contiguous().view", "view(-1, states.size(-1))"),
+    "windows of which the last is cut short": (
+        """
+        import torch
+        def cut(series, past, ahead):
+            inputs, wanted = [], []
+            for start in range(0, len(series) - past, ahead):
+                inputs.append(series[start:start + past])
+                wanted.append(series[start + past:start + past + ahead])
+            return torch.stack(inputs), torch.stack(wanted)
+        inputs, wanted = cut(torch.arange(40.0), 12, 5)
+        (torch.nn.Linear(12, 5)(inputs) - wanted).pow(2).mean().backward()
+        """, "range(0", "len(series) - past - ahead + 1"),
 }  # fmt: skip
 
 

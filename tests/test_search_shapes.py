@@ -429,6 +429,51 @@ FAULTS = {
             return nn.Sequential(nn.Conv2d(3, width, 3), nn.AdaptiveAvgPool2d(2), nn.Flatten(), nn.Linear(width, classes))
         built(8, 4)(torch.rand(2, 3, 9, 9)).sum().backward()
         """, "nn.Linear(width", "nn.Linear(4 * width, classes)"),
+    "a first layer that keeps its number where the others follow a scale": (
+        """
+        import torch
+        from torch import nn
+        class Net(nn.Module):
+            def __init__(self, scale):
+                super().__init__()
+                widths = [int(width * scale) for width in (16, 24)]
+                self.stem = nn.Conv1d(2, 16, 3)
+                self.body = nn.Conv1d(widths[0], widths[1], 3)
+            def forward(self, x):
+                return self.body(self.stem(x).relu())
+        Net(0.5)(torch.rand(2, 2, 9)).sum().backward()
+        """, "nn.Conv1d(2, 16", "nn.Conv1d(2, widths[0], 3)"),
+    "layers of one list that all read what only the first is given": (
+        """
+        import torch
+        from torch import nn
+        class Step(nn.Module):
+            def __init__(self, size, width):
+                super().__init__()
+                self.take, self.keep = nn.Linear(size, width), nn.Linear(width, width)
+            def forward(self, x):
+                return self.keep(self.take(x).tanh())
+        class Deep(nn.Module):
+            def __init__(self, size, width, depth):
+                super().__init__()
+                self.steps = nn.ModuleList(Step(size, width) for _ in range(depth))
+            def forward(self, x):
+                for step in self.steps:
+                    x = step(x)
+                return x
+        Deep(4, 9, 3)(torch.rand(2, 4)).sum().backward()
+        """, "Step(size, width) for _", "Step(size if i == 0 else width, width) for i in"),
+    "an entry kept where the samples are to be stacked whole": (
+        """
+        import torch
+        from torch import nn
+        act = nn.Linear(5, 2)
+        def collected(n):
+            states = [torch.rand(5) for _ in range(n)]
+            return torch.stack(states), torch.stack([act(state)[0] for state in states])
+        states, actions = collected(7)
+        nn.Linear(7, 1)(torch.cat([states, actions], dim=1)).sum().backward()
+        """, "act(state)[0]", "torch.stack([act(state) for state in states])"),
 }  # fmt: skip
 
 

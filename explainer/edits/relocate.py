@@ -72,7 +72,13 @@ def _origins(evidence: Evidence, candidate: Candidate) -> Iterator[Candidate]:
 def _certain(evidence: Evidence) -> Iterator[Candidate]:
     """What goes before a change of a size: repairs where one thing can be meant, arguments exchanged, a count."""
     certain = dict.fromkeys(generator for family in ("shape", "index") for generator in generators_of(family)[0])
-    sizes = (search_crossed.exchanged, search_sizes.rounded, search_alike.given_alike, search_order.unpacked)
+    sizes = (
+        search_crossed.exchanged,
+        search_sizes.rounded,
+        search_sizes.named_out,
+        search_alike.given_alike,
+        search_order.unpacked,
+    )
     yield from (dataclasses.replace(one, tier=CERTAIN) for one in offered_by((*certain, *sizes), evidence))
 
 

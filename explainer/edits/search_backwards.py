@@ -39,7 +39,11 @@ def _turned(node: ast.AST, frame: Call) -> Iterator[tuple[ast.expr, str]]:
         name = ast.unparse(node.func.value)
         if _held(name, frame.scope) and _is_end(node.args):
             yield node, f"{name}.pop()" if node.args else f"{name}.pop(0)"
-    elif isinstance(node, ast.Subscript) and _held(ast.unparse(node.value), frame.scope):
+    elif (
+        isinstance(node, ast.Subscript)
+        and isinstance(node.ctx, ast.Load)
+        and _held(ast.unparse(node.value), frame.scope)
+    ):
         index = _other(node.slice)
         if index is not None:
             yield node, f"{as_primary(frame.place.at(node.value))}[{index}]"

@@ -30,6 +30,36 @@ def windowed(evidence: Evidence) -> Iterator[Candidate]:
             yield from evidence.replaced(frame.place.at(one), new, "insert-method", "window", **words)
 
 
+def short_windows(evidence: Evidence) -> Iterator[Candidate]:
+    """`range(0, len(x) - size)` -> `range(0, len(x) - size - after + 1)` for windows cut short at the end."""
+    if not evidence.frames or evidence.crash is None or evidence.crash.function != "stack":
+        return
+    place = evidence.frames[-1].place
+    function: Any = place.source.function_at(place.node.lineno) or place.source.tree
+    for loop in ast.walk(function):
+        bounds = loop.iter.args if isinstance(loop, ast.For) and isinstance(loop.iter, ast.Call) else []
+        counter = loop.target.id if bounds and isinstance(loop.target, ast.Name) else ""  # type: ignore[attr-defined]
+        if not counter or ast.unparse(loop.iter.func) != "range":  # type: ignore[attr-defined]
+            continue
+        stop = place.at(bounds[0 if len(bounds) == 1 else 1])
+        for part in ast.walk(loop):
+            end = part.slice.upper if isinstance(part, ast.Subscript) and isinstance(part.slice, ast.Slice) else None
+            taken = _beyond(end, counter)
+            if end is not None and taken:
+                new = f"len({ast.unparse(part.value)}) - {' - '.join(taken)} + 1"  # type: ignore[attr-defined]
+                words: dict[str, Any] = {"old": stop.text, "new": new}
+                yield from evidence.replaced(stop, new, "replace", "rename", **words)
+
+
+def _beyond(end: ast.expr | None, counter: str) -> list[str]:
+    """The terms `size`, `after` of the end of a window, `i + size + after`; none for an end of another form."""
+    terms: list[str] = []
+    while isinstance(end, ast.BinOp) and isinstance(end.op, ast.Add):
+        terms.insert(0, ast.unparse(end.right))
+        end = end.left
+    return terms if isinstance(end, ast.Name) and end.id == counter else []
+
+
 def _limits(evidence: Evidence) -> set[int]:
     """The sizes that the failing call had to do with: of its operands, and the rows of an embedding."""
     sizes = {size for shape, _ in evidence.crash.before for size in shape} if evidence.crash is not None else set()

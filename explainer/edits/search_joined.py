@@ -12,6 +12,7 @@ from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, Step
 from explainer.edits.lines import changed, joined
 from explainer.edits.place import Place, as_primary
+from explainer.edits.search_batch import CREATORS
 from explainer.edits.shapes import BROADCAST, SAME
 from explainer.edits.slices import Operand, operands, trunk
 
@@ -47,11 +48,18 @@ def resized(evidence: Evidence) -> Iterator[Candidate]:
         grown = any(_upsampling(evidence, each) is not None for each in (one, other))
         if evidence.crash is not None and evidence.crash.function in BROADCAST and not grown:
             continue
+        if any(_created(evidence, each) for each in (one, other)):
+            continue
         if sum(one.shape[2:]) < sum(other.shape[2:]):
             yield from _interpolated(evidence, one, other)
             yield from _interpolated(evidence, other, one)
             if evidence.crash is not None and evidence.crash.function in _JOINS and _lost_edges(one, other):
                 yield from _cropped(evidence, one, other)
+
+
+def _created(evidence: Evidence, operand: Operand) -> bool:
+    """Whether a map was made of nothing, as a state is at first: it is to be made of another size."""
+    return operand.start is not None and evidence.steps[operand.start].function in CREATORS
 
 
 def _lost_edges(small: Operand, large: Operand) -> bool:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, Tree
-from explainer.edits.expressions import named
+from explainer.edits.expressions import evaluated, named
+from explainer.edits.lines import changed
 from explainer.edits.place import Place
 from explainer.edits.sites import arriving, layers_hit
 from explainer.replay.taint import value_of
@@ -154,3 +156,34 @@ def _zips(place: Place) -> Iterator[ast.Call]:
             near = isinstance(node, ast.comprehension) or node.lineno <= line <= (end or 0)
             if near and ast.unparse(node.iter.func) == "zip":
                 yield node.iter
+
+
+def first_apart(evidence: Evidence) -> Iterator[Candidate]:
+    """`[Cell(n_in, width) for _ in range(n)]` -> `Cell(n_in if i == 0 else width, width)`: only the first."""
+    for layer, step in layers_hit(evidence):
+        need = arriving(layer, step)
+        for call in layer.calls[:4] if need else ():
+            loop = _range_around(call.place)
+            given = call.place.node.args if isinstance(call.place.node, ast.Call) else []
+            sizes = [(one, evaluated(one, call.scope)) for one in given]
+            old = next((one for one, value in sizes if value == layer.value(need[0])), None) if need else None
+            new = next((one for one, value in sizes if need and value == need[1]), None)
+            if loop is None or old is None or new is None or not isinstance(loop.target, ast.Name):
+                continue
+            free = next(name for name in ("i", "k", "index", "position") if name not in call.scope)
+            counter = loop.target.id if loop.target.id != "_" else free
+            text = f"{ast.unparse(old)} if {counter} == 0 else {ast.unparse(new)}"
+            changes = [(call.place.at(old).span, text), (call.place.at(loop.target).span, counter)]
+            edits = partial(changed, call.place.source, changes)
+            yield from evidence.made(edits, "replace", call.place, "rename", old=ast.unparse(old), new=text)
+
+
+def _range_around(place: Place) -> Any:
+    """The innermost loop or comprehension over a `range` in which a call stands."""
+    found = None
+    for node in place.source.nodes():
+        loops = [node] if isinstance(node, ast.For) else getattr(node, "generators", [])
+        inside = any(one is place.node for one in ast.walk(node)) if loops else False
+        if inside and isinstance(loops[0].iter, ast.Call) and ast.unparse(loops[0].iter.func) == "range":
+            found = loops[0]
+    return found

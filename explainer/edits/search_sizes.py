@@ -71,6 +71,43 @@ def expected(evidence: Evidence) -> Iterator[Candidate]:
             yield from built_for(evidence, step.layer, argument, size, "", "set-out")
 
 
+def _parts(steps: list[Step]) -> list[int]:
+    """Into how many parts along the last dimension what each step gave was split on its way, the nearest step first."""
+    found, times = [], 1
+    for step in steps:
+        found.append(times)
+        if step.function in ("chunk", "split", "tensor_split") and step.before and step.shape and step.shape[-1]:
+            times *= max(step.before[0][0][-1] // step.shape[-1], 1)
+    return found
+
+
+def named_out(evidence: Evidence) -> Iterator[Candidate]:
+    """`nn.Conv2d(3, 16, 3)` -> `nn.Conv2d(3, widths[0], 3)`: a number where the layer that reads it has a name."""
+    for layer, step in layers_hit(evidence):
+        need = needed(layer, step)
+        built = layer.value(need[0]) if need else None
+        reads = list(sites(layer, need[0])) if need else []
+        behind = trunk(evidence, step.inputs[0] if step.inputs else None, 12)
+        before = next((one for one in behind if _leaves(one)), None)
+        if built is None or before is None or before.layer is None or not reads or reads[-1].plain:
+            continue
+        argument, _ = LEAVING[before.layer.type]
+        for site in sites(before.layer, argument):
+            names = [text for text in _names(site) if site.scope[text] == built] if site.plain else []
+            words: dict[str, Any] = {"argument": argument, "layer": before.layer.type, "value": built}
+            for text in sorted(names, key=lambda text: text != reads[-1].place.text):
+                yield from _at_site(evidence, site, text, "set-out", False, words)
+
+
+def _leaves(step: Step) -> bool:
+    return step.layer is not None and step.layer.type in LEAVING
+
+
+def _names(site: Site) -> list[str]:
+    """The plain names of numbers in scope, and the entries of lists of them."""
+    return [text for text, value in site.scope.items() if type(value) is int and re.fullmatch(r"[\w.]+(\[\d\])?", text)]
+
+
 def _mismatches(evidence: Evidence) -> Iterator[tuple[int, Step]]:
     """Layers on the way to the operands, each with a size of the other operand or of the failing layer."""
     every = operands(evidence)
@@ -79,8 +116,9 @@ def _mismatches(evidence: Evidence) -> Iterator[tuple[int, Step]]:
     for layer, step in layers_hit(evidence):
         need = needed(layer, step)
         built = layer.value(need[0]) if need else None
+        behind = trunk(evidence, step.inputs[0] if step.inputs else None, 12)
         if built is not None:
-            yield from ((built, one) for one in trunk(evidence, step.inputs[0] if step.inputs else None, 12))
+            yield from ((built * times, one) for times, one in zip(_parts(behind), behind, strict=True))
     for one in every:
         for other in every:
             if one is not other and len(one.shape) == len(other.shape):

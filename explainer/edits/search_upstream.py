@@ -64,6 +64,8 @@ def _dim(evidence: Evidence, step: Step) -> Iterator[Candidate]:
         old = rank - 1
     most = rank + (step.function in ("unsqueeze", "stack"))
     for new in (one for one in range(most) if old is not None and one != old):
+        if new == 0 and step.function in ("chunk", "split"):  # samples are not to be told apart by what they hold
+            continue
         edits = partial(arguments.set_argument, place, "dim", new)
         yield from evidence.made(edits, "set-argument", place, "dim", new=new, old=old)
 
@@ -84,6 +86,17 @@ def _index(evidence: Evidence, step: Step) -> Iterator[Candidate]:
         return
     words: dict[str, Any] = {"old": step.place.text, "new": f"{step.place.source.text(node.value)}[{new}]"}
     yield from evidence.replaced(step.place.at(node.slice), new, "replace", "rename", step.place, **words)
+
+
+def unindexed(evidence: Evidence) -> Iterator[Candidate]:
+    """`act(state)[0]` -> `act(state)`: an entry was taken where the whole is wanted."""
+    if len({len(one.shape) for one in operands(evidence)}) < 2:
+        return
+    for step in _steps(evidence):
+        place, node = step.place, step.place.node if step.place is not None else None
+        if place is not None and isinstance(node, ast.Subscript) and _is_number(node.slice):
+            words: dict[str, Any] = {"new": place.source.text(node.value), "old": place.text}
+            yield from evidence.replaced(place, words["new"], "replace", "rename", **words)
 
 
 def _is_state(evidence: Evidence, step: Step) -> bool:

@@ -9,12 +9,12 @@ _SHAPE = (
     " broadcast.with_ones growing.windowed classes.absent packed.full_length padding.grouped sliced.sliced_alike"
     " axis.expanded broadcast.turned directions.both_ends numbered.one_hot_map numbered.many_hot loops.paired"
     " joined.enlarged branches.strides_too axis.repeated masks.extended masks.per_head state.by_channel state.by_factor"
-    " directions.last_layer unused.unused unused.unlike_siblings",
+    " directions.last_layer unused.unused unused.unlike_siblings growing.short_windows loops.first_apart",
     "view.surplus crossed.exchanged kept.remade alike.given_alike alike.picked_too alike.picked_after layout.structural"
     " einsum.relettered joined.caught_up cropped.cropped cropped.assigned batch.reshaped batch.resized_view"
     " batch.created state.batch_taken directions.directions backwards.from_other_end order.unpacked order.created"
-    " axis.joined_along axis.joined_otherwise upstream.sizes",
-    "sizes.rounded sizes.advanced sizes.arriving",
+    " axis.joined_along axis.joined_otherwise upstream.sizes upstream.unindexed",
+    "sizes.named_out sizes.rounded sizes.advanced sizes.arriving",
     "upstream.dimensions layout.inserted loops.carried loops.counted_up padding.strided"
     " literals.one_off literals.in_text literals.of_data",
     "padding.padded sizes.factored",
@@ -37,7 +37,7 @@ TIERS = {
     "amp": _DTYPE,
     "index": (
         "crossed.crossed growing.windowed folded.unfolded classes.of_part",
-        "counted.of_indexed dtype.as_index",
+        "counted.of_indexed dtype.as_index rows.exchanged rows.turned rows.largest",
         "samples.shortened samples.counted_from_one ids.padded ids.renumbered ids.lengths_less",
         "index.dimensions axis.joined_otherwise ids.other_size index.made index.lengths index.shifted index.ignored"
         " rows.whole_range rows.more_rows",
@@ -75,7 +75,7 @@ TIERS = {
         "calls.given_target",
     ),
     "checkpoint": (
-        "",
+        "saved.with_buffers saved.folder_made saved.saved_key",
         "loading.plain_values loading.imported loading.fitting loading.known loading.entry",
         "loading.allowed",
         "loading.trusting",

@@ -7,6 +7,9 @@ from typing import Any
 
 from explainer.replay.values import described, is_number, is_tensor
 
+#: The most entries of a list of sizes that are looked at one by one.
+_MOST_ENTRIES = 8
+
 
 def scope(frame: Any) -> dict[str, Any]:
     """What a frame can name: integers, lengths, shapes of tensors; locals, globals its code mentions, their fields."""
@@ -35,6 +38,8 @@ def _named(name: str, value: Any) -> dict[str, Any]:
 
 def _fields(name: str, value: Any) -> list[tuple[str, Any]]:
     """The fields of a plain object or dict by the source that names them; asks no property."""
+    if type(value) in (list, tuple) and len(value) <= _MOST_ENTRIES and all(map(is_number, value)):
+        return [(f"{name}[{index}]", one) for index, one in enumerate(value)]
     if type(value) is dict:
         return [(f'{name}["{key}"]', one) for key, one in list(value.items())[:50] if isinstance(key, str)]
     if isinstance(value, (type(sys), int)):  # a number of ours carries its tree
