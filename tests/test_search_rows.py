@@ -97,6 +97,52 @@ FAULTS = {
         net, span = nn.Linear(3, 2).to("meta"), Range(torch.zeros(3), torch.ones(3))
         net(span.narrowed(torch.rand(4, 3, device="meta")))
         """, "x - self.low", "(x - self.low.to(x.device)) / (self.high.to(x.device) - self.low.to(x.device))"),
+    "two tables that read each other's column": (
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        people, films = nn.Embedding(3, 2), nn.Embedding(8, 2)
+        def liked(pairs):
+            return (people(pairs[:, 1]) * films(pairs[:, 0])).sum(1)
+        print(liked(torch.tensor([[0, 7], [2, 5]])))
+        """, "people(pairs[:, 1])", "people(pairs[:, 0]) * films(pairs[:, 1])"),
+    "a mask the other way round": (
+        """
+        import torch
+        known = torch.ones(3, 5, dtype=torch.bool)
+        print(torch.rand(5, 3)[known].mean())
+        """, "[known]", "[known.t()]"),
+    "classes with gaps counted by how many there are": (
+        """
+        import torch
+        from torch import nn
+        kinds = torch.tensor([0, 5, 5, 2])
+        net = nn.Linear(3, len(torch.unique(kinds)))
+        nn.functional.cross_entropy(net(torch.rand(4, 3)), kinds).backward()
+        """, "len(torch.unique(kinds))", "int(kinds.max()) + 1"),
+    "parameters saved without the running statistics": (
+        """
+        from torch import nn
+        def made():
+            return nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4))
+        def kept(net):
+            return {name: one.detach() for name, one in net.named_parameters()}
+        made().load_state_dict(kept(made()))
+        """, "in net.named_parameters()", "return net.state_dict()"),
+    "a folder that is not there yet": (
+        """
+        import torch
+        from torch import nn
+        torch.save(nn.Linear(2, 2).state_dict(), "kept/best.pt")
+        """, "torch.save", "os.makedirs(\"kept\", exist_ok=True)"),
+    "a key of the checkpoint that was saved under another name": (
+        """
+        import torch
+        from torch import nn
+        torch.save({"net": nn.Linear(2, 2).state_dict(), "epoch": 1}, "kept.pt")
+        nn.Linear(2, 2).load_state_dict(torch.load("kept.pt")["model"])
+        """, "torch.load", "torch.load(\"kept.pt\")[\"net\"]"),
     "layers built when the first input is seen": (
         """
         import torch

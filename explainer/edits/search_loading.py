@@ -105,12 +105,12 @@ def entry(evidence: Evidence) -> Iterator[Candidate]:
         return
     if node.func.attr != "load_state_dict" or not isinstance(node.args[0], ast.Name):
         return
-    for key in dict.fromkeys(key for source in evidence.sources_seen() for key in _saved_keys(source)):
+    for key in dict.fromkeys(key for source in evidence.sources_seen() for key in saved_keys(source)):
         new = f'{node.args[0].id}["{key}"]'
         yield from evidence.replaced(place.at(node.args[0]), new, "replace", "rename", new=new, old=node.args[0].id)
 
 
-def _saved_keys(source: Source) -> Iterator[str]:
+def saved_keys(source: Source) -> Iterator[str]:
     """The keys under which a file saves something of an optimizer."""
     for node in source.nodes():
         if isinstance(node, ast.Dict) and any("state_dict()" in source.text(value) for value in node.values):

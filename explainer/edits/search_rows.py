@@ -5,10 +5,12 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import partial
 
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, Step
-from explainer.edits.place import Place
+from explainer.edits.lines import changed
+from explainer.edits.place import Place, as_primary
 from explainer.edits.slices import operands, trunk
 from explainer.source import Function, Source
 
@@ -66,6 +68,67 @@ def whole_range(evidence: Evidence) -> Iterator[Candidate]:
                     yield from evidence.replaced(at, new, "replace", "rename", new=new, old=at.text)
 
 
+def exchanged(evidence: Evidence) -> Iterator[Candidate]:
+    """`users(pairs[:, 1]) * items(pairs[:, 0])` -> the columns exchanged: each table looks up what the other should."""
+    crash = evidence.crash
+    place = crash.place if crash is not None and crash.function == "embedding" else None
+    statement = place.statement() if place is not None else None
+    reads = list(_columns(statement.node)) if statement is not None else []
+    if statement is None or len(reads) != 2 or ast.unparse(reads[0]) == ast.unparse(reads[1]):
+        return
+    first, other = (statement.source.text(one) for one in reads)
+    if first.partition("[")[0] == other.partition("[")[0]:
+        changes = [(statement.source.span(reads[0]), other), (statement.source.span(reads[1]), first)]
+        edits = partial(changed, statement.source, changes)
+        yield from evidence.made(edits, "swap-arguments", statement, "exchange-columns", new=f"{other}, {first}")
+
+
+def _columns(node: ast.AST) -> Iterator[ast.Subscript]:
+    """The subscripts with one number that calls in a statement are given: `x[:, 0]` of `table(x[:, 0])`."""
+    for call in ast.walk(node):
+        for one in call.args if isinstance(call, ast.Call) else ():
+            if isinstance(one, ast.Subscript) and _numbered(one):
+                yield one
+
+
+def turned(evidence: Evidence) -> Iterator[Candidate]:
+    """`x[mask]` -> `x[mask.t()]` for a mask that has the two sizes of what it marks the other way round."""
+    every = operands(evidence)
+    for mask in every[1:]:
+        place = mask.place
+        fits = len(mask.shape) == 2 and mask.shape[::-1] == every[0].shape[:2]
+        if place is not None and mask.dtype == "bool" and fits:
+            new = f"{as_primary(place)}.t()"
+            yield from evidence.replaced(place, new, "insert-method", "rename", new=new, old=place.text)
+
+
+def largest(evidence: Evidence) -> Iterator[Candidate]:
+    """`len(ids.unique())` -> `int(ids.max()) + 1`: ids with gaps reach further than there are different ones."""
+    for source in evidence.sources_seen():
+        for node in source.nodes():
+            ids = _told_apart(node)
+            if ids is not None:
+                place = Place(source, node)  # type: ignore[arg-type]
+                new = f"int({source.text(ids)}.max()) + 1"
+                yield from evidence.replaced(place, new, "replace", "rename", new=new, old=place.text)
+
+
+def _told_apart(node: ast.AST) -> ast.expr | None:
+    """`ids` of `len(ids.unique())`, `ids.unique().numel()` and `len(torch.unique(ids))`."""
+    if not isinstance(node, ast.Call):
+        return None
+    counts = isinstance(node.func, ast.Attribute) and node.func.attr in ("numel", "size", "__len__")
+    inner = node.func.value if counts else node.args[0] if _is_len(node) else None  # type: ignore[attr-defined]
+    if not isinstance(inner, ast.Call) or not isinstance(inner.func, ast.Attribute) or inner.func.attr != "unique":
+        return None
+    library = ast.unparse(inner.func.value) in ("torch", "np", "numpy")
+    return inner.args[0] if library and inner.args else inner.func.value
+
+
+def _is_len(node: ast.Call) -> bool:
+    return isinstance(node.func, ast.Name) and node.func.id == "len" and len(node.args) == 1
+
+
 def _part(node: ast.AST) -> ast.Subscript | None:
     """`ids[:, 0]` of `ids[:, 0].max()` or `max(ids[0])`, where a number picks a row or column."""
     if not isinstance(node, ast.Call):
@@ -74,9 +137,14 @@ def _part(node: ast.AST) -> ast.Subscript | None:
     owner = node.func.value if method else node.args[0] if _is_max(node) else None  # type: ignore[attr-defined]
     if not isinstance(owner, ast.Subscript):
         return None
-    parts = owner.slice.elts if isinstance(owner.slice, ast.Tuple) else [owner.slice]
+    return owner if _numbered(owner) else None
+
+
+def _numbered(node: ast.Subscript) -> bool:
+    """Whether a subscript picks by one number, and slices besides."""
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     numbers = [one for one in parts if isinstance(one, ast.Constant) and type(one.value) is int]
-    return owner if len(numbers) == 1 and all(isinstance(one, (ast.Slice, ast.Constant)) for one in parts) else None
+    return len(numbers) == 1 and all(isinstance(one, (ast.Slice, ast.Constant)) for one in parts)
 
 
 def _is_max(node: ast.Call) -> bool:

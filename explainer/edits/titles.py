@@ -353,6 +353,16 @@ TITLES: Mapping[str, Texts] = {
         "ko": "반복문이 받는 모든 부분에 이름 주기: `{new}`",
         "zh": "写出循环得到的所有部分：`{new}`",
     },
+    "folder": {
+        "en": "make the folder first: `{new}`",
+        "ko": "먼저 폴더 만들기: `{new}`",
+        "zh": "先创建文件夹：`{new}`",
+    },
+    "exchange-columns": {
+        "en": "exchange the columns that the two lookups read: `{new}`",
+        "ko": "두 조회가 읽는 열을 서로 바꾸기: `{new}`",
+        "zh": "交换两次查找所读取的列：`{new}`",
+    },
     "subset": {
         "en": "build the sampler for the samples of `{data}` alone: `{new}`",
         "ko": "`{data}` 데이터의 샘플만으로 샘플러 만들기: `{new}`",

@@ -37,7 +37,7 @@ _PROBES = {
     "held": "step_memory kept_graphs batch_size_place",
     "hooked": "inplace_layer inplace_layers inplace_all backward_hook model_call",
     "history": "shape_history",
-    "indices": "out_of_range size_along one_hot_range",
+    "indices": "out_of_range if_too_large size_along one_hot_range",
     "inference": "inference_block kept_result",
     "keepers": "layer_on_copy",
     "leaves": "computed_parameter backward_before",

@@ -55,6 +55,12 @@ def _limit(limit: Any) -> int | None:
 
 
 @probe
+def if_too_large(scene: Scene, of: Any = None, wrong: Any = None, otherwise: Any = None) -> Any:
+    """A fact on a table's size, to be blamed for an index beyond its end; another one for an index below 0."""
+    return otherwise if wrong is not None and wrong["value"] < 0 else of
+
+
+@probe
 def size_along(scene: Scene, of: Any = None, dimension: Any = 0) -> int | None:
     """The size of a tensor along a dimension given as a number or as the fact of a plain value."""
     number = getattr(dimension, "value", dimension)

@@ -29,11 +29,13 @@ def foreign_groups(scene: Scene) -> Settings | None:
     key = scene.captures.get("key")
     for frame in scene.live.frames if scene.live is not None else []:
         one = frame.locals.get("self")
-        defaults = fields_of(one).get("defaults") if is_optimizer(one) else None
-        groups = fields_of(one).get("param_groups") if is_optimizer(one) else None
-        if isinstance(defaults, dict) and key in defaults and groups and key not in groups[0]:
+        defaults = fields_of(one).get("defaults", {}) if is_optimizer(one) else {}
+        groups = fields_of(one).get("param_groups", []) if is_optimizer(one) else []
+        missing = [name for name in defaults if name not in groups[0]] if groups else []
+        if missing and (key in missing or key not in defaults):  # else an entry of the state, of a kind of its own
             other = next((kind for kind, names in _KINDS.items() if all(name in groups[0] for name in names)), "")
-            return Settings((("type", type(one).__name__), ("key", key), ("other", other)))
+            lacks = key if key in missing else missing[0]
+            return Settings((("type", type(one).__name__), ("key", lacks), ("other", other)))
     return None
 
 
