@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 
-from explainer.diagnosis import Edit
+from explainer.diagnosis import Edit, Span
 from explainer.edits.lines import EditError, changed
-from explainer.edits.place import Place, as_primary
+from explainer.edits.place import PRIMARY, Place, as_primary, enclosed
 
 _LIBRARIES = ("torch", "math", "np", "numpy", "torch.special")
 
@@ -23,7 +24,15 @@ def guard_all(at: Place, method: str) -> tuple[Edit, ...]:
     operands = [at.at(operand) for operand in map(_operand, calls) if operand is not None]
     if len(operands) < 2:
         raise EditError("there is only one such call")
-    return changed(at.source, [(one.span, f"{_primary(one)}.{method}") for one in operands])
+    return changed(at.source, [_guarded(one, method) for one in operands])
+
+
+def _guarded(place: Place, method: str) -> tuple[Span, str]:
+    """A span and the text for it: an operand in parentheses of its own keeps them, and the method goes behind."""
+    if isinstance(place.node, PRIMARY) or not enclosed(place):
+        return place.span, f"{as_primary(place)}.{method}"
+    line, column = place.span.end_line or place.span.line, (place.span.end_column or 1) + 1
+    return dataclasses.replace(place.span, line=line, column=column, end_line=line, end_column=column), f".{method}"
 
 
 def _name(call: ast.Call) -> str:
@@ -33,12 +42,3 @@ def _name(call: ast.Call) -> str:
 def _operand(call: ast.Call) -> ast.expr | None:
     method = isinstance(call.func, ast.Attribute) and ast.unparse(call.func.value) not in _LIBRARIES
     return call.func.value if method else next(iter(call.args), None)  # type: ignore[attr-defined]
-
-
-def _primary(place: Place) -> str:
-    """The operand as a receiver; `(1 - p).log()` has its parentheses outside of the operand's own span."""
-    text = place.source.line(place.span.line)
-    inside = text[: (place.span.column or 1) - 1].endswith("(") and text[(place.span.end_column or 1) - 1 :][:2] == ")."
-    if inside and as_primary(place) != place.text:
-        return f"({place.text})"
-    return as_primary(place)
