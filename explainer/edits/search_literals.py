@@ -18,6 +18,8 @@ from explainer.edits.place import Place
 from explainer.edits.sites import arriving, layers_hit
 from explainer.replay.taint import literals
 
+_RANDOM = ("rand", "randn", "randint", "normal", "standard_normal", "random", "uniform")
+
 
 def solved_in(evidence: Evidence, tree: list, value: int, what: str, title: str = "literal") -> Iterator[Candidate]:
     """The literals of a number's tree, each with the value that makes the number what is wanted."""
@@ -147,9 +149,18 @@ def _leaves(trees: list[list]) -> list[list]:
 
 def _changed(evidence: Evidence, leaf: list, value: int) -> Iterator[Candidate]:
     place = evidence.place(leaf[1])
-    if place is not None:
+    if place is not None and not _of_random_data(place):
         words: dict[str, Any] = {"old": leaf[-1], "new": value}
         yield from evidence.replaced(place, str(value), "replace-literal", "neighbour", place, True, **words)
+
+
+def _of_random_data(place: Place) -> bool:
+    """Whether a number is a size of random data that a script makes: they stand for real data, which is as it is."""
+    call: Any = place.parent()
+    if isinstance(call, (ast.Tuple, ast.List)):
+        call = place.at(call).parent()
+    named = call.func.attr if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) else ""
+    return named in _RANDOM and place.source.class_at(place.node.lineno) is None
 
 
 def _near(value: int, others: list[int]) -> list[int]:
