@@ -16,6 +16,8 @@ from explainer.edits.changes import only_adapts
         ("nn.Linear(8, len(names))", "nn.Linear(8, len(names) + 1)", True),
         ("rows = range(n)", "rows = range(n - 1)", True),
         ("y = x + self.pe[: x.size(1)]", "y = x + self.pe[:x.size(0), :][: x.size(1)]", True),
+        ("y = x + z", "y = F.interpolate(x, size=z.shape[2:]) + z", True),
+        ("y = F.interpolate(x, scale_factor=2)", "y = F.interpolate(x, scale_factor=4)", False),
         ("y = net(x)", "y = net(x.float())", False),
         ("nn.Linear(8, 4)", "nn.Linear(16, 4)", False),
         ("y = x[0]", "y = x[1]", False),

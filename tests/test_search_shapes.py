@@ -426,7 +426,8 @@ FAULTS = {
         import torch
         from torch import nn
         def built(width, classes):
-            return nn.Sequential(nn.Conv2d(3, width, 3), nn.AdaptiveAvgPool2d(2), nn.Flatten(), nn.Linear(width, classes))
+            pooled = nn.Conv2d(3, width, 3), nn.AdaptiveAvgPool2d(2), nn.Flatten()
+            return nn.Sequential(*pooled, nn.Linear(width, classes))
         built(8, 4)(torch.rand(2, 3, 9, 9)).sum().backward()
         """, "nn.Linear(width", "nn.Linear(4 * width, classes)"),
     "a first layer that keeps its number where the others follow a scale": (
