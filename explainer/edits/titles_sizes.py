@@ -1,0 +1,208 @@
+"""Titles of the candidates that change sizes, layouts and slices, in the three languages. Data only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+TITLES: Mapping[str, Mapping[str, str]] = {
+    "insert": {
+        "en": "put `{method}` behind `{what}` {shape}",
+        "ko": "`{what}` {shape} 뒤에 `{method}` 추가",
+        "zh": "在 `{what}` {shape} 之后加上 `{method}`",
+    },
+    "around": {
+        "en": "move the {size} channels of `{what}` to where this layer reads them, and back",
+        "ko": "이 계층이 읽는 위치로 `{what}` 텐서의 채널 {size}개를 옮기고 되돌리기",
+        "zh": "把 `{what}` 的 {size} 个通道移到此层读取的位置，再移回来",
+    },
+    "squeeze": {
+        "en": "keep the batch, `{new}`: a bare `squeeze()` drops it where it has one sample",
+        "ko": "배치 차원 유지하기, `{new}`: 인자 없는 `squeeze()` 호출은 샘플이 하나인 배치 차원도 없앰",
+        "zh": "保留批次维，用 `{new}`：不带参数的 `squeeze()` 会去掉只有一个样本的批次维",
+    },
+    "flatten": {
+        "en": "flatten the feature maps before the linear layer: `{new}`",
+        "ko": "선형 계층 앞에서 특성 맵 펼치기: `{new}`",
+        "zh": "在线性层之前展平特征图：`{new}`",
+    },
+    "set": {
+        "en": "let `{argument}` of {layer} be {size}, the size that arrives",
+        "ko": "{layer} 계층의 `{argument}` 값을 들어오는 크기인 {size}(으)로 설정",
+        "zh": "将 {layer} 的 `{argument}` 设为实际到来的大小 {size}",
+    },
+    "set-out": {
+        "en": "let `{argument}` of {layer} be {size}, the size that is expected next",
+        "ko": "{layer} 계층의 `{argument}` 값을 다음 단계가 기대하는 크기인 {size}(으)로 설정",
+        "zh": "将 {layer} 的 `{argument}` 设为下一步所需的大小 {size}",
+    },
+    "literal": {
+        "en": "change {old} to {new}, from which {what} = {value} follows",
+        "ko": "{old} 값을 {new}(으)로 변경 ({what} = {value})",
+        "zh": "把 {old} 改为 {new}，由此得到 {what} = {value}",
+    },
+    "neighbour": {
+        "en": "change {old} to {new}, with which the sizes fit",
+        "ko": "크기가 맞도록 {old} 값을 {new}(으)로 변경",
+        "zh": "把 {old} 改为 {new}，使各大小相符",
+    },
+    "factor": {
+        "en": "use `{new}` in place of the fixed number in `{old}`",
+        "ko": "`{old}` 안의 고정된 수 대신 `{new}` 사용",
+        "zh": "用 `{new}` 代替 `{old}` 中写死的数",
+    },
+    "advance": {
+        "en": "let `{old}` be `{new}` for the next round of the loop",
+        "ko": "다음 반복에서 `{old}` 값이 `{new}` 값이 되게 하기",
+        "zh": "让 `{old}` 在下一轮循环中取 `{new}` 的值",
+    },
+    "batch-size": {
+        "en": "take the batch size from the tensor, `{new}`, not a fixed {old}",
+        "ko": "고정된 {old} 대신 텐서에서 배치 크기 `{new}` 가져오기",
+        "zh": "从张量取批次大小 `{new}`，而不是固定的 {old}",
+    },
+    "keep-batch": {
+        "en": "keep the batch dimension in the view, `{new}`, and build the layer for the {value} features that remain",
+        "ko": "view에서 배치 차원을 유지하고(`{new}`) 남는 특성 {value}개에 맞게 계층 만들기",
+        "zh": "在 view 中保留批次维（`{new}`），并按剩余的 {value} 个特征构建该层",
+    },
+    "padding": {
+        "en": "give {layer} {argument}={new}, so that the sizes meet",
+        "ko": "크기가 맞도록 {layer} 계층에 {argument}={new} 지정",
+        "zh": "为 {layer} 设置 {argument}={new}，使大小一致",
+    },
+    "dim": {
+        "en": "use dim={new} in place of {old}",
+        "ko": "dim {old} 대신 {new} 사용",
+        "zh": "把 dim 从 {old} 改为 {new}",
+    },
+    "one-more": {
+        "en": "count one more: `{new}`",
+        "ko": "하나 더 세기: `{new}`",
+        "zh": "多算一个：`{new}`",
+    },
+    "more": {
+        "en": "count the ones that are missing too: `{new}`",
+        "ko": "빠진 것까지 세기: `{new}`",
+        "zh": "把缺少的也算上：`{new}`",
+    },
+    "letters": {
+        "en": "write `{new}`, with which every letter has one size",
+        "ko": "글자마다 크기가 하나로 맞도록 `{new}` 사용",
+        "zh": "写成 `{new}`，使每个字母只有一个大小",
+    },
+    "unfold": {
+        "en": "let `{new}` count the windows that fit",
+        "ko": "`{new}` 호출로 들어맞는 구간 수 계산",
+        "zh": "用 `{new}` 计算放得下的窗口数",
+    },
+    "unfold-batch": {
+        "en": "keep the samples of {shape} apart: no `{what}`",
+        "ko": "{shape} 모양의 샘플을 따로 유지하기: `{what}` 호출 제거",
+        "zh": "让 {shape} 的各个样本保持分开：去掉 `{what}`",
+    },
+    "full-length": {
+        "en": "keep the full length of {new}, not only the longest of {old}: `{argument}`",
+        "ko": "가장 긴 {old}이 아니라 전체 길이 {new} 유지: `{argument}`",
+        "zh": "保留完整长度 {new}，而不是其中最长的 {old}：`{argument}`",
+    },
+    "slice-alike": {
+        "en": "make it of `{new}`, which the program goes on with, not of all of `{what}`",
+        "ko": "`{what}` 전체가 아니라 이후에 쓰는 `{new}` 부분으로 만들기",
+        "zh": "用程序后面使用的 `{new}` 来生成，而不是整个 `{what}`",
+    },
+    "join-otherwise": {
+        "en": "join with `{new}` in place of `{old}`",
+        "ko": "`{old}` 대신 `{new}` 함수로 잇기",
+        "zh": "用 `{new}` 代替 `{old}` 来拼接",
+    },
+    "expanded": {
+        "en": "repeat `{what}` for each sample of `{other}`: expand",
+        "ko": "`{other}`의 샘플마다 `{what}` 반복하기: expand",
+        "zh": "为 `{other}` 的每个样本重复 `{what}`：expand",
+    },
+    "turned": {
+        "en": "exchange dimensions 0 and {at} of `{what}`, so that its size of 1 meets the batch",
+        "ko": "크기 1이 배치와 만나도록 `{what}`의 0번과 {at}번 차원 바꾸기",
+        "zh": "交换 `{what}` 的第 0 与第 {at} 维，使大小为 1 的一维对上批次",
+    },
+    "flat-batch": {
+        "en": "flatten each sample, whatever its size: `{new}`",
+        "ko": "크기와 상관없이 샘플마다 펼치기: `{new}`",
+        "zh": "无论大小，逐个样本展平：`{new}`",
+    },
+    "other-end": {
+        "en": "go through the list from its other end: `{new}`",
+        "ko": "리스트를 반대쪽 끝에서부터 읽기: `{new}`",
+        "zh": "从另一端遍历列表：`{new}`",
+    },
+    "last-layer": {
+        "en": "take the state of the last layer, not of all {layers}: `{new}`",
+        "ko": "{layers}개 층 전체가 아니라 마지막 층의 상태 사용: `{new}`",
+        "zh": "取最后一层的状态，而不是全部 {layers} 层：`{new}`",
+    },
+    "per-head": {
+        "en": "one mask for each head: `{new}`",
+        "ko": "헤드마다 마스크 하나씩: `{new}`",
+        "zh": "每个头一个掩码：`{new}`",
+    },
+    "longer-mask": {
+        "en": "let `{what}` cover the {more} more that the sequence was joined with",
+        "ko": "시퀀스에 이어 붙인 {more}개까지 `{what}` 마스크가 포함하게 하기",
+        "zh": "让 `{what}` 也覆盖与序列拼接的 {more} 个",
+    },
+    "surplus": {
+        "en": "leave the surplus dimension of size 1 out of `{what}`",
+        "ko": "`{what}` 에서 남는 크기 1 차원 빼기",
+        "zh": "去掉 `{what}` 中多余的大小为 1 的维度",
+    },
+    "alike": {
+        "en": "prepare the input as line {line} does: `{new}`",
+        "ko": "{line}번째 줄처럼 입력 준비하기: `{new}`",
+        "zh": "像第 {line} 行那样准备输入：`{new}`",
+    },
+    "picked": {
+        "en": "take the rows where both sides have them: `{new}`",
+        "ko": "양쪽 모두 같은 행 고르기: `{new}`",
+        "zh": "在两边都取相同的行：`{new}`",
+    },
+    "join-state": {
+        "en": "make one state of those of all directions or layers: `{new}`",
+        "ko": "모든 방향이나 층의 상태를 하나로 만들기: `{new}`",
+        "zh": "把各方向或各层的状态合成一个：`{new}`",
+    },
+    "swap-names": {
+        "en": "take the sizes in the other order: `{new}`",
+        "ko": "크기를 반대 순서로 받기: `{new}`",
+        "zh": "按另一顺序取大小：`{new}`",
+    },
+    "window": {
+        "en": "give the model only the last {limit} of `{what}`, which grows with each step",
+        "ko": "단계마다 길어지는 `{what}` 텐서의 마지막 {limit} 부분만 모델에 주기",
+        "zh": "只把每步都会变长的 `{what}` 的最后 {limit} 个交给模型",
+    },
+    "ones": {
+        "en": "create it with sizes of one behind, so that each sample of `{other}` gets its own value",
+        "ko": "`{other}` 텐서의 샘플마다 값이 하나씩 적용되도록 뒤에 크기 1인 차원을 두어 만들기",
+        "zh": "创建时在后面加上大小为一的维度，使 `{other}` 的每个样本对应各自的值",
+    },
+    "pad-to": {
+        "en": "pad `{what}` with zeros to the size of `{other}`",
+        "ko": "`{what}` 텐서를 0으로 채워 `{other}` 텐서의 크기에 맞추기",
+        "zh": "用零把 `{what}` 补齐到 `{other}` 的大小",
+    },
+    "fit-target": {
+        "en": "take of the value what the place `{what}` has room for",
+        "ko": "`{what}` 자리에 들어갈 만큼만 값에서 취하기",
+        "zh": "只取值中 `{what}` 容得下的部分",
+    },
+    "crop-to": {
+        "en": "crop `{what}` to the size of `{other}`",
+        "ko": "`{what}` 텐서를 `{other}` 텐서의 크기로 자르기",
+        "zh": "把 `{what}` 裁剪到 `{other}` 的大小",
+    },
+    "resize": {
+        "en": "bring `{what}` to the size of the tensor beside it",
+        "ko": "`{what}` 텐서를 옆 텐서의 크기에 맞추기",
+        "zh": "把 `{what}` 调整到旁边张量的大小",
+    },
+}
