@@ -294,6 +294,38 @@ FAULTS = {
         inputs, wanted = cut(torch.arange(40.0), 12, 5)
         (torch.nn.Linear(12, 5)(inputs) - wanted).pow(2).mean().backward()
         """, "range(0", "len(series) - past - ahead + 1"),
+    "a state whose sizes, batch first, are told in a tuple": (
+        """
+        import torch
+        from torch import nn
+        rnn = nn.GRU(3, 4, num_layers=2, batch_first=True)
+        def start(batch):
+            sizes = (batch, rnn.num_layers, rnn.hidden_size)
+            return torch.zeros(*sizes)
+        rnn(torch.rand(5, 6, 3), start(5))[0].sum().backward()
+        """, "torch.zeros(*sizes)", "sizes = (rnn.num_layers, batch, rnn.hidden_size)"),
+    "labels made once for full batches, of which the last has fewer": (
+        """
+        import torch
+        from torch import nn
+        from torch.utils.data import DataLoader, TensorDataset
+        size = 4
+        judge, real = nn.Linear(3, 1), torch.ones(size, 1)
+        for images, in DataLoader(TensorDataset(torch.rand(10, 3)), batch_size=size):
+            nn.functional.binary_cross_entropy_with_logits(judge(images), real).backward()
+        """, "DataLoader(Tensor", "drop_last=True"),
+    "a time-first table of positions cut to the size of the batch": (
+        """
+        import torch
+        from torch import nn
+        class Places(nn.Module):
+            def __init__(self, longest, width):
+                super().__init__()
+                self.register_buffer("table", torch.rand(longest, 1, width))
+            def forward(self, x):
+                return x + self.table[:x.size(0)]
+        Places(9, 4)(torch.rand(12, 7, 4, requires_grad=True)).sum().backward()
+        """, "self.table[:x.size(0)]", "self.table[:x.size(1)].transpose(0, 1)"),
 }  # fmt: skip
 
 

@@ -36,8 +36,8 @@ def drops_name(candidate: Candidate) -> bool:
 _ADAPTING = re.compile(r"\[[^\[\]]*:[^\[\]]*\]|\s*[+-]\s*\d+")
 
 
-#: What brings any map to any size.
-_RESIZING = re.compile(r"\binterpolate\(|\.pad\(|\.narrow\(")
+#: What brings any map to any size, or leaves out what does not fit.
+_RESIZING = re.compile(r"\binterpolate\(|\.pad\(|\.narrow\(|drop_last=True")
 
 
 def only_adapts(candidate: Candidate) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
+from explainer.edits.arguments import add_argument
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Call, Evidence, Step
 from explainer.edits.expressions import evaluated, named, product
@@ -208,3 +209,16 @@ def _is_shape(value: object) -> bool:
 def _taken(part: ast.AST) -> bool:
     """Whether a size is that of a tensor already: `x.size(0)`, `x.shape[0]`."""
     return any(isinstance(one, ast.Attribute) and one.attr in ("size", "shape") for one in ast.walk(part))
+
+
+def left_out(evidence: Evidence) -> Iterator[Candidate]:
+    """`DataLoader(...)` -> `drop_last=True`, where full batches went well and the smaller last one does not."""
+    if not evidence.passed:
+        return
+    for source in evidence.sources_seen():
+        for node in (one for one in source.nodes() if isinstance(one, ast.Call)):
+            named = ast.unparse(node.func).rsplit(".", 1)[-1] == "DataLoader"
+            if named and not any(word.arg in ("drop_last", None) for word in node.keywords):
+                place = Place(source, node)
+                edits = partial(add_argument, place, "drop_last=True")
+                yield from evidence.made(edits, "add-argument", place, "flag", new="drop_last=True", layer="DataLoader")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +12,9 @@ from explainer.edits.place import as_primary
 from explainer.edits.search_batch import CREATORS, sizes_of
 from explainer.edits.shapes import BROADCAST, broadcastable
 from explainer.edits.slices import operands, trunk
+
+#: The size of the first dimension, as a slice of a table is told.
+_OF_FIRST = re.compile(r"\.size\(0\)|\.shape\[0\]")
 
 
 def with_ones(evidence: Evidence) -> Iterator[Candidate]:
@@ -31,7 +35,10 @@ def with_ones(evidence: Evidence) -> Iterator[Candidate]:
 
 
 def turned(evidence: Evidence) -> Iterator[Candidate]:
-    """`self.pe[:n]` [n, 1, d] -> `.transpose(0, 1)` beside [batch, n, d]: a size of 1 that stands one place off."""
+    """`self.pe[:n]` [n, 1, d] -> `.transpose(0, 1)` beside [batch, n, d]: a size of 1 that stands one place off.
+
+    With `self.pe[: x.size(0)]` the sizes are those of another dimension as well: `x.size(1)` is meant.
+    """
     crash, every = evidence.crash, operands(evidence)
     for one in every if crash is not None and crash.function in BROADCAST else ():
         others = [other for other in every if other is not one and len(other.shape) == len(one.shape)]
@@ -41,6 +48,14 @@ def turned(evidence: Evidence) -> Iterator[Candidate]:
                 new = f"{as_primary(one.place)}.transpose(0, {fitting[0]})"  # type: ignore[arg-type]
                 words: dict[str, Any] = {"what": one.text[:48], "at": fitting[0]}
                 yield from evidence.replaced(one.place, new, "insert-method", "turned", **words)  # type: ignore[arg-type]
+            elif one.place is not None and one.shape[1:2] == [1] and _OF_FIRST.search(one.text):
+                new = f"{_OF_FIRST.sub(_second, one.text)}.transpose(0, 1)"
+                words = {"what": one.text[:48], "at": 1}
+                yield from evidence.replaced(one.place, new, "replace", "turned", **words)
+
+
+def _second(found: re.Match[str]) -> str:
+    return found[0].replace("0", "1")
 
 
 def _fits_turned(shape: list[int], other: list[int], at: int) -> bool:

@@ -98,8 +98,8 @@ def _within(place: Place, offset: int) -> Span:
 def of_data(evidence: Evidence) -> Iterator[Candidate]:
     """Literals behind the data of a call that went well before, with those that the call itself has: `6` -> `4`.
 
-    Training went through it, the test set does not: the number that belongs to the test set is to blame. One that
-    has the name of the other, as a key or an argument, goes first.
+    Training went through it, the test set does not: the number that belongs to the test set is to blame. It has the
+    name of the other, as a key or an argument: `"frames": 6` beside `"frames": 4`.
     """
     crash = evidence.crash
     if crash is None or not evidence.passed:
@@ -107,10 +107,11 @@ def of_data(evidence: Evidence) -> Iterator[Candidate]:
     layers = [layer for layer in (crash.layer, *evidence.on_stack) if layer is not None]
     own = _leaves([*crash.numbers, *(tree for one in layers for found in one.numbers.values() for tree in found)])
     kept = {tuple(leaf[1]) for leaf in own}
-    data = _leaves([tree for step in evidence.steps[1:] for tree in step.numbers])
-    pairs = [(leaf, one) for leaf in data for one in own if tuple(leaf[1]) not in kept and one[-1] != leaf[-1]]
-    for leaf, one in sorted(pairs, key=lambda pair: _name(evidence, pair[0]) != _name(evidence, pair[1])):
-        yield from _changed(evidence, leaf, one[-1])
+    for leaf in _leaves([tree for step in evidence.steps[1:] for tree in step.numbers]):
+        name = _name(evidence, leaf) if tuple(leaf[1]) not in kept else None
+        for one in own if name is not None else ():
+            if one[-1] != leaf[-1] and _name(evidence, one) == name:
+                yield from _changed(evidence, leaf, one[-1])
 
 
 def _name(evidence: Evidence, leaf: list) -> str | None:

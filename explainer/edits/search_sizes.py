@@ -15,6 +15,7 @@ from explainer.edits.expressions import evaluated, named, product, sized
 from explainer.edits.place import Place
 from explainer.edits.search_literals import solved_in
 from explainer.edits.search_state import shuffled, viewed
+from explainer.edits.shapes import BROADCAST
 from explainer.edits.sites import LEAVING, Site, layers_hit, sites
 from explainer.edits.sites import arriving as needed
 from explainer.edits.slices import operands, trunk
@@ -176,8 +177,9 @@ def _apart(site: Site) -> dict[str, Any]:
 
 
 def own_layers(evidence: Evidence) -> Iterator[Candidate]:
-    """An own layer that failed, built with one of two sizes that do not fit: given the other one."""
-    for layer in [one for one in evidence.on_stack[::-1] if one.own][:2]:
+    """An own layer whose values do not broadcast with what it is given, built for one of the sizes: for the other."""
+    broadcast = evidence.crash is not None and evidence.crash.function in BROADCAST and not evidence.passed
+    for layer in [one for one in evidence.on_stack[-1:] if one.own and broadcast]:
         for argument, trees in layer.numbers.items():
             for value in evidence.said if layer.value(argument) in evidence.said else ():
                 if value != layer.value(argument) and value > 1:

@@ -29,9 +29,20 @@ def batch_second(evidence: Evidence) -> Iterator[Candidate]:
         node = step.place.node if step.place is not None else None
         if step.function not in _CREATORS or step.shape != sizes[3:] or not isinstance(node, ast.Call):
             continue
-        given = node.args[0].elts if node.args and isinstance(node.args[0], (ast.Tuple, ast.List)) else node.args
+        given = _sizes(step.place, node) if step.place is not None else []
         if step.place is not None and len(given) >= 2:
             yield from _exchanged(evidence, step.place, given[0], given[1])
+
+
+def _sizes(place: Place, call: ast.Call) -> list[ast.expr]:
+    """The sizes that a call is given: its arguments, a tuple of them, or the tuple that a name was bound to before."""
+    first: Any = call.args[0] if len(call.args) == 1 else None
+    first = first.value if isinstance(first, ast.Starred) else first
+    if isinstance(first, ast.Name):
+        scope: Any = place.source.function_at(place.node.lineno) or place.source.tree
+        bound = [one for one in ast.walk(scope) if isinstance(one, ast.Assign) and one.lineno < place.node.lineno]
+        first = next((one.value for one in bound[::-1] if ast.unparse(one.targets[0]) == first.id), None)
+    return first.elts if isinstance(first, (ast.Tuple, ast.List)) else call.args
 
 
 def batch_taken(evidence: Evidence) -> Iterator[Candidate]:

@@ -17,7 +17,7 @@ _SHAPE = (
     "sizes.named_out sizes.rounded sizes.advanced sizes.arriving",
     "upstream.dimensions layout.inserted loops.carried loops.counted_up padding.strided"
     " literals.one_off literals.in_text literals.of_data",
-    "padding.padded sizes.factored",
+    "padding.padded sizes.factored batch.left_out",
     "joined.resized sizes.expected sizes.own_layers sizes.passed_down index.dimensions",
     "layout.swapped",
     "literals.neighbours",
