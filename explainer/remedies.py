@@ -12,7 +12,7 @@ from explainer.edits.candidate import Candidate
 from explainer.edits.changes import drops_name, only_adapts
 from explainer.frozen import frozen
 from explainer.probes import Scene
-from explainer.replay.trial import Verdict, from_start, try_candidates, whole_program, whole_script
+from explainer.replay.trial import LATE, Verdict, from_start, try_candidates, whole_program, whole_script
 from explainer.weighing import Held
 
 #: How many fixes a diagnosis shows.
@@ -50,8 +50,9 @@ def of_rule(held: Held, scene: Scene) -> Remedy:
     passed = [one for one in verdicts if one.passed]
     if passed:
         return Remedy(_shown(passed, words_only), passed[0].candidate.culprit, _proves(passed, held))
-    refuted = any(one.level != "none" for one in verdicts)
-    untried = () if refuted else tuple(_suggestion(candidate) for _, candidate in offered[:MOST])
+    late = [one.candidate for one in verdicts if one.level == LATE]
+    refuted = not late and any(one.level != "none" for one in verdicts)
+    untried = () if refuted else tuple(map(_suggestion, (late or [one for _, one in offered])[:MOST]))
     return Remedy((*untried, *words_only)[:MOST], refuted=refuted)
 
 

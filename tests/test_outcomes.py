@@ -9,7 +9,7 @@ import pytest
 
 from explainer.diagnosis import Edit, Span
 from explainer.edits.candidate import Candidate
-from explainer.replay.outcomes import further, plain, reshaped
+from explainer.replay.outcomes import further, late, plain, reshaped
 
 EDIT = Candidate((Edit("net.py", 7, 7, "a", "b"),), "replace", "", Span("net.py", 7))
 
@@ -47,3 +47,13 @@ def test_parameters_that_came_or_went_are_counted_as_changed() -> None:
 
 def test_addresses_do_not_tell_two_runs_apart() -> None:
     assert plain("<Net at 0x7f12ab34cd>\n failed") == plain("<Net at 0x7f99ab34ee> failed")
+
+
+def test_a_run_that_was_still_going_on_tells_nothing_against_its_edit() -> None:
+    assert late(SimpleNamespace(failed="no answer within 7.02 s"))
+    assert not late(SimpleNamespace(failed="the child died"))
+    assert not late(SimpleNamespace(failed=None))
+
+
+def test_weights_alone_tell_how_many_layers_changed() -> None:
+    assert reshaped(run(parameters=[[2, 3], [3]]), run(parameters=[[4, 3], [5]]), 2) == 1

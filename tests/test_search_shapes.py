@@ -475,6 +475,26 @@ FAULTS = {
         states, actions = collected(7)
         nn.Linear(7, 1)(torch.cat([states, actions], dim=1)).sum().backward()
         """, "act(state)[0]", "torch.stack([act(state) for state in states])"),
+    "maps for another number of classes than the view splits them into": (
+        """
+        import torch
+        from torch import nn
+        layers = [{"maps": 6, "size": 3}, {"maps": 30, "size": 1}]
+        class Cells(nn.Module):
+            def __init__(self, boxes, classes):
+                super().__init__()
+                self.boxes, self.values = boxes, 5 + classes
+            def forward(self, x):
+                n, _, h, w = x.shape
+                return x.view(n, self.boxes, self.values, h, w)
+        def built(size_in, classes):
+            made = []
+            for one in layers:
+                made.append(nn.Conv2d(size_in, one["maps"], one["size"]))
+                size_in = one["maps"]
+            return nn.Sequential(*made, Cells(2, classes))
+        built(3, 4)(torch.rand(2, 3, 9, 9)).sum().backward()
+        """, "layers = ", '{"maps": 18, "size": 1}'),
 }  # fmt: skip
 
 

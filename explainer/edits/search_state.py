@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 from functools import partial
+from math import prod
 from typing import Any
 
 from explainer.edits.candidate import Candidate
@@ -98,16 +99,18 @@ def _named(statement: Place) -> list[Place]:
 
 
 def viewed(evidence: Evidence) -> Iterator[int]:
-    """The number of elements a row needs for the view that failed: the product of the sizes beside its -1."""
+    """How many features, or channels, would fill the view that failed: the product of what it makes of them."""
     crash = evidence.crash
     said = re.search(r"shape '\[([-\d, ]+)\]' is invalid for input of size (\d+)", evidence.message)
     if crash is None or said is None or not crash.before or not argument_places(crash):
         return
     sizes, row = [int(number) for number in said[1].split(",")], crash.before[0][0]
-    whole = 1
-    for size in sizes[1:]:
-        whole *= size
-    if len(row) == 2 and whole > 0 and sizes[0] in (-1, row[0]) and whole != row[-1]:
+    kept = len(row) - 2  # the places of a map behind its channels, or the steps before the features
+    if len(row) < 2 or sizes[0] not in (-1, row[0]):
+        return
+    of_map = row[2:] == sizes[len(sizes) - kept :]
+    whole = prod(sizes[1 : len(sizes) - kept] if of_map else sizes[kept + 1 :])
+    if (of_map or row[1:-1] == sizes[1 : kept + 1]) and whole > 0 and whole != row[1 if of_map else -1]:
         yield whole
 
 

@@ -13,9 +13,13 @@ WHOLE_CALLS = ("swap-arguments",)
 
 def passes(run: Run, control: Run) -> bool:
     """Whether a run got to the end; of a long program, two optimizer steps beyond where it had failed."""
-    late = run.failed is not None and run.failed.startswith("no answer within")
     enough = run.failed is None and run.answer.get("exit", 1) is None
-    return run.ended or enough or (late and run.steps >= control.steps + 2)
+    return run.ended or enough or (late(run) and run.steps >= control.steps + 2)
+
+
+def late(run: Run) -> bool:
+    """Whether a run was ended while it was still going on: it tells nothing against its edit."""
+    return run.failed is not None and run.failed.startswith("no answer within")
 
 
 def further(candidate: Candidate, run: Run, control: Run) -> bool:

@@ -17,9 +17,9 @@ from explainer.edits.evidence import evidence_of
 from explainer.edits.generators import recorded
 from explainer.edits.lines import EditError, applied
 from explainer.edits.relocate import origins
-from explainer.replay.outcomes import WHOLE_CALLS, further, other_input, passes, plain, reshaped, ties
+from explainer.replay.outcomes import WHOLE_CALLS, further, late, other_input, passes, plain, reshaped, ties
 from explainer.replay.program import Program, Run, Session, together
-from explainer.replay.trial import Verdict
+from explainer.replay.trial import LATE, Verdict
 
 #: Seconds for all trials of one crash together, on a machine that has nothing else to do.
 TRIALS = 7.0
@@ -175,7 +175,7 @@ class Checker:
                 if passes(run, control):
                     ranked.append(((*ties(batch[index], run, control), count), batch[index], run))
                 else:
-                    failed.append(Verdict(batch[index], False, "", "program"))
+                    failed.append(Verdict(batch[index], False, "", LATE if late(run) else "program"))
                     if further(batch[index], run, control):
                         self.moved.append(batch[index])
             progress(words.progress(count, len(ranked), self.scene.options.language))

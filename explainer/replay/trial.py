@@ -16,12 +16,14 @@ EARLY = 10.0
 LARGE = 3 << 30
 #: With fewer seconds than this no program gets far.
 _LITTLE = 0.3
+#: The level of a run that was ended while it was still going on: it refutes nothing.
+LATE = "late"
 Progress = Callable[[str], None]
 
 
 @frozen
 class Verdict:
-    """How a candidate did: `said` is what was run, in words; `level` program, forward, operator or none (not run).
+    """How a candidate did: `said` is what was run, in words; `level` program, forward, operator, late, none (untried).
 
     `reshaped`, of a number changed: how many weights have another shape by it, the model's input counted as two.
     """
