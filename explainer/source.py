@@ -85,6 +85,11 @@ def holds(node: ast.AST, line: int) -> bool:
     return node.lineno <= line <= (node.end_lineno or node.lineno)  # type: ignore[attr-defined]
 
 
+def called(call: ast.Call) -> str:
+    """The last name of what a call calls: `sum` of `x.sum()`; empty where it is no name."""
+    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+
+
 def source_of(file: str, module_globals: dict | None = None) -> Source:
     """A file's source through linecache, which knows notebook cells too; no lines where it cannot be had."""
     linecache.checkcache(file)

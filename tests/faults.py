@@ -21,3 +21,9 @@ def assert_repaired(runner: Runner, program: str, line: str, repair: str) -> Non
     first = best["fixes"][0]
     assert first["certainty"] == "checked"
     assert any(repair in (edit["after"] or "") for edit in first["edits"])
+
+
+def assert_never_offered(runner: Runner, program: str, repair: str) -> None:
+    """No fix puts `repair` anywhere: it is for another fault with the same signs."""
+    fixes = explained(runner, program)["fixes"]
+    assert not any(repair in (edit["after"] or "") for fix in fixes for edit in fix["edits"])

@@ -12,6 +12,7 @@ from typing import Any
 from explainer.diagnosis import Edit, Span
 from explainer.edits.lines import EditError, changed
 from explainer.edits.place import Place
+from explainer.source import called
 
 _CONV = ("in_channels", "out_channels", "kernel_size", "stride", "padding")
 #: Parameters of torch's calls that have no Python signature, or whose signature is `*args`; also where torch is absent.
@@ -121,7 +122,7 @@ def argument_node(call: Place, argument: str | int, parameters: Sequence[str] | 
 def parameters_of(call: Place) -> list[str]:
     """The parameter names of a called function of torch or of the same file; empty where unknown."""
     node = _call(call)
-    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    name = called(node)
     own = _own_parameters(call, name)
     if own is not None:
         return own

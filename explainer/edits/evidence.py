@@ -30,6 +30,11 @@ class Call:
     scope: Mapping[str, Any]
     function: str
 
+    def shape(self, text: str) -> list[int]:
+        """The shape of the tensor that a name or an attribute holds there; empty where it holds none."""
+        value = self.scope.get(text)
+        return value[0] if isinstance(value, list) and value and isinstance(value[0], list) else []
+
 
 @frozen
 class Layer:

@@ -6,10 +6,10 @@ import ast
 import dataclasses
 
 from explainer.diagnosis import Edit, Span
+from explainer.edits.calls import given_to
 from explainer.edits.lines import EditError, changed
 from explainer.edits.place import PRIMARY, Place, as_primary, enclosed
-
-_LIBRARIES = ("torch", "math", "np", "numpy", "torch.special")
+from explainer.source import called
 
 
 def guard_all(at: Place, method: str) -> tuple[Edit, ...]:
@@ -19,9 +19,9 @@ def guard_all(at: Place, method: str) -> tuple[Edit, ...]:
     """
     if not isinstance(at.node, ast.Call):
         raise EditError("no call stands here")
-    scope, name = at.source.function_at(at.node.lineno) or at.source.tree, _name(at.node)
-    calls = [one for one in ast.walk(scope) if isinstance(one, ast.Call) and _name(one) == name] if scope else []
-    operands = [at.at(operand) for operand in map(_operand, calls) if operand is not None]
+    scope, name = at.source.function_at(at.node.lineno) or at.source.tree, called(at.node)
+    calls = [one for one in ast.walk(scope) if isinstance(one, ast.Call) and called(one) == name] if scope else []
+    operands = [at.at(operand) for operand in map(given_to, calls) if operand is not None]
     if len(operands) < 2:
         raise EditError("there is only one such call")
     return changed(at.source, [_guarded(one, method) for one in operands])
@@ -33,12 +33,3 @@ def _guarded(place: Place, method: str) -> tuple[Span, str]:
         return place.span, f"{as_primary(place)}.{method}"
     line, column = place.span.end_line or place.span.line, (place.span.end_column or 1) + 1
     return dataclasses.replace(place.span, line=line, column=column, end_line=line, end_column=column), f".{method}"
-
-
-def _name(call: ast.Call) -> str:
-    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-
-
-def _operand(call: ast.Call) -> ast.expr | None:
-    method = isinstance(call.func, ast.Attribute) and ast.unparse(call.func.value) not in _LIBRARIES
-    return call.func.value if method else next(iter(call.args), None)  # type: ignore[attr-defined]

@@ -6,12 +6,12 @@ import ast
 from collections.abc import Iterator
 
 from explainer.diagnosis import Edit
+from explainer.edits.calls import given_to, is_method
 from explainer.edits.inplace import dropped
 from explainer.edits.lines import EditError, changed, joined
 from explainer.edits.place import Place, as_operand
 from explainer.frozen import frozen
-
-_LIBRARIES = ("torch", "np", "numpy", "math")
+from explainer.source import called
 
 
 @frozen
@@ -77,9 +77,9 @@ class _Held:
 
     def __init__(self, at: Place):
         call = at.node
-        if not isinstance(call, ast.Call) or _name(call) != "exp":
+        if not isinstance(call, ast.Call) or called(call) != "exp":
             raise EditError("no exp stands here")
-        given = _given(call)
+        given = given_to(call)
         if given is None:
             raise EditError("exp is given nothing")
         self.at, self.text = at, ast.unparse(call)
@@ -126,13 +126,13 @@ class _Held:
 
     def log_of(self, node: ast.AST) -> ast.Call | None:
         """The log that is taken of a node, also by its name."""
-        calls = [one for one in self.nodes if isinstance(one, ast.Call) and _name(one) == "log"]
-        return next((one for one in calls if self._resolved(_given(one)) is node), None)
+        calls = [one for one in self.nodes if isinstance(one, ast.Call) and called(one) == "log"]
+        return next((one for one in calls if self._resolved(given_to(one)) is node), None)
 
     def log_of_raised(self) -> ast.Call | None:
         """`log1p(exp(x))`."""
-        calls = [one for one in self.nodes if isinstance(one, ast.Call) and _name(one) == "log1p"]
-        return next((one for one in calls if self._is_all(_given(one))), None)
+        calls = [one for one in self.nodes if isinstance(one, ast.Call) and called(one) == "log1p"]
+        return next((one for one in calls if self._is_all(given_to(one))), None)
 
     def logged(self, ratio: _Ratio) -> str:
         """The log of a ratio as a difference."""
@@ -173,7 +173,7 @@ class _Held:
         return named or (isinstance(node, ast.Call) and ast.unparse(node) == self.text)
 
     def _is_total(self, node: ast.Call) -> bool:
-        return _name(node) == "sum" and self._is_all(_given(node))
+        return called(node) == "sum" and self._is_all(given_to(node))
 
     def _picked(self, node: ast.AST) -> ast.expr | None:
         """The exponentials, or what methods, subscripts and `torch.diag` pick of them, also by its name."""
@@ -202,7 +202,7 @@ def _is_one(node: ast.AST) -> bool:
 def _inner(node: ast.AST) -> ast.expr | None:
     """What a method, subscript or `torch.diag` picks from."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        return _given(node)
+        return given_to(node)
     return node.value if isinstance(node, (ast.Subscript, ast.Attribute)) else None
 
 
@@ -215,21 +215,9 @@ def _loads(node: ast.Name) -> bool:
     return isinstance(node.ctx, ast.Load)
 
 
-def _name(call: ast.Call) -> str:
-    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-
-
-def _given(call: ast.Call) -> ast.expr | None:
-    """What a function of one tensor is given: its first argument, or the tensor whose method it is."""
-    function = call.func
-    method = isinstance(function, ast.Attribute) and ast.unparse(function.value) not in _LIBRARIES
-    return function.value if method else next(iter(call.args), None)  # type: ignore[attr-defined]
-
-
 def _axes(total: ast.Call) -> tuple[str, bool]:
     """Along what a sum goes, as source, and whether it keeps the dimensions."""
-    method = isinstance(total.func, ast.Attribute) and ast.unparse(total.func.value) not in _LIBRARIES
-    rest = total.args[0 if method else 1 :]
+    rest = total.args[0 if is_method(total) else 1 :]
     words = {word.arg: word.value for word in total.keywords}
     keep = ast.unparse(words["keepdim"]) == "True" if "keepdim" in words else len(rest) > 1
     axis = words.get("dim", words.get("axis", rest[0] if rest else None))

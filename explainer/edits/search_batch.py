@@ -14,8 +14,9 @@ from explainer.edits.evidence import Call, Evidence, Step
 from explainer.edits.expressions import evaluated, named, product
 from explainer.edits.lines import changed
 from explainer.edits.place import Place
+from explainer.edits.search_literals import changed_leaf, leaves
 from explainer.edits.sites import Site, sites
-from explainer.replay.taint import literals, value_of
+from explainer.replay.taint import value_of
 
 CREATORS = ("zeros", "ones", "randn", "rand", "empty", "full", "arange", "eye")
 
@@ -135,23 +136,15 @@ def resized_view(evidence: Evidence) -> Iterator[Candidate]:
                 same = [place.at(node) for node, value in written.items() if value == old]
                 edits = partial(changed, place.source, [(place.span, str(new)) for place in same])
                 yield from evidence.made(edits, "replace-literal", place, "neighbour", True, old=old, new=new)
-    for leaf in _leaves(crash.numbers) if not evidence.passed else ():
+    for leaf in leaves(crash.numbers) if not evidence.passed else ():
         yield from _with_leaf(evidence, leaf, crash.numbers[-len(sizes) :], shape)
-
-
-def _leaves(numbers: Sequence[list]) -> list[list]:
-    """The literals elsewhere that the sizes of a view come from, each once."""
-    found = [leaf for tree in numbers for leaf in literals(tree) if leaf[0] == "lit" and leaf[-1] > 1]
-    return list({tuple(leaf[1]): leaf for leaf in found}.values())
 
 
 def _with_leaf(evidence: Evidence, leaf: list, trees: Sequence[list], shape: list[int]) -> Iterator[Candidate]:
     """A literal behind the sizes of a view given the values with which the elements fit: `"side": 8` -> `7`."""
-    place, old = evidence.place(leaf[1]), int(leaf[-1])
-    for new in range(2, 2 * old + 1) if place is not None else ():
-        if new != old and place is not None and _fill([value_of(tree, {tuple(leaf[1]): new}) for tree in trees], shape):
-            words: dict[str, Any] = {"old": old, "new": new}
-            yield from evidence.replaced(place, str(new), "replace-literal", "neighbour", place, True, **words)
+    for new in range(2, 2 * leaf[-1] + 1):
+        if new != leaf[-1] and _fill([value_of(tree, {tuple(leaf[1]): new}) for tree in trees], shape):
+            yield from changed_leaf(evidence, leaf, new)
 
 
 def _splitting(crash: Step) -> Place | None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
 from explainer.edits.place import Place
+from explainer.source import called
 
 #: Functions that take a format with a byte order: of `struct`, numpy's and torch's.
 _FORMATTED = ("Struct", "unpack", "unpack_from", "iter_unpack", "frombuffer", "fromfile", "dtype", "from_bytes")
@@ -18,7 +19,7 @@ def flipped(evidence: Evidence) -> Iterator[Candidate]:
     """`struct.Struct("<II")` -> `">II"`: a file that another machine wrote, read as it was written."""
     for source in evidence.sources_seen():
         for node in source.nodes():
-            if not isinstance(node, ast.Call) or _name(node) not in _FORMATTED:
+            if not isinstance(node, ast.Call) or called(node) not in _FORMATTED:
                 continue
             for given in (*node.args, *(word.value for word in node.keywords)):
                 new = _other(given)
@@ -26,10 +27,6 @@ def flipped(evidence: Evidence) -> Iterator[Candidate]:
                     place, text = Place(source, given), repr(new)
                     text = text.replace("'", '"') if source.text(given).startswith('"') else text
                     yield from evidence.replaced(place, text, "replace", "rename", new=text, old=place.text)
-
-
-def _name(call: ast.Call) -> str:
-    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
 
 
 def _other(node: ast.AST) -> str:

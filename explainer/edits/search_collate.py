@@ -14,6 +14,7 @@ from explainer.edits.lines import EditError, inserted, joined
 from explainer.edits.place import Place
 from explainer.edits.plain_values import plain, refused
 from explainer.edits.search_samples import parts_returned
+from explainer.source import called
 
 _PADDED = '''def collate_padded(batch):
     """Pads the first item of every sample to the longest of the batch."""
@@ -106,7 +107,7 @@ def _with_function(evidence: Evidence, text: str, title: str) -> Iterator[Candid
 
 
 def _is_loader(node: ast.Call) -> bool:
-    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    name = called(node)
     return name == "DataLoader" and not any(word.arg == "collate_fn" for word in node.keywords)
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Call, Evidence
 from explainer.edits.place import Place, as_primary
 from explainer.edits.search_padding import last_transposed
+from explainer.edits.shapes import by_channel
 from explainer.edits.slices import operands
 
 _STRETCHED = re.compile(
@@ -27,8 +28,8 @@ def cropped(evidence: Evidence) -> Iterator[Candidate]:
     for wanted in _wanted(evidence):
         for frame in evidence.frames[:-4:-1]:
             for part in _stored(frame):
-                shape = _shape(frame.scope, part.text)
-                index = _index(frame, shape, wanted) if shape is not None and _is_table(part, frame, shape) else None
+                shape = frame.shape(part.text)
+                index = _index(frame, shape, wanted) if shape and _is_table(part, frame, shape) else None
                 if index is not None:
                     text = f"{as_primary(part)}[{index}]"
                     words: dict[str, Any] = {"what": part.text, "method": f"[{index}]", "shape": shape}
@@ -69,13 +70,7 @@ def _stored(frame: Call) -> Iterator[Place]:
 def _is_table(part: Place, frame: Call, shape: list[int]) -> bool:
     """Whether a value may hold more rows than are needed: not one number for each channel, nor vectors of floats."""
     dtype = frame.scope[part.text][1]
-    by_channel = len(shape) > 2 and shape[-2:] == [1, 1]
-    return not by_channel and (isinstance(part.node, ast.Attribute) or len(shape) > 2 or "float" not in dtype)
-
-
-def _shape(scope: Mapping[str, Any], text: str) -> list[int] | None:
-    value = scope.get(text)
-    return value[0] if isinstance(value, list) and value and isinstance(value[0], list) else None
+    return not by_channel(shape) and (isinstance(part.node, ast.Attribute) or len(shape) > 2 or "float" not in dtype)
 
 
 def _index(frame: Call, shape: list[int], wanted: list[int]) -> str | None:
@@ -86,18 +81,18 @@ def _index(frame: Call, shape: list[int], wanted: list[int]) -> str | None:
         return None
     parts = []
     for own, size in zip(shape, aligned, strict=True):
-        name = _named(frame.scope, size) if own > size > 1 else ":" if own in (size, 1) else None
+        name = _named(frame, size) if own > size > 1 else ":" if own in (size, 1) else None
         if name is None:
             return None
         parts.append(f":{name}" if name != ":" else ":")
     return ", ".join(parts) if parts and set(parts) != {":"} else None
 
 
-def _named(scope: Mapping[str, Any], size: int) -> str | None:
+def _named(frame: Call, size: int) -> str | None:
     """What the function calls a size: a local integer, or a dimension (not the first, if it can be) of a tensor."""
-    ints = [name for name, value in scope.items() if name.isidentifier() and name.islower() and value == size]
-    short = [name for name in ints if isinstance(scope[name], int)]
-    tensors = [(name, _shape(scope, name)) for name in scope if name.isidentifier()]
+    ints = [name for name, value in frame.scope.items() if name.isidentifier() and name.islower() and value == size]
+    short = [name for name in ints if isinstance(frame.scope[name], int)]
+    tensors = [(name, frame.shape(name)) for name in frame.scope if name.isidentifier()]
     sizes = [(at == 0, f"{name}.size({at})")
-             for name, shape in tensors for at, one in enumerate(shape or ()) if one == size]  # fmt: skip
+             for name, shape in tensors for at, one in enumerate(shape) if one == size]  # fmt: skip
     return next(iter([*short, *(text for _, text in sorted(sizes, key=lambda one: one[0]))]), None)

@@ -106,6 +106,12 @@ def odd_operands(evidence: Evidence) -> list[Operand]:
     return [one for one in every if devices[one.index] == away]
 
 
+def at_home(evidence: Evidence) -> list[str]:
+    """The names of the operands that lie where most of the model does."""
+    odd = odd_operands(evidence)
+    return [one.text for one in operands(evidence) if one not in odd and one.text.isidentifier()]
+
+
 def _device(evidence: Evidence, operand: Operand) -> str:
     return evidence.crash.devices[operand.index] if evidence.crash is not None else ""
 
@@ -126,9 +132,7 @@ def together(evidence: Evidence) -> Iterator[Candidate]:
     function = place.source.function_at(place.span.line) if place is not None else None
     if place is None or function is None:
         return
-    odd = odd_operands(evidence)
-    homes = [one.text for one in operands(evidence) if one not in odd and one.place is not None]
-    homes = [one for one in homes if one.isidentifier()]
+    homes, odd = at_home(evidence), odd_operands(evidence)
     constants = _constants(place) - _own_names(function)
     read = [one for one in ast.walk(function) if isinstance(one, ast.Name) and one.id in constants]
     if homes and len({one.id for one in read}) > 1 and any(one.text in constants for one in odd):

@@ -20,7 +20,7 @@ def windowed(evidence: Evidence) -> Iterator[Candidate]:
     for frame in reversed(evidence.frames):
         node = frame.place.node
         for one in node.args if isinstance(node, ast.Call) else ():
-            shape = _shape(frame, one)
+            shape = frame.shape(ast.unparse(one))
             at = next((at for at, size in enumerate(shape) if size - 1 in limits), None)
             if at is None or not isinstance(one, ast.Name) or not _grows(frame, one.id):
                 continue
@@ -65,11 +65,6 @@ def _limits(evidence: Evidence) -> set[int]:
     sizes = {size for shape, _ in evidence.crash.before for size in shape} if evidence.crash is not None else set()
     rows = {layer.value("num_embeddings") for layer, _ in layers_hit(evidence)}
     return sizes | {row for row in rows if row is not None}
-
-
-def _shape(frame: Call, node: ast.expr) -> list[int]:
-    value = frame.scope.get(ast.unparse(node))
-    return value[0] if isinstance(value, list) and value and isinstance(value[0], list) else []
 
 
 def _grows(frame: Call, name: str) -> bool:

@@ -13,8 +13,7 @@ from explainer.edits.evidence import Evidence
 from explainer.edits.lines import EditError, changed
 from explainer.edits.methods import insert_method
 from explainer.edits.place import Place
-from explainer.edits.search_device import odd_operands
-from explainer.edits.slices import operands
+from explainer.edits.search_device import at_home, odd_operands
 from explainer.edits.statements import insert_statement
 from explainer.source import Source
 
@@ -78,9 +77,7 @@ def attributes(evidence: Evidence) -> Iterator[Candidate]:
     crash = evidence.crash
     place = crash.place if crash is not None else None
     function = place.source.function_at(place.span.line) if place is not None else None
-    odd = odd_operands(evidence)
-    homes = [one.text for one in operands(evidence) if one not in odd and one.place is not None]
-    homes = [one for one in homes if one.isidentifier()]
+    homes, odd = at_home(evidence), odd_operands(evidence)
     if place is None or function is None or not homes or not odd:
         return
     read = _read_alike(evidence, place.source, function, odd[0].text, homes)

@@ -13,7 +13,7 @@ from explainer.edits.evidence import Evidence, Step
 from explainer.edits.lines import changed
 from explainer.edits.place import Place
 from explainer.edits.search_collate import collated
-from explainer.edits.shapes import BROADCAST, MATRIX, SAME, changes, fits
+from explainer.edits.shapes import BROADCAST, MATRIX, SAME, by_channel, changes, fits
 from explainer.edits.slices import Operand, chain, editable, operands, trunk
 
 _REDUCTIONS = ("mean", "sum", "amax", "amin", "norm", "std", "var", "logsumexp", "prod")
@@ -97,8 +97,7 @@ def _sliced(evidence: Evidence, every: list[Operand]) -> Iterator[Candidate]:
             continue
         aligned = other.shape[rank - len(shape) :]
         longer = [at for at, (own, given) in enumerate(zip(shape, aligned, strict=True)) if own > given > 1]
-        of_channels = len(shape) > 2 and shape[-2:] == [1, 1]
-        if len(longer) == 1 and other.place is not None and not of_channels:
+        if len(longer) == 1 and other.place is not None and not by_channel(shape):
             size = f"{other.text}.size({longer[0] + rank - len(shape)})"
             index = ", ".join([":"] * longer[0] + [f":{size}"])
             yield from _insert(evidence, stored.place, f"[{index}]", shape)

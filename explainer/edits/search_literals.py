@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -47,10 +47,10 @@ def swapped_sizes(evidence: Evidence) -> Iterator[Candidate]:
     said = evidence.said
     trees = [tree for step in evidence.steps for tree in step.numbers]
     trees += [tree for layer in evidence.layers_around() for found in layer.numbers.values() for tree in found]
-    for leaf in _leaves(trees) if not evidence.passed else ():
+    for leaf in leaves(trees) if not evidence.passed else ():
         for value in said if leaf[-1] in said else ():
             if value != leaf[-1] and value > 1:  # a size of 1 fits everything
-                yield from _changed(evidence, leaf, value)
+                yield from changed_leaf(evidence, leaf, value)
 
 
 def one_off(evidence: Evidence) -> Iterator[Candidate]:
@@ -105,13 +105,13 @@ def of_data(evidence: Evidence) -> Iterator[Candidate]:
     if crash is None or not evidence.passed:
         return
     layers = [layer for layer in (crash.layer, *evidence.on_stack) if layer is not None]
-    own = _leaves([*crash.numbers, *(tree for one in layers for found in one.numbers.values() for tree in found)])
+    own = leaves([*crash.numbers, *(tree for one in layers for found in one.numbers.values() for tree in found)])
     kept = {tuple(leaf[1]) for leaf in own}
-    for leaf in _leaves([tree for step in evidence.steps[1:] for tree in step.numbers]):
+    for leaf in leaves([tree for step in evidence.steps[1:] for tree in step.numbers]):
         name = _name(evidence, leaf) if tuple(leaf[1]) not in kept else None
         for one in own if name is not None else ():
             if one[-1] != leaf[-1] and _name(evidence, one) == name:
-                yield from _changed(evidence, leaf, one[-1])
+                yield from changed_leaf(evidence, leaf, one[-1])
 
 
 def _name(evidence: Evidence, leaf: list) -> str | None:
@@ -136,19 +136,20 @@ def neighbours(evidence: Evidence) -> Iterator[Candidate]:
         trees += [tree for found in (layer.numbers.values() if layer else ()) for tree in found]
     sizes = [size for shape, _ in crash.before for size in shape]
     others = [number for tree in trees for number in _numbers(tree)] + evidence.said + sizes
-    for leaf in sorted(_leaves(trees), key=lambda leaf: leaf[-1]):
+    for leaf in sorted(leaves(trees), key=lambda leaf: leaf[-1]):
         for value in _near(leaf[-1], others):
-            yield from _changed(evidence, leaf, value)
+            yield from changed_leaf(evidence, leaf, value)
 
 
-def _leaves(trees: list[list]) -> list[list]:
+def leaves(trees: Sequence[list]) -> list[list]:
     """The literals greater than one that trees end in, each once."""
     return list({
         tuple(leaf[1]): leaf for tree in trees for leaf in literals(tree) if leaf[0] == "lit" and leaf[-1] > 1
     }.values())  # fmt: skip
 
 
-def _changed(evidence: Evidence, leaf: list, value: int) -> Iterator[Candidate]:
+def changed_leaf(evidence: Evidence, leaf: list, value: int) -> Iterator[Candidate]:
+    """A literal behind a number with another value; none where it is a size of random data."""
     place = evidence.place(leaf[1])
     if place is not None and not _of_random_data(place):
         words: dict[str, Any] = {"old": leaf[-1], "new": value}

@@ -58,8 +58,7 @@ def per_head(evidence: Evidence) -> Iterator[Candidate]:
         node = frame.place.node
         given = [*node.args, *(word.value for word in node.keywords)] if isinstance(node, ast.Call) else []
         for one in (frame.place.at(one) for one in given):
-            held = frame.scope.get(one.text)
-            if isinstance(held, list) and held[0] == own:
+            if frame.shape(one.text) == own:
                 new = f"{as_primary(one)}.repeat_interleave({_heads(frame, wanted // own[0])}, dim=0)"
                 yield from evidence.replaced(one, new, "insert-method", "per-head", new=new)
 

@@ -14,6 +14,7 @@ from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, Step
 from explainer.edits.lines import changed, indentation
 from explainer.edits.place import Place
+from explainer.source import called
 
 #: The side that a map is pooled to, and the number of weights from which a layer on it is out of proportion.
 _SIDE = 8
@@ -24,7 +25,7 @@ def pooled(evidence: Evidence) -> Iterator[Candidate]:
     """`Flatten(), Linear(c * side * side, n)` -> `AdaptiveAvgPool2d(8), Flatten(), Linear(c * 8 * 8, n)`."""
     crash = evidence.crash
     place = crash.place if crash is not None else None
-    if crash is None or place is None or not isinstance(place.node, ast.Call) or _name(place.node) != "Linear":
+    if crash is None or place is None or not isinstance(place.node, ast.Call) or called(place.node) != "Linear":
         return
     given = argument_node(place, "in_features")
     features = _of_side(given) if given is not None else None
@@ -63,20 +64,16 @@ def _flattened(place: Place) -> Iterator[ast.Call]:
     """The calls of the class around a layer that make rows of maps: modules first."""
     scope = place.source.class_at(place.span.line)
     calls = [one for one in ast.walk(scope) if isinstance(one, ast.Call)] if scope is not None else []
-    yield from (one for one in calls if _name(one) == "Flatten" and not one.args)
+    yield from (one for one in calls if called(one) == "Flatten" and not one.args)
     for one in calls:
         last = ast.unparse(one.args[-1]) if one.args else ""
-        if (_name(one) == "flatten" and last == "1") or (_name(one) in ("view", "reshape") and last == "-1"):
+        if (called(one) == "flatten" and last == "1") or (called(one) in ("view", "reshape") and last == "-1"):
             yield one
-
-
-def _name(call: ast.Call) -> str:
-    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
 
 
 def _before(source: Any, flat: ast.Call, prefix: str) -> tuple[Span, str]:
     """What stands before the rows are made: a layer of its own before `Flatten()`, else a call on the map."""
-    if _name(flat) == "Flatten":
+    if called(flat) == "Flatten":
         alone = source.line(flat.lineno).strip().rstrip(",") == source.text(flat)
         between = f",\n{indentation(source, flat.lineno)}" if alone else ", "
         return source.span(flat), f"{prefix}AdaptiveAvgPool2d({_SIDE}){between}{source.text(flat)}"

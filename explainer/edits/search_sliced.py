@@ -19,7 +19,8 @@ def sliced_alike(evidence: Evidence) -> Iterator[Candidate]:
     seen: set[tuple[int, int, str]] = set()
     for place in (place for step in evidence.steps for place in step.places):
         for given in _names(place):
-            shape = _shape(evidence, given)
+            frame = evidence.frame_of(given)
+            shape = frame.shape(given.text) if frame is not None else []
             shifted = isinstance(place.node, ast.BinOp) or _is_loss(evidence)
             for text, sizes in _slices(given, shape, shifted) if shape else ():
                 at = (given.span.line, given.span.column or 0, text)
@@ -43,13 +44,6 @@ def _names(place: Place) -> list[Place]:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         given.append(node.func.value)
     return [place.at(one) for one in given if isinstance(one, ast.Name)]
-
-
-def _shape(evidence: Evidence, given: Place) -> list[int]:
-    """The shape of the tensor that a name holds, where its function is still running."""
-    frame = evidence.frame_of(given)
-    value = frame.scope.get(given.text) if frame is not None else None
-    return value[0] if isinstance(value, list) and isinstance(value[0], list) else []
 
 
 def _is_loss(evidence: Evidence) -> bool:

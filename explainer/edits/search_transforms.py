@@ -10,7 +10,7 @@ from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
 from explainer.edits.place import Place, as_primary
 from explainer.edits.search_samples import parts_returned
-from explainer.source import Source
+from explainer.source import Source, called
 
 _SIZES = re.compile(r"equal size, but got \[([\d, ]*)\] at entry \d+ and \[([\d, ]*)\] at entry \d+")
 _RESIZES = re.compile(r"resize|scale|short|small|zoom|crop", re.IGNORECASE)
@@ -36,7 +36,7 @@ def cropped(evidence: Evidence) -> Iterator[Candidate]:
     for source in evidence.sources_seen():
         for siblings in _pipelines(source):
             for step in siblings:
-                if isinstance(step, ast.Call) and step.args and _RESIZES.search(_name(step)):
+                if isinstance(step, ast.Call) and step.args and _RESIZES.search(called(step)):
                     yield from _behind(evidence, source, step, siblings)
                     yield from _both_sides(evidence, source, step)
 
@@ -50,12 +50,8 @@ def _pipelines(source: Source) -> Iterator[list[ast.expr]]:
             yield node.args
 
 
-def _name(call: ast.Call) -> str:
-    return ast.unparse(call.func).rpartition(".")[2]
-
-
 def _behind(evidence: Evidence, source: Source, step: ast.Call, siblings: list[ast.expr]) -> Iterator[Candidate]:
-    used = {_name(one) for one in siblings if isinstance(one, ast.Call)}
+    used = {called(one) for one in siblings if isinstance(one, ast.Call)}
     given = ", ".join(source.text(one) for one in step.args[:1])
     for name in _known(source, ast.unparse(step.func).rpartition(".")[0]):
         if name.rpartition(".")[2] not in used:

@@ -18,9 +18,9 @@ _FRAMES = 3
 def unused(evidence: Evidence) -> Iterator[Candidate]:
     """`h = self.first(x)`, then `self.second(x)` -> `self.second(h)`: a tensor that was made is not used."""
     for frame in evidence.frames[: -_FRAMES - 1 : -1]:
-        left = [name for name in _unread(frame) if _shape(frame, name)]
+        left = [name for name in _unread(frame) if frame.shape(name)]
         for node in ast.walk(frame.place.statement().node) if left else ():
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and _shape(frame, node.id):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and frame.shape(node.id):
                 for name in left:
                     words: dict[str, Any] = {"new": name, "old": node.id}
                     yield from evidence.replaced(frame.place.at(node), name, "replace", "unused", **words)
@@ -36,11 +36,6 @@ def _unread(frame: Call) -> list[str]:
     return sorted(found, key=lambda name: -found[name])
 
 
-def _shape(frame: Call, name: str) -> list[int]:
-    value = frame.scope.get(name)
-    return value[0] if isinstance(value, list) and value and isinstance(value[0], list) else []
-
-
 def unlike_siblings(evidence: Evidence) -> Iterator[Candidate]:
     """`v = v.view(n, t, h, d)` beside `k = k.view(n, t, h, d).transpose(1, 2)`: what follows there is put here too."""
     for frame in evidence.frames[: -_FRAMES - 1 : -1]:
@@ -48,7 +43,7 @@ def unlike_siblings(evidence: Evidence) -> Iterator[Candidate]:
         for place in bound:
             endings = [end for other in bound if other is not place for end in [_ending(place, other)] if end]
             for end in sorted(set(endings), key=endings.count, reverse=True)[:2]:
-                shape = _shape(frame, ast.unparse(place.parent().targets[0]))  # type: ignore[union-attr]
+                shape = frame.shape(ast.unparse(place.parent().targets[0]))  # type: ignore[union-attr]
                 words: dict[str, Any] = {"method": end, "what": place.text[:48], "shape": shape}
                 text = f"{as_primary(place)}{end}"
                 yield from evidence.replaced(place, text, "insert-method", "insert", **words)

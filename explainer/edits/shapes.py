@@ -52,6 +52,11 @@ SAME = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_ent
         "binary_cross_entropy_with_logits", "poisson_nll_loss", "gaussian_nll_loss")  # fmt: skip
 
 
+def by_channel(shape: Shape) -> bool:
+    """Whether a tensor of this shape holds one number for each channel of a map: (C, 1, 1), (1, C, 1, 1)."""
+    return len(shape) > 2 and shape[-2:] == [1, 1]
+
+
 def fits(function: str, shapes: list[Shape]) -> bool | None:
     """Whether a call with these shapes would pass its shape check; None where the rule is not known here."""
     first, second = ([*shapes, [], []])[:2]

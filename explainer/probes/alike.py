@@ -10,10 +10,11 @@ from explainer.edits.lines import EditError
 from explainer.edits.place import Place
 from explainer.facts import SpanFact, WriteFact
 from explainer.probes import probe
-from explainer.probes.places import called, span_fact
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import is_tensor, read
 from explainer.probes.writes import target_of_write
+from explainer.source import called
 
 #: How many statements behind the refused one are looked at.
 _MOST = 12

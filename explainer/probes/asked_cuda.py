@@ -11,9 +11,9 @@ from explainer.frozen import frozen
 from explainer.probes import probe
 from explainer.probes.cuts import sources
 from explainer.probes.origin import last_binding
-from explainer.probes.places import called, spanned
+from explainer.probes.places import spanned
 from explainer.probes.scene import Scene
-from explainer.source import Source
+from explainer.source import Source, called
 
 _DEVICE = re.compile(r"cuda(:\d+)?")
 #: Functions of `torch.cuda` that need a GPU, called for what they do, not for what they return.

@@ -10,11 +10,11 @@ from typing import Any
 from explainer.facts import NanFact, Settings, SpanFact
 from explainer.probes import probe
 from explainer.probes.cuts import sources
-from explainer.probes.places import called, function_of, place, span_fact
+from explainer.probes.places import function_of, place, span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import is_tensor
 from explainer.probes.writes import plain_name
-from explainer.source import Source, source_of
+from explainer.source import Source, called, source_of
 
 _LIBRARIES = ("torch", "F", "torch.nn.functional", "nn.functional", "torch.special", "torch.linalg", "linalg", "math")
 _CLAMPS = ("clamp", "clip", "clamp_min", "clamp_max")

@@ -11,7 +11,7 @@ from explainer.facts import ModuleFact, Settings, SpanFact
 from explainer.probes import probe
 from explainer.probes.module import module_calls, path_of, root_module, root_name
 from explainer.probes.scene import Scene
-from explainer.source import Source, source_of
+from explainer.source import Source, called, source_of
 
 
 @probe
@@ -115,8 +115,8 @@ def _in_class(owner: Any, rest: list[str], module: Any) -> tuple[Source, ast.Cal
 
 def in_owner_class(scene: Scene, module: Any) -> tuple[Source, ast.Call] | None:
     """A layer that no module has registered (in a plain list): found by the only constructor call of its type."""
-    for called in module_calls(scene):
-        code = getattr(type(called.module).__dict__.get("__init__"), "__code__", None)
+    for entered in module_calls(scene):
+        code = getattr(type(entered.module).__dict__.get("__init__"), "__code__", None)
         source = source_of(code.co_filename) if code is not None else None
         owner = source.class_at(code.co_firstlineno) if source and code else None
         calls = (
@@ -175,7 +175,7 @@ def _followed(node: ast.AST | None, rest: list[str], scope: ast.AST | None) -> a
 def _element(node: ast.AST, key: str) -> ast.AST | None:
     """The element of a container's source that a path component names."""
     if isinstance(node, ast.Call):
-        container = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        container = called(node)
         if container == "Sequential" and len(node.args) == 1 and isinstance(node.args[0], ast.Starred):
             return _element(node.args[0].value, key)
         if container == "Sequential" and not any(isinstance(one, ast.Starred) for one in node.args):
@@ -201,7 +201,7 @@ def _element(node: ast.AST, key: str) -> ast.AST | None:
 
 def _builds(call: ast.Call, module: Any) -> bool:
     """Whether a call is written as the constructor of a module's class."""
-    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    name = called(call)
     return name == type(module).__name__ or name == "Lazy" + type(module).__name__
 
 

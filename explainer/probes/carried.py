@@ -12,11 +12,11 @@ from explainer.facts import CarriedFact, SpanFact
 from explainer.probes import probe
 from explainer.probes.cuts import receiver, sources
 from explainer.probes.origin import last_binding
-from explainer.probes.places import called, enclosing, function_of, place, span_fact
+from explainer.probes.places import enclosing, function_of, place, span_fact
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.values import is_module, is_tensor
 from explainer.probes.writes import plain_name
-from explainer.source import Source, source_of
+from explainer.source import Source, called, source_of
 
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _RESET = re.compile(r"reset|clear|detach|repackage|init_(hidden|state)", re.IGNORECASE)

@@ -9,10 +9,10 @@ from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.built import bound, construction
 from explainer.probes.origin import last_binding
-from explainer.probes.places import called, span_fact
+from explainer.probes.places import span_fact
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.values import MISSING, is_module, is_tensor, read
-from explainer.source import Source
+from explainer.source import Source, called
 
 
 @probe

@@ -12,9 +12,9 @@ from typing import Any
 
 from explainer.facts import CutFact, SpanFact
 from explainer.probes import probe
-from explainer.probes.places import called, decorators, enclosing, function_of, recorded, span_fact
+from explainer.probes.places import decorators, enclosing, function_of, recorded, span_fact
 from explainer.probes.scene import Scene
-from explainer.source import Source, source_of
+from explainer.source import Source, called, source_of
 
 #: How the calls that cut a graph are told apart.
 KINDS = {
@@ -190,12 +190,7 @@ def reentrant_checkpoint(scene: Scene) -> SpanFact | None:
 
     That one runs its function under `no_grad` and gives its result a history only if an input requires grad.
     """
-    calls = [
-        (source, node)
-        for source in sources(scene)
-        for node in source.nodes()
-        if isinstance(node, ast.Call) and called(node) in ("checkpoint", "checkpoint_sequential")
-    ]
+    calls = calls_named(scene, "checkpoint", "checkpoint_sequential")
     if len(calls) != 1:
         return None
     source, call = calls[0]
@@ -212,6 +207,12 @@ def _returned(scene: Scene, source: Source, line: int) -> bool:
 def sources(scene: Scene) -> list[Source]:
     """The user's source files that are on the stack or loaded."""
     return scene.once("sources", lambda: _sources(scene)) or []
+
+
+def calls_named(scene: Scene, *names: str) -> list[tuple[Source, ast.Call]]:
+    """The calls in the user's files whose last name is one of these."""
+    calls = ((source, node) for source in sources(scene) for node in source.nodes() if isinstance(node, ast.Call))
+    return [(source, call) for source, call in calls if called(call) in names]
 
 
 def _sources(scene: Scene) -> list[Source]:

@@ -10,9 +10,9 @@ from explainer.facts import ModuleFact, SpanFact
 from explainer.probes import probe
 from explainer.probes.built import bound, construction
 from explainer.probes.cuts import sources
-from explainer.probes.places import called, span_fact
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
-from explainer.source import Source
+from explainer.source import Source, called
 
 Node = tuple[Source, ast.AST]
 #: How many calls a parameter is followed through.

@@ -17,7 +17,7 @@ from explainer.probes.owners import assignment, how_held, owners, parameters_of
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.tensor import fact_of
 from explainer.probes.values import MISSING, fields_of, is_tensor, read
-from explainer.source import Source, source_of
+from explainer.source import Source, called, source_of
 
 
 def _within(scene: Scene) -> Iterator[tuple[str, ast.AST, Any]]:
@@ -116,7 +116,7 @@ def creation(scene: Scene, of: TensorFact | None = None) -> SpanFact | None:
     if call is None:
         return None
     where, node = call
-    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    name = called(node)
     here = where.file == source.file and where.function_at(node.lineno) is source.function_at(frame.line)
     return SpanFact(where.span(node, of.name), where.text(node), Settings((("function", name), ("here", here))))
 

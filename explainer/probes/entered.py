@@ -13,11 +13,11 @@ from explainer.probes.follow import Trait, followed
 from explainer.probes.module import path_of
 from explainer.probes.origin import last_binding
 from explainer.probes.owners import parameters_of
-from explainer.probes.places import called, function_of, span_fact
+from explainer.probes.places import function_of, span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.tensor import tensor_fact
 from explainer.probes.values import is_module, is_tensor, read
-from explainer.source import Source
+from explainer.source import Source, called
 
 #: Dtypes as torch's messages name them.
 _MESSAGE_NAMES = {"Double": "float64", "Half": "float16", "BFloat16": "bfloat16", "Long": "int64", "Int": "int32",

@@ -8,9 +8,10 @@ from typing import Any
 from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.bindings import binding
-from explainer.probes.places import called, enclosing, span_fact
+from explainer.probes.places import enclosing, span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import MISSING, fields_of, read
+from explainer.source import called
 
 _ITERATOR = "_BaseDataLoaderIter"
 

@@ -11,10 +11,9 @@ from explainer.edits.place import Place, place_of
 from explainer.facts import TensorFact
 from explainer.frozen import frozen
 from explainer.probes.cuts import sources
-from explainer.probes.places import called
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.values import MISSING, is_module, read
-from explainer.source import Source
+from explainer.source import Source, called
 
 #: How many expressions are looked at before the search is given up.
 _STEPS = 60

@@ -14,10 +14,10 @@ from explainer.probes.cuts import sources
 from explainer.probes.graph import empty_models, named_modules
 from explainer.probes.origin import last_binding
 from explainer.probes.owners import optimizers
-from explainer.probes.places import called, span_fact
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import fields_of, is_module, is_tensor, read
-from explainer.source import Source
+from explainer.source import Source, called
 
 _LOOPS = (ast.For, ast.AsyncFor)
 _WALKS = ("parameters", "named_parameters", "modules", "named_modules", "children")

@@ -13,11 +13,11 @@ from explainer.facts import SpanFact, TensorFact
 from explainer.probes import probe
 from explainer.probes.call import call_node
 from explainer.probes.origin import last_binding
-from explainer.probes.places import called, enclosing, function_of, span_fact
+from explainer.probes.places import enclosing, function_of, span_fact
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.tensor import tensor_fact
 from explainer.probes.values import fields_of, is_optimizer, is_tensor, read
-from explainer.source import Source
+from explainer.source import Source, called
 
 _GRAD = ("outputs", "inputs", "grad_outputs", "retain_graph", "create_graph")
 

@@ -11,11 +11,11 @@ from explainer.facts import SpanFact, TensorFact
 from explainer.probes import probe
 from explainer.probes.call import call_node
 from explainer.probes.cuts import receiver, sources
-from explainer.probes.places import called, function_of, span_fact
+from explainer.probes.places import function_of, span_fact
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.tensor import tensor_fact
 from explainer.probes.values import MISSING, fields_of, is_module, is_tensor, read
-from explainer.source import Source, source_of
+from explainer.source import Source, called, source_of
 
 
 @probe

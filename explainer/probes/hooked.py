@@ -9,12 +9,12 @@ from typing import Any
 from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.built import construction
-from explainer.probes.cuts import sources
+from explainer.probes.cuts import calls_named, sources
 from explainer.probes.module import below_user, module_calls, path_of, root_module, root_name
-from explainer.probes.places import called, enclosing, span_fact
+from explainer.probes.places import enclosing, span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import fields_of
-from explainer.source import Source, source_of
+from explainer.source import Source, called, source_of
 
 _ACTIVATIONS = ("ReLU", "ReLU6", "SiLU", "Hardswish", "Hardsigmoid", "Mish", "SELU", "CELU")
 _HOOKS = ("register_full_backward_hook", "register_full_backward_pre_hook", "register_module_full_backward_hook")
@@ -54,10 +54,7 @@ def _constructor(scene: Scene, module: Any) -> tuple[Source, ast.AST] | None:
 
 def _written(scene: Scene, kind: str) -> Iterator[tuple[Source, ast.Call]]:
     """The calls of the user's that build a layer of a class and tell it to work in place."""
-    for source in sources(scene):
-        for node in source.nodes():
-            if isinstance(node, ast.Call) and called(node) == kind and _told(node):
-                yield source, node
+    return ((source, call) for source, call in calls_named(scene, kind) if _told(call))
 
 
 def _told(call: ast.Call) -> bool:
@@ -102,12 +99,7 @@ def _works_in_place(call: ast.Call) -> bool:
 @probe
 def backward_hook(scene: Scene) -> SpanFact | None:
     """The one call that registers a full backward hook; `detail.method` is what it calls."""
-    found = [
-        (source, node)
-        for source in sources(scene)
-        for node in source.nodes()
-        if isinstance(node, ast.Call) and called(node) in _HOOKS
-    ]
+    found = calls_named(scene, *_HOOKS)
     return span_fact(*found[0], method=called(found[0][1])) if len(found) == 1 else None
 
 

@@ -12,10 +12,10 @@ from explainer.probes import probe
 from explainer.probes.call import call_node
 from explainer.probes.cuts import sources
 from explainer.probes.origin import last_binding
-from explainer.probes.places import called, span_fact
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import fields_of, is_module, is_tensor, read
-from explainer.source import Source
+from explainer.source import Source, called
 
 _MODE = re.compile(r"\binference_mode\b")
 

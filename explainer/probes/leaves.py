@@ -10,11 +10,11 @@ from typing import Any
 from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.cuts import sources
-from explainer.probes.places import called, span_fact
+from explainer.probes.places import span_fact
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.tensor import tensor_fact
 from explainer.probes.values import fields_of, is_tensor
-from explainer.source import Source, source_of
+from explainer.source import Source, called, source_of
 
 _LISTS = (list, tuple)
 

@@ -9,9 +9,10 @@ from explainer.facts import SpanFact, TensorFact
 from explainer.probes import probe
 from explainer.probes.cuts import sources
 from explainer.probes.follow import Trait, followed
-from explainer.probes.places import called, span_fact
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import is_tensor
+from explainer.source import called
 
 _COLLECTIONS = (ast.ListComp, ast.GeneratorExp, ast.DictComp)
 

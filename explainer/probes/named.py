@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from explainer.edits.operators import SIGNS
-from explainer.source import Node, Source
+from explainer.source import Node, Source, called
 
 _OPERATORS = {
     "add": "+", "sub": "-", "mul": "*", "div": "/", "truediv": "/", "true_divide": "/", "floordiv": "//",
@@ -41,8 +41,7 @@ def _header(statement: ast.stmt) -> Iterator[ast.AST]:
 def _is(node: ast.AST, name: str) -> bool:
     plain = name.strip("_")
     if isinstance(node, ast.Call):
-        called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-        return called.strip("_") == plain
+        return called(node).strip("_") == plain
     if isinstance(node, ast.Attribute):
         return node.attr == name
     if isinstance(node, (ast.BinOp, ast.AugAssign)):

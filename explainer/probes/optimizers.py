@@ -6,8 +6,8 @@ import ast
 
 from explainer.facts import Settings, SpanFact
 from explainer.probes import probe
-from explainer.probes.cuts import sources
-from explainer.probes.places import called, span_fact
+from explainer.probes.cuts import calls_named
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import fields_of, is_optimizer
 
@@ -42,15 +42,7 @@ def foreign_groups(scene: Scene) -> Settings | None:
 @probe
 def optimizer_load(scene: Scene) -> SpanFact | None:
     """The only `optimizer.load_state_dict(state)` of the program; `detail`: `optimizer` and `state`, their sources."""
-    found = [
-        (source, node)
-        for source in sources(scene)
-        for node in source.nodes()
-        if isinstance(node, ast.Call)
-        and called(node) == "load_state_dict"
-        and len(node.args) == 1
-        and _of_optimizer(node)
-    ]
+    found = [(source, call) for source, call in calls_named(scene, "load_state_dict") if _of_optimizer(call)]
     if len(found) != 1:
         return None
     source, node = found[0]

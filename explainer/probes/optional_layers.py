@@ -10,10 +10,10 @@ from explainer.facts import Settings, SpanFact
 from explainer.probes import probe
 from explainer.probes.checkpoint import load_frame, state_of
 from explainer.probes.cuts import sources
-from explainer.probes.places import called, span_fact
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import is_tensor
-from explainer.source import Source
+from explainer.source import Source, called
 
 #: Layers without parameters: they have no entry in a state dict, and a number in a Sequential all the same.
 _BARE = (

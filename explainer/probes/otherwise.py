@@ -9,10 +9,10 @@ from explainer.probes import probe
 from explainer.probes.call import call_node
 from explainer.probes.checkpoint import load_frame
 from explainer.probes.makers import makers
-from explainer.probes.places import called, span_fact
+from explainer.probes.places import span_fact
 from explainer.probes.restored import saved_models
 from explainer.probes.scene import Scene
-from explainer.source import Source
+from explainer.source import Source, called
 
 Made = tuple[Source, ast.Call]
 

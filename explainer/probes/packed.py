@@ -13,10 +13,10 @@ from explainer.probes.bindings import binding
 from explainer.probes.built import construction
 from explainer.probes.call import operands
 from explainer.probes.module import below_user
-from explainer.probes.places import called, span_fact
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import MISSING, fields_of, is_module, is_tensor, read
-from explainer.source import Source
+from explainer.source import Source, called
 
 #: Names under which models give what a loss takes, the likeliest first.
 _OUTPUTS = ("logits", "out", "output", "outputs", "pred", "preds", "prediction", "scores", "last_hidden_state")

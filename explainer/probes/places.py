@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from explainer.facts import Settings, SpanFact
 from explainer.probes.named import operation_at
-from explainer.source import Function, Node, Source, node_at, source_of
+from explainer.source import Function, Node, Source, called, node_at, source_of
 
 Position = Mapping[str, Any]
 S = TypeVar("S", bound=ast.stmt)
@@ -99,11 +99,6 @@ def constructor(source: Source, node: ast.AST, layer: str) -> tuple[Source, ast.
                 if calls:
                     return one, calls[0]
     return None
-
-
-def called(node: ast.Call) -> str:
-    """The last name of what a call calls."""
-    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
 
 
 def enclosing(source: Source, line: int, kinds: tuple[type[S], ...]) -> list[S]:

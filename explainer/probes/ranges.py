@@ -10,10 +10,11 @@ from explainer.edits.place import Place
 from explainer.facts import NanFact, SpanFact
 from explainer.probes import probe
 from explainer.probes.call import call_node
-from explainer.probes.cuts import sources
-from explainer.probes.places import called, span_fact
+from explainer.probes.cuts import calls_named
+from explainer.probes.places import span_fact
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.values import is_tensor
+from explainer.source import called
 
 _PARAMETERS = {
     "Normal": ("loc", "scale"), "LogNormal": ("loc", "scale"), "Laplace": ("loc", "scale"), "Cauchy": ("loc", "scale"),
@@ -65,12 +66,7 @@ def logits_loss(scene: Scene) -> SpanFact | None:
         return None
     count = int(((value < 0) | (value > 1)).sum())
     known = {"BCELoss": "BCEWithLogitsLoss", "binary_cross_entropy": "binary_cross_entropy_with_logits"}
-    found = [
-        (source, node)
-        for source in sources(scene)
-        for node in source.nodes()
-        if isinstance(node, ast.Call) and called(node) in known
-    ]
+    found = calls_named(scene, *known)
     if len(found) != 1 or not count:
         return None
     source, call = found[0]

@@ -10,10 +10,10 @@ from explainer.edits.arguments import argument_node
 from explainer.edits.place import Place
 from explainer.facts import SpanFact
 from explainer.probes import probe
-from explainer.probes.cuts import sources
+from explainer.probes.cuts import calls_named
 from explainer.probes.decided import literal_of
 from explainer.probes.owners import optimizers
-from explainer.probes.places import called, span_fact
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import fields_of, is_tensor
 
@@ -60,10 +60,7 @@ def _magnitude(largest: float) -> str:
 
 def _written(scene: Scene, optimizer: str, rate: float) -> tuple[Any, ast.AST] | None:
     """The number that the only call of an optimizer's class gives for its rate."""
-    calls = [
-        (source, node) for source in sources(scene) for node in source.nodes()
-        if isinstance(node, ast.Call) and called(node) == optimizer
-    ]  # fmt: skip
+    calls = calls_named(scene, optimizer)
     if len(calls) != 1:
         return None
     source, call = calls[0]

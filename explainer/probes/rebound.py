@@ -11,9 +11,9 @@ from explainer.probes import probe
 from explainer.probes.cuts import sources
 from explainer.probes.leaves import as_leaf
 from explainer.probes.origin import last_binding
-from explainer.probes.places import called, enclosing, span_fact
+from explainer.probes.places import enclosing, span_fact
 from explainer.probes.scene import Scene
-from explainer.source import Source
+from explainer.source import Source, called
 
 _LOOPS: Any = (ast.For, ast.AsyncFor, ast.While)
 

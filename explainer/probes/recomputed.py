@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.cuts import sources
-from explainer.probes.places import called, span_fact
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
-from explainer.source import Source
+from explainer.source import Source, called
 
 _CHECKPOINTS = ("checkpoint", "checkpoint_sequential")
 _UNIT = ("random", "rand", "random_sample")

@@ -8,11 +8,11 @@ from explainer.facts import SpanFact, TensorFact
 from explainer.probes import probe
 from explainer.probes.cuts import sources
 from explainer.probes.origin import last_binding
-from explainer.probes.places import called, span_fact
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.tensor import tensor_fact
 from explainer.probes.values import is_tensor, read
-from explainer.source import Source
+from explainer.source import Source, called
 
 _TO_NUMBER = ("item", "float", "int")
 

@@ -11,10 +11,10 @@ from explainer.probes import probe
 from explainer.probes.bindings import binding
 from explainer.probes.cuts import sources
 from explainer.probes.makers import ways
-from explainer.probes.places import called, span_fact
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import MISSING, fields_of, read
-from explainer.source import Source, source_of
+from explainer.source import Source, called, source_of
 
 _PLAIN = (str, int, float, bool, type(None))
 #: What shows that a program goes on to train, or to evaluate.

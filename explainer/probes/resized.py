@@ -10,9 +10,9 @@ from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.built import bound, construction_below
 from explainer.probes.checkpoint import changed_sizes, load_frame
-from explainer.probes.cuts import sources
+from explainer.probes.cuts import calls_named, sources
 from explainer.probes.decided import arguments_of, calls_of
-from explainer.probes.places import called, spanned
+from explainer.probes.places import spanned
 from explainer.probes.scene import Scene
 from explainer.probes.values import fields_of, is_module
 from explainer.source import Source
@@ -60,12 +60,8 @@ def resized_layer(scene: Scene) -> SpanFact | None:
 def _only_call(scene: Scene, module: Any) -> tuple[Source, ast.Call] | None:
     """The one call in the user's files that builds such a layer, by the numbers that it names."""
     kind, own = type(module), fields_of(module)
-    found = [
-        (source, node)
-        for source in sources(scene)
-        for node in source.nodes()
-        if isinstance(node, ast.Call) and called(node) == kind.__name__ and _agrees(bound(node, kind), own)
-    ]
+    calls = calls_named(scene, kind.__name__)
+    found = [(source, call) for source, call in calls if _agrees(bound(call, kind), own)]
     return found[0] if len(found) == 1 else None
 
 

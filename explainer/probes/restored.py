@@ -12,10 +12,10 @@ from explainer.probes import probe
 from explainer.probes.cuts import sources
 from explainer.probes.follow import At, Follow, Trait
 from explainer.probes.makers import makers
-from explainer.probes.places import called, span_fact
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import MISSING, is_tensor, read
-from explainer.source import Source
+from explainer.source import Source, called
 
 _Found = tuple[Source, ast.Call]
 #: What is read of the report that `load_state_dict` returns.

@@ -9,9 +9,10 @@ from typing import Any
 from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.call import call_node
-from explainer.probes.places import called, span_fact
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import fields_of, is_tensor, read
+from explainer.source import called
 
 #: What names of metrics hold, the likeliest first: where the lowest is best, and where the highest is.
 _LOW = ("loss", "err", "rmse", "mae", "mse", "perplexity", "ppl", "metric", "score")

@@ -9,9 +9,10 @@ from explainer.facts import Settings, SpanFact, TensorFact
 from explainer.probes import probe
 from explainer.probes.follow import Trait, followed
 from explainer.probes.indices import LARGEST
-from explainer.probes.places import called, function_of, span_fact
+from explainer.probes.places import function_of, span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import is_tensor
+from explainer.source import called
 
 #: The label that torch's losses leave out unasked.
 _IGNORED = -100

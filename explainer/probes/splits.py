@@ -9,8 +9,9 @@ from typing import Any
 from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.origin import last_binding
-from explainer.probes.places import called, span_fact
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
+from explainer.source import called
 
 
 @probe

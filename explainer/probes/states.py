@@ -14,10 +14,10 @@ from explainer.probes.cuts import sources
 from explainer.probes.device import home_of
 from explainer.probes.factories import is_factory
 from explainer.probes.makers import assigned, bindings
-from explainer.probes.places import called, span_fact
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import is_tensor, read
-from explainer.source import Source
+from explainer.source import Source, called
 
 Made = tuple[Source, ast.Call]
 _Key = tuple[str, int, int]

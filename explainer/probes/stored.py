@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from explainer.facts import CarriedFact, SpanFact
 from explainer.probes import probe
 from explainer.probes.cuts import sources
-from explainer.probes.places import called, span_fact
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
-from explainer.source import Function, Source
+from explainer.source import Function, Source, called
 
 _PUT = ("append", "appendleft", "add", "push", "insert", "setdefault")
 _MEMO = ("cache", "lru_cache", "cached_property")

@@ -10,10 +10,10 @@ from explainer.edits.place import as_operand
 from explainer.edits.plain_values import plain, refused
 from explainer.facts import SpanFact
 from explainer.probes import probe
-from explainer.probes.places import called, span_fact
+from explainer.probes.places import span_fact
 from explainer.probes.samples import method_of, own_dataset, returns_of
 from explainer.probes.scene import Scene
-from explainer.source import Function
+from explainer.source import Function, called
 
 _STEPS = 40
 

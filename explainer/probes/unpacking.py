@@ -9,11 +9,11 @@ from typing import Any
 
 from explainer.facts import SpanFact
 from explainer.probes import probe
-from explainer.probes.places import called, enclosing, span_fact
+from explainer.probes.places import enclosing, span_fact
 from explainer.probes.samples import method_of, returns_of
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.values import MISSING, fields_of, name_value, read
-from explainer.source import Source, source_of
+from explainer.source import Source, called, source_of
 
 #: Calls around a loader whose items are, or hold, its batches.
 _AROUND = ("enumerate", "tqdm", "iter", "next", "track", "islice", "cycle")

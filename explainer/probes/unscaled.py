@@ -13,11 +13,11 @@ from explainer.probes import probe
 from explainer.probes.built import built_in
 from explainer.probes.origin import last_binding
 from explainer.probes.owners import optimizers
-from explainer.probes.places import called, span_fact
+from explainer.probes.places import span_fact
 from explainer.probes.rates import BEYOND, largest_weight, rate_of
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.values import fields_of, is_module, is_tensor, read
-from explainer.source import Source, source_of
+from explainer.source import Source, called, source_of
 
 #: Values of this magnitude make steps of the usual lengths overshoot.
 _LARGE = 30.0

@@ -11,10 +11,10 @@ from explainer.edits.arguments import argument_node
 from explainer.edits.place import Place
 from explainer.facts import SpanFact
 from explainer.probes import probe
-from explainer.probes.places import called, enclosing, place, span_fact
+from explainer.probes.places import enclosing, place, span_fact
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.values import MISSING, is_optimizer, read
-from explainer.source import Source, source_of
+from explainer.source import Source, called, source_of
 
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 

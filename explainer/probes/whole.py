@@ -9,9 +9,10 @@ from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.call import call_node
 from explainer.probes.origin import last_binding
-from explainer.probes.places import called, span_fact
+from explainer.probes.places import span_fact
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.values import is_tensor, read
+from explainer.source import called
 
 #: Functions that take a dtype and choose an integer one for whole numbers, or always.
 _FACTORIES = (

@@ -12,10 +12,10 @@ from explainer.edits.operators import SIGNS
 from explainer.facts import SpanFact, WriteFact
 from explainer.probes import probe
 from explainer.probes.call import call_node
-from explainer.probes.places import called, constructor, function_of, layer_source, recorded, span_fact
+from explainer.probes.places import constructor, function_of, layer_source, recorded, span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import MISSING, is_tensor, read
-from explainer.source import Source, source_of
+from explainer.source import Source, called, source_of
 
 #: Names of backward nodes whose operation has a plainer name.
 _PLAIN = {
