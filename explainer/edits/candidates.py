@@ -46,6 +46,8 @@ KINDS = {
     "reduce-with-torch": "numbers.reduce_with_torch",
     "drop-decorator": "graphs.drop_decorator",
     "rename-method": "graphs.rename_method",
+    "shape-gradient": "functions.shape_gradient",
+    "sum-over": "functions.sum_over",
     "log-domain": "logdomain.log_domain",
     "guard-all": "guards.guard_all",
     "log-sum": "logdomain.log_sum",

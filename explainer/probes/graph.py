@@ -1,4 +1,4 @@
-"""The graph as live objects show it: frozen models, unreduced losses, custom Functions, models without parameters."""
+"""The graph as live objects show it: frozen models, unreduced losses, models without parameters."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def backward_of(scene: Scene) -> TensorFact | None:
     found, frame = receiver(scene), scene.user_frame
     node = _node(scene, found) if found is not None else None
     value = read(node, frame.frame) if node is not None and frame is not None else MISSING
-    value = value if is_tensor(value) else _backward_argument(scene)
+    value = value if is_tensor(value) else backward_argument(scene)
     name = found.text if found is not None else "the loss"
     return tensor_fact(name, value, found.span if found is not None else None) if is_tensor(value) else None
 
 
-def _backward_argument(scene: Scene) -> Any:
+def backward_argument(scene: Scene) -> Any:
     """What torch's own frame of `Tensor.backward` or `autograd.backward` was given."""
     for frame in scene.live.frames if scene.live is not None else ():
         if frame.frame.f_code.co_name in ("backward", "grad") and not frame.user:
@@ -108,36 +108,6 @@ def named_modules(scene: Scene) -> Iterator[tuple[str, Any]]:
             elif not is_module(value) and not isinstance(value, (type, types.ModuleType)):
                 held += [(f"{name}.{key}", one) for key, one in list(fields_of(value).items())[:50] if is_module(one)]
         yield from held
-
-
-@probe
-def function_return(scene: Scene) -> SpanFact | None:
-    """The `return` of a custom Function's backward; `detail` has its class, forward's inputs and what is returned."""
-    name = str(scene.captures.get("node") or "").removesuffix("Backward")
-    for source in sources(scene):
-        for owner in source.nodes():
-            if isinstance(owner, ast.ClassDef) and owner.name == name:
-                return _return_of(source, owner, scene.captures.get("got"))
-    return None
-
-
-def _return_of(source: Source, owner: ast.ClassDef, count: Any) -> SpanFact | None:
-    """Of several returns the one that gives as many gradients as torch was given."""
-    methods = {one.name: one for one in owner.body if isinstance(one, ast.FunctionDef)}
-    backward, forward = methods.get("backward"), methods.get("forward")
-    returns = [one for one in ast.walk(backward) if isinstance(one, ast.Return)] if backward is not None else []
-    if len(returns) > 1:
-        returns = [one for one in returns if str(_length(one.value)) == str(count)]
-    if len(returns) != 1 or returns[0].value is None:
-        return None
-    names = [one.arg for one in forward.args.args] if forward is not None else []
-    inputs = names if "setup_context" in methods else names[1:]
-    value = returns[0].value
-    return span_fact(source, value, owner=owner.name, inputs=tuple(inputs), line=returns[0].lineno)
-
-
-def _length(node: ast.AST | None) -> int:
-    return len(node.elts) if isinstance(node, ast.Tuple) else 1
 
 
 @probe

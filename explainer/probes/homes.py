@@ -29,9 +29,10 @@ _PROBES = {
     "entered": "entered converted_layer behind_loss",
     "exhausted": "exhausted iterator_made counted_loop short_loader",
     "freezing": "frozen_model used_iterator filtered_out plain_tensors first_tensor",
+    "functions": "function_return function_gradient exchanged_gradients misplaced_gradient forward_start",
     "gradients": "untracked_input tracked_from tracked_line unused_input twin_used grad_call unused_place",
     "graph": (
-        "backward_of unreduced graph_operand function_return hidden_layers misspelt_init empty_grad "
+        "backward_of unreduced graph_operand hidden_layers misspelt_init empty_grad "
         "held_by loss_place grad_place reduction_place"
     ),
     "held": "step_memory kept_graphs batch_size_place",
