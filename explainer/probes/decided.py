@@ -44,7 +44,7 @@ def literal_of(scene: Scene, source: Source, node: ast.AST, sizes: tuple[int, ..
     for _ in range(_MOST):
         if at is None or isinstance(at[1], ast.Constant):
             return at
-        at = _given(scene, *at, sizes)
+        at = given(scene, *at, sizes)
     return None
 
 
@@ -57,7 +57,7 @@ def _shape(near: Any) -> tuple[int, ...]:
     return tuple(getattr(near, "shape", None) or ())
 
 
-def _given(scene: Scene, source: Source, node: ast.AST, sizes: tuple[int, ...]) -> Node | None:
+def given(scene: Scene, source: Source, node: ast.AST, sizes: tuple[int, ...]) -> Node | None:
     """What a name stands for: its literal, or the argument in the only call of the function whose parameter it is."""
     if not isinstance(node, ast.Name):
         return None

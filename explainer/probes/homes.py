@@ -58,6 +58,7 @@ _PROBES = {
         "operand_at operand_of_kind written_operand negation index_too_large subscript dimension dimension_asked "
         "index_operand mask_operand loop_of"
     ),
+    "patterns": "absent_name other_name",
     "ranges": "not_positive logits_loss as_variance",
     "rates": "runaway_rate",
     "rebound": (
