@@ -9,7 +9,8 @@ _SHAPE = (
     " broadcast.with_ones growing.windowed classes.absent packed.full_length padding.grouped sliced.sliced_alike"
     " axis.expanded broadcast.turned directions.both_ends numbered.one_hot_map numbered.many_hot loops.paired"
     " joined.enlarged branches.strides_too axis.repeated masks.extended masks.per_head state.by_channel state.by_factor"
-    " directions.last_layer unused.unused unused.unlike_siblings growing.short_windows loops.first_apart",
+    " directions.last_layer unused.unused unused.unlike_siblings growing.short_windows loops.first_apart"
+    " companions.cut_too",
     "view.surplus crossed.exchanged kept.remade alike.given_alike alike.picked_too alike.picked_after layout.structural"
     " einsum.relettered joined.caught_up cropped.cropped cropped.assigned batch.reshaped batch.resized_view"
     " batch.created state.batch_taken directions.directions backwards.from_other_end order.unpacked order.created"
@@ -36,7 +37,7 @@ TIERS = {
     "unsupported": _DTYPE,
     "amp": _DTYPE,
     "index": (
-        "crossed.crossed growing.windowed folded.unfolded classes.of_part",
+        "crossed.crossed growing.windowed folded.unfolded classes.of_part companions.cut_too",
         "counted.of_indexed dtype.as_index rows.exchanged rows.turned rows.largest",
         "samples.shortened samples.counted_from_one ids.padded ids.renumbered ids.lengths_less",
         "index.dimensions axis.joined_otherwise ids.other_size index.made index.lengths index.shifted index.ignored"
@@ -62,8 +63,10 @@ TIERS = {
     ),
     "dataloader": (
         "samplers.as_batches samplers.as_single samplers.plain_indices samplers.plain_key datasets.counted_alike"
-        " datasets.measured datasets.named datasets.as_tensors datasets.detached parts.all_parts",
-        "transforms.cropped transforms.channels transforms.filled collate.padded_lists",
+        " datasets.measured datasets.named datasets.as_tensors datasets.detached parts.all_parts"
+        " parallel.named_alike companions.cut_too parallel.filtered_too parallel.rows_first",
+        "transforms.cropped transforms.channels transforms.filled collate.padded_lists parallel.behind_window"
+        " parallel.taken_in_order",
         "samples.shortened collate.present collate.plain_parts layout.structural loading.of_subset loading.per_sample"
         " calls.as_iterator",
         "transforms.resized collate.kept",

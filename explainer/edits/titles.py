@@ -21,6 +21,16 @@ TITLES: Mapping[str, Texts] = {
         "ko": "가중치를 불러온 뒤 `{model}` 모델을 float32로 되돌리기: `{model}.float()`",
         "zh": "加载权重后把 `{model}` 恢复为 float32：`{model}.float()`",
     },
+    "cut-too": {
+        "en": "leave out of `{what}` what was left out of the other: `{new}`",
+        "ko": "다른 쪽에서 뺀 부분을 `{what}` 값에서도 빼기: `{new}`",
+        "zh": "把另一方去掉的部分也从 `{what}` 中去掉：`{new}`",
+    },
+    "take-in-order": {
+        "en": "take what the call returns in the order in which it comes: `{new}`",
+        "ko": "호출이 돌려주는 값을 나오는 순서대로 받기: `{new}`",
+        "zh": "按调用返回的顺序接收各个值：`{new}`",
+    },
     "on-device": {
         "en": "make it where the model is: `device={device}` for `{what}`",
         "ko": "모델이 있는 장치에 만들기: `{what}` 호출에 `device={device}` 지정",

@@ -123,10 +123,13 @@ def _called_arguments(scene: Scene) -> dict[str, Any] | None:
     code, values = inner.frame.f_code, inner.locals
     if code.co_name in ("_wrapped_call_impl", "_call_impl"):
         return _module_arguments(inner)
-    names = [name for name in inspect.getargs(code).args if name in values]
+    passed = inspect.getargs(code)
+    names = [name for name in passed.args if name in values]
     if names[:1] == ["self"]:
         names = names[1:]
-    return {name: values[name] for name in names}
+    more = values.get(passed.varargs, ()) if passed.varargs else ()
+    rest = {f"argument {len(names) + at}": value for at, value in enumerate(more if isinstance(more, tuple) else ())}
+    return {**{name: values[name] for name in names}, **rest}
 
 
 def _module_arguments(inner: LiveFrame) -> dict[str, Any]:

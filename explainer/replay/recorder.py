@@ -10,7 +10,7 @@ from typing import Any
 
 from explainer.replay import numbered, taint
 from explainer.replay.scope import scope
-from explainer.replay.stacks import arguments, caused, frames_of, modules_of, position_at
+from explainer.replay.stacks import caused, frames_of, given, modules_of, position_at, unpacks
 from explainer.replay.steps import Step, led_to
 from explainer.replay.values import described, extent, flat, is_number, is_parameter, is_tensor
 from explainer.replay.watch import READS, watch_arrays, watch_calls, watch_modules, watch_subscripts
@@ -136,8 +136,9 @@ class Recorder:
             return None
         frame, lasti = frames[inner]
         called = frames[inner + 1][0]
-        numbers = [tree for trees in arguments(called).values() for tree in trees]
-        return Step(called.f_code.co_name, [position_at(frame, lasti)], numbers=numbers)
+        step = self.step(called.f_code.co_name, list(given(called, star=True).values()), frame)
+        step.stack = [position_at(frame, lasti), *step.stack[1:]]
+        return step
 
     def _operands(self, crash: Step) -> list[Any]:
         return next((values for _, step, values in self.failed if step is crash), [])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from typing import Any
 
 from explainer.replay import taint
@@ -42,8 +44,21 @@ def position_at(frame: Any, lasti: int) -> Any:
 
 
 def arguments(frame: Any) -> dict[str, Any]:
-    """The integers among a function's arguments, with their trees."""
-    code = frame.f_code
-    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    trees = {name: [taint.tree_of(one) for one in flat(frame.f_locals.get(name)) if is_number(one)] for name in names}
+    """The integers among a function's arguments by name, with their trees."""
+    named = given(frame)
+    trees = {name: [taint.tree_of(one) for one in flat(value) if is_number(one)] for name, value in named.items()}
     return {name: found for name, found in trees.items() if found}
+
+
+def given(frame: Any, star: bool = False) -> dict[str, Any]:
+    """A function's arguments as they are by now; with `star` what stands behind a star, too, as one tuple."""
+    code = frame.f_code
+    count = code.co_argcount + code.co_kwonlyargcount + bool(star and code.co_flags & inspect.CO_VARARGS)
+    return {name: frame.f_locals[name] for name in code.co_varnames[:count] if name in frame.f_locals}
+
+
+def unpacks(message: str, count: int) -> bool:
+    """Whether a ValueError says that so many values were more or fewer than there were names for them."""
+    few = re.match(r"not enough values to unpack \(expected (?:at least )?\d+, got (\d+)\)", message)
+    many = re.match(r"too many values to unpack \(expected (\d+)", message)
+    return int(few[1]) == count if few else many is not None and count > int(many[1])
