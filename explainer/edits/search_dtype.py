@@ -15,7 +15,8 @@ from explainer.edits.place import Place
 from explainer.edits.slices import Operand, chain, editable, operands, trunk
 from explainer.source import Source
 
-_CASTS = {
+#: The method that gives each dtype.
+CASTS = {
     "float32": "float()",
     "float64": "double()",
     "int64": "long()",
@@ -153,7 +154,7 @@ def _compared(evidence: Evidence, operand: Operand) -> list[Step]:
 
 
 def _casts_of(evidence: Evidence, operand: Operand, dtype: str) -> Iterator[Candidate]:
-    method = "abs()" if operand.dtype.startswith("complex") else _CASTS.get(dtype, f"to(torch.{dtype})")
+    method = "abs()" if operand.dtype.startswith("complex") else CASTS.get(dtype, f"to(torch.{dtype})")
     if operand.dtype == "uint8" and method == "float()" and _scaled(evidence):
         method = "float().div(255)"
     alike = [step for step in chain(evidence, operand.start) if step.dtype == operand.dtype]

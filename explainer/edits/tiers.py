@@ -26,7 +26,7 @@ _SHAPE = (
 )
 _DTYPE = (
     "crossed.crossed dtype.loaded order.taken",
-    "samples.cast_samples dtype.structural",
+    "samples.cast_samples dtype.structural back.there_and_back",
     "dtype.casts",
     "dtype.other_casts layout.swapped",
 )

@@ -16,6 +16,11 @@ TITLES: Mapping[str, Texts] = {
         "ko": "{dtype} 값이 생기는 `{what}` 뒤에 `.{method}` 변환 추가",
         "zh": "在 {dtype} 值产生处用 `.{method}` 转换 `{what}`",
     },
+    "there-and-back": {
+        "en": "compute it from `{what}` in floating point and give the result its dtype back with `.{method}`",
+        "ko": "`{what}` 값을 부동소수점으로 바꿔 계산하고 결과를 `.{method}` 호출로 원래 자료형으로 되돌리기",
+        "zh": "把 `{what}` 转为浮点数计算，再用 `.{method}` 把结果转回原来的类型",
+    },
     "as-built": {
         "en": "bring `{model}` back to float32 after its weights are loaded: `{model}.float()`",
         "ko": "가중치를 불러온 뒤 `{model}` 모델을 float32로 되돌리기: `{model}.float()`",
