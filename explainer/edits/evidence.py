@@ -38,12 +38,16 @@ class Call:
 
 @frozen
 class Layer:
-    """A layer: its type, the integers it was built from with their trees, the calls that led there, innermost first."""
+    """A layer: its type, the integers it was built from with their trees, the calls that led there, innermost first.
+
+    `parameters` are the names of its constructor's, in order, without `self`.
+    """
 
     type: str
     numbers: Mapping[str, Sequence[Tree]]
     calls: tuple[Call, ...]
     own: bool
+    parameters: tuple[str, ...] = ()
 
     def value(self, name: str) -> int | None:
         """An integer argument's value (the first of a tuple)."""
@@ -201,7 +205,7 @@ def evidence_of(recording: Mapping[str, Any], scene: Any, message: str | None = 
 
 def _layer(evidence: Evidence, row: Mapping[str, Any]) -> Layer:
     calls = tuple(call for call in (_call(evidence, one) for one in row["calls"]) if call is not None)
-    return Layer(row["type"], row["numbers"], calls, row["own"])
+    return Layer(row["type"], row["numbers"], calls, row["own"], tuple(row["parameters"]))
 
 
 def _call(evidence: Evidence, row: Mapping[str, Any]) -> Call | None:

@@ -78,6 +78,10 @@ def _forms(wanted: int, ints: Mapping[str, int], old: str) -> Iterator[str]:
     old = f"({old})" if " + " in old or " - " in old else old
     if base:
         yield from (f"{name} * {old}" for name, value in ints.items() if value * base == wanted and name != old)
+        if base == 2 * wanted:
+            yield f"{old} // 2"
+        yield from (f"{old} // {name}" for name, value in ints.items()
+                    if value > 1 and wanted * value == base and name != old and "len(" not in name)  # fmt: skip
         yield from (f"{old} + {name}" for name, value in ints.items() if value + base == wanted and name != old)
         yield from (f"{name} ** 2 * {old}" for name, value in ints.items()
                     if value**2 * base == wanted and "len(" not in name)  # fmt: skip
@@ -86,8 +90,6 @@ def _forms(wanted: int, ints: Mapping[str, int], old: str) -> Iterator[str]:
                     and "len(" not in one + other)  # fmt: skip
         if wanted % base == 0 and wanted > base:
             yield f"{wanted // base} * {old}"
-        if base == 2 * wanted:
-            yield f"{old} // 2"
     names = list(ints)[:40]
     for index, one in enumerate(names):
         for other in names[index + 1 :]:

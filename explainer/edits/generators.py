@@ -73,5 +73,5 @@ def offered_by(generators: Iterable[Generator], evidence: Evidence) -> Iterator[
     for generator in generators:
         try:
             yield from generator(evidence)
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+        except (ArithmeticError, AttributeError, LookupError, SyntaxError, TypeError, ValueError):
             _log.debug("%s gave up", generator.__name__, exc_info=True)

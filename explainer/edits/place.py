@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -32,6 +33,13 @@ class Place:
     def text(self) -> str:
         """Its source."""
         return self.source.text(self.node)
+
+    @property
+    def end(self) -> Span:
+        """The empty span behind it."""
+        span = self.span
+        line, column = span.end_line or span.line, span.end_column
+        return dataclasses.replace(span, line=line, column=column, end_line=line, end_column=column)
 
     def at(self, node: Node) -> Place:
         """Another node of the same file."""

@@ -100,7 +100,7 @@ def _adapted(frame: Call, other: Place) -> Iterator[str]:
     for node in _expanded(other):
         if len(node.args) < len(call.args) or any(isinstance(one, ast.Starred) for one in (*node.args, *call.args)):
             continue
-        known = _known(frame.place)
+        known = _known(frame.place) | _bound(node)
         renamed = copy.deepcopy(node)
         for own, one in zip(call.args, renamed.args, strict=False):
             _Renamed(own, known).visit(ast.Expression(one)) if not isinstance(one, ast.Name) else None
@@ -138,6 +138,11 @@ class _Renamed(ast.NodeTransformer):
 
 def _names(node: ast.AST) -> set[str]:
     return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+
+
+def _bound(node: ast.AST) -> set[str]:
+    """The names that an expression binds itself: those of its comprehensions."""
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
 
 
 def _known(place: Place) -> set[str]:

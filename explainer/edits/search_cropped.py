@@ -79,6 +79,8 @@ def _index(frame: Call, shape: list[int], wanted: list[int]) -> str | None:
     aligned = wanted[len(wanted) - rank :]
     if rank > len(wanted) or rank < 2 or shape == aligned:
         return None
+    if shape[-1] > aligned[-1] > 1 and shape[-1] != shape[-2]:  # features are not cut like positions
+        return None
     parts = []
     for own, size in zip(shape, aligned, strict=True):
         name = _named(frame, size) if own > size > 1 else ":" if own in (size, 1) else None

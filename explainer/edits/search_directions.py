@@ -127,6 +127,20 @@ def last_layer(evidence: Evidence) -> Iterator[Candidate]:
             yield from evidence.replaced(place, new, "replace", "last-layer", new=new, layers=step.shape[0])
 
 
+def asked(evidence: Evidence) -> Iterator[Candidate]:
+    """`h.view(layers, 2, n, size)` -> `... 2 if self.rnn.bidirectional else 1 ...`: directions a layer may lack."""
+    crash, every = evidence.crash, operands(evidence)
+    place = crash.place if crash is not None and crash.function in ("view", "reshape") and every else None
+    step = next((one for one in trunk(evidence, every[0].start, 4) if _recurrent(one)), None) if place else None
+    call: Any = step.place.node if step is not None and step.place is not None else None
+    for node in ast.walk(place.node) if place is not None and isinstance(call, ast.Call) else ():
+        if place is not None and isinstance(node, ast.Constant) and node.value == 2:
+            layer = ast.unparse(call.func)
+            new = f"2 if {layer}.bidirectional else 1"
+            text = new if node in getattr(place.node, "args", ()) else f"({new})"
+            yield from evidence.replaced(place.at(node), text, "replace", "directions", place, layer=layer, new=new)
+
+
 def _first(call: Any) -> bool:
     """Whether a call is told the first dimension, or none."""
     given = [*call.args, *(word.value for word in call.keywords)]

@@ -40,7 +40,7 @@ class Site:
 
 def sites(layer: Layer, argument: str) -> Iterator[Site]:
     """The constructor's argument, then, as long as it is a bare parameter, the argument that the caller passed."""
-    parameters: list[str] | None = None
+    parameters = list(layer.parameters) if layer.own else None
     for call in layer.calls:
         node = call.place.node
         if not isinstance(node, ast.Call):

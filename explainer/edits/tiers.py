@@ -10,11 +10,13 @@ _SHAPE = (
     " axis.expanded broadcast.turned directions.both_ends numbered.one_hot_map numbered.many_hot loops.paired"
     " joined.enlarged branches.strides_too axis.repeated masks.extended masks.per_head state.by_channel state.by_factor"
     " directions.last_layer unused.unused unused.unlike_siblings growing.short_windows loops.first_apart"
-    " companions.cut_too",
+    " helpers.given_as_built companions.cut_too",
     "view.surplus crossed.exchanged kept.remade alike.given_alike alike.picked_too alike.picked_after layout.structural"
     " einsum.relettered joined.caught_up cropped.cropped cropped.assigned batch.reshaped batch.resized_view"
-    " batch.created state.batch_taken directions.directions backwards.from_other_end order.unpacked order.created"
-    " axis.joined_along axis.joined_otherwise upstream.sizes upstream.unindexed",
+    " batch.created state.batch_taken directions.directions directions.asked backwards.from_other_end"
+    " order.unpacked order.created"
+    " apart.one_state apart.entries apart.ranks clips.folded axis.joined_along axis.joined_otherwise upstream.sizes"
+    " upstream.unindexed",
     "sizes.named_out sizes.rounded sizes.advanced sizes.arriving",
     "upstream.dimensions layout.inserted loops.carried loops.counted_up padding.strided"
     " literals.one_off literals.in_text literals.of_data",

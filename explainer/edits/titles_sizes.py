@@ -10,6 +10,36 @@ TITLES: Mapping[str, Mapping[str, str]] = {
         "ko": "`{what}` {shape} 뒤에 `{method}` 추가",
         "zh": "在 `{what}` {shape} 之后加上 `{method}`",
     },
+    "one-state": {
+        "en": "take the state as one tensor, `{new}`, as a GRU or RNN gives it",
+        "ko": "GRU 나 RNN 이 주는 대로 상태를 텐서 하나 `{new}` 로 받기",
+        "zh": "GRU 或 RNN 的状态是一个张量，用 `{new}` 接收",
+    },
+    "fold": {
+        "en": "fold the images of each sample in `{what}` into the batch, and unfold the result",
+        "ko": "`{what}` 의 샘플마다 여러 장인 이미지를 배치에 합치고 결과를 다시 나누기",
+        "zh": "把 `{what}` 中每个样本的多幅图像并入批，再把结果拆开",
+    },
+    "fold-mean": {
+        "en": "fold the images of each sample in `{what}` into the batch, and take the mean of their results",
+        "ko": "`{what}` 의 샘플마다 여러 장인 이미지를 배치에 합치고 결과의 평균 구하기",
+        "zh": "把 `{what}` 中每个样本的多幅图像并入批，并对结果取平均",
+    },
+    "directions": {
+        "en": "ask `{layer}` for the number of its directions: `{new}`",
+        "ko": "`{layer}` 층에 방향의 수 묻기: `{new}`",
+        "zh": "向 `{layer}` 询问方向数：`{new}`",
+    },
+    "as-layer": {
+        "en": "give `{helper}` the kernel and stride with which the layer is built",
+        "ko": "`{helper}` 에 층을 만들 때와 같은 커널과 스트라이드 주기",
+        "zh": "把构造该层所用的核大小和步幅传给 `{helper}`",
+    },
+    "kept": {
+        "en": "leave out `{method}`, which takes dimensions away: `{what}`",
+        "ko": "차원을 없애는 `{method}` 빼기: `{what}`",
+        "zh": "去掉减少维度的 `{method}`：`{what}`",
+    },
     "around": {
         "en": "move the {size} channels of `{what}` to where this layer reads them, and back",
         "ko": "이 계층이 읽는 위치로 `{what}` 텐서의 채널 {size}개를 옮기고 되돌리기",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 _PROBES = {
     "alike": "alike_writes",
+    "apart": "unpacked_shape unpacked_tensor",
     "asked_cuda": "asked_cuda cuda_places",
     "attributes": "misspelled named_at",
     "backwards": "reversed_array",
@@ -28,6 +29,7 @@ _PROBES = {
     "entries": "missing_entry other_entry",
     "entered": "entered converted_layer behind_loss",
     "exhausted": "exhausted iterator_made counted_loop short_loader",
+    "floors": "floored",
     "freezing": "frozen_model used_iterator filtered_out plain_tensors first_tensor",
     "functions": "function_return function_gradient exchanged_gradients misplaced_gradient forward_start",
     "gradients": "untracked_input tracked_from tracked_line unused_input twin_used grad_call unused_place",

@@ -29,6 +29,7 @@ class Recorder:
         self.failed: list[tuple[BaseException, Step, list[Any]]] = []
         self.passed: set[tuple[Any, ...]] = set()
         self.numbers = numbers
+        self.parted: Step | None = None
         if numbers or numbered.NEEDED:
             taint.install(self.owns, numbers)
         if "torch" in sys.modules:
@@ -119,8 +120,28 @@ class Recorder:
             "passed": crash is not None and _call_of(crash) in self.passed,
         }
 
+    def taken_apart(self, tensor: Any, what: str) -> None:
+        """Remember the tensor whose entries, or whose sizes (`what` is "shape"), were asked for last."""
+        self.parted = Step(what, [], [self.step_of(tensor)], [described(tensor)])
+
+    def _of_parts(self, error: BaseException) -> Step | None:
+        """The tensor, or the shape, that had another number of entries than there were names for them."""
+        frames, parted = frames_of(error), self.parted
+        if parted is None or not frames or not self.owns(frames[-1][0].f_code.co_filename):
+            return None
+        shape = parted.before[0][0]
+        count = len(shape) if parted.function == "shape" else next(iter(shape), 0)
+        if not isinstance(error, ValueError) or not unpacks(str(error), count):
+            return None
+        stack = [position_at(*frame) for frame in reversed(frames) if self.owns(frame[0].f_code.co_filename)]
+        parted.function, parted.stack = "unpack_shape" if parted.function == "shape" else "unpack", stack[:5]
+        return parted
+
     def _of_stack(self, error: BaseException) -> Step | None:
         """What the innermost layer was called with, where no torch call failed itself."""
+        parted = self._of_parts(error)
+        if parted is not None:
+            return parted
         for frame, _ in reversed(frames_of(error)):
             given = frame.f_locals.get("args") if frame.f_code.co_name == "_call_impl" else None
             if given:
@@ -202,7 +223,8 @@ class _Layers:
         place, tree = self.recorder._place, self.recorder._tree
         numbers = {name: [tree(one) for one in trees] for name, trees in made["numbers"].items()}
         calls = [{**call, "at": place(call["at"])} for call in made["calls"]]
-        return {"type": type(module).__name__, "numbers": numbers, "calls": calls, "own": made["own"]}
+        about = {"type": type(module).__name__, "own": made["own"], "parameters": list(made["parameters"])}
+        return {**about, "numbers": numbers, "calls": calls}
 
 
 def _layer(frame: Any, recorder: Recorder) -> Any:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 #: Calls that read metadata: they make nothing and do not fail.
 READS = {"size", "__get__", "dim", "numel", "item", "stride", "__len__", "tolist", "is_floating_point"}
+#: What Python asks of a tensor that it takes apart, as in `a, b = x`.
+TAKEN = ("unbind", "__iter__")
 
 
 def watch_modules(recorder: Recorder) -> None:
@@ -46,7 +48,8 @@ def _making(recorder: Recorder, top: Any) -> dict[str, Any]:
     while frame is not None and frame is not top.f_back:
         numbers.update(arguments(frame))
         frame = frame.f_back
-    return {"numbers": numbers, "calls": calls, "own": own}
+    parameters = top.f_code.co_varnames[1 : top.f_code.co_argcount]
+    return {"numbers": numbers, "calls": calls, "own": own, "parameters": parameters}
 
 
 def watch_arrays(recorder: Recorder) -> None:
@@ -115,6 +118,8 @@ def _subscripts_seen(tensor: Any) -> bool:
 def _noted(recorder: Recorder, function: Any, given: Any, words: Any, frame: Any) -> Any:
     """Make a call and note what it made, or with what it failed."""
     name, values = getattr(function, "__name__", str(function)), [*given, *words.values()]
+    if name in TAKEN:
+        recorder.taken_apart(given[0], name)
     try:
         out = function(*given, **words)
     except BaseException as error:
@@ -122,6 +127,7 @@ def _noted(recorder: Recorder, function: Any, given: Any, words: Any, frame: Any
         del recorder.failed[:-4]
         raise
     if name == "size" or (name == "__get__" and type(out).__name__ == "Size"):
+        recorder.taken_apart(given[0], "shape")
         return recorder.sizes(given[0], out)
     if name not in READS:
         recorder.note(name, values, out, frame)

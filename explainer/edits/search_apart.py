@@ -1,0 +1,130 @@
+"""Candidates where a tensor, or its shape, is unpacked into another number of names than it has entries."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from explainer.edits.calls import is_method
+from explainer.edits.candidate import Candidate
+from explainer.edits.evidence import Evidence
+from explainer.edits.methods import delete_method, insert_method
+from explainer.edits.place import Place
+from explainer.edits.slices import editable, trunk
+
+_COUNT = re.compile(r"values to unpack \(expected (\d+)")
+#: How many calls behind the tensor are looked at.
+_MOST = 12
+#: An expression that an edit may stand behind, with the shape of its tensor.
+_Site = tuple[Place, list[int]]
+_MERGED = ("flatten", "view", "reshape", "squeeze", "mean", "sum", "amax", "argmax")
+
+
+def entries(evidence: Evidence) -> Iterator[Candidate]:
+    """`src, dst = edges` of (E, 2) -> `edges.t()`, where it is made first; `q, k = proj(x)` -> `.chunk(2, dim=-1)`."""
+    if evidence.crash is None or evidence.crash.function != "unpack":
+        return
+    count, shape = _wanted(evidence), evidence.crash.before[0][0]
+    at = next((at for at, size in enumerate(shape) if at and size == count), None)
+    alike = [site for site in _handed(evidence) if site[1] == shape]
+    for site in (*reversed(_makers(evidence)), *alike, *_taken(evidence)) if at is not None else ():
+        yield from _put(evidence, site, "t()" if len(shape) == 2 else f"movedim({at}, 0)")
+    if shape and count and shape[-1] % count == 0:
+        for site in _taken(evidence):
+            yield from _put(evidence, site, f"chunk({count}, dim=-1)")
+
+
+def one_state(evidence: Evidence) -> Iterator[Candidate]:
+    """`out, (h, c) = self.gru(x)` -> `out, h = self.gru(x)`: a state that is one tensor, of which one part is used."""
+    at = evidence.frames[-1].place if evidence.frames and evidence.crash is not None else None
+    statement = at.statement() if at is not None and evidence.crash.function == "unpack" else None  # type: ignore
+    target = statement.node.targets[0] if statement is not None and isinstance(statement.node, ast.Assign) else None
+    for inner in (one for one in getattr(target, "elts", ()) if isinstance(one, ast.Tuple)):
+        names = [one.id for one in inner.elts if isinstance(one, ast.Name)]
+        used = [name for name in names if statement is not None and _read(statement, name)]
+        if len(names) == len(inner.elts) and len(used) == 1 and statement is not None:
+            yield from evidence.replaced(statement.at(inner), used[0], "replace", "one-state", statement, new=used[0])
+
+
+def _read(statement: Place, name: str) -> bool:
+    """Whether the function of a statement reads a name."""
+    function = statement.source.function_at(statement.node.lineno) or statement.source.tree
+    names = (one for one in ast.walk(function) if isinstance(one, ast.Name)) if function is not None else ()
+    return any(one.id == name and isinstance(one.ctx, ast.Load) for one in names)
+
+
+def ranks(evidence: Evidence) -> Iterator[Candidate]:
+    """`b, c, h, w = x.shape` of another rank: a dimension put in or taken away where `x` is handed on or made."""
+    if evidence.crash is None or evidence.crash.function != "unpack_shape":
+        return
+    count, shape = _wanted(evidence), evidence.crash.before[0][0]
+    yield from _kept(evidence, count)
+    for method in _changes(shape, count):
+        for site in (*_handed(evidence), *reversed(_makers(evidence))):
+            yield from _put(evidence, site, method)
+
+
+def _changes(shape: list[int], count: int) -> list[str]:
+    """What makes a tensor of one dimension more, or of one less."""
+    rank = len(shape)
+    if rank == count - 1:
+        return [f"unsqueeze({at})" for at in (0, 1, -1, *range(2, rank))]
+    single = [f"squeeze({at})" for at, size in enumerate(shape) if size == 1]
+    return [*single, "flatten(0, 1)", f"flatten({rank - 2})"] if rank == count + 1 else []
+
+
+def _kept(evidence: Evidence, count: int) -> Iterator[Candidate]:
+    """A call taken away that merged or dropped dimensions of what still had the wanted number: `x.flatten(1)`."""
+    crash = evidence.crash
+    for step in trunk(evidence, crash.inputs[0] if crash is not None and crash.inputs else None, _MOST):
+        place, node = step.place, step.place.node if step.place is not None else None
+        if place is None or step.function not in _MERGED or not step.before or len(step.before[0][0]) != count:
+            continue
+        if isinstance(node, ast.Call) and is_method(node):
+            words: dict[str, Any] = {"what": place.text[:48], "method": step.function}
+            yield from evidence.made(partial(delete_method, place), "delete-method", place, "kept", **words)
+
+
+def _wanted(evidence: Evidence) -> int:
+    said = _COUNT.search(evidence.message)
+    return int(said[1]) if said else 0
+
+
+def _put(evidence: Evidence, site: _Site, method: str) -> Iterator[Candidate]:
+    place, shape = site
+    words: dict[str, Any] = {"what": " ".join(place.text.split())[:48], "method": f".{method}", "shape": shape}
+    yield from evidence.made(partial(insert_method, place, method), "insert-method", place, "insert", **words)
+
+
+def _taken(evidence: Evidence) -> list[_Site]:
+    """The expression that is unpacked."""
+    at = evidence.frames[-1].place if evidence.frames else None
+    statement = at.statement().node if at is not None else None
+    value = statement.value if isinstance(statement, ast.Assign) else None
+    shape = evidence.crash.before[0][0] if evidence.crash is not None else []
+    return [(at.at(value), shape)] if at is not None and value is not None else []
+
+
+def _handed(evidence: Evidence) -> Iterator[_Site]:
+    """Tensors given to the calls on the stack, the outermost first; ids have one dimension less than their vectors."""
+    rank = len(evidence.crash.before[0][0]) if evidence.crash is not None else 0
+    for frame in evidence.frames[:-1]:
+        call = frame.place.node
+        for one in call.args if isinstance(call, ast.Call) else ():
+            place = frame.place.at(one)
+            shape = frame.shape(place.text) if isinstance(one, (ast.Name, ast.Attribute, ast.Subscript)) else []
+            if shape and len(shape) in (rank, rank - 1):
+                yield place, shape
+
+
+def _makers(evidence: Evidence) -> list[_Site]:
+    """Where the tensor was made in its shape, the nearest call first."""
+    crash = evidence.crash
+    steps = trunk(evidence, crash.inputs[0] if crash is not None and crash.inputs else None, _MOST)
+    shape = crash.before[0][0] if crash is not None else []
+    running = [frame.place.span for frame in evidence.frames]
+    places = [step.place for step in steps if step.shape == shape and step.place is not None]
+    return [(place, shape) for place in places if editable(place) and place.span not in running]

@@ -1,0 +1,202 @@
+"""The search where tensors come apart otherwise than meant: unpacked shapes and parts, crops, states, windows."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("torch")
+
+from faults import assert_never_offered, assert_repaired
+
+from explainer.authoring.examples import Runner, can_check
+
+pytestmark = pytest.mark.skipif(not can_check(), reason="no sandbox here")
+
+#: Program, a piece of the line to edit, what the first fix puts there.
+FAULTS = {
+    "edges as rows of pairs, where two rows are unpacked": (
+        """
+        import torch
+        from torch import nn
+        class Hop(nn.Module):
+            def forward(self, x, links):
+                giver, taker = links
+                return torch.zeros_like(x).index_add(0, taker, x[giver])
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.one, self.two = Hop(), Hop()
+            def forward(self, x, links):
+                return self.two(self.one(x, links), links)
+        def read():
+            return torch.tensor([(0, 1), (1, 2), (2, 3), (3, 0), (0, 2)])
+        links = read()
+        Net()(torch.rand(4, 3), links)
+        """, "return torch.tensor", ".t()"),
+    "one projection that holds three parts": (
+        """
+        import torch
+        from torch import nn
+        class Mix(nn.Module):
+            def __init__(self, width):
+                super().__init__()
+                self.project = nn.Linear(width, 3 * width)
+            def forward(self, x):
+                asks, keys, values = self.project(x)
+                return torch.softmax(asks @ keys.transpose(-2, -1), -1) @ values
+        Mix(8)(torch.rand(5, 7, 8)).sum().backward()
+        """, "asks, keys, values", ".chunk(3, dim=-1)"),
+    "the state of a GRU taken for a pair": (
+        """
+        import torch
+        from torch import nn
+        class Reader(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.rnn = nn.GRU(4, 6, batch_first=True)
+                self.out = nn.Linear(6, 2)
+            def forward(self, x):
+                every, (last, cell) = self.rnn(x)
+                return self.out(last[-1])
+        Reader()(torch.rand(3, 5, 4)).sum().backward()
+        """, "every, (last, cell)", "every, last ="),
+    "one image given without a batch to a model that unpacks four sizes": (
+        """
+        import torch
+        from torch import nn
+        class Gate(nn.Module):
+            def __init__(self, c):
+                super().__init__()
+                self.fc = nn.Linear(c, c)
+            def forward(self, x):
+                b, c, h, w = x.shape
+                return x * self.fc(x.mean((2, 3))).sigmoid().view(b, c, 1, 1)
+        net = nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), Gate(8))
+        image = torch.rand(3, 8, 8)
+        print(net(image).flatten(1).argmax(1))
+        """, "net(image)", "image.unsqueeze(0)"),
+    "maps flattened before a layer that unpacks their sizes": (
+        """
+        import torch
+        from torch import nn
+        class Pool(nn.Module):
+            def forward(self, x):
+                b, c, h, w = x.size()
+                return x.reshape(b, c, h * w).mean(-1)
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.conv, self.pool, self.fc = nn.Conv2d(3, 8, 3), Pool(), nn.Linear(8, 2)
+            def forward(self, x):
+                x = torch.relu(self.conv(x)).flatten(1)
+                return self.fc(self.pool(x))
+        Net()(torch.rand(2, 3, 8, 8)).sum().backward()
+        """, ".flatten(1)", "torch.relu(self.conv(x))"),
+    "frames of a clip given to a network for images": (
+        """
+        import torch
+        from torch import nn
+        class Gesture(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.cnn = nn.Sequential(nn.Conv2d(3, 6, 3), nn.AdaptiveAvgPool2d(1), nn.Flatten())
+                self.rnn, self.fc = nn.LSTM(6, 5, batch_first=True), nn.Linear(5, 4)
+            def forward(self, clip):
+                out, _ = self.rnn(self.cnn(clip))
+                return self.fc(out[:, -1])
+        clips, kinds = torch.rand(3, 7, 3, 10, 10), torch.tensor([0, 3, 1])
+        nn.functional.cross_entropy(Gesture()(clips), kinds).backward()
+        """, "self.cnn(clip)", "self.cnn(clip.flatten(0, 1)).unflatten(0, clip.shape[:2])"),
+    "several crops of each image, with one label for all": (
+        """
+        import torch
+        from torch import nn
+        net = nn.Sequential(nn.Conv2d(3, 6, 3), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(6, 3))
+        crops, kinds = torch.rand(4, 5, 3, 8, 8), torch.tensor([0, 2, 1, 1])
+        scores = net(crops)
+        nn.functional.cross_entropy(scores, kinds).backward()
+        """, "net(crops)", ".unflatten(0, crops.shape[:2]).mean(1)"),
+    "two directions in the view of a state that may have one": (
+        """
+        import torch
+        from torch import nn
+        class Encoder(nn.Module):
+            def __init__(self, both):
+                super().__init__()
+                self.rnn = nn.LSTM(4, 6, num_layers=3, bidirectional=both)
+            def forward(self, x):
+                _, (h, _) = self.rnn(x)
+                return h.view(3, 2, x.size(1), 6)[-1].mean(0)
+        for both in (True, False):
+            Encoder(both)(torch.rand(5, 7, 4)).sum().backward()
+        """, "h.view(3, 2", "2 if self.rnn.bidirectional else 1"),
+    "a table of positions as wide as the model in place of a head": (
+        """
+        import torch
+        from torch import nn
+        class Turn(nn.Module):
+            def __init__(self, width, longest):
+                super().__init__()
+                self.register_buffer("wave", torch.rand(longest, width))
+            def forward(self, heads):
+                return heads * self.wave[: heads.size(-2)]
+        class Attend(nn.Module):
+            def __init__(self, width, count):
+                super().__init__()
+                self.count = count
+                self.turn = Turn(width, 20)
+                self.ask = nn.Linear(width, width)
+            def forward(self, x):
+                heads = self.ask(x).view(*x.shape[:2], self.count, -1).transpose(1, 2)
+                return self.turn(heads)
+        Attend(24, 4)(torch.rand(2, 7, 24)).sum().backward()
+        """, "Turn(width, 20)", "Turn(width // "),
+    "a helper for sizes whose defaults the last convolution does not have": (
+        """
+        import torch
+        from torch import nn
+        def after(n, kernel=5, stride=2):
+            return (n - kernel) // stride + 1
+        class Net(nn.Module):
+            def __init__(self, h, w):
+                super().__init__()
+                self.one = nn.Conv2d(1, 4, kernel_size=5, stride=2)
+                self.two = nn.Conv2d(4, 8, kernel_size=3, stride=1)
+                self.fc = nn.Linear(8 * after(after(h)) * after(after(w)), 3)
+            def forward(self, x):
+                return self.fc(self.two(self.one(x)).flatten(1))
+        Net(28, 20)(torch.rand(2, 1, 28, 20)).sum().backward()
+        """, "after(after(h))", "after(after(w), kernel=3, stride=1)"),
+}  # fmt: skip
+
+#: Programs in which the same signs mean something else, and what must not be put there.
+NEAR = {
+    "a tuple of another length is no tensor to be split": (
+        """
+        import torch
+        from torch import nn
+        class Both(nn.Module):
+            def forward(self, x):
+                rows = x.shape[0]
+                one, other = (x, x + rows, x - rows)
+                return one + other
+        Both()(torch.rand(4, 4))
+        """, ".chunk("),
+    "a window of five dimensions is meant where the weights have three axes": (
+        """
+        import torch
+        from torch import nn
+        net = nn.Conv3d(4, 2, 3)
+        net(torch.rand(2, 3, 8, 8, 8))
+        """, "flatten(0, 1)"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", list(FAULTS))
+def test_the_line_to_edit_is_where_the_parts_were_miscounted(runner: Runner, name: str) -> None:
+    assert_repaired(runner, *FAULTS[name])
+
+
+@pytest.mark.parametrize("name", list(NEAR))
+def test_a_repair_for_another_fault_is_not_offered(runner: Runner, name: str) -> None:
+    assert_never_offered(runner, *NEAR[name])
