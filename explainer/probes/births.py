@@ -23,7 +23,7 @@ _CLAMPS = ("clamp", "clip", "clamp_min", "clamp_max")
 @probe
 def birth(scene: Scene) -> NanFact | None:
     """The first operation of backward that turned finite gradients bad, or the one upstream that fed it bad values."""
-    found = scene.once("birth of nan", lambda: _recorded(scene))
+    found = recorded_birth(scene)
     if not found or "node" not in found:
         return None
     origin = found["source"] if found["source"] and found["source"]["frames"] else found
@@ -40,8 +40,13 @@ birth.proves = True  # type: ignore[attr-defined]
 @probe
 def spoilt_weights(scene: Scene) -> int | None:
     """How many parameters on the way were not finite before this backward began; None where all were."""
-    found = scene.once("birth of nan", lambda: _recorded(scene))
+    found = recorded_birth(scene)
     return (found or {}).get("parameters") or None
+
+
+def recorded_birth(scene: Scene) -> Any:
+    """What the replay found of the birth, as plain data; None where it found nothing."""
+    return scene.once("birth of nan", lambda: _recorded(scene))
 
 
 def _recorded(scene: Scene) -> Any:
@@ -243,3 +248,18 @@ def made_parameter(scene: Scene, of: NanFact | None = None) -> SpanFact | None:
     ]  # fmt: skip
     alike = [one for one in found if re.search(r"\b(eye|zeros|ones|full)\w*\(", one[0].text(one[1]))]
     return span_fact(*alike[0], name=name) if len(found) == len(alike) == 1 else None
+
+
+@probe
+def zero_start(scene: Scene, of: NanFact | None = None) -> SpanFact | None:
+    """The call of `zeros` that a parameter which an operation is given starts from; `detail`: `name`, `to` (ones)."""
+    from explainer.edits.place import place_of
+
+    made = made_parameter(scene, of)
+    place = place_of(scene.source, made) if made is not None else None
+    calls = [one for one in ast.walk(place.node) if isinstance(one, ast.Call)] if place is not None else []
+    zeros = [one for one in calls if called(one) in ("zeros", "zeros_like")]
+    if place is None or made is None or len(zeros) != 1:
+        return None
+    text = place.source.text(zeros[0])
+    return span_fact(place.source, zeros[0], name=made["name"], to=text.replace("zeros", "ones", 1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,9 +13,16 @@ from torch.overrides import TorchFunctionMode
 from explainer.replay.record import Site, here, leaf, name_of, nodes, origin, tensors_in
 from explainer.replay.second import Second
 
+_DEEP = 12
 _VALUES = ("self", "result", "other", "exponent")
 #: Calls whose infinities are meant.
 MEANT = frozenset(["masked_fill", "masked_fill_", "full", "full_like", "where", "fill_", "new_full", "__setitem__"])
+#: Calls that make every number at least zero, and nodes of the graph through which a zero stays one.
+FLOORS = frozenset(["relu", "relu_", "relu6", "clamp", "clamp_", "clamp_min", "clamp_min_", "clip", "hardtanh"])
+_STAY = re.compile(
+    r"(Squeeze|Unsqueeze|View|UnsafeView|ReshapeAlias|Expand|Slice|Select|T|Transpose|Permute|Clone|ToCopy|Pow|Split|"
+    r"Unbind|Index|AsStrided|Repeat)Backward\d*$"
+)
 
 
 class Nan(TorchFunctionMode):
@@ -71,10 +79,25 @@ class Nan(TorchFunctionMode):
             return {"parameters": parameters} if parameters else None
         node, kind = born[0]
         source = self._source(node)
+        first = source or node
+        edges = [following for following, _ in first.next_functions]
+        divided = len(edges) > 1 and first.name().startswith("Div")
         return {
             "kind": kind, **self._described(node), "saved": saved[node], "parameters": parameters,
             "source": {**self._described(source), "saved": self.overflowed[source]} if source is not None else None,
+            "floor": self.floor_of(edges[1 if divided else 0]) if edges else None,
         }  # fmt: skip
+
+    def floor_of(self, node: Any) -> dict[str, Any] | None:
+        """The call that gave a node's values their zeros: one that makes negative numbers zero, seen through views."""
+        for _ in range(_DEEP):
+            name, site = self.sites.get(node, ("", None))
+            if name in FLOORS and site is not None:
+                return {"function": name, **site.data()}
+            if node is None or not node.next_functions or not _STAY.match(node.name()):
+                return None
+            node = node.next_functions[0][0]
+        return None
 
     def _source(self, node: Any) -> Any:
         """The call below a node, itself included, whose values were the first that are not finite."""

@@ -33,6 +33,8 @@ _LOOKS = frozenset(
 )
 #: Calls that make tensors of what is no tensor: what is not finite there was so in the data.
 DATA = ("tensor", "as_tensor", "from_numpy", "asarray", "FloatTensor")
+#: Calls whose second operand must not be zero.
+OF_SECOND = ("__truediv__", "__itruediv__", "div", "div_", "divide", "true_divide", "xlogy")
 _FOLLOWED = 10_000
 
 
@@ -46,6 +48,7 @@ class _Made:
     spoilt: list[Any]
     saved: dict[str, Any]
     meant: bool
+    floor: dict[str, Any] | None
 
 
 class Nonfinite(Nan):
@@ -104,7 +107,10 @@ class Nonfinite(Nan):
             return  # a write into what was spoilt already
         spoilt = [one for one in spoilt if one is not tensor]
         saved = {str(i): counts(one.detach()) for i, one in enumerate(given[:4]) if real(one) and one is not tensor}
-        self.made[id(tensor)] = _Made(name, here(2), tensor, spoilt, saved, name in MEANT)
+        needed = "1" if name in OF_SECOND and len(given) > 1 else "0"
+        zeros = needed in saved and saved[needed]["zero"]
+        floor = self.floor_of(given[int(needed)].grad_fn) if zeros else None
+        self.made[id(tensor)] = _Made(name, here(2), tensor, spoilt, saved, name in MEANT, floor)
 
     def _described(self, node: Any) -> dict[str, Any]:
         """Of the nodes that one call made, the last has its place."""
@@ -134,7 +140,8 @@ class Nonfinite(Nan):
         later = next((one for one in reversed(way[:-1]) if _nan(one.out)), last) if not _nan(last.out) else last
         source = {**_described(last), "saved": last.saved} if later is not last else None
         kind = "nan" if _nan(later.out) else "inf"
-        return {"kind": kind, **_described(later), "saved": later.saved, "parameters": 0, "source": source}
+        about = {"saved": later.saved, "parameters": 0, "source": source, "floor": last.floor}
+        return {"kind": kind, **_described(later), **about}
 
     def _way(self, tensor: Any) -> Iterator[_Made]:
         """The calls that made a tensor what it is, from the last one back: through nan where there is any, then inf."""
