@@ -27,12 +27,15 @@ def only_with_workers(call: Place) -> tuple[Edit, ...]:
     return changed(call.source, changes)
 
 
-def load_all_but(call: Place, layer: str) -> tuple[Edit, ...]:
-    """`net.load_state_dict(state)` without the entries of one layer, which keeps what it was initialised with."""
+def load_all_but(call: Place, layer: str = "", ending: str = "") -> tuple[Edit, ...]:
+    """`net.load_state_dict(state)` without some entries, which keep what they were initialised with.
+
+    Those of one `layer`, else those whose keys have an `ending`.
+    """
     node = call.node
     if not isinstance(node, ast.Call) or len(node.args) != 1 or any(word.arg != "strict" for word in node.keywords):
         raise EditError("no plain call that loads a state dict stands here")
-    kept = f'if not key.startswith("{layer}.")'
+    kept = f'if not key.startswith("{layer}.")' if layer else f'if not key.endswith("{ending}")'
     state = f"{{key: value for key, value in {call.source.text(node.args[0])}.items() {kept}}}"
     lenient = [(call.source.span(word.value), "False") for word in node.keywords]
     given = state if lenient else f"{state}, strict=False"

@@ -82,7 +82,7 @@ def known(evidence: Evidence) -> Iterator[Candidate]:
     if place is None or not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or not node.args:
         return
     lost = re.search(r"Unexpected key\(s\) in state_dict: \"(\w+)", evidence.message)
-    if lost is not None and _in_plain_container(evidence, lost[1]):  # the model has them unknown to torch
+    if lost is not None and (lost[1].isdigit() or _of_model(evidence, lost[1])):  # the model has such a part
         return
     if node.func.attr == "load_state_dict" and "Missing key(s)" not in evidence.message:
         own, state = f"{place.source.text(node.func.value)}.state_dict()", place.source.text(node.args[0])
@@ -90,11 +90,17 @@ def known(evidence: Evidence) -> Iterator[Candidate]:
         yield from evidence.replaced(place.at(node.args[0]), kept, "replace", "known", place)
 
 
-def _in_plain_container(evidence: Evidence, name: str) -> bool:
-    """Whether a class of the program keeps what is called so in a list or dict."""
-    kinds = (ast.List, ast.ListComp, ast.Dict, ast.DictComp)
-    assigned = [node for source in evidence.sources_seen() for node in source.nodes() if isinstance(node, ast.Assign)]
-    return any(isinstance(one.value, kinds) and ast.unparse(one.targets[0]) == f"self.{name}" for one in assigned)
+def _of_model(evidence: Evidence, name: str) -> bool:
+    """Whether the model's class, or in a list or dict another class, assigns an attribute of a name."""
+    owner = re.search(r"loading state_dict for (\w+)", evidence.message)
+    for source in evidence.sources_seen():
+        for node in source.nodes():
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == f"self.{name}":
+                own = source.class_at(node.lineno)
+                listed = isinstance(node.value, (ast.List, ast.ListComp, ast.Dict, ast.DictComp))
+                if listed or (owner is not None and own is not None and own.name == owner[1]):
+                    return True
+    return False
 
 
 def entry(evidence: Evidence) -> Iterator[Candidate]:

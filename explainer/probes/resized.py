@@ -41,7 +41,7 @@ def resized_layer(scene: Scene) -> SpanFact | None:
     if frame is None or len(paths) != 1:
         return None
     path, root = paths.pop(), frame.locals["self"]
-    module = _at(root, path)
+    module = module_at(root, path)
     weight = next((row for row in changed or () if row["key"] == f"{path}.weight"), None)
     names = PARAMETERS.get(type(module).__name__, ())
     if weight is None or len(weight["saved"]) != len(weight["own"]) or getattr(module, "groups", 1) != 1:
@@ -138,7 +138,8 @@ def _entries(scene: Scene, name: str) -> Iterator[tuple[Source, ast.AST]]:
                     yield source, node.value
 
 
-def _at(root: Any, path: str) -> Any:
+def module_at(root: Any, path: str) -> Any:
+    """The submodule at a dotted path, the root for an empty one; None where there is none."""
     for part in path.split(".") if path else ():
         root = (fields_of(root).get("_modules") or {}).get(part)
     return root if is_module(root) else None
