@@ -1,25 +1,18 @@
-"""Candidates for settings that torch refuses: sizes that are no whole numbers, rates given as text, too few steps."""
+"""Candidates for settings that torch refuses: sizes that are no whole numbers, rates given as text."""
 
 from __future__ import annotations
 
 import ast
 import re
 from collections.abc import Iterator
-from functools import partial
 
-from explainer.edits.arguments import argument_node
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
-from explainer.edits.lines import EditError
 from explainer.edits.place import Place
 from explainer.edits.search_calls import failing, failing_calls
-from explainer.edits.statements import move_after_loop
-from explainer.source import Source
 
 _FLOAT = re.compile(r"element of type float|got float|not float|be int|got \(.*float")
 _SHARE = re.compile(r"probability has to be between 0 and 1, but got ([\d.]+)")
-_STEPS = re.compile(r"Tried to step (\d+) times. The specified number of total steps is (\d+)")
-_ONE_CYCLE = ("optimizer", "max_lr", "total_steps", "epochs", "steps_per_epoch")
 
 
 def whole(evidence: Evidence) -> Iterator[Candidate]:
@@ -86,45 +79,3 @@ def as_share(evidence: Evidence) -> Iterator[Candidate]:
             if isinstance(node, ast.Constant) and type(node.value) in (int, float) and node.value == float(found[1]):
                 new = f"{float(found[1]) / 100:g}"
                 yield from evidence.replaced(Place(source, node), new, "replace", "rename", new=new, old=found[1])
-
-
-def total_steps(evidence: Evidence) -> Iterator[Candidate]:
-    """A scheduler that is stepped for each batch and was built for as many as there are epochs, or the reverse."""
-    found = _STEPS.search(evidence.message)
-    place = evidence.frames[-1].place if evidence.frames else None
-    if found is None or place is None:
-        return
-    for source in evidence.sources_seen():
-        for node in source.nodes():
-            if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("OneCycleLR"):
-                yield from _longer(evidence, Place(source, node), place)
-    edits = partial(move_after_loop, place)
-    yield from evidence.made(edits, "move-statement", place, "after-loop", what=place.text)
-
-
-def _longer(evidence: Evidence, call: Place, step: Place) -> Iterator[Candidate]:
-    """`total_steps=epochs` -> `total_steps=epochs * len(loader)`, with the loader's name as that place has it."""
-    try:
-        given, each = (argument_node(call, name, _ONE_CYCLE) for name in ("total_steps", "steps_per_epoch"))
-    except EditError:
-        return
-    for name in _loaders(call.source, step):
-        for node, new in ((given, f"{{}} * len({name})"), (each, f"len({name})")):
-            if node is not None:
-                old = call.source.text(node)
-                text = new.format(old)
-                yield from evidence.replaced(call.at(node), text, "replace", "rename", new=text, old=old)
-
-
-def _loaders(source: Source, step: Place) -> list[str]:
-    """The names of loaders: what loops around the step go through, what a file calls DataLoader's results."""
-    names = []
-    for node in step.source.nodes():
-        if isinstance(node, ast.For) and node.lineno < step.span.line <= (node.end_lineno or 0):
-            inner = node.iter.args[0] if isinstance(node.iter, ast.Call) and node.iter.args else node.iter
-            names.append(step.source.text(inner))
-    for node in source.nodes():
-        made = node.value if isinstance(node, ast.Assign) else None
-        if isinstance(made, ast.Call) and "Loader" in ast.unparse(made.func):
-            names.append(source.text(node.targets[0]))  # type: ignore[attr-defined]
-    return [name for name in dict.fromkeys(names) if name.replace(".", "").isidentifier()]

@@ -75,8 +75,9 @@ TIERS = {
     ),
     "api": (
         "samplers.plain_key parts.stacked",
-        "calls.built_first calls.together calls.unpacked settings.as_number settings.as_share",
-        "loading.per_sample calls.uncalled calls.as_iterator calls.parameters_of settings.whole settings.total_steps",
+        "calls.built_first calls.together calls.unpacked settings.as_number settings.as_share"
+        " steps.stepped_twice steps.with_optimizer steps.rounded_up steps.epochs_alike",
+        "loading.per_sample calls.uncalled calls.as_iterator calls.parameters_of settings.whole steps.total_steps",
         "calls.given_target",
     ),
     "checkpoint": (

@@ -71,6 +71,21 @@ TITLES: Mapping[str, Texts] = {
         "ko": "쌓을 수 없는 것은 `collate_fn` 함수로 리스트에 그대로 두기",
         "zh": "用 `collate_fn` 把无法堆叠的对象保留在列表中",
     },
+    "rounded-up": {
+        "en": "round `{old}` up: a loader gives the last, smaller batch too",
+        "ko": "`{old}` 올림: 로더는 더 작은 마지막 배치도 내놓음",
+        "zh": "对 `{old}` 向上取整：加载器也会给出较小的最后一批",
+    },
+    "once-a-batch": {
+        "en": "drop `{what}`: the same is done in the inner loop already",
+        "ko": "`{what}` 삭제: 안쪽 반복문에서 이미 같은 일을 함",
+        "zh": "删除 `{what}`：内层循环中已做过同样的事",
+    },
+    "beside-step": {
+        "en": "do `{what}` where the optimizer steps, not for each batch",
+        "ko": "배치마다가 아니라 옵티마이저가 스텝하는 곳에서 `{what}` 하기",
+        "zh": "在优化器更新处执行 `{what}`，而不是每个批次",
+    },
     "after-loop": {
         "en": "do `{what}` once behind the loop, not in each pass of it",
         "ko": "반복문 안에서 매번 하지 않고 반복문 뒤에서 한 번 `{what}` 하기",
