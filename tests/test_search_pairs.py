@@ -1,4 +1,4 @@
-"""The search where memory is short: pairs counted by ranks, sizes read in the wrong byte order."""
+"""The search where memory is short: pairs counted by ranks, sizes read in the wrong byte order, cells too small."""
 
 from __future__ import annotations
 
@@ -40,6 +40,16 @@ FAULTS = {
             return torch.zeros(rows, columns)
         assert table(pack(3, 5)).shape == (3, 5)
         """, '"<II"', '">II"'),
+    "cells of a metre over a map in millimetres": (
+        """
+        import torch
+        CELL = 0.5
+        def covered(spots, cell):
+            where = (spots / cell).floor().long()
+            size = [int(one) + 1 for one in where.amax(0)]
+            return torch.zeros(size)
+        covered(torch.tensor([[90_000.0, 70_000.0, 60_000.0], [100.0, 300.0, 200.0]]), CELL)
+        """, "CELL = 0.5", "500.0"),
 }  # fmt: skip
 
 
@@ -53,6 +63,14 @@ NEAR = {
             return gap.abs().mean()
         spread(torch.rand(900_000), torch.rand(900_000))
         """, "searchsorted"),
+    "a table whose rows are a count": (
+        """
+        import torch
+        HALF = 2
+        def table(rows, width):
+            return torch.zeros(int(rows), width // HALF)
+        table(20_000_000_000, 64)
+        """, "2000"),
 }  # fmt: skip
 
 

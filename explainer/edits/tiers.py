@@ -63,6 +63,8 @@ TIERS = {
         "counts.numbered pairs.row_by_row bytes.flipped",
         "counts.largest counts.factors",
     ),
+        "units.in_other_units",
+        "units.in_unit_of_cells",
     "dataloader": (
         "samplers.as_batches samplers.as_single samplers.plain_indices samplers.plain_key datasets.counted_alike"
         " datasets.measured datasets.named datasets.as_tensors datasets.detached parts.all_parts"

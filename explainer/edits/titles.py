@@ -86,6 +86,16 @@ TITLES: Mapping[str, Texts] = {
         "ko": "배치마다가 아니라 옵티마이저가 스텝하는 곳에서 `{what}` 하기",
         "zh": "在优化器更新处执行 `{what}`，而不是每个批次",
     },
+    "other-unit": {
+        "en": "use `{new}` in place of `{old}`: cells of the unit that the data are in, {unit} times as large",
+        "ko": "`{old}` 대신 `{new}` 사용: 데이터와 같은 단위의 칸 ({unit}배)",
+        "zh": "用 `{new}` 代替 `{old}`：与数据同一单位的格子，大 {unit} 倍",
+    },
+    "less-by-unit": {
+        "en": "bring `{what}` to the unit of the cells: divided by {unit}",
+        "ko": "`{what}` 값을 칸과 같은 단위로 바꾸기: {unit} 으로 나눔",
+        "zh": "把 `{what}` 换算成格子的单位：除以 {unit}",
+    },
     "after-loop": {
         "en": "do `{what}` once behind the loop, not in each pass of it",
         "ko": "반복문 안에서 매번 하지 않고 반복문 뒤에서 한 번 `{what}` 하기",
