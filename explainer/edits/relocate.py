@@ -50,7 +50,8 @@ def _origins(evidence: Evidence, candidate: Candidate) -> Iterator[Candidate]:
     elif added(candidate).rstrip(") ").endswith("- 1"):
         yield from search_samples.counted_from_one(evidence)
         yield from search_index.shifted(evidence)
-    elif added(candidate).rstrip(")").endswith(".device"):
+    elif added(candidate).rstrip(") ").endswith(".device"):
+        yield from search_device.moved_owner(evidence)
         yield from search_device.beside(evidence)
         yield from search_device.nested(evidence)
         yield from search_device.together(evidence)

@@ -9,7 +9,7 @@ from functools import partial
 from explainer.edits.arguments import set_argument
 from explainer.edits.candidate import Candidate
 from explainer.edits.devices import devices_at, moves
-from explainer.edits.evidence import Evidence
+from explainer.edits.evidence import Evidence, Layer
 from explainer.edits.lines import changed
 from explainer.edits.methods import insert_method
 from explainer.edits.place import Place
@@ -54,15 +54,35 @@ def _on_device(evidence: Evidence, place: Place, devices: list[str]) -> Iterator
 
 
 def moved_layer(evidence: Evidence) -> Iterator[Candidate]:
-    """`.to(device)` behind the constructor of a layer whose own tensors stayed behind: a loss with weights, say."""
+    """`.to(device)` behind the call that built a layer whose own tensors stayed behind: a loss with weights, say.
+
+    Where no device is at hand there, behind the calls of the helpers that return it.
+    """
     crash = evidence.crash
     layer = crash.layer if crash is not None else None
-    if layer is None or not layer.calls or not any(one.place is None for one in odd_operands(evidence)):
-        return
-    place = layer.calls[0].place
-    for device in _first(devices_at(place)):
-        edits = partial(insert_method, place, f"to({device})")
-        yield from evidence.made(edits, "insert-method", place, "move", what=layer.type, device=device)
+    left = any(one.place is None for one in odd_operands(evidence))
+    yield from _moved(evidence, layer) if layer is not None and left else ()
+
+
+def moved_owner(evidence: Evidence) -> Iterator[Candidate]:
+    """The same for a layer of the program's own, in whose forward a buffer or parameter of its own stayed behind."""
+    crash = evidence.crash
+    place = crash.place if crash is not None else None
+    owner = place.source.class_at(place.span.line) if place is not None else None
+    left = any(one.text.startswith("self.") for one in odd_operands(evidence))
+    for layer in reversed(evidence.on_stack):
+        if owner is not None and left and layer.type == owner.name:
+            yield from _moved(evidence, layer)
+            return
+
+
+def _moved(evidence: Evidence, layer: Layer) -> Iterator[Candidate]:
+    for call in layer.calls:
+        if not isinstance(call.place.node, ast.Call):
+            continue
+        for device in _first(devices_at(call.place)):
+            edits = partial(insert_method, call.place, f"to({device})")
+            yield from evidence.made(edits, "insert-method", call.place, "move", what=layer.type, device=device)
 
 
 def beside(evidence: Evidence) -> Iterator[Candidate]:

@@ -34,13 +34,13 @@ _DTYPE = (
 )
 TIERS = {
     "shape": _SHAPE,
-    "view": ("crossed.crossed", "view.copied view.windows", *_SHAPE),
+    "view": ("crossed.crossed", "view.copied view.windows headers.longer_header", *_SHAPE),
     "dtype": _DTYPE,
     "unsupported": _DTYPE,
     "amp": _DTYPE,
     "index": (
         "crossed.crossed growing.windowed folded.unfolded classes.of_part companions.cut_too",
-        "counted.of_indexed dtype.as_index rows.exchanged rows.turned rows.largest",
+        "ranges.from_zero ranges.counted_down counted.of_indexed dtype.as_index rows.exchanged rows.turned rows.largest",
         "samples.shortened samples.counted_from_one ids.padded ids.renumbered ids.lengths_less",
         "index.dimensions axis.joined_otherwise ids.other_size index.made index.lengths index.shifted index.ignored"
         " rows.whole_range rows.more_rows",

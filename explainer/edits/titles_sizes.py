@@ -140,6 +140,11 @@ TITLES: Mapping[str, Mapping[str, str]] = {
         "ko": "`{what}` 전체가 아니라 이후에 쓰는 `{new}` 부분으로 만들기",
         "zh": "用程序后面使用的 `{new}` 来生成，而不是整个 `{what}`",
     },
+    "header": {
+        "en": "leave out {new} bytes, not {old}: {more} bytes of the header are read as numbers",
+        "ko": "{old} 대신 {new} 바이트 건너뛰기: 헤더 {more} 바이트를 숫자로 읽음",
+        "zh": "跳过 {new} 个字节而不是 {old}：文件头的 {more} 个字节被当作数值读取",
+    },
     "join-otherwise": {
         "en": "join with `{new}` in place of `{old}`",
         "ko": "`{old}` 대신 `{new}` 함수로 잇기",
