@@ -326,6 +326,64 @@ FAULTS = {
                 return x + self.table[:x.size(0)]
         Places(9, 4)(torch.rand(12, 7, 4, requires_grad=True)).sum().backward()
         """, "self.table[:x.size(0)]", "self.table[:x.size(1)].transpose(0, 1)"),
+    "two states sized by the wrong dimension of the input": (
+        """
+        import torch
+        from torch import nn
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.rnn = nn.LSTM(4, 6, batch_first=True)
+            def forward(self, x):
+                h = torch.zeros(1, x.size(1), 6)
+                c = torch.zeros(1, x.size(1), 6)
+                return self.rnn(x, (h, c))[0]
+        Net()(torch.rand(5, 9, 4)).sum().backward()
+        """, "h = torch.zeros", "x.size(0)"),
+    "a mask of padding turned where it was right": (
+        """
+        import torch
+        from torch import nn
+        layer = nn.TransformerEncoderLayer(8, 2, batch_first=True)
+        words = nn.Embedding(20, 8)
+        def padded(ids):
+            return (ids == 0).T
+        ids = torch.randint(1, 20, (6, 11))
+        layer(words(ids), src_key_padding_mask=padded(ids)).mean().backward()
+        """, "return (ids == 0).T", "return ids == 0"),
+    "a mask for the whole target, of which all but the last are given": (
+        """
+        import torch
+        from torch import nn
+        decoder = nn.TransformerDecoderLayer(8, 2, batch_first=True)
+        known, wanted = torch.rand(3, 5, 8), torch.rand(3, 7, 8)
+        mask = nn.Transformer.generate_square_subsequent_mask(wanted.size(1))
+        decoder(wanted[:, :-1], known, tgt_mask=mask)
+        """, "tgt_mask=mask", "[:-1, :-1]"),
+    "the last batch of a loop has fewer rows than its labels": (
+        """
+        import torch
+        from torch import nn
+        judge = nn.Linear(6, 1)
+        for step in range(3):
+            real = torch.rand(8 if step < 2 else 5, 6)
+            right = torch.ones(8, 1)
+            nn.functional.binary_cross_entropy_with_logits(judge(real), right).backward()
+        """, "right = torch.ones(8, 1)", "torch.ones(real.size(0), 1)"),
+    "the state that a bidirectional layer also gives is not what is left to use": (
+        """
+        import torch
+        from torch import nn
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.rnn = nn.LSTM(4, 6, bidirectional=True, batch_first=True)
+                self.out = nn.Linear(6, 3)
+            def forward(self, x):
+                every, (h, c) = self.rnn(x)
+                return self.out(every[:, -1, :])
+        Net()(torch.rand(5, 9, 4)).sum().backward()
+        """, "nn.Linear(6, 3)", "nn.Linear(12, 3)"),
 }  # fmt: skip
 
 

@@ -141,7 +141,7 @@ def _names(node: ast.AST) -> set[str]:
 
 
 def _bound(node: ast.AST) -> set[str]:
-    """The names that an expression binds itself: those of its comprehensions."""
+    """The names that a node binds, those of comprehensions too."""
     return {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
 
 
@@ -160,7 +160,3 @@ def _known(place: Place) -> set[str]:
         found |= {one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)}
         found |= {name for one in function.body if one.lineno <= place.node.lineno for name in _bound(one)}
     return found
-
-
-def _bound(node: ast.AST) -> set[str]:
-    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}

@@ -17,6 +17,7 @@ from explainer.edits.place import Place
 from explainer.edits.search_literals import changed_leaf, leaves
 from explainer.edits.sites import Site, sites
 from explainer.replay.taint import value_of
+from explainer.source import called, holds
 
 CREATORS = ("zeros", "ones", "randn", "rand", "empty", "full", "arange", "eye")
 
@@ -176,15 +177,29 @@ def created(evidence: Evidence) -> Iterator[Candidate]:
             texts = [f"{name}.size({at})" for name, shape in tensors.items() for at, size in enumerate(shape)
                      if size in said and size != old and shape != step.shape]  # fmt: skip
             for text in texts if old in said else ():
+                edits = partial(changed, step.place.source, [(one.span, text) for one in _alike(step.place, part)])
                 words: dict[str, Any] = {"new": text, "old": step.place.source.text(part)}
-                yield from evidence.replaced(step.place.at(part), text, "replace", "batch-size", step.place, **words)
+                yield from evidence.made(edits, "replace", step.place, "batch-size", **words)
+
+
+def _alike(place: Place, part: ast.expr) -> list[Place]:
+    """A size, and those that other calls in the function give in the same words: of `h0` and of `c0`."""
+    scope, text = place.source.function_at(place.node.lineno) or place.source.tree, place.source.text(part)
+    calls = [one for one in ast.walk(scope) if isinstance(one, ast.Call)] if scope is not None else []
+    given = [size for call in calls if called(call) in CREATORS for size in sizes_of(place.at(call))]
+    return [place.at(size) for size in given if place.source.text(size) == text]
 
 
 def _frame_of(evidence: Evidence, step: Step) -> Call | None:
-    """The failing frame of the function in which a step was made."""
+    """The failing frame of the function in which a step was made; of a script only in a loop of its own."""
     place = step.place
-    inside = place is not None and place.source.function_at(place.span.line) is not None
+    inside = place is not None and (place.source.function_at(place.span.line) is not None or _in_loop(place))
     return evidence.frame_of(place) if place is not None and inside else None
+
+
+def _in_loop(place: Place) -> bool:
+    loops = (one for one in place.source.nodes() if isinstance(one, (ast.For, ast.While)))
+    return any(holds(loop, place.span.line) for loop in loops)
 
 
 def sizes_of(call: Place) -> list[ast.expr]:

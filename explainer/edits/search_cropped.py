@@ -29,7 +29,8 @@ def cropped(evidence: Evidence) -> Iterator[Candidate]:
         for frame in evidence.frames[:-4:-1]:
             for part in _stored(frame):
                 shape = frame.shape(part.text)
-                index = _index(frame, shape, wanted) if shape and _is_table(part, frame, shape) else None
+                table = bool(shape) and (_EXPECTED.search(evidence.message) or _is_table(part, frame, shape))
+                index = _index(frame, shape, wanted) if table else None
                 if index is not None:
                     text = f"{as_primary(part)}[{index}]"
                     words: dict[str, Any] = {"what": part.text, "method": f"[{index}]", "shape": shape}
@@ -83,11 +84,16 @@ def _index(frame: Call, shape: list[int], wanted: list[int]) -> str | None:
         return None
     parts = []
     for own, size in zip(shape, aligned, strict=True):
-        name = _named(frame, size) if own > size > 1 else ":" if own in (size, 1) else None
+        name = _named(frame, size) or _but_one(own, size) if own > size > 1 else ":" if own in (size, 1) else None
         if name is None:
             return None
         parts.append(f":{name}" if name != ":" else ":")
     return ", ".join(parts) if parts and set(parts) != {":"} else None
+
+
+def _but_one(own: int, size: int) -> str | None:
+    """All entries but one, where a sequence was cut by one for its targets."""
+    return "-1" if own == size + 1 else None
 
 
 def _named(frame: Call, size: int) -> str | None:

@@ -27,11 +27,15 @@ def unused(evidence: Evidence) -> Iterator[Candidate]:
 
 
 def _unread(frame: Call) -> list[str]:
-    """The names that the function of a frame binds before the failing line and never reads, the last bound first."""
+    """The names that the function of a frame binds before the failing line and never reads, the last bound first.
+
+    Not those of several results: `out, state = self.rnn(x)`, of which one is often left.
+    """
     function: Any = frame.place.source.function_at(frame.place.node.lineno)
     names = [one for one in ast.walk(function) if isinstance(one, ast.Name)] if function is not None else []
     read = {one.id for one in names if isinstance(one.ctx, ast.Load)}
-    bound = [one for one in names if isinstance(one.ctx, ast.Store) and one.lineno < frame.place.node.lineno]
+    assigned = [one.targets[0] for one in ast.walk(function) if isinstance(one, ast.Assign)] if names else []
+    bound = [one for one in assigned if isinstance(one, ast.Name) and one.lineno < frame.place.node.lineno]
     found = {one.id: one.lineno for one in bound if one.id not in read and not one.id.startswith("_")}
     return sorted(found, key=lambda name: -found[name])
 

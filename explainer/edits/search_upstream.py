@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from explainer.edits import arguments
+from explainer.edits.calls import is_method
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, Step
 from explainer.edits.expressions import evaluated
@@ -17,6 +18,7 @@ from explainer.edits.slices import chain, operands
 
 _WITH_DIM = ("cat", "concat", "stack", "mean", "sum", "amax", "amin", "max", "logsumexp", "prod", "std", "var", "norm",
              "unsqueeze", "chunk", "split", "select", "narrow", "flip", "roll", "argmax")  # fmt: skip
+_TRANSPOSING = ("t", "transpose", "permute", "swapaxes", "swapdims", "movedim", "moveaxis", "T", "mT")
 #: How many candidates there are at most, and from how many steps.
 _MOST, _STEPS = 12, 10
 
@@ -97,6 +99,19 @@ def unindexed(evidence: Evidence) -> Iterator[Candidate]:
         if place is not None and isinstance(node, ast.Subscript) and _is_number(node.slice):
             words: dict[str, Any] = {"new": place.source.text(node.value), "old": place.text}
             yield from evidence.replaced(place, words["new"], "replace", "rename", **words)
+
+
+def untransposed(evidence: Evidence) -> Iterator[Candidate]:
+    """`(ids == 0).t()` -> `ids == 0`: a transposition that was not needed, left out."""
+    for step in _steps(evidence):
+        place, node = step.place, step.place.node if step.place is not None else None
+        if place is None or step.function not in _TRANSPOSING or not step.before:
+            continue
+        method = isinstance(node, ast.Call) and is_method(node) and isinstance(node.func, ast.Attribute)
+        whole: Any = node.func if method else node if isinstance(node, ast.Attribute) else None  # type: ignore[union-attr]
+        if whole is not None:
+            words: dict[str, Any] = {"what": place.text[:48], "method": step.function, "shape": step.before[0][0]}
+            yield from evidence.replaced(place, place.source.text(whole.value), "delete-method", "undo", **words)
 
 
 def _is_state(evidence: Evidence, step: Step) -> bool:

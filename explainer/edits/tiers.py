@@ -11,7 +11,8 @@ _SHAPE = (
     " joined.enlarged branches.strides_too axis.repeated masks.extended masks.per_head state.by_channel state.by_factor"
     " directions.last_layer unused.unused unused.unlike_siblings growing.short_windows loops.first_apart"
     " helpers.given_as_built companions.cut_too",
-    "view.surplus crossed.exchanged kept.remade alike.given_alike alike.picked_too alike.picked_after layout.structural"
+    "view.surplus upstream.untransposed crossed.exchanged kept.remade alike.given_alike alike.picked_too"
+    " alike.picked_after layout.structural"
     " einsum.relettered joined.caught_up cropped.cropped cropped.assigned batch.reshaped batch.resized_view"
     " batch.created state.batch_taken directions.directions directions.asked backwards.from_other_end"
     " order.unpacked order.created"
@@ -62,9 +63,9 @@ TIERS = {
         "pairs.unfolded pairs.batch_first pairs.aligned pairs.distances counts.sparse counts.scaled pooled.pooled",
         "counts.numbered pairs.row_by_row bytes.flipped",
         "counts.largest counts.factors",
-    ),
         "units.in_other_units",
         "units.in_unit_of_cells",
+    ),
     "dataloader": (
         "samplers.as_batches samplers.as_single samplers.plain_indices samplers.plain_key datasets.counted_alike"
         " datasets.measured datasets.named datasets.as_tensors datasets.detached parts.all_parts"

@@ -35,6 +35,11 @@ TITLES: Mapping[str, Mapping[str, str]] = {
         "ko": "`{helper}` 에 층을 만들 때와 같은 커널과 스트라이드 주기",
         "zh": "把构造该层所用的核大小和步幅传给 `{helper}`",
     },
+    "undo": {
+        "en": "leave out `{method}`, so that it stays {shape}: `{what}`",
+        "ko": "`{method}` 빼고 {shape} 그대로 두기: `{what}`",
+        "zh": "去掉 `{method}`，保持 {shape}：`{what}`",
+    },
     "kept": {
         "en": "leave out `{method}`, which takes dimensions away: `{what}`",
         "ko": "차원을 없애는 `{method}` 빼기: `{what}`",
@@ -135,15 +140,15 @@ TITLES: Mapping[str, Mapping[str, str]] = {
         "ko": "가장 긴 {old}이 아니라 전체 길이 {new} 유지: `{argument}`",
         "zh": "保留完整长度 {new}，而不是其中最长的 {old}：`{argument}`",
     },
-    "slice-alike": {
-        "en": "make it of `{new}`, which the program goes on with, not of all of `{what}`",
-        "ko": "`{what}` 전체가 아니라 이후에 쓰는 `{new}` 부분으로 만들기",
-        "zh": "用程序后面使用的 `{new}` 来生成，而不是整个 `{what}`",
-    },
     "header": {
         "en": "leave out {new} bytes, not {old}: {more} bytes of the header are read as numbers",
         "ko": "{old} 대신 {new} 바이트 건너뛰기: 헤더 {more} 바이트를 숫자로 읽음",
         "zh": "跳过 {new} 个字节而不是 {old}：文件头的 {more} 个字节被当作数值读取",
+    },
+    "slice-alike": {
+        "en": "make it of `{new}`, which the program goes on with, not of all of `{what}`",
+        "ko": "`{what}` 전체가 아니라 이후에 쓰는 `{new}` 부분으로 만들기",
+        "zh": "用程序后面使用的 `{new}` 来生成，而不是整个 `{what}`",
     },
     "join-otherwise": {
         "en": "join with `{new}` in place of `{old}`",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import Any
 
 from explainer.facts import ModuleFact, SpanFact, TensorFact
@@ -24,6 +25,7 @@ _MESSAGE_NAMES = {"Double": "float64", "Half": "float16", "BFloat16": "bfloat16"
                   "Float": "float32"}  # fmt: skip
 
 #: Where values of numpy or of Python become a tensor, of their own dtype unless one is asked for.
+_FRACTIONS = re.compile(r"\b(rand|randn|rand_like|randn_like|linspace|uniform|normal)\(|[^/]/[^/]")
 _FROM_NUMPY = ("torch.from_numpy", "torch.as_tensor", "torch.asarray", "torch.tensor", "torch.frombuffer")
 
 
@@ -32,13 +34,16 @@ def entered(scene: Scene, of: TensorFact | None = None) -> SpanFact | None:
     """The expression in which a value took on the dtype that the operand `of` has; None where it cannot be followed.
 
     `detail`: `converts` tells whether it is a method call that does nothing else (`x.half()`), `function` the function
-    that it stands in. None, too, for the operand itself: then there is no better place.
+    that it stands in, `fractions` whether its values are drawn or divided, so that whole numbers come later. None,
+    too, for the operand itself: then there is no better place.
     """
     found = followed(scene, of, Dtype(of.dtype)) if of is not None else None
     if of is None or found is None:
         return None
     function = function_of(found.source, found.node.lineno)  # type: ignore[attr-defined]
-    return span_fact(found.source, found.node, converts=_is_conversion(found.node, of.dtype), function=function)
+    about = {"converts": _is_conversion(found.node, of.dtype), "function": function}
+    fractions = _FRACTIONS.search(found.source.text(found.node)) is not None
+    return span_fact(found.source, found.node, fractions=fractions, **about)
 
 
 @probe

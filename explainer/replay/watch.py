@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 #: Calls that read metadata: they make nothing and do not fail.
 READS = {"size", "__get__", "dim", "numel", "item", "stride", "__len__", "tolist", "is_floating_point"}
+#: Attributes that are tensors made of their owner.
+TURNED = ("T", "mT", "H", "mH")
 #: What Python asks of a tensor that it takes apart, as in `a, b = x`.
 TAKEN = ("unbind", "__iter__")
 
@@ -129,6 +131,8 @@ def _noted(recorder: Recorder, function: Any, given: Any, words: Any, frame: Any
     if name == "size" or (name == "__get__" and type(out).__name__ == "Size"):
         recorder.taken_apart(given[0], "shape")
         return recorder.sizes(given[0], out)
+    if name == "__get__" and getattr(function.__self__, "__name__", "") in TURNED:
+        recorder.note(function.__self__.__name__, values, out, frame)
     if name not in READS:
         recorder.note(name, values, out, frame)
     return out
