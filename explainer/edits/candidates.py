@@ -46,6 +46,8 @@ KINDS = {
     "reduce-with-torch": "numbers.reduce_with_torch",
     "drop-decorator": "graphs.drop_decorator",
     "rename-method": "graphs.rename_method",
+    "zip-gradients": "gradients.zip_gradients",
+    "as-backward": "gradients.as_backward",
     "shape-gradient": "functions.shape_gradient",
     "sum-over": "functions.sum_over",
     "log-domain": "logdomain.log_domain",

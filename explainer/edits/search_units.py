@@ -24,8 +24,10 @@ def in_other_units(evidence: Evidence) -> Iterator[Candidate]:
         for division in _divisions(evidence):
             for place in _literals(evidence, division.node.right):  # type: ignore[union-attr]
                 new, old = _times(place.node, unit), place.text
-                about = {"new": new, "old": old, "unit": f"{unit:_}"}
-                yield from evidence.replaced(place, new, "replace-literal", "other-unit", literal=True, **about)
+                told = f"{unit:_}"
+                yield from evidence.replaced(
+                    place, new, "replace-literal", "other-unit", literal=True, new=new, old=old, unit=told
+                )
 
 
 def in_unit_of_cells(evidence: Evidence) -> Iterator[Candidate]:
