@@ -46,6 +46,7 @@ KINDS = {
     "reduce-with-torch": "numbers.reduce_with_torch",
     "drop-decorator": "graphs.drop_decorator",
     "rename-method": "graphs.rename_method",
+    "rename-attribute": "graphs.rename_attribute",
     "zip-gradients": "gradients.zip_gradients",
     "as-backward": "gradients.as_backward",
     "shape-gradient": "functions.shape_gradient",

@@ -239,3 +239,12 @@ def rename_method(at: Place, to: str) -> tuple[Edit, ...]:
         raise EditError("no function is defined here")
     line = at.source.line(node.lineno)
     return relined(at.source, node.lineno, node.lineno, line.replace(f"def {node.name}(", f"def {to}(", 1))
+
+
+def rename_attribute(at: Place, to: str) -> tuple[Edit, ...]:
+    """`model.classifier` -> `model.fc` wherever the file has it."""
+    if not isinstance(at.node, ast.Attribute):
+        raise EditError("no attribute stands here")
+    owner = at.source.text(at.node.value)
+    alike = [one for one in at.source.nodes() if isinstance(one, ast.Attribute) and at.source.text(one) == at.text]
+    return changed(at.source, [(at.source.span(one), f"{owner}.{to}") for one in alike])

@@ -41,8 +41,8 @@ def entered(scene: Scene, of: TensorFact | None = None) -> SpanFact | None:
     if of is None or found is None:
         return None
     function = function_of(found.source, found.node.lineno)  # type: ignore[attr-defined]
-    about = {"converts": _is_conversion(found.node, of.dtype), "function": function}
     fractions = _FRACTIONS.search(found.source.text(found.node)) is not None
+    about: dict[str, Any] = {"converts": _is_conversion(found.node, of.dtype), "function": function}
     return span_fact(found.source, found.node, fractions=fractions, **about)
 
 

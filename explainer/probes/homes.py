@@ -40,6 +40,7 @@ _PROBES = {
         "held_by loss_place grad_place reduction_place"
     ),
     "held": "step_memory kept_graphs batch_size_place",
+    "heads": "unused_head",
     "hooked": "inplace_layer inplace_layers inplace_all backward_hook model_call",
     "history": "shape_history",
     "indices": "out_of_range if_too_large size_along one_hot_range",
