@@ -49,6 +49,13 @@ def test_addresses_do_not_tell_two_runs_apart() -> None:
     assert plain("<Net at 0x7f12ab34cd>\n failed") == plain("<Net at 0x7f99ab34ee> failed")
 
 
+def test_the_first_of_the_values_out_of_range_may_be_another() -> None:
+    """Data that is drawn anew in each run holds other values; the size that they are too large for is the same."""
+    one, other = (f"index {index} is out of bounds for dimension 0 with size 90" for index in (91, 97))
+    assert plain(one) == plain(other)
+    assert plain(one) != plain(one.replace("90", "80"))
+
+
 def test_a_run_that_was_still_going_on_tells_nothing_against_its_edit() -> None:
     assert late(SimpleNamespace(failed="no answer within 7.02 s"))
     assert not late(SimpleNamespace(failed="the child died"))

@@ -66,6 +66,36 @@ FAULTS = {
         file.read(4)
         table = torch.from_numpy(np.frombuffer(file.read(), dtype=np.float32).copy()).view(2, 3)
         """, "file.read(4)", "file.read(8)"),
+    "a position is half of a length": (
+        """
+        import torch
+        def middle(values):
+            at = values.size(0) / 2
+            return values.sort()[0][at]
+        middle(torch.rand(9))
+        """, "at = values.size(0) / 2", "values.size(0) // 2"),
+    "an order of more rows than there are, drawn anew in each run": (
+        """
+        import torch
+        values = torch.rand(50, 2)
+        order = torch.randperm(64)
+        print(values[order].shape)
+        """, "torch.randperm(64)", "torch.randperm(len(values))"),
+    "shares of a length are no lengths": (
+        """
+        import torch
+        from torch.utils.data import TensorDataset, random_split
+        data = TensorDataset(torch.rand(33, 2))
+        lengths = [0.7 * len(data), 0.3 * len(data)]
+        random_split(data, lengths)
+        """, "lengths = [0.7", "lengths = [0.7, 0.3]"),
+    "a batch is a quarter of the data": (
+        """
+        import torch
+        from torch.utils.data import DataLoader
+        data = torch.rand(32, 2)
+        print(next(iter(DataLoader(data, batch_size=len(data) / 4))).shape)
+        """, "DataLoader(data", "len(data) // 4"),
     "a helper makes the loss, and where it is called there is a device": (
         """
         import torch

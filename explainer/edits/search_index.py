@@ -110,6 +110,23 @@ def made(evidence: Evidence) -> Iterator[Candidate]:
                         yield from evidence.replaced(place, text, "replace", "term", new=text, old=place.text)
 
 
+def drawn(evidence: Evidence) -> Iterator[Candidate]:
+    """`torch.randperm(100)` -> `torch.randperm(len(x))`: a number of rows that is written out, and too large."""
+    every = operands(evidence)
+    if not every or not every[0].shape:
+        return
+    table, others = every[0], every[1:]
+    new = f"len({table.text})" if table.text.isidentifier() else str(table.shape[0])
+    for step in (step for operand in others for step in chain(evidence, operand.start)):
+        place, node = step.place, step.place.node if step.place is not None else None
+        given = node.args[-1:] if isinstance(node, ast.Call) and step.function in ("randperm", "arange") else []
+        for one in given if place is not None else ():
+            too_large = isinstance(one, ast.Constant) and type(one.value) is int and one.value > table.shape[0]
+            if place is not None and too_large:
+                words: dict[str, Any] = {"new": new, "old": place.source.text(one)}
+                yield from evidence.replaced(place.at(one), new, "replace", "rename", place, **words)
+
+
 def _missing(evidence: Evidence) -> int:
     """How many rows the failing table has too few for the largest index; 1 where that is not known."""
     crash = evidence.crash

@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
 from explainer.edits.place import Place
 from explainer.edits.search_calls import failing, failing_calls
 
-_FLOAT = re.compile(r"element of type float|got float|not float|be int|got \(.*float")
+_FLOAT = re.compile(r"element of type float|got float|not float|be int|got \(.*float|positive integer value, but got")
 _SHARE = re.compile(r"probability has to be between 0 and 1, but got ([\d.]+)")
 
 
@@ -21,10 +22,8 @@ def whole(evidence: Evidence) -> Iterator[Candidate]:
         return
     for place, node in failing(evidence):
         yield from _divided(evidence, place, node)
-        function = place.source.function_at(place.span.line)
-        for part in ast.walk(function) if function is not None else ():
-            if isinstance(part, ast.Assign):
-                yield from _divided(evidence, place, part.value)
+        for value in _bound_above(place):
+            yield from _divided(evidence, place, value)
         owner = place.source.class_at(place.span.line)
         for part in ast.walk(owner) if owner is not None else ():
             if isinstance(part, ast.Assign) and ast.unparse(part.targets[0]).startswith("self."):
@@ -35,6 +34,17 @@ def whole(evidence: Evidence) -> Iterator[Candidate]:
                 given = place.at(one)
                 new = f"int({given.text})"
                 yield from evidence.replaced(given, new, "replace", "rename", new=new, old=given.text[:60])
+
+
+def _bound_above(place: Place) -> Iterator[ast.expr]:
+    """What is assigned in the function of a place, or above it at the top of its file."""
+    function = place.source.function_at(place.span.line)
+    if function is not None:
+        yield from (one.value for one in ast.walk(function) if isinstance(one, ast.Assign))
+        return
+    for one in getattr(place.source.tree, "body", ()):
+        if isinstance(one, ast.Assign) and one.lineno < place.span.line:
+            yield one.value
 
 
 def _divided(evidence: Evidence, place: Place, node: ast.AST) -> Iterator[Candidate]:
@@ -79,3 +89,31 @@ def as_share(evidence: Evidence) -> Iterator[Candidate]:
             if isinstance(node, ast.Constant) and type(node.value) in (int, float) and node.value == float(found[1]):
                 new = f"{float(found[1]) / 100:g}"
                 yield from evidence.replaced(Place(source, node), new, "replace", "rename", new=new, old=found[1])
+
+
+def as_fractions(evidence: Evidence) -> Iterator[Candidate]:
+    """`random_split(data, [0.8 * len(data), 0.2 * len(data)])` -> `[0.8, 0.2]`: lengths that are no whole numbers."""
+    if "Sum of input lengths" not in evidence.message and not evidence.message.startswith("randperm()"):
+        return
+    for place, call in failing_calls(evidence):
+        lengths = [word.value for word in call.keywords if word.arg == "lengths"] or call.args[1:2]
+        bound = [lengths[0], *_assigned_to(place, lengths[0])] if lengths else []
+        for one in bound:
+            shares = [_share(part) for part in getattr(one, "elts", ())]
+            if shares and None not in shares and abs(sum(map(float, filter(None, shares))) - 1) < 1e-9:
+                at, new = place.at(one), f"[{', '.join(filter(None, shares))}]"
+                yield from evidence.replaced(at, new, "replace", "rename", new=new, old=at.text)
+
+
+def _assigned_to(place: Place, name: ast.expr) -> list[ast.expr]:
+    """What a name is bound to in the function of a place, the last first."""
+    function: Any = place.source.function_at(place.span.line) or place.source.tree
+    every = [one for one in ast.walk(function) if isinstance(one, ast.Assign) and one.lineno < place.span.line]
+    return [one.value for one in reversed(every) if ast.unparse(one.targets[0]) == ast.unparse(name)]
+
+
+def _share(node: ast.expr) -> str | None:
+    """`0.8` of `0.8 * len(data)`."""
+    sides = (node.left, node.right) if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) else ()
+    numbers = [one.value for one in sides if isinstance(one, ast.Constant) and type(one.value) is float]
+    return f"{numbers[0]:g}" if len(numbers) == 1 else None

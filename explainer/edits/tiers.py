@@ -41,7 +41,8 @@ TIERS = {
     "amp": _DTYPE,
     "index": (
         "crossed.crossed growing.windowed folded.unfolded classes.of_part companions.cut_too",
-        "ranges.from_zero ranges.counted_down counted.of_indexed dtype.as_index rows.exchanged rows.turned rows.largest",
+        "ranges.from_zero ranges.counted_down counted.of_indexed dtype.as_index rows.exchanged rows.turned rows.largest"
+        " settings.whole index.drawn",
         "samples.shortened samples.counted_from_one ids.padded ids.renumbered ids.lengths_less",
         "index.dimensions axis.joined_otherwise ids.other_size index.made index.lengths index.shifted index.ignored"
         " rows.whole_range rows.more_rows",
@@ -69,7 +70,7 @@ TIERS = {
     "dataloader": (
         "samplers.as_batches samplers.as_single samplers.plain_indices samplers.plain_key datasets.counted_alike"
         " datasets.measured datasets.named datasets.as_tensors datasets.detached parts.all_parts"
-        " parallel.named_alike companions.cut_too parallel.filtered_too parallel.rows_first",
+        " parallel.named_alike companions.cut_too parallel.filtered_too parallel.rows_first settings.as_fractions",
         "transforms.cropped transforms.channels transforms.filled collate.padded_lists parallel.behind_window"
         " parallel.taken_in_order",
         "samples.shortened collate.present collate.plain_parts layout.structural loading.of_subset loading.per_sample"
@@ -78,7 +79,7 @@ TIERS = {
     ),
     "api": (
         "samplers.plain_key parts.stacked",
-        "calls.built_first calls.together calls.unpacked settings.as_number settings.as_share"
+        "calls.built_first calls.together calls.unpacked settings.as_number settings.as_share settings.as_fractions"
         " steps.stepped_twice steps.with_optimizer steps.rounded_up steps.epochs_alike",
         "loading.per_sample calls.uncalled calls.as_iterator calls.parameters_of settings.whole steps.total_steps",
         "calls.given_target",

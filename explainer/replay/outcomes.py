@@ -72,5 +72,9 @@ def other_input(run: Run, control: Run) -> bool:
 
 
 def plain(message: str) -> str:
-    """A message without what differs between two runs of the same program: line breaks and addresses of objects."""
-    return re.sub(r"\b0x[0-9a-f]{6,}", "0x", " ".join(message.split()))
+    """A message without what differs between two runs of the same program.
+
+    That is line breaks, addresses of objects, and which of the values out of range came first: data may be drawn anew.
+    """
+    text = re.sub(r"\b0x[0-9a-f]{6,}", "0x", " ".join(message.split()))
+    return re.sub(r"\b([Ii]ndex|Target) -?\d+ is out of bounds", r"\1 is out of bounds", text)
