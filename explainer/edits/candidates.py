@@ -30,6 +30,7 @@ KINDS = {
     "out-of-place": "inplace.out_of_place",
     "all-out-of-place": "inplace.all_out_of_place",
     "recompute-after": "inplace.recompute_after",
+    "recompute-detached": "recompute.recompute_detached",
     "wrap-block": "inplace.wrap_block",
     "wrap-blocks": "inplace.wrap_blocks",
     "update-in-place": "updates.update_in_place",

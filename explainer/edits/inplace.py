@@ -118,11 +118,11 @@ def recompute_after(at: Place, kept: Place, before: Place) -> tuple[Edit, ...]:
     first, step, last = (index_in(body, place) for place in (kept, at, before))
     if not first <= step < last:
         raise EditError("the step does not lie between the two statements")
-    needed, copied = _loaded(body[last]), list[ast.stmt]()
+    needed, copied = loaded(body[last]), list[ast.stmt]()
     for statement in reversed(body[first:step]):
-        if _stored(statement) & needed:
+        if stored(statement) & needed:
             copied.insert(0, statement)
-            needed |= _loaded(statement)
+            needed |= loaded(statement)
     if not copied:
         raise EditError("nothing before the step is needed after it")
     source, line = at.source, (body[step].end_lineno or 0) + 1
@@ -136,7 +136,7 @@ def _unread(copied: list[ast.stmt], body: list[ast.stmt], step: int) -> list[ast
     dropped: list[ast.stmt] = []
     for statement in reversed(copied):
         others = [one for one in body[: step + 1] if one is not statement and one not in dropped]
-        if not any(_stored(statement) & _loaded(one) for one in others):
+        if not any(stored(statement) & loaded(one) for one in others):
             dropped.append(statement)
     return dropped
 
@@ -166,9 +166,11 @@ def index_in(body: list[ast.stmt], place: Place) -> int:
     raise EditError("the places do not stand in one block")
 
 
-def _loaded(node: ast.AST) -> set[str]:
+def loaded(node: ast.AST) -> set[str]:
+    """The names that a statement reads."""
     return {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)}
 
 
-def _stored(node: ast.AST) -> set[str]:
+def stored(node: ast.AST) -> set[str]:
+    """The names that a statement binds."""
     return {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
