@@ -28,7 +28,8 @@ _PARAMETERS = {
 def not_positive(scene: Scene) -> SpanFact | None:
     """The argument of a distribution that must be positive and has finite values which are not.
 
-    `detail`: the `parameter`, the distribution's name `kind`, how many values are not positive (`count` of `of`).
+    `detail`: the `parameter`, the distribution's name `kind`, how many values are not positive (`count` of `of`), and
+    `inner`, what it is without a ReLU around it.
     """
     frame, failing = _frame(scene, "__init__", "torch/distributions/distribution.py"), scene.failing
     call = call_node(failing.node) if failing is not None else None
@@ -42,7 +43,15 @@ def not_positive(scene: Scene) -> SpanFact | None:
     count = int((value <= 0).sum())
     if not count:
         return None
-    return span_fact(failing.source, given, parameter=name, kind=kind, count=count, of=value.numel())
+    inner = failing.source.text(_without_relu(given))
+    return span_fact(failing.source, given, parameter=name, kind=kind, count=count, of=value.numel(), inner=inner)
+
+
+def _without_relu(node: ast.expr) -> ast.expr:
+    """`x` of `relu(x)`, `F.relu(x)` and `x.relu()`; else the expression itself."""
+    if not isinstance(node, ast.Call) or called(node) != "relu":
+        return node
+    return node.args[0] if node.args else getattr(node.func, "value", node)
 
 
 def _frame(scene: Scene, function: str, file: str) -> LiveFrame | None:
