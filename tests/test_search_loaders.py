@@ -27,6 +27,23 @@ _NOTES = """
 
 #: Program, a piece of the line to edit, what the first fix puts there.
 FAULTS = {
+    "the method that gives the state is saved": (
+        """
+        import io
+        import torch
+        net, file = torch.nn.Linear(2, 2), io.BytesIO()
+        kept = {"net": net.state_dict, "steps": 3}
+        net.load_state_dict(kept["net"])
+        """, "kept = {", "net.state_dict()"),
+    "a state is looked for in another folder than it was saved in": (
+        """
+        import torch
+        net = torch.nn.Linear(2, 2)
+        torch.save(net.state_dict(), "weights.pt")
+        def restored(path="runs/weights.pt"):
+            net.load_state_dict(torch.load(path))
+        restored()
+        """, "def restored", 'path="weights.pt"'),
     "a sampler of batches given as a sampler of indices": (
         _NOTES + """
         batches = BatchSampler(RandomSampler(notes), 4, drop_last=False)

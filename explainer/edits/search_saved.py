@@ -1,8 +1,9 @@
-"""Candidates for what a program saves: all entries of a model, in a folder that is there."""
+"""Candidates for what a program saves, and where: all entries of a model, in a folder that is there."""
 
 from __future__ import annotations
 
 import ast
+import os
 import re
 from collections.abc import Iterator
 from functools import partial
@@ -12,7 +13,9 @@ from explainer.edits.evidence import Evidence
 from explainer.edits.place import Place
 from explainer.edits.search_loading import saved_keys
 from explainer.edits.statements import insert_statement
+from explainer.source import Source
 
+_ABSENT = re.compile(r"No such file or directory: '([^']+)'")
 _FOLDER = re.compile(r"Parent directory (\S+) does not exist")
 
 
@@ -65,3 +68,38 @@ def folder_made(evidence: Evidence) -> Iterator[Candidate]:
         text = f"os.makedirs({folder}, exist_ok=True)"
         edits = partial(insert_statement, text, before=place.at(node))
         yield from evidence.made(edits, "insert-statement", place.at(node), "folder", new=text)
+
+
+def method_called(evidence: Evidence) -> Iterator[Candidate]:
+    """`torch.save(net.state_dict, path)` -> `net.state_dict()`: the method was saved, not what it returns."""
+    if "'method'" not in evidence.message:
+        return
+    for source in evidence.sources_seen():
+        called = {id(one.func) for one in source.nodes() if isinstance(one, ast.Call)}
+        for node in source.nodes():
+            if isinstance(node, ast.Attribute) and node.attr == "state_dict" and id(node) not in called:
+                place = Place(source, node)
+                new = f"{place.text}()"
+                yield from evidence.replaced(place, new, "replace", "rename", new=new, old=place.text)
+
+
+def saved_path(evidence: Evidence) -> Iterator[Candidate]:
+    """`torch.load("models/net.pt")` -> `"net.pt"`: a file of that name, or the only one, is saved elsewhere."""
+    found = _ABSENT.search(evidence.message)
+    absent = found[1] if found is not None else ""
+    saved = list(dict.fromkeys(path for source in evidence.sources_seen() for path in _paths(source)))
+    alike = [path for path in saved if os.path.basename(path) == os.path.basename(absent)]
+    for path in alike or (saved if len(saved) == 1 else []):
+        for source in evidence.sources_seen() if absent and path != absent else ():
+            for node in source.nodes():
+                if isinstance(node, ast.Constant) and node.value == absent:
+                    place, new = Place(source, node), f'"{path}"'
+                    yield from evidence.replaced(place, new, "replace", "rename", new=new, old=place.text)
+
+
+def _paths(source: Source) -> Iterator[str]:
+    """The paths, written as text, of a file's calls of `torch.save`."""
+    for node in source.nodes():
+        if isinstance(node, ast.Call) and source.text(node.func) == "torch.save":
+            given = [*node.args[1:2], *(word.value for word in node.keywords if word.arg == "f")]
+            yield from (one.value for one in given if isinstance(one, ast.Constant) and isinstance(one.value, str))

@@ -85,7 +85,7 @@ TIERS = {
         "calls.given_target",
     ),
     "checkpoint": (
-        "saved.with_buffers saved.folder_made saved.saved_key",
+        "saved.with_buffers saved.folder_made saved.saved_key saved.method_called saved.saved_path",
         "loading.plain_values loading.imported loading.fitting loading.known loading.entry",
         "loading.allowed",
         "loading.trusting",
