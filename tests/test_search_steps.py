@@ -1,4 +1,4 @@
-"""The search where a schedule of rates is over too early: the count, the loop or the call that makes a step too many."""
+"""The search where a schedule of rates is over too early: the count, the loop, the call that makes a step too many."""
 
 from __future__ import annotations
 
