@@ -196,6 +196,41 @@ FAULTS = {
             return nn.Sequential(*made, Cells(2, classes))
         built(3, 4)(torch.rand(2, 3, 9, 9)).sum().backward()
         """, "layers = ", '{"maps": 18, "size": 1}'),
+    "a crop that only the training data gets": (
+        """
+        import torch
+        from torch import nn
+        class Crop:
+            def __init__(self, size):
+                self.size = size
+            def __call__(self, x):
+                return x[:, : self.size]
+        def steps(size, train):
+            found = []
+            if train:
+                found.append(Crop(size))
+            return found
+        def prepared(x, every):
+            for one in every:
+                x = one(x)
+            return x
+        net = nn.Linear(6, 2)
+        for train in (True, False):
+            net(prepared(torch.rand(3, 9), steps(6, train))).sum().backward()
+        """, "if train:", "found.append(Crop(size))"),
+    "a batch that is padded to its longest sample only": (
+        """
+        import torch
+        from torch import nn
+        from torch.nn.utils.rnn import pad_sequence
+        LONGEST = 6
+        def batch(rows):
+            ids = pad_sequence([torch.tensor(row) for row in rows], batch_first=True, padding_value=1)
+            return ids[:, :LONGEST]
+        net = nn.Sequential(nn.Embedding(9, 4), nn.Flatten(), nn.Linear(LONGEST * 4, 2))
+        for rows in ([[3, 4, 5, 6, 7, 8, 2], [2]], [[3, 2], [4, 5, 2]]):
+            net(batch(rows)).sum().backward()
+        """, "ids[:, :LONGEST]", "(0, LONGEST - ids.size(1)), value=1)"),
 }  # fmt: skip
 
 

@@ -160,6 +160,20 @@ FAULTS = {
                 return [one(x) for one in self.made]
         Heads([2, 3]).to("meta")(torch.rand(4, 5, device="meta"))
         """, "self.grow(x.shape[1])", "self.to(x.device)"),
+    "a mask drawn before rows were left out": (
+        """
+        import torch
+        def kept(rows):
+            return rows[rows.sum(1) > 0]
+        def prepared(count):
+            rows = torch.ones(count, 3)
+            rows[2] = 0
+            chosen = torch.arange(len(rows)) % 2 == 0
+            rows = kept(rows)
+            return rows, chosen
+        rows, chosen = prepared(8)
+        print(rows[chosen].sum())
+        """, "chosen = torch.arange", "chosen = torch.arange(len(rows)) % 2 == 0"),
 }  # fmt: skip
 
 

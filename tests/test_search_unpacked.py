@@ -167,6 +167,35 @@ FAULTS = {
                 return self.fc(self.two(self.one(x)).flatten(1))
         Net(28, 20)(torch.rand(2, 1, 28, 20)).sum().backward()
         """, "after(after(h))", "after(after(w), kernel=3, stride=1)"),
+    "heads split by the length of another tensor": (
+        """
+        import torch
+        from torch import nn
+        class Cross(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.ask, self.keys = nn.Linear(8, 8), nn.Linear(8, 8)
+            def forward(self, x, memory):
+                n, length, width = x.shape
+                def split(part):
+                    return part.view(n, length, 2, 4).transpose(1, 2)
+                return split(self.ask(x)) @ split(self.keys(memory)).transpose(-2, -1)
+        Cross()(torch.rand(3, 5, 8), torch.rand(3, 7, 8)).sum().backward()
+        """, "part.view(n, length", "part.size(1)"),
+    "one of two calls with a flag that the other lacks": (
+        """
+        import torch
+        from torch import nn
+        from torch.nn.utils.rnn import pad_sequence
+        def joined(samples):
+            first, second = zip(*samples)
+            known = pad_sequence(first)
+            wanted = pad_sequence(second, batch_first=True)
+            return known, wanted
+        samples = [(torch.rand(n, 8), torch.rand(n + 1, 8)) for n in (4, 5, 2)]
+        known, wanted = joined(samples)
+        nn.Transformer(8, 2, 1, 1, 16)(known, wanted)
+        """, "batch_first=True", "pad_sequence(second)"),
 }  # fmt: skip
 
 #: Programs in which the same signs mean something else, and what must not be put there.

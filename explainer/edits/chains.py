@@ -15,6 +15,7 @@ from explainer.edits.changes import is_cast
 from explainer.edits.evidence import Evidence
 from explainer.edits.generators import found_in
 from explainer.edits.lines import EditError, applied, shown
+from explainer.edits.tiers import GUESSES
 from explainer.source import Source, parsed_source
 
 #: How many first edits are followed, how many second ones each is tried with, and how many edits there may be.
@@ -24,7 +25,9 @@ FIRST, SECOND, MOST = 2, 16, 3
 def chained(evidence: Evidence, first: Candidate, texts: Mapping[str, str], family: str) -> Iterator[Candidate]:
     """Candidates that add a second edit to `first`. `evidence` and `texts` are of the program edited already."""
     family = "dtype" if is_cast(first) else family
-    for second in itertools.islice(found_in(evidence, family), SECOND):
+    for second in itertools.islice(found_in(evidence, family, but=GUESSES), SECOND):
+        if second.literal and second.culprit.line == first.culprit.line:  # the number that was changed already
+            continue
         edits = tuple(_both(first, second, texts))
         if edits and len(edits) <= MOST:
             title = f"{first.title}; {second.title}" if second.title != first.title else first.title

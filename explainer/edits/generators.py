@@ -30,12 +30,12 @@ def search(scene: Any, family: str, limit: int = 400) -> Iterator[Candidate]:
         yield from found_in(evidence, family, limit)
 
 
-def found_in(evidence: Evidence, family: str, limit: int = 400) -> Iterator[Candidate]:
-    """The candidates of a family's generators for what a recording shows, tier by tier."""
+def found_in(evidence: Evidence, family: str, limit: int = 400, but: tuple[str, ...] = ()) -> Iterator[Candidate]:
+    """The candidates of a family's generators (`but` some) for what a recording shows, tier by tier."""
     if evidence.crash is None and family not in WITHOUT_CALL:
         return
     seen: set[Any] = set()
-    for tier, generators in enumerate(generators_of(family), CERTAIN):
+    for tier, generators in enumerate(generators_of(family, but), CERTAIN):
         for candidate in offered_by(generators, evidence):
             if candidate.edits not in seen and len(seen) < limit:
                 seen.add(candidate.edits)
@@ -57,9 +57,9 @@ def _recorded(scene: Any) -> Evidence | None:
     return evidence_of(recording, scene) if recording else None
 
 
-def generators_of(family: str) -> list[list[Generator]]:
-    """The generators of a family in tiers."""
-    return [[_generator(name) for name in row.split()] for row in TIERS.get(family, ())]
+def generators_of(family: str, but: tuple[str, ...] = ()) -> list[list[Generator]]:
+    """The generators of a family in tiers, without some."""
+    return [[_generator(name) for name in row.split() if name not in but] for row in TIERS.get(family, ())]
 
 
 def _generator(name: str) -> Generator:

@@ -9,6 +9,7 @@ from typing import Any
 
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Call, Evidence
+from explainer.edits.place import Place
 from explainer.edits.sites import layers_hit
 
 _JOINS = ("cat", "concat", "concatenate", "hstack")
@@ -88,3 +89,31 @@ def _named(frame: Call, limit: int, name: str) -> str:
     shapes = {text: value[0] for text, value in scope.items() if "." in text and isinstance(value, list)}
     held = [f"{text}.size({shape.index(limit)})" for text, shape in shapes.items() if limit in shape]
     return next(iter([*sorted(ints, key=lambda text: "." not in text), *held]), str(limit))
+
+
+def filled(evidence: Evidence) -> Iterator[Candidate]:
+    """`ids[:, :longest]` -> `pad(ids, (0, longest - ids.size(1)))`: a batch whose longest sample may be shorter."""
+    for step in evidence.steps[1:]:
+        place = step.place
+        node: Any = place.node if place is not None else None
+        end = _end_of_last(node, len(step.shape)) if isinstance(node, ast.Subscript) else None
+        if place is not None and end is not None:
+            what, size = place.source.text(node.value), place.source.text(end)
+            new = f"torch.nn.functional.pad({what}, (0, {size} - {what}.size({len(step.shape) - 1})){_padding(place)})"
+            yield from evidence.replaced(place, new, "replace", "pad-batch", what=what, size=size)
+
+
+def _end_of_last(node: ast.Subscript, rank: int) -> ast.expr | None:
+    """`n` of `x[:, :n]`: a name at which the last of all dimensions is cut, the others being whole."""
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    if len(parts) != rank or not all(isinstance(one, ast.Slice) and not (one.lower or one.step) for one in parts):
+        return None
+    *others, last = (one.upper for one in parts if isinstance(one, ast.Slice))
+    return last if isinstance(last, (ast.Name, ast.Attribute)) and not any(others) else None
+
+
+def _padding(place: Place) -> str:
+    """The value that the function pads with elsewhere, as an argument: `, value=PAD`."""
+    scope = place.source.function_at(place.node.lineno)
+    words = [one for one in ast.walk(scope) if isinstance(one, ast.keyword)] if scope is not None else []
+    return next((f", value={ast.unparse(one.value)}" for one in words if one.arg == "padding_value"), "")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+#: Generators that try numbers which are near; they are no second edit behind another.
+GUESSES = ("literals.neighbours", "literals.swapped_sizes")
 #: A row is a tier; `sizes.arriving` is the function `arriving` of `search_sizes.py`. The first row's generators speak
 #: only where one thing can be meant.
 _SHAPE = (
@@ -9,12 +11,14 @@ _SHAPE = (
     " broadcast.with_ones growing.windowed classes.absent packed.full_length padding.grouped sliced.sliced_alike"
     " axis.expanded broadcast.turned directions.both_ends numbered.one_hot_map numbered.many_hot loops.paired"
     " joined.enlarged branches.strides_too axis.repeated masks.extended masks.per_head state.by_channel state.by_factor"
-    " directions.last_layer unused.unused unused.unlike_siblings growing.short_windows loops.first_apart"
+    " directions.last_layer unused.unused unused.unlike_siblings growing.short_windows growing.filled"
+    " loops.first_apart ordered.for_all"
     " helpers.given_as_built companions.cut_too",
     "view.surplus upstream.untransposed crossed.exchanged kept.remade alike.given_alike alike.picked_too"
     " alike.picked_after layout.structural"
     " einsum.relettered joined.caught_up cropped.cropped cropped.assigned batch.reshaped batch.resized_view"
-    " batch.created state.batch_taken directions.directions directions.asked backwards.from_other_end"
+    " batch.created batch.own_sizes ordered.computed_early ordered.alike_words state.batch_taken"
+    " directions.directions directions.asked backwards.from_other_end"
     " order.unpacked order.created"
     " apart.one_state apart.entries apart.ranks clips.folded axis.joined_along axis.joined_otherwise upstream.sizes"
     " upstream.unindexed",
@@ -40,7 +44,7 @@ TIERS = {
     "unsupported": _DTYPE,
     "amp": _DTYPE,
     "index": (
-        "crossed.crossed growing.windowed folded.unfolded classes.of_part companions.cut_too",
+        "crossed.crossed growing.windowed folded.unfolded classes.of_part companions.cut_too ordered.computed_early",
         "ranges.from_zero ranges.counted_down counted.of_indexed dtype.as_index rows.exchanged rows.turned rows.largest"
         " settings.whole index.drawn",
         "samples.shortened samples.counted_from_one ids.padded ids.renumbered ids.lengths_less",

@@ -40,6 +40,31 @@ TITLES: Mapping[str, Mapping[str, str]] = {
         "ko": "`{method}` 빼고 {shape} 그대로 두기: `{what}`",
         "zh": "去掉 `{method}`，保持 {shape}：`{what}`",
     },
+    "later": {
+        "en": "compute `{what}` after the line that changes `{name}`",
+        "ko": "`{name}` 값을 바꾸는 줄 다음에 `{what}` 계산하기",
+        "zh": "在改变 `{name}` 的那一行之后再计算 `{what}`",
+    },
+    "for-all": {
+        "en": "do it for all data, not in training alone: `{what}`",
+        "ko": "학습만이 아니라 모든 데이터에 적용하기: `{what}`",
+        "zh": "对所有数据都这样做，而不只在训练时：`{what}`",
+    },
+    "no-flag": {
+        "en": "leave `{new}` out, as the other call of `{layer}` does",
+        "ko": "다른 `{layer}` 호출처럼 `{new}` 빼기",
+        "zh": "像另一处 `{layer}` 调用那样去掉 `{new}`",
+    },
+    "own-size": {
+        "en": "take the size from the tensor itself: `{new}` in place of `{old}`",
+        "ko": "크기를 텐서 자체에서 얻기: `{old}` 대신 `{new}`",
+        "zh": "从张量本身取大小：用 `{new}` 代替 `{old}`",
+    },
+    "pad-batch": {
+        "en": "pad `{what}` to {size}, which its longest may not reach",
+        "ko": "가장 긴 것도 모자랄 수 있으므로 `{what}` 길이를 {size} 까지 채우기",
+        "zh": "把 `{what}` 填充到 {size}，因为最长的也可能不够长",
+    },
     "kept": {
         "en": "leave out `{method}`, which takes dimensions away: `{what}`",
         "ko": "차원을 없애는 `{method}` 빼기: `{what}`",

@@ -41,6 +41,6 @@ def progress(tried: int, passed: int, language: str) -> str:
     return say(PROGRESS, language, tried=tried, passed=passed)
 
 
-def title(name: str, language: str, **values: object) -> str:
+def title(name: str, language: str, /, **values: object) -> str:
     """The title of a candidate."""
     return say(TITLES[name], language, **values)

@@ -79,6 +79,8 @@ def _fact(one: Mapping[str, Any]) -> CutFact | None:
     block = None
     if not one["enabled"] or one["inference"]:
         kind, block = ("inference" if one["inference"] else "no-grad"), block_around(one["frames"])
+        if block is None and isinstance(node, ast.Call) and called(node) == "sample":  # of torch.distributions
+            kind = "sample"
     elif kind in ("detach", "data") and _goes_to_numpy(source, node):
         kind = "numpy"
     fact = fact_at(source, node, one["function"], kind, block, tuple(one["shape"]), one["dtype"], one["path"])

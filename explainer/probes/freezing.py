@@ -37,8 +37,11 @@ def frozen_model(scene: Scene) -> SpanFact | None:
     """The line that froze a model none of whose parameters requires grad.
 
     `detail`: the `model` and its `head` (the last layer) as that line would name them, the `count` of parameters, and
-    whether an optimizer in sight was given them (`trained`).
+    whether an optimizer in sight was given them (`trained`). None where an optimizer has others that it can train:
+    then the model may well stay frozen.
     """
+    if _trains_something(scene):
+        return None
     for name, module in named_modules(scene):
         parameters = list(module.parameters())
         if parameters and not any(one.requires_grad for one in parameters):
@@ -48,6 +51,11 @@ def frozen_model(scene: Scene) -> SpanFact | None:
                 trained = _given_to_optimizer(scene, parameters)
                 return span_fact(found.source, found.node, model=name, trained=trained, **detail)
     return None
+
+
+def _trains_something(scene: Scene) -> bool:
+    groups = [group for one in optimizers(scene) for group in fields_of(one).get("param_groups", ())]
+    return any(one.requires_grad for group in groups for one in group["params"])
 
 
 def _given_to_optimizer(scene: Scene, parameters: list[Any]) -> bool:
