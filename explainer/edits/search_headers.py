@@ -12,7 +12,7 @@ from typing import Any
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
 from explainer.edits.place import Place
-from explainer.source import Source
+from explainer.source import Source, called
 
 _SAID = re.compile(r"shape '\[([\d, ]+)\]' is invalid for input of size (\d+)")
 _SIZES = {"uint8": 1, "int8": 1, "bool": 1, "int16": 2, "float16": 2, "bfloat16": 2, "int32": 4, "float32": 4}
@@ -23,7 +23,7 @@ def longer_header(evidence: Evidence) -> Iterator[Candidate]:
     """`frombuffer(raw, offset=8)` -> `offset=16`: so many bytes are too much, and the header is read as `raw[:16]`."""
     for source in evidence.sources_seen():
         for call in source.nodes():
-            if isinstance(call, ast.Call) and _name(call) in _BUFFERS:
+            if isinstance(call, ast.Call) and called(call) in _BUFFERS:
                 missing = _excess(evidence) * _itemsize(source.text(call))
                 for at in _starts(source, call) if missing else ():
                     yield from _further(evidence, Place(source, at), missing)
@@ -41,10 +41,6 @@ def _itemsize(text: str) -> int:
     return _SIZES.get(named[1].removeprefix("u") if named[1] != "uint8" else "uint8", 4) if named else 8
 
 
-def _name(call: ast.Call) -> str:
-    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-
-
 def _starts(source: Source, call: ast.Call) -> Iterator[ast.expr]:
     """What says how many bytes are left out: `offset`, the start of a slice, a piece read or skipped before."""
     yield from (word.value for word in call.keywords if word.arg == "offset")
@@ -53,7 +49,7 @@ def _starts(source: Source, call: ast.Call) -> Iterator[ast.expr]:
         piece = node.slice if isinstance(node, ast.Subscript) else None
         if isinstance(piece, ast.Slice) and piece.lower is not None and piece.upper is None:
             yield piece.lower
-        if isinstance(node, ast.Call) and _name(node) in ("read", "seek") and node.args and node.lineno <= call.lineno:
+        if isinstance(node, ast.Call) and called(node) in ("read", "seek") and node.args and node.lineno <= call.lineno:
             yield node.args[0]
 
 
@@ -73,12 +69,12 @@ def _lengths(function: Any) -> Iterator[int]:
     for node in ast.walk(function):
         end = node.slice.upper if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice) else None
         given = node.args[0] if isinstance(node, ast.Call) and node.args else None
-        if isinstance(node, ast.Call) and _name(node) == "unpack" and isinstance(given, ast.Constant):
+        if isinstance(node, ast.Call) and called(node) == "unpack" and isinstance(given, ast.Constant):
             try:
                 yield struct.calcsize(given.value)  # type: ignore[arg-type]
             except (struct.error, TypeError):
                 continue
-        elif isinstance(node, ast.Call) and _name(node) != "read":
+        elif isinstance(node, ast.Call) and called(node) != "read":
             continue
         one = end if end is not None else given
         if isinstance(one, ast.Constant) and type(one.value) is int:
