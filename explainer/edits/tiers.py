@@ -14,7 +14,7 @@ _SHAPE = (
     " directions.last_layer unused.unused unused.unlike_siblings growing.short_windows growing.filled"
     " loops.first_apart ordered.for_all"
     " helpers.given_as_built companions.cut_too",
-    "view.surplus upstream.untransposed crossed.exchanged kept.remade alike.given_alike alike.picked_too"
+    "view.surplus crossed.exchanged kept.remade alike.given_alike alike.picked_too"
     " alike.picked_after layout.structural"
     " einsum.relettered joined.caught_up cropped.cropped cropped.assigned batch.reshaped batch.resized_view"
     " batch.created batch.own_sizes ordered.computed_early ordered.alike_words state.batch_taken"
@@ -23,7 +23,7 @@ _SHAPE = (
     " apart.one_state apart.entries apart.ranks clips.folded axis.joined_along axis.joined_otherwise upstream.sizes"
     " upstream.unindexed",
     "sizes.named_out sizes.rounded sizes.advanced sizes.arriving",
-    "upstream.dimensions layout.inserted loops.carried loops.counted_up padding.strided"
+    "upstream.untransposed upstream.dimensions layout.inserted loops.carried loops.counted_up padding.strided"
     " literals.one_off literals.in_text literals.of_data",
     "padding.padded sizes.factored batch.left_out",
     "joined.resized sizes.expected sizes.own_layers sizes.passed_down index.dimensions",

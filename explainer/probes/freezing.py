@@ -37,18 +37,16 @@ def frozen_model(scene: Scene) -> SpanFact | None:
     """The line that froze a model none of whose parameters requires grad.
 
     `detail`: the `model` and its `head` (the last layer) as that line would name them, the `count` of parameters, and
-    whether an optimizer in sight was given them (`trained`). None where an optimizer has others that it can train:
-    then the model may well stay frozen.
+    whether an optimizer in sight was given them (`trained`). Not a model that no optimizer has, where one has others
+    that it can train: it may well stay frozen.
     """
-    if _trains_something(scene):
-        return None
     for name, module in named_modules(scene):
         parameters = list(module.parameters())
         if parameters and not any(one.requires_grad for one in parameters):
-            found = _of_model(scene, name, module)
+            trained = _given_to_optimizer(scene, parameters)
+            found = _of_model(scene, name, module) if trained or not _trains_something(scene) else None
             if found is not None:
                 detail: dict[str, Any] = {"count": len(parameters), "head": _head(found.target, module)}
-                trained = _given_to_optimizer(scene, parameters)
                 return span_fact(found.source, found.node, model=name, trained=trained, **detail)
     return None
 
