@@ -90,6 +90,16 @@ def called(call: ast.Call) -> str:
     return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
 
 
+def loaded(node: ast.AST) -> set[str]:
+    """The names that a node reads."""
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)}
+
+
+def stored(node: ast.AST) -> set[str]:
+    """The names that a node binds, those of comprehensions too."""
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+
+
 def source_of(file: str, module_globals: dict | None = None) -> Source:
     """A file's source through linecache, which knows notebook cells too; no lines where it cannot be had."""
     linecache.checkcache(file)

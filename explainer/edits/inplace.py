@@ -10,7 +10,7 @@ from explainer.diagnosis import Edit, Span
 from explainer.edits import operators
 from explainer.edits.lines import EditError, changed, indentation, joined, relined, shown
 from explainer.edits.place import Place, by_file
-from explainer.source import Node
+from explainer.source import Node, loaded, stored
 
 _TARGETS = (ast.Name, ast.Attribute)
 
@@ -164,13 +164,3 @@ def index_in(body: list[ast.stmt], place: Place) -> int:
         if statement.lineno <= line <= (statement.end_lineno or 0):
             return index
     raise EditError("the places do not stand in one block")
-
-
-def loaded(node: ast.AST) -> set[str]:
-    """The names that a statement reads."""
-    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)}
-
-
-def stored(node: ast.AST) -> set[str]:
-    """The names that a statement binds."""
-    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}

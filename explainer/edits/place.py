@@ -102,6 +102,13 @@ def by_file(places: Iterable[Place]) -> list[tuple[Source, list[Place]]]:
     return [(own[-1].source, own) for own in found.values()]
 
 
+def bound_above(scope: ast.AST, name: str, line: int) -> ast.Assign | None:
+    """The last assignment of a name in a function or file above a line."""
+    every = [one for one in ast.walk(scope) if isinstance(one, ast.Assign) and one.lineno < line]
+    own = [one for one in every if isinstance(one.targets[0], ast.Name) and one.targets[0].id == name]
+    return max(own, key=lambda one: one.lineno, default=None)
+
+
 def as_primary(place: Place) -> str:
     """The source of an expression, in parentheses where a method call could not follow it."""
     node = place.node

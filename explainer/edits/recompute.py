@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 
 from explainer.diagnosis import Edit
-from explainer.edits.inplace import block_of, index_in, loaded, recompute_after, stored
+from explainer.edits.inplace import block_of, index_in, recompute_after
 from explainer.edits.lines import EditError, changed, joined
 from explainer.edits.place import Place
+from explainer.source import loaded, stored
 
 
 def recompute_detached(at: Place, kept: Place, before: Place) -> tuple[Edit, ...]:

@@ -12,6 +12,7 @@ from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Call, Evidence
 from explainer.edits.place import Place
 from explainer.edits.slices import operands
+from explainer.source import stored
 
 _LIBRARIES = ("torch", "F", "nn", "np", "numpy", "super", "math", "range", "len", "print", "zip", "enumerate")
 #: How many other calls of one thing are taken for an example.
@@ -77,8 +78,7 @@ def _own_call(call: Place) -> bool:
 
 def _rows(frame: Call, index: ast.expr) -> bool:
     """Whether an index is a tensor or array of positions, or a mask: no number, no slice."""
-    value = frame.scope.get(ast.unparse(index).replace("'", '"'))
-    return isinstance(value, list) and len(value[0]) == 1
+    return len(frame.shape(ast.unparse(index).replace("'", '"'))) == 1
 
 
 def _others(evidence: Evidence, call: Place) -> list[Place]:
@@ -100,7 +100,7 @@ def _adapted(frame: Call, other: Place) -> Iterator[str]:
     for node in _expanded(other):
         if len(node.args) < len(call.args) or any(isinstance(one, ast.Starred) for one in (*node.args, *call.args)):
             continue
-        known = _known(frame.place) | _bound(node)
+        known = _known(frame.place) | stored(node)
         renamed = copy.deepcopy(node)
         for own, one in zip(call.args, renamed.args, strict=False):
             _Renamed(own, known).visit(ast.Expression(one)) if not isinstance(one, ast.Name) else None
@@ -140,11 +140,6 @@ def _names(node: ast.AST) -> set[str]:
     return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
 
 
-def _bound(node: ast.AST) -> set[str]:
-    """The names that a node binds, those of comprehensions too."""
-    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
-
-
 def _known(place: Place) -> set[str]:
     """The names that a place can use: builtins, the file's own, those of its function bound before."""
     function: Any = place.source.function_at(place.node.lineno)
@@ -155,8 +150,8 @@ def _known(place: Place) -> set[str]:
         elif isinstance(node, _DEFINITIONS):
             found.add(node.name)
         else:
-            found |= _bound(node)
+            found |= stored(node)
     if function is not None:
         found |= {one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)}
-        found |= {name for one in function.body if one.lineno <= place.node.lineno for name in _bound(one)}
+        found |= {name for one in function.body if one.lineno <= place.node.lineno for name in stored(one)}
     return found

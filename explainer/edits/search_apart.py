@@ -11,9 +11,11 @@ from typing import Any
 from explainer.edits.calls import is_method
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
-from explainer.edits.methods import delete_method, insert_method
+from explainer.edits.methods import delete_method
 from explainer.edits.place import Place
+from explainer.edits.search_layout import put_behind
 from explainer.edits.slices import editable, trunk
+from explainer.source import loaded
 
 _COUNT = re.compile(r"values to unpack \(expected (\d+)")
 #: How many calls behind the tensor are looked at.
@@ -31,10 +33,10 @@ def entries(evidence: Evidence) -> Iterator[Candidate]:
     at = next((at for at, size in enumerate(shape) if at and size == count), None)
     alike = [site for site in _handed(evidence) if site[1] == shape]
     for site in (*reversed(_makers(evidence)), *alike, *_taken(evidence)) if at is not None else ():
-        yield from _put(evidence, site, "t()" if len(shape) == 2 else f"movedim({at}, 0)")
+        yield from put_behind(evidence, site[0], "t()" if len(shape) == 2 else f"movedim({at}, 0)", site[1])
     if shape and count and shape[-1] % count == 0:
         for site in _taken(evidence):
-            yield from _put(evidence, site, f"chunk({count}, dim=-1)")
+            yield from put_behind(evidence, site[0], f"chunk({count}, dim=-1)", site[1])
 
 
 def one_state(evidence: Evidence) -> Iterator[Candidate]:
@@ -52,8 +54,7 @@ def one_state(evidence: Evidence) -> Iterator[Candidate]:
 def _read(statement: Place, name: str) -> bool:
     """Whether the function of a statement reads a name."""
     function = statement.source.function_at(statement.node.lineno) or statement.source.tree
-    names = (one for one in ast.walk(function) if isinstance(one, ast.Name)) if function is not None else ()
-    return any(one.id == name and isinstance(one.ctx, ast.Load) for one in names)
+    return function is not None and name in loaded(function)
 
 
 def ranks(evidence: Evidence) -> Iterator[Candidate]:
@@ -64,7 +65,7 @@ def ranks(evidence: Evidence) -> Iterator[Candidate]:
     yield from _kept(evidence, count)
     for method in _changes(shape, count):
         for site in (*_handed(evidence), *reversed(_makers(evidence))):
-            yield from _put(evidence, site, method)
+            yield from put_behind(evidence, site[0], method, site[1])
 
 
 def _changes(shape: list[int], count: int) -> list[str]:
@@ -91,12 +92,6 @@ def _kept(evidence: Evidence, count: int) -> Iterator[Candidate]:
 def _wanted(evidence: Evidence) -> int:
     said = _COUNT.search(evidence.message)
     return int(said[1]) if said else 0
-
-
-def _put(evidence: Evidence, site: _Site, method: str) -> Iterator[Candidate]:
-    place, shape = site
-    words: dict[str, Any] = {"what": " ".join(place.text.split())[:48], "method": f".{method}", "shape": shape}
-    yield from evidence.made(partial(insert_method, place, method), "insert-method", place, "insert", **words)
 
 
 def _taken(evidence: Evidence) -> list[_Site]:

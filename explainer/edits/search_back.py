@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 from functools import partial
 
@@ -31,8 +30,6 @@ def there_and_back(evidence: Evidence) -> Iterator[Candidate]:
     method = CASTS.get(first.dtype, f"to(torch.{first.dtype})")
     chooses = crash.function.startswith(_CHOOSING) and not first.dtype.startswith(("float", "complex"))
     if chooses or first.dtype in _SHORT:
-        whole = call.span
-        behind = dataclasses.replace(whole, line=whole.end_line or whole.line, column=whole.end_column)
-        changes = [(first.place.span, f"{as_primary(first.place)}.float()"), (behind, f".{method}")]
+        changes = [(first.place.span, f"{as_primary(first.place)}.float()"), (call.end, f".{method}")]
         edits = partial(changed, call.source, changes)
         yield from evidence.made(edits, "cast", call, "there-and-back", what=first.text[:48], method=method)

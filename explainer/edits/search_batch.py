@@ -189,8 +189,7 @@ def created(evidence: Evidence) -> Iterator[Candidate]:
             if _taken(part) and "hidden" not in evidence.message:  # which dimension it is of was thought about
                 continue
             old = evaluated(part, frame.scope)
-            shapes = {name: value[0] for name, value in frame.scope.items() if _is_shape(value)}
-            tensors = {name: shape for name, shape in shapes.items() if name.isidentifier()}
+            tensors = {name: frame.shape(name) for name in frame.scope if name.isidentifier()}
             texts = [f"{name}.size({at})" for name, shape in tensors.items() for at, size in enumerate(shape)
                      if size in said and size != old and shape != step.shape]  # fmt: skip
             for text in texts if old in said else ():
@@ -225,10 +224,6 @@ def sizes_of(call: Place) -> list[ast.expr]:
     for part in getattr(call.node, "args", []):
         parts += part.elts if isinstance(part, (ast.Tuple, ast.List)) else [part]
     return parts
-
-
-def _is_shape(value: object) -> bool:
-    return isinstance(value, list) and bool(value) and isinstance(value[0], list)
 
 
 def _taken(part: ast.AST) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Call, Evidence, Step
 from explainer.edits.expressions import evaluated
-from explainer.edits.place import Place, as_primary
+from explainer.edits.place import Place, as_primary, bound_above
 from explainer.edits.slices import operands
 from explainer.edits.statements import insert_statement
 from explainer.frozen import frozen
@@ -184,10 +184,9 @@ def _loads(place: Place, name: str, cut: Cut) -> list[ast.Name]:
 
 def _bound(place: Place, name: str) -> Place | None:
     """What a name was last bound to in its function, above a place."""
-    function: Any = _function(place) or place.source.tree
-    every = [one for one in ast.walk(function) if isinstance(one, ast.Assign) and one.lineno < place.span.line]
-    own = [one for one in every if isinstance(one.targets[0], ast.Name) and one.targets[0].id == name]
-    return place.at(max(own, key=lambda one: one.lineno).value) if own else None
+    scope = _function(place) or place.source.tree
+    found = bound_above(scope, name, place.span.line) if scope is not None else None
+    return place.at(found.value) if found is not None else None
 
 
 def _beside(evidence: Evidence, cut: Cut) -> Iterator[Candidate]:

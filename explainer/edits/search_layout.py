@@ -51,10 +51,11 @@ def _transposed(evidence: Evidence, crash: Step) -> Iterator[Candidate]:
         shapes[operand.index] = [*shape[:-2], shape[-1], shape[-2]]
         if fits(crash.function, shapes):
             last = {2: "t()", 3: "transpose(1, 2)"}.get(len(shape), "transpose(-2, -1)")
-            yield from _insert(evidence, operand.place, last, shape)
+            yield from put_behind(evidence, operand.place, last, shape)
 
 
-def _insert(evidence: Evidence, place: Place | None, method: str, shape: list[int]) -> Iterator[Candidate]:
+def put_behind(evidence: Evidence, place: Place | None, method: str, shape: list[int]) -> Iterator[Candidate]:
+    """A method, or an index like `[:, None]`, put behind an expression whose tensor has a shape; none without it."""
     if place is not None:
         edits = partial(methods.insert_method, place, method)
         shown = method if method[0] == "[" else f".{method}"
@@ -86,7 +87,7 @@ def inserted(evidence: Evidence) -> Iterator[Candidate]:
         if crash.function in BROADCAST and method.startswith("flatten") and shape not in beside:
             continue
         if fitting or (fitting is None and method[:3] in ("uns", "squ", "tra", "t()")):
-            yield from _insert(evidence, operand.place if editable(operand.place) else None, method, operand.shape)
+            yield from put_behind(evidence, operand.place if editable(operand.place) else None, method, operand.shape)
 
 
 def _sliced(evidence: Evidence, every: list[Operand]) -> Iterator[Candidate]:
@@ -100,7 +101,7 @@ def _sliced(evidence: Evidence, every: list[Operand]) -> Iterator[Candidate]:
         if len(longer) == 1 and other.place is not None and not by_channel(shape):
             size = f"{other.text}.size({longer[0] + rank - len(shape)})"
             index = ", ".join([":"] * longer[0] + [f":{size}"])
-            yield from _insert(evidence, stored.place, f"[{index}]", shape)
+            yield from put_behind(evidence, stored.place, f"[{index}]", shape)
 
 
 def _kept_dimensions(evidence: Evidence, every: list[Operand]) -> Iterator[Candidate]:
@@ -125,10 +126,10 @@ def _channels(evidence: Evidence, crash: Step) -> Iterator[Candidate]:
     of_batch, of_one = _ORDERS[sizes]
     for step in reversed(chain(evidence, data.start)):
         if step.shape == data.shape:
-            yield from _insert(evidence, next((p for p in step.places if editable(p)), None), of_batch, step.shape)
+            yield from put_behind(evidence, next((p for p in step.places if editable(p)), None), of_batch, step.shape)
         elif step.shape == data.shape[1:]:
-            yield from _insert(evidence, next((p for p in step.places if editable(p)), None), of_one, step.shape)
-    yield from _insert(evidence, data.place if editable(data.place) else None, of_batch, data.shape)
+            yield from put_behind(evidence, next((p for p in step.places if editable(p)), None), of_one, step.shape)
+    yield from put_behind(evidence, data.place if editable(data.place) else None, of_batch, data.shape)
 
 
 def swapped(evidence: Evidence) -> Iterator[Candidate]:

@@ -13,6 +13,7 @@ from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
 from explainer.edits.place import Place
 from explainer.edits.statements import move_statement, unwrap_block
+from explainer.source import loaded, stored
 
 _TRAINING = re.compile(r"(^|[._])(train|training|is_train|is_training)$")
 _RESIZING = re.compile("crop|resize|pad|trim|scale|truncate", re.IGNORECASE)
@@ -24,12 +25,12 @@ def computed_early(evidence: Evidence) -> Iterator[Candidate]:
     """`mask = draw(len(x))`, then `x = kept(x)` -> the other way round: a size taken before rows were left out."""
     for place, function in _functions(evidence):
         for at, one in enumerate(function.body):
-            names = isinstance(one, ast.Assign) and _names(one, ast.Store)
-            read = _names(one, ast.Load) if names else set()
+            names = isinstance(one, ast.Assign) and stored(one)
+            read = loaded(one) if names else set()
             for later in function.body[at + 1 :]:
-                if _names(later, ast.Load) & _names(one, ast.Store):
+                if loaded(later) & stored(one):
                     break
-                changed = _names(later, ast.Store) & _names(later, ast.Load) & read
+                changed = stored(later) & loaded(later) & read
                 if isinstance(later, ast.Assign) and changed:
                     first, then = place.at(one), place.at(later)
                     words: dict[str, Any] = {"what": first.text[:48], "name": min(changed)}
@@ -80,7 +81,3 @@ def _functions(evidence: Evidence) -> list[tuple[Place, ast.FunctionDef]]:
         if isinstance(function, ast.FunctionDef):
             found.setdefault(id(function), (place, function))
     return list(found.values())
-
-
-def _names(node: ast.AST, context: type[ast.expr_context]) -> set[str]:
-    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, context)}

@@ -11,7 +11,8 @@ from typing import Any
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Call, Evidence
 from explainer.edits.lines import changed
-from explainer.edits.place import Place, as_operand
+from explainer.edits.place import Place, as_operand, bound_above
+from explainer.source import holds
 
 _SAID = re.compile(r"index (\d+) is out of bounds for dimension \d+ with size \d+")
 
@@ -44,7 +45,7 @@ def _loops(frame: Call) -> list[ast.For]:
     """The loops around the line at which a frame stands, the innermost first."""
     line, source = frame.place.span.line, frame.place.source
     function = source.function_at(line)
-    every = [one for one in source.nodes() if isinstance(one, ast.For) and one.lineno <= line <= (one.end_lineno or 0)]
+    every = [one for one in source.nodes() if isinstance(one, ast.For) and holds(one, line)]
     return [one for one in reversed(every) if source.function_at(one.lineno) is function]
 
 
@@ -87,9 +88,10 @@ def counted_down(evidence: Evidence) -> Iterator[Candidate]:
         for loop in (one for one in source.nodes() if isinstance(one, ast.While)):
             test = loop.test
             name = test.left.id if isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) else ""
-            if not loop.lineno <= line <= (loop.end_lineno or 0) or not name or frame.scope.get(name) != index:
+            if not holds(loop, line) or not name or frame.scope.get(name) != index:
                 continue
-            first = _before(source.function_at(line) or source.tree, name, loop.lineno)
+            scope = source.function_at(line) or source.tree
+            first = bound_above(scope, name, loop.lineno) if scope is not None else None
             zero = ast.unparse(test) in (f"{name} > 0", f"{name} >= 1")
             if first is not None and zero:
                 begin = frame.place.at(first.value)
@@ -97,10 +99,3 @@ def counted_down(evidence: Evidence) -> Iterator[Candidate]:
                 edits = partial(changed, source, changes)
                 new = f"{name} = {_less(begin.text)}"
                 yield from evidence.made(edits, "replace", begin, "rename", new=new, old=f"{name} = {begin.text}")
-
-
-def _before(function: Any, name: str, line: int) -> ast.Assign | None:
-    """The last assignment of a name above a line."""
-    every = [one for one in ast.walk(function) if isinstance(one, ast.Assign) and one.lineno < line]
-    own = [one for one in every if ast.unparse(one.targets[0]) == name]
-    return max(own, key=lambda one: one.lineno) if own else None

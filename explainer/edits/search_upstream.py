@@ -107,9 +107,8 @@ def untransposed(evidence: Evidence) -> Iterator[Candidate]:
         place, node = step.place, step.place.node if step.place is not None else None
         if place is None or step.function not in _TRANSPOSING or not step.before:
             continue
-        method = isinstance(node, ast.Call) and is_method(node) and isinstance(node.func, ast.Attribute)
-        whole: Any = node.func if method else node if isinstance(node, ast.Attribute) else None  # type: ignore[union-attr]
-        if whole is not None:
+        whole = node.func if isinstance(node, ast.Call) and is_method(node) else node
+        if isinstance(whole, ast.Attribute):
             words: dict[str, Any] = {"what": place.text[:48], "method": step.function, "shape": step.before[0][0]}
             yield from evidence.replaced(place, place.source.text(whole.value), "delete-method", "undo", **words)
 

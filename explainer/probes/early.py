@@ -12,7 +12,7 @@ from explainer.probes.graph import named_modules
 from explainer.probes.places import span_fact
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.values import is_tensor
-from explainer.source import Source, called
+from explainer.source import Source, called, holds
 
 _LOOPS = (ast.For, ast.While)
 
@@ -92,13 +92,9 @@ def gradient_loop(scene: Scene) -> SpanFact | None:
     frame, failing = _frame(scene), scene.failing
     if frame is None or failing is None:
         return None
-    loops = [one for one in failing.source.nodes() if isinstance(one, ast.For) and _holds(one, frame.line)]
+    loops = [one for one in failing.source.nodes() if isinstance(one, ast.For) and holds(one, frame.line)]
     named = [one for one in loops if isinstance(one.target, ast.Name)]
     return span_fact(failing.source, named[-1]) if named else None
-
-
-def _holds(node: Any, line: int) -> bool:
-    return node.lineno <= line <= (node.end_lineno or node.lineno)
 
 
 def _frame(scene: Scene) -> LiveFrame | None:
@@ -120,7 +116,7 @@ def _statement(scene: Scene) -> tuple[Source, Any, list[ast.stmt]] | None:
     blocks = [getattr(node, "body", None) for node in source.nodes()]
     for body in (one for one in blocks if isinstance(one, list)):
         for statement in body:
-            if _holds(statement, frame.line) and _whole(statement, frame.line):
+            if holds(statement, frame.line) and _whole(statement, frame.line):
                 return source, statement, body
     return None
 

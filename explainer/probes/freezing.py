@@ -52,14 +52,18 @@ def frozen_model(scene: Scene) -> SpanFact | None:
 
 
 def _trains_something(scene: Scene) -> bool:
-    groups = [group for one in optimizers(scene) for group in fields_of(one).get("param_groups", ())]
-    return any(one.requires_grad for group in groups for one in group["params"])
+    return any(one.requires_grad for one in _optimized(scene))
+
+
+def _optimized(scene: Scene) -> Iterator[Any]:
+    """The parameters that the optimizers in sight were given."""
+    groups = (group for one in optimizers(scene) for group in fields_of(one).get("param_groups", ()))
+    return (one for group in groups for one in group["params"])
 
 
 def _given_to_optimizer(scene: Scene, parameters: list[Any]) -> bool:
     own = {id(one) for one in parameters}
-    groups = [group for one in optimizers(scene) for group in fields_of(one).get("param_groups", ())]
-    return any(id(one) in own for group in groups for one in group["params"])
+    return any(id(one) in own for one in _optimized(scene))
 
 
 def _of_model(scene: Scene, name: str, module: Any) -> _Freezing | None:
