@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from explainer.crash import Found, crash_of
+from explainer.crash import Crash, Found, crash_of
 from explainer.diagnosis import Report, document
 from explainer.probes.scene import Options
 from explainer.reproduce import Repro
@@ -113,8 +114,7 @@ def explain_error(
     try:
         report = diagnose(crash, catalogue, options or Options(language=language(None)))
     finally:
-        if crash.live is not None:
-            crash.live.drop()
+        _let_go(crash)
     return Explanation((report,))
 
 
@@ -148,8 +148,16 @@ def _repro_of_error(error: BaseException, replay: bool, packs: tuple[Path, ...],
         allowed = replay and os.environ.get("EXPLAINER_REPLAY") != "0"
         return make(crash, catalogue, Options(replay=allowed), process)
     finally:
-        if crash.live is not None:
-            crash.live.drop()
+        _let_go(crash)
+
+
+def _let_go(crash: Crash) -> None:
+    """Keep nothing of a live crash: neither its frames nor children that were not reaped."""
+    if crash.live is not None:
+        crash.live.drop()
+    sandbox = sys.modules.get("explainer.replay.sandbox")
+    if sandbox is not None:
+        sandbox.reap()
 
 
 def repro_found(found: Found, packs: tuple[Path, ...] = (), process: Any = None) -> Repro:

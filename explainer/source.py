@@ -57,6 +57,10 @@ class Source:
         holding = [node for node in self.nodes() if isinstance(node, Function) and holds(node, line)]
         return max(holding, key=lambda node: node.lineno, default=None)
 
+    def scope_at(self, line: int) -> Any:
+        """The innermost function that holds a line, else the file's tree (None where it does not parse)."""
+        return self.function_at(line) or self.tree
+
     def class_at(self, line: int) -> ast.ClassDef | None:
         """The innermost class that holds a line."""
         holding = [node for node in self.nodes() if isinstance(node, ast.ClassDef) and holds(node, line)]

@@ -53,7 +53,7 @@ def _backward(at: Place) -> str:
 def compute_inside(before: Place, names: Sequence[str]) -> tuple[Edit, ...]:
     """Move the statements that compute some names to just before another, which stands in a loop."""
     goal = before.statement().node
-    function = before.source.function_at(goal.lineno) or before.source.tree
+    function = before.source.scope_at(goal.lineno)
     moved = [one for one in ast.walk(function) if isinstance(one, ast.Assign) and _binds(one, names)]  # type: ignore
     moved = sorted((one for one in moved if one.lineno < goal.lineno), key=lambda one: one.lineno)
     if not moved:

@@ -19,7 +19,7 @@ def guard_all(at: Place, method: str) -> tuple[Edit, ...]:
     """
     if not isinstance(at.node, ast.Call):
         raise EditError("no call stands here")
-    scope, name = at.source.function_at(at.node.lineno) or at.source.tree, called(at.node)
+    scope, name = at.source.scope_at(at.node.lineno), called(at.node)
     calls = [one for one in ast.walk(scope) if isinstance(one, ast.Call) and called(one) == name] if scope else []
     operands = [at.at(operand) for operand in map(given_to, calls) if operand is not None]
     if len(operands) < 2:

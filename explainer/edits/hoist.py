@@ -10,6 +10,7 @@ from explainer.diagnosis import Edit
 from explainer.edits.lines import EditError, changed
 from explainer.edits.place import Place
 from explainer.edits.statements import delete_statement, insert_statement
+from explainer.source import holds
 
 
 def hoist_lambda(at: Place) -> tuple[Edit, ...]:
@@ -52,7 +53,7 @@ def hoist_function(at: Place) -> tuple[Edit, ...]:
 def _outermost(at: Place, line: int) -> ast.stmt | None:
     """The statement of the module that holds a line, where it is a function or class."""
     tree = at.source.tree
-    holding = [one for one in tree.body if one.lineno <= line <= (one.end_lineno or 0)] if tree is not None else []
+    holding = [one for one in tree.body if holds(one, line)] if tree is not None else []
     return holding[0] if holding and isinstance(holding[0], (ast.FunctionDef, ast.ClassDef)) else None
 
 

@@ -10,7 +10,7 @@ from explainer.diagnosis import Edit, Span
 from explainer.edits import operators
 from explainer.edits.lines import EditError, changed, indentation, joined, relined, shown
 from explainer.edits.place import Place, by_file
-from explainer.source import Node, loaded, stored
+from explainer.source import Node, holds, loaded, stored
 
 _TARGETS = (ast.Name, ast.Attribute)
 
@@ -161,6 +161,6 @@ def index_in(body: list[ast.stmt], place: Place) -> int:
     """Which statement of a block holds a place."""
     line = place.node.lineno
     for index, statement in enumerate(body):
-        if statement.lineno <= line <= (statement.end_lineno or 0):
+        if holds(statement, line):
             return index
     raise EditError("the places do not stand in one block")

@@ -7,6 +7,7 @@ import ast
 from explainer.diagnosis import Edit
 from explainer.edits.lines import EditError, changed, inserted, joined
 from explainer.edits.place import Place
+from explainer.source import holds
 
 
 def first_output(call: Place, part: str) -> tuple[Edit, ...]:
@@ -27,7 +28,7 @@ def _top(call: Place) -> int:
     """The first line of the outermost statement that holds a call, its decorators included."""
     line = call.span.line
     body = call.source.tree.body if call.source.tree is not None else []
-    top = next((one for one in body if one.lineno <= line <= (one.end_lineno or one.lineno)), None)
+    top = next((one for one in body if holds(one, line)), None)
     if top is None:
         raise EditError("no statement holds this call")
     return min([top.lineno, *(one.lineno for one in getattr(top, "decorator_list", []))])

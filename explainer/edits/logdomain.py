@@ -86,7 +86,7 @@ class _Held:
         self.x = as_operand(at.source.text(given))
         minus = isinstance(given, ast.UnaryOp) and isinstance(given.op, ast.USub)
         self.negative = at.source.text(given.operand) if minus else f"-{self.x}"  # type: ignore[attr-defined]
-        scope = at.source.function_at(call.lineno) or at.source.tree
+        scope = at.source.scope_at(call.lineno)
         self.nodes = list(ast.walk(scope)) if scope is not None else []
         bound = [one for one in self.nodes if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Name)]
         self.bound = {one.targets[0].id: one for one in bound if len(one.targets) == 1}  # type: ignore[attr-defined]

@@ -107,7 +107,7 @@ def _name(at: Place, statement: ast.stmt) -> str:
     targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
     if len(targets) == 1 and isinstance(targets[0], (ast.Name, ast.Attribute)):
         return at.source.text(targets[0])
-    scope = at.source.function_at(statement.lineno) or at.source.tree
+    scope = at.source.scope_at(statement.lineno)
     used = {one.id for one in ast.walk(scope) if isinstance(one, ast.Name)} if scope is not None else set()
     return next(one for one in ("model", "net", "restored", "built_and_loaded") if one not in used)
 

@@ -53,7 +53,7 @@ def one_state(evidence: Evidence) -> Iterator[Candidate]:
 
 def _read(statement: Place, name: str) -> bool:
     """Whether the function of a statement reads a name."""
-    function = statement.source.function_at(statement.node.lineno) or statement.source.tree
+    function = statement.source.scope_at(statement.node.lineno)
     return function is not None and name in loaded(function)
 
 

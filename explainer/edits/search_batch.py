@@ -200,7 +200,7 @@ def created(evidence: Evidence) -> Iterator[Candidate]:
 
 def _alike(place: Place, part: ast.expr) -> list[Place]:
     """A size, and those that other calls in the function give in the same words: of `h0` and of `c0`."""
-    scope, text = place.source.function_at(place.node.lineno) or place.source.tree, place.source.text(part)
+    scope, text = place.source.scope_at(place.node.lineno), place.source.text(part)
     calls = [one for one in ast.walk(scope) if isinstance(one, ast.Call)] if scope is not None else []
     given = [size for call in calls if called(call) in CREATORS for size in sizes_of(place.at(call))]
     return [place.at(size) for size in given if place.source.text(size) == text]

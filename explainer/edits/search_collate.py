@@ -14,7 +14,7 @@ from explainer.edits.lines import EditError, inserted, joined
 from explainer.edits.place import Place
 from explainer.edits.plain_values import plain, refused
 from explainer.edits.search_samples import parts_returned
-from explainer.source import called
+from explainer.source import called, holds
 
 _PADDED = '''def collate_padded(batch):
     """Pads the first item of every sample to the longest of the batch."""
@@ -115,7 +115,7 @@ def _edits(call: Place, function: str) -> tuple[Edit, ...]:
     """The function before the outermost statement that holds the call, and the argument."""
     source = call.source
     line = call.node.lineno
-    top = next((n for n in source.tree.body if n.lineno <= line <= (n.end_lineno or 0)), None)  # type: ignore
+    top = next((n for n in source.tree.body if holds(n, line)), None)  # type: ignore
     if top is None or not _imports_torch(source.tree):
         raise EditError("the file does not import torch")
     first = min([top.lineno, *(one.lineno for one in getattr(top, "decorator_list", []))])

@@ -55,7 +55,7 @@ def _counted(node: ast.AST) -> ast.expr | None:
 
 def _beside(source: Source, owner: ast.expr, fitting: set[str]) -> list[str]:
     """The names and attributes of the same function that are called alike, and those known to have as many rows."""
-    scope = source.function_at(owner.lineno) or source.tree
+    scope = source.scope_at(owner.lineno)
     nodes = list(ast.walk(scope)) if scope is not None else []
     inner = {id(one.func) for one in nodes if isinstance(one, ast.Call)}
     inner |= {id(one.value) for one in nodes if isinstance(one, ast.Attribute)}

@@ -11,6 +11,7 @@ from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Call, Evidence
 from explainer.edits.place import Place
 from explainer.edits.sites import layers_hit
+from explainer.source import holds
 
 _JOINS = ("cat", "concat", "concatenate", "hstack")
 
@@ -36,7 +37,7 @@ def short_windows(evidence: Evidence) -> Iterator[Candidate]:
     if not evidence.frames or evidence.crash is None or evidence.crash.function != "stack":
         return
     place = evidence.frames[-1].place
-    function: Any = place.source.function_at(place.node.lineno) or place.source.tree
+    function = place.source.scope_at(place.node.lineno)
     for loop in ast.walk(function):
         bounds = loop.iter.args if isinstance(loop, ast.For) and isinstance(loop.iter, ast.Call) else []
         counter = loop.target.id if bounds and isinstance(loop.target, ast.Name) else ""  # type: ignore[attr-defined]
@@ -72,7 +73,7 @@ def _grows(frame: Call, name: str) -> bool:
     """Whether a loop around the call makes a tensor longer: `ids = torch.cat([ids, token], 1)`."""
     source, line = frame.place.source, frame.place.node.lineno
     loops = [one for one in source.nodes() if isinstance(one, (ast.For, ast.While))]
-    for loop in (one for one in loops if one.lineno <= line <= (one.end_lineno or 0)):
+    for loop in (one for one in loops if holds(one, line)):
         for one in ast.walk(loop):
             if isinstance(one, ast.Assign) and isinstance(one.value, ast.Call) and ast.unparse(one.targets[0]) == name:
                 joins = ast.unparse(one.value.func).rsplit(".", 1)[-1] in _JOINS

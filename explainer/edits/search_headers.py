@@ -44,7 +44,7 @@ def _itemsize(text: str) -> int:
 def _starts(source: Source, call: ast.Call) -> Iterator[ast.expr]:
     """What says how many bytes are left out: `offset`, the start of a slice, a piece read or skipped before."""
     yield from (word.value for word in call.keywords if word.arg == "offset")
-    function: Any = source.function_at(call.lineno) or source.tree
+    function = source.scope_at(call.lineno)
     for node in ast.walk(function):
         piece = node.slice if isinstance(node, ast.Subscript) else None
         if isinstance(piece, ast.Slice) and piece.lower is not None and piece.upper is None:
@@ -55,7 +55,7 @@ def _starts(source: Source, call: ast.Call) -> Iterator[ast.expr]:
 
 def _further(evidence: Evidence, at: Place, missing: int) -> Iterator[Candidate]:
     """Another number of bytes: as the function reads them elsewhere, else those that are too much besides."""
-    function: Any = at.source.function_at(at.span.line) or at.source.tree
+    function = at.source.scope_at(at.span.line)
     own = at.node.value if isinstance(at.node, ast.Constant) and isinstance(at.node.value, int) else None
     read = [one for one in _lengths(function) if own is None or one == own + missing]
     texts = [str(one) for one in read] if own is not None else [str(one) for one in read if one >= missing]

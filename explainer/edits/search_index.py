@@ -18,6 +18,7 @@ from explainer.edits.search_sizes import built_for
 from explainer.edits.sites import LEAVING
 from explainer.edits.slices import chain, editable, operands, trunk
 from explainer.replay.taint import literals
+from explainer.source import holds
 
 #: What stands around the largest of some values and gives it as a plain number.
 _AROUND = ("int(", "max(")
@@ -199,7 +200,7 @@ def ranged(evidence: Evidence) -> Iterator[Candidate]:
     names = {one.id for node in sums for one in ast.walk(node) if isinstance(one, ast.Name)}
     line = crash.place.span.line
     for loop in crash.place.source.nodes():
-        if not isinstance(loop, ast.For) or not loop.lineno <= line <= (loop.end_lineno or 0):
+        if not isinstance(loop, ast.For) or not holds(loop, line):
             continue
         if isinstance(loop.target, ast.Name) and loop.target.id in names and isinstance(loop.iter, ast.Call):
             call = crash.place.at(loop.iter)

@@ -14,6 +14,7 @@ from explainer.edits.evidence import Call, Evidence
 from explainer.edits.place import Place
 from explainer.edits.slices import operands
 from explainer.frozen import frozen
+from explainer.source import holds
 
 _HIDDEN = re.compile(r"Expected hidden(\[\d\])? size \(\d+, (\d+), \d+\), got \[\d+, (\d+), \d+\]")
 _CELL = re.compile(r"Input batch size (\d+) doesn't match hidden\d? batch size (\d+)")
@@ -188,7 +189,7 @@ def _loop(call: Place) -> Place | None:
     """The innermost loop around a call."""
     loops = [one for one in call.source.nodes() if isinstance(one, (ast.For, ast.While))]
     function = call.source.function_at(call.node.lineno)
-    around = [one for one in loops if one.lineno <= call.node.lineno <= (one.end_lineno or 0)]
+    around = [one for one in loops if holds(one, call.node.lineno)]
     inside = [one for one in around if call.source.function_at(one.lineno) is function]
     return call.at(max(inside, key=lambda one: one.lineno)) if inside else None
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from explainer.diagnosis import Span
 from explainer.edits import arguments, methods, search_squeezed
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, Layer, Step
@@ -67,7 +65,7 @@ def _around(evidence: Evidence, crash: Step) -> Iterator[Candidate]:
             continue
         size, there, back = way
         given = crash.place.at(node.args[0])
-        moved = [(given.span, f"{as_primary(given)}.{there}"), (_behind(crash.place.span), f".{back}")]
+        moved = [(given.span, f"{as_primary(given)}.{there}"), (crash.place.end, f".{back}")]
         edits = partial(changed, given.source, moved)
         yield from evidence.made(edits, "insert-method", crash.place, "around", what=given.text[:48], size=size)
 
@@ -82,10 +80,6 @@ def _there(layer: Layer, shape: list[int]) -> tuple[int, str, str] | None:
     if len(shape) in (3, 4) and channels == shape[-1] != shape[1]:
         return channels, first, last
     return None
-
-
-def _behind(span: Span) -> Span:
-    return replace(span, line=span.end_line or span.line, column=span.end_column)
 
 
 def _other_rank(evidence: Evidence) -> Iterator[Candidate]:

@@ -50,7 +50,7 @@ def _entries(source: Source, node: ast.expr, line: int) -> list[ast.expr]:
         return node.values
     if isinstance(node, ast.Call) and source.text(node.func) == "dict":
         return [word.value for word in node.keywords]
-    function = source.function_at(line) or source.tree
+    function = source.scope_at(line)
     if isinstance(node, ast.Name) and function is not None:
         made = [one for one in ast.walk(function) if isinstance(one, ast.Assign) and _is(source, one, node.id)]
         return [value for one in made[:1] for value in _entries(source, one.value, -1)] if line > 0 else []
@@ -259,7 +259,7 @@ def _made(loader: Place, value: ast.expr) -> list[ast.Call]:
     """The call that made a value: itself, or what its name is assigned in the same function, and the calls inside."""
     source = loader.source
     if isinstance(value, ast.Name):
-        function = source.function_at(loader.span.line) or source.tree
+        function = source.scope_at(loader.span.line)
         assigned = [one for one in ast.walk(function) if isinstance(one, ast.Assign)] if function else []
         found = [one.value for one in assigned if _is(source, one, value.id)]
     else:

@@ -60,7 +60,7 @@ def created(evidence: Evidence) -> Iterator[Candidate]:
 def taken(evidence: Evidence) -> Iterator[Candidate]:
     """`for x, y in loader` -> `for y, x in loader` where the one name holds whole numbers and the other does not."""
     for frame in reversed(evidence.frames):
-        function = frame.place.source.function_at(frame.place.node.lineno) or frame.place.source.tree
+        function = frame.place.source.scope_at(frame.place.node.lineno)
         for node in ast.walk(function) if function is not None else ():
             target = _target(node)
             names = target.elts if isinstance(target, ast.Tuple) and len(target.elts) == 2 else []

@@ -19,6 +19,7 @@ from explainer.edits.place import Place, as_operand
 from explainer.edits.shapes import MATRIX, broadcastable, changes
 from explainer.edits.slices import chain, editable, operands, trunk
 from explainer.edits.statements import delete_statement
+from explainer.source import holds
 
 _FOLDS = ("view", "reshape", "flatten")
 #: A result of so many times the larger operand's elements is out of proportion.
@@ -168,7 +169,7 @@ def _named_first(evidence: Evidence, place: Place, pattern: str, new: str) -> It
     if not isinstance(statement, ast.Assign) or statement.value is not place.node or len(statement.targets) != 1:
         return
     name = place.source.text(statement.targets[0])
-    function = place.source.function_at(statement.lineno) or place.source.tree
+    function = place.source.scope_at(statement.lineno)
     reads = [one for one in ast.walk(function) if isinstance(one, ast.Name) and one.id == name]  # type: ignore[arg-type]
     reads = [one for one in reads if isinstance(one.ctx, ast.Load)]
     if len(reads) != 1:
@@ -207,7 +208,7 @@ def _added(place: Place, node: ast.expr) -> tuple[str, int] | None:
 def _around(place: Place, patterns: tuple[str, ...]) -> Place | None:
     """The expression around a place whose text is one of the patterns, `{}` the place's own."""
     for node in place.source.nodes():
-        if isinstance(node, ast.Call) and node.lineno <= place.span.line <= (node.end_lineno or 0):
+        if isinstance(node, ast.Call) and holds(node, place.span.line):
             text = " ".join(place.source.text(node).split())
             own = re.escape(" ".join(place.text.split()))
             if any(re.fullmatch(pattern.replace("{}", own), text) for pattern in patterns):

@@ -49,7 +49,7 @@ def _tensors(evidence: Evidence) -> list[Operand]:
 
 
 def _function(place: Place) -> Any:
-    return place.source.function_at(place.span.line) or place.source.tree
+    return place.source.scope_at(place.span.line)
 
 
 def _filters(node: Any) -> bool:

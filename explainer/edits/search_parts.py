@@ -47,7 +47,7 @@ def _targets(place: Place, count: int) -> Iterator[ast.Tuple]:
 
 def _used(place: Place, target: ast.Tuple) -> set[str]:
     """The names that the function reads."""
-    scope = place.source.function_at(target.lineno) or place.source.tree
+    scope = place.source.scope_at(target.lineno)
     nodes = ast.walk(scope) if scope is not None else ()
     return {one.id for one in nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)}
 

@@ -90,7 +90,7 @@ def counted_down(evidence: Evidence) -> Iterator[Candidate]:
             name = test.left.id if isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) else ""
             if not holds(loop, line) or not name or frame.scope.get(name) != index:
                 continue
-            scope = source.function_at(line) or source.tree
+            scope = source.scope_at(line)
             first = bound_above(scope, name, loop.lineno) if scope is not None else None
             zero = ast.unparse(test) in (f"{name} > 0", f"{name} >= 1")
             if first is not None and zero:

@@ -72,7 +72,7 @@ def _comparisons(place: Place, named: str | None) -> Iterator[ast.Compare]:
     if isinstance(place.node, ast.Compare) and named is None:
         yield place.node
         return
-    scope = place.source.function_at(place.span.line) or place.source.tree
+    scope = place.source.scope_at(place.span.line)
     nodes = list(ast.walk(scope)) if scope is not None else []
     reads = [one for one in nodes if isinstance(one, ast.Name) and one.id == named and isinstance(one.ctx, ast.Load)]
     subject = place.node if named is None else reads[0] if len(reads) == 1 else None

@@ -5,11 +5,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
-from explainer.edits.place import Place
+from explainer.edits.place import Place, bound_above
 from explainer.edits.search_calls import failing, failing_calls
 
 _FLOAT = re.compile(r"element of type float|got float|not float|be int|got \(.*float|positive integer value, but got")
@@ -22,7 +21,7 @@ def whole(evidence: Evidence) -> Iterator[Candidate]:
         return
     for place, node in failing(evidence):
         yield from _divided(evidence, place, node)
-        for value in _bound_above(place):
+        for value in _values_above(place):
             yield from _divided(evidence, place, value)
         owner = place.source.class_at(place.span.line)
         for part in ast.walk(owner) if owner is not None else ():
@@ -36,7 +35,7 @@ def whole(evidence: Evidence) -> Iterator[Candidate]:
                 yield from evidence.replaced(given, new, "replace", "rename", new=new, old=given.text[:60])
 
 
-def _bound_above(place: Place) -> Iterator[ast.expr]:
+def _values_above(place: Place) -> Iterator[ast.expr]:
     """What is assigned in the function of a place, or above it at the top of its file."""
     function = place.source.function_at(place.span.line)
     if function is not None:
@@ -97,19 +96,13 @@ def as_fractions(evidence: Evidence) -> Iterator[Candidate]:
         return
     for place, call in failing_calls(evidence):
         lengths = [word.value for word in call.keywords if word.arg == "lengths"] or call.args[1:2]
-        bound = [lengths[0], *_assigned_to(place, lengths[0])] if lengths else []
-        for one in bound:
+        scope, line = place.source.scope_at(place.span.line), place.span.line
+        named = [bound_above(scope, one.id, line) for one in lengths if isinstance(one, ast.Name)]
+        for one in [*lengths, *(bound.value for bound in named if bound is not None)]:
             shares = [_share(part) for part in getattr(one, "elts", ())]
             if shares and None not in shares and abs(sum(map(float, filter(None, shares))) - 1) < 1e-9:
                 at, new = place.at(one), f"[{', '.join(filter(None, shares))}]"
                 yield from evidence.replaced(at, new, "replace", "rename", new=new, old=at.text)
-
-
-def _assigned_to(place: Place, name: ast.expr) -> list[ast.expr]:
-    """What a name is bound to in the function of a place, the last first."""
-    function: Any = place.source.function_at(place.span.line) or place.source.tree
-    every = [one for one in ast.walk(function) if isinstance(one, ast.Assign) and one.lineno < place.span.line]
-    return [one.value for one in reversed(every) if ast.unparse(one.targets[0]) == ast.unparse(name)]
 
 
 def _share(node: ast.expr) -> str | None:

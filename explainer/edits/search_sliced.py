@@ -56,7 +56,7 @@ def _slices(given: Place, shape: list[int], shifted: bool) -> Iterator[tuple[str
     A loss, or an operator, compares what comes next with what went in: there the other end is left out first
     (`shifted`).
     """
-    function: Any = given.source.function_at(given.node.lineno) or given.source.tree
+    function = given.source.scope_at(given.node.lineno)
     for node in ast.walk(function):
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
             sizes = _sizes(node.slice, shape) if given.source.text(node.value) == given.text else None

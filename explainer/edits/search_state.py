@@ -12,7 +12,7 @@ from typing import Any
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
 from explainer.edits.lines import changed
-from explainer.edits.place import Place, as_operand, as_primary
+from explainer.edits.place import Place, as_operand, as_primary, bound_above
 from explainer.edits.sites import sites
 from explainer.edits.slices import argument_places, operands, trunk
 
@@ -40,9 +40,8 @@ def _sizes(place: Place, call: ast.Call) -> list[ast.expr]:
     first: Any = call.args[0] if len(call.args) == 1 else None
     first = first.value if isinstance(first, ast.Starred) else first
     if isinstance(first, ast.Name):
-        scope: Any = place.source.function_at(place.node.lineno) or place.source.tree
-        bound = [one for one in ast.walk(scope) if isinstance(one, ast.Assign) and one.lineno < place.node.lineno]
-        first = next((one.value for one in bound[::-1] if ast.unparse(one.targets[0]) == first.id), None)
+        bound = bound_above(place.source.scope_at(place.node.lineno), first.id, place.node.lineno)
+        first = bound.value if bound is not None else None
     return first.elts if isinstance(first, (ast.Tuple, ast.List)) else call.args
 
 

@@ -72,7 +72,7 @@ def stepped_twice(evidence: Evidence) -> Iterator[Candidate]:
 def with_optimizer(evidence: Evidence) -> Iterator[Candidate]:
     """A schedule that is stepped for each batch, where the optimizer is only under a condition: put beside it."""
     place = _step(evidence)
-    function = place.source.function_at(place.span.line) or place.source.tree if place is not None else None
+    function = place.source.scope_at(place.span.line) if place is not None else None
     if place is None or function is None:
         return
     for node in ast.walk(function):

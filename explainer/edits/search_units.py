@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from explainer.bindings import given_to_name, last_name
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
 from explainer.edits.place import Place, as_operand
@@ -68,7 +69,7 @@ def _divisions(evidence: Evidence) -> list[Place]:
 
 def _literals(evidence: Evidence, node: ast.expr) -> Iterator[Place]:
     """The numbers that a divisor may be: those given to its name, or to the names that it is given, in any file."""
-    names = [_last(node)]
+    names = [last_name(node)]
     seen: set[str] = set()
     for name in names:
         if not name or name in seen or len(seen) > _FOLLOWED:
@@ -79,22 +80,14 @@ def _literals(evidence: Evidence, node: ast.expr) -> Iterator[Place]:
                 if isinstance(value, ast.Constant) and type(value.value) in (int, float) and value.value:
                     yield Place(source, value)
                 else:
-                    names.append(_last(value))
+                    names.append(last_name(value))
 
 
 def _given(source: Source, name: str) -> Iterator[ast.expr]:
-    """What a file gives to a name: as a variable, attribute, keyword, key of a dict, default of a parameter."""
+    """What a file gives to a name, as the default of a parameter and by position too."""
+    yield from given_to_name(source, name)
     for node in source.nodes():
-        if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            if any(_last(one) == name for one in targets):
-                yield node.value
-        elif isinstance(node, ast.keyword) and node.arg == name:
-            yield node.value
-        elif isinstance(node, ast.Dict):
-            keys = zip(node.keys, node.values, strict=True)
-            yield from (value for key, value in keys if isinstance(key, ast.Constant) and key.value == name)
-        elif isinstance(node, ast.arguments):
+        if isinstance(node, ast.arguments):
             pairs = zip(reversed(node.args), reversed(node.defaults), strict=False)
             yield from (default for one, default in pairs if one.arg == name)
         elif isinstance(node, ast.Call):
@@ -104,16 +97,9 @@ def _given(source: Source, name: str) -> Iterator[ast.expr]:
 def _by_position(source: Source, call: ast.Call, name: str) -> Iterator[ast.expr]:
     """What a call gives to a parameter of this name of a function or class of the same file."""
     for node in source.nodes():
-        own = getattr(node, "name", "") == _last(call.func)
+        own = getattr(node, "name", "") == last_name(call.func)
         parts = node.body if isinstance(node, ast.ClassDef) and own else [node] if own else []
         for function in parts:
             if isinstance(function, ast.FunctionDef) and (function is node or function.name == "__init__"):
                 names = [one.arg for one in function.args.args if one.arg != "self"]
                 yield from (one for key, one in zip(names, call.args, strict=False) if key == name)
-
-
-def _last(node: ast.expr) -> str:
-    """The name that an expression ends with: an attribute's, a variable's, a constant key's."""
-    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
-        return str(node.slice.value)
-    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")

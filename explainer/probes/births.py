@@ -177,7 +177,7 @@ def bound_operand(scene: Scene, of: NanFact | None = None) -> SpanFact | None:
 
 def _last_binding(source: Source, name: ast.Name, alone: bool = False) -> ast.Assign | None:
     """The last assignment above a name's use, in the same function, that binds it, `alone` or with others."""
-    scope = source.function_at(name.lineno) or source.tree
+    scope = source.scope_at(name.lineno)
     bound = [
         one
         for one in (ast.walk(scope) if scope is not None else ())

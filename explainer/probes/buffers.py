@@ -79,7 +79,7 @@ def _writes(owner: ast.ClassDef, name: str) -> bool:
 
 def _once_only(source: Source, call: Any) -> bool:
     """Whether the table is made of random numbers or of a file, itself or by the names that it is made of."""
-    scope: Any = source.function_at(call.lineno) or source.tree
+    scope = source.scope_at(call.lineno)
     names = {one.id for one in ast.walk(call.args[1]) if isinstance(one, ast.Name)}
     made = [ast.unparse(call.args[1])]
     for node in ast.walk(scope):

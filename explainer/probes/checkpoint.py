@@ -206,7 +206,7 @@ def freezing(scene: Scene) -> SpanFact | None:
     `detail.helper` is the helper's name, `detail.at` the place of the statement that does it where it is a block.
     """
     frame, failing = scene.user_frame, scene.failing
-    scope = failing.source.function_at(frame.line) or failing.source.tree if frame and failing else None
+    scope = failing.source.scope_at(frame.line) if frame and failing else None
     if scope is None or isinstance(scope, ast.Lambda) or frame is None or failing is None:
         return None
     found = []

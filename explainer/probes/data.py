@@ -14,7 +14,7 @@ from explainer.facts import Settings, SpanFact
 from explainer.probes import probe
 from explainer.probes.scene import Scene
 from explainer.probes.values import MISSING, fields_of
-from explainer.source import Source, source_of
+from explainer.source import Source, holds, source_of
 from explainer.userframes import is_user_file
 
 _UNPICKLABLE = re.compile(r"cannot pickle '([\w.]+)' object|(h5py) objects cannot be pickled")
@@ -120,7 +120,7 @@ def missing_key(scene: Scene) -> Settings | None:
         return None
     asked = _literal(scene.crash.message)
     for node in source.nodes():
-        if isinstance(node, ast.Subscript) and node.lineno <= frame.line <= (node.end_lineno or 0):
+        if isinstance(node, ast.Subscript) and holds(node, frame.line):
             table = _module_value(frame.file, node.value)
             for method, normal in _normalised(asked):
                 if type(table) is dict and asked not in table and normal in table:

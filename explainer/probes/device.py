@@ -163,7 +163,7 @@ def meta_load(scene: Scene) -> SpanFact | None:
     if frame is None or failing is None or not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
         return None
     owner = failing.source.text(node.func.value)
-    scope = failing.source.function_at(frame.line) or failing.source.tree
+    scope = failing.source.scope_at(frame.line)
     for one in ast.walk(scope) if scope else ():
         if not isinstance(one, ast.Call) or failing.source.text(one.func) != f"{owner}.load_state_dict":
             continue

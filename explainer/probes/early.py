@@ -57,7 +57,7 @@ def loss_without_backward(scene: Scene) -> SpanFact | None:
         if is_tensor(value) and value.requires_grad and not value.is_leaf and value.numel() == 1
     ]
     source, statement, _ = found
-    scope = source.function_at(statement.lineno) or source.tree
+    scope = source.scope_at(statement.lineno)
     above = [one for one in ast.walk(scope) if isinstance(one, ast.Assign)] if scope is not None else []
     for one in sorted(above, key=lambda one: -one.lineno):
         target = one.targets[0]

@@ -278,7 +278,7 @@ def _library(node: ast.AST) -> bool:
 
 def _statements(at: At) -> Iterator[ast.stmt]:
     """The statements of the function that holds an expression, or of the module outside of functions."""
-    scope: Any = at.source.function_at(at.node.lineno) or at.source.tree  # type: ignore[attr-defined]
+    scope = at.source.scope_at(at.node.lineno)  # type: ignore[attr-defined]
     waiting: list[ast.AST] = list(getattr(scope, "body", ()))
     while waiting:
         node = waiting.pop()

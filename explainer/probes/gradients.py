@@ -62,7 +62,7 @@ def _wanted(source: Source, node: ast.AST, frame: LiveFrame) -> Iterator[ast.AST
     elif called(node) in ("retain_grad", "register_hook") and isinstance(node.func, ast.Attribute):
         yield node.func.value
     elif called(node) == "backward":
-        scope = source.function_at(frame.line) or source.tree
+        scope = source.scope_at(frame.line)
         for one in ast.walk(scope) if scope is not None else ():
             if isinstance(one, ast.Attribute) and one.attr == "grad" and one.lineno > frame.line:
                 yield one.value
@@ -129,7 +129,7 @@ def _in_caller(outer: LiveFrame, inner: LiveFrame, names: Sequence[str]) -> tupl
 
 def _beginning(source: Source, frame: LiveFrame, name: str) -> SpanFact | None:
     """The statement that follows the binding of a name: in its block, a loop's body, or a function's."""
-    function = source.function_at(frame.line) or source.tree
+    function = source.scope_at(frame.line)
     bound = last_binding(source, frame, name)
     if isinstance(bound, (ast.For, ast.AsyncFor)):
         following: ast.stmt | None = bound.body[0]
@@ -226,7 +226,7 @@ def twin_used(scene: Scene, of: TensorFact | None = None) -> SpanFact | None:
     if not isinstance(bound, ast.Assign) or enclosing(failing.source, bound.lineno, (ast.ClassDef,)):
         return None
     origins = {one.id for one in ast.walk(bound.value) if isinstance(one, ast.Name)}
-    scope = failing.source.function_at(frame.line) or failing.source.tree
+    scope = failing.source.scope_at(frame.line)
     for one in ast.walk(scope) if scope is not None else ():
         between = isinstance(one, ast.Name) and bound.lineno < one.lineno < frame.line and one.id in origins
         if between and isinstance(one.ctx, ast.Load) and _alike(read(one, frame.frame), of):  # type: ignore[attr-defined]

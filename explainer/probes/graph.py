@@ -223,7 +223,7 @@ def _class_of(frame: LiveFrame, name: str) -> tuple[Source, ast.AST | None, str]
 def _scope(source: Source, frame: LiveFrame, name: str) -> ast.AST | None:
     if name.startswith("self."):
         return source.class_at(frame.line)
-    return source.function_at(frame.line) or source.tree
+    return source.scope_at(frame.line)
 
 
 def _stores(source: Source, node: ast.AST, name: str) -> bool:

@@ -61,7 +61,7 @@ def backward_before(scene: Scene) -> SpanFact | None:
     failing, frame = scene.failing, scene.user_frame
     if failing is None or frame is None:
         return None
-    scope = failing.source.function_at(frame.line) or failing.source.tree
+    scope = failing.source.scope_at(frame.line)
     found = [
         one
         for one in (ast.walk(scope) if scope is not None else ())
@@ -97,7 +97,7 @@ def _bound(scene: Scene, frame: LiveFrame, name: str) -> tuple[Source, ast.expr]
     """The value of the last statement that binds a name in the frame's function; of an attribute, in any file."""
     own = source_of(frame.file, frame.frame.f_globals)
     if "." not in name:
-        scope = own.function_at(frame.line) or own.tree
+        scope = own.scope_at(frame.line)
         values = [one.value for one in _bindings(own, scope, name) if one.lineno < frame.line]
         return (own, values[-1]) if values else None
     attribute = name.rsplit(".", 1)[-1]
@@ -131,7 +131,7 @@ def _element(source: Source, value: ast.expr, index: int | None) -> ast.expr | N
 
 def _appended(source: Source, empty: ast.expr) -> ast.expr | None:
     """What is appended to a list that begins empty, where one statement of its function does it."""
-    scope = source.function_at(empty.lineno) or source.tree
+    scope = source.scope_at(empty.lineno)
     names = {source.text(t) for one in ast.walk(scope) if isinstance(one, ast.Assign) and one.value is empty
              for t in one.targets} if scope is not None else set()  # fmt: skip
     calls = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from explainer.bindings import given_to_name
 from explainer.frozen import frozen
 from explainer.probes.cuts import sources
 from explainer.probes.decided import given
@@ -54,27 +55,5 @@ def setting(scene: Scene, node: ast.AST) -> tuple[Source, ast.AST] | None:
         key = node.slice.value
     if not isinstance(key, str):
         return None
-    found = [(source, one) for source in sources(scene) for one in _settings(source, key)]
+    found = [(source, one) for source in sources(scene) for one in given_to_name(source, key)]
     return found[0] if len(found) == 1 else None
-
-
-def _settings(source: Source, key: str) -> Iterator[ast.AST]:
-    """The values that a file gives to a key of a dict, a keyword, a class's or an object's attribute."""
-    for node in source.nodes():
-        if isinstance(node, ast.Dict):
-            pairs = zip(node.keys, node.values, strict=True)
-            yield from (value for name, value in pairs if isinstance(name, ast.Constant) and name.value == key)
-        elif isinstance(node, (ast.keyword, ast.Assign, ast.AnnAssign)) and node.value and key in _bound(node):
-            yield node.value
-
-
-def _bound(node: ast.keyword | ast.Assign | ast.AnnAssign) -> list[str | None]:
-    """What a keyword or an assignment gives a value: its name, the attributes, the names in a class's body."""
-    if isinstance(node, ast.keyword):
-        return [node.arg]
-    return [_last(one) for one in (node.targets if isinstance(node, ast.Assign) else [node.target])]
-
-
-def _last(node: ast.AST) -> str:
-    """The attribute or the name that an assignment binds."""
-    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")

@@ -55,7 +55,7 @@ def _entries(scene: Scene, source: Source, node: Any, most: int) -> Iterator[tup
 
 def _items(scene: Scene, source: Source, node: Any, most: int) -> Iterator[tuple[Source, ast.AST]]:
     """What a loop's name goes through: the element of a list comprehension, the elements of a written list."""
-    scope: Any = source.function_at(node.lineno) or source.tree
+    scope = source.scope_at(node.lineno)
     loops = [one for one in ast.walk(scope) if isinstance(one, (ast.For, ast.comprehension))]
     for loop in loops if isinstance(node, ast.Name) else ():
         for way in ways(scene, source, loop.iter, most - 1) if getattr(loop.target, "id", "") == node.id else ():

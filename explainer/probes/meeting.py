@@ -12,7 +12,7 @@ from explainer.facts import MeetingFact, SpanFact, WriteFact
 from explainer.probes import probe
 from explainer.probes.places import span_fact
 from explainer.probes.scene import LiveFrame, Scene
-from explainer.source import Source, source_of
+from explainer.source import Source, holds, source_of
 
 Position = Mapping[str, Any]
 
@@ -85,7 +85,7 @@ def block_beside(scene: Scene, of: WriteFact | None = None) -> SpanFact | None:
         return None
     for statement in block_of(Place(failing.source, crashed)):
         unmoved = isinstance(statement, _UNMOVED)
-        if statement.lineno <= line <= (statement.end_lineno or 0) and statement is not crashed and not unmoved:
+        if holds(statement, line) and statement is not crashed and not unmoved:
             return span_fact(failing.source, statement)
     return None
 

@@ -11,7 +11,7 @@ from explainer.probes import probe
 from explainer.probes.call import function_name
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.values import is_tensor
-from explainer.source import Function, Source, source_of
+from explainer.source import Source, source_of
 
 #: grad_fn names that only rearrange: the operator's plain name.
 _VIEWS = {
@@ -98,7 +98,7 @@ def _settings(detail: dict[str, Any]) -> Any:
 
 def last_binding(source: Source, frame: LiveFrame, name: str) -> ast.stmt | None:
     """The last statement before the frame's line that binds a name in the function of the frame."""
-    scope: Function | ast.Module | None = source.function_at(frame.line) or source.tree
+    scope = source.scope_at(frame.line)
     found = [node for node in ast.walk(scope) if _binds(node, name) and node.lineno < frame.line] if scope else []  # type: ignore[attr-defined]
     return max(found, key=lambda node: node.lineno, default=None)  # type: ignore[return-value, arg-type, attr-defined]
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from explainer.facts import Settings, SpanFact
 from explainer.probes.named import operation_at
-from explainer.source import Function, Node, Source, called, node_at, source_of
+from explainer.source import Function, Node, Source, called, holds, node_at, source_of
 
 Position = Mapping[str, Any]
 S = TypeVar("S", bound=ast.stmt)
@@ -106,7 +106,7 @@ def enclosing(source: Source, line: int, kinds: tuple[type[S], ...]) -> list[S]:
     function = source.function_at(line)
     first = function.lineno if function is not None else 0
     statements = [node for node in source.nodes() if isinstance(node, kinds)]
-    around = [node for node in statements if first <= node.lineno <= line <= (node.end_lineno or 0)]
+    around = [node for node in statements if first <= node.lineno and holds(node, line)]
     return sorted(around, key=lambda node: -node.lineno)
 
 

@@ -136,7 +136,7 @@ def backward_above(scene: Scene) -> SpanFact | None:
 def _call_above(scene: Scene, name: str) -> SpanFact | None:
     """The last statement above the failing line, in its function, that calls a method for its effect."""
     frame, failing = scene.user_frame, scene.failing
-    scope = failing.source.function_at(frame.line) or failing.source.tree if frame and failing else None
+    scope = failing.source.scope_at(frame.line) if frame and failing else None
     found = [
         one
         for one in (ast.walk(scope) if scope is not None else ())

@@ -111,7 +111,7 @@ def table_save(scene: Scene, of: SpanFact | None = None) -> SpanFact | None:
 def _made_too(source: Source, node: Any, of: SpanFact | None) -> str | None:
     """The name to which the function around a node, or its file, assigns a table made by the same call as `of`."""
     made = ast.parse(of.text, mode="eval").body if of is not None else None
-    scope: Any = source.function_at(node.lineno) or source.tree
+    scope = source.scope_at(node.lineno)
     for one in ast.walk(scope):
         if isinstance(one, ast.Assign) and isinstance(one.value, ast.Call) and isinstance(made, ast.Call):
             target = one.targets[0]
@@ -127,7 +127,7 @@ def checkpoint_name(scene: Scene, of: SpanFact | None = None) -> SpanFact | None
     `detail.early` tells whether that is done before `of`.
     """
     source = scene.source(of.span.file) if of is not None else None
-    scope = source.function_at(of.span.line) or source.tree if of is not None and source is not None else None
+    scope = source.scope_at(of.span.line) if of is not None and source is not None else None
     if of is None or source is None or scope is None:
         return None
     loads = [one for one in ast.walk(scope) if isinstance(one, ast.Call) and source.text(one.func) == "torch.load"]

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
+from explainer.bindings import given_to_name, last_name
 from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.built import bound, construction_below
@@ -97,15 +98,14 @@ def _literals(scene: Scene, source: Source, node: ast.AST, wanted: int, most: in
         if node.value == wanted and type(node.value) is int:
             yield source, node
         return
-    name = node.id if isinstance(node, ast.Name) else getattr(node, "attr", "")
-    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
-        name = str(node.slice.value)
+    name = last_name(node)
     for place, value in _given(scene, source, node, name) if name and most else ():
         yield from _literals(scene, place, value, wanted, most - 1)
 
 
 def _given(scene: Scene, source: Source, node: ast.AST, name: str) -> Iterator[tuple[Source, ast.AST]]:
     """What a parameter is given by the calls of its function, else what anything of that name is set to."""
+    entries = ((place, value) for place in sources(scene) for value in given_to_name(place, name))
     function = source.function_at(node.lineno)  # type: ignore[attr-defined]
     names = [one.arg for one in function.args.args] if isinstance(function, ast.FunctionDef) else []
     if isinstance(node, ast.Name) and name in names and isinstance(function, ast.FunctionDef):
@@ -115,27 +115,12 @@ def _given(scene: Scene, source: Source, node: ast.AST, name: str) -> Iterator[t
             if name in given:
                 yield place, given[name]
             elif starred:
-                yield from _entries(scene, name)
+                yield from entries
         default = dict(zip(reversed(names), reversed(function.args.defaults), strict=False)).get(name)
         if default is not None:
             yield source, default
     else:
-        yield from _entries(scene, name)
-
-
-def _entries(scene: Scene, name: str) -> Iterator[tuple[Source, ast.AST]]:
-    """Values that are set under a name: variables, class fields, attributes, keywords of calls, keys of dicts."""
-    for source in sources(scene):
-        for node in source.nodes():
-            if isinstance(node, ast.keyword) and node.arg == name:
-                yield source, node.value
-            elif isinstance(node, ast.Dict):
-                pairs = zip(node.keys, node.values, strict=True)
-                yield from ((source, value) for key, value in pairs if getattr(key, "value", None) == name)
-            elif isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
-                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-                if any(name == getattr(one, "id", getattr(one, "attr", "")) for one in targets):
-                    yield source, node.value
+        yield from entries
 
 
 def module_at(root: Any, path: str) -> Any:

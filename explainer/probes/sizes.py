@@ -242,7 +242,7 @@ def stacked_tensors(scene: Scene) -> SpanFact | None:
 
 def _appended(source: Source, items: ast.AST) -> bool:
     """Whether a loop of the same function appends to a list."""
-    function = source.function_at(items.lineno) or source.tree  # type: ignore[attr-defined]
+    function = source.scope_at(items.lineno)  # type: ignore[attr-defined]
     loops = [one for one in ast.walk(function or items) if isinstance(one, (ast.For, ast.While))]
     calls = [one for loop in loops for one in ast.walk(loop) if isinstance(one, ast.Call)]
     return any(ast.unparse(one.func) == f"{ast.unparse(items)}.append" for one in calls)

@@ -137,7 +137,7 @@ def _values(scene: Scene, source: Source, node: Any, frame: int | None) -> Itera
     passed = binding(scene, node, frame) if not found and frame is not None and isinstance(node, ast.Name) else None
     if passed is not None:
         yield passed.source, passed.node, passed.frame
-        scope = passed.source.function_at(passed.statement.lineno) or passed.source.tree
+        scope = passed.source.scope_at(passed.statement.lineno)
         for target in getattr(passed.statement, "targets", []):
             text = passed.source.text(target)
             yield from ((passed.source, value, passed.frame) for value in assigned(passed.source, scope, text))

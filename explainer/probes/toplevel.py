@@ -8,6 +8,7 @@ from explainer.diagnosis import Span
 from explainer.facts import Settings, SpanFact
 from explainer.probes import probe
 from explainer.probes.scene import Scene
+from explainer.source import holds
 
 
 @probe
@@ -21,7 +22,7 @@ def unguarded(scene: Scene) -> SpanFact | None:
         return None
     source = scene.frame_source(frame)
     tree = source.tree if source is not None else None
-    statement = next((n for n in tree.body if n.lineno <= frame.line <= (n.end_lineno or 0)), None) if tree else None
+    statement = next((n for n in tree.body if holds(n, frame.line)), None) if tree else None
     if isinstance(statement, ast.If) and "__name__" in ast.dump(statement.test):
         return None
     line = statement.lineno if statement is not None else frame.line

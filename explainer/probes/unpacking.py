@@ -50,7 +50,7 @@ def _fact(
 
 def _unpackings(source: Source, frame: LiveFrame) -> Iterator[tuple[ast.stmt, ast.Tuple, ast.expr]]:
     """The statements around or before a frame's line that unpack something into names, the nearest first."""
-    function = source.function_at(frame.line) or source.tree
+    function = source.scope_at(frame.line)
     loops: list[Any] = enclosing(source, frame.line, (ast.For,))
     assigned = [one for one in ast.walk(function) if isinstance(one, ast.Assign)] if function is not None else []
     before = sorted((one for one in assigned if one.lineno <= frame.line), key=lambda one: -one.lineno)

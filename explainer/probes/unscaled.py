@@ -116,7 +116,7 @@ def _nodes(scene: Scene) -> Iterator[tuple[LiveFrame, ast.AST]]:
     """The nodes of the functions on the stack, innermost function first."""
     for frame in reversed(scene.live.user) if scene.live is not None else ():
         source = source_of(frame.file, frame.frame.f_globals)
-        scope = source.function_at(frame.line) or source.tree
+        scope = source.scope_at(frame.line)
         yield from ((frame, node) for node in (ast.walk(scope) if scope else ()))
 
 

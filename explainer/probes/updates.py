@@ -149,7 +149,7 @@ def optimizer_step(scene: Scene) -> SpanFact | None:
     found = {}
     for frame in scene.live.user if scene.live is not None else ():
         source = source_of(frame.file, frame.frame.f_globals)
-        function = source.function_at(frame.line) or source.tree
+        function = source.scope_at(frame.line)
         for node in ast.walk(function) if function is not None else ():
             if isinstance(node, ast.Call) and called(node) == "step" and isinstance(node.func, ast.Attribute):
                 steps = [read(one, frame.frame) for one in (node.func.value, *node.args[:1])]

@@ -20,6 +20,8 @@ _LARGEST = 8 << 20
 #: Seconds between two calls of `waiting`.
 _OFTEN = 0.1
 _HEAD = struct.Struct("Q")
+#: Children that were told to end and may not have yet.
+_ending: list[int] = []
 
 
 @frozen
@@ -82,21 +84,25 @@ class Child:
             deadline = min(deadline, time.monotonic() + patience - self._started)
         try:
             data = _read(self._pipe, self._started + deadline, waiting)
-        finally:
+        except BaseException:
             self.end()
+            raise
         seconds = time.monotonic() - self._started
+        self.end(answered=data is not None)
         if data is None:
             late = seconds >= deadline
             return Outcome(None, f"no answer within {deadline:.3g} s" if late else "the child died", seconds, late)
         value, failed = json.loads(data)
         return Outcome(value, failed, seconds)
 
-    def end(self) -> None:
-        """End the child and all it started, at once."""
+    def end(self, answered: bool = False) -> None:
+        """End the child and all it started, at once; one that has answered is only left to `reap`."""
         if not self._ended:
             self._ended = True
             os.close(self._pipe)
             _kill(self._pid)
+            _ending.append(self._pid)
+            reap(wait=not answered)
 
 
 def run(
@@ -199,13 +205,23 @@ def _read(pipe: int, until: float, waiting: Callable[[], None] | None) -> bytes 
 
 
 def _kill(pid: int) -> None:
-    """End the child and its whole session, and reap it."""
+    """End the child and its whole session."""
     for end in (os.killpg, os.kill):  # by its own id too: it may not have come as far as its own session
         try:
             end(pid, signal.SIGKILL)
         except (ProcessLookupError, PermissionError):
             continue
-    try:
-        os.waitpid(pid, 0)
-    except ChildProcessError:  # a handler of the user's reaps children itself
-        pass
+
+
+def reap(wait: bool = True) -> None:
+    """Take note of children that have ended; with `wait`, of all that were told to.
+
+    The kernel takes some 20 ms to take down a copy of a process that holds torch: time for the next one to begin.
+    """
+    for pid in list(_ending):
+        try:
+            ended, _ = os.waitpid(pid, 0 if wait else os.WNOHANG)
+        except ChildProcessError:  # a handler of the user's reaps children itself
+            ended = pid
+        if ended:
+            _ending.remove(pid)

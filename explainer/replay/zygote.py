@@ -100,6 +100,7 @@ def _handle(request: dict[str, Any], descriptor: int, slow: float) -> None:
         }
         with socket.socket(fileno=descriptor) as line:
             line.sendall(json.dumps(answer).encode())
+        sandbox.reap()
     finally:
         os._exit(0)
 
