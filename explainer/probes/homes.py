@@ -86,6 +86,7 @@ _PROBES = {
     "states": "odd_operand made_together made_first",
     "stored": "stored_value made_once use_of memoised",
     "toplevel": "unguarded",
+    "turns": "losses_loop",
     "twice": "once_only first_once detached_state",
     "uncollated": "uncollated",
     "unpacking": "unpacked_keys miscounted_batch",
