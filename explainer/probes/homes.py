@@ -25,6 +25,7 @@ _PROBES = {
     "data": "unpicklable unpicklable_handle missing_key key_span option_literal",
     "decided": "decided_at first_of",
     "device": "misplaced in_place misplaced_layer holder creation meta_load call_of_root",
+    "dropped": "dropped_samples loaders_collating",
     "early": "read_early backward_below loss_without_backward returned_gradients gradient_loop",
     "elsewhere": "left_behind foreign_result unmoved_layer layer_call late_parameter device_near",
     "placed": "placed_apart",
