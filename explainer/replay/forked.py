@@ -74,6 +74,7 @@ def _reset_modes() -> None:
     torch.set_grad_enabled(True)
     torch.set_default_dtype(torch.float32)
     torch.autograd.set_detect_anomaly(False)
-    torch.use_deterministic_algorithms(False)
+    if torch.are_deterministic_algorithms_enabled():  # setting it imports torch._inductor, which takes a second
+        torch.use_deterministic_algorithms(False)
     if hasattr(torch, "get_default_device") and torch.get_default_device().type != "cpu":
         torch.set_default_device(None)

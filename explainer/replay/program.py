@@ -18,11 +18,14 @@ from contextlib import contextmanager
 from typing import Any
 
 from explainer.frozen import frozen
+from explainer.replay.compiler import compiles
 from explainer.replay.copies import Copies
 from explainer.replay.forked import Forked, forked
 from explainer.userframes import is_user_file
 
 _HEAD = struct.Struct("I")
+#: In front of an answer: its length. The end of the line comes later, when the kernel has taken the child down.
+_SIZE = struct.Struct("Q")
 #: How many files, and bytes, are copied where the limits of a replay leave no time for more.
 _FEW = 200, 2 << 20
 #: Packages that take long to import: the clean process imports those that the crashed program had.
@@ -44,6 +47,8 @@ _HEAVY = (
     "pytorch_lightning",
     "yaml",
 )
+#: What comes with torch's compiler, and would bring it.
+_WITH_COMPILER = ("torch._", "torch.distributed", "torch.onnx")
 
 
 @frozen
@@ -174,7 +179,10 @@ class Trial:
         """Take what has come; True where the answer is whole."""
         piece = self.line.recv(1 << 16)
         self._data += piece
-        return not piece
+        return not piece or len(self._data) >= _SIZE.size + self._size()
+
+    def _size(self) -> int:
+        return _SIZE.unpack_from(self._data)[0] if len(self._data) >= _SIZE.size else 1
 
     def done(self) -> Run:
         """The answer; ends the run where there is none yet, and removes its files."""
@@ -182,7 +190,7 @@ class Trial:
         self.line.close()
         self._copies.remove(self._folder)
         try:
-            answer = json.loads(self._data)
+            answer = json.loads(self._data[_SIZE.size :])
         except ValueError:
             return Run({}, "the run gave no answer", 0, seconds)
         return Run(answer["value"] or {}, answer["failed"], answer["steps"], seconds, answer["slow"])
@@ -245,7 +253,9 @@ def _ended(zygote: subprocess.Popen[bytes] | Forked | None, line: socket.socket,
 
 
 def _imported() -> set[str]:
-    return {name for name in sys.modules if name.split(".")[0] in _HEAVY and name.count(".") < 3}
+    """The heavy modules that this process has imported, those of torch's compiler only where it was at work."""
+    heavy = {name for name in sys.modules if name.split(".")[0] in _HEAVY and name.count(".") < 3}
+    return heavy if compiles() else {name for name in heavy if not name.startswith(_WITH_COMPILER)}
 
 
 def _started(modules: Sequence[str]) -> tuple[subprocess.Popen[bytes], socket.socket]:

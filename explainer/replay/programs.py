@@ -202,7 +202,7 @@ class Checker:
         """The seconds for a run with an edit, and the optimizer steps after which it is over (0: at its end)."""
         taken = control.answer.get("seconds", 0.0)
         if self.program.warm:
-            return min(max(self.left, 0.1), 0.5 + 3 * taken), control.steps + _STEPS
+            return min(max(self.left, 0.1), 0.5 + 3 * control.seconds), control.steps + _STEPS
         return min(max(self.left, 0.1), 4 * self.slow + 4 * taken), 0
 
     def _texts(self, candidate: Candidate) -> dict[str, str] | None:

@@ -131,7 +131,7 @@ def begin(
     beyond what this process holds. `writable` folders may be written to; without `processes` it cannot start any.
     Never raises for what the child does.
     """
-    from explainer.replay import confine  # noqa: F401 - here once, not in every child
+    from explainer.replay import compiler, confine  # noqa: F401 - here once, not in every child
 
     reading, writing = os.pipe()
     pid = fork()
@@ -161,6 +161,9 @@ def _child(
         if "torch" in sys.modules:
             # A pool of OpenMP threads does not survive the fork: the first parallel operator would wait for ever.
             sys.modules["torch"].set_num_threads(1)
+            from explainer.replay.compiler import without_compiler
+
+            without_compiler()
         from explainer.replay.confine import confine
 
         confine(pipe, memory, deadline, writable=writable, processes=processes)

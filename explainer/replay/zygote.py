@@ -15,7 +15,7 @@ from typing import Any
 
 _HEAD = struct.Struct("I")
 _PR_SET_PDEATHSIG = 1
-_STEPS = struct.Struct("Q")
+_SIZE = _STEPS = struct.Struct("Q")
 
 
 def main() -> None:
@@ -26,15 +26,7 @@ def main() -> None:
 def serve(line: socket.socket, modules: list[str]) -> None:
     """Serve requests until the socket is closed."""
     slow = _import(modules)
-    # The first optimizer of a process imports as much again as torch. Where the program had made none before it
-    # failed, the first two runs (the control and the recording) need not wait for that.
-    late = -1 if "torch._dynamo" in modules else 2
-    if late < 0:
-        _make_optimizer()
     while True:
-        late -= 1
-        if late == -1:
-            _make_optimizer()
         head, descriptors, _, _ = socket.recv_fds(line, _HEAD.size, 1)
         if not head:
             return
@@ -57,12 +49,6 @@ def _import(modules: list[str]) -> float:
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(1)
     return (time.monotonic() - started[0]) / max(time.process_time() - started[1], 0.1)
-
-
-def _make_optimizer() -> None:
-    torch = sys.modules.get("torch")
-    if torch is not None:
-        torch.optim.Adam([torch.nn.Parameter(torch.empty(1))])
 
 
 def _exactly(line: socket.socket, size: int) -> bytes:
@@ -99,7 +85,8 @@ def _handle(request: dict[str, Any], descriptor: int, slow: float) -> None:
             "slow": slow,
         }
         with socket.socket(fileno=descriptor) as line:
-            line.sendall(json.dumps(answer).encode())
+            data = json.dumps(answer).encode()
+            line.sendall(_SIZE.pack(len(data)) + data)
         sandbox.reap()
     finally:
         os._exit(0)

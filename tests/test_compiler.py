@@ -1,0 +1,56 @@
+"""Children's optimizers: they step without torch's compiler, and what is compiled still is."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+_BEFORE = """
+import sys, torch
+from explainer.replay.compiler import compiles, without_compiler
+without_compiler()
+weight = torch.nn.Parameter(torch.ones(3))
+"""
+
+
+def _printed(code: str) -> list[str]:
+    run = subprocess.run([sys.executable, "-c", _BEFORE + code], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    return run.stdout.split()
+
+
+@pytest.mark.parametrize("kind", ["Adam", "SGD", "RMSprop"])
+def test_an_optimizer_steps_without_the_compiler(kind):
+    """Importing the compiler takes longer than all else that a trial does."""
+    code = f"""
+steps = torch.optim.{kind}([weight], lr=0.5)
+(2 * weight).sum().backward()
+steps.step()
+steps.load_state_dict(steps.state_dict())
+print(weight.grad.tolist()[0], bool(weight[0] < 1), weight.is_leaf, "torch._dynamo" in sys.modules, compiles())
+"""
+    assert _printed(code) == ["2.0", "True", "True", "False", "False"]
+
+
+def test_a_step_keeps_the_grad_mode_that_its_optimizer_asks_for():
+    """A closure of the program's turns gradients on; the step itself has none unless it is differentiable."""
+    code = """
+class Seen(torch.optim.SGD):
+    pass
+
+modes = []
+steps = Seen([weight], lr=0.5)
+steps.step(lambda: modes.append(torch.is_grad_enabled()) or (2 * weight).sum())
+print(modes[0], torch.is_grad_enabled(), weight.requires_grad)
+"""
+    assert _printed(code) == ["True", "True", "True"]
+
+
+def test_compiled_functions_are_compiled():
+    """`torch.compile` in a child works as outside, and counts as the compiler's work."""
+    code = """
+print(torch.compile(lambda value: value + 1, backend="eager")(torch.ones(1)).item(), compiles())
+"""
+    assert _printed(code) == ["2.0", "True"]
