@@ -29,6 +29,29 @@ FAULTS = {
             return (ours.unsqueeze(1) > theirs).sum()
         assert wins(torch.ones(900_000), torch.zeros(800_000)) == 900_000 * 800_000
         """, "ours.unsqueeze(1) > theirs", "torch.searchsorted(theirs.sort().values, ours).sum()"),
+    "all rows given where a sample of them lies beside": (
+        """
+        import torch
+        def spread(x):
+            return torch.cdist(x, x).mean()
+        class Cloud:
+            def __init__(self, points):
+                self.points = points
+                self.few = points[torch.randperm(len(points))[:50]]
+        cloud = Cloud(torch.rand(700_000, 2))
+        assert spread(cloud.points) < 2 and len(cloud.few) == 50
+        """, "spread(cloud.points)", "spread(cloud.few)"),
+    "all rows given to the layer, a batch of them drawn for nothing": (
+        """
+        import torch
+        from torch import nn
+        layer, data, wanted = nn.Linear(3, 2), torch.rand(400_000, 3), torch.rand(400_000)
+        rows = torch.randint(0, len(data), (32,))
+        batch, near = data[rows], wanted[rows]
+        z = layer(data)
+        loss = ((z @ z.T).mean(1) * near).sum()
+        loss.backward()
+        """, "z = layer(data)", "layer(batch)"),
     "counts in a header of the other byte order": (
         """
         import struct
@@ -82,3 +105,13 @@ def test_the_line_to_edit_is_where_the_fault_is(runner: Runner, name: str) -> No
 @pytest.mark.parametrize("name", list(NEAR))
 def test_a_repair_for_another_fault_is_not_offered(runner: Runner, name: str) -> None:
     assert_never_offered(runner, *NEAR[name])
+
+
+def test_other_data_of_the_same_width_is_no_sample_of_labels(runner: Runner) -> None:
+    """Classes are no positions: rows of the data are picked by a name that picks rows elsewhere."""
+    program = """
+        import torch
+        x, classes = torch.rand(500_000, 2), torch.randint(0, 3, (20,))
+        assert torch.cdist(x, x).mean() > 0
+        """
+    assert_never_offered(runner, program, "x[classes]")

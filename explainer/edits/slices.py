@@ -72,7 +72,8 @@ def _indices(node: ast.Subscript, count: int) -> list[ast.expr]:
 
 def _arguments(node: ast.Call, step: Step) -> Iterator[ast.expr]:
     function = node.func
-    if isinstance(function, ast.Attribute) and function.attr.rstrip("_") == step.function.rstrip("_"):
+    method = isinstance(function, ast.Attribute) and function.attr.rstrip("_") == step.function.rstrip("_")
+    if isinstance(function, ast.Attribute) and method and step.layer is None:
         owner = function.value
         if ast.unparse(owner).split(".")[0] not in _MODULES:
             yield owner

@@ -13,7 +13,7 @@ _SHAPE = (
     " joined.enlarged branches.strides_too axis.repeated masks.extended masks.per_head state.by_channel state.by_factor"
     " directions.last_layer unused.unused unused.unlike_siblings growing.short_windows growing.filled"
     " loops.first_apart ordered.for_all"
-    " helpers.given_as_built companions.cut_too",
+    " helpers.given_as_built companions.cut_too lengthened.shortened",
     "view.surplus crossed.exchanged kept.remade alike.given_alike alike.picked_too"
     " alike.picked_after layout.structural"
     " einsum.relettered joined.caught_up cropped.cropped cropped.assigned batch.reshaped batch.resized_view"
@@ -64,7 +64,7 @@ TIERS = {
         "device.pinned",
     ),
     "oom": (
-        "repeats.sizes_as_counts ranks.ranked",
+        "repeats.sizes_as_counts ranks.ranked lesser.sampled",
         "pairs.unfolded pairs.batch_first pairs.aligned pairs.distances counts.sparse counts.scaled pooled.pooled",
         "counts.numbered pairs.row_by_row bytes.flipped",
         "counts.largest counts.factors",

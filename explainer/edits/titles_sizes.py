@@ -10,6 +10,16 @@ TITLES: Mapping[str, Mapping[str, str]] = {
         "ko": "`{what}` {shape} 뒤에 `{method}` 추가",
         "zh": "在 `{what}` {shape} 之后加上 `{method}`",
     },
+    "as-before-join": {
+        "en": "`{joined}` makes {total} positions, {more} more than there are targets: `{new}`",
+        "ko": "`{joined}` 식이 목표보다 {more}개 많은 위치 {total}개를 만듦: `{new}`",
+        "zh": "`{joined}` 得到 {total} 个位置，比目标多 {more} 个：`{new}`",
+    },
+    "sample": {
+        "en": "give it `{new}`, {less} rows, in place of all {rows} of `{old}`",
+        "ko": "`{old}` 전체 {rows}행 대신 `{new}` {less}행 주기",
+        "zh": "传入 `{new}`（{less} 行），而不是 `{old}` 的全部 {rows} 行",
+    },
     "one-state": {
         "en": "take the state as one tensor, `{new}`, as a GRU or RNN gives it",
         "ko": "GRU 나 RNN 이 주는 대로 상태를 텐서 하나 `{new}` 로 받기",

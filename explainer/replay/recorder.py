@@ -11,7 +11,7 @@ from typing import Any
 from explainer.replay import numbered, taint
 from explainer.replay.scope import scope
 from explainer.replay.stacks import caused, frames_of, given, modules_of, position_at, unpacks
-from explainer.replay.steps import Step, led_to
+from explainer.replay.steps import Step, led_to, listed
 from explainer.replay.values import described, extent, flat, is_number, is_parameter, is_tensor
 from explainer.replay.watch import READS, watch_arrays, watch_calls, watch_modules, watch_subscripts
 
@@ -168,7 +168,7 @@ class Recorder:
         return {
             "function": step.function,
             "stack": [self._place(one) for one in step.stack],
-            "inputs": [number.get(id(one)) for one in step.inputs],
+            "inputs": [listed(one, number) for one in step.inputs],
             "before": step.before,
             "out": step.out,
             "numbers": [self._tree(tree) for tree in step.numbers[:12]],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,21 +24,36 @@ class Step:
     extents: list[Any] = field(default_factory=list)
     devices: list[str] = field(default_factory=list)
     lies: str = ""
+    repeats: bool = False
 
 
 def led_to(crash: Step) -> list[Step]:
-    """The failing step and those that led to it, breadth first."""
-    steps, seen, alike = [crash], {id(crash)}, set()
-    for step in steps:
+    """The failing step and those that led to it, breadth first.
+
+    The samples of a batch all came the same way: one of them is listed. What another layer or pass of a loop did in the
+    same way is left out too, but not what led to it.
+    """
+    steps, queue, seen = [crash], [crash], {id(crash)}
+    alike: dict[Any, Step] = {}
+    for step in queue:
         for source in [*step.inputs, *(one for tree in step.numbers for one in _sized(tree))]:
             if source is None or id(source) in seen or len(steps) >= _MOST_STEPS:
                 continue
             seen.add(id(source))
-            like = (source.function, str(source.stack[:1]), str(source.out[:1]))
-            if like not in alike:  # the samples of a batch all came the same way
-                alike.add(like)
+            first = alike.setdefault((source.function, str(source.stack[:1]), str(source.out[:1])), source)
+            source.repeats = first is not source and first.depth != source.depth
+            if first is source:
                 steps.append(source)
+            if first is source or source.repeats:
+                queue.append(source)
     return steps
+
+
+def listed(step: Step | None, number: Mapping[int, int]) -> int | None:
+    """The number of a step, or of the nearest listed one that led to it where it repeats another."""
+    while step is not None and step.repeats:
+        step = next((one for one in step.inputs if one is not None), None)
+    return number.get(id(step))
 
 
 def _sized(tree: list[Any]) -> list[Any]:

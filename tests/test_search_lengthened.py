@@ -1,0 +1,65 @@
+"""The search where what a `cat` put beside a sequence, or what is left of a map, gives more results than targets."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("torch")
+
+from faults import assert_never_offered, assert_repaired
+
+from explainer.authoring.examples import Runner, can_check
+
+pytestmark = pytest.mark.skipif(not can_check(), reason="no sandbox here")
+
+#: A decoder of words behind a picture, and a tagger of steps with a token for the whole.
+_SPEAKER = """
+        import torch
+        from torch import nn
+        class Speaker(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.words, self.rnn, self.out = nn.Embedding(9, 4), nn.RNN(4, 5, batch_first=True), nn.Linear(5, 9)
+            def forward(self, picture, text):
+                said = {said}
+                return self.out(self.rnn(torch.cat([picture[:, None], said], 1))[0])
+        text = torch.randint(0, 9, (3, 6))
+        scores = Speaker()(torch.rand(3, 4), text)
+        nn.functional.cross_entropy(scores.flatten(0, 1), text.flatten()).backward()
+        """
+_TAGGER = """
+        import torch
+        from torch import nn
+        class Tagger(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.whole = nn.Parameter(torch.zeros(1, 1, 4))
+                self.mix = nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2, 8, batch_first=True), 2)
+                self.out = nn.Linear(4, 3)
+            def forward(self, x):
+                x = torch.cat(({order}), dim=1)
+                return self.out(self.mix(x))
+        scores = Tagger()(torch.rand(2, 5, 4))
+        nn.CrossEntropyLoss()(scores.transpose(1, 2), torch.zeros(2, 5).long()).backward()
+        """
+_IN_FRONT, _BEHIND = "self.whole.expand(len(x), 1, 4), x", "x, self.whole.expand(len(x), 1, 4)"
+
+#: Program, a piece of the line to edit, what the first fix puts there.
+FAULTS = {
+    "words that are their own targets, behind a picture": (
+        _SPEAKER.format(said="self.words(text)"), "said = self.words(text)", "self.words(text[:, :-1])"),
+    "a token in front of steps with a label each": (
+        _TAGGER.format(order=_IN_FRONT), "self.out(self.mix(x))", "self.out(self.mix(x))[:, 1:]"),
+    "a token behind steps with a label each": (
+        _TAGGER.format(order=_BEHIND), "self.out(self.mix(x))", "self.out(self.mix(x))[:, :-1]"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", list(FAULTS))
+def test_the_fault_is_blamed_and_repaired(runner: Runner, name: str) -> None:
+    assert_repaired(runner, *FAULTS[name])
+
+
+def test_words_that_are_too_few_are_not_cut(runner: Runner) -> None:
+    """The picture is one place beside five words: that makes the six that are wanted of seven which came."""
+    assert_never_offered(runner, _SPEAKER.format(said="self.words(torch.cat([text, text], 1))"), "[:, :-1]")
