@@ -47,3 +47,33 @@ def test_a_result_with_fractions_is_not_cut_to_whole_numbers(runner: Runner) -> 
         print(counts.std().item())
         """
     assert_never_offered(runner, program, ".long()")
+
+
+#: A table of ids and measured values that goes through a loader, which a function is given.
+TABLE = """
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, Dataset
+    class Visits(Dataset):
+        def __init__(self, rows):
+            rows = torch.tensor(rows, dtype=torch.float32)
+            self.place = rows[:, 0]
+            self.minutes = rows[:, 1]
+        def __len__(self):
+            return len(self.place)
+        def __getitem__(self, i):
+            return self.place[i], self.minutes[i]
+    def fit(net, loader):
+        for place, minutes in loader:
+            (net(place).squeeze(1) - minutes).abs().mean().backward()
+    visits = Visits([[0, 1.5], [2, 2.5]])
+    fit(nn.Embedding(3, 1), DataLoader(visits))
+    """
+
+
+def test_ids_are_cast_where_they_are_cut_out_of_a_table(runner: Runner) -> None:
+    assert_repaired(runner, TABLE, "self.place = rows[:, 0]", "rows[:, 0].long()")
+
+
+def test_a_table_that_holds_more_than_ids_is_not_cast_as_a_whole(runner: Runner) -> None:
+    assert_never_offered(runner, TABLE, "dtype=torch.float32).long()")

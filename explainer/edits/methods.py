@@ -7,7 +7,7 @@ import dataclasses
 
 from explainer.diagnosis import Edit
 from explainer.edits.lines import EditError, changed
-from explainer.edits.place import Place, as_primary, enclosed
+from explainer.edits.place import Place, as_primary, by_file, enclosed
 
 
 def insert_method(at: Place, method: str) -> tuple[Edit, ...]:
@@ -20,6 +20,14 @@ def insert_method(at: Place, method: str) -> tuple[Edit, ...]:
         end = dataclasses.replace(end, end_column=end.column)
         return changed(place.source, [(end, f"{joint}{call}")])
     return changed(place.source, [(place.span, f"{as_primary(place)}{joint}{call}")])
+
+
+def insert_methods(each: tuple[Place, ...], method: str) -> tuple[Edit, ...]:
+    """`a[:, 0]`, `a[:, 1]` -> `a[:, 0].long()`, `a[:, 1].long()`: one method put behind several expressions."""
+    edits: list[Edit] = []
+    for source, places in by_file(each):
+        edits += changed(source, [(one.span, f"{as_primary(one)}.{method}") for one in places])
+    return tuple(edits)
 
 
 def delete_method(at: Place) -> tuple[Edit, ...]:

@@ -9,6 +9,7 @@ from functools import partial
 
 from explainer.edits import methods, operators, statements
 from explainer.edits.candidate import Candidate
+from explainer.edits.cut_out import is_column, shares_out
 from explainer.edits.evidence import Evidence, Step
 from explainer.edits.lines import changed
 from explainer.edits.place import Place
@@ -162,12 +163,22 @@ def _casts_of(evidence: Evidence, operand: Operand, dtype: str) -> Iterator[Cand
         alike = _compared(evidence, operand) or alike
     if dtype.startswith("int") and "float" in operand.dtype:  # fractions are lost: only behind the last arithmetic
         computed = next((at for at, step in enumerate(alike) if step.function not in _MOVING), len(alike))
-        alike = alike[: computed + 1]
+        alike = _cut_off(alike[: computed + 1])
     inner = [step.places[0] for step in reversed(alike) if step.places]
     outer = [place for step in alike for place in step.places[1:2]]
     for place in [*inner, operand.place, *outer]:
         if place is not None and editable(place):
             yield from _cast_at(evidence, place, method, operand.dtype)
+
+
+def _cut_off(steps: list[Step]) -> list[Step]:
+    """The steps down to the one that cut the value out of a table of other values, which are to keep theirs."""
+    for at, step in enumerate(steps):
+        if step.place is not None and shares_out(step.place.node):
+            return steps[:at]
+        if step.place is not None and is_column(step.place.source, step.place.node):
+            return steps[: at + 1]
+    return steps
 
 
 def _scaled(evidence: Evidence) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
@@ -176,7 +177,13 @@ class Follow:
         if isinstance(node, ast.Name) and self.left > 0:
             bound = [one for one in _statements(at) if _binds(one, node.id) and isinstance(one, ast.Assign)]
             last = max((one for one in bound if one.lineno < at.line), key=lambda one: one.lineno, default=None)
-            return self._sample(_to(at, last.value, at.part)) if isinstance(last, ast.Assign) else self.entry(at)
+            if isinstance(last, ast.Assign):
+                return self._sample(_to(at, last.value, at.part))
+            above = self._above(at, node.id)
+            return self._sample(above) if above is not None else self.entry(at)
+        if isinstance(node, ast.Attribute) and self.left > 0:
+            kept = self._assigned(at)
+            return self._sample(kept) if kept is not None else self.entry(at)
         if not isinstance(node, ast.Call):
             return self.entry(at)
         name, given = called(node), [*node.args, *(word.value for word in node.keywords if word.arg == "dataset")]
@@ -203,6 +210,11 @@ class Follow:
         return [source, *(one for one in sources(self.scene) if one is not source)]
 
     def _given(self, at: At, name: str) -> At | None:
+        """What the caller gave for a parameter, followed on."""
+        above = self._above(at, name)
+        return self.entry(dataclasses.replace(above, part=())) if above is not None else None
+
+    def _above(self, at: At, name: str) -> At | None:
         """What the caller gave for a parameter: the frame above is in that call."""
         function = at.source.function_at(at.node.lineno)  # type: ignore[attr-defined]
         if function is None or at.frame is None or at.frame == 0:
@@ -212,17 +224,22 @@ class Follow:
         call = failing.node if failing is not None else None
         calls = [one for one in ast.walk(call) if isinstance(one, ast.Call)] if call is not None else []
         given = _argument(source, calls[0], function, name) if calls and source is not None else None
-        return self.entry(At(source, given, frame.line, at.frame - 1)) if given is not None and source else None
+        return At(source, given, frame.line, at.frame - 1, at.part) if given is not None and source else None
 
     def _of_attribute(self, at: At) -> At | None:
         """What the one statement of the class assigns to `self.name`; a tensor's own `.T` and its like go on."""
+        kept = self._assigned(at)
+        if kept is not None:
+            return self.entry(dataclasses.replace(kept, part=()))
+        inner = at.node.value  # type: ignore[attr-defined]
+        return None if isinstance(inner, ast.Name) and inner.id == "self" else self.entry(_to(at, inner))
+
+    def _assigned(self, at: At) -> At | None:
+        """What the one statement of the class assigns to `self.name`."""
         text = at.source.text(at.node)
         owner = at.source.class_at(at.node.lineno)  # type: ignore[attr-defined]
         found = [one for one in ast.walk(owner) if isinstance(one, ast.Assign) and _binds(one, text)] if owner else []
-        if len(found) == 1:
-            return self.entry(At(at.source, found[0].value, found[0].lineno))
-        inner = at.node.value  # type: ignore[attr-defined]
-        return None if isinstance(inner, ast.Name) and inner.id == "self" else self.entry(_to(at, inner))
+        return At(at.source, found[0].value, found[0].lineno, None, at.part) if len(found) == 1 else None
 
     def _called(self, at: At) -> At | None:
         """What a function of the user's returns, where it has one `return`; this file's own go first."""

@@ -20,6 +20,7 @@ _PROBES = {
         "renamed_keys load_call loaded_state refused_global changed_sizes group_sizes freezing freezing_line "
         "wrong_state partial_load"
     ),
+    "columns": "index_columns first_column",
     "counts": "asked_count narrow_layer",
     "cuts": "cut all_cuts block_of grad_switch reentrant_checkpoint receiver bound_in",
     "data": "unpicklable unpicklable_handle missing_key key_span option_literal",
@@ -87,7 +88,7 @@ _PROBES = {
     ),
     "splits": "split_lengths last_length",
     "states": "odd_operand made_together made_first",
-    "stored": "stored_value made_once use_of memoised",
+    "stored": "stored_value made_once memoised",
     "toplevel": "unguarded",
     "turns": "losses_loop",
     "twice": "once_only first_once detached_state",
