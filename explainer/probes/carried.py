@@ -11,6 +11,7 @@ from typing import Any
 from explainer.facts import CarriedFact, SpanFact
 from explainer.probes import probe
 from explainer.probes.cuts import receiver, sources
+from explainer.probes.gradients import in_caller
 from explainer.probes.origin import last_binding
 from explainer.probes.places import enclosing, function_of, place, span_fact
 from explainer.probes.scene import LiveFrame, Scene
@@ -60,7 +61,7 @@ def _joint(scene: Scene, found: Mapping[str, Any]) -> CarriedFact | None:
         source.span(node), source.text(node), "cached" if cached else "carried", name, reach, held.get("owner", ""),
         plain_name(found["node"]), function_of(source, node.lineno), held.get("container") or "",
         tuple(dict.fromkeys(one["reach"] for one in found["all"])), _reset(frame, reach),
-        tuple(_computed(frame, reach)) if cached else (), _binding(frame, reach) if cached else None,
+        tuple(_computed(frame, reach)) if cached else (), _binding(scene, frame, reach) if cached else None,
         _call(frame, found["frames"]), span_fact(source_of(frame.file), statement) if statement is not None else None,
         outdated=found["outdated"],
     )  # fmt: skip
@@ -90,10 +91,20 @@ def _binds(statement: ast.Assign, name: str) -> bool:
     return any(_stores(one, name) for target in statement.targets for one in ast.walk(target))
 
 
-def _binding(frame: LiveFrame, name: str) -> SpanFact | None:
-    source = source_of(frame.file)
-    found = last_binding(source, frame, name)
-    return span_fact(source, found) if found is not None else None
+def _binding(scene: Scene, frame: LiveFrame, name: str) -> SpanFact | None:
+    """The statement that bound a name; of a parameter that of the caller's variable, followed outward."""
+    frames = scene.live.user if scene.live is not None else []
+    at = next((at for at, one in enumerate(frames) if one is frame), 0)
+    while at >= 0:
+        source = source_of(frames[at].file)
+        found = last_binding(source, frames[at], name)
+        if found is not None:
+            return span_fact(source, found)
+        given = in_caller(frames[at - 1], frames[at], (name,)) if at else None
+        if given is None or name not in inspect.getargs(frames[at].frame.f_code).args:
+            return None
+        name, at = given[0], at - 1
+    return None
 
 
 def _computed(frame: LiveFrame, name: str) -> Iterator[str]:
@@ -174,7 +185,7 @@ def _computed_once(scene: Scene, found: Mapping[str, Any]) -> CarriedFact | None
     assert frame is not None
     assert failing is not None
     name = _receiver(scene)
-    bound = _binding(frame, name)
+    bound = _binding(scene, frame, name)
     statement: tuple[Source, ast.AST] = (failing.source, failing.source.statement_at(frame.line) or failing.node)
     return CarriedFact(
         bound.span if bound is not None else failing.span, bound.text if bound is not None else name, "cached",

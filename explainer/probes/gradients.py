@@ -90,7 +90,7 @@ def tracked_from(scene: Scene, of: TensorFact | None = None) -> SpanFact | None:
     while at >= 0:
         frame, source = frames[at], scene.source(frames[at].file)
         passed = at and name in _parameters(frame) and output in _parameters(frame)
-        outer = _in_caller(frames[at - 1], frame, (name, output)) if passed else None
+        outer = in_caller(frames[at - 1], frame, (name, output)) if passed else None
         if source is None or outer is None:
             return _beginning(source, frame, name) if source is not None else None
         name, output = outer
@@ -115,7 +115,7 @@ def _parameters(frame: LiveFrame) -> Sequence[str]:
     return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
 
-def _in_caller(outer: LiveFrame, inner: LiveFrame, names: Sequence[str]) -> tuple[str, ...] | None:
+def in_caller(outer: LiveFrame, inner: LiveFrame, names: Sequence[str]) -> tuple[str, ...] | None:
     """The caller's expressions for some parameters; None where they cannot be followed."""
     failing = outer.failing()
     call = call_node(failing.node) if failing is not None else None

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from explainer.facts import CarriedFact, SpanFact
 from explainer.probes import probe
 from explainer.probes.cuts import sources
-from explainer.probes.places import span_fact
+from explainer.probes.places import span_fact, spanned
 from explainer.probes.scene import Scene
-from explainer.source import Function, Source, called
+from explainer.source import Function, Source, called, holds, stored
 
 _PUT = ("append", "appendleft", "add", "push", "insert", "setdefault")
 _MEMO = ("cache", "lru_cache", "cached_property")
@@ -51,20 +51,35 @@ def _puts(source: Source, scope: ast.AST, name: str) -> Iterator[ast.AST]:
 def made_once(scene: Scene, of: CarriedFact | None = None) -> SpanFact | None:
     """The statement of `__init__` that computes an attribute which nothing else sets: its graph is made but once.
 
-    `detail`: `value`, its source where the class can say the same in any of its methods, else empty.
+    Of a dict written out there, the entry that is computed. `detail`: `read`, how the class names the value;
+    `value`, its source where the class can say the same in any of its methods, else empty; `keep`, the constructor's
+    parameters that the value needs and that no attribute holds yet.
     """
-    if of is None or not of.owner or of.container or not of.name.startswith("self."):
+    if of is None or not of.owner or of.container not in ("", "dict") or not of.name.startswith("self."):
         return None
     for source, scope in _scopes(scene, of):
         found = [node for node in ast.walk(scope) if isinstance(node, ast.stmt) and _sets(source, node, of.name)]
         init = next((one for one in scope.body if getattr(one, "name", "") == "__init__"), None)  # type: ignore
-        if (
-            len(found) == 1
-            and isinstance(init, ast.FunctionDef)
-            and init.lineno < found[0].lineno <= (init.end_lineno or 0)
-        ):
-            return span_fact(source, found[0], value=_anywhere(source, found[0].value, init))  # type: ignore
+        if not isinstance(init, ast.FunctionDef) or len(found) != 1 or not holds(init, found[0].lineno):
+            continue
+        if not of.container:
+            return _made(source, found[0], found[0].value, init, of.name)  # type: ignore[attr-defined]
+        entry = _entry(found[0].value) if not any(_puts(source, scope, of.name)) else None  # type: ignore[attr-defined]
+        if entry is not None:
+            return _made(source, found[0], entry[1], init, f"{of.name}[{source.text(entry[0])}]")
     return None
+
+
+def _made(source: Source, statement: ast.stmt, value: ast.expr, init: Function, read: str) -> SpanFact:
+    text, keep = _anywhere(source, value, init)
+    return spanned(source, statement, read=read, value=text, keep=keep)
+
+
+def _entry(node: ast.expr) -> tuple[ast.expr, ast.expr] | None:
+    """The only entry of a dict that is computed by a call, with its key."""
+    pairs = zip(node.keys, node.values, strict=True) if isinstance(node, ast.Dict) else ()
+    found = [(key, value) for key, value in pairs if isinstance(key, ast.Constant) and isinstance(value, ast.Call)]
+    return found[0] if len(found) == 1 else None
 
 
 def _sets(source: Source, node: ast.stmt, name: str) -> bool:
@@ -72,22 +87,31 @@ def _sets(source: Source, node: ast.stmt, name: str) -> bool:
     return any(target is not None and source.text(target) == name for target in targets)
 
 
-def _anywhere(source: Source, value: ast.expr, init: Function) -> str:
-    """An expression of a constructor in names that every method has: parameters by the attributes that hold them."""
-    held = {
-        node.value.id: source.text(node.targets[0])
-        for node in ast.walk(init)
-        if isinstance(node, ast.Assign)
-        and isinstance(node.value, ast.Name)
-        and isinstance(node.targets[0], ast.Attribute)
-    }
-    own = {one.arg for one in ast.walk(init.args) if isinstance(one, ast.arg)} - {"self"}
-    own |= {one.id for one in ast.walk(init) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
-    inner = {one.id for one in ast.walk(value) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
-    used = {one.id for one in ast.walk(value) if isinstance(one, ast.Name)} & own - inner
-    if not used <= set(held):
-        return ""
-    return ast.unparse(_Held(held).visit(ast.parse(source.text(value), mode="eval")))
+def _anywhere(source: Source, value: ast.expr, init: Function) -> tuple[str, tuple[str, ...]]:
+    """An expression of a constructor in names that every method has: parameters by the attributes that hold them.
+
+    With it the parameters that no attribute holds yet; both empty where it needs other names of the constructor.
+    """
+    held = {name: text for node in ast.walk(init) if isinstance(node, ast.Assign) for name, text in _kept(source, node)}
+    given = {one.arg for one in ast.walk(init.args) if isinstance(one, ast.arg)} - {"self"}
+    own = given | stored(init)
+    used = {one.id for one in ast.walk(value) if isinstance(one, ast.Name)} & own - stored(value)
+    taken = {one.attr for one in source.nodes() if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store)}
+    keep = sorted(used - set(held))
+    if not set(keep) <= given - stored(init) - taken:
+        return "", ()
+    names = {**held, **{name: f"self.{name}" for name in keep}}
+    return ast.unparse(_Held(names).visit(ast.parse(source.text(value), mode="eval"))), tuple(keep)
+
+
+def _kept(source: Source, node: ast.Assign) -> Iterator[tuple[str, str]]:
+    """The names that an assignment puts into attributes, with these: also of `self.a, self.b = a, b`."""
+    target, value = node.targets[0], node.value
+    both = isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts)
+    pairs = zip(target.elts, value.elts, strict=True) if both else [(target, value)]  # type: ignore[attr-defined]
+    for one, other in pairs:
+        if isinstance(one, ast.Attribute) and isinstance(other, ast.Name):
+            yield other.id, source.text(one)
 
 
 class _Held(ast.NodeTransformer):
@@ -99,19 +123,6 @@ class _Held(ast.NodeTransformer):
     def visit_Name(self, node: ast.Name) -> ast.expr:
         """A parameter gives way to its attribute."""
         return ast.parse(self.held[node.id], mode="eval").body if node.id in self.held else node
-
-
-@probe
-def use_of(scene: Scene, of: CarriedFact | None = None) -> SpanFact | None:
-    """The attribute itself where a carried value is taken up: `self.penalty` in `loss + self.penalty`."""
-    source = scene.source(of.span.file) if of is not None else None
-    if of is None or source is None:
-        return None
-    for node in source.nodes():
-        within = isinstance(node, ast.Attribute) and source.text(node) == of.name
-        if within and of.span.line <= node.lineno <= (of.span.end_line or of.span.line):  # type: ignore[attr-defined]
-            return span_fact(source, node)
-    return None
 
 
 @probe

@@ -31,8 +31,14 @@ def losses_loop(scene: Scene) -> SpanFact | None:
         return None
     if any(loaded(loss) & stored(one) for one in loop.body):  # computed in the loop
         return None
+    if not isinstance(loss, ast.Name) and any(_steps(one) for one in ast.walk(loop)):  # a loop over batches
+        return None
     text = f"{_sum(failing.source, loop, loss)}.backward()"
     return span_fact(failing.source, loop, summed=text, only=len(loop.body) == 1, loss=failing.source.text(loss))
+
+
+def _steps(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and called(node) == "step"
 
 
 def _sum(source: Source, loop: ast.For, loss: ast.expr) -> str:
