@@ -50,6 +50,27 @@ FAULTS = {
         _SPEAKER.format(said="self.words(text)"), "said = self.words(text)", "self.words(text[:, :-1])"),
     "a token in front of steps with a label each": (
         _TAGGER.format(order=_IN_FRONT), "self.out(self.mix(x))", "self.out(self.mix(x))[:, 1:]"),
+    "images twice as large as a critic halves them": (
+        """
+        import torch
+        from torch import nn
+        settings = {"side": 32, "width": 4}
+        def critic(width):
+            return nn.Sequential(nn.Conv2d(1, width, 4, 2, 1), nn.ReLU(), nn.Conv2d(width, width, 4, 2, 1), nn.ReLU(),
+                                 nn.Conv2d(width, 1, 4))
+        def photos(n, side):
+            return nn.functional.interpolate(torch.rand(n, 1, 5, 5), size=(side, side))
+        net = critic(settings["width"])
+        nn.BCEWithLogitsLoss()(net(photos(6, settings["side"])).view(-1), torch.ones(6)).backward()
+        """, '"side": 32', '"side": 16'),
+    "a map of scores for classes that is folded into the batch": (
+        """
+        import torch
+        from torch import nn
+        net = nn.Sequential(nn.Conv2d(1, 8, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(8, 4, 1))
+        x, y = torch.rand(6, 1, 10, 10), torch.zeros(6).long()
+        nn.CrossEntropyLoss()(net(x).view(-1, 4), y).backward()
+        """, "net(x).view(-1, 4)", "net(x).mean(dim=(2, 3)).view(-1, 4)"),
     "a token behind steps with a label each": (
         _TAGGER.format(order=_BEHIND), "self.out(self.mix(x))", "self.out(self.mix(x))[:, :-1]"),
 }  # fmt: skip
@@ -63,3 +84,15 @@ def test_the_fault_is_blamed_and_repaired(runner: Runner, name: str) -> None:
 def test_words_that_are_too_few_are_not_cut(runner: Runner) -> None:
     """The picture is one place beside five words: that makes the six that are wanted of seven which came."""
     assert_never_offered(runner, _SPEAKER.format(said="self.words(torch.cat([text, text], 1))"), "[:, :-1]")
+
+
+def test_a_map_of_labels_is_not_averaged(runner: Runner) -> None:
+    """Where each place has its label, a map that is larger than that of the labels is no result for an image."""
+    program = """
+        import torch
+        from torch import nn
+        net = nn.Conv2d(1, 4, 3, padding=1)
+        x, y = torch.rand(6, 1, 10, 10), torch.zeros(6, 8, 8).long()
+        nn.CrossEntropyLoss()(net(x), y).backward()
+        """
+    assert_never_offered(runner, program, ".mean(")

@@ -151,12 +151,12 @@ def leaves(trees: Sequence[list]) -> list[list]:
 def changed_leaf(evidence: Evidence, leaf: list, value: int) -> Iterator[Candidate]:
     """A literal behind a number with another value; none where it is a size of random data."""
     place = evidence.place(leaf[1])
-    if place is not None and not _of_random_data(place):
+    if place is not None and not of_random_data(place):
         words: dict[str, Any] = {"old": leaf[-1], "new": value}
         yield from evidence.replaced(place, str(value), "replace-literal", "neighbour", place, True, **words)
 
 
-def _of_random_data(place: Place) -> bool:
+def of_random_data(place: Place) -> bool:
     """Whether a number is a size of random data that a script makes: they stand for real data, which is as it is."""
     call: Any = place.parent()
     if isinstance(call, (ast.Tuple, ast.List)):

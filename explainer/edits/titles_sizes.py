@@ -15,6 +15,11 @@ TITLES: Mapping[str, Mapping[str, str]] = {
         "ko": "`{joined}` 식이 목표보다 {more}개 많은 위치 {total}개를 만듦: `{new}`",
         "zh": "`{joined}` 得到 {total} 个位置，比目标多 {more} 个：`{new}`",
     },
+    "fitting-side": {
+        "en": "give it images of side {new}, for which the network's layers are made, in place of {old}",
+        "ko": "한 변이 {old} 대신 네트워크의 층에 맞는 {new} 크기의 이미지 주기",
+        "zh": "输入边长为 {new} 的图像（网络各层为此设计），而不是 {old}",
+    },
     "sample": {
         "en": "give it `{new}`, {less} rows, in place of all {rows} of `{old}`",
         "ko": "`{old}` 전체 {rows}행 대신 `{new}` {less}행 주기",
