@@ -41,6 +41,11 @@ def _installed() -> tuple[str, ...]:
     return tuple(sorted(path.replace("\\", "/").rstrip("/") + "/" for path in own if path))
 
 
+#: This package's folder, which lies where the user's files do when it is installed from a checkout, and its programs.
+_OURS = os.path.dirname(os.path.abspath(__file__)).replace("\\", "/") + "/"
+_DEMO = _OURS + "demo/"
+
+
 @lru_cache(maxsize=4096)
 def is_user_file(path: str) -> bool:
     """Whether a frame's file is the user's own code: no installed package, standard library or generated code.
@@ -49,6 +54,8 @@ def is_user_file(path: str) -> bool:
     """
     slashed = path.replace("\\", "/").strip()
     if slashed.startswith(_installed()) or _UNREAL.search(slashed):
+        return False
+    if slashed.startswith(_OURS) and not slashed.startswith(_DEMO):
         return False
     return not (_FOLDERS.search(slashed) or _PACKAGES.search(slashed))
 

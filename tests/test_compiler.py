@@ -1,4 +1,4 @@
-"""Children's optimizers: they step without torch's compiler, and what is compiled still is."""
+"""The stand-in for torch's compiler in children: what it answers itself, and when the compiler takes its place."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ steps = torch.optim.{kind}([weight], lr=0.5)
 (2 * weight).sum().backward()
 steps.step()
 steps.load_state_dict(steps.state_dict())
-print(weight.grad.tolist()[0], bool(weight[0] < 1), weight.is_leaf, "torch._dynamo" in sys.modules, compiles())
+print(weight.grad.tolist()[0], bool(weight[0] < 1), weight.is_leaf, "torch._inductor" in sys.modules, compiles())
 """
     assert _printed(code) == ["2.0", "True", "True", "False", "False"]
 
@@ -48,9 +48,29 @@ print(modes[0], torch.is_grad_enabled(), weight.requires_grad)
     assert _printed(code) == ["True", "True", "True"]
 
 
+def test_operations_without_data_run_without_the_compiler():
+    """Programs whose tensors are on meta are run again as well."""
+    code = """
+made = torch.nn.Linear(3, 2, device="meta")(torch.ones(4, 3, device="meta")).softmax(-1)
+made.sum().backward()
+print(tuple(made.shape) == (4, 2), "torch._inductor" in sys.modules)
+"""
+    assert _printed(code) == ["True", "False"]
+
+
 def test_compiled_functions_are_compiled():
     """`torch.compile` in a child works as outside, and counts as the compiler's work."""
     code = """
 print(torch.compile(lambda value: value + 1, backend="eager")(torch.ones(1)).item(), compiles())
 """
     assert _printed(code) == ["2.0", "True"]
+
+
+@pytest.mark.parametrize("asked", ["torch._dynamo.optimize", "torch._dynamo.utils.counters"])
+def test_what_only_the_compiler_knows_is_asked_of_it(asked):
+    """A program that asks more of the compiler must run in a child as it does outside."""
+    code = f"""
+found = {asked}
+print(torch._dynamo is sys.modules["torch._dynamo"], torch._dynamo.__spec__.name)
+"""
+    assert _printed(code) == ["True", "torch._dynamo"]

@@ -45,6 +45,24 @@ def test_a_changed_layer_is_built_again_with_what_the_constructor_was_given(modu
     assert net(torch.rand(2, 9)).shape == (2, 9)
 
 
+def test_a_changed_statement_of_a_constructor_finds_its_local_names(tmp_path, monkeypatch):
+    """A table that a constructor fills before it keeps it has to be filled anew."""
+    from explainer.replay.swap import swap
+
+    code = CODE.replace(
+        "        self.up =",
+        "        scale = torch.ones(width)\n        scale[0] = code\n        self.scale = scale\n        self.up =",
+    )
+    (tmp_path / "scaled.py").write_text(code)
+    made = types.ModuleType("nets_with_locals")
+    made.__file__ = str(tmp_path / "scaled.py")
+    monkeypatch.setitem(sys.modules, made.__name__, made)
+    exec(compile(code, made.__file__, "exec"), vars(made))
+    net = made.Net(3, 2)
+    assert swap(made.__file__, code, code.replace("self.scale = scale", "self.scale = -scale"), [vars(made)])
+    assert net.scale.tolist() == [-2, -1, -1]
+
+
 def test_a_changed_function_runs_its_new_code(module):
     from explainer.replay.swap import swap
 

@@ -8,7 +8,7 @@ import pytest
 
 from explainer.crash import Crash, Frame
 from explainer.probes import Options, Scene
-from explainer.userframes import below
+from explainer.userframes import below, is_user_file
 
 
 def test_only_regular_files_that_resolve_below_the_root_are_below_it(tmp_path):
@@ -24,6 +24,14 @@ def test_only_regular_files_that_resolve_below_the_root_are_below_it(tmp_path):
     assert not below("net\0.py", str(inside))
     os.mkfifo(inside / "pipe.py")
     assert not below(str(inside / "pipe.py"), str(inside))
+
+
+def test_this_package_is_nobodys_own_code_but_its_broken_models_are():
+    """Installed from a checkout it lies where a user's files do; reading all of it took half a second."""
+    import explainer
+
+    assert not is_user_file(explainer.__file__)
+    assert is_user_file(explainer.__file__.replace("__init__.py", "demo/shape.py"))
 
 
 @pytest.mark.parametrize(("code", "read"), [("x = f(1)", True), ("x = g(1)", False)])

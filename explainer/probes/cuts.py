@@ -226,14 +226,10 @@ def _sources(scene: Scene) -> list[Source]:
     files += [frame.file for frame in scene.crash.frames if frame.user]
     if scene.live is not None:
         loaded = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
-        files += [file for file in loaded if file and file.endswith(".py") and is_user_file(file) and not _ours(file)]
+        files += [file for file in loaded if file and file.endswith(".py") and is_user_file(file)]
     found = [scene.source(file) for file in {os.path.realpath(file): file for file in reversed(files)}.values()]
     found.reverse()
     return [source for source in found if source is not None]
-
-
-def _ours(file: str) -> bool:
-    return file.startswith(__file__.rsplit("probes", 1)[0])
 
 
 @probe

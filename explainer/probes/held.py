@@ -64,7 +64,6 @@ def _measured(scene: Scene, root: Any, call: Any) -> dict[str, Any] | None:
     def work() -> Any:
         from explainer.replay import footprint
 
-        footprint.without_compiler()
         return footprint.measured(root, call.args, call.kwargs)
 
     return run.sandboxed(scene, work)

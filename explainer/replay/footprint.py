@@ -5,8 +5,6 @@ All tensors are on the meta device, which has shapes but no memory, so that neit
 
 from __future__ import annotations
 
-import sys
-import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -68,14 +66,6 @@ def measured(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict
             more = None
     largest = sorted(layers.items(), key=lambda one: -one[1])[:5]
     return {"bytes": total, "layers": largest, "batch": batch, "more": more}
-
-
-def without_compiler() -> None:
-    """In the child: keep torch from importing its compiler, 2 s, which operations on meta only ask to stay out."""
-    if "torch._dynamo" not in sys.modules:
-        stand_in = types.ModuleType("torch._dynamo")
-        stand_in.disable = lambda function=None, *_, **__: function  # type: ignore[attr-defined]
-        sys.modules["torch._dynamo"] = torch._dynamo = stand_in
 
 
 def _tensors(values: Any) -> list[Any]:

@@ -9,8 +9,6 @@ import sys
 
 from explainer.userframes import is_user_file
 
-_OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-
 
 class Forked:
     """A forked process with what is asked of a `subprocess.Popen`."""
@@ -60,7 +58,7 @@ def _begin_anew() -> None:
         os.dup2(null, descriptor)
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None)
-        if isinstance(file, str) and is_user_file(file) and not file.startswith(_OURS):
+        if isinstance(file, str) and is_user_file(file):
             del sys.modules[name]
     if "torch" in sys.modules:
         _reset_modes()

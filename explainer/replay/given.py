@@ -8,7 +8,7 @@ import types
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from explainer.source import Source, source_of
+from explainer.source import Source, source_of, stored
 from explainer.userframes import is_user_file
 
 _LISTS = ("Sequential", "ModuleList")
@@ -124,5 +124,4 @@ def _local_names(source: Source, node: ast.AST) -> set[str]:
     function = source.function_at(node.lineno)  # type: ignore[attr-defined]
     if function is None:
         return set()
-    stored = {one.id for one in ast.walk(function) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
-    return stored | {one.arg for one in ast.walk(function) if isinstance(one, ast.arg)}
+    return stored(function) | {one.arg for one in ast.walk(function) if isinstance(one, ast.arg)}

@@ -49,7 +49,7 @@ def here(skip: int = 1) -> Site:
         code = frame.f_code
         if code.co_name == "run" and code.co_filename == _WINDOW:
             break  # who asked for the explanation stands further out
-        if is_user_file(code.co_filename) and not _ours(code.co_filename):
+        if is_user_file(code.co_filename):
             found.append((code, frame.f_lasti, frame.f_lineno))
         elif code.co_name in _CALLS and "self" in frame.f_locals:
             module = frame.f_locals["self"]
@@ -60,11 +60,6 @@ def here(skip: int = 1) -> Site:
     return Site(tuple(found), tuple(reversed(modules)), inner)
 
 
-def _ours(file: str) -> bool:
-    return file.startswith(_FOLDER)
-
-
-_FOLDER = __file__.rsplit("replay", 1)[0]
 _WINDOW = __file__.replace("record.py", "window.py")
 
 
@@ -108,7 +103,7 @@ def origin(node: Any) -> list[dict[str, Any]]:
     """The user's frames at which a node was made, innermost first, from the text that anomaly mode keeps."""
     text = "".join(node.metadata.get("traceback_") or [])
     found = re.findall(r'  File "([^"]+)", line (\d+), in (\S+)', text)
-    own = [(file, int(line), name) for file, line, name in found if is_user_file(file) and not _ours(file)]
+    own = [(file, int(line), name) for file, line, name in found if is_user_file(file)]
     return [{"file": file, "line": line, "function": name, "bounds": [line, line, None, None]}
             for file, line, name in reversed(own)]  # fmt: skip
 

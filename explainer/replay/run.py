@@ -131,10 +131,7 @@ def _called_from(file: str, lines: range) -> bool:
     frame: types.FrameType | None = sys._getframe(2)
     while frame is not None:
         name = frame.f_code.co_filename
-        if is_user_file(name) and not name.startswith(_OURS):
+        if is_user_file(name):
             return name == file and frame.f_lineno in lines
         frame = frame.f_back
     return False
-
-
-_OURS = __file__.rsplit("replay", 1)[0]

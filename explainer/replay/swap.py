@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from explainer.replay.given import constructor_arguments
+from explainer.source import loaded, stored
 from explainer.userframes import is_user_file
 
 #: How deep functions are looked for in what holds them: a class's property, a decorator's closure.
@@ -155,7 +156,8 @@ def _run_again(
     file: str, owner: str, statement: ast.stmt, functions: list[types.FunctionType], init: ast.FunctionDef | None
 ) -> bool:
     """Run one statement again where it ran before: on each instance of a class (made by `init`), or in its module."""
-    code = compile(ast.Module([statement], type_ignores=[]), file, "exec")
+    before = _bound_by(init, statement) if init is not None else []
+    code = compile(ast.Module([*before, statement], type_ignores=[]), file, "exec")
     module = next((m for m in list(sys.modules.values()) if getattr(m, "__file__", None) == file), None)
     # A notebook's cell is no module of its own.
     names = vars(module) if module is not None else next((one.__globals__ for one in functions), {})
@@ -167,6 +169,19 @@ def _run_again(
     for instance in made:
         exec(code, {**names, **constructor_arguments(instance, init), "self": instance})
     return bool(made)
+
+
+def _bound_by(init: ast.FunctionDef, changed: ast.stmt) -> list[ast.stmt]:
+    """The statements of a constructor that give a changed one its local names, in their order."""
+    wanted = loaded(changed) - {one.arg for one in init.args.args}
+    found: list[ast.stmt] = []
+    for one in reversed([one for one in init.body if one.lineno < changed.lineno]):
+        targets = getattr(one, "targets", [getattr(one, "target", None)])
+        written = {getattr(getattr(target, "value", None), "id", "") for target in targets}  # table[:, 0::2] = ...
+        if wanted & (stored(one) | written - {"self"}):
+            found.insert(0, one)
+            wanted |= loaded(one)
+    return found
 
 
 def _classes() -> Iterator[type]:
