@@ -89,6 +89,7 @@ KINDS = {
     "return-sample": "samples.return_sample",
     "leave-unmoved": "stays.leave_unmoved",
     "only-present": "present.only_present",
+    "renumber": "renumbering.renumber",
     "open-lazily": "samples.open_lazily",
     "restart-iterator": "batches.restart_iterator",
     "read-keys": "batches.read_keys",

@@ -37,12 +37,6 @@ def index_columns(scene: Scene, of: TensorFact | None = None) -> tuple[SpanFact,
     return tuple(spanned(one.source, one.node, table=_base(one)) for one in spans.values())
 
 
-@probe
-def first_column(scene: Scene, of: tuple[SpanFact, ...] | None = None) -> SpanFact | None:
-    """The cut of the failing index itself among `index_columns`."""
-    return of[0] if of else None
-
-
 def _base(at: At) -> str:
     return at.source.text(at.node.value)  # type: ignore[attr-defined]
 

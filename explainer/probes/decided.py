@@ -116,3 +116,9 @@ def _pairs(node: ast.Assign) -> Iterator[tuple[ast.AST, ast.AST]]:
 def first_of(scene: Scene, of: Any = None, otherwise: Any = None) -> Any:
     """One fact where it is known, else another."""
     return of if of is not None else otherwise
+
+
+@probe
+def first_entry(scene: Scene, of: tuple[Any, ...] | None = None) -> Any:
+    """The first of several facts."""
+    return of[0] if of else None

@@ -1,0 +1,34 @@
+"""The edit that gives the labels of chosen classes their positions among these: 0 for the first, 1 for the next."""
+
+from __future__ import annotations
+
+from explainer.diagnosis import Edit, Span
+from explainer.edits.lines import EditError, changed
+from explainer.edits.place import Place, as_primary, by_file
+
+#: How a label, or many in a tensor or array, is made its position among the classes `kept`.
+_HOW = {
+    "tensor": "({labels}[..., None] == {kept}).int().argmax(-1)",
+    "array": "({labels}[..., None] == {kept}).argmax(-1)",
+    "number": "{kept}.index({labels})",
+    "member": "sorted({kept}).index({labels})",
+}
+_MAKERS = {"tensor": ("torch.", "torch.tensor({})"), "array": ("np.", "np.array({})")}
+
+
+def renumber(each: tuple[Place, ...], classes: str, how: str) -> tuple[Edit, ...]:
+    """`labels[mask]` -> `(labels[mask][..., None] == kept).int().argmax(-1)`, `y` -> `kept.index(y)`.
+
+    `classes` is the source of those that were kept, `how` what the labels are: tensor, array, number or member.
+    """
+    if how not in _HOW:
+        raise EditError(f"labels are not held as {how}")
+    prefix, made = _MAKERS.get(how, ("", ""))
+    named = made.format(classes) if prefix and not classes.startswith(prefix) else classes
+    edits: list[Edit] = []
+    for source, places in by_file(each):
+        changes: list[tuple[Span, str]] = []
+        for place in places:
+            changes.append((place.span, _HOW[how].format(labels=as_primary(place), kept=named)))
+        edits += changed(source, changes)
+    return tuple(edits)
