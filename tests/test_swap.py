@@ -49,10 +49,8 @@ def test_a_changed_statement_of_a_constructor_finds_its_local_names(tmp_path, mo
     """A table that a constructor fills before it keeps it has to be filled anew."""
     from explainer.replay.swap import swap
 
-    code = CODE.replace(
-        "        self.up =",
-        "        scale = torch.ones(width)\n        scale[0] = code\n        self.scale = scale\n        self.up =",
-    )
+    kept = "scale = torch.ones(width)\n        scale[0] = code\n        self.scale = scale"
+    code = CODE.replace("self.up =", f"{kept}\n        self.up =")
     (tmp_path / "scaled.py").write_text(code)
     made = types.ModuleType("nets_with_locals")
     made.__file__ = str(tmp_path / "scaled.py")
