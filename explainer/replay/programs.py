@@ -27,8 +27,8 @@ TRIALS = 7.0
 START = 30.0
 #: How many runs go on at the same time, and how many survivors of a tier are enough.
 ABREAST, ENOUGH = 2, 4
-#: How many more candidates of a tier are run once one holds.
-BEYOND = 6
+#: How many more candidates of a tier are run once one holds; within the limits of a replay.
+BEYOND, _BEYOND = 6, 2
 #: Before the tiers from this one on come repairs of two edits; those have a tier of their own.
 LIKELY, FOLLOWED = 3, -2
 _NOT_RUN = "none"
@@ -165,10 +165,10 @@ class Checker:
     def _tier(self, tier: Iterable[Candidate], control: Run, progress: Callable[[str], None]) -> Any:
         ranked: list[tuple[tuple[int, ...], Candidate, Run]] = []
         failed: list[Verdict] = []
-        count, held_at = 0, None
+        count, held_at, beyond = 0, None, _BEYOND if self.program.warm else BEYOND
         for batch in _batches(tier, ABREAST):
             held_at = count if ranked and held_at is None else held_at
-            if self.left <= 0 or len(ranked) >= ENOUGH or (held_at is not None and count >= held_at + BEYOND):
+            if self.left <= 0 or len(ranked) >= ENOUGH or (held_at is not None and count >= held_at + beyond):
                 break
             for index, run in self._abreast(batch, control):
                 count += 1
