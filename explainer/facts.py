@@ -213,8 +213,9 @@ class CutFact:
 class NanFact:
     """Where backward's gradients stop being finite: the operation, its place, and what it was given.
 
-    `count` of `of` values of its input are `what` ("zero", "at the edge", "negative", "overflow"), the first at index
-    `first`. `hidden` is the later operation at which finite gradients turned, where another fed it the bad values.
+    `count` of `of` values of its input are `what` ("zero", "one", "negative", "inf", "nan"), the first at index
+    `first`; all labels of a loss may be "ignored". `hidden` is the later operation at which finite gradients turned,
+    where another fed it the bad values.
     """
 
     span: Span

@@ -125,7 +125,7 @@ def _counts(saved: Mapping[str, Any], operator: str) -> Mapping[str, Any]:
 
 def _what(counts: Mapping[str, Any], operator: str) -> tuple[str, int]:
     wanted = ["one"] if operator in ("acos", "asin", "arccos", "arcsin", "atanh") else ["zero", "negative"]
-    for name in (*wanted, "inf", "nan"):
+    for name in ("ignored", *wanted, "inf", "nan"):
         if counts.get(name):
             return name, counts[name]
     return "large", 0

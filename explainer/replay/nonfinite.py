@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from explainer.replay.nan import MEANT, Nan, counts, finite, real
+from explainer.replay.nan import MEANT, Nan, counts, finite
 from explainer.replay.record import Site, here, leaf, name_of, nodes, tensors_in
 
 #: Calls by which a program looks at values: the last one that saw what is not finite is the check that raised.
@@ -35,6 +35,8 @@ _LOOKS = frozenset(
 DATA = ("tensor", "as_tensor", "from_numpy", "asarray", "FloatTensor")
 #: Calls whose second operand must not be zero.
 OF_SECOND = ("__truediv__", "__itruediv__", "div", "div_", "divide", "true_divide", "xlogy")
+#: Losses that leave out the labels of one class.
+LABELLED = ("cross_entropy", "nll_loss")
 _FOLLOWED = 10_000
 
 
@@ -92,13 +94,13 @@ class Nonfinite(Nan):
         written = list(tensors_in(args[:1])) if writes else []
         for tensor in (*written, *tensors_in(out)):
             if not finite(tensor):
-                self._note(name, tensor, given, writes)
+                self._note(name, tensor, given, writes, kwargs)
         return out
 
     def _look(self, given: list[Any]) -> None:
         self.looked = next((one for one in given if not finite(one)), self.looked)
 
-    def _note(self, name: str, tensor: Any, given: list[Any], written: bool) -> None:
+    def _note(self, name: str, tensor: Any, given: list[Any], written: bool, words: dict[str, Any]) -> None:
         known = self.made.get(id(tensor))
         if not written and any(one is tensor for one in given):
             return  # `x.to(device)` that has nothing to do
@@ -106,7 +108,11 @@ class Nonfinite(Nan):
         if known is not None and known.out is tensor and written and not any(one is not tensor for one in spoilt):
             return  # a write into what was spoilt already
         spoilt = [one for one in spoilt if one is not tensor]
-        saved = {str(i): counts(one.detach()) for i, one in enumerate(given[:4]) if real(one) and one is not tensor}
+        shown = [(i, one) for i, one in enumerate(given[:4]) if one.is_floating_point() and one is not tensor]
+        saved = {str(i): counts(one.detach()) for i, one in shown}
+        if name in LABELLED and "0" in saved:
+            index = words.get("ignore_index", -100)
+            saved["0"] |= {"ignored": _ignored(given[1], index), "ignore_index": index}
         needed = "1" if name in OF_SECOND and len(given) > 1 else "0"
         zeros = needed in saved and saved[needed]["zero"]
         floor = self.floor_of(given[int(needed)].grad_fn) if zeros else None
@@ -185,6 +191,11 @@ class Nonfinite(Nan):
 
 def _described(made: _Made) -> dict[str, Any]:
     return {"node": made.function, "function": made.function, **made.site.data()}
+
+
+def _ignored(labels: Any, index: Any) -> int:
+    """How many labels there are, where a loss leaves out all of them; else 0."""
+    return labels.numel() if not labels.is_floating_point() and bool((labels == index).all()) else 0
 
 
 def _nan(tensor: Any) -> bool:
