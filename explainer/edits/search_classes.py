@@ -14,10 +14,15 @@ from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Call, Evidence, Step
 from explainer.edits.lines import EditError
 from explainer.edits.place import Place
+from explainer.edits.search_index import sparse
 from explainer.edits.sites import enclosing
+from explainer.edits.slices import chain, operands
+from explainer.source import holds
 
 #: Functions whose result is as long as the largest value demands, with the argument that says how long it has to be.
 _COUNTING = {"bincount": "minlength", "one_hot": "num_classes"}
+#: Functions that make a tensor of numbers.
+_MADE = ("tensor", "as_tensor", "from_numpy", "asarray", "LongTensor")
 #: How many classes a part of the data may lack, where only a difference of sizes tells it.
 _MORE = 100
 #: How a number of classes is counted from labels.
@@ -111,3 +116,29 @@ def _longer(size: int, given: Place, where: Call) -> bool:
     """Whether a size is beyond that of what was counted, as far as that is known."""
     own = where.scope.get(given.text)
     return not isinstance(own, list) or size > own[0][0]
+
+
+def coded(evidence: Evidence) -> Iterator[Candidate]:
+    """Codes for labels made class numbers where all of them become a tensor: `torch.unique(y, return_inverse=True)`."""
+    crash = evidence.crash
+    if crash is None or not ("nll" in crash.function or "cross_entropy" in crash.function):
+        return
+    classes = crash.before[0][0][1] if len(crash.before[0][0]) > 1 else 0
+    for operand, extent in zip(operands(evidence), crash.extents, strict=False):
+        if extent is None or not sparse(crash, classes, extent[1], extent[2]):
+            continue
+        for step in chain(evidence, operand.start):
+            place = step.place
+            if step.function in _MADE and place is not None and _once(place) and isinstance(place.node, ast.Call):
+                new = f"torch.unique({place.text}, return_inverse=True)[1]"
+                words: dict[str, Any] = {"what": place.text[:48], "low": extent[0], "high": extent[1]}
+                yield from evidence.replaced(place, new, "replace", "class-numbers", **words)
+
+
+def _once(place: Place) -> bool:
+    """Whether an expression sees all labels: not those of a sample or a batch, inside a loop or a loader's function."""
+    function = place.source.function_at(place.span.line)
+    names = [one.arg for one in function.args.args] if function is not None else []
+    repeated = getattr(function, "name", "") in ("__getitem__", "forward", "__call__") or "batch" in names
+    loops = (one for one in place.source.nodes() if isinstance(one, (ast.For, ast.While)))
+    return not repeated and not any(holds(one, place.span.line) for one in loops)

@@ -116,8 +116,8 @@ def lengths_less(evidence: Evidence) -> Iterator[Candidate]:
         if extent is None or extent[0] <= 0 or extent[1] not in sizes:
             continue
         for place in _lengths_in(operand.place or crash.place):
-            new, (low, high) = f"{as_primary(place)} - 1", extent
-            words: dict[str, Any] = {"what": place.text[:48], "low": low, "high": high}
+            new = f"{as_primary(place)} - 1"
+            words: dict[str, Any] = {"what": place.text[:48], "low": extent[0], "high": extent[1]}
             yield from evidence.replaced(place, new, "replace", "shift", **words)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections.abc import Iterator
 from functools import partial
@@ -10,7 +11,7 @@ from typing import Any
 
 from explainer.edits.arguments import argument_node, set_argument
 from explainer.edits.candidate import Candidate
-from explainer.edits.evidence import Evidence, Layer
+from explainer.edits.evidence import Evidence, Layer, Step
 from explainer.edits.lines import EditError
 from explainer.edits.place import Place
 from explainer.edits.search_literals import solved_in
@@ -23,6 +24,8 @@ from explainer.source import holds
 #: What stands around the largest of some values and gives it as a plain number.
 _AROUND = ("int(", "max(")
 _VALUES = ("tensor", "as_tensor")
+#: Labels that go this many times beyond the classes, or are seen so often each, are the numbers of something else.
+_FAR, _OFTEN = 3, 4
 _DIMENSIONS = ("dim", "axis", "start_dim", "end_dim", "dim0", "dim1", "dims")
 
 
@@ -265,14 +268,21 @@ def enlarged(evidence: Evidence) -> Iterator[Candidate]:
     """The table, or the number of classes, made large enough for the largest index."""
     crash = evidence.crash
     extents = [extent for extent in (crash.extents if crash else ()) if extent is not None]
-    for low, high in extents:
+    for low, high, distinct in extents:
         if low < 0 or crash is None:
             continue
         for layer in _tables(evidence):
             argument = "num_embeddings" if layer.type.startswith("Embedding") else LEAVING[layer.type][0]
-            if (layer.value(argument) or 0) <= high:
+            own = layer.value(argument) or 0
+            if own <= high and not (argument != "num_embeddings" and sparse(crash, own, high, distinct)):
                 # Sums of whatever is in scope give the number too, but a table's rows are hardly ever meant so.
                 yield from (one for one in built_for(evidence, layer, argument, high + 1) if not _summed(one))
+
+
+def sparse(crash: Step, classes: int, high: int, distinct: int) -> bool:
+    """Whether labels are no more numbers than there are classes, with gaps that chance does not explain."""
+    count = max((math.prod(shape) for shape, dtype in crash.before if "int" in dtype), default=0)
+    return distinct <= classes and (high >= _FAR * classes or count >= _OFTEN * (high + 1))
 
 
 def _summed(candidate: Candidate) -> bool:

@@ -47,7 +47,7 @@ TIERS = {
     "index": (
         "crossed.crossed growing.windowed folded.unfolded classes.of_part companions.cut_too ordered.computed_early",
         "ranges.from_zero ranges.counted_down counted.of_indexed dtype.as_index rows.exchanged rows.turned rows.largest"
-        " settings.whole index.drawn",
+        " settings.whole index.drawn classes.coded",
         "samples.shortened samples.counted_from_one ids.padded ids.renumbered ids.lengths_less",
         "index.dimensions axis.joined_otherwise ids.other_size index.made index.lengths index.shifted index.ignored"
         " rows.whole_range rows.more_rows",

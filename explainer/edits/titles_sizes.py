@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 TITLES: Mapping[str, Mapping[str, str]] = {
+    "class-numbers": {
+        "en": "`{what}` holds codes from {low} to {high}: give each its number among those that occur",
+        "ko": "`{what}` 에는 {low}부터 {high}까지의 코드가 있으므로 나타나는 코드마다 순서 번호를 주기",
+        "zh": "`{what}` 存的是 {low} 到 {high} 的代码：换成各代码在出现的代码中的序号",
+    },
     "insert": {
         "en": "put `{method}` behind `{what}` {shape}",
         "ko": "`{what}` {shape} 뒤에 `{method}` 추가",

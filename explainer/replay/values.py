@@ -39,9 +39,9 @@ def described(tensor: Any) -> list[Any]:
 
 
 def extent(tensor: Any, floats: bool = False) -> list[int] | None:
-    """The smallest and the largest value of an integer tensor; with `floats` of one that holds whole numbers, too."""
+    """Smallest and largest value of an integer tensor, and how many it has; with `floats` of one of whole numbers too."""
     if tensor.numel() == 0 or tensor.is_complex() or tensor.device.type != "cpu":
         return None
     if tensor.is_floating_point() and not (floats and bool((tensor == tensor.round()).all())):
         return None
-    return [int(tensor.min()), int(tensor.max())]
+    return [int(tensor.min()), int(tensor.max()), int(tensor.detach().unique().numel())]

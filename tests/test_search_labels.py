@@ -1,0 +1,39 @@
+"""Labels that are the numbers of something else: they are renumbered, the head is not made wider for them."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("torch")
+
+from faults import assert_never_offered, assert_repaired
+
+from explainer.authoring.examples import Runner, can_check
+
+pytestmark = pytest.mark.skipif(not can_check(), reason="no sandbox here")
+
+CODES = """
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+    codes = [11, 52, 30] * 4
+    labels = torch.tensor(codes)
+    rows = TensorDataset(torch.rand(12, 3), labels)
+    net = nn.Linear(3, len(set(codes)))
+    for x, y in DataLoader(rows, batch_size=6):
+        nn.functional.cross_entropy(net(x), y).backward()
+    """
+
+
+def test_codes_become_class_numbers_where_all_of_them_are_seen(runner: Runner) -> None:
+    assert_repaired(runner, CODES, "labels = torch.tensor(codes)", "torch.unique(torch.tensor(codes), return_inverse")
+
+
+def test_a_head_is_not_made_as_wide_as_the_largest_code(runner: Runner) -> None:
+    assert_never_offered(runner, CODES, "53")
+
+
+def test_codes_are_not_renumbered_batch_by_batch(runner: Runner) -> None:
+    program = CODES.replace("in DataLoader(rows, batch_size=6):", "in [(torch.rand(3, 3), codes[:3])]:")
+    program = program.replace("(net(x), y)", "(net(x), torch.tensor(y))")
+    assert_never_offered(runner, program, "torch.unique")
