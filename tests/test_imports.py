@@ -12,7 +12,7 @@ PACKAGE = ROOT / "explainer"
 #: From the bottom to the top; a module may import from its own layer and those below it.
 LAYERS = (
     ("frozen", "diagnosis", "userframes", "locale"),
-    ("crash", "source", "facts", "probes.scene"),
+    ("crash", "source", "bindings", "facts", "probes.scene"),
     ("replay", "edits", "catalogue"),
     ("probes",),
     ("diagnose", "weighing", "remedies", "reporting", "reading", "render", "live", "reproduce"),

@@ -141,10 +141,10 @@ def neighbours(evidence: Evidence) -> Iterator[Candidate]:
             yield from changed_leaf(evidence, leaf, value)
 
 
-def leaves(trees: Sequence[list]) -> list[list]:
-    """The literals greater than one that trees end in, each once."""
+def leaves(trees: Sequence[list], above: int = 1) -> list[list]:
+    """The literals greater than a number that trees end in, each once."""
     return list({
-        tuple(leaf[1]): leaf for tree in trees for leaf in literals(tree) if leaf[0] == "lit" and leaf[-1] > 1
+        tuple(leaf[1]): leaf for tree in trees for leaf in literals(tree) if leaf[0] == "lit" and leaf[-1] > above
     }.values())  # fmt: skip
 
 

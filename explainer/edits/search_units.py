@@ -84,13 +84,10 @@ def _literals(evidence: Evidence, node: ast.expr) -> Iterator[Place]:
 
 
 def _given(source: Source, name: str) -> Iterator[ast.expr]:
-    """What a file gives to a name, as the default of a parameter and by position too."""
+    """What a file gives to a name, by position too."""
     yield from given_to_name(source, name)
     for node in source.nodes():
-        if isinstance(node, ast.arguments):
-            pairs = zip(reversed(node.args), reversed(node.defaults), strict=False)
-            yield from (default for one, default in pairs if one.arg == name)
-        elif isinstance(node, ast.Call):
+        if isinstance(node, ast.Call):
             yield from _by_position(source, node, name)
 
 

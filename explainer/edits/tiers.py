@@ -65,10 +65,10 @@ TIERS = {
         "device.pinned",
     ),
     "oom": (
-        "repeats.sizes_as_counts ranks.ranked lesser.sampled",
+        "repeats.sizes_as_counts ranks.ranked lesser.sampled levels.coarser",
         "pairs.unfolded pairs.batch_first pairs.aligned pairs.distances counts.sparse counts.scaled pooled.pooled",
         "counts.numbered pairs.row_by_row bytes.flipped",
-        "counts.largest counts.factors",
+        "counts.largest counts.factors levels.larger_patches",
         "units.in_other_units",
         "units.in_unit_of_cells",
     ),

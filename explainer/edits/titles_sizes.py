@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 TITLES: Mapping[str, Mapping[str, str]] = {
+    "starts": {
+        "en": "offsets are where each part begins, 0 for the first, not the cumulative sum where it ends: `{new}`",
+        "ko": "오프셋은 각 부분이 끝나는 누적합이 아니라 시작하는 위치이며 첫 부분은 0: `{new}`",
+        "zh": "偏移量是每一部分的起点（第一个为 0），而不是累计和给出的终点：`{new}`",
+    },
     "class-numbers": {
         "en": "`{what}` holds codes from {low} to {high}: give each its number among those that occur",
         "ko": "`{what}` 에는 {low}부터 {high}까지의 코드가 있으므로 나타나는 코드마다 순서 번호를 주기",
@@ -24,6 +29,16 @@ TITLES: Mapping[str, Mapping[str, str]] = {
         "en": "give it images of side {new}, for which the network's layers are made, in place of {old}",
         "ko": "한 변이 {old} 대신 네트워크의 층에 맞는 {new} 크기의 이미지 주기",
         "zh": "输入边长为 {new} 的图像（网络各层为此设计），而不是 {old}",
+    },
+    "coarser": {
+        "en": "put the layer at a coarser level, of fewer positions: `{what}` {new} in place of {old}",
+        "ko": "위치가 더 적은 거친 단계에 층을 두기: `{what}` 값을 {old} 대신 {new} 로 설정",
+        "zh": "把该层放到位置更少的粗层级：`{what}` 用 {new} 代替 {old}",
+    },
+    "larger-patches": {
+        "en": "cut the images in patches of side {new} in place of {old}: each attends to every other",
+        "ko": "이미지를 한 변 {old} 대신 {new} 크기의 패치로 나누기: 패치마다 다른 모든 패치를 봄",
+        "zh": "把图像切成边长 {new} 而不是 {old} 的块：每块都与所有其他块做注意力",
     },
     "sample": {
         "en": "give it `{new}`, {less} rows, in place of all {rows} of `{old}`",

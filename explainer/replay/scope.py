@@ -48,5 +48,6 @@ def _fields(name: str, value: Any) -> list[tuple[str, Any]]:
         return [(f"{name}.{key}", one) for key, one in list(vars(value).items())[:60] if is_number(one)]
     own = getattr(type(value), "__dict__", {}).get("__dict__")
     fields = object.__getattribute__(value, "__dict__") if own is not None or hasattr(value, "__dict__") else {}
-    fields = {**fields, **fields.get("_buffers", {}), **fields.get("_parameters", {})}
+    shared = {key: one for key, one in vars(type(value)).items() if is_number(one)}  # settings of a class, made once
+    fields = {**shared, **fields, **fields.get("_buffers", {}), **fields.get("_parameters", {})}
     return [(f"{name}.{key}", one) for key, one in list(fields.items())[:60] if not str(key).startswith("_")]
