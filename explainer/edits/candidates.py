@@ -32,6 +32,8 @@ KINDS = {
     "all-out-of-place": "inplace.all_out_of_place",
     "recompute-after": "inplace.recompute_after",
     "recompute-detached": "recompute.recompute_detached",
+    "list-of-slices": "unbound.list_of_slices",
+    "copy-reads": "unbound.copy_reads",
     "wrap-block": "inplace.wrap_block",
     "wrap-blocks": "inplace.wrap_blocks",
     "update-in-place": "updates.update_in_place",
