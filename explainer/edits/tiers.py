@@ -45,7 +45,8 @@ TIERS = {
     "unsupported": _DTYPE,
     "amp": _DTYPE,
     "index": (
-        "crossed.crossed growing.windowed folded.unfolded classes.of_part companions.cut_too ordered.computed_early",
+        "crossed.crossed growing.windowed folded.unfolded classes.of_part companions.cut_too ordered.computed_early"
+        " offsets.from_start",
         "ranges.from_zero ranges.counted_down counted.of_indexed dtype.as_index rows.exchanged rows.turned rows.largest"
         " settings.whole index.drawn classes.coded",
         "samples.shortened samples.counted_from_one ids.padded ids.renumbered ids.lengths_less",

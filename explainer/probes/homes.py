@@ -57,6 +57,7 @@ _PROBES = {
     "module": "called_module module_input root_input",
     "moved": "moved_away",
     "nested": "part_of_owner owner_of_part resized_positions load_receiver",
+    "offsets": "ends_as_offsets",
     "optimizers": "foreign_groups optimizer_load",
     "optional_layers": "shifted_numbers optional_layers first_optional",
     "origin": "view_origin bound_at",

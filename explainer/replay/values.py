@@ -39,7 +39,7 @@ def described(tensor: Any) -> list[Any]:
 
 
 def extent(tensor: Any, floats: bool = False) -> list[int] | None:
-    """Smallest and largest value of an integer tensor, and how many it has; with `floats` of one of whole numbers too."""
+    """Least and greatest value of an integer tensor, and how many it has; with `floats` of one of whole numbers too."""
     if tensor.numel() == 0 or tensor.is_complex() or tensor.device.type != "cpu":
         return None
     if tensor.is_floating_point() and not (floats and bool((tensor == tensor.round()).all())):

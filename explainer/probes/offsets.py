@@ -1,0 +1,71 @@
+"""Offsets of parts that lie one behind another in a table, which are where the parts end and not where they begin."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from explainer.edits.place import Place
+from explainer.edits.search_offsets import noted_late, starts_of
+from explainer.facts import ModuleFact, SpanFact
+from explainer.probes import probe
+from explainer.probes.cuts import sources
+from explainer.probes.places import spanned
+from explainer.probes.scene import LiveFrame, Scene
+from explainer.probes.values import is_tensor, read
+
+#: How many parts a table may have.
+_MOST = 10_000
+
+
+@probe
+def ends_as_offsets(scene: Scene, of: ModuleFact | None = None) -> SpanFact | None:
+    """The one place of the program that sums up sizes, where the failing function adds such sums to its ids.
+
+    The sums are known by the last of them, which is the number of rows of the table `of`. `detail.name` is what is
+    added, `last` its last entry, `count` how many it has, `new` what gives where parts begin ("" where that takes
+    another order of statements).
+    """
+    frame = scene.user_frame
+    source = scene.source(frame.file) if frame is not None else None
+    if of is None or frame is None or source is None:
+        return None
+    scope = source.scope_at(frame.line)
+    sums = [one for one in ast.walk(scope) if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Add)]
+    added = [part for one in sums for part in _names(one)]
+    known = [(one, values) for one in added if (values := _values(one, frame)) and values[-1] == of["num_embeddings"]]
+    found = _summed(scene) if known else []
+    if len(found) != 1 or known[0][1][0] <= 0:
+        return None
+    name, values = source.text(known[0][0]), known[0][1]
+    place, new = found[0]
+    return spanned(place.source, place.node, name=name, last=values[-1], count=len(values), new=new)
+
+
+def _names(node: ast.BinOp) -> list[ast.AST]:
+    return [one for one in ast.walk(node) if isinstance(one, (ast.Name, ast.Attribute))]
+
+
+def _values(node: ast.AST, frame: LiveFrame) -> list[int]:
+    """The whole numbers of a list, array or tensor of one dimension; none for anything else."""
+    value: Any = read(node, frame.frame)
+    if is_tensor(value) and value.dim() == 1 and value.device.type == "cpu" and "int" in str(value.dtype):
+        return value.detach().tolist() if value.numel() < _MOST else []
+    if (
+        type(value).__name__ == "ndarray"
+        and type(value).__module__ == "numpy"
+        and value.ndim == 1
+        and len(value) < _MOST
+    ):
+        return [int(one) for one in value] if value.dtype.kind in "iu" and value.size < _MOST else []
+    return list(value) if type(value) in (list, tuple) and all(type(one) is int for one in value) else []
+
+
+def _summed(scene: Scene) -> list[tuple[Place, str]]:
+    """The places that sum up sizes, each with what would give where parts begin."""
+    found = []
+    for source in sources(scene):
+        calls = [Place(source, one) for one in source.nodes() if isinstance(one, ast.Call)]
+        found += [(one, starts_of(one)) for one in calls if starts_of(one)]
+        found += [(Place(source, second), "") for _, second in noted_late(source.nodes())]
+    return found
