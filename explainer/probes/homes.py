@@ -49,6 +49,7 @@ _PROBES = {
     "indices": "out_of_range if_too_large size_along one_hot_range",
     "inference": "inference_block kept_result",
     "keepers": "layer_on_copy",
+    "kept_tables": "kept_table",
     "leaves": "computed_parameter backward_before",
     "listed": "ragged_list odd_entry tensor_list",
     "memory": "asked_bytes broadcast column huge_call repeated_view largest_index",

@@ -29,18 +29,44 @@ def remade_table(scene: Scene, of: SpanFact | None = None) -> SpanFact | None:
     (the class of the table), `fields` the attributes that make such an object anew ("" where it is a plain value).
     """
     expression = _argument(scene, of) if of is not None else None
-    for number, source, length in _lengths(scene, *expression) if expression is not None else ():
+    if expression is None:
+        return None
+    counted = _counted(expression[1])
+    if counted is not None:
+        found = _made_above(scene, expression[0], counted)
+        if found is not None:
+            return found
+    for number, source, length in _lengths(scene, *expression):
         names = [one for one in ast.walk(length) if isinstance(one, ast.Name)]
         for name in (one for one in names if one.id not in ("len", "max", "int")):
             made = binding(scene, name, number)
             if made is None or made.part is not None or made.looped or not isinstance(made.statement, ast.Assign):
                 continue
-            fields = _fields(scene, number, name)
-            if isinstance(made.node, ast.Call) and fields is not None and "load" not in called(made.node):
-                about = {"name": name.id, "length": source.text(length), "fields": fields}
-                maker = _maker(scene, number, name)
-                return span_fact(made.source, made.node, maker=maker, **about)  # type: ignore[arg-type]
+            found = _remade(scene, number, made.source, made.node, name, source.text(length))
+            if found is not None:
+                return found
     return None
+
+
+def _made_above(scene: Scene, source: Source, table: ast.expr) -> SpanFact | None:
+    """The table whose length a constructor takes itself: what it was given, where the caller's statement made it."""
+    for number, home, made in _lengths(scene, source, table):
+        statement = home.statement_at(made.lineno)
+        name = statement.targets[0] if isinstance(statement, ast.Assign) and statement.value is made else None
+        if isinstance(name, ast.Name):
+            found = _remade(scene, number, home, made, name, f"len({source.text(table)})")
+            if found is not None:
+                return found
+    return None
+
+
+def _remade(scene: Scene, number: int, source: Source, node: ast.AST, name: ast.Name, length: str) -> SpanFact | None:
+    """The fact of a table that a call made, where its class can be made anew from plain fields."""
+    fields = _fields(scene, number, name)
+    if not isinstance(node, ast.Call) or fields is None or "load" in called(node):
+        return None
+    about = {"name": name.id, "length": length, "fields": fields}
+    return span_fact(source, node, maker=_maker(scene, number, name), **about)  # type: ignore[arg-type]
 
 
 def _argument(scene: Scene, of: SpanFact) -> tuple[Source, ast.expr] | None:
@@ -50,6 +76,12 @@ def _argument(scene: Scene, of: SpanFact) -> tuple[Source, ast.expr] | None:
     nodes = (one for one in source.nodes() if isinstance(one, ast.expr)) if source is not None else ()
     found = next((one for one in nodes if one.lineno in lines and source.text(one) == of["given"]), None)  # type: ignore
     return (source, found) if source is not None and found is not None else None
+
+
+def _counted(node: ast.expr) -> ast.expr | None:
+    """What `len(...)` counts; None for another expression."""
+    plain = isinstance(node, ast.Call) and called(node) == "len" and len(node.args) == 1
+    return node.args[0] if plain else None  # type: ignore[attr-defined]
 
 
 def _lengths(scene: Scene, source: Source, node: ast.expr) -> Iterator[tuple[int, Source, ast.expr]]:
