@@ -34,6 +34,8 @@ KINDS = {
     "recompute-detached": "recompute.recompute_detached",
     "list-of-slices": "unbound.list_of_slices",
     "copy-reads": "unbound.copy_reads",
+    "feed-pieces": "unbound.feed_pieces",
+    "ask-whole": "unbound.ask_whole",
     "wrap-block": "inplace.wrap_block",
     "wrap-blocks": "inplace.wrap_blocks",
     "update-in-place": "updates.update_in_place",

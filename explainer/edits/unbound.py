@@ -9,6 +9,7 @@ from explainer.diagnosis import Edit, Span
 from explainer.edits.lines import EditError, changed, indentation, inserted, joined
 from explainer.edits.operators import SIGNS
 from explainer.edits.place import Place
+from explainer.edits.statements import move_statement
 from explainer.source import holds
 
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
@@ -167,3 +168,29 @@ def _reads(at: Place, scope: ast.AST, target: str) -> Iterator[ast.expr]:
             yield parent
         elif isinstance(parent, (ast.Call, ast.keyword)) and isinstance(one.ctx, ast.Load):  # type: ignore[attr-defined]
             yield one
+
+
+def feed_pieces(at: Place, before: Place, to: str) -> tuple[Edit, ...]:
+    """`u = net(p)` and `x, t = p[:, :1], p[:, 1:]` -> the pieces first, and `u = net(torch.cat([x, t], dim=1))`.
+
+    `at` is `p` in the call, `before` the statement that cuts the pieces out.
+    """
+    source, fed = at.source, at.statement()
+    put = changed(source, [(at.span, to)])
+    if before.statement().node.lineno < fed.node.lineno:
+        return put
+    return joined(source, move_statement(before, before=fed), put)
+
+
+def ask_whole(each: tuple[Place, ...], base: str, cuts: Sequence[str]) -> tuple[Edit, ...]:
+    """`grad(u, x)[0]` -> `grad(u, points)[0][:, 0:1]`, for each place that names a column."""
+    changes = list[tuple[Span, str]]()
+    for place, cut in zip(each, cuts, strict=True):
+        call = place.parent()
+        call = call if isinstance(call, ast.Call) else place.at(call).parent()  # type: ignore[arg-type]
+        if not isinstance(call, ast.Call):
+            raise EditError("no call asks for it")
+        outer = place.at(call).parent()
+        whole = outer if isinstance(outer, ast.Subscript) and outer.value is call else call
+        changes += [(place.span, base), (place.at(whole).end, cut)]
+    return changed(each[0].source, changes)

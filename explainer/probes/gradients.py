@@ -250,5 +250,8 @@ def grad_call(scene: Scene) -> SpanFact | None:
 
 @probe
 def unused_place(scene: Scene, twin: SpanFact | None = None, call: SpanFact | None = None) -> SpanFact | None:
-    """The line to blame for an input without influence: where its twin was used instead, else the call."""
-    return twin or call
+    """The line to blame for an input without influence: where its twin was used instead, else where it is asked for."""
+    from explainer.probes.pieces import asking
+
+    ask = asking(scene) if twin is None else None
+    return twin or (span_fact(ask.source, ask.call) if ask is not None else call)

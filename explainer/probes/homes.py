@@ -29,6 +29,7 @@ _PROBES = {
     "dropped": "dropped_samples loaders_collating",
     "early": "read_early backward_below loss_without_backward returned_gradients gradient_loop",
     "elsewhere": "left_behind foreign_result unmoved_layer layer_call late_parameter device_near",
+    "pieces": "cut_beside fed_whole gradients_of_pieces",
     "placed": "placed_apart",
     "empties": "empty_mean mask_of_mean ignored_labels",
     "entries": "missing_entry other_entry",
@@ -48,8 +49,8 @@ _PROBES = {
     "history": "shape_history",
     "indices": "out_of_range if_too_large size_along one_hot_range",
     "inference": "inference_block kept_result",
-    "keepers": "layer_on_copy",
     "kept_tables": "kept_table",
+    "keepers": "layer_on_copy",
     "leaves": "computed_parameter backward_before",
     "listed": "ragged_list odd_entry tensor_list",
     "memory": "asked_bytes broadcast column huge_call repeated_view largest_index",
@@ -85,6 +86,7 @@ _PROBES = {
     "schedules": "plateau_step",
     "shapes": "aligned_operand joined_tensors",
     "shifted": "left_range",
+    "single": "one_column",
     "sizes": (
         "divisor hidden_state made_at attention_built attention_mask view_receiver einsum_letter forward_of "
         "stacked_tensors stacked_flat grouped_channels joined_rank"
