@@ -1,4 +1,4 @@
-"""The search where what a `cat` put beside a sequence, or what is left of a map, gives more results than targets."""
+"""The search where a sequence, a map or a row has more entries, or fewer, than what is beside it has for a sample."""
 
 from __future__ import annotations
 
@@ -71,6 +71,23 @@ FAULTS = {
         x, y = torch.rand(6, 1, 10, 10), torch.zeros(6).long()
         nn.CrossEntropyLoss()(net(x).view(-1, 4), y).backward()
         """, "net(x).view(-1, 4)", "net(x).mean(dim=(2, 3)).view(-1, 4)"),
+    "one style for all steps of a sample": (
+        """
+        import torch
+        from torch import nn
+        steps, styles = torch.rand(3, 6, 2), nn.Embedding(4, 5)
+        style = styles(torch.tensor([0, 3, 1]))
+        both = torch.cat([steps, style], dim=-1)
+        nn.Linear(7, 1)(both).sum().backward()
+        """, "torch.cat([steps, style]", "style.unsqueeze(1).expand(-1, steps.size(1), -1)"),
+    "one column of each row": (
+        """
+        import torch
+        from torch import nn
+        values = nn.Linear(3, 4)(torch.rand(5, 3))
+        taken = values.gather(1, torch.tensor([0, 1, 3, 2, 2]))
+        nn.functional.mse_loss(taken, torch.rand(5)).backward()
+        """, "values.gather", ".unsqueeze(1)).squeeze(1)"),
     "a token behind steps with a label each": (
         _TAGGER.format(order=_BEHIND), "self.out(self.mix(x))", "self.out(self.mix(x))[:, :-1]"),
 }  # fmt: skip

@@ -66,6 +66,30 @@ FAULTS = {
                 return self.look(self.cut(x))
         Patches()(torch.rand(1, 3, 640, 640)).sum().backward()
         """, "patch=1", "patch=16"),
+    "windows that move by one sample": (
+        """
+        import torch
+        from torch import nn
+        def look(wave, length=256, hop=1):
+            x = nn.Linear(length, 2)(wave.unfold(1, length, hop))
+            return (x @ x.transpose(1, 2)).softmax(-1) @ x
+        look(torch.rand(1, 400_000)).sum().backward()
+        """, "hop=1", "hop=128"),
+    "room for more rows than there is memory": (
+        """
+        import torch
+        def store(rows, shape):
+            return torch.zeros(rows, *shape)
+        kept = store(500_000_000, (3, 32, 32))
+        kept[3] = torch.rand(3, 32, 32)
+        """, "store(500_000_000", "store(50_000,"),
+    "the layer is given a size for its factor": (
+        """
+        import torch
+        from torch import nn
+        net = nn.Sequential(nn.Conv2d(1, 32, 3), nn.Upsample(scale_factor=256), nn.Conv2d(32, 1, 1))
+        net(torch.rand(8, 1, 34, 34)).sum().backward()
+        """, "nn.Upsample", "nn.Upsample(size=256)"),
 }  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from explainer.bindings import given_to_name, last_name
 from explainer.edits.arguments import argument_node
 from explainer.edits.candidate import Candidate
-from explainer.edits.evidence import Call, Evidence, Layer
+from explainer.edits.evidence import Call, Evidence, Layer, Step, Tree
 from explainer.edits.expressions import evaluated
 from explainer.edits.lines import EditError, changed
 from explainer.edits.loops import Loop, loops_around
@@ -23,7 +23,8 @@ from explainer.frozen import frozen
 _COLLECTIONS = (ast.Tuple, ast.List, ast.Set)
 _SWAPPED = {ast.LtE: ast.GtE, ast.Lt: ast.Gt, ast.Eq: ast.Eq}
 _FOLLOWED = 5
-#: Sides of patches, the usual one first, and the most places that are left to attend to each other.
+#: The length from which a window is long; sides of patches, the usual one first; the most places left by them.
+_LONG = 16
 _PATCHES, _PLACES = (16, 8, 32, 4, 64, 2), 16_384
 
 
@@ -194,3 +195,28 @@ def _patch_sides(evidence: Evidence, layer: Layer | None) -> list[Place]:
     found = [evidence.place(leaf[1]) for leaf in leaves([leaf for one in both for leaf in one], 0)]
     places = [one for one in found if one is not None and one.text == str(layer.value("stride"))]
     return places if all(both) and len({one.source.file for one in places}) == 1 else []
+
+
+def longer_steps(evidence: Evidence) -> Iterator[Candidate]:
+    """`unfold(1, 400, 1)` -> `200`: long windows that move by less, of which each attends to every other."""
+    for step in [one for operand in operands(evidence) for one in trunk(evidence, operand.start)]:
+        window = _window(step)
+        if window is None or window[0] < _LONG or 4 * int(window[1][-1]) > window[0]:
+            continue
+        for leaf in leaves([window[1]], 0):
+            place = evidence.place(leaf[1])
+            if place is not None and leaf[-1] == window[1][-1]:
+                words: dict[str, Any] = {"old": leaf[-1], "new": window[0] // 2, "window": window[0]}
+                yield from evidence.replaced(
+                    place, str(window[0] // 2), "replace-literal", "longer-steps", literal=True, **words
+                )
+        return
+
+
+def _window(step: Step) -> tuple[int, Tree] | None:
+    """The length of the windows that a call cuts, and the number by which they move."""
+    if step.function == "unfold" and len(step.numbers) == 3:
+        return int(step.numbers[1][-1]), step.numbers[2]
+    if step.function == "conv1d" and step.layer is not None and step.layer.numbers.get("stride"):
+        return step.layer.value("kernel_size") or 0, step.layer.numbers["stride"][0]
+    return None

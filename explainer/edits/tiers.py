@@ -14,7 +14,7 @@ _SHAPE = (
     " directions.last_layer unused.unused unused.unlike_siblings growing.short_windows growing.filled"
     " loops.first_apart ordered.for_all"
     " helpers.given_as_built companions.cut_too lengthened.shortened"
-    " leftover.fitting_side",
+    " leftover.fitting_side spread.over_places",
     "leftover.last_kernel view.surplus crossed.exchanged kept.remade alike.given_alike alike.picked_too"
     " alike.picked_after layout.structural"
     " einsum.relettered joined.caught_up cropped.cropped cropped.assigned batch.reshaped batch.resized_view"
@@ -46,7 +46,7 @@ TIERS = {
     "amp": _DTYPE,
     "index": (
         "crossed.crossed growing.windowed folded.unfolded classes.of_part companions.cut_too ordered.computed_early"
-        " offsets.from_start",
+        " offsets.from_start spread.gathered",
         "ranges.from_zero ranges.counted_down counted.of_indexed dtype.as_index rows.exchanged rows.turned rows.largest"
         " settings.whole index.drawn classes.coded",
         "samples.shortened samples.counted_from_one ids.padded ids.renumbered ids.lengths_less",
@@ -69,7 +69,8 @@ TIERS = {
         "repeats.sizes_as_counts ranks.ranked lesser.sampled levels.coarser",
         "pairs.unfolded pairs.batch_first pairs.aligned pairs.distances counts.sparse counts.scaled pooled.pooled",
         "counts.numbered pairs.row_by_row bytes.flipped",
-        "counts.largest counts.factors levels.larger_patches",
+        "counts.largest counts.factors levels.larger_patches levels.longer_steps",
+        "counts.fewer",
         "units.in_other_units",
         "units.in_unit_of_cells",
     ),

@@ -35,6 +35,16 @@ TITLES: Mapping[str, Mapping[str, str]] = {
         "ko": "위치가 더 적은 거친 단계에 층을 두기: `{what}` 값을 {old} 대신 {new} 로 설정",
         "zh": "把该层放到位置更少的粗层级：`{what}` 用 {new} 代替 {old}",
     },
+    "longer-steps": {
+        "en": "move the windows of {window} by {new} in place of {old}: each attends to every other",
+        "ko": "길이 {window} 창을 {old} 대신 {new} 씩 옮기기: 창마다 다른 모든 창을 봄",
+        "zh": "长度为 {window} 的窗口每次移动 {new} 而不是 {old}：每个窗口都与所有其他窗口做注意力",
+    },
+    "fewer-rows": {
+        "en": "make room for {new} rows in place of {old}: {shape} is allocated at once",
+        "ko": "{old} 대신 {new}행의 자리만 만들기: {shape} 전체가 한 번에 할당됨",
+        "zh": "只为 {new} 行而不是 {old} 行留出空间：{shape} 会一次全部分配",
+    },
     "larger-patches": {
         "en": "cut the images in patches of side {new} in place of {old}: each attends to every other",
         "ko": "이미지를 한 변 {old} 대신 {new} 크기의 패치로 나누기: 패치마다 다른 모든 패치를 봄",
