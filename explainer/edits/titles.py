@@ -102,9 +102,9 @@ TITLES: Mapping[str, Texts] = {
         "zh": "不在每次循环中、而在循环之后执行一次 `{what}`",
     },
     "then-crop": {
-        "en": "bring all to one size behind `{old}`, which keeps the ratio of the sides: `{new}`",
-        "ko": "가로세로 비를 유지하는 `{old}` 뒤에서 모두 같은 크기로 맞추기: `{new}`",
-        "zh": "在保持长宽比的 `{old}` 之后统一大小：`{new}`",
+        "en": "crop to one size behind `{old}`, which scales the shorter side and keeps the aspect ratio: `{new}`",
+        "ko": "짧은 변을 맞추고 가로세로 비를 유지하는 `{old}` 뒤에서 같은 크기로 자르기: `{new}`",
+        "zh": "在缩放较短的边、保持长宽比的 `{old}` 之后裁剪成同一大小：`{new}`",
     },
     "present": {
         "en": "leave out of the batch the samples for which the dataset returns None, with a `collate_fn`",

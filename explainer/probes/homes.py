@@ -72,6 +72,7 @@ _PROBES = {
     ),
     "patterns": "absent_name other_name",
     "ranges": "not_positive logits_loss as_variance",
+    "ratios": "shorter_side",
     "rates": "runaway_rate",
     "rebound": (
         "updates_by_hand update_by_hand last_updates computed_leaf cleared_before backward_above cleared_first"
