@@ -1,0 +1,37 @@
+"""Custom autograd Functions whose forward is called directly: autograd never sees their backward."""
+
+from __future__ import annotations
+
+import ast
+
+from explainer.facts import CutFact, SpanFact
+from explainer.probes import probe
+from explainer.probes.cuts import calls_named, sources
+from explainer.probes.places import spanned
+from explainer.probes.scene import Scene
+
+
+@probe
+def forward_of_function(scene: Scene, of: CutFact | None = None) -> SpanFact | None:
+    """The one direct call of `forward` of the custom Function inside of which a graph was cut.
+
+    `detail`: `owner`, the class; `to`, the same call through `apply`.
+    """
+    owner, _, method = of.function.rpartition(".") if of is not None else ("", "", "")
+    found = [node for source in sources(scene) for node in source.nodes() if isinstance(node, ast.ClassDef)]
+    custom = next((node for node in found if node.name == owner and _is_function(node)), None)
+    calls = [
+        (source, call, call.func)
+        for source, call in calls_named(scene, "forward")
+        if isinstance(call.func, ast.Attribute) and source.text(call.func.value).split(".")[-1] == owner
+    ]
+    if method != "forward" or custom is None or len(calls) != 1:
+        return None
+    source, call, function = calls[0]
+    apart = any(getattr(one, "name", "") == "setup_context" for one in custom.body)
+    given = [source.text(one) for one in (*call.args[0 if apart else 1 :], *(word.value for word in call.keywords))]
+    return spanned(source, call, owner=owner, to=f"{source.text(function.value)}.apply({', '.join(given)})")
+
+
+def _is_function(node: ast.ClassDef) -> bool:
+    return any(ast.unparse(base).rsplit(".", 1)[-1] == "Function" for base in node.bases)
