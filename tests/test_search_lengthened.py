@@ -80,6 +80,39 @@ FAULTS = {
         both = torch.cat([steps, style], dim=-1)
         nn.Linear(7, 1)(both).sum().backward()
         """, "torch.cat([steps, style]", "style.unsqueeze(1).expand(-1, steps.size(1), -1)"),
+    "a scale and a shift for all places of a map": (
+        """
+        import torch
+        from torch import nn
+        scale, shift = nn.Linear(2, 6)(torch.rand(4, 2)).chunk(2, -1)
+        x = nn.Conv2d(1, 3, 3)(torch.rand(4, 1, 9, 9))
+        (scale * x + shift).mean().backward()
+        """, "scale * x + shift", "scale[:, :, None, None] * x + shift[:, :, None, None]"),
+    "distances of each row to each centre": (
+        """
+        import torch
+        from torch import nn
+        rows, centres = nn.Linear(2, 3)(torch.rand(7, 2)), torch.rand(4, 3)
+        near = (rows - centres).pow(2).sum(-1)
+        nn.functional.cross_entropy(-near, torch.zeros(7).long()).backward()
+        """, "near = (rows - centres)", "rows.unsqueeze(1) - centres"),
+    "a table of positions for images of another side": (
+        """
+        import torch
+        from torch import nn
+        side, patch = 16, 4
+        table = nn.Parameter(torch.zeros(1, (side // patch) ** 2, 3))
+        x = nn.Conv2d(1, 3, patch, patch)(torch.rand(2, 1, 24, 24)).flatten(2).transpose(1, 2)
+        (x + table).sum().backward()
+        """, "side, patch = 16, 4", "side, patch = 24, 4"),
+    "a dilated convolution beside a skip": (
+        """
+        import torch
+        from torch import nn
+        wide, near = nn.Conv1d(2, 2, 3, dilation=4), nn.Conv1d(2, 2, 1)
+        x = torch.rand(1, 2, 20)
+        (wide(x) + near(x)).sum().backward()
+        """, "wide, near", 'padding="same"'),
     "one column of each row": (
         """
         import torch
@@ -113,3 +146,14 @@ def test_a_map_of_labels_is_not_averaged(runner: Runner) -> None:
         nn.CrossEntropyLoss()(net(x), y).backward()
         """
     assert_never_offered(runner, program, ".mean(")
+
+
+def test_rows_of_another_batch_are_not_paired_with_each(runner: Runner) -> None:
+    """A mean of differences goes row by row: that one has other rows is another fault."""
+    program = """
+        import torch
+        from torch import nn
+        made, wanted = nn.Linear(2, 3)(torch.rand(8, 2)), torch.rand(4, 3)
+        ((made - wanted) ** 2).sum(-1).mean().backward()
+        """
+    assert_never_offered(runner, program, "unsqueeze(1)")

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from explainer.edits import arguments
+from explainer.edits.arguments import argument_node
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, Layer
 from explainer.edits.expressions import named
@@ -30,6 +31,8 @@ def padded(evidence: Evidence) -> Iterator[Candidate]:
     convolutions = [s.layer for s in evidence.steps if s.layer and s.layer.type.startswith("Conv")]
     for layer in {id(one): one for one in convolutions if one not in transposed}.values():
         kernel = layer.value("kernel_size") or 1
+        if kernel > 1 and layer.value("stride") in (None, 1) and _dilated(layer):
+            yield from _argument(evidence, layer, "padding", '"same"')
         if kernel > 1 and layer.value("padding") != kernel // 2:
             yield from _argument(evidence, layer, "padding", kernel // 2)
 
@@ -71,7 +74,12 @@ def strided(evidence: Evidence) -> Iterator[Candidate]:
             yield from evidence.made(edits, "set-argument", call.place, "padding", **words)
 
 
-def _argument(evidence: Evidence, layer: Layer, argument: str, value: int) -> Iterator[Candidate]:
+def _dilated(layer: Layer) -> bool:
+    """Whether a convolution is given a dilation: what keeps its map as it is then differs from call to call."""
+    return any(argument_node(call.place, "dilation") is not None for call in layer.calls[:1])
+
+
+def _argument(evidence: Evidence, layer: Layer, argument: str, value: int | str) -> Iterator[Candidate]:
     call = layer.calls[0].place
     edits = partial(arguments.set_argument, call, argument, value)
     yield from evidence.made(edits, "set-argument", call, "padding", layer=layer.type, argument=argument, new=value)

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import ast
 import itertools
+import re
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
+from explainer.edits.lines import changed
 from explainer.edits.place import Place, as_primary
-from explainer.edits.slices import Operand, editable, operands
+from explainer.edits.search_batch import CREATORS
+from explainer.edits.search_literals import solved_in
+from explainer.edits.shapes import BROADCAST
+from explainer.edits.slices import Operand, chain, editable, operands
 
+_COMPARING = ("sub", "__sub__", "eq", "__eq__")
 _JOINS = ("cat", "concat", "concatenate")
 
 
@@ -64,3 +71,54 @@ def gathered(evidence: Evidence) -> Iterator[Candidate]:
     put = f"{as_primary(index.place)}.unsqueeze({dim})"
     new = f"{call[:start]}{put}{call[start + len(index.text) :]}.squeeze({dim})"
     yield from evidence.replaced(crash.place, new, "replace", "rename", new=new, old=call[:48])
+
+
+def in_all(evidence: Evidence) -> Iterator[Candidate]:
+    """`scale * x + shift` -> `scale[:, :, None, None] * x + shift[:, :, None, None]`: all that a sample has one of."""
+    crash, every = evidence.crash, operands(evidence)
+    if crash is None or crash.place is None or crash.function not in BROADCAST or len(every) != 2:
+        return
+    small, large = sorted(every, key=lambda one: len(one.shape))
+    own = next(_fitting(small.shape, large.shape, -1), None)
+    frame = evidence.frame_of(crash.place)
+    if own is None or len(large.shape) < 3 or frame is None:
+        return
+    index = ", ".join(":" if at in own else "None" for at in range(len(large.shape)))
+    nodes = [one for one in ast.walk(crash.place.statement().node) if isinstance(one, (ast.Name, ast.Attribute))]
+    places = [crash.place.at(one) for one in nodes if frame.shape(ast.unparse(one)) == small.shape]
+    texts = dict.fromkeys(place.text for place in places)
+    if len(texts) > 1:
+        changes = [(place.span, f"{place.text}[{index}]") for place in places]
+        words: dict[str, Any] = {"what": ", ".join(texts)[:48], "method": f"[{index}]", "shape": small.shape}
+        edits = partial(changed, crash.place.source, changes)
+        yield from evidence.made(edits, "insert-method", places[0], "insert", **words)
+
+
+def each_with_each(evidence: Evidence) -> Iterator[Candidate]:
+    """`((z - centres) ** 2).sum(-1)` -> `z.unsqueeze(1) - centres`: the distances of each row to each of the others."""
+    crash, every = evidence.crash, operands(evidence)
+    if crash is None or crash.place is None or crash.function not in _COMPARING or len(every) < 2:
+        return
+    left, right = every[:2]
+    rows = len(left.shape) == len(right.shape) == 2 and left.shape[1] == right.shape[1]
+    statement = ast.unparse(crash.place.statement().node)
+    reduced = re.search(r"(sum|mean|norm|all|any)\([^()]*(-1|2)\)", statement)
+    averaged = re.search(r"\.(mean|sum)\(\)|loss", statement)  # then each row goes with one, and other rows were meant
+    if rows and reduced and not averaged and left.place is not None and editable(left.place):
+        new = f"{as_primary(left.place)}.unsqueeze(1)"
+        words: dict[str, Any] = {"what": left.text[:48], "method": ".unsqueeze(1)", "shape": left.shape}
+        yield from evidence.replaced(left.place, new, "insert-method", "insert", **words)
+
+
+def table_for(evidence: Evidence) -> Iterator[Candidate]:
+    """`zeros(1, (image // patch) ** 2 + 1, dim)` added to more rows: the number from which its size follows."""
+    every = operands(evidence)
+    for own, other in itertools.permutations(every[:2], 2):
+        made = next((step for step in chain(evidence, own.start, 6) if step.function in CREATORS), None)
+        apart = [b for a, b in zip(own.shape, other.shape, strict=False) if a != b and a > 1]
+        if made is None or len(apart) != 1 or len(own.shape) != len(other.shape) or apart[0] not in evidence.said:
+            continue
+        for tree in made.numbers:
+            if tree[0] == "op" and int(tree[-1]) in own.shape and int(tree[-1]) in evidence.said:
+                found = solved_in(evidence, tree, apart[0], "size")
+                yield from (one for one in found if one.culprit.code != "1")  # the 1 for one token more stays

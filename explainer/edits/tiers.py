@@ -14,8 +14,9 @@ _SHAPE = (
     " directions.last_layer unused.unused unused.unlike_siblings growing.short_windows growing.filled"
     " loops.first_apart ordered.for_all"
     " helpers.given_as_built companions.cut_too lengthened.shortened"
-    " leftover.fitting_side spread.over_places",
-    "leftover.last_kernel view.surplus crossed.exchanged kept.remade alike.given_alike alike.picked_too"
+    " leftover.fitting_side spread.over_places spread.in_all",
+    "leftover.last_kernel spread.each_with_each spread.table_for"
+    " view.surplus crossed.exchanged kept.remade alike.given_alike alike.picked_too"
     " alike.picked_after layout.structural"
     " einsum.relettered joined.caught_up cropped.cropped cropped.assigned batch.reshaped batch.resized_view"
     " batch.created batch.own_sizes ordered.computed_early ordered.alike_words state.batch_taken"
