@@ -35,3 +35,19 @@ def forward_of_function(scene: Scene, of: CutFact | None = None) -> SpanFact | N
 
 def _is_function(node: ast.ClassDef) -> bool:
     return any(ast.unparse(base).rsplit(".", 1)[-1] == "Function" for base in node.bases)
+
+
+@probe
+def made_function(scene: Scene) -> SpanFact | None:
+    """The one call that makes an object of a custom Function, without arguments: `Clip()`.
+
+    `detail`: `owner`, the class; `to`, what takes its place.
+    """
+    names = [node.name for one in sources(scene) for node in one.nodes() if isinstance(node, ast.ClassDef)
+             if _is_function(node)]  # fmt: skip
+    calls = calls_named(scene, *names)
+    if len(calls) != 1 or calls[0][1].args or calls[0][1].keywords:
+        return None
+    source, call = calls[0]
+    owner = source.text(call.func)
+    return spanned(source, call, owner=owner, to=f"{owner}.apply")

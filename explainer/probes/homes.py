@@ -4,12 +4,12 @@ from __future__ import annotations
 
 _PROBES = {
     "alike": "alike_writes",
-    "applied": "forward_of_function",
+    "applied": "forward_of_function made_function",
     "apart": "unpacked_shape unpacked_tensor",
     "asked_cuda": "asked_cuda cuda_places",
     "attributes": "misspelled named_at",
     "backwards": "reversed_array",
-    "births": "birth spoilt_weights made_parameter minus_infinity root_of_divisor masked_rows bound_operand zero_start",
+    "births": "birth spoilt_weights made_parameter minus_infinity root_of_divisor masked_rows bound_operand zero_start deviation",
     "buffers": "computed_buffer",
     "built": "built_at",
     "call": "call argument tensors local",
@@ -42,7 +42,7 @@ _PROBES = {
     "gradients": "untracked_input tracked_from tracked_line unused_input twin_used grad_call unused_place",
     "graph": (
         "backward_of unreduced graph_operand hidden_layers misspelt_init empty_grad "
-        "held_by loss_place grad_place reduction_place"
+        "held_by loss_place asked_gradient grad_place reduction_place"
     ),
     "held": "step_memory kept_graphs batch_size_place",
     "heads": "unused_head",
@@ -52,6 +52,7 @@ _PROBES = {
     "inference": "inference_block kept_result",
     "kept_tables": "kept_table",
     "keepers": "layer_on_copy",
+    "iterators": "one_batch",
     "leaves": "computed_parameter backward_before",
     "listed": "ragged_list odd_entry tensor_list",
     "memory": "asked_bytes broadcast column huge_call repeated_view largest_index",
