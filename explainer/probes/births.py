@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from explainer.bindings import given_to_name, last_name
 from explainer.facts import NanFact, Settings, SpanFact
 from explainer.probes import probe
 from explainer.probes.cuts import sources
@@ -248,6 +249,22 @@ def made_parameter(scene: Scene, of: NanFact | None = None) -> SpanFact | None:
     ]  # fmt: skip
     alike = [one for one in found if re.search(r"\b(eye|zeros|ones|full)\w*\(", one[0].text(one[1]))]
     return span_fact(*alike[0], name=name) if len(found) == len(alike) == 1 else None
+
+
+@probe
+def deviation(scene: Scene, of: NanFact | None = None) -> SpanFact | None:
+    """The call of `std` that the name or attribute was given which is an operation's operand."""
+    from explainer.edits.place import place_of
+    from explainer.probes.cuts import sources
+
+    if of is None or of.operand is None:
+        return None
+    name = last_name(place_of(scene.source, of.operand).node)
+    for source, value in [(one, value) for one in sources(scene) for value in given_to_name(one, name) if name]:
+        for call in ast.walk(value):
+            if isinstance(call, ast.Call) and called(call) in ("std", "std_mean", "nanstd"):
+                return span_fact(source, call)
+    return None
 
 
 @probe

@@ -241,6 +241,15 @@ def loss_place(scene: Scene, of: SpanFact | None = None) -> SpanFact | None:
 
 
 @probe
+def asked_gradient(scene: Scene, of: SpanFact | None = None) -> SpanFact | None:
+    """The failing call of `autograd.grad`: gradients of outputs that need not be one loss."""
+    node = scene.failing.node if scene.failing is not None else None
+    if of is None or scene.failing is None or not isinstance(node, ast.Call) or called(node) != "grad":
+        return None
+    return span_fact(scene.failing.source, node)
+
+
+@probe
 def grad_place(scene: Scene, of: TensorFact | None = None) -> SpanFact | None:
     """Where the tensor whose gradient is wanted got its name, or else the expression that reads the gradient."""
     found = held_by(scene, of)

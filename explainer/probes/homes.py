@@ -9,7 +9,10 @@ _PROBES = {
     "asked_cuda": "asked_cuda cuda_places",
     "attributes": "misspelled named_at",
     "backwards": "reversed_array",
-    "births": "birth spoilt_weights made_parameter minus_infinity root_of_divisor masked_rows bound_operand zero_start deviation",
+    "births": (
+        "birth spoilt_weights made_parameter minus_infinity root_of_divisor masked_rows bound_operand zero_start "
+        "deviation"
+    ),
     "buffers": "computed_buffer",
     "built": "built_at",
     "call": "call argument tensors local",
