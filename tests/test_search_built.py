@@ -31,6 +31,27 @@ FAULTS = {
             return nn.Sequential(embed, kind(settings["hidden"], settings["embed"]))
         build({"kind": "rnn", "embed": 4, "hidden": 7})(torch.zeros(2, 3, dtype=torch.long)).sum().backward()
         """, "kind(settings", 'kind(settings["embed"], settings["hidden"])'),
+    "a width that a sum of joined branches leaves out": (
+        """
+        import torch
+        from torch import nn
+        class Fork(nn.Module):
+            def __init__(self, given, wide, deep, direct):
+                super().__init__()
+                self.wide, self.deep = nn.Conv2d(given, wide, 3, padding=1), nn.Conv2d(given, deep, 5, padding=2)
+                self.direct = nn.Conv2d(given, direct, 1)
+                self.made = wide + deep
+            def forward(self, x):
+                return torch.cat([self.wide(x), self.deep(x), self.direct(x)], 1)
+        class Net(nn.Module):
+            def __init__(self, widths):
+                super().__init__()
+                self.fork = Fork(3, **widths)
+                self.head = nn.Conv2d(self.fork.made, 2, 1)
+            def forward(self, x):
+                return self.head(self.fork(x))
+        Net({"wide": 4, "deep": 6, "direct": 5})(torch.rand(2, 3, 8, 8)).mean().backward()
+        """, "self.made = wide", "wide + deep + direct"),
     "neighbouring sizes with one left out between them": (
         """
         import torch
