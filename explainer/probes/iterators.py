@@ -6,8 +6,9 @@ import ast
 
 from explainer.facts import SpanFact
 from explainer.probes import probe
-from explainer.probes.places import enclosing, span_fact
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
+from explainer.source import holds
 
 
 @probe
@@ -19,12 +20,14 @@ def one_batch(scene: Scene) -> SpanFact | None:
     failing = scene.user_frame.failing() if scene.user_frame is not None else None
     if failing is None or "DataLoader" not in scene.crash.message:
         return None
-    for node in (failing.node, *enclosing(failing.source, failing.node.lineno, (ast.Call,))):
+    line, source = failing.node.lineno, failing.source
+    around = [one for one in source.nodes() if isinstance(one, ast.Call) and holds(one, line)]
+    for node in (failing.node, *around):
         asked = _asked(node)
         if asked is not None:
             base, form = asked
-            text = failing.source.text(base)
-            return span_fact(failing.source, node, of=text, to=form.format(text))
+            text = source.text(base)
+            return span_fact(source, node, of=text, to=form.format(text))
     return None
 
 
