@@ -24,10 +24,11 @@ def sampled(evidence: Evidence) -> Iterator[Candidate]:
     frames = [*evidence.frames[: -_FRAMES - 1 : -1], *_upstream(evidence)]
     for samples in (_taken, _picked):
         for frame in frames:
-            given = _given(frame)
-            for old, places in given.items():
+            around = frame.place.statement().node  # both sides of a difference are meant
+            named = {frame.place.source.text(node) for node in ast.walk(around) if isinstance(node, _NAMED)}
+            for old, places in _given(frame).items():
                 for new in samples(frame, old):
-                    if new not in given:
+                    if new not in named:
                         yield from _in_place(evidence, frame, places, old, new)
 
 
