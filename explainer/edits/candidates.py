@@ -59,6 +59,7 @@ KINDS = {
     "shape-gradient": "functions.shape_gradient",
     "sum-over": "functions.sum_over",
     "keep-on-context": "contexts.keep_on_context",
+    "static-function": "statics.static_function",
     "log-domain": "logdomain.log_domain",
     "guard-all": "guards.guard_all",
     "log-sum": "logdomain.log_sum",

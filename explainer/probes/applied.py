@@ -9,6 +9,7 @@ from explainer.probes import probe
 from explainer.probes.cuts import calls_named, sources
 from explainer.probes.places import spanned
 from explainer.probes.scene import Scene
+from explainer.source import Source
 
 
 @probe
@@ -18,8 +19,7 @@ def forward_of_function(scene: Scene, of: CutFact | None = None) -> SpanFact | N
     `detail`: `owner`, the class; `to`, the same call through `apply`.
     """
     owner, _, method = of.function.rpartition(".") if of is not None else ("", "", "")
-    found = [node for source in sources(scene) for node in source.nodes() if isinstance(node, ast.ClassDef)]
-    custom = next((node for node in found if node.name == owner and _is_function(node)), None)
+    custom = next((node for _, node in _functions(scene) if node.name == owner), None)
     calls = [
         (source, call, call.func)
         for source, call in calls_named(scene, "forward")
@@ -43,11 +43,39 @@ def made_function(scene: Scene) -> SpanFact | None:
 
     `detail`: `owner`, the class; `to`, what takes its place.
     """
-    names = [node.name for one in sources(scene) for node in one.nodes() if isinstance(node, ast.ClassDef)
-             if _is_function(node)]  # fmt: skip
-    calls = calls_named(scene, *names)
+    calls = calls_named(scene, *(node.name for _, node in _functions(scene)))
     if len(calls) != 1 or calls[0][1].args or calls[0][1].keywords:
         return None
     source, call = calls[0]
     owner = source.text(call.func)
     return spanned(source, call, owner=owner, to=f"{owner}.apply")
+
+
+@probe
+def called_object(scene: Scene) -> SpanFact | None:
+    """The one call of an object of a custom Function that is made for it: `Scale(rate)(x)`.
+
+    `detail`: `owner`, the class; `to`, the call of `apply` with what both calls are given.
+    """
+    names = [one.name for _, one in _functions(scene)]
+    every = [(source, node) for source in sources(scene) for node in source.nodes() if isinstance(node, ast.Call)]
+    outer = [(source, one, one.func) for source, one in every if isinstance(one.func, ast.Call)]
+    calls = [(source, one, made) for source, one, made in outer if source.text(made.func).rsplit(".", 1)[-1] in names]
+    if len(calls) != 1 or calls[0][1].keywords or calls[0][2].keywords:
+        return None
+    source, call, made = calls[0]
+    owner, given = source.text(made.func), [source.text(one) for one in (*call.args, *made.args)]
+    return spanned(source, call, owner=owner, to=f"{owner}.apply({', '.join(given)})")
+
+
+@probe
+def function_class(scene: Scene, of: SpanFact | None = None) -> SpanFact | None:
+    """The class of a custom Function by its name, `owner`."""
+    name = of["owner"].rsplit(".", 1)[-1] if of is not None else ""
+    found = [(source, one) for source, one in _functions(scene) if one.name == name]
+    return spanned(*found[0]) if len(found) == 1 else None
+
+
+def _functions(scene: Scene) -> list[tuple[Source, ast.ClassDef]]:
+    every = [(source, node) for source in sources(scene) for node in source.nodes() if isinstance(node, ast.ClassDef)]
+    return [(source, node) for source, node in every if _is_function(node)]

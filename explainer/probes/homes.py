@@ -4,7 +4,7 @@ from __future__ import annotations
 
 _PROBES = {
     "alike": "alike_writes",
-    "applied": "forward_of_function made_function",
+    "applied": "forward_of_function made_function called_object function_class",
     "apart": "unpacked_shape unpacked_tensor",
     "asked_cuda": "asked_cuda cuda_places",
     "attributes": "misspelled named_at",
