@@ -53,6 +53,7 @@ _PROBES = {
     "history": "shape_history",
     "indices": "out_of_range if_too_large size_along one_hot_range",
     "inference": "inference_block kept_result",
+    "keyed": "keyed_rows",
     "kept_tables": "kept_table",
     "keepers": "layer_on_copy",
     "iterators": "one_batch",
