@@ -14,6 +14,19 @@ pytestmark = pytest.mark.skipif(not can_check(), reason="no sandbox here")
 
 #: Program, a piece of the line to edit, what the first fix puts there.
 FAULTS = {
+    "a transposition that puts time where the features were": (
+        """
+        import torch
+        from torch import nn
+        class Tagger(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.out = nn.Linear(6, 3)
+            def forward(self, x):
+                x = x.transpose(1, 2)
+                return self.out(x).mean(dim=1)
+        Tagger()(torch.rand(4, 10, 6)).sum().backward()
+        """, "x = x.transpose", ""),
     "odd lengths come back one short from a transposed convolution used at two depths": (
         """
         import torch

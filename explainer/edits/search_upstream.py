@@ -14,7 +14,9 @@ from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, Step
 from explainer.edits.expressions import evaluated
 from explainer.edits.lines import EditError
+from explainer.edits.sites import arriving, layers_hit
 from explainer.edits.slices import chain, operands
+from explainer.edits.statements import delete_statement
 
 _WITH_DIM = ("cat", "concat", "stack", "mean", "sum", "amax", "amin", "max", "logsumexp", "prod", "std", "var", "norm",
              "unsqueeze", "chunk", "split", "select", "narrow", "flip", "roll", "argmax")  # fmt: skip
@@ -103,6 +105,21 @@ def unindexed(evidence: Evidence) -> Iterator[Candidate]:
 
 def untransposed(evidence: Evidence) -> Iterator[Candidate]:
     """`(ids == 0).t()` -> `ids == 0`: a transposition that was not needed, left out."""
+    yield from (candidate for _, candidate in _left_out(evidence))
+
+
+def undone(evidence: Evidence) -> Iterator[Candidate]:
+    """The transposition that put another size where its operand had the one that the failing layer was built for."""
+    for layer, crash in layers_hit(evidence):
+        need, given = arriving(layer, crash), crash.before[0][0] if crash.before else []
+        built = layer.value(need[0]) if need is not None else None
+        for step, candidate in _left_out(evidence) if need is not None and built != need[1] else ():
+            moved = zip(step.before[0][0], given, strict=False)
+            if step.shape == given and any(pair == (built, need[1]) for pair in moved):  # type: ignore[index]
+                yield candidate
+
+
+def _left_out(evidence: Evidence) -> Iterator[tuple[Step, Candidate]]:
     for step in _steps(evidence):
         place, node = step.place, step.place.node if step.place is not None else None
         if place is None or step.function not in _TRANSPOSING or not step.before:
@@ -110,7 +127,13 @@ def untransposed(evidence: Evidence) -> Iterator[Candidate]:
         whole = node.func if isinstance(node, ast.Call) and is_method(node) else node
         if isinstance(whole, ast.Attribute):
             words: dict[str, Any] = {"what": place.text[:48], "method": step.function, "shape": step.before[0][0]}
-            yield from evidence.replaced(place, place.source.text(whole.value), "delete-method", "undo", **words)
+            left = place.source.text(whole.value)
+            statement = place.statement()
+            if statement.text == f"{left} = {place.text}":
+                found = evidence.made(partial(delete_statement, statement), "delete-method", statement, "undo", **words)
+            else:
+                found = evidence.replaced(place, left, "delete-method", "undo", **words)
+            yield from ((step, candidate) for candidate in found)
 
 
 def _is_state(evidence: Evidence, step: Step) -> bool:
