@@ -103,9 +103,9 @@ def by_file(places: Iterable[Place]) -> list[tuple[Source, list[Place]]]:
 
 
 def bound_above(scope: ast.AST, name: str, line: int) -> ast.Assign | None:
-    """The last assignment of a name in a function or file above a line."""
+    """The last assignment of a name, or of an attribute (`self.table`), in a function or file above a line."""
     every = [one for one in ast.walk(scope) if isinstance(one, ast.Assign) and one.lineno < line]
-    own = [one for one in every if isinstance(one.targets[0], ast.Name) and one.targets[0].id == name]
+    own = [one for one in every if ast.unparse(one.targets[0]) == name]
     return max(own, key=lambda one: one.lineno, default=None)
 
 

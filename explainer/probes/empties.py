@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from explainer.edits.lines import EditError
-from explainer.edits.place import Place, as_primary, place_of
+from explainer.edits.place import Place, as_primary, bound_above, place_of
 from explainer.facts import NanFact, SpanFact
 from explainer.frozen import frozen
 from explainer.probes import probe
@@ -94,19 +94,8 @@ def _mask(source: Source, given: list[ast.expr]) -> ast.expr | None:
 
 
 def _bound(source: Source, node: ast.expr) -> ast.expr | None:
-    statement = _binding(source, node)
+    statement = bound_above(source.scope_at(node.lineno), source.text(node), node.lineno)
     return statement.value if statement is not None else None
-
-
-def _binding(source: Source, node: ast.expr) -> ast.Assign | None:
-    """The last assignment of a name or attribute above its use, in the same function."""
-    scope, text = source.scope_at(node.lineno), source.text(node)
-    found = [
-        one
-        for one in (ast.walk(scope) if scope is not None else ())
-        if isinstance(one, ast.Assign) and one.lineno < node.lineno and source.text(one.targets[0]) == text
-    ]
-    return max(found, key=lambda one: one.lineno, default=None)
 
 
 def _is_test(node: ast.expr | None) -> bool:
@@ -184,10 +173,10 @@ def mask_of_mean(scene: Scene, of: SpanFact | None = None) -> SpanFact | None:
     """The statement that made the mask under which nothing was left; `detail.value`: its right side."""
     source = scene.source(of.span.file) if of is not None else None
     node = next(_named(source, of), None) if source is not None and of is not None else None
-    statement = _binding(source, node) if source is not None and node is not None else None
-    if source is None or statement is None:
+    if source is None or node is None:
         return None
-    return span_fact(source, statement, value=source.text(statement.value))
+    statement = bound_above(source.scope_at(node.lineno), source.text(node), node.lineno)
+    return None if statement is None else span_fact(source, statement, value=source.text(statement.value))
 
 
 def _named(source: Source, of: SpanFact) -> Iterator[ast.expr]:
