@@ -24,12 +24,17 @@ def sampled(evidence: Evidence) -> Iterator[Candidate]:
     frames = [*evidence.frames[: -_FRAMES - 1 : -1], *_upstream(evidence)]
     for samples in (_taken, _picked):
         for frame in frames:
-            around = frame.place.statement().node  # both sides of a difference are meant
-            named = {frame.place.source.text(node) for node in ast.walk(around) if isinstance(node, _NAMED)}
+            named = _named(frame.place) | (_named(evidence.crash.place) if evidence.crash is not None else set())
             for old, places in _given(frame).items():
                 for new in samples(frame, old):
                     if new not in named:
                         yield from _in_place(evidence, frame, places, old, new)
+
+
+def _named(place: Place | None) -> set[str]:
+    """What an expression names, one beside another: both sides of a difference are meant."""
+    nodes = ast.walk(place.node) if place is not None else ()
+    return {place.source.text(node) for node in nodes if isinstance(node, _NAMED)} if place is not None else set()
 
 
 def _upstream(evidence: Evidence) -> Iterator[Call]:
