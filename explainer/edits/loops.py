@@ -12,6 +12,7 @@ from explainer.frozen import frozen
 from explainer.source import called
 
 _MOST = 64
+_LOOPS = (ast.For, ast.ListComp, ast.GeneratorExp, ast.SetComp)
 _STEPS = {ast.FloorDiv: lambda a, b: a // b, ast.Mult: lambda a, b: a * b, ast.Add: lambda a, b: a + b,
           ast.Sub: lambda a, b: a - b, ast.Div: lambda a, b: a // b}  # fmt: skip
 
@@ -95,11 +96,11 @@ def loops_around(place: Place) -> list[Loop]:
     """The loops whose body, or whose element, holds a place, the innermost first."""
     found: list[Loop] = []
     for node in place.source.nodes():
-        if not any(one is place.node for one in ast.walk(node)):
+        if not isinstance(node, _LOOPS) or not any(one is place.node for one in ast.walk(node)):
             continue
         if isinstance(node, ast.For):
             found.insert(0, Loop(node.target, node.iter, tuple(node.body)))
-        elif isinstance(node, (ast.ListComp, ast.GeneratorExp, ast.SetComp)):
+        else:
             found[:0] = [Loop(one.target, one.iter, ()) for one in reversed(node.generators)]
     return found
 

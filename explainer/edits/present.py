@@ -7,6 +7,7 @@ import ast
 from explainer.diagnosis import Edit, Span
 from explainer.edits.lines import EditError, changed, indentation, inserted, joined
 from explainer.edits.place import Place, by_file
+from explainer.source import stored
 
 _SCOPES = (ast.ListComp, ast.DictComp, ast.SetComp, ast.GeneratorExp, ast.Lambda)
 _SUBSET = "torch.utils.data.Subset"
@@ -44,11 +45,10 @@ def _name(place: Place, number: int) -> str:
     """The dataset's own name where the scope of the loader binds it, else a new one."""
     node = place.node
     scope = place.source.scope_at(place.span.line)
-    stored = {one.id for one in ast.walk(scope) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
-    stored |= {one.arg for one in ast.walk(scope) if isinstance(one, ast.arg)}
-    if isinstance(node, ast.Name) and node.id in stored:
+    bound = stored(scope) | {one.arg for one in ast.walk(scope) if isinstance(one, ast.arg)}
+    if isinstance(node, ast.Name) and node.id in bound:
         return node.id
-    free = (name for name in ("present", "readable", "usable") if name not in stored)
+    free = (name for name in ("present", "readable", "usable") if name not in bound)
     return next(free) + (f"_{number + 1}" if number else "")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from explainer.diagnosis import Edit, Span
+from explainer.diagnosis import Edit
 from explainer.edits.lines import EditError, changed
 from explainer.edits.place import Place, as_primary, by_file
 
@@ -27,8 +27,5 @@ def renumber(each: tuple[Place, ...], classes: str, how: str) -> tuple[Edit, ...
     named = made.format(classes) if prefix and not classes.startswith(prefix) else classes
     edits: list[Edit] = []
     for source, places in by_file(each):
-        changes: list[tuple[Span, str]] = []
-        for place in places:
-            changes.append((place.span, _HOW[how].format(labels=as_primary(place), kept=named)))
-        edits += changed(source, changes)
+        edits += changed(source, [(one.span, _HOW[how].format(labels=as_primary(one), kept=named)) for one in places])
     return tuple(edits)

@@ -16,8 +16,8 @@ from explainer.edits import arguments
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, Step
 from explainer.edits.lines import changed
-from explainer.edits.methods import insert_method
 from explainer.edits.place import Place
+from explainer.edits.search_layout import put_behind
 from explainer.edits.search_literals import leaves, of_random_data
 from explainer.edits.slices import argument_places, editable, operands, trunk
 from explainer.edits.windowed import side_for, windows_behind
@@ -66,8 +66,7 @@ def _averaged(evidence: Evidence, way: Sequence[Step]) -> Iterator[Candidate]:
         return
     dims = tuple(range(2, len(way[0].shape)))
     method = f"mean(dim={dims if len(dims) > 1 else dims[0]})"
-    words: dict[str, Any] = {"what": place.text[:48], "method": f".{method}", "shape": way[0].shape}
-    yield from evidence.made(partial(insert_method, place, method), "insert-method", place, "insert", **words)
+    yield from put_behind(evidence, place, method, way[0].shape)
 
 
 def _map_left(evidence: Evidence) -> list[Step]:

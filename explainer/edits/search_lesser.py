@@ -33,8 +33,9 @@ def sampled(evidence: Evidence) -> Iterator[Candidate]:
 
 def _named(place: Place | None) -> set[str]:
     """What an expression names, one beside another: both sides of a difference are meant."""
-    nodes = ast.walk(place.node) if place is not None else ()
-    return {place.source.text(node) for node in nodes if isinstance(node, _NAMED)} if place is not None else set()
+    if place is None:
+        return set()
+    return {place.source.text(node) for node in ast.walk(place.node) if isinstance(node, _NAMED)}
 
 
 def _upstream(evidence: Evidence) -> Iterator[Call]:

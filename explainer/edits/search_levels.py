@@ -114,8 +114,8 @@ def _of_several(evidence: Evidence, place: Place, now: Any, later: list[int]) ->
     if now not in values or len(values) != len(elements):
         return
     kept = [value for value in values if value in later]
-    for new in [kept] if kept else []:
-        yield from _put(evidence, place, _spelt(place, new))
+    if kept:
+        yield from _put(evidence, place, _spelt(place, kept))
     for value in later:
         yield from _put(evidence, place, _spelt(place, [value]))
 

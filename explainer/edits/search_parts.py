@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
 from explainer.edits.place import Place
+from explainer.source import loaded
 
 _PARTS = re.compile(r"(too many|not enough) values to unpack \(expected (?:at least )?(\d+)(?:, got (\d+))?\)")
 
@@ -48,8 +49,7 @@ def _targets(place: Place, count: int) -> Iterator[ast.Tuple]:
 def _used(place: Place, target: ast.Tuple) -> set[str]:
     """The names that the function reads."""
     scope = place.source.scope_at(target.lineno)
-    nodes = ast.walk(scope) if scope is not None else ()
-    return {one.id for one in nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)}
+    return loaded(scope) if scope is not None else set()
 
 
 def stacked(evidence: Evidence) -> Iterator[Candidate]:

@@ -14,6 +14,7 @@ from explainer.edits.evidence import Evidence
 from explainer.edits.lines import changed
 from explainer.edits.place import Place, as_primary
 from explainer.edits.search_batch import CREATORS
+from explainer.edits.search_layout import put_behind
 from explainer.edits.search_literals import solved_in
 from explainer.edits.shapes import BROADCAST
 from explainer.edits.slices import Operand, chain, editable, operands
@@ -105,9 +106,7 @@ def each_with_each(evidence: Evidence) -> Iterator[Candidate]:
     reduced = re.search(r"(sum|mean|norm|all|any)\([^()]*(-1|2)\)", statement)
     averaged = re.search(r"\.(mean|sum)\(\)|loss", statement)  # then each row goes with one, and other rows were meant
     if rows and reduced and not averaged and left.place is not None and editable(left.place):
-        new = f"{as_primary(left.place)}.unsqueeze(1)"
-        words: dict[str, Any] = {"what": left.text[:48], "method": ".unsqueeze(1)", "shape": left.shape}
-        yield from evidence.replaced(left.place, new, "insert-method", "insert", **words)
+        yield from put_behind(evidence, left.place, "unsqueeze(1)", left.shape)
 
 
 def table_for(evidence: Evidence) -> Iterator[Candidate]:

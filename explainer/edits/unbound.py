@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from explainer.diagnosis import Edit, Span
 from explainer.edits.lines import EditError, changed, indentation, inserted, joined
 from explainer.edits.operators import SIGNS
-from explainer.edits.place import Place
+from explainer.edits.place import Place, bound_above
 from explainer.edits.statements import move_statement
 from explainer.source import holds
 
@@ -67,10 +67,7 @@ def _outermost(at: Place) -> ast.stmt:
 
 def _made_before(at: Place, loop: ast.stmt, target: str) -> ast.Assign | None:
     """The call that makes a tensor above the loop, where all that is done with it until the loop is to take slices."""
-    scope = at.source.scope_at(loop.lineno)
-    every = [one for one in ast.walk(scope) if isinstance(one, ast.Assign) and at.source.text(one.targets[0]) == target]
-    above = [one for one in every if one.lineno < loop.lineno]
-    made = max(above, key=lambda one: one.lineno, default=None)
+    made = bound_above(at.source.scope_at(loop.lineno), target, loop.lineno)
     if made is None or not isinstance(made.value, ast.Call) or made.col_offset != loop.col_offset:
         return None
     between = [one for one in _uses(at, target) if made.lineno < one.lineno < loop.lineno]

@@ -260,7 +260,7 @@ def deviation(scene: Scene, of: NanFact | None = None) -> SpanFact | None:
     if of is None or of.operand is None:
         return None
     name = last_name(place_of(scene.source, of.operand).node)
-    for source, value in [(one, value) for one in sources(scene) for value in given_to_name(one, name) if name]:
+    for source, value in [(one, value) for one in sources(scene) for value in given_to_name(one, name)] if name else ():
         for call in ast.walk(value):
             if isinstance(call, ast.Call) and called(call) in ("std", "std_mean", "nanstd"):
                 return span_fact(source, call)

@@ -13,7 +13,7 @@ from explainer.probes.cuts import calls_named
 from explainer.probes.places import spanned
 from explainer.probes.samples import own_dataset
 from explainer.probes.scene import Scene
-from explainer.source import Source
+from explainer.source import Source, loaded, stored
 
 _FETCH = "torch/utils/data/_utils/fetch.py"
 
@@ -142,11 +142,6 @@ def _names(node: ast.AST) -> str | None:
 
 def _stands_alone(of: SpanFact) -> bool:
     """Whether a condition uses nothing but the sample, builtins and torch."""
-    target = {one.id for one in ast.walk(ast.parse(of["target"], mode="eval")) if isinstance(one, ast.Name)}
-    used = {one.id for one in ast.walk(ast.parse(of["kept"], mode="eval")) if isinstance(one, ast.Name)}
-    inner = {one.id for one in ast.walk(ast.parse(of["kept"])) if isinstance(one, ast.Name) and _stored(one)}
-    return all(one in target | inner | {"torch"} or hasattr(builtins, one) for one in used)
-
-
-def _stored(node: ast.Name) -> bool:
-    return isinstance(node.ctx, ast.Store)
+    target, kept = loaded(ast.parse(of["target"])), ast.parse(of["kept"])
+    own = target | stored(kept) | {"torch"}
+    return all(one in own or hasattr(builtins, one) for one in loaded(kept))

@@ -17,7 +17,7 @@ def one_batch(scene: Scene) -> SpanFact | None:
 
     `detail.to` is how it is asked for; `detail.of` what is asked.
     """
-    failing = scene.user_frame.failing() if scene.user_frame is not None else None
+    failing = scene.failing
     if failing is None or "DataLoader" not in scene.crash.message:
         return None
     line, source = failing.node.lineno, failing.source

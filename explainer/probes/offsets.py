@@ -51,12 +51,7 @@ def _values(node: ast.AST, frame: LiveFrame) -> list[int]:
     value: Any = read(node, frame.frame)
     if is_tensor(value) and value.dim() == 1 and value.device.type == "cpu" and "int" in str(value.dtype):
         return value.detach().tolist() if value.numel() < _MOST else []
-    if (
-        type(value).__name__ == "ndarray"
-        and type(value).__module__ == "numpy"
-        and value.ndim == 1
-        and len(value) < _MOST
-    ):
+    if type(value).__name__ == "ndarray" and type(value).__module__ == "numpy" and value.ndim == 1:
         return [int(one) for one in value] if value.dtype.kind in "iu" and value.size < _MOST else []
     return list(value) if type(value) in (list, tuple) and all(type(one) is int for one in value) else []
 
@@ -66,6 +61,6 @@ def _summed(scene: Scene) -> list[tuple[Place, str]]:
     found = []
     for source in sources(scene):
         calls = [Place(source, one) for one in source.nodes() if isinstance(one, ast.Call)]
-        found += [(one, starts_of(one)) for one in calls if starts_of(one)]
+        found += [(one, new) for one in calls if (new := starts_of(one))]
         found += [(Place(source, second), "") for _, second in noted_late(source.nodes())]
     return found

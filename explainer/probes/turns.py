@@ -21,7 +21,7 @@ def losses_loop(scene: Scene) -> SpanFact | None:
     `detail.summed` is the call that goes backward once through the sum of them, `only` whether that call replaces the
     whole loop, `loss` what is sent backward.
     """
-    failing = scene.user_frame.failing() if scene.user_frame is not None else None
+    failing = scene.failing
     call = failing.node if failing is not None else None
     if failing is None or not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
         return None
