@@ -75,6 +75,15 @@ class Source:
         """Every node of the tree; none where the file does not parse."""
         return iter(self._nodes)
 
+    def node_at(self, line: int, end_line: int, byte: int, end_byte: int) -> Node | None:
+        """The outermost expression or statement with exactly these bounds (byte columns, as code objects have them)."""
+        return self._by_bounds.get((line, end_line, byte, end_byte))
+
+    @functools.cached_property
+    def _by_bounds(self) -> dict[tuple[int, ...], Node]:
+        nodes = [node for node in reversed(self._nodes) if isinstance(node, Node)]
+        return {(one.lineno, one.end_lineno or 0, one.col_offset, one.end_col_offset or 0): one for one in nodes}
+
     @functools.cached_property
     def _nodes(self) -> tuple[ast.AST, ...]:
         return tuple(ast.walk(self.tree)) if self.tree is not None else ()
@@ -161,16 +170,7 @@ def _by_position(source: Source, code: types.CodeType, lasti: int) -> Node | Non
     position = next((p for i, p in enumerate(code.co_positions()) if i == lasti // 2), None)
     if position is None or None in position:
         return None
-    return node_at(source, *position)
-
-
-def node_at(source: Source, line: int, end_line: int, byte: int, end_byte: int) -> Node | None:
-    """The outermost expression or statement with exactly these bounds (byte columns, as code objects have them)."""
-    for node in source.nodes():
-        at = tuple(getattr(node, name, None) for name in ("lineno", "end_lineno", "col_offset", "end_col_offset"))
-        if at == (line, end_line, byte, end_byte) and isinstance(node, Node):
-            return node
-    return None
+    return source.node_at(*position)
 
 
 def _by_executing(source: Source, frame: types.FrameType, lasti: int) -> Node | None:
@@ -179,7 +179,7 @@ def _by_executing(source: Source, frame: types.FrameType, lasti: int) -> Node | 
         import executing
 
         node: Any = executing.Source.executing(_At(frame, lasti)).node  # type: ignore[arg-type]
-        return node_at(source, node.lineno, node.end_lineno, node.col_offset, node.end_col_offset)
+        return source.node_at(node.lineno, node.end_lineno, node.col_offset, node.end_col_offset)
     except Exception:
         return None
 

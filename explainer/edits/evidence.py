@@ -17,7 +17,7 @@ from explainer.edits.imports import with_imports
 from explainer.edits.lines import EditError, changed
 from explainer.edits.place import Place
 from explainer.frozen import frozen
-from explainer.source import Source, node_at
+from explainer.source import Source
 
 Tree = list[Any]
 
@@ -136,7 +136,7 @@ class Evidence:
         source = self.sources(os.path.join(self.folder, at[0])) if at else None
         if source is None or at is None or source.tree is None:
             return None
-        node = node_at(source, *at[1:])
+        node = source.node_at(*at[1:])
         if isinstance(node, ast.Expr):
             node = node.value
         return Place(source, node) if node is not None else None

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from explainer.facts import Settings, SpanFact
 from explainer.probes.named import operation_at
-from explainer.source import Function, Node, Source, called, holds, node_at, source_of
+from explainer.source import Function, Node, Source, called, holds, source_of
 
 Position = Mapping[str, Any]
 S = TypeVar("S", bound=ast.stmt)
@@ -21,7 +21,7 @@ def place(position: Position, names: Sequence[str] = ()) -> tuple[Source, Node] 
     """The node of a recorded position: exact where columns are known, else by a name, else the line's statement."""
     source = source_of(position["file"])
     bounds = position["bounds"]
-    node = node_at(source, *bounds) if None not in bounds else operation_at(source, position["line"], names)
+    node = source.node_at(*bounds) if None not in bounds else operation_at(source, position["line"], names)
     node = node or source.statement_at(position["line"])
     if isinstance(node, ast.Expr):
         node = node.value
