@@ -31,7 +31,7 @@ def forked() -> tuple[Forked, socket.socket]:
     The program's modules are forgotten and torch's modes are as at the start; what else the program changed (patches,
     registrations, memory that is held) stays. A control run shows whether that matters.
     """
-    from explainer.replay import again, sandbox, zygote  # noqa: F401 - here once, not in every child
+    from explainer.replay import again, confine, sandbox, zygote  # noqa: F401 - here once, not in every child
 
     mine, theirs = socket.socketpair()
     pid = sandbox.fork()
@@ -56,12 +56,18 @@ def _begin_anew() -> None:
     null = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(null, descriptor)
-    for name, module in list(sys.modules.items()):
-        file = getattr(module, "__file__", None)
-        if isinstance(file, str) and is_user_file(file):
-            del sys.modules[name]
+    for name in _of_user():
+        del sys.modules[name]
     if "torch" in sys.modules:
         _reset_modes()
+
+
+def _of_user() -> list[str]:
+    """The names of the program's own modules. A library's are known by its first one: there are hundreds of torch's."""
+    modules = {name: getattr(module, "__file__", None) for name, module in list(sys.modules.items())}
+    files = {name: file for name, file in modules.items() if isinstance(file, str)}
+    libraries = {name for name, file in files.items() if "." not in name and not is_user_file(file)}
+    return [name for name, file in files.items() if name.partition(".")[0] not in libraries and is_user_file(file)]
 
 
 def _reset_modes() -> None:

@@ -74,6 +74,10 @@ class Child:
         self._pid, self._pipe, self._deadline, self._ended = pid, pipe, deadline, False
         self._started = time.monotonic()
 
+    def fileno(self) -> int:
+        """What becomes readable when the child begins to answer."""
+        return self._pipe
+
     def outcome(self, patience: float | None = None, waiting: Callable[[], None] | None = None) -> Outcome:
         """What the child hands back, at the latest at its deadline or `patience` seconds from now; it has ended then.
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import ctypes
 import importlib
 import json
 import os
-import signal
+import select
 import socket
 import struct
 import sys
@@ -14,7 +13,6 @@ import time
 from typing import Any
 
 _HEAD = struct.Struct("I")
-_PR_SET_PDEATHSIG = 1
 _SIZE = _STEPS = struct.Struct("Q")
 
 
@@ -24,18 +22,28 @@ def main() -> None:
 
 
 def serve(line: socket.socket, modules: list[str]) -> None:
-    """Serve requests until the socket is closed."""
+    """Serve requests, several at a time, until the socket is closed."""
     slow = _import(modules)
+    jobs: list[_Job] = []
     while True:
-        head, descriptors, _, _ = socket.recv_fds(line, _HEAD.size, 1)
-        if not head:
-            return
-        request = json.loads(_exactly(line, _HEAD.unpack(head)[0]))
-        if os.fork() == 0:
-            line.close()
-            _handle(request, descriptors[0], slow)
-        os.close(descriptors[0])
-        _reap()
+        until = min((job.until for job in jobs), default=None)
+        left = None if until is None else max(0.0, until - time.monotonic())
+        waiting: list[Any] = [line, *jobs]
+        ready, _, _ = select.select(waiting, [], [], left)
+        for job in [one for one in jobs if one in ready or one.until <= time.monotonic()]:
+            jobs.remove(job)
+            job.answer(slow)
+        if line in ready:
+            request = _received(line)
+            if request is None:
+                return
+            jobs.append(_Job(*request))
+
+
+def _received(line: socket.socket) -> tuple[dict[str, Any], int] | None:
+    """The next request and where its answer goes; None at the end."""
+    head, descriptors, _, _ = socket.recv_fds(line, _HEAD.size, 1)
+    return (json.loads(_exactly(line, _HEAD.unpack(head)[0])), descriptors[0]) if head else None
 
 
 def _import(modules: list[str]) -> float:
@@ -61,35 +69,39 @@ def _exactly(line: socket.socket, size: int) -> bytes:
     return data
 
 
-def _handle(request: dict[str, Any], descriptor: int, slow: float) -> None:
-    """Run one request in a sandboxed child of this process, and answer."""
-    try:
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, ctypes.c_ulong(signal.SIGKILL))
+class _Job:
+    """A request at work in a sandboxed child of this process."""
+
+    def __init__(self, request: dict[str, Any], descriptor: int):
         from explainer.replay import again, sandbox
 
-        steps = os.path.join(request["folder"], ".explain-steps")
-        # Importing takes a moment that is not the program's.
-        started = time.monotonic()
-        outcome = sandbox.run(
-            lambda: again.run(request, steps),
+        self._line = socket.socket(fileno=descriptor)
+        self._steps = os.path.join(request["folder"], ".explain-steps")
+        self._started = time.monotonic()
+        self._child = sandbox.begin(
+            lambda: again.run(request, self._steps),
             deadline=request["deadline"],
             memory=request["memory"],
             writable=[request["folder"]],
             processes=True,
         )
-        answer = {
-            "value": outcome.value,
-            "failed": outcome.failed,
-            "steps": _steps(steps),
-            "seconds": time.monotonic() - started,
-            "slow": slow,
-        }
-        with socket.socket(fileno=descriptor) as line:
-            data = json.dumps(answer).encode()
-            line.sendall(_SIZE.pack(len(data)) + data)
-        sandbox.reap()
-    finally:
-        os._exit(0)
+        self.until = self._started + request["deadline"]
+
+    def fileno(self) -> int:
+        """What becomes readable when the child answers."""
+        return self._child.fileno()
+
+    def answer(self, slow: float) -> None:
+        """Hand on what the child answers; one that is late is ended."""
+        outcome = self._child.outcome()
+        seconds = time.monotonic() - self._started
+        answer = {"value": outcome.value, "failed": outcome.failed, "steps": _steps(self._steps), "slow": slow}
+        data = json.dumps({**answer, "seconds": seconds}).encode()
+        with self._line as line:
+            try:
+                line.sendall(_SIZE.pack(len(data)) + data)
+            except OSError:  # nobody waits for it any more
+                pass
 
 
 def _steps(path: str) -> int:
@@ -98,11 +110,3 @@ def _steps(path: str) -> int:
             return _STEPS.unpack(file.read(_STEPS.size))[0]
     except (OSError, struct.error):
         return 0
-
-
-def _reap() -> None:
-    try:
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            continue
-    except ChildProcessError:
-        pass
