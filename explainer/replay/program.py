@@ -163,16 +163,25 @@ class Trial:
         self._folder = folder
         self._copies = copies
         self._data = b""
-        self._started = time.monotonic()
+        self.started = time.monotonic()
+        self._run: Run | None = None
 
-    def wait(self, seconds: float) -> Run:
-        """The run, when it has ended; a failed one after `seconds`."""
+    def ready(self, seconds: float) -> bool:
+        """Whether it has ended within `seconds` from now."""
+        if self._run is not None:
+            return True
         with selectors.DefaultSelector() as ready:
             ready.register(self.line, selectors.EVENT_READ)
             until = time.monotonic() + seconds
             while ready.select(max(0.0, until - time.monotonic())):
                 if self.read():
-                    break
+                    self.done()
+                    return True
+        return False
+
+    def wait(self, seconds: float) -> Run:
+        """The run, when it has ended; a failed one after `seconds`."""
+        self.ready(seconds)
         return self.done()
 
     def read(self) -> bool:
@@ -186,7 +195,12 @@ class Trial:
 
     def done(self) -> Run:
         """The answer; ends the run where there is none yet, and removes its files."""
-        seconds = time.monotonic() - self._started
+        if self._run is None:
+            self._run = self._taken()
+        return self._run
+
+    def _taken(self) -> Run:
+        seconds = time.monotonic() - self.started
         self.line.close()
         self._copies.remove(self._folder)
         try:

@@ -35,6 +35,8 @@ _NOT_RUN = "none"
 #: Within the limits of a replay: the share of the time that the control may take, and the optimizer steps beyond the
 #: failing one after which an edited program has run long enough.
 _CONTROL, _STEPS = 0.6, 20
+#: There a recording that comes within so many seconds is the control as well, and tells that a program is quick.
+_SOON = 0.3
 
 
 def checker(scene: Any) -> Checker:
@@ -55,7 +57,8 @@ class Checker:
         self.until = time.monotonic() + self.patience
         self.session = Session(self.program)
         self.slow = 1.0
-        self._begun = self.session.begin({}, self.patience), self.session.begin({}, self.patience, record=True)
+        self._recording = self.session.begin({}, self.patience, record=True)
+        self._plain = None if self.program.warm else self.session.begin({}, self.patience)
         self._control: Run | None = None
         self.moved: list[Candidate] = []
         self.gone_on: list[Candidate] = []
@@ -69,18 +72,38 @@ class Checker:
     def control(self) -> Run | None:
         """The unedited run where it failed as the crash did; None where it did not."""
         if self._control is None:
-            self._control = self._begun[0].wait(max(self.left, 0.1) * (_CONTROL if self.program.warm else 1.0))
+            if self.program.warm:  # it may have been begun ahead
+                self.until = time.monotonic() + self.scene.seconds_left
+            self._control = self._recorded_soon() or self._run_plainly()
             self.slow = min(max(self._control.slow, 1.0), 4.0)
             if not self.program.warm:
                 self.until = time.monotonic() + TRIALS * self.slow
         return self._control if self._same(self._control) else None
+
+    def _recorded_soon(self) -> Run | None:
+        """The recording, where it came soon and failed as the crash did: one run that is both."""
+        if not self.program.warm or not self._recording.ready(self._soon()):
+            return None
+        return run if self._same(run := self._recording.done()) else None
+
+    def _soon(self) -> float:
+        return max(0.0, min(self.left, self._recording.started + _SOON - time.monotonic()))
+
+    def _run_plainly(self) -> Run:
+        plain = self._plain or self.session.begin({}, max(self.left, 0.1))
+        return plain.wait(max(self.left, 0.1) * (_CONTROL if self.program.warm else 1.0))
+
+    @property
+    def quick(self) -> bool:
+        """Whether an unedited run failed as the crash did, and so soon that there is time for many edited ones."""
+        return self._recording.ready(self._soon()) and self.control() is not None
 
     def record(self) -> Mapping[str, Any] | None:
         """What `replay.recorder` saw in an unedited run; None where it failed otherwise or leaves no time for edits."""
         control = self.control()
         if control is None or (self.program.warm and self.left < control.seconds):
             return None
-        run = self._begun[1].wait(max(self.left * 0.6, 0.1))
+        run = self._recording.wait(max(self.left * 0.6, 0.1))
         if not self._same(run):  # code that asks for `type(n) is int` does not take numbers with a memory
             run = self.session.run({}, max(self.left * 0.4, 0.1), record=True, numbers=False)
         return run.answer.get("recording") if self._same(run) else None

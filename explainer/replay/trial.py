@@ -40,15 +40,17 @@ def try_candidates(
 ) -> list[Verdict]:
     """Verdicts on candidates, those that passed first and best first. KeyboardInterrupt skips what is left.
 
-    `check` is the cheapest level that can refute them. A program that `explain run` started is run again whole; a
-    script that crashed by itself where its statements alone could not tell of a candidate that comes before all that
-    passed.
+    `check` is the cheapest level that can refute them. A program that `explain run` started is run again whole, as is a
+    script that crashed by itself and soon; one that takes longer where its statements alone could not tell of a
+    candidate that comes before all that passed.
     """
-    if whole_program(scene):
-        return from_start(scene, candidates, progress)
+    offered = list(candidates)
+    if whole_program(scene) or (offered and quick_script(scene)):
+        whole = from_start(scene, offered, progress)
+        if whole_program(scene) or any(one.passed for one in whole):
+            return whole
     from explainer.replay.inprocess import try_in_process
 
-    offered = list(candidates)
     found = try_in_process(scene, offered, check)
     unknown = _undecided(offered, found)
     if not unknown or not whole_script(scene):
@@ -101,6 +103,25 @@ def whole_script(scene: Any) -> bool:
     from explainer.replay.program import unavailable
 
     return run.why_not(scene) is None and unavailable(program) is None and _early(program.started)
+
+
+def begin_ahead(scene: Any) -> None:
+    """Begin to run a script that crashed by itself again, for the trials to come, while its rules are weighed."""
+    if not whole_program(scene) and whole_script(scene):
+        from explainer.replay.programs import checker
+
+        checker(scene)
+
+
+def quick_script(scene: Any) -> bool:
+    """Whether a script that crashed by itself does so again at once."""
+    from explainer.replay.programs import checker
+
+    if not whole_script(scene):
+        return False
+    with scene.replaying():
+        return checker(scene).quick
+    return False
 
 
 def _early(started: float) -> bool:
