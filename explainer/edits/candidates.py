@@ -22,6 +22,7 @@ KINDS = {
     "replace": "arguments.replace",
     "replace-literal": "arguments.replace",
     "insert-method": "methods.insert_method",
+    "insert-methods": "methods.insert_methods",
     "cast": "methods.insert_method",
     "cast-all": "methods.insert_methods",
     "delete-method": "methods.delete_method",

@@ -88,6 +88,7 @@ _PROBES = {
     "remade": "remade_table table_save checkpoint_name only_evaluated",
     "resized": "resized_layer decided_size",
     "restored": "kept_reports kept_report state_as_model model_makers",
+    "renormed": "renormed renormed_kept renormed_weights renormed_layer max_norm_given",
     "samples": "sample_return none_sample empty_list given_dataset",
     "saving": "saved_plainly",
     "schedules": "plateau_step",

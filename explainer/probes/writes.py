@@ -39,7 +39,7 @@ overwritten.proves = True  # type: ignore[attr-defined]
 @probe
 def all_overwritten(scene: Scene) -> tuple[WriteFact, ...] | None:
     """All statements that made a value stale which the failing backward needs; None where it is one."""
-    found = [_fact(one) for one in scene.once("stale values", lambda: _recorded(scene)) or ()]
+    found = [_fact(one) for one in stale_values(scene)]
     plain = [one for one in found if one is not None and one.kind == "statement" and not one.holder]
     unique = {(one.span.file, one.span.line): one for one in plain}
     return tuple(unique.values()) if len(unique) > 1 else None
@@ -47,8 +47,13 @@ def all_overwritten(scene: Scene) -> tuple[WriteFact, ...] | None:
 
 def stale(scene: Scene) -> dict[str, Any] | None:
     """The stale value that the message means, as the replay recorded it."""
-    found = scene.once("stale values", lambda: _recorded(scene))
+    found = stale_values(scene)
     return _best(scene, found) if found else None
+
+
+def stale_values(scene: Scene) -> list[dict[str, Any]]:
+    """All stale values that the failing backward would meet, as the replay recorded them."""
+    return scene.once("stale values", lambda: _recorded(scene)) or []
 
 
 def _recorded(scene: Scene) -> Any:
