@@ -89,10 +89,14 @@ def _diagnosis(match: Match, catalogue: Catalogue, scene: Scene, stages: Stages)
 
 
 def _with(diagnosis: Diagnosis, remedy: Remedy, held: Held | None) -> Diagnosis:
-    """A diagnosis with its fixes; a culprit whose edit was refuted is not named, unless a replay had shown it."""
+    """A diagnosis with its fixes; a culprit whose edit was refuted is not named, unless a replay had shown it.
+
+    Nor does the line of an edit that only adapts a value take the place of the one where it was shown to go wrong.
+    """
     fixes = remedy.fixes if remedy.checked else (*remedy.fixes, *diagnosis.fixes)
-    doubted = remedy.refuted and diagnosis.certainty != "proved"
-    culprit = remedy.culprit or (None if doubted else diagnosis.culprit)
+    shown = diagnosis.certainty == "proved"
+    edited = None if remedy.adapts and shown and diagnosis.culprit is not None else remedy.culprit
+    culprit = edited or (None if remedy.refuted and not shown else diagnosis.culprit)
     return replace(diagnosis, fixes=fixes, culprit=culprit, certainty=_certainty(diagnosis.certainty, held, remedy))
 
 

@@ -9,7 +9,7 @@ from explainer.catalogue import Match
 from explainer.catalogue.words import holds, in_language, value, words
 from explainer.diagnosis import Fix, Span
 from explainer.edits.candidate import Candidate
-from explainer.edits.changes import drops_name, only_adapts
+from explainer.edits.changes import drops_name, is_cast, only_adapts
 from explainer.frozen import frozen
 from explainer.probes import Scene
 from explainer.replay.trial import LATE, Verdict, from_start, try_candidates, whole_program, whole_script
@@ -29,12 +29,16 @@ LAYER = 1
 
 @frozen
 class Remedy:
-    """The fixes to show, best first, and the line to edit. `refuted`: edits were run, and none of them helped."""
+    """The fixes to show, best first, and the line to edit. `refuted`: edits were run, and none of them helped.
+
+    `adapts`: the first only makes the failing call take what came, wherever that went wrong.
+    """
 
     fixes: tuple[Fix, ...] = ()
     culprit: Span | None = None
     proves: bool = False
     refuted: bool = False
+    adapts: bool = False
 
     @property
     def checked(self) -> bool:
@@ -49,7 +53,9 @@ def of_rule(held: Held, scene: Scene) -> Remedy:
     verdicts = _tried(offered, scene)
     passed = [one for one in verdicts if one.passed]
     if passed:
-        return Remedy(_shown(passed, words_only), passed[0].candidate.culprit, _proves(passed, held))
+        first = passed[0].candidate
+        adapts = held.rule.family in TRAVELS and only_adapts(first)
+        return Remedy(_shown(passed, words_only), first.culprit, _proves(passed, held), adapts=adapts)
     late = [one.candidate for one in verdicts if one.level == LATE]
     refuted = not late and any(one.level != "none" for one in verdicts)
     untried = () if refuted else tuple(map(_suggestion, (late or [one for _, one in offered])[:MOST]))
@@ -65,11 +71,19 @@ def _proves(passed: Sequence[Verdict], held: Held) -> bool:
     family, candidate = held.rule.family, passed[0].candidate
     if (family in TRAVELS and not _of_one_line(passed)) or passed[0].level == "operator" or _keeps_graph(candidate):
         return False
-    if passed[0].reshaped > LAYER or (family in TRAVELS and only_adapts(candidate)):
+    if passed[0].reshaped > LAYER or (family in TRAVELS and only_adapts(candidate)) or _behind(candidate, held):
         return False
     if passed[0].level == "program" or family not in TRAVELS:
         return True
     return family in SIZES and candidate.kind in DECIDING and not drops_name(candidate)
+
+
+def _behind(candidate: Candidate, held: Held) -> bool:
+    """Whether an edit casts a value further down than the rule saw its dtype come in."""
+    fact = held.facts.get(held.rule.culprit) if held.rule.culprit else None
+    span = fact if isinstance(fact, Span) else getattr(fact, "span", None)
+    apart = span is not None and (span.file, span.line) != (candidate.culprit.file, candidate.culprit.line)
+    return held.rule.family in TRAVELS and is_cast(candidate) and apart
 
 
 def _keeps_graph(candidate: Candidate) -> bool:

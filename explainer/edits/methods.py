@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import re
 
 from explainer.diagnosis import Edit
 from explainer.edits.lines import EditError, changed
 from explainer.edits.place import Place, as_primary, by_file, enclosed
+from explainer.source import called
+
+#: Methods whose result is, or may be, a copy.
+_COPIES = re.compile(r"(to|type|float|double|half|bfloat16|long|int|short|byte|bool|cpu|cuda|clone|contiguous)\b")
 
 
 def insert_method(at: Place, method: str) -> tuple[Edit, ...]:
     """`x` -> `x.float()`: a method call, or an index like `[:, None]`, put behind an expression."""
     place = _expression(at)
+    if _COPIES.match(method) and _only_written(place):
+        raise EditError("what is written would go into a copy")
     joint = "" if method.startswith("[") else "."
     call = method if method.endswith((")", "]")) else f"{method}()"
     if as_primary(place) != place.text and enclosed(place):
@@ -20,6 +27,15 @@ def insert_method(at: Place, method: str) -> tuple[Edit, ...]:
         end = dataclasses.replace(end, end_column=end.column)
         return changed(place.source, [(end, f"{joint}{call}")])
     return changed(place.source, [(place.span, f"{as_primary(place)}{joint}{call}")])
+
+
+def _only_written(place: Place) -> bool:
+    """Whether an expression is there to be written into: `x` of the statement `x.lerp_(y, 0.1)`."""
+    method = place.parent()
+    call = place.at(method).parent() if isinstance(method, ast.Attribute) and method.value is place.node else None
+    if not isinstance(call, ast.Call) or not called(call).endswith("_") or called(call).endswith("__"):
+        return False
+    return isinstance(place.at(call).parent(), ast.Expr)
 
 
 def insert_methods(each: tuple[Place, ...], method: str) -> tuple[Edit, ...]:

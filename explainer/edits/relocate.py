@@ -12,10 +12,13 @@ from typing import Any
 from explainer.edits import (
     methods,
     search_alike,
+    search_converted,
+    search_counted,
     search_crossed,
     search_device,
     search_dtype,
     search_index,
+    search_late,
     search_layers,
     search_layout,
     search_order,
@@ -46,11 +49,15 @@ def _origins(evidence: Evidence, candidate: Candidate) -> Iterator[Candidate]:
         yield from search_samples.cast_samples(evidence)
         yield from search_dtype.loaded(evidence)
         yield from search_dtype.structural(evidence)
+        yield from search_converted.converted(evidence)
         yield from search_dtype.casts(evidence)
+    elif candidate.kind == "as-dtype":
+        yield from search_converted.converted(evidence)
     elif added(candidate).rstrip(") ").endswith("- 1"):
         yield from search_samples.counted_from_one(evidence)
         yield from search_index.shifted(evidence)
     elif added(candidate).rstrip(") ").endswith(".device"):
+        yield from (dataclasses.replace(one, tier=CERTAIN) for one in search_late.moved_first(evidence))
         yield from search_device.moved_owner(evidence)
         yield from search_device.beside(evidence)
         yield from search_device.nested(evidence)
@@ -76,6 +83,7 @@ def _certain(evidence: Evidence) -> Iterator[Candidate]:
     sizes = (
         search_crossed.exchanged,
         search_sizes.rounded,
+        search_counted.one_more,
         search_sizes.named_out,
         search_alike.given_alike,
         search_order.unpacked,

@@ -1,4 +1,4 @@
-"""Candidates for positions drawn among the rows of one tensor that index another: of a table and its training part."""
+"""Candidates for counts: of the rows of a tensor where another is indexed, of things one of which is left out."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from collections.abc import Iterator
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
 from explainer.edits.place import Place
+from explainer.edits.sites import arriving as needed
+from explainer.edits.sites import layers_hit
+from explainer.replay.taint import literals, value_of
 from explainer.source import Source
 
 #: How many other tensors are tried in the place of one that was counted.
@@ -33,6 +36,28 @@ def of_indexed(evidence: Evidence) -> Iterator[Candidate]:
             others.sort(key=lambda one: (one not in fitting, -len(_words(one) & wanted), len(_words(one))))
             for other in others[:_MOST]:
                 yield from evidence.replaced(place, other, "replace", "other-rows", old=text, new=other, size=said[1])
+
+
+def one_more(evidence: Evidence) -> Iterator[Candidate]:
+    """`Pairs(len(fields))` -> `Pairs(len(fields) + 1)` where a layer built for what follows from it then fits."""
+    for layer, step in layers_hit(evidence):
+        need = needed(layer, step)
+        for tree in layer.numbers.get(need[0], ()) if need is not None else ():
+            for leaf in {tuple(one[1]): one for one in literals(tree) if one[0] == "len"}.values():
+                more, place = _missing(tree, leaf, need[1] if need else 0), evidence.place(leaf[1])
+                if place is not None and more:
+                    yield from _counted_more(evidence, place, more)
+
+
+def _counted_more(evidence: Evidence, place: Place, more: int) -> Iterator[Candidate]:
+    new = f"{place.text} {'+' if more > 0 else '-'} {abs(more)}"
+    text = f"({new})" if isinstance(place.parent(), ast.BinOp) else new
+    yield from evidence.replaced(place, text, "replace", "one-more" if more == 1 else "count-as", new=new)
+
+
+def _missing(tree: list, leaf: list, wanted: int) -> int:
+    """By how many more a count gives the wanted size, 0 where by none."""
+    return next((more for more in (1, -1, 2) if value_of(tree, {tuple(leaf[1]): leaf[-1] + more}) == wanted), 0)
 
 
 def _rows(evidence: Evidence) -> dict[str, int]:

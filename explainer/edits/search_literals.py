@@ -11,7 +11,7 @@ from typing import Any
 
 from explainer.diagnosis import Span
 from explainer.edits.candidate import Candidate
-from explainer.edits.evidence import Evidence
+from explainer.edits.evidence import Evidence, Step
 from explainer.edits.expressions import solved
 from explainer.edits.lines import changed
 from explainer.edits.place import Place
@@ -56,15 +56,27 @@ def swapped_sizes(evidence: Evidence) -> Iterator[Candidate]:
 def one_off(evidence: Evidence) -> Iterator[Candidate]:
     """`n ** 2` -> `n ** 2 + 1`: a computed size that misses another size of the message by one."""
     said = evidence.said
-    for tree in (tree for step in evidence.steps for tree in step.numbers):
+    for step, tree in [(one, tree) for one in evidence.steps for tree in one.numbers]:
         place = evidence.place(tree[4]) if tree[0] == "op" and tree[4] else None
         if place is None or int(tree[-1]) not in said:
             continue
         for sign, value in (("+", int(tree[-1]) + 1), ("-", int(tree[-1]) - 1)):
-            if value in said:
-                new = f"{place.text} {sign} 1"
-                text = f"({new})" if isinstance(place.parent(), (ast.BinOp, ast.UnaryOp)) else new
-                yield from evidence.replaced(place, text, "replace", "one-more", new=new)
+            for at in (*_given(step, tree), place) if value in said else ():
+                new = f"{at.text} {sign} 1"
+                text = f"({new})" if isinstance(at.parent(), (ast.BinOp, ast.UnaryOp)) else new
+                yield from evidence.replaced(at, text, "replace", "one-more", new=new)
+
+
+def _given(step: Step, tree: list) -> list[Place]:
+    """The name that gives a product to the call: how many there are is right then, and one more has to be made."""
+    place = step.place
+    if tree[1] not in ("*", "**") or place is None or not isinstance(place.node, ast.Call):
+        return []
+    shape = place.node.args[0] if len(place.node.args) == 1 else None
+    given = shape.elts if isinstance(shape, (ast.Tuple, ast.List)) else place.node.args
+    at = [one[-1] for one in step.numbers].index(tree[-1])
+    named = [one for one in given[at : at + 1] if isinstance(one, (ast.Name, ast.Attribute))]
+    return [place.at(one) for one in named if len(given) == len(step.numbers)]
 
 
 def in_text(evidence: Evidence) -> Iterator[Candidate]:

@@ -14,7 +14,7 @@ _SHAPE = (
     " directions.last_layer unused.unused unused.unlike_siblings growing.short_windows growing.filled"
     " loops.first_apart ordered.for_all"
     " helpers.given_as_built companions.cut_too lengthened.shortened"
-    " leftover.fitting_side spread.over_places spread.in_all sums.with_left_out upstream.undone",
+    " leftover.fitting_side spread.over_places spread.in_all sums.with_left_out upstream.undone special.room_left",
     "leftover.last_kernel spread.each_with_each spread.table_for"
     " view.surplus crossed.exchanged kept.remade alike.given_alike alike.picked_too"
     " alike.picked_after layout.structural"
@@ -24,7 +24,7 @@ _SHAPE = (
     " order.unpacked order.created"
     " apart.one_state apart.entries apart.ranks clips.folded axis.joined_along axis.joined_otherwise upstream.sizes"
     " upstream.unindexed",
-    "sizes.named_out sizes.rounded sizes.advanced sizes.arriving",
+    "sizes.named_out sizes.rounded counted.one_more sizes.advanced sizes.arriving",
     "upstream.untransposed upstream.dimensions layout.inserted loops.carried loops.counted_up padding.strided"
     " literals.one_off literals.in_text literals.of_data",
     "padding.padded sizes.factored batch.left_out",
@@ -36,7 +36,7 @@ _SHAPE = (
 _DTYPE = (
     "crossed.crossed dtype.loaded order.taken",
     "samples.cast_samples dtype.structural back.there_and_back",
-    "dtype.casts",
+    "converted.converted dtype.casts",
     "dtype.other_casts layout.swapped",
 )
 TIERS = {
@@ -47,7 +47,7 @@ TIERS = {
     "amp": _DTYPE,
     "index": (
         "crossed.crossed growing.windowed folded.unfolded classes.of_part companions.cut_too ordered.computed_early"
-        " offsets.from_start spread.gathered",
+        " offsets.from_start spread.gathered special.room_left",
         "ranges.from_zero ranges.counted_down counted.of_indexed dtype.as_index rows.exchanged rows.turned rows.largest"
         " settings.whole index.drawn classes.coded",
         "samples.shortened samples.counted_from_one ids.padded ids.renumbered ids.lengths_less",
@@ -59,7 +59,7 @@ TIERS = {
         *_SHAPE[2:],
     ),
     "device": (
-        "",
+        "late.moved_first",
         "holders.built_late device.moved_layer device.beside device.nested device.together",
         "holders.handed holders.attributes",
         "device.created",

@@ -11,10 +11,20 @@ Texts = Mapping[str, str]
 #: Titles of the search's candidates by generator.
 TITLES: Mapping[str, Texts] = {
     **titles_sizes.TITLES,
+    "moved-first": {
+        "en": "move `{what}` to its device before `{other}` takes its weights",
+        "ko": "`{other}` 구문이 가중치를 가져가기 전에 `{what}` 모델을 장치로 옮기기",
+        "zh": "在 `{other}` 取用权重之前先把 `{what}` 移到设备上",
+    },
     "cast": {
         "en": "cast `{what}` with `.{method}`, where the {dtype} values come from",
         "ko": "{dtype} 값이 생기는 `{what}` 뒤에 `.{method}` 변환 추가",
         "zh": "在 {dtype} 值产生处用 `.{method}` 转换 `{what}`",
+    },
+    "cast-each": {
+        "en": "cast `{what}` and the others that are made like it with `.{method}`: all of them are {dtype}",
+        "ko": "`{what}` 및 같은 방식으로 만든 나머지에도 `.{method}` 변환 추가: 모두 {dtype} 값",
+        "zh": "对 `{what}` 以及同样方式得到的其他张量都用 `.{method}` 转换：它们都是 {dtype}",
     },
     "there-and-back": {
         "en": "compute it from `{what}` in floating point and give the result its dtype back with `.{method}`",

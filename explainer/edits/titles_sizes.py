@@ -185,6 +185,16 @@ TITLES: Mapping[str, Mapping[str, str]] = {
         "ko": "하나 더 세기: `{new}`",
         "zh": "多算一个：`{new}`",
     },
+    "room-left": {
+        "en": "cut to `[{new}]`: {added} more are put around what is cut",
+        "ko": "`[{new}]` 까지 자르기: 자른 뒤에 {added}개가 더 붙음",
+        "zh": "截断到 `[{new}]`：截断之后还要再加上 {added} 个",
+    },
+    "count-as": {
+        "en": "count as many as arrive: `{new}`",
+        "ko": "들어오는 개수만큼 세기: `{new}`",
+        "zh": "按实际到来的数量计数：`{new}`",
+    },
     "more": {
         "en": "count the ones that are missing too: `{new}`",
         "ko": "빠진 것까지 세기: `{new}`",

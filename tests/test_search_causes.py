@@ -1,0 +1,117 @@
+"""The line that decided, rather than the call that failed: what is counted, cut, converted or moved before."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("torch")
+
+from faults import assert_never_offered, assert_repaired
+
+from explainer.authoring.examples import Runner, can_check
+
+pytestmark = pytest.mark.skipif(not can_check(), reason="no sandbox here")
+
+
+def test_a_count_that_leaves_one_out_is_followed_through_the_arithmetic(runner: Runner) -> None:
+    program = """
+        import torch
+        from torch import nn
+        class Pairs(nn.Module):
+            def __init__(self, things):
+                super().__init__()
+                self.count = things * (things - 1) // 2
+            def forward(self, x):
+                i, j = torch.triu_indices(x.size(1), x.size(1), 1)
+                return (x[:, i] * x[:, j]).sum(2)
+        fields = ["a", "b", "c"]
+        pairs = Pairs(len(fields))
+        head = nn.Linear(pairs.count, 2)
+        parts = [torch.rand(5, 8) for _ in fields] + [torch.rand(5, 8)]
+        head(pairs(torch.stack(parts, 1))).sum().backward()
+        """
+    assert_repaired(runner, program, "pairs = Pairs(len(fields))", "pairs = Pairs(len(fields) + 1)")
+
+
+def test_one_position_more_is_made_where_the_positions_are(runner: Runner) -> None:
+    program = """
+        import torch
+        from torch import nn
+        class Patches(nn.Module):
+            def __init__(self, side):
+                super().__init__()
+                self.count = (side // 4) ** 2
+        patches = Patches(16)
+        places = nn.Parameter(torch.zeros(1, patches.count, 6))
+        first = nn.Parameter(torch.zeros(1, 1, 6))
+        x = torch.cat([first.expand(3, -1, -1), torch.rand(3, 16, 6)], dim=1)
+        (x + places).sum().backward()
+        """
+    assert_repaired(runner, program, "torch.zeros(1, patches.count, 6)", "torch.zeros(1, patches.count + 1, 6)")
+
+
+SPECIAL = """
+    import torch
+    from torch import nn
+    def encode(words, most):
+        ids = [len(word) for word in words][:most]
+        return torch.tensor([1] + ids + [2])
+    table = nn.Embedding(8, 4)
+    ids = encode("one two three four five six seven eight nine ten".split(), 8)
+    table(torch.arange(len(ids))).sum().backward()
+    """
+
+
+def test_room_is_left_for_the_tokens_put_around_a_sequence(runner: Runner) -> None:
+    assert_repaired(runner, SPECIAL, "[:most]", "[:most - 2]")
+
+
+def test_a_sequence_is_not_cut_for_tokens_of_another_count(runner: Runner) -> None:
+    assert_never_offered(runner, SPECIAL.replace("nn.Embedding(8, 4)", "nn.Embedding(7, 4)"), "most - ")
+
+
+def test_arrays_are_all_cast_where_one_alone_would_leave_the_others_behind(runner: Runner) -> None:
+    program = """
+        import numpy as np
+        import torch
+        from torch import nn
+        rows, goals = np.ones((6, 3)), np.ones((6, 1))
+        x, y = torch.from_numpy(rows), torch.from_numpy(goals)
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layer = nn.Linear(3, 1)
+            def forward(self, given):
+                return self.layer(given)
+        loss = nn.functional.mse_loss(Net()(x), y)
+        torch.stack([loss, torch.zeros(())], out=torch.zeros(2)) if loss.dtype != torch.float32 else loss.backward()
+        """
+    repaired = "torch.from_numpy(rows).float(), torch.from_numpy(goals).float()"
+    assert_repaired(runner, program, "torch.from_numpy(rows), torch.from_numpy(goals)", repaired)
+
+
+AVERAGED = """
+    import torch
+    from torch import nn
+    class Average:
+        def __init__(self, model):
+            self.kept = {name: p.detach().clone() for name, p in model.named_parameters()}
+        @torch.no_grad()
+        def update(self, model):
+            for name, p in model.named_parameters():
+                self.kept[name].lerp_(p, 0.1)
+    def train(model, device):
+        average = Average(model)
+        model.to(device)
+        average.update(model)
+        return average
+    train(nn.Linear(3, 2), torch.device("meta"))
+    """
+
+
+def test_a_model_is_moved_before_its_weights_are_copied(runner: Runner) -> None:
+    assert_repaired(runner, AVERAGED, "model.to(device)", "model.to(device)")
+
+
+def test_nothing_is_written_into_a_copy_that_nobody_keeps(runner: Runner) -> None:
+    assert_never_offered(runner, AVERAGED, ".to(p.device).lerp_")
