@@ -115,3 +115,15 @@ def test_a_model_is_moved_before_its_weights_are_copied(runner: Runner) -> None:
 
 def test_nothing_is_written_into_a_copy_that_nobody_keeps(runner: Runner) -> None:
     assert_never_offered(runner, AVERAGED, ".to(p.device).lerp_")
+
+
+def test_a_side_is_named_where_a_name_has_its_length(runner: Runner) -> None:
+    program = """
+        import torch
+        from torch import nn
+        def decoder(image):
+            side = image // 4
+            return nn.Sequential(nn.Linear(5, 6 * side * side), nn.Unflatten(1, (6, 2, 2)), nn.Conv2d(6, 1, 1))
+        decoder(12)(torch.rand(3, 5)).sum().backward()
+        """
+    assert_repaired(runner, program, "nn.Unflatten(1, (6, 2, 2))", "nn.Unflatten(1, (6, side, side))")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
@@ -21,6 +22,8 @@ from explainer.replay.taint import value_of
 from explainer.source import called, holds
 
 CREATORS = ("zeros", "ones", "randn", "rand", "empty", "full", "arange", "eye")
+#: Names that mean the length of a map's side.
+_SIDE = re.compile(r"(^|_)(side|size|width|height|grid|spatial|h|w|hw)(_|\d*$)")
 
 
 def reshaped(evidence: Evidence) -> Iterator[Candidate]:
@@ -152,10 +155,20 @@ def resized_view(evidence: Evidence) -> Iterator[Candidate]:
         for new in range(2, 2 * old + 1):
             if new != old and _fill([new if size == old else size for size in sizes], shape):
                 same = [place.at(node) for node, value in written.items() if value == old]
-                edits = partial(changed, place.source, [(place.span, str(new)) for place in same])
-                yield from evidence.made(edits, "replace-literal", place, "neighbour", True, old=old, new=new)
+                for text in (*_sides(evidence, place, new), str(new)):
+                    edits = partial(changed, place.source, [(place.span, text) for place in same])
+                    yield from evidence.made(edits, "replace-literal", place, "neighbour", True, old=old, new=text)
     for leaf in leaves(crash.numbers) if not evidence.passed else ():
         yield from _with_leaf(evidence, leaf, crash.numbers[-len(sizes) :], shape)
+
+
+def _sides(evidence: Evidence, place: Place, value: int) -> list[str]:
+    """The names of a side's length that have the value where a view or a layer is made: `side`, `grid_size`."""
+    crash, frame = evidence.crash, evidence.frame_of(place)
+    calls = crash.layer.calls if crash is not None and crash.layer is not None else ()
+    made = next((call for call in calls if call.place.node is place.node), frame)
+    names = made.scope.items() if made is not None else ()
+    return [name for name, size in names if size == value and name.isidentifier() and _SIDE.search(name)]
 
 
 def _with_leaf(evidence: Evidence, leaf: list, trees: Sequence[list], shape: list[int]) -> Iterator[Candidate]:

@@ -17,7 +17,8 @@ from explainer.probes.values import is_tensor
 from explainer.probes.writes import plain_name
 from explainer.source import Source, called, source_of
 
-_LIBRARIES = ("torch", "F", "torch.nn.functional", "nn.functional", "torch.special", "torch.linalg", "linalg", "math")
+#: What functions that take their operand as an argument are called on.
+LIBRARIES = ("torch", "F", "torch.nn.functional", "nn.functional", "torch.special", "torch.linalg", "linalg", "math")
 _CLAMPS = ("clamp", "clip", "clamp_min", "clamp_max")
 
 
@@ -103,7 +104,7 @@ def _operand(source: Source, node: ast.AST, operator: str) -> SpanFact | None:
     if isinstance(node, ast.BinOp):
         operand = node.right if operator == "div" else node.left
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        library = source.text(node.func.value) in _LIBRARIES
+        library = source.text(node.func.value) in LIBRARIES
         given = [*node.args] if library else [node.func.value, *node.args]
         operand = given[1] if operator == "div" and len(given) > 1 else given[0] if given else None
     if operand is None:
@@ -111,7 +112,7 @@ def _operand(source: Source, node: ast.AST, operator: str) -> SpanFact | None:
     inner = operand
     clamped = isinstance(operand, ast.Call) and called(operand) in _CLAMPS and isinstance(operand.func, ast.Attribute)
     if clamped:
-        library = source.text(operand.func.value) in _LIBRARIES  # type: ignore[attr-defined]
+        library = source.text(operand.func.value) in LIBRARIES  # type: ignore[attr-defined]
         inner = operand.args[0] if library else operand.func.value  # type: ignore[attr-defined]
     simple = isinstance(inner, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
     text = source.text(inner) if simple else f"({source.text(inner)})"
@@ -170,7 +171,7 @@ def bound_operand(scene: Scene, of: NanFact | None = None) -> SpanFact | None:
     if of is None or of.operand is None:
         return None
     node = place_of(scene.source, of.operand).node
-    names = [one for one in ast.walk(node) if isinstance(one, ast.Name) and one.id not in _LIBRARIES]
+    names = [one for one in ast.walk(node) if isinstance(one, ast.Name) and one.id not in LIBRARIES]
     source = source_of(of.operand.span.file)
     statement = _last_binding(source, names[0]) if len(names) == 1 else None
     return span_fact(source, statement, name=names[0].id) if statement is not None else None
@@ -203,7 +204,7 @@ def _radicand(source: Source, node: ast.AST) -> ast.AST | None:
         return node.left
     if not isinstance(node, ast.Call) or called(node) not in ("sqrt", "pow"):
         return None
-    library = isinstance(node.func, ast.Attribute) and source.text(node.func.value) in _LIBRARIES
+    library = isinstance(node.func, ast.Attribute) and source.text(node.func.value) in LIBRARIES
     given = [*node.args] if library or isinstance(node.func, ast.Name) else [node.func.value, *node.args]  # type: ignore
     half = called(node) == "sqrt" or (len(given) > 1 and source.text(given[1]) == "0.5")
     return given[0] if given and half else None

@@ -77,6 +77,7 @@ _PROBES = {
         "index_operand mask_operand loop_of"
     ),
     "patterns": "absent_name other_name",
+    "powers": "power_before",
     "ranges": "not_positive logits_loss as_variance",
     "ratios": "shorter_side",
     "rates": "runaway_rate",
