@@ -29,6 +29,8 @@ KINDS = {
     "wrap-call": "methods.wrap_call",
     "replace-call": "methods.replace_call",
     "replace-operator": "operators.replace_operator",
+    "exchange-operands": "products.exchange_operands",
+    "subtract-least": "products.subtract_least",
     "out-of-place": "inplace.out_of_place",
     "all-out-of-place": "inplace.all_out_of_place",
     "recompute-after": "inplace.recompute_after",
