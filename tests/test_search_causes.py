@@ -127,3 +127,27 @@ def test_a_side_is_named_where_a_name_has_its_length(runner: Runner) -> None:
         decoder(12)(torch.rand(3, 5)).sum().backward()
         """
     assert_repaired(runner, program, "nn.Unflatten(1, (6, 2, 2))", "nn.Unflatten(1, (6, side, side))")
+
+
+GRAPH = """
+    import torch
+    from torch import nn
+    def matrix(edges, nodes=None):
+        if nodes is None:
+            nodes = int(edges.max()) + 1
+        dense = torch.eye(nodes)
+        dense[edges[0], edges[1]] = 1.0
+        return dense
+    x = torch.rand(9, 4)
+    edges = torch.tensor([[0, 1, 2], [3, 4, 6]])
+    adjacency = matrix(edges)
+    (adjacency @ nn.Linear(4, 2)(x)).sum().backward()
+    """
+
+
+def test_nodes_that_no_edge_names_are_counted_too(runner: Runner) -> None:
+    assert_repaired(runner, GRAPH, "adjacency = matrix(edges)", "matrix(edges, nodes=x.size(0))")
+
+
+def test_a_size_that_the_caller_gives_is_not_given_again(runner: Runner) -> None:
+    assert_never_offered(runner, GRAPH.replace("matrix(edges)", "matrix(edges, nodes=7)"), "nodes=7, nodes")

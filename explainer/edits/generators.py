@@ -59,7 +59,12 @@ def _recorded(scene: Any) -> Evidence | None:
 
 def generators_of(family: str, but: tuple[str, ...] = ()) -> list[list[Generator]]:
     """The generators of a family in tiers, without some."""
-    return [[_generator(name) for name in row.split() if name not in but] for row in TIERS.get(family, ())]
+    return [named(row, but) for row in TIERS.get(family, ())]
+
+
+def named(names: str, but: tuple[str, ...] = ()) -> list[Generator]:
+    """The generators of a row of names, `sizes.arriving layout.structural`, without some."""
+    return [_generator(name) for name in names.split() if name not in but]
 
 
 def _generator(name: str) -> Generator:

@@ -5,33 +5,22 @@ from __future__ import annotations
 import ast
 import dataclasses
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
 
-from explainer.edits import (
-    methods,
-    search_alike,
-    search_converted,
-    search_counted,
-    search_crossed,
-    search_device,
-    search_dtype,
-    search_index,
-    search_late,
-    search_layers,
-    search_layout,
-    search_order,
-    search_samples,
-    search_sizes,
-)
+from explainer.edits import methods
 from explainer.edits.candidate import Candidate
 from explainer.edits.changes import added, drops_name, is_cast
 from explainer.edits.evidence import Evidence, Step
-from explainer.edits.generators import CERTAIN, generators_of, offered_by
+from explainer.edits.generators import CERTAIN, Generator, generators_of, named, offered_by
 from explainer.edits.place import Place
 from explainer.edits.slices import Operand, editable, operands
 
+#: Generators for what a rule's repair does at the failing call.
+_CAST = "samples.cast_samples dtype.loaded dtype.structural converted.converted dtype.casts"
+_MOVED = "device.moved_owner device.beside device.nested device.together device.created"
+_SIZES = "crossed.exchanged sizes.rounded counted.one_more sizes.named_out alike.given_alike order.unpacked"
 _LAYOUT = re.compile(r"\.(permute|transpose|unsqueeze|squeeze|flatten|movedim)\(([-\d, ]*)\)$")
 #: Dimensions added at the end of an expression.
 _ADDED = re.compile(r"\[\.\.\.(?:, None)+\]")
@@ -45,50 +34,36 @@ def origins(evidence: Evidence, candidate: Candidate) -> Iterator[Candidate]:
 
 
 def _origins(evidence: Evidence, candidate: Candidate) -> Iterator[Candidate]:
+    end = added(candidate).rstrip(") ")
     if is_cast(candidate):
-        yield from search_samples.cast_samples(evidence)
-        yield from search_dtype.loaded(evidence)
-        yield from search_dtype.structural(evidence)
-        yield from search_converted.converted(evidence)
-        yield from search_dtype.casts(evidence)
+        yield from offered_by(named(_CAST), evidence)
     elif candidate.kind == "as-dtype":
-        yield from search_converted.converted(evidence)
-    elif added(candidate).rstrip(") ").endswith("- 1"):
-        yield from search_samples.counted_from_one(evidence)
-        yield from search_index.shifted(evidence)
-    elif added(candidate).rstrip(") ").endswith(".device"):
-        yield from (dataclasses.replace(one, tier=CERTAIN) for one in search_late.moved_first(evidence))
-        yield from search_device.moved_owner(evidence)
-        yield from search_device.beside(evidence)
-        yield from search_device.nested(evidence)
-        yield from search_device.together(evidence)
-        yield from search_device.created(evidence)
+        yield from offered_by(named("converted.converted"), evidence)
+    elif end.endswith("- 1"):
+        yield from offered_by(named("samples.counted_from_one index.shifted"), evidence)
+    elif end.endswith(".device"):
+        yield from _certain(named("late.moved_first"), evidence)
+        yield from offered_by(named(_MOVED), evidence)
     elif candidate.kind == "insert-method":
-        yield from (dataclasses.replace(one, tier=-1) for one in search_alike.given_alike(evidence))
-        if "flatten" in added(candidate):
-            yield from (dataclasses.replace(one, tier=-1) for one in search_layers.flattened_elsewhere(evidence))
+        flat = " layers.flattened_elsewhere" if "flatten" in added(candidate) else ""
+        yield from _certain(named("alike.given_alike" + flat), evidence)
         yield from _relaid(evidence, candidate)
-    elif candidate.kind == "replace":
-        yield from _certain(evidence)
-    elif candidate.kind == "set-argument":
-        yield from _certain(evidence)
-        yield from search_layout.structural(evidence)
-        if drops_name(candidate):
-            yield from search_sizes.arriving(evidence)
+    elif candidate.kind in ("replace", "set-argument"):
+        yield from _certain(_sizes(), evidence)
+        if candidate.kind == "set-argument":
+            yield from offered_by(named("layout.structural"), evidence)
+            yield from offered_by(named("sizes.arriving" if drops_name(candidate) else ""), evidence)
 
 
-def _certain(evidence: Evidence) -> Iterator[Candidate]:
+def _certain(generators: Iterable[Generator], evidence: Evidence) -> Iterator[Candidate]:
+    """Candidates that go before all others."""
+    yield from (dataclasses.replace(one, tier=CERTAIN) for one in offered_by(generators, evidence))
+
+
+def _sizes() -> list[Generator]:
     """What goes before a change of a size: repairs where one thing can be meant, arguments exchanged, a count."""
-    certain = dict.fromkeys(generator for family in ("shape", "index") for generator in generators_of(family)[0])
-    sizes = (
-        search_crossed.exchanged,
-        search_sizes.rounded,
-        search_counted.one_more,
-        search_sizes.named_out,
-        search_alike.given_alike,
-        search_order.unpacked,
-    )
-    yield from (dataclasses.replace(one, tier=CERTAIN) for one in offered_by((*certain, *sizes), evidence))
+    certain = [generator for family in ("shape", "index") for generator in generators_of(family)[0]]
+    return list(dict.fromkeys([*certain, *named(_SIZES)]))
 
 
 def _relaid(evidence: Evidence, candidate: Candidate) -> Iterator[Candidate]:

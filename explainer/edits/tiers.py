@@ -15,7 +15,7 @@ _SHAPE = (
     " loops.first_apart ordered.for_all"
     " helpers.given_as_built companions.cut_too lengthened.shortened"
     " leftover.fitting_side spread.over_places spread.in_all sums.with_left_out upstream.undone special.room_left",
-    "leftover.last_kernel spread.each_with_each spread.table_for"
+    "omitted.given_size leftover.last_kernel spread.each_with_each spread.table_for"
     " view.surplus crossed.exchanged kept.remade alike.given_alike alike.picked_too"
     " alike.picked_after layout.structural"
     " einsum.relettered joined.caught_up cropped.cropped cropped.assigned batch.reshaped batch.resized_view"

@@ -185,6 +185,11 @@ TITLES: Mapping[str, Mapping[str, str]] = {
         "ko": "하나 더 세기: `{new}`",
         "zh": "多算一个：`{new}`",
     },
+    "size-left-out": {
+        "en": "tell {function} how many there are, it counts only up to the largest index it sees: `{new}`",
+        "ko": "{function} 함수에 전체 개수를 알려주기, 보이는 가장 큰 인덱스까지만 셈: `{new}`",
+        "zh": "把总数告诉 {function}，它只数到所见的最大索引：`{new}`",
+    },
     "room-left": {
         "en": "cut to `[{new}]`: {added} more are put around what is cut",
         "ko": "`[{new}]` 까지 자르기: 자른 뒤에 {added}개가 더 붙음",
