@@ -27,6 +27,8 @@ _LARGEST = 10**8
 _FEW = 3
 #: How many times farther from zero than from each other values lie that are counted from an offset.
 _MANY = 10
+#: So many numbers may lie between the least and the greatest for each value.
+_SPREAD = 4
 _MONOTONE = {
     ast.FloorDiv: operator.floordiv, ast.Div: operator.truediv, ast.Add: operator.add, ast.Sub: operator.sub,
     ast.Mult: operator.mul,
@@ -54,6 +56,11 @@ class Extent:
     def far(self) -> bool:
         """Whether the values lie many times farther from zero than from each other."""
         return self.of >= _FEW and self.high > self.low and self.low >= _MANY * self.count
+
+    @property
+    def dense(self) -> bool:
+        """Whether there are about as many values as numbers between them: few ids, or times in small units, are not."""
+        return self.of * _SPREAD >= self.count
 
 
 def extent(node: ast.AST, frame: FrameType) -> Extent | None:
@@ -114,7 +121,7 @@ def counted_far(scene: Scene) -> SpanFact | None:
     node = call_node(failing.node)
     for one, argument in _sized_by(scene, node):
         found = extent(one, frame.frame)
-        if found is not None and found.far and _explains(asked, int(found.high) + 1):
+        if found is not None and found.far and found.dense and _explains(asked, int(found.high) + 1):
             about = {"size": int(found.high) + 1, "count": found.count, "function": function_name(node)}
             return spanned(failing.source, one, **about, argument=argument)
     return None
