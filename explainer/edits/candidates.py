@@ -95,6 +95,7 @@ KINDS = {
     "only-with-workers": "loading.only_with_workers",
     "hoist-function": "hoist.hoist_function",
     "return-sample": "samples.return_sample",
+    "fill-key": "filling.fill_key",
     "leave-unmoved": "stays.leave_unmoved",
     "only-present": "present.only_present",
     "renumber": "renumbering.renumber",

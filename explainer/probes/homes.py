@@ -89,9 +89,9 @@ _PROBES = {
     "recomputed": "foreign_draw changed_state",
     "reduced": "one_number left_many",
     "remade": "remade_table table_save checkpoint_name only_evaluated",
+    "renormed": "renormed renormed_kept renormed_weights renormed_layer max_norm_given",
     "resized": "resized_layer decided_size",
     "restored": "kept_reports kept_report state_as_model model_makers",
-    "renormed": "renormed renormed_kept renormed_weights renormed_layer max_norm_given",
     "samples": "sample_return none_sample empty_list given_dataset",
     "saving": "saved_plainly",
     "schedules": "plateau_step",
@@ -102,6 +102,7 @@ _PROBES = {
         "divisor hidden_state made_at attention_built attention_mask view_receiver einsum_letter forward_of "
         "stacked_tensors stacked_flat grouped_channels joined_rank"
     ),
+    "sometimes": "key_added",
     "splits": "split_lengths last_length",
     "states": "odd_operand made_together made_first",
     "stored": "stored_value made_once memoised",
