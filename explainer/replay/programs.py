@@ -18,7 +18,7 @@ from explainer.edits.generators import recorded
 from explainer.edits.lines import EditError, applied
 from explainer.edits.relocate import origins
 from explainer.replay.outcomes import WHOLE_CALLS, further, late, other_input, passes, plain, reshaped, ties
-from explainer.replay.program import Program, Run, Session, together
+from explainer.replay.program import Program, Run, Session, Trial, together
 from explainer.replay.trial import LATE, Verdict
 
 #: Seconds for all trials of one crash together, on a machine that has nothing else to do.
@@ -63,6 +63,7 @@ class Checker:
         self.moved: list[Candidate] = []
         self.gone_on: list[Candidate] = []
         self.tried: dict[tuple[Edit, ...], Run] = {}
+        self.begun: dict[tuple[Edit, ...], Trial] = {}
 
     @property
     def left(self) -> float:
@@ -175,6 +176,7 @@ class Checker:
             if control is None:
                 return [Verdict(one, False, "", _NOT_RUN) for one in candidates]
             if first.fix is not None:
+                self._begin_ahead(first, control)
                 candidates = self._with_origins(candidates)
             for tier in self._tiers(candidates, family):
                 held, failed, quiet = self._tier(tier, control, progress)
@@ -207,19 +209,29 @@ class Checker:
         return [self._passed(candidate, run, control) for _, candidate, run in ranked], failed, quiet
 
     def _abreast(self, batch: list[Candidate], control: Run) -> Iterator[tuple[int, Run]]:
-        deadline, enough = self._limits(control)
         trials, indices = [], []
         for index, candidate in enumerate(batch):
             if candidate.edits in self.tried:  # a rule and the search may offer the same
                 yield index, self.tried[candidate.edits]
                 continue
-            texts = self._texts(candidate)
-            if texts is not None:
-                trials.append(self.session.begin(texts, deadline, enough=enough))
+            trial = self.begun.pop(candidate.edits, None) or self._begin(candidate, control)
+            if trial is not None:
+                trials.append(trial)
                 indices.append(index)
-        for index, run in sorted(together(trials, deadline + 2), key=lambda pair: pair[0]):
+        for index, run in sorted(together(trials, self._limits(control)[0] + 2), key=lambda pair: pair[0]):
             self.tried[batch[indices[index]].edits] = run
             yield indices[index], run
+
+    def _begin(self, candidate: Candidate, control: Run) -> Trial | None:
+        deadline, enough = self._limits(control)
+        texts = self._texts(candidate)
+        return self.session.begin(texts, deadline, enough=enough) if texts is not None else None
+
+    def _begin_ahead(self, candidate: Candidate, control: Run) -> None:
+        """Begin with what a rule offers first, while better places for it are looked for."""
+        trial = self._begin(candidate, control) if candidate.edits not in self.tried else None
+        if trial is not None:
+            self.begun[candidate.edits] = trial
 
     def _limits(self, control: Run) -> tuple[float, int]:
         """The seconds for a run with an edit, and the optimizer steps after which it is over (0: at its end)."""
