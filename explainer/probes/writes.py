@@ -59,10 +59,10 @@ def stale_values(scene: Scene) -> list[dict[str, Any]]:
 def _recorded(scene: Scene) -> Any:
     if scene.live is None or not scene.options.replay:
         return None
-    from explainer.replay.inplace import Inplace
+    from explainer.replay.inplace import Inplace, Stepped
     from explainer.replay.run import replay
 
-    return replay(scene, Inplace)
+    return replay(scene, Inplace) or replay(scene, Stepped)
 
 
 def _best(scene: Scene, found: list[dict[str, Any]]) -> dict[str, Any]:

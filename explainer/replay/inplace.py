@@ -112,6 +112,23 @@ class Inplace(TorchFunctionMode):
         return record.tensor.grad_fn is None or _version(record.tensor) != record.version
 
 
+class Stepped(Inplace):
+    """The same with gradients of zero where the crash left none: those with which an optimizer stepped are cleared."""
+
+    def see(self, frames: Any) -> None:
+        """Give the parameters of the optimizers in the user's frames the gradients that they lack."""
+        for optimizer in _optimizers(frames):
+            for parameter in (one for group in optimizer.param_groups for one in group["params"]):
+                if parameter.requires_grad and parameter.grad is None:
+                    parameter.grad = torch.zeros_like(parameter)
+
+
+def _optimizers(frames: Any) -> list[torch.optim.Optimizer]:
+    held = [value for frame in frames for value in frame.locals.values()]
+    held += [value for one in held for value in getattr(one, "__dict__", {}).values()]
+    return [one for one in held if isinstance(one, torch.optim.Optimizer)]
+
+
 def _described(node: Any, attribute: str, record: _Saved) -> dict[str, Any]:
     first = record.writes[0]
     return {
