@@ -33,6 +33,22 @@ def test_a_count_that_leaves_one_out_is_followed_through_the_arithmetic(runner: 
     assert_repaired(runner, program, "pairs = Pairs(len(fields))", "pairs = Pairs(len(fields) + 1)")
 
 
+def test_a_term_too_many_is_left_out_where_the_layer_is_built(runner: Runner) -> None:
+    program = """
+        import torch
+        from torch import nn
+        class Net(nn.Module):
+            def __init__(self, width):
+                super().__init__()
+                self.first = nn.Linear(width, 6)
+                self.last = nn.Linear(6 + width + 1, 2)
+            def forward(self, x):
+                return self.last(torch.cat([x, self.first(x)], 1))
+        Net(4)(torch.rand(3, 4)).sum().backward()
+        """
+    assert_repaired(runner, program, "nn.Linear(6 + width + 1, 2)", "nn.Linear(6 + width, 2)")
+
+
 def test_one_position_more_is_made_where_the_positions_are(runner: Runner) -> None:
     program = """
         import torch

@@ -20,7 +20,10 @@ from explainer.edits.slices import Operand, editable, operands
 #: Generators for what a rule's repair does at the failing call.
 _CAST = "samples.cast_samples dtype.loaded dtype.structural converted.converted dtype.casts"
 _MOVED = "device.moved_owner device.beside device.nested device.together device.created"
-_SIZES = "crossed.exchanged sizes.rounded counted.one_more sizes.named_out alike.given_alike order.unpacked"
+_SIZES = (
+    "crossed.exchanged sizes.rounded counted.one_more counted.one_too_many sizes.named_out alike.given_alike"
+    " order.unpacked"
+)
 _LAYOUT = re.compile(r"\.(permute|transpose|unsqueeze|squeeze|flatten|movedim)\(([-\d, ]*)\)$")
 #: Dimensions added at the end of an expression.
 _ADDED = re.compile(r"\[\.\.\.(?:, None)+\]")

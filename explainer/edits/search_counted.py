@@ -11,7 +11,7 @@ from explainer.edits.evidence import Evidence
 from explainer.edits.place import Place
 from explainer.edits.sites import arriving as needed
 from explainer.edits.sites import layers_hit
-from explainer.replay.taint import literals, value_of
+from explainer.replay.taint import literals, parts, value_of, value_with
 from explainer.source import Source
 
 #: How many other tensors are tried in the place of one that was counted.
@@ -47,6 +47,19 @@ def one_more(evidence: Evidence) -> Iterator[Candidate]:
                 more, place = _missing(tree, leaf, need[1] if need else 0), evidence.place(leaf[1])
                 if place is not None and more:
                     yield from _counted_more(evidence, place, more)
+
+
+def one_too_many(evidence: Evidence) -> Iterator[Candidate]:
+    """`nn.Linear(width + 1, 8)` -> `nn.Linear(width, 8)` where a layer built without the term then fits."""
+    for layer, step in layers_hit(evidence):
+        need = needed(layer, step)
+        for tree in layer.numbers.get(need[0], ()) if need is not None else ():
+            for part in parts(tree):
+                place = evidence.place(part[4]) if part[1] in ("+", "-") and part[3][0] == "lit" else None
+                fits = need is not None and value_with(tree, part, int(part[2][-1])) == need[1]
+                if place is not None and fits and isinstance(place.node, ast.BinOp):
+                    rest = place.source.text(place.node.left)
+                    yield from evidence.replaced(place, rest, "replace", "count-as", new=rest)
 
 
 def _counted_more(evidence: Evidence, place: Place, more: int) -> Iterator[Candidate]:

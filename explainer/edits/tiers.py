@@ -24,7 +24,7 @@ _SHAPE = (
     " order.unpacked order.created"
     " apart.one_state apart.entries apart.ranks clips.folded axis.joined_along axis.joined_otherwise upstream.sizes"
     " upstream.unindexed",
-    "sizes.named_out sizes.rounded counted.one_more sizes.advanced sizes.arriving",
+    "sizes.named_out sizes.rounded counted.one_more counted.one_too_many sizes.advanced sizes.arriving",
     "upstream.untransposed upstream.dimensions layout.inserted loops.carried loops.counted_up padding.strided"
     " literals.one_off literals.in_text literals.of_data",
     "padding.padded sizes.factored batch.left_out",
