@@ -167,3 +167,25 @@ def test_nodes_that_no_edge_names_are_counted_too(runner: Runner) -> None:
 
 def test_a_size_that_the_caller_gives_is_not_given_again(runner: Runner) -> None:
     assert_never_offered(runner, GRAPH.replace("matrix(edges)", "matrix(edges, nodes=7)"), "nodes=7, nodes")
+
+
+SHIFTED = """
+    import torch
+    from torch import nn
+    torch.manual_seed(0)
+    net = nn.Linear(3, 4)
+    criterion = nn.CrossEntropyLoss()
+    for batch in range(3):
+        codes = torch.tensor([0, 1, 2, 3, 0])
+        labels = codes - 1
+        criterion(net(torch.rand(5, 3)), labels).backward()
+    """
+
+
+def test_labels_that_count_from_zero_are_not_shifted(runner: Runner) -> None:
+    assert_repaired(runner, SHIFTED, "labels = codes - 1", "labels = codes")
+
+
+def test_labels_that_hold_a_mark_keep_it(runner: Runner) -> None:
+    program = SHIFTED.replace("labels = labels - 1", "labels = torch.where(labels > 2, labels - 4, labels)")
+    assert_never_offered(runner, program, "labels > 2, labels, labels")

@@ -5,12 +5,16 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import partial
+from typing import Any
 
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
 from explainer.edits.place import Place
 from explainer.edits.sites import arriving as needed
 from explainer.edits.sites import layers_hit
+from explainer.edits.slices import chain, operands
+from explainer.edits.statements import delete_statement
 from explainer.replay.taint import literals, parts, value_of, value_with
 from explainer.source import Source
 
@@ -60,6 +64,26 @@ def one_too_many(evidence: Evidence) -> Iterator[Candidate]:
                 if place is not None and fits and isinstance(place.node, ast.BinOp):
                     rest = place.source.text(place.node.left)
                     yield from evidence.replaced(place, rest, "replace", "count-as", new=rest)
+
+
+def from_zero_already(evidence: Evidence) -> Iterator[Candidate]:
+    """`labels - 1` -> `labels` where the least comes out as -1: they counted from zero before."""
+    extents = evidence.crash.extents if evidence.crash is not None else ()
+    for operand, extent in zip(operands(evidence), extents, strict=False):
+        steps = chain(evidence, operand.start) if extent is not None and extent[0] == -1 else []
+        for place in [step.place for step in steps if step.place is not None and _less_one(step.place.node)]:
+            rest, statement = place.source.text(place.node.left), place.statement()  # type: ignore[union-attr]
+            words: dict[str, Any] = {"new": rest, "old": place.text}
+            if statement.text == f"{rest} = {place.text}":
+                edits = partial(delete_statement, statement)
+                yield from evidence.made(edits, "delete-statement", statement, "from-zero", **words)
+            else:
+                yield from evidence.replaced(place, rest, "replace", "from-zero", **words)
+
+
+def _less_one(node: ast.AST) -> bool:
+    one = node.right if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) else None
+    return isinstance(one, ast.Constant) and one.value == 1
 
 
 def _counted_more(evidence: Evidence, place: Place, more: int) -> Iterator[Candidate]:

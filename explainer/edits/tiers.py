@@ -47,7 +47,7 @@ TIERS = {
     "amp": _DTYPE,
     "index": (
         "crossed.crossed growing.windowed folded.unfolded classes.of_part companions.cut_too ordered.computed_early"
-        " offsets.from_start spread.gathered special.room_left",
+        " offsets.from_start spread.gathered special.room_left counted.from_zero_already",
         "ranges.from_zero ranges.counted_down counted.of_indexed dtype.as_index rows.exchanged rows.turned rows.largest"
         " settings.whole index.drawn classes.coded",
         "samples.shortened samples.counted_from_one ids.padded ids.renumbered ids.lengths_less",

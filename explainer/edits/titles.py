@@ -66,6 +66,11 @@ TITLES: Mapping[str, Texts] = {
         "ko": "`{old}` 일부가 아니라 `{new}` 전체를 같은 dtype으로 변환",
         "zh": "把整个 `{new}` 转换为同一 dtype，而不只是 `{old}`",
     },
+    "from-zero": {
+        "en": "use `{new}` in place of `{old}`: it counts from 0 already, and -1 comes out",
+        "ko": "`{old}` 대신 `{new}` 사용: 이미 0 부터 세므로 -1 이 나옴",
+        "zh": "用 `{new}` 代替 `{old}`：它已从 0 计数，减 1 会得到 -1",
+    },
     "rename": {
         "en": "use `{new}` in place of `{old}`",
         "ko": "`{old}` 대신 `{new}` 사용",
