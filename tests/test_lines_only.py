@@ -6,7 +6,7 @@ import pytest
 
 from explainer.probes.named import operation_at
 from explainer.replay import numbered
-from explainer.source import failing_node, node_at, parsed_source
+from explainer.source import failing_node, parsed_source
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_a_numbered_program_tells_the_node_of_every_instruction(expression):
     trace = caught.tb.tb_next
     bounds = numbered.bounds(trace.tb_frame.f_code, trace.tb_lasti)
     assert bounds is not None
-    assert source.text(node_at(source, *bounds)) == failing.get(
+    assert source.text(source.node_at(*bounds)) == failing.get(
         expression, ast.get_source_segment(f"({expression})", outer)
     )
     assert numbered.line("numbered.py", trace.tb_lineno) == bounds[0]
