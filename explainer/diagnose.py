@@ -11,7 +11,8 @@ from explainer import remedies, reporting
 from explainer.catalogue import Catalogue, Match
 from explainer.catalogue.words import in_language, words
 from explainer.crash import Crash
-from explainer.diagnosis import Certainty, Diagnosis, Fix, Label, Report, Span
+from explainer.diagnosis import Certainty, Diagnosis, Fix, Label, Report
+from explainer.facts import span_of
 from explainer.locale import word
 from explainer.probes import Options, Scene
 from explainer.remedies import Remedy
@@ -161,7 +162,7 @@ def of_rule(held: Held, scene: Scene) -> Diagnosis:
         certainty,
         True,
         say("from"),
-        _span(held.facts.get(rule.culprit)) if rule.culprit else None,
+        held.culprit,
         _labels(held, language),
         reporting.rows(held.facts.get(name) for name in rule.evidence),
         notes=notes,
@@ -172,15 +173,11 @@ def of_rule(held: Held, scene: Scene) -> Diagnosis:
 def _labels(held: Held, language: str) -> tuple[Label, ...]:
     labels = []
     for label in held.rule.labels:
-        span = _span(held.facts.get(label["at"]))
+        span = span_of(held.facts.get(label["at"]))
         if span is not None:
             text = words(in_language(label["text"], language), held.names)
             labels.append(Label(span.file, span.line, text, span.column, span.end_column))
     return tuple(labels)
-
-
-def _span(fact: Any) -> Span | None:
-    return fact if isinstance(fact, Span) else getattr(fact, "span", None)
 
 
 def _say(text: Mapping[str, Any], field: str, names: Mapping[str, Any], language: str) -> str:

@@ -283,3 +283,8 @@ class StepFact:
 
     def __str__(self) -> str:
         return f"{self.name} {list(self.shape)}"
+
+
+def span_of(fact: Any) -> Span | None:
+    """Where a fact stands in the source; None of one that stands nowhere."""
+    return fact if isinstance(fact, Span) else getattr(fact, "span", None)

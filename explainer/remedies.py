@@ -80,8 +80,7 @@ def _proves(passed: Sequence[Verdict], held: Held) -> bool:
 
 def _behind(candidate: Candidate, held: Held) -> bool:
     """Whether an edit casts a value further down than the rule saw its dtype come in."""
-    fact = held.facts.get(held.rule.culprit) if held.rule.culprit else None
-    span = fact if isinstance(fact, Span) else getattr(fact, "span", None)
+    span = held.culprit
     apart = span is not None and (span.file, span.line) != (candidate.culprit.file, candidate.culprit.line)
     return held.rule.family in TRAVELS and is_cast(candidate) and apart
 

@@ -8,6 +8,8 @@ from typing import Any
 from explainer import probes
 from explainer.catalogue.rule import Rule
 from explainer.catalogue.words import WordsError, holds, value
+from explainer.diagnosis import Span
+from explainer.facts import span_of
 from explainer.frozen import frozen
 from explainer.probes import Scene
 
@@ -20,6 +22,11 @@ class Held:
     facts: Mapping[str, Any]
     names: Mapping[str, Any]
     proved: bool
+
+    @property
+    def culprit(self) -> Span | None:
+        """The line that the rule blames, before any edit was tried."""
+        return span_of(self.facts.get(self.rule.culprit)) if self.rule.culprit else None
 
     @property
     def weight(self) -> int:

@@ -38,7 +38,7 @@ def devices_at(place: Place) -> Iterator[str]:
     parameters = [one.arg for one in function.args.args] if isinstance(function, ast.FunctionDef) else []
     yield from (name for name in parameters if "device" in name.lower())
     if isinstance(function, ast.FunctionDef):
-        yield from (name for name in _bound(function, line) if "device" in name.lower())
+        yield from (name for name in bound_names(function, line) if "device" in name.lower())
         yield from (f"{name}.device" for name in parameters if name != "self" and _as_tensor(function, name))
         if parameters[:1] == ["self"] and owner is not None and _is_module(owner):
             yield "next(self.parameters()).device"
@@ -54,7 +54,7 @@ def moves(source: Source) -> Iterator[tuple[Place, str]]:
                 yield Place(source, node), given
 
 
-def _bound(scope: ast.AST, line: int) -> Iterator[str]:
+def bound_names(scope: ast.AST, line: int) -> Iterator[str]:
     """The names that a scope binds above a line."""
     for node in ast.walk(scope):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.lineno < line:

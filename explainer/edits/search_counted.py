@@ -5,16 +5,13 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from functools import partial
-from typing import Any
 
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
 from explainer.edits.place import Place
-from explainer.edits.sites import arriving as needed
-from explainer.edits.sites import layers_hit
+from explainer.edits.search_upstream import reduced
+from explainer.edits.sites import trees_hit
 from explainer.edits.slices import chain, operands
-from explainer.edits.statements import delete_statement
 from explainer.replay.taint import literals, parts, value_of, value_with
 from explainer.source import Source
 
@@ -44,26 +41,22 @@ def of_indexed(evidence: Evidence) -> Iterator[Candidate]:
 
 def one_more(evidence: Evidence) -> Iterator[Candidate]:
     """`Pairs(len(fields))` -> `Pairs(len(fields) + 1)` where a layer built for what follows from it then fits."""
-    for layer, step in layers_hit(evidence):
-        need = needed(layer, step)
-        for tree in layer.numbers.get(need[0], ()) if need is not None else ():
-            for leaf in {tuple(one[1]): one for one in literals(tree) if one[0] == "len"}.values():
-                more, place = _missing(tree, leaf, need[1] if need else 0), evidence.place(leaf[1])
-                if place is not None and more:
-                    yield from _counted_more(evidence, place, more)
+    for tree, size in trees_hit(evidence):
+        for leaf in {tuple(one[1]): one for one in literals(tree) if one[0] == "len"}.values():
+            more, place = _missing(tree, leaf, size), evidence.place(leaf[1])
+            if place is not None and more:
+                yield from _counted_more(evidence, place, more)
 
 
 def one_too_many(evidence: Evidence) -> Iterator[Candidate]:
     """`nn.Linear(width + 1, 8)` -> `nn.Linear(width, 8)` where a layer built without the term then fits."""
-    for layer, step in layers_hit(evidence):
-        need = needed(layer, step)
-        for tree in layer.numbers.get(need[0], ()) if need is not None else ():
-            for part in parts(tree):
-                place = evidence.place(part[4]) if part[1] in ("+", "-") and part[3][0] == "lit" else None
-                fits = need is not None and value_with(tree, part, int(part[2][-1])) == need[1]
-                if place is not None and fits and isinstance(place.node, ast.BinOp):
-                    rest = place.source.text(place.node.left)
-                    yield from evidence.replaced(place, rest, "replace", "count-as", new=rest)
+    for tree, size in trees_hit(evidence):
+        for part in parts(tree):
+            place = evidence.place(part[4]) if part[1] in ("+", "-") and part[3][0] == "lit" else None
+            fits = value_with(tree, part, int(part[2][-1])) == size
+            if place is not None and fits and isinstance(place.node, ast.BinOp):
+                rest = place.source.text(place.node.left)
+                yield from evidence.replaced(place, rest, "replace", "count-as", new=rest)
 
 
 def from_zero_already(evidence: Evidence) -> Iterator[Candidate]:
@@ -72,13 +65,8 @@ def from_zero_already(evidence: Evidence) -> Iterator[Candidate]:
     for operand, extent in zip(operands(evidence), extents, strict=False):
         steps = chain(evidence, operand.start) if extent is not None and extent[0] == -1 else []
         for place in [step.place for step in steps if step.place is not None and _less_one(step.place.node)]:
-            rest, statement = place.source.text(place.node.left), place.statement()  # type: ignore[union-attr]
-            words: dict[str, Any] = {"new": rest, "old": place.text}
-            if statement.text == f"{rest} = {place.text}":
-                edits = partial(delete_statement, statement)
-                yield from evidence.made(edits, "delete-statement", statement, "from-zero", **words)
-            else:
-                yield from evidence.replaced(place, rest, "replace", "from-zero", **words)
+            rest = place.source.text(place.node.left)  # type: ignore[union-attr]
+            yield from reduced(evidence, place, rest, "replace", "from-zero", new=rest, old=place.text)
 
 
 def _less_one(node: ast.AST) -> bool:

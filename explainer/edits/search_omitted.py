@@ -9,6 +9,7 @@ from typing import Any
 
 from explainer.edits.arguments import add_argument
 from explainer.edits.candidate import Candidate
+from explainer.edits.devices import bound_names
 from explainer.edits.evidence import Evidence
 from explainer.edits.place import Place
 from explainer.source import called
@@ -65,6 +66,5 @@ def _with(evidence: Evidence, call: Place, name: str, size: int) -> Iterator[Can
 def _bound(call: Place, name: str) -> bool:
     """Whether a name is bound above a call, in its function or in the script."""
     scope = call.source.scope_at(call.span.line)
-    stored = (one for one in ast.walk(scope) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store))
     given = (one.arg for one in ast.walk(scope) if isinstance(one, ast.arg))
-    return name in given or any(one.id == name and one.lineno < call.span.line for one in stored)
+    return name in given or name in bound_names(scope, call.span.line)

@@ -16,7 +16,7 @@ from explainer.edits.place import Place
 from explainer.edits.search_literals import solved_in
 from explainer.edits.search_state import shuffled, viewed
 from explainer.edits.shapes import BROADCAST
-from explainer.edits.sites import LEAVING, Site, layers_hit, sites
+from explainer.edits.sites import LEAVING, Site, layers_hit, sites, trees_hit
 from explainer.edits.sites import arriving as needed
 from explainer.edits.slices import operands, trunk
 from explainer.replay.taint import parts, value_with
@@ -36,16 +36,14 @@ def arriving(evidence: Evidence) -> Iterator[Candidate]:
 
 def rounded(evidence: Evidence) -> Iterator[Candidate]:
     """`(side - 3) // 2` -> `(side - 3) // 2 + 1`: a size that counts the steps of a window, not its places."""
-    for layer, step in layers_hit(evidence):
-        need = needed(layer, step)
-        for tree in layer.numbers.get(need[0], ()) if need else ():
-            for node in parts(tree):
-                place = evidence.place(node[4]) if node[1] == "//" and node[4] else None
-                if place is None or value_with(tree, node, int(node[-1]) + 1) != (need or ("", 0))[1]:
-                    continue
-                new = f"{place.text} + 1"
-                text = f"({new})" if isinstance(place.parent(), ast.BinOp) else new
-                yield from evidence.replaced(place, text, "replace", "one-more", new=new)
+    for tree, size in trees_hit(evidence):
+        for node in parts(tree):
+            place = evidence.place(node[4]) if node[1] == "//" and node[4] else None
+            if place is None or value_with(tree, node, int(node[-1]) + 1) != size:
+                continue
+            new = f"{place.text} + 1"
+            text = f"({new})" if isinstance(place.parent(), ast.BinOp) else new
+            yield from evidence.replaced(place, text, "replace", "one-more", new=new)
 
 
 def named_norm(evidence: Evidence) -> Iterator[Candidate]:

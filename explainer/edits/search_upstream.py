@@ -14,6 +14,7 @@ from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, Step
 from explainer.edits.expressions import evaluated
 from explainer.edits.lines import EditError
+from explainer.edits.place import Place
 from explainer.edits.sites import arriving, layers_hit
 from explainer.edits.slices import chain, operands
 from explainer.edits.statements import delete_statement
@@ -127,13 +128,16 @@ def _left_out(evidence: Evidence) -> Iterator[tuple[Step, Candidate]]:
         whole = node.func if isinstance(node, ast.Call) and is_method(node) else node
         if isinstance(whole, ast.Attribute):
             words: dict[str, Any] = {"what": place.text[:48], "method": step.function, "shape": step.before[0][0]}
-            left = place.source.text(whole.value)
-            statement = place.statement()
-            if statement.text == f"{left} = {place.text}":
-                found = evidence.made(partial(delete_statement, statement), "delete-method", statement, "undo", **words)
-            else:
-                found = evidence.replaced(place, left, "delete-method", "undo", **words)
+            found = reduced(evidence, place, place.source.text(whole.value), "delete-method", "undo", **words)
             yield from ((step, candidate) for candidate in found)
+
+
+def reduced(evidence: Evidence, place: Place, rest: str, kind: str, title: str, **words: Any) -> Iterator[Candidate]:
+    """An expression that gives way to a part of it; its statement goes where that would be `x = x`."""
+    statement = place.statement()
+    if statement.text == f"{rest} = {place.text}":
+        return evidence.made(partial(delete_statement, statement), kind, statement, title, **words)
+    return evidence.replaced(place, rest, kind, title, **words)
 
 
 def _is_state(evidence: Evidence, step: Step) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from explainer.edits.arguments import argument_node
-from explainer.edits.evidence import Evidence, Layer, Step
+from explainer.edits.evidence import Evidence, Layer, Step, Tree
 from explainer.edits.lines import EditError
 from explainer.edits.place import Place
 from explainer.frozen import frozen
@@ -67,6 +67,13 @@ def layers_hit(evidence: Evidence) -> list[tuple[Layer, Step]]:
         return []
     layer = crash.layer or (evidence.on_stack[-1] if evidence.on_stack else None)
     return [(layer, crash)] if layer is not None and not layer.own else []
+
+
+def trees_hit(evidence: Evidence) -> Iterator[tuple[Tree, int]]:
+    """What the layer whose call failed was built for, as trees of numbers, with the size that arrives."""
+    for layer, step in layers_hit(evidence):
+        need = arriving(layer, step)
+        yield from ((tree, need[1]) for tree in layer.numbers.get(need[0], ())) if need is not None else ()
 
 
 def enclosing(call: Place) -> list[str] | None:

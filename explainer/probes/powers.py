@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from explainer.edits.place import Place, as_primary
 from explainer.facts import NanFact, SpanFact
 from explainer.probes import probe
 from explainer.probes.births import LIBRARIES
@@ -26,8 +27,7 @@ def power_before(scene: Scene, of: NanFact | None = None) -> SpanFact | None:
     if not before:
         return None
     first = min(before, key=lambda one: (one.lineno, one.col_offset))
-    simple = isinstance(first, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
-    return span_fact(source, first, base=source.text(first) if simple else f"({source.text(first)})")
+    return span_fact(source, first, base=as_primary(Place(source, first)))
 
 
 def _base(source: Source, node: ast.AST) -> ast.expr | None:
