@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from explainer.authoring.examples import can_check
 from explainer.cli import demo, main
 
 #: What each model's error says, so that a model that starts to break in another way is noticed.
@@ -21,6 +22,21 @@ SAYS = {
     "dataloader": "stack expects each tensor to be equal size",
     "checkpoint": "Unexpected key(s) in state_dict",
     "memory": "can't allocate memory",
+}
+
+#: The line that each model's first fix puts in, as a newcomer reads it.
+FIXES = {
+    "shape": "nn.Linear(16 * 8 * 8, 10)",
+    "dtype": "torch.tensor(table, dtype=torch.float32)",
+    "device": 'register_buffer("positions", torch.rand(words, width))',
+    "inplace": "y = y + x",
+    "autograd": "total = loss / 4",
+    "index": "Sentences(len(words) + 1)",
+    "view": "seen.transpose(1, 2).reshape(batch, words, width)",
+    "nan": ".sum(dim=1).clamp(min=1e-12))",
+    "dataloader": "collate_fn=collate_padded",
+    "checkpoint": "key.removeprefix('module.')",
+    "memory": "predictions.squeeze(-1) - prices",
 }
 
 
@@ -71,3 +87,14 @@ def test_without_torch_one_line_says_how_to_install_it(capsys, monkeypatch):
     err = capsys.readouterr().err
     assert err.count("\n") == 1
     assert "pip install torch" in err
+
+
+@pytest.mark.parametrize("name", demo.NAMES)
+def test_the_first_fix_of_a_model_is_the_one_meant_and_was_run(name, capsys):
+    pytest.importorskip("torch")
+    if not can_check():
+        pytest.skip("no sandbox here")
+    assert main(["demo", "--lang", "en", "--full", name]) == 0
+    fix = capsys.readouterr().out.split("\nfix ")[1]
+    assert "checked: " in fix
+    assert any(FIXES[name] in line for line in fix.splitlines() if line.strip().startswith("+ "))

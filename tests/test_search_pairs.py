@@ -86,6 +86,14 @@ NEAR = {
             return gap.abs().mean()
         spread(torch.rand(900_000), torch.rand(900_000))
         """, "searchsorted"),
+    "all pairs are meant, as both operands are written with a new dimension": (
+        """
+        import torch
+        def nearest(points, centres):
+            gap = points[:, None, :] - centres[None, :, :]
+            return gap.square().sum(dim=2).argmin(dim=1)
+        nearest(torch.rand(2_000_000, 16), torch.rand(2_000_000, 16))
+        """, "squeeze"),
     "a table whose rows are a count": (
         """
         import torch

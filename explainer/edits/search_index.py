@@ -174,6 +174,17 @@ def _definition(call: Place, name: str) -> str | None:
 
 def shifted(evidence: Evidence) -> Iterator[Candidate]:
     """Labels or indices that run from 1 to n made to run from 0: `- 1` where they come from."""
+    if evidence.crash is not None and evidence.crash.function != "embedding":
+        yield from _from_zero(evidence)
+
+
+def shifted_ids(evidence: Evidence) -> Iterator[Candidate]:
+    """The same for the rows of a table, of which the first is often kept for padding: a row more comes before it."""
+    if evidence.crash is not None and evidence.crash.function == "embedding":
+        yield from _from_zero(evidence)
+
+
+def _from_zero(evidence: Evidence) -> Iterator[Candidate]:
     crash = evidence.crash
     for operand, extent in zip(operands(evidence), crash.extents if crash else (), strict=False):
         if extent is None or extent[0] != 1 or not _fits_shifted(evidence, extent[1]):

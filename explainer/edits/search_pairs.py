@@ -19,7 +19,7 @@ from explainer.edits.place import Place, as_operand
 from explainer.edits.shapes import MATRIX, broadcastable, changes
 from explainer.edits.slices import chain, editable, operands, trunk
 from explainer.edits.statements import delete_statement
-from explainer.source import holds
+from explainer.source import called, holds
 
 _FOLDS = ("view", "reshape", "flatten")
 #: A result of so many times the larger operand's elements is out of proportion.
@@ -92,7 +92,7 @@ def batch_first(evidence: Evidence) -> Iterator[Candidate]:
 def aligned(evidence: Evidence) -> Iterator[Candidate]:
     """A change of layout with which the rows of two operands meet one by one: `squeeze(1)` of a kept dimension."""
     every = operands(evidence)[:2]
-    if len(every) < 2 or not _spread([one.shape for one in every]):
+    if len(every) < 2 or not _spread([one.shape for one in every]) or all(_widened(one.place) for one in every):
         return
     both = [(operand, *change) for operand in every for change in changes(operand.shape)]
     for operand, method, shape in sorted(both, key=lambda one: not one[1].startswith("squeeze")):
@@ -106,6 +106,14 @@ def aligned(evidence: Evidence) -> Iterator[Candidate]:
                 yield from evidence.made(
                     partial(insert_method, place, method), "insert-method", place, "insert", **words
                 )
+
+
+def _widened(place: Place | None) -> bool:
+    """Whether an operand is written with a new dimension: where both are, all pairs are meant."""
+    node = place.node if place is not None else None
+    if isinstance(node, ast.Subscript):
+        return any(isinstance(one, ast.Constant) and one.value is None for one in ast.walk(node.slice))
+    return isinstance(node, ast.Call) and called(node) == "unsqueeze"
 
 
 def _spread(shapes: list[list[int]]) -> bool:

@@ -53,7 +53,7 @@ TIERS = {
         "samples.shortened samples.counted_from_one ids.padded ids.renumbered ids.lengths_less",
         "index.dimensions axis.joined_otherwise ids.other_size index.made index.lengths index.shifted index.ignored"
         " rows.whole_range rows.more_rows",
-        "index.ranged index.terms",
+        "index.shifted_ids index.ranged index.terms",
         "index.inlined",
         "index.enlarged index.lengthened",
         *_SHAPE[2:],
