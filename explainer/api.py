@@ -82,6 +82,15 @@ def script(begun: float) -> Any:
     return program.script(begun)
 
 
+def begun_for(error: BaseException, program: Any) -> Any:
+    """A run of a script that is begun before its error is looked at, for `Options.begun`: see `replay.ahead`."""
+    if program is None:
+        return None
+    from explainer.replay import ahead
+
+    return ahead.begun_for(error, program, Options.deadline)
+
+
 def explain_text(
     text: str | bytes, name: str | None = None, options: Options | None = None, packs: tuple[Path, ...] = ()
 ) -> Explanation:

@@ -16,7 +16,6 @@ from explainer.facts import span_of
 from explainer.locale import word
 from explainer.probes import Options, Scene
 from explainer.remedies import Remedy
-from explainer.replay import trial
 from explainer.weighing import Held, held_rules
 
 T = TypeVar("T")
@@ -50,7 +49,6 @@ def diagnose(crash: Crash, catalogue: Catalogue, options: Options) -> Report:
     scene = Scene(crash, options, dict(match.captures) if match else None)
     diagnosis = None
     if match is not None:
-        stages.run("running the script again", lambda: trial.begin_ahead(scene), None)
         diagnosis = stages.run("the diagnosis", lambda: _diagnosis(match, catalogue, scene, stages), None)
         diagnosis = diagnosis or stages.run("the symptom", lambda: of_symptom(match, scene), None)
         diagnosis = stages.run("the history of shapes", lambda: reporting.with_history(diagnosis, scene), diagnosis)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import textwrap
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -82,6 +84,41 @@ def test_a_run_that_does_not_end_is_killed_at_its_deadline(session: Session) -> 
     run = session.run({"sizes.py": "while True: pass\n"}, 1)
     assert run.failed
     assert not run.ended
+
+
+def test_a_long_run_is_over_after_as_many_steps_as_it_was_asked_for(session: Session) -> None:
+    """A training of hours would use up the time of all the other edits."""
+    trial = session.begin({"sizes.py": "WIDTH = 6\n", "main.py": _endless()}, 30)
+    trial.limit(4)
+    run = trial.wait(30)
+    assert (run.failed, run.answer["exit"], run.ended) == (None, None, False)
+    assert run.steps >= 4
+
+
+def _endless() -> str:
+    return textwrap.dedent(NET).replace("range(3)", "iter(int, 1)")
+
+
+def test_a_run_that_nobody_waits_for_any_more_is_ended(session: Session) -> None:
+    trial = session.begin({"sizes.py": "while True: pass\n"}, 60)
+    folder = trial._folder
+    until = time.monotonic() + 20
+    while not _at_work_in(folder):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    trial.done()
+    while _at_work_in(folder):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+def _at_work_in(folder: str) -> bool:
+    """Whether a process has its working directory in a folder (which may be gone)."""
+    links = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            links.append(os.readlink(process / "cwd"))
+    return any(link.startswith(folder) for link in links)
 
 
 def test_a_file_outside_of_the_copy_cannot_be_written(session: Session, tmp_path: Path) -> None:

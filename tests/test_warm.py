@@ -7,6 +7,9 @@ from commands import python
 
 pytest.importorskip("torch")
 
+from explainer.replay import ahead
+from explainer.replay.program import Program
+
 SCRIPT = """
 import explainer
 explainer.install()
@@ -77,3 +80,20 @@ def test_a_script_that_does_not_fail_alike_again_proves_nothing(tmp_path):
     (tmp_path / "once").write_text("")
     script = SCRIPT.replace("torch.manual_seed(0)", "import os\nos.remove('once')")
     assert "runs to the end" not in crashed(tmp_path, script)
+
+
+@pytest.mark.parametrize("error", [KeyError("lr"), FileNotFoundError("data"), AssertionError(), KeyboardInterrupt()])
+def test_nothing_is_run_again_ahead_for_errors_that_torch_does_not_raise(error, tmp_path, monkeypatch):
+    (tmp_path / "train.py").write_text(SCRIPT)
+    monkeypatch.setattr(ahead, "begun", lambda *_: pytest.fail("a run was begun"))
+    program = Program(str(tmp_path / "train.py"), folder=str(tmp_path), warm=True)
+    assert ahead.begun_for(error, program, 2.0) is None
+
+
+def test_an_error_of_the_programs_own_stays_uncommented_after_a_run_was_begun_for_it(tmp_path):
+    """A ValueError may be torch's: that it is not is known a moment later."""
+    own = "import explainer\nexplainer.install()\nimport torch\nraise ValueError('no such split: tset')\n"
+    (tmp_path / "train.py").write_text(own)
+    done = python("train.py", cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.rstrip().endswith("ValueError: no such split: tset")

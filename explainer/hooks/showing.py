@@ -58,13 +58,21 @@ def explain(
     replay = settings.replay and os.environ.get("EXPLAINER_REPLAY") != "0" and not old
     started = settings.program if settings.program is not None else lambda: api.script(settings.begun)
     program = started() if replay else None
-    options = Options(api.language(settings.lang), replay, settings.check, program, progress=progress)
+    begun = api.begun_for(error, program) if settings.check is not False else None
+    options = Options(
+        api.language(settings.lang), replay, settings.check, program, begun, progress=progress, meanwhile=_display
+    )
     packs = tuple(Path(folder) for folder in settings.rules)
     with _no_collection():
         explanation = api.explain_error(error, traceback, options, packs)
     explanation = remarked(explanation, old) if old and explanation else explanation
     broken = api.broken_packs(packs)
     return remarked(explanation, broken) if broken and explanation.reports else explanation
+
+
+def _display() -> None:
+    """Import what the display takes, which is wanted when the edits have been tried."""
+    import explainer.render.terminal  # noqa: F401
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Mapping
 from importlib import import_module
@@ -29,6 +30,7 @@ def language(asked: str | None = None, environ: Mapping[str, str] | None = None)
     return code if code in LANGUAGES else "en"
 
 
+@functools.cache
 def _words(language: str) -> dict[str, str]:
     """One language's dictionary; an unknown language speaks English."""
     return import_module(f"{__name__}.{language if language in LANGUAGES else 'en'}").WORDS

@@ -76,17 +76,20 @@ class Options:
     """What the caller allows. Times are in seconds, sizes in bytes.
 
     `replay`: user code may be re-run in a sandboxed child. `program`: what `explain run` started, so that the whole
-    program can be tried again (None elsewhere). `source_roots`: folders below which a paste's files may be read.
+    program can be tried again (None elsewhere). `begun`: a run of it that is under way already (`replay.ahead`).
+    `source_roots`: folders below which a paste's files may be read. `meanwhile` is called when a first edit is tried.
     """
 
     language: str = "en"
     replay: bool = True
     check: bool | None = None
     program: Any = None
+    begun: Any = None
     source_roots: tuple[str, ...] = (".",)
     deadline: float = 2.0
     memory: int = 1 << 30
     progress: Callable[[str], None] | None = None
+    meanwhile: Callable[[], None] | None = None
 
 
 class Scene:

@@ -13,11 +13,14 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-_STEPS = struct.Struct("Q")
+#: The file in the program's copy that counts its optimizer steps; behind them: after how many a long run is over.
+COUNT, STEPS = ".explain-steps", struct.Struct("Q")
+#: A run that has lasted so many seconds is long.
+_LONG = 0.5
 
 
 class Enough(BaseException):
-    """The program has taken as many optimizer steps as it was asked for."""
+    """The program has taken as many optimizer steps as it was asked for, and long."""
 
 
 def run(request: dict[str, Any], steps: str) -> dict[str, Any]:
@@ -101,8 +104,8 @@ def _recorder(request: dict[str, Any]) -> Any:
 class _Notes:
     """What is noted while the program runs: warnings, the first module's input, optimizer steps."""
 
-    def __init__(self, steps: str, enough: int = 0):
-        self.enough = enough
+    def __init__(self, steps: str):
+        self._until = time.monotonic() + _LONG
         self.warnings: list[str] = []
         self.input: list[Any] | None = None
         self.root: Any = None
@@ -125,9 +128,13 @@ class _Notes:
 
     def _stepped(self, *_: Any) -> None:
         self.count += 1
-        os.pwrite(self._file, _STEPS.pack(self.count), 0)
-        if self.count == self.enough:
+        os.pwrite(self._file, STEPS.pack(self.count), 0)
+        if time.monotonic() > self._until and self.count >= self._enough() > 0:
             raise Enough
+
+    def _enough(self) -> int:
+        asked = os.pread(self._file, STEPS.size, STEPS.size)
+        return STEPS.unpack(asked)[0] if len(asked) == STEPS.size else 0
 
     def _passed(self, *_: Any) -> None:
         self.forwards += 1

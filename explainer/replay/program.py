@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from explainer.frozen import frozen
+from explainer.replay.again import COUNT, STEPS
 from explainer.replay.compiler import compiles
 from explainer.replay.copies import Copies
 from explainer.replay.forked import Forked, forked
@@ -178,6 +179,12 @@ class Trial:
                     self.done()
                     return True
         return False
+
+    def limit(self, steps: int) -> None:
+        """Let it end after so many optimizer steps, where it is long; 0: at its end."""
+        if self._run is None:
+            with open(os.open(os.path.join(self._folder, COUNT), os.O_RDWR | os.O_CREAT, 0o600), "r+b") as file:
+                os.pwrite(file.fileno(), STEPS.pack(steps), STEPS.size)
 
     def wait(self, seconds: float) -> Run:
         """The run, when it has ended; a failed one after `seconds`."""

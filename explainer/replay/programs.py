@@ -17,8 +17,9 @@ from explainer.edits.evidence import evidence_of
 from explainer.edits.generators import recorded
 from explainer.edits.lines import EditError, applied
 from explainer.edits.relocate import origins
+from explainer.replay.ahead import begun
 from explainer.replay.outcomes import WHOLE_CALLS, further, late, other_input, passes, plain, reshaped, ties
-from explainer.replay.program import Program, Run, Session, Trial, together
+from explainer.replay.program import Program, Run, Trial, together
 from explainer.replay.trial import LATE, Verdict
 
 #: Seconds for all trials of one crash together, on a machine that has nothing else to do.
@@ -55,15 +56,15 @@ class Checker:
         self.program: Program = scene.options.program
         self.patience = scene.seconds_left if self.program.warm else START
         self.until = time.monotonic() + self.patience
-        self.session = Session(self.program)
+        first = scene.options.begun or begun(self.program, self.patience)
+        self.session, self._recording = first.session, first.recording
         self.slow = 1.0
-        self._recording = self.session.begin({}, self.patience, record=True)
         self._plain = None if self.program.warm else self.session.begin({}, self.patience)
         self._control: Run | None = None
         self.moved: list[Candidate] = []
         self.gone_on: list[Candidate] = []
         self.tried: dict[tuple[Edit, ...], Run] = {}
-        self.begun: dict[tuple[Edit, ...], Trial] = {}
+        self.started: dict[tuple[Edit, ...], Trial] = {}
 
     @property
     def left(self) -> float:
@@ -76,6 +77,8 @@ class Checker:
             if self.program.warm:  # it may have been begun ahead
                 self.until = time.monotonic() + self.scene.seconds_left
             self._control = self._recorded_soon() or self._run_plainly()
+            for trial in self.started.values():
+                trial.limit(self._enough(self._control))
             self.slow = min(max(self._control.slow, 1.0), 4.0)
             if not self.program.warm:
                 self.until = time.monotonic() + TRIALS * self.slow
@@ -94,10 +97,18 @@ class Checker:
         plain = self._plain or self.session.begin({}, max(self.left, 0.1))
         return plain.wait(max(self.left, 0.1) * (_CONTROL if self.program.warm else 1.0))
 
-    @property
-    def quick(self) -> bool:
-        """Whether an unedited run failed as the crash did, and so soon that there is time for many edited ones."""
-        return self._recording.ready(self._soon()) and self.control() is not None
+    def quick(self, first: Candidate) -> bool:
+        """Whether an unedited run failed as the crash did, and so soon that there is time for many edited ones.
+
+        Meanwhile the one that is tried first is begun with.
+        """
+        self._begin_ahead(first)
+        if self.scene.options.meanwhile is not None:
+            self.scene.options.meanwhile()
+        quick = self._recording.ready(self._soon()) and self.control() is not None
+        while self.started and not quick:
+            self.started.popitem()[1].done()
+        return quick
 
     def record(self) -> Mapping[str, Any] | None:
         """What `replay.recorder` saw in an unedited run; None where it failed otherwise or leaves no time for edits."""
@@ -176,7 +187,6 @@ class Checker:
             if control is None:
                 return [Verdict(one, False, "", _NOT_RUN) for one in candidates]
             if first.fix is not None:
-                self._begin_ahead(first, control)
                 candidates = self._with_origins(candidates)
             for tier in self._tiers(candidates, family):
                 held, failed, quiet = self._tier(tier, control, progress)
@@ -214,31 +224,37 @@ class Checker:
             if candidate.edits in self.tried:  # a rule and the search may offer the same
                 yield index, self.tried[candidate.edits]
                 continue
-            trial = self.begun.pop(candidate.edits, None) or self._begin(candidate, control)
+            trial = self.started.pop(candidate.edits, None) or self._begin(candidate, control)
             if trial is not None:
                 trials.append(trial)
                 indices.append(index)
-        for index, run in sorted(together(trials, self._limits(control)[0] + 2), key=lambda pair: pair[0]):
+        for index, run in sorted(together(trials, self._limit(control) + 2), key=lambda pair: pair[0]):
             self.tried[batch[indices[index]].edits] = run
             yield indices[index], run
 
     def _begin(self, candidate: Candidate, control: Run) -> Trial | None:
-        deadline, enough = self._limits(control)
         texts = self._texts(candidate)
-        return self.session.begin(texts, deadline, enough=enough) if texts is not None else None
-
-    def _begin_ahead(self, candidate: Candidate, control: Run) -> None:
-        """Begin with what a rule offers first, while better places for it are looked for."""
-        trial = self._begin(candidate, control) if candidate.edits not in self.tried else None
+        trial = self.session.begin(texts, self._limit(control)) if texts is not None else None
         if trial is not None:
-            self.begun[candidate.edits] = trial
+            trial.limit(self._enough(control))
+        return trial
 
-    def _limits(self, control: Run) -> tuple[float, int]:
-        """The seconds for a run with an edit, and the optimizer steps after which it is over (0: at its end)."""
-        taken = control.answer.get("seconds", 0.0)
+    def _begin_ahead(self, candidate: Candidate) -> None:
+        texts = self._texts(candidate) if candidate.edits not in self.tried else None
+        if texts is not None:
+            self.started[candidate.edits] = self.session.begin(texts, self._limit(self._control))
+
+    def _limit(self, control: Run | None) -> float:
+        """The seconds for a run with an edit."""
+        seconds = control.seconds if control is not None else _SOON
         if self.program.warm:
-            return min(max(self.left, 0.1), 0.5 + 3 * control.seconds), control.steps + _STEPS
-        return min(max(self.left, 0.1), 4 * self.slow + 4 * taken), 0
+            return min(max(self.left, 0.1), 0.5 + 3 * seconds)
+        taken = control.answer.get("seconds", 0.0) if control is not None else seconds
+        return min(max(self.left, 0.1), 4 * self.slow + 4 * taken)
+
+    def _enough(self, control: Run) -> int:
+        """The optimizer steps after which a long run with an edit is over; 0: at its end."""
+        return control.steps + _STEPS if self.program.warm else 0
 
     def _texts(self, candidate: Candidate) -> dict[str, str] | None:
         """The edited files' texts by path below the program's folder; None where one lies outside of it."""

@@ -45,7 +45,7 @@ def try_candidates(
     candidate that comes before all that passed.
     """
     offered = list(candidates)
-    if whole_program(scene) or (offered and quick_script(scene)):
+    if whole_program(scene) or (offered and quick_script(scene, offered[0])):
         whole = from_start(scene, offered, progress)
         if whole_program(scene) or any(one.passed for one in whole):
             return whole
@@ -91,7 +91,7 @@ def whole_program(scene: Any) -> bool:
 
     if unavailable(program):
         return False
-    return check is True or _early(program.started)
+    return check is True or early(program.started)
 
 
 def whole_script(scene: Any) -> bool:
@@ -102,30 +102,25 @@ def whole_script(scene: Any) -> bool:
     from explainer.replay import run
     from explainer.replay.program import unavailable
 
-    return run.why_not(scene) is None and unavailable(program) is None and _early(program.started)
+    return run.why_not(scene) is None and unavailable(program) is None and early(program.started)
 
 
-def begin_ahead(scene: Any) -> None:
-    """Begin to run a script that crashed by itself again, for the trials to come, while its rules are weighed."""
-    if not whole_program(scene) and whole_script(scene):
-        from explainer.replay.programs import checker
-
-        checker(scene)
-
-
-def quick_script(scene: Any) -> bool:
-    """Whether a script that crashed by itself does so again at once."""
+def quick_script(scene: Any, first: Candidate) -> bool:
+    """Whether a script that crashed by itself does so again at once; meanwhile a first candidate is begun with."""
     from explainer.replay.programs import checker
 
     if not whole_script(scene):
         return False
     with scene.replaying():
-        return checker(scene).quick
+        return checker(scene).quick(first)
     return False
 
 
-def _early(started: float) -> bool:
-    """Whether the crash came early (on a busy machine by processor time) and a second such program would fit."""
+def early(started: float) -> bool:
+    """Whether a crash so many seconds after the start is early, and a second such program would fit.
+
+    On a busy machine the processor time counts.
+    """
     if resident_bytes() > LARGE:
         return False
     return started <= EARLY or (time.process_time() <= EARLY / 2 and started <= 6 * EARLY)

@@ -13,7 +13,7 @@ import time
 from typing import Any
 
 _HEAD = struct.Struct("I")
-_SIZE = _STEPS = struct.Struct("Q")
+_SIZE = struct.Struct("Q")
 
 
 def main() -> None:
@@ -28,11 +28,14 @@ def serve(line: socket.socket, modules: list[str]) -> None:
     while True:
         until = min((job.until for job in jobs), default=None)
         left = None if until is None else max(0.0, until - time.monotonic())
-        waiting: list[Any] = [line, *jobs]
+        waiting: list[Any] = [line, *jobs, *(job.line for job in jobs)]
         ready, _, _ = select.select(waiting, [], [], left)
         for job in [one for one in jobs if one in ready or one.until <= time.monotonic()]:
             jobs.remove(job)
             job.answer(slow)
+        for job in [one for one in jobs if one.line in ready]:  # nobody waits for it any more
+            jobs.remove(job)
+            job.leave()
         if line in ready:
             request = _received(line)
             if request is None:
@@ -75,8 +78,8 @@ class _Job:
     def __init__(self, request: dict[str, Any], descriptor: int):
         from explainer.replay import again, sandbox
 
-        self._line = socket.socket(fileno=descriptor)
-        self._steps = os.path.join(request["folder"], ".explain-steps")
+        self.line = socket.socket(fileno=descriptor)
+        self._steps = os.path.join(request["folder"], again.COUNT)
         self._started = time.monotonic()
         self._child = sandbox.begin(
             lambda: again.run(request, self._steps),
@@ -97,16 +100,23 @@ class _Job:
         seconds = time.monotonic() - self._started
         answer = {"value": outcome.value, "failed": outcome.failed, "steps": _steps(self._steps), "slow": slow}
         data = json.dumps({**answer, "seconds": seconds}).encode()
-        with self._line as line:
+        with self.line as line:
             try:
                 line.sendall(_SIZE.pack(len(data)) + data)
             except OSError:  # nobody waits for it any more
                 pass
 
+    def leave(self) -> None:
+        """End the child, whatever it is at."""
+        self._child.end()
+        self.line.close()
+
 
 def _steps(path: str) -> int:
+    from explainer.replay.again import STEPS
+
     try:
         with open(path, "rb") as file:
-            return _STEPS.unpack(file.read(_STEPS.size))[0]
+            return STEPS.unpack(file.read(STEPS.size))[0]
     except (OSError, struct.error):
         return 0

@@ -1,0 +1,36 @@
+"""The first run of a program again, which may begin before anything is known of its error."""
+
+from __future__ import annotations
+
+from explainer.frozen import frozen
+from explainer.replay import sandbox, trial
+from explainer.replay.program import Program, Session, Trial, unavailable
+
+#: What torch raises, and Python about tensors.
+_RAISED = (RuntimeError, TypeError, ValueError, IndexError, AttributeError)
+
+
+@frozen
+class Begun:
+    """A program's clean process and copies, and the unedited run under way in them, which is recorded."""
+
+    session: Session
+    recording: Trial
+
+
+def begun(program: Program, seconds: float) -> Begun:
+    """Begin to run a program again, for `seconds` at most."""
+    session = Session(program)
+    return Begun(session, session.begin({}, seconds, record=True))
+
+
+def begun_for(error: BaseException, program: Program | None, seconds: float) -> Begun | None:
+    """Begin to run a script again that crashed by itself and soon, where its error may be torch's; None elsewhere.
+
+    It ends, and its copies go, as soon as it is forgotten: where the error turns out to be another's, at once.
+    """
+    if program is None or not program.warm or not isinstance(error, _RAISED):
+        return None
+    if sandbox.unavailable() or unavailable(program) or not trial.early(program.started):
+        return None
+    return begun(program, seconds)
