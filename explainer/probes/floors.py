@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 
+from explainer.diagnosis import Span
 from explainer.facts import NanFact, SpanFact
 from explainer.probes import probe
 from explainer.probes.births import recorded_birth
 from explainer.probes.places import constructor, layer_source, recorded, span_fact
 from explainer.probes.scene import Scene
-from explainer.source import Source, called
+from explainer.source import Source, called, holds, source_of
 
 _SMALL = "1e-6"
 _LIBRARIES = ("torch", "F", "nn.functional", "torch.nn.functional")
@@ -20,9 +21,10 @@ def floored(scene: Scene, of: NanFact | None = None) -> SpanFact | None:
     """The layer or the call whose zeros an operation divided by or took the logarithm of.
 
     `detail`: `operator` ("relu", "clamp"), `to`, what gives small positive numbers in its place, and `by`, its name.
+    None where `torch.where` chooses between the operation's result and another: there zeros were thought of.
     """
     found = (recorded_birth(scene) or {}).get("floor") if of is not None else None
-    if not found:
+    if not found or of is None or _chosen(source_of(of.span.file), of.span):
         return None
     at = layer_source(found) if found["module"] else None
     at = constructor(*at, found["module"]) if at is not None else recorded(found, found["function"])
@@ -32,6 +34,22 @@ def floored(scene: Scene, of: NanFact | None = None) -> SpanFact | None:
 
 
 floored.proves = True  # type: ignore[attr-defined]
+
+
+def _chosen(source: Source, at: Span) -> bool:
+    """Whether what is computed at a line is an argument of `where`, there or by its name further down."""
+    scope = source.scope_at(at.line)
+    wheres = [node for node in ast.walk(scope) if isinstance(node, ast.Call) and called(node) == "where"]
+    names = {
+        target.id
+        for node in ast.walk(scope)
+        if isinstance(node, ast.Assign) and holds(node, at.line)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    given = [node for where in wheres if where.lineno >= at.line for node in ast.walk(where)]
+    inside = any(isinstance(node, ast.Name) and node.id in names for node in given)
+    return inside or any(holds(where, at.line) for where in wheres)
 
 
 def _positive(source: Source, node: ast.AST) -> tuple[str, str] | None:
