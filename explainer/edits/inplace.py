@@ -46,7 +46,11 @@ def _plain_chain(at: Place, node: Node, calls: list[ast.Call]) -> tuple[Edit, ..
     for call in calls:
         name = at.source.span(call.func)
         end = name.end_column or 1
-        changes.append((dataclasses.replace(name, line=name.end_line or name.line, column=end - 1), ""))
+        last = dataclasses.replace(name, line=name.end_line or name.line, column=end - 1)
+        if call.func.attr not in operators.FILLS:  # type: ignore[attr-defined]
+            changes.append((last, ""))
+        elif call is calls[-1]:
+            changes.append((at.source.span(call.func.value), f"{at.source.text(call.func.value)}.clone()"))  # type: ignore[attr-defined]
     statement = at.at(node).statement().node
     if isinstance(statement, ast.Expr) and statement.value is node:
         target = calls[-1].func.value  # type: ignore[attr-defined]

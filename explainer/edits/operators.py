@@ -41,6 +41,23 @@ def replace_operator(at: Place, to: str) -> tuple[Edit, ...]:
     return changed(at.source, [(at.span, f"{left} {to} {right}")])
 
 
+#: Methods that fill a tensor with other values, of which there is no kind that returns a new one.
+FILLS = frozenset(
+    [
+        "bernoulli_",
+        "cauchy_",
+        "exponential_",
+        "fill_",
+        "geometric_",
+        "log_normal_",
+        "normal_",
+        "random_",
+        "uniform_",
+        "zero_",
+    ]
+)
+
+
 def _inverted(node: ast.AST) -> ast.expr:
     minus = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub)
     if minus and isinstance(node.left, ast.Constant) and node.left.value == 1:  # type: ignore[attr-defined]
@@ -80,9 +97,10 @@ def _flag(call: Place) -> tuple[Edit, ...]:
 
 
 def _method(at: Place, node: ast.Call, function: ast.Attribute) -> tuple[Edit, ...]:
-    """`y.add_(x)` -> `y = y.add(x)` as a statement, `y.add(x)` where its value is used."""
+    """`y.add_(x)` -> `y = y.add(x)` as a statement, `y.add(x)` where its value is used; a fill goes into a copy."""
     head, text = at.source.text(function), at.source.text(node)
-    plain = head[:-1] + text[len(head) :]
+    copied = f"{at.source.text(function.value)}.clone().{function.attr}"
+    plain = (copied if function.attr in FILLS else head[:-1]) + text[len(head) :]
     statement = at.at(node).statement().node
     if not (isinstance(statement, ast.Expr) and statement.value is node):
         return changed(at.source, [(at.source.span(node), plain)])
