@@ -189,3 +189,17 @@ def test_labels_that_count_from_zero_are_not_shifted(runner: Runner) -> None:
 def test_labels_that_hold_a_mark_keep_it(runner: Runner) -> None:
     program = SHIFTED.replace("labels = labels - 1", "labels = torch.where(labels > 2, labels - 4, labels)")
     assert_never_offered(runner, program, "labels > 2, labels, labels")
+
+
+@pytest.mark.parametrize(
+    ("cut", "read"), [("table[:, 1:]", "table[:, 1:].contiguous()"), ("table[0, 1:]", "table[0, 1:].clone()")]
+)
+def test_bytes_that_are_read_as_numbers_lie_side_by_side_first(runner: Runner, cut: str, read: str) -> None:
+    """A slice of one dimension is contiguous as it is, and begins at an odd byte all the same."""
+    program = f"""
+        import torch
+        table = torch.arange(36, dtype=torch.uint8).view(4, 9)
+        numbers = {cut}.view(torch.float32)
+        assert numbers.shape[-1] == 2
+        """
+    assert_repaired(runner, program, f"numbers = {cut}.view(torch.float32)", f"{read}.view(torch.float32)")

@@ -42,20 +42,10 @@ def replace_operator(at: Place, to: str) -> tuple[Edit, ...]:
 
 
 #: Methods that fill a tensor with other values, of which there is no kind that returns a new one.
-FILLS = frozenset(
-    [
-        "bernoulli_",
-        "cauchy_",
-        "exponential_",
-        "fill_",
-        "geometric_",
-        "log_normal_",
-        "normal_",
-        "random_",
-        "uniform_",
-        "zero_",
-    ]
-)
+FILLS = frozenset({
+    "bernoulli_", "cauchy_", "exponential_", "fill_", "geometric_", "log_normal_", "normal_", "random_", "uniform_",
+    "zero_",
+})  # fmt: skip
 
 
 def _inverted(node: ast.AST) -> ast.expr:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import partial
 
@@ -12,6 +13,8 @@ from explainer.edits.evidence import Evidence
 from explainer.edits.lines import changed
 from explainer.edits.place import Place
 from explainer.edits.slices import chain, editable, operands
+
+_SIZES = re.compile(r"self\.(?:stride|storage_offset)\(-?\d*\) must be .* to view \w+ as \w+ ")
 
 
 def copied(evidence: Evidence) -> Iterator[Candidate]:
@@ -34,6 +37,20 @@ def copied(evidence: Evidence) -> Iterator[Candidate]:
                     for place in (one for one in step.places[:1] if editable(one)):
                         edits = partial(methods.insert_method, place, "clone()")
                         yield from evidence.made(edits, "insert-method", place, "clone", what=place.text[:48])
+
+
+def as_dtype(evidence: Evidence) -> Iterator[Candidate]:
+    """`raw[:, 1:].view(dtype)` -> `raw[:, 1:].contiguous().view(dtype)`: bytes side by side, in memory of their own."""
+    place = evidence.crash.place if evidence.crash is not None else None
+    if place is None or not _SIZES.search(evidence.message):
+        return
+    for node in (one for one in ast.walk(place.node) if _is_view(one)):
+        receiver = place.at(node.func.value)  # type: ignore[attr-defined]
+        for method in ("contiguous()", "clone()"):  # a slice of one dimension is contiguous as it is
+            edits = partial(methods.insert_method, receiver, method)
+            yield from evidence.made(
+                edits, "insert-method", receiver, "own-bytes", what=receiver.text[:48], method=method
+            )
 
 
 def _is_view(node: ast.AST) -> bool:

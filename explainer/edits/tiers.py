@@ -41,7 +41,7 @@ _DTYPE = (
 )
 TIERS = {
     "shape": _SHAPE,
-    "view": ("crossed.crossed", "view.copied view.windows headers.longer_header", *_SHAPE),
+    "view": ("crossed.crossed", "view.copied view.as_dtype view.windows headers.longer_header", *_SHAPE),
     "dtype": _DTYPE,
     "unsupported": _DTYPE,
     "amp": _DTYPE,

@@ -156,6 +156,11 @@ TITLES: Mapping[str, Texts] = {
         "ko": "`.clone()` 호출로 `{what}` 텐서에 자체 메모리 부여",
         "zh": "用 `.clone()` 让 `{what}` 拥有自己的内存",
     },
+    "own-bytes": {
+        "en": "lay the bytes of `{what}` side by side first, with `.{method}`, to read them as another dtype",
+        "ko": "다른 dtype 으로 읽기 전에 `.{method}` 호출로 `{what}` 바이트를 나란히 놓기",
+        "zh": "先用 `.{method}` 把 `{what}` 的字节排在一起，再按另一种 dtype 读取",
+    },
     "collate": {
         "en": "pad the samples of a batch to equal size in a collate_fn with `pad_sequence`",
         "ko": "collate_fn에서 `pad_sequence` 함수로 배치의 샘플을 같은 길이로 채우기",
