@@ -14,7 +14,8 @@ _SHAPE = (
     " directions.last_layer unused.unused unused.unlike_siblings growing.short_windows growing.filled"
     " loops.first_apart ordered.for_all"
     " helpers.given_as_built companions.cut_too lengthened.shortened"
-    " leftover.fitting_side spread.over_places spread.in_all sums.with_left_out upstream.undone special.room_left",
+    " leftover.fitting_side spread.over_places spread.in_all sums.with_left_out terms.left_out"
+    " terms.left_out_of_copy upstream.undone special.room_left",
     "omitted.given_size leftover.last_kernel spread.each_with_each spread.table_for"
     " view.surplus crossed.exchanged kept.remade alike.given_alike alike.picked_too"
     " alike.picked_after layout.structural"

@@ -195,6 +195,11 @@ TITLES: Mapping[str, Mapping[str, str]] = {
         "ko": "`[{new}]` 까지 자르기: 자른 뒤에 {added}개가 더 붙음",
         "zh": "截断到 `[{new}]`：截断之后还要再加上 {added} 个",
     },
+    "count-part": {
+        "en": "count `{new}` too: it is joined to the others",
+        "ko": "`{new}` 크기도 더하기: 다른 값들과 함께 이어 붙여짐",
+        "zh": "把 `{new}` 也计入：它与其他部分拼接在一起",
+    },
     "count-as": {
         "en": "count as many as arrive: `{new}`",
         "ko": "들어오는 개수만큼 세기: `{new}`",
