@@ -203,3 +203,43 @@ def test_bytes_that_are_read_as_numbers_lie_side_by_side_first(runner: Runner, c
         assert numbers.shape[-1] == 2
         """
     assert_repaired(runner, program, f"numbers = {cut}.view(torch.float32)", f"{read}.view(torch.float32)")
+
+
+PRUNED = """
+    import torch
+    from torch import nn
+    from torch.nn.utils import parametrizations, parametrize
+    def made(width):
+        return nn.Sequential(parametrizations.weight_norm(nn.Linear(3, width)), nn.ReLU(), nn.Linear(width, 2))
+    torch.save({"width": 5, "state": made(5).state_dict()}, "net.pt")
+    def restored(path):
+        kept = torch.load(path)
+        net = made(kept["width"])
+        net.eval()
+        FIRST
+        SECOND
+        return net
+    assert restored("net.pt")(torch.rand(4, 3)).shape == (4, 2)
+    """
+
+
+def test_a_state_is_loaded_before_the_model_is_changed(runner: Runner) -> None:
+    """The arguments come from the file itself: that the model was built with others is not said."""
+    program = PRUNED.replace("FIRST", 'parametrize.remove_parametrizations(net[0], "weight")')
+    program = program.replace("SECOND", 'net.load_state_dict(kept["state"])')
+    assert_repaired(runner, program, 'net.load_state_dict(kept["state"])', 'net.load_state_dict(kept["state"])')
+
+
+def test_a_state_is_loaded_after_the_model_is_wrapped_as_the_saved_one_was(runner: Runner) -> None:
+    program = """
+        import torch
+        from torch import nn
+        saved = nn.Sequential(nn.Linear(3, 4))
+        saved.append(nn.Linear(4, 2))
+        state = saved.state_dict()
+        net = nn.Sequential(nn.Linear(3, 4))
+        net.load_state_dict(state)
+        net.append(nn.Linear(4, 2))
+        assert net(torch.rand(5, 3)).shape == (5, 2)
+        """
+    assert_repaired(runner, program, "net.load_state_dict(state)", "net.load_state_dict(state)")

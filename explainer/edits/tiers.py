@@ -94,7 +94,8 @@ TIERS = {
         "calls.given_target",
     ),
     "checkpoint": (
-        "saved.with_buffers saved.folder_made saved.saved_key saved.method_called saved.saved_path",
+        "saved.with_buffers saved.folder_made saved.saved_key saved.method_called saved.saved_path"
+        " ordered.loaded_otherwise",
         "loading.plain_values loading.imported loading.fitting loading.known loading.entry",
         "loading.allowed",
         "loading.trusting",

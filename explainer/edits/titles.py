@@ -156,6 +156,16 @@ TITLES: Mapping[str, Texts] = {
         "ko": "`.clone()` 호출로 `{what}` 텐서에 자체 메모리 부여",
         "zh": "用 `.clone()` 让 `{what}` 拥有自己的内存",
     },
+    "load-before": {
+        "en": "load the state before `{what}`: the model that was saved had not been changed so",
+        "ko": "`{what}` 문보다 먼저 상태를 불러오기: 저장된 모델은 아직 그렇게 바뀌지 않음",
+        "zh": "在 `{what}` 之前加载状态：保存时的模型还没有这样改变",
+    },
+    "load-after": {
+        "en": "load the state after `{what}`: the model that was saved had been changed so",
+        "ko": "`{what}` 문 다음에 상태를 불러오기: 저장된 모델은 그렇게 바뀐 뒤의 것임",
+        "zh": "在 `{what}` 之后加载状态：保存时的模型已经这样改变",
+    },
     "own-bytes": {
         "en": "lay the bytes of `{what}` side by side first, with `.{method}`, to read them as another dtype",
         "ko": "다른 dtype 으로 읽기 전에 `.{method}` 호출로 `{what}` 바이트를 나란히 놓기",

@@ -14,7 +14,7 @@ from explainer.probes.makers import makers, ways
 from explainer.probes.places import span_fact
 from explainer.probes.restored import saved_models
 from explainer.probes.scene import Scene
-from explainer.source import Source, called
+from explainer.source import Source, called, loaded, stored
 
 Made = tuple[Source, ast.Call]
 At = tuple[Source, ast.AST]
@@ -69,10 +69,20 @@ def _pairs(scene: Scene) -> list[tuple[At, At]]:
 
 def _compared(scene: Scene) -> Iterator[tuple[At, At]]:
     here = _here(scene)
-    for source, node in saved_models(scene) if here is not None else ():
+    if here is None or _from_file(*here):
+        return
+    for source, node in saved_models(scene):
         for home, call in makers(scene, source, node):
-            if here is not None and called(call) == called(here[1]):
+            if called(call) == called(here[1]):
                 yield from _apart(scene, here, (home, call), _DEEPEST)
+
+
+def _from_file(source: Source, call: ast.AST) -> bool:
+    """Whether an argument of a call is what a file holds, as `config["model"]` of a checkpoint is."""
+    scope = source.scope_at(call.lineno)  # type: ignore[attr-defined]
+    bound = [one for one in ast.walk(scope) if isinstance(one, ast.Assign) and isinstance(one.value, ast.Call)]
+    read = {name for one in bound if called(one.value) == "load" for name in stored(one)}  # type: ignore[arg-type]
+    return bool(read & loaded(call))
 
 
 def _apart(scene: Scene, here: At, saved: At, most: int) -> Iterator[tuple[At, At]]:
