@@ -13,7 +13,7 @@ _SHAPE = (
     " joined.enlarged branches.strides_too axis.repeated masks.extended masks.per_head state.by_channel state.by_factor"
     " directions.last_layer unused.unused unused.unlike_siblings growing.short_windows growing.filled"
     " loops.first_apart ordered.for_all"
-    " helpers.given_as_built companions.cut_too lengthened.shortened"
+    " helpers.given_as_built companions.cut_too beside.left_too lengthened.shortened"
     " leftover.fitting_side spread.over_places spread.in_all sums.with_left_out terms.left_out"
     " terms.left_out_of_copy upstream.undone special.room_left",
     "omitted.given_size leftover.last_kernel spread.each_with_each spread.table_for"
@@ -47,7 +47,8 @@ TIERS = {
     "unsupported": _DTYPE,
     "amp": _DTYPE,
     "index": (
-        "crossed.crossed growing.windowed folded.unfolded classes.of_part companions.cut_too ordered.computed_early"
+        "crossed.crossed growing.windowed folded.unfolded classes.of_part companions.cut_too beside.left_too"
+        " ordered.computed_early"
         " offsets.from_start spread.gathered special.room_left counted.from_zero_already",
         "ranges.from_zero ranges.counted_down counted.of_indexed dtype.as_index rows.exchanged rows.turned rows.largest"
         " settings.whole index.drawn classes.coded",
@@ -79,7 +80,8 @@ TIERS = {
     "dataloader": (
         "samplers.as_batches samplers.as_single samplers.plain_indices samplers.plain_key datasets.counted_alike"
         " datasets.measured datasets.named datasets.as_tensors datasets.detached parts.all_parts"
-        " parallel.named_alike companions.cut_too parallel.filtered_too parallel.rows_first settings.as_fractions",
+        " parallel.named_alike companions.cut_too beside.left_too parallel.filtered_too parallel.rows_first"
+        " settings.as_fractions",
         "transforms.cropped transforms.channels transforms.filled collate.padded_lists parallel.behind_window"
         " parallel.taken_in_order",
         "samples.shortened collate.present collate.plain_parts layout.structural loading.of_subset loading.per_sample"

@@ -1,0 +1,176 @@
+"""Candidates for rows left out of some fields of an object, or entries of a dict, and not of others: masks, weights.
+
+The function that left them out has returned; what the failing call uses of the object tells how long each field is.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from explainer.edits.candidate import Candidate
+from explainer.edits.evidence import Evidence, Step
+from explainer.edits.lines import changed
+from explainer.edits.place import Place
+from explainer.edits.statements import insert_statement
+from explainer.frozen import frozen
+from explainer.source import holds
+
+_FIELD = re.compile(r'(.+?)(?:\.(\w+)|\["(\w+)"\])')
+_FIELDS = (ast.Name, ast.Attribute, ast.Subscript)
+
+
+@frozen
+class Rows:
+    """A subscript that left `after` of `before` rows, with the source of its index."""
+
+    place: Place
+    index: str
+    before: int
+    after: int
+
+    def of(self, text: str, shape: list[int]) -> str:
+        """A field with as many rows, cut alike; along both dimensions where it has as many columns."""
+        both = len(shape) > 1 and shape[1] == self.before
+        return f"{text}[{self.index}]" + (f"[:, {self.index}]" if both else "")
+
+
+def left_too(evidence: Evidence) -> Iterator[Candidate]:
+    """`Graph(x=g.x[keep], mask=g.mask)` -> `mask=g.mask[keep]`, where a mask of all rows meets what is left."""
+    fields = _fields(evidence)
+    for rows in _cuts(evidence):
+        whole = {name: shape for name, shapes in fields.items() for shape in shapes if shape[0] == rows.before}
+        if any(name in whole for name in _used(evidence)) and _meets(evidence, rows):
+            yield from _among_arguments(evidence, rows, whole)
+            yield from _among_names(evidence, rows, whole)
+            yield from _behind(evidence, rows, whole)
+
+
+def _cuts(evidence: Evidence) -> Iterator[Rows]:
+    for step in evidence.steps[1:]:
+        node = step.place.node if step.place is not None else None
+        if step.place is None or step.function != "__getitem__" or not isinstance(node, ast.Subscript):
+            continue
+        before = step.before[0][0] if step.before else []
+        if not isinstance(node.slice, (ast.Tuple, ast.Constant)) and _fewer_rows(before, step):
+            yield Rows(step.place, step.place.source.text(node.slice), before[0], step.shape[0])
+
+
+def _fewer_rows(before: list[int], step: Step) -> bool:
+    alike = len(before) == len(step.shape) > 0 and before[1:] == step.shape[1:]
+    return alike and before[0] > step.shape[0] > 0
+
+
+def _fields(evidence: Evidence) -> dict[str, list[list[int]]]:
+    """The shapes that the fields have of the objects that the frames' calls read, by the fields' names."""
+    found: dict[str, list[list[int]]] = {}
+    for frame in evidence.frames:
+        read = [ast.unparse(node.value) for node in _read_in(frame.place.node)]
+        for text, value in frame.scope.items():
+            field = _FIELD.fullmatch(text)
+            if field is not None and field[1] in read and frame.shape(text):
+                found.setdefault(field[2] or field[3], []).append(value[0])
+    return found
+
+
+def _used(evidence: Evidence) -> list[str]:
+    """The fields that the failing frames' calls name."""
+    return [_name(node) for frame in evidence.frames for node in _read_in(frame.place.node)]
+
+
+def _read_in(node: ast.AST) -> list[Any]:
+    return [one for one in ast.walk(node) if isinstance(one, (ast.Attribute, ast.Subscript))]
+
+
+def _meets(evidence: Evidence, rows: Rows) -> bool:
+    """Whether both numbers of rows went into the failing call, or are named by the message."""
+    crash = evidence.crash
+    sizes = {shape[0] for shape, _ in (crash.before if crash is not None else ()) if shape} | set(evidence.said)
+    return {rows.before, rows.after} <= sizes
+
+
+def _name(node: ast.AST) -> str:
+    """`mask` of `g.mask`, of `g["mask"]` and of itself."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+        return str(node.slice.value)
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _among_arguments(evidence: Evidence, rows: Rows, whole: dict[str, list[int]]) -> Iterator[Candidate]:
+    """The fields that a call or a dict is given beside what was cut."""
+    given: list[tuple[str, ast.expr]] = []
+    outer: Any = rows.place.parent()
+    outer = rows.place.at(outer).parent() if isinstance(outer, ast.keyword) else outer
+    if isinstance(outer, ast.Call):
+        given = [(_name(one), one) for one in outer.args] + [(one.arg or "", one.value) for one in outer.keywords]
+    elif isinstance(outer, ast.Dict):
+        given = [(_key(key), one) for key, one in zip(outer.keys, outer.values, strict=True)]
+    left = [(whole[name], one) for name, one in given if name in whole and isinstance(one, _FIELDS)]
+    left = [(shape, one) for shape, one in left if not isinstance(one, ast.Subscript) or _name(one)]
+    yield from _all_cut(evidence, rows, [(rows.place.at(one), shape) for shape, one in left])
+
+
+def _key(node: ast.expr | None) -> str:
+    return str(node.value) if isinstance(node, ast.Constant) else ""
+
+
+def _all_cut(evidence: Evidence, rows: Rows, left: list[tuple[Place, list[int]]]) -> Iterator[Candidate]:
+    used = set(_used(evidence))
+    blamed = [place for place, _ in left if _name(place.node) in used] or [place for place, _ in left]
+    changes = [(place.span, rows.of(place.text, shape)) for place, shape in left]
+    if changes:
+        words: dict[str, Any] = {"what": blamed[0].text, "new": ", ".join(new for _, new in changes)[:70]}
+        edits = partial(changed, rows.place.source, changes)
+        yield from evidence.made(edits, "insert-method", blamed[0], "cut-too", **words)
+
+
+def _among_names(evidence: Evidence, rows: Rows, whole: dict[str, list[int]]) -> Iterator[Candidate]:
+    """`for key in ("x", "y"): data[key] = data[key][keep]`: the names of the others are added."""
+    line, source = rows.place.span.line, rows.place.source
+    for loop in (one for one in source.nodes() if isinstance(one, ast.For) and holds(one, line)):
+        names = [_key(one) for one in loop.iter.elts] if isinstance(loop.iter, (ast.Tuple, ast.List)) else []
+        more = [name for name in whole if name not in names]
+        if len(names) > 1 and all(names) and more and _name(loop.target) in _read(rows.place.node):
+            last = rows.place.at(loop.iter.elts[-1])  # type: ignore[attr-defined]
+            new = ", ".join([last.text, *(f'"{name}"' for name in more)])
+            place = rows.place.at(loop.iter)
+            yield from evidence.replaced(last, new, "replace", "cut-too", place, what=more[0], new=new[:70])
+
+
+def _read(node: ast.AST) -> set[str]:
+    owner = node.value if isinstance(node, ast.Subscript) else node
+    return {one.id for one in ast.walk(owner) if isinstance(one, ast.Name)}
+
+
+def _behind(evidence: Evidence, rows: Rows, whole: dict[str, list[int]]) -> Iterator[Candidate]:
+    """`g.x = g.x[keep]`: the other fields are cut in statements behind it."""
+    statement = rows.place.statement()
+    target = statement.node.targets[0] if isinstance(statement.node, ast.Assign) else None
+    node = rows.place.node
+    if not isinstance(target, (ast.Attribute, ast.Subscript)) or not isinstance(node, ast.Subscript):
+        return
+    own, name = rows.place.source.text(target), _name(target)
+    if statement.node.value is not node or ast.unparse(node.value) != ast.unparse(target) or not name:  # type: ignore[union-attr]
+        return
+    head, _, tail = own.rpartition(name)
+    others = {f"{head}{other}{tail}": shape for other, shape in whole.items() if other != name}
+    lines = [f"{text} = {rows.of(text, shape)}" for text, shape in others.items()]
+    if lines:
+        statement = _last_alike(rows, statement)
+        edits = partial(insert_statement, "\n".join(lines), after=statement)
+        words: dict[str, Any] = {"what": next(iter(others)), "new": lines[0][:70]}
+        yield from evidence.made(edits, "insert-statement", statement, "cut-too", **words)
+
+
+def _last_alike(rows: Rows, statement: Place) -> Place:
+    """The last statement of the function that takes the same rows of something, from a statement on."""
+    scope = statement.source.scope_at(statement.span.line)
+    every = [one for one in ast.walk(scope) if isinstance(one, ast.Assign) and isinstance(one.value, ast.Subscript)]
+    alike = [one for one in every if statement.source.text(one.value.slice) == rows.index]  # type: ignore[attr-defined]
+    last = max(alike, key=lambda one: one.lineno, default=statement.node)
+    return statement.at(last)
