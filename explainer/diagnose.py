@@ -82,8 +82,8 @@ def _diagnosis(match: Match, catalogue: Catalogue, scene: Scene, stages: Stages)
             return _with(diagnosis, remedy, one)
         if fallback is None or (fallback[1].refuted and not remedy.refuted):
             fallback = diagnosis, remedy
-    diagnosis, remedy = fallback or (of_symptom(match, scene), Remedy())
     found = stages.run("the search for fixes", lambda: remedies.of_search(match, scene), Remedy())
+    diagnosis, remedy = fallback or (of_symptom(match, scene, causes=not found.checked), Remedy())
     return _with(diagnosis, found, None) if found.checked else _with(diagnosis, remedy, None)
 
 
@@ -124,13 +124,13 @@ def symptom_names(match: Match, scene: Scene) -> dict[str, Any]:
     return {"m": match.captures, "crash": about}
 
 
-def of_symptom(match: Match, scene: Scene) -> Diagnosis:
-    """What the message alone says: its meaning and the usual causes."""
+def of_symptom(match: Match, scene: Scene, causes: bool = True) -> Diagnosis:
+    """What the message alone says: its meaning, and the usual causes where the one at work is not known."""
     symptom, names, language = match.symptom, symptom_names(match, scene), scene.options.language
     say = lambda field: _say(symptom.text, field, names, language)  # noqa: E731
-    causes = in_language(symptom.text["causes"], language) if "causes" in symptom.text else []
+    known = in_language(symptom.text["causes"], language) if causes and "causes" in symptom.text else []
     fixes = tuple(Fix(words(in_language(fix["title"], language), names)) for fix in symptom.fixes)
-    usual = [word("usual", language), *(f"- {words(cause, names)}" for cause in causes)] if causes else []
+    usual = [word("usual", language), *(f"- {words(cause, names)}" for cause in known)] if known else []
     cause = "\n".join(part for part in (say("why"), *usual) if part)
     return Diagnosis(
         symptom.id,

@@ -17,7 +17,8 @@ _ALL = 10_000
 class Plan:
     """How much of each part is shown. Counts are lines, of `ors` fixes, of `operands` rows, of `places` blocks.
 
-    `raised`: whether the line is marked where the error surfaced, when the diagnosis is told elsewhere.
+    `raised`: whether the line is marked where the error surfaced, when the diagnosis is told elsewhere. `titles`:
+    whether a lone edit says what it is for; where there is a choice between edits they always do.
     """
 
     headline: int = 3
@@ -32,6 +33,7 @@ class Plan:
     operands: int = 8
     why: int = 10
     origin: int = 4
+    titles: bool = True
     ors: int = 3
     notes: int = 3
     diff: int = 14
@@ -58,10 +60,11 @@ FULL = Plan(
 
 
 def plans() -> Iterator[Plan]:
-    """From all to little: `next`, `or`, `from`, context lines, and only then less of what is always shown."""
+    """From all to little: a lone edit's title, `next`, `or`, `from`, context lines; only then less of the rest."""
     plan = Plan()
     steps = [
         {},
+        {"titles": False},
         {"notes": 1},
         {"notes": 0},
         {"ors": 2},

@@ -222,8 +222,8 @@ def _labelled(key: str, rows: Sequence[Row], language: str) -> list[Row]:
 
 
 def _fixes(fixes: Sequence[Fix], plan: Plan, lens: Lens, full: bool) -> list[Row]:
-    """The first fix and as many others as the plan allows; titles where there is a choice between edits."""
-    titled = full or sum(1 for fix in fixes if fix.edits) > 1
+    """The first fix and as many others as the plan allows, with titles where that does or edits are to choose from."""
+    titled = plan.titles or sum(1 for fix in fixes if fix.edits) > 1
     rows: list[Row] = []
     for index, fix in enumerate(fixes[: plan.ors + 1]):
         inner = fix_rows(fix, lens, _edge(lens.language), plan.diff, titled)
