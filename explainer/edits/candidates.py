@@ -85,6 +85,7 @@ KINDS = {
     "load-all-but": "loading.load_all_but",
     "load-changed": "loading.load_changed",
     "give-device": "devices.give_device",
+    "keep-moved": "keeping.keep_moved",
     "choose-device": "choosing.choose_device",
     "always-add": "restoring.always_add",
     "save-table": "tables.save_table",
