@@ -47,7 +47,8 @@ class Whole:
 
 def cut_too(evidence: Evidence) -> Iterator[Candidate]:
     """`loss(scores, ids[:, 1:], mask)` -> `mask[:, 1:]`: what goes with a part of a tensor is cut alike."""
-    for cut in cuts(evidence):
+    looked_up = evidence.crash is not None and evidence.crash.function == "embedding"  # fails by values, not by sizes
+    for cut in cuts(evidence) if not looked_up else ():
         every = sorted(_wholes(evidence, cut), key=lambda one: _function(one.place) is not cut.function)
         made = [(whole, index) for whole in every for index in _indices(cut, whole)]
         for whole, index in made:

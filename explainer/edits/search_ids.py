@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -10,15 +11,23 @@ from typing import Any
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, Step
 from explainer.edits.lines import changed
-from explainer.edits.place import Place, as_primary
+from explainer.edits.place import Place, as_primary, bound_above
 from explainer.edits.slices import Operand, chain, editable, operands
+from explainer.edits.statements import insert_statement
 
 _PADDING = ("padding_value", "ignore_index", "value", "fill_value", "constant_values", "pad_id", "pad")
+#: What losses leave out unless they are told otherwise.
+_IGNORED = -100
+#: Names of the id of padding: `pad`, `cfg.pad_id`, `PAD_TOKEN_ID`.
+_PAD = re.compile(r"(?:\w+\.)*pad(?:_?(?:token_?)?(?:id|idx|index|token))?", re.IGNORECASE)
 _LENGTHS = {"length", "lengths", "len", "lens", "count", "counts", "size", "sizes", "seqlen", "seqlens", "n"}
 
 
 def padded(evidence: Evidence) -> Iterator[Candidate]:
-    """`table(ids)` -> `table(ids.masked_fill(ids < 0, 0))`, where a negative id is the program's mark of padding."""
+    """`table(ids)` -> `table(ids.masked_fill(ids < 0, 0))`, where a negative id is the program's mark of padding.
+
+    Ids that the function has made for this table, from labels as it may be, are filled right behind that.
+    """
     crash = evidence.crash
     if crash is None or crash.function != "embedding":
         return
@@ -27,26 +36,73 @@ def padded(evidence: Evidence) -> Iterator[Candidate]:
         low = min(lows, default=0)
         if operand.dtype not in ("int64", "int32") or operand.place is None or low >= 0 or not _marks(evidence, low):
             continue
-        text = operand.text
-        new = f"{as_primary(operand.place)}.masked_fill({text} < 0, 0)"
-        yield from evidence.replaced(operand.place, new, "replace", "mark", low=low, new=new)
+        text, row = operand.text, _padding_row(evidence)
+        new = f"{as_primary(operand.place)}.masked_fill({text} < 0, {row})"
+        words: dict[str, Any] = {"low": low, "new": new, "row": row}
+        made = _made_for(operand.place)
+        if made is not None:
+            edits = partial(insert_statement, f"{text} = {new}", after=made)
+            yield from evidence.made(edits, "insert-statement", made, "mark", **words)
+        yield from evidence.replaced(operand.place, new, "replace", "mark", **words)
+
+
+def _padding_row(evidence: Evidence) -> str:
+    """The table's `padding_idx` where it has one, else a name in scope for the id of padding, else 0."""
+    crash = evidence.crash
+    layer, node = (crash.layer, crash.place.node) if crash is not None and crash.place is not None else (None, None)
+    func = node.func if isinstance(node, ast.Call) else None
+    if layer is not None and layer.value("padding_idx") and isinstance(func, (ast.Name, ast.Attribute)):
+        return f"{ast.unparse(func)}.padding_idx"
+    scope = evidence.frames[-1].scope if evidence.frames else {}
+    known = [name for name, value in scope.items() if isinstance(value, int) and value >= 0 and _PAD.fullmatch(name)]
+    zero = layer is not None and layer.value("padding_idx") == 0
+    return "0" if zero or not known else known[0]
+
+
+def _made_for(place: Place) -> Place | None:
+    """The assignment of a name that is computed for the failing call and read nowhere else but with it."""
+    name = place.node.id if isinstance(place.node, ast.Name) else ""
+    scope = place.source.function_at(place.span.line)
+    bound = bound_above(scope, name, place.span.line) if scope is not None and name else None
+    if scope is None or bound is None or not isinstance(bound.value, (ast.Call, ast.Subscript)):
+        return None
+    lines = {one.lineno for one in ast.walk(scope) if isinstance(one, ast.Name) and one.id == name}
+    return place.at(bound) if lines == {bound.lineno, place.span.line} else None
 
 
 def _marks(evidence: Evidence, low: int) -> bool:
-    """Whether the program pads with a number, or has a constant named so with that value."""
-    names = {"PAD", "IGNORE", "MASK", "PADDING"}
+    """Whether the program pads with a number, or has a constant named so with that value; losses ignore -100."""
     for source in evidence.sources_seen():
         for node in source.nodes():
-            if isinstance(node, ast.keyword) and node.arg in _PADDING and _number(node.value) == low:
+            if any(_number(value) == low and _is_mark(name) for name, value in _named(node)):
                 return True
-            if isinstance(node, ast.Assign) and _number(node.value) == low:
-                named = {part for one in node.targets for part in source.text(one).upper().split("_")}
-                if named & names:
-                    return True
+            if low == _IGNORED and _number(node) == low:
+                return True
     return False
 
 
-def _number(node: ast.AST) -> object:
+def _named(node: ast.AST) -> Iterator[tuple[str, ast.AST | None]]:
+    """What a node gives a name to: keywords, assignments, the defaults of parameters, entries of a dict."""
+    if isinstance(node, ast.keyword) and node.arg:
+        yield f"{node.arg}_pad" if node.arg in _PADDING else node.arg, node.value
+    elif isinstance(node, ast.Assign):
+        yield from ((ast.unparse(one), node.value) for one in node.targets)
+    elif isinstance(node, ast.AnnAssign):
+        yield ast.unparse(node.target), node.value
+    elif isinstance(node, ast.arguments):
+        with_default = [*node.posonlyargs, *node.args][-len(node.defaults) :] if node.defaults else []
+        yield from zip([one.arg for one in with_default], node.defaults, strict=True)
+        yield from zip([one.arg for one in node.kwonlyargs], node.kw_defaults, strict=True)
+    elif isinstance(node, ast.Dict):
+        yield from ((str(key.value), value) for key, value in zip(node.keys, node.values, strict=True)
+                    if isinstance(key, ast.Constant))  # fmt: skip
+
+
+def _is_mark(name: str) -> bool:
+    return bool(set(re.split(r"[\W_]+", name.upper())) & {"PAD", "IGNORE", "MASK", "PADDING"})
+
+
+def _number(node: ast.AST | None) -> object:
     try:
         return ast.literal_eval(node)  # type: ignore[arg-type]
     except (ValueError, TypeError):

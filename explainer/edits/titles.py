@@ -302,9 +302,9 @@ TITLES: Mapping[str, Texts] = {
         "zh": "把 `{what}` 内层字典中的张量也移到 {device}",
     },
     "mark": {
-        "en": "look up row 0 for the padding, which is marked by {low}: `{new}`",
-        "ko": "{low} 값으로 표시된 패딩은 0번 행을 찾게 하기: `{new}`",
-        "zh": "用 {low} 标记的填充改为查第 0 行：`{new}`",
+        "en": "look up row {row} for the padding, which is marked by {low}: `{new}`",
+        "ko": "{low} 값으로 표시된 패딩은 {row}번 행을 찾게 하기: `{new}`",
+        "zh": "用 {low} 标记的填充改为查第 {row} 行：`{new}`",
     },
     "renumber": {
         "en": "turn the ids in `{what}` into positions in `{ids}`, whose rows alone were chosen",
