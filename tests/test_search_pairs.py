@@ -29,6 +29,15 @@ FAULTS = {
             return (ours.unsqueeze(1) > theirs).sum()
         assert wins(torch.ones(900_000), torch.zeros(800_000)) == 900_000 * 800_000
         """, "ours.unsqueeze(1) > theirs", "torch.searchsorted(theirs.sort().values, ours).sum()"),
+    "the points of all samples compared with each other": (
+        """
+        import torch
+        def nearest(clouds, others):
+            clouds = clouds.reshape(-1, 3)
+            return torch.cdist(clouds, others.flatten(0, 1)).amin(-1).mean()
+        clouds = torch.rand(30_000, 20, 3, requires_grad=True)
+        nearest(clouds, torch.rand(30_000, 20, 3)).backward()
+        """, "clouds = clouds.reshape(-1, 3)", "torch.cdist(clouds, others).amin"),
     "all rows given where a sample of them lies beside": (
         """
         import torch

@@ -13,9 +13,9 @@ from explainer.diagnosis import Edit
 from explainer.edits.arguments import set_argument
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, Step
-from explainer.edits.lines import changed
+from explainer.edits.lines import changed, joined
 from explainer.edits.methods import delete_method, insert_method
-from explainer.edits.place import Place, as_operand
+from explainer.edits.place import Place, as_operand, by_file
 from explainer.edits.shapes import MATRIX, broadcastable, changes
 from explainer.edits.slices import chain, editable, operands, trunk
 from explainer.edits.statements import delete_statement
@@ -41,12 +41,33 @@ def unfolded(evidence: Evidence) -> Iterator[Candidate]:
     crash = evidence.crash
     if crash is None or crash.function not in (*MATRIX, "einsum", "scaled_dot_product_attention", "cdist", "softmax"):
         return
-    for step in _folds(evidence):
-        place = step.place
-        if place is not None and isinstance(place.node, ast.Call) and isinstance(place.node.func, ast.Attribute):
-            words: dict[str, Any] = {"what": _short(place), "shape": step.before[0][0]}
-            yield from evidence.made(partial(delete_method, place), "delete-method", place, "unfold-batch", **words)
-            yield from _unfolded_later(evidence, step, place)
+    folds = [(step, step.place) for step in _folds(evidence) if step.place is not None and _is_method(step.place)]
+    if len(folds) > 1:
+        places = [place for _, place in folds]
+        words: dict[str, Any] = {"what": _short(places[0]), "shape": folds[0][0].before[0][0]}
+        yield from evidence.made(partial(_all_undone, places), "delete-method", places[0], "unfold-batch", **words)
+    for step, place in folds:
+        words = {"what": _short(place), "shape": step.before[0][0]}
+        yield from evidence.made(partial(_all_undone, [place]), "delete-method", place, "unfold-batch", **words)
+        yield from _unfolded_later(evidence, step, place)
+
+
+def _is_method(place: Place) -> bool:
+    return isinstance(place.node, ast.Call) and isinstance(place.node.func, ast.Attribute)
+
+
+def _all_undone(places: list[Place]) -> tuple[Edit, ...]:
+    """Method calls taken off; statements that would be `x = x` go."""
+    edits: list[Edit] = []
+    for source, own in by_file(tuple(places)):
+        edits += joined(source, *(_undone(place) for place in own))
+    return tuple(edits)
+
+
+def _undone(place: Place) -> tuple[Edit, ...]:
+    statement, owner = place.statement(), place.source.text(place.node.func.value)  # type: ignore[union-attr]
+    alone = statement.text == f"{owner} = {place.text}"
+    return delete_statement(statement) if alone else delete_method(place)
 
 
 def _folds(evidence: Evidence) -> list[Step]:
