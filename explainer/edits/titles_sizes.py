@@ -195,6 +195,11 @@ TITLES: Mapping[str, Mapping[str, str]] = {
         "ko": "`[{new}]` 까지 자르기: 자른 뒤에 {added}개가 더 붙음",
         "zh": "截断到 `[{new}]`：截断之后还要再加上 {added} 个",
     },
+    "filled-up": {
+        "en": "where there are fewer than `{k}`, take all and fill up with zeros: `{new}`",
+        "ko": "`{k}`개보다 적으면 모두 고르고 나머지를 0으로 채우기: `{new}`",
+        "zh": "不足 `{k}` 个时取全部，其余用零补齐：`{new}`",
+    },
     "count-part": {
         "en": "count `{new}` too: it is joined to the others",
         "ko": "`{new}` 크기도 더하기: 다른 값들과 함께 이어 붙여짐",

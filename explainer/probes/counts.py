@@ -8,6 +8,7 @@ from typing import Any
 from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.built import bound, construction
+from explainer.probes.memory import viewed
 from explainer.probes.origin import last_binding
 from explainer.probes.places import span_fact
 from explainer.probes.scene import LiveFrame, Scene
@@ -29,6 +30,7 @@ def asked_count(scene: Scene) -> SpanFact | None:
     k = words.get("k", given[1] if len(given) > 1 else None)
     along = words.get("dim", given[2] if len(given) > 2 else None)
     tensor, dim = read(given[0], frame.frame), read(along, frame.frame) if along is not None else -1
+    tensor = viewed(given[0], frame.frame) if tensor is MISSING else tensor
     if k is None or not is_tensor(tensor) or type(dim) is not int or not -tensor.dim() <= dim < tensor.dim():
         return None
     return span_fact(failing.source, k, tensor=failing.source.text(given[0]), dim=dim, size=tensor.shape[dim])

@@ -52,13 +52,13 @@ def _shapes(scene: Scene) -> list[tuple[str, tuple[int, ...]]]:
     frame = scene.user_frame
     found = []
     for one in operands(scene):
-        value = one.value if is_tensor(one.value) or frame is None else _viewed(one.node, frame.frame)
+        value = one.value if is_tensor(one.value) or frame is None else viewed(one.node, frame.frame)
         if is_tensor(value):
             found.append((one.name, tuple(value.shape)))
     return found
 
 
-def _viewed(node: ast.AST | None, frame: Any) -> Any:
+def viewed(node: ast.AST | None, frame: Any) -> Any:
     """What an indexed or unsqueezed tensor would be, on the meta device: no data is touched; None where not plain."""
     import torch
 
