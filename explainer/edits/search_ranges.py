@@ -1,4 +1,4 @@
-"""Candidates for loops that count from 1 to n, or past the end, where what they index runs from 0 to n - 1."""
+"""Candidates for loops and draws that count from 1 to n, or past the end, where what they index has 0 to n - 1."""
 
 from __future__ import annotations
 
@@ -12,9 +12,13 @@ from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Call, Evidence
 from explainer.edits.lines import changed
 from explainer.edits.place import Place, as_operand, bound_above
-from explainer.source import holds
+from explainer.edits.slices import operands, trunk
+from explainer.source import called, holds
 
-_SAID = re.compile(r"index (\d+) is out of bounds for dimension \d+ with size \d+")
+_SAID = re.compile(r"index (\d+) is out of bounds for dimension \d+ with size (\d+)")
+_ARITHMETIC = ("add", "sub", "mul", "__add__", "__sub__", "rsub", "__radd__", "div", "floor_divide", "remainder")
+#: What draws or lists positions between two numbers.
+_DRAWS = ("randint", "integers", "arange", "randrange", "range")
 
 
 def from_zero(evidence: Evidence) -> Iterator[Candidate]:
@@ -99,3 +103,37 @@ def counted_down(evidence: Evidence) -> Iterator[Candidate]:
                 edits = partial(changed, source, changes)
                 new = f"{name} = {_less(begin.text)}"
                 yield from evidence.made(edits, "replace", begin, "rename", new=new, old=f"{name} = {begin.text}")
+
+
+def drawn_from_zero(evidence: Evidence) -> Iterator[Candidate]:
+    """`randint(1, n + 1, ...)` -> `randint(0, n, ...)`: positions drawn from 1 to n, in what has those from 0 to n - 1.
+
+    Not for the rows of a layer's table: those may have one more, for padding.
+    """
+    said, crash = _SAID.search(evidence.message), evidence.crash
+    if said is None or said[1] != said[2] or crash is None or crash.function == "embedding":
+        return
+    for operand in operands(evidence)[1:]:
+        for step in trunk(evidence, operand.start, 12) if "int" in operand.dtype else ():
+            if step.function in _ARITHMETIC:
+                break
+            if step.place is not None:
+                yield from _drawn_in(evidence, step.place)
+
+
+def _drawn_in(evidence: Evidence, place: Place) -> Iterator[Candidate]:
+    """The draws in an expression that begin at 1 and end at a number behind it, moved down by one."""
+    for call in (one for one in ast.walk(place.node) if isinstance(one, ast.Call) and called(one) in _DRAWS):
+        words = {one.arg: one.value for one in call.keywords}
+        low = words.get("low", call.args[0] if call.args else None)
+        high = words.get("high", call.args[1] if len(call.args) > 1 else None)
+        if low is None or high is None or place.source.text(low) != "1":
+            continue
+        last = ast.unparse(call.func).startswith("random.")  # whose `randint` gives its last number, too
+        less = _less(place.source.text(high))
+        if last or isinstance(high, ast.Constant) or less == ast.unparse(getattr(high, "left", high)):
+            span = place.source.span
+            edits = partial(changed, place.source, [(span(low), "0"), (span(high), less)])
+            new = f"{place.source.text(call.func)}(0, {less}, ...)"
+            here = place.at(call)
+            yield from evidence.made(edits, "replace", here, "rename", new=new, old=here.text[:70])

@@ -50,8 +50,8 @@ TIERS = {
         "crossed.crossed growing.windowed folded.unfolded classes.of_part companions.cut_too beside.left_too"
         " ordered.computed_early"
         " offsets.from_start spread.gathered special.room_left counted.from_zero_already",
-        "ranges.from_zero ranges.counted_down counted.of_indexed dtype.as_index rows.exchanged rows.turned rows.largest"
-        " settings.whole index.drawn classes.coded",
+        "ranges.from_zero ranges.drawn_from_zero ranges.counted_down counted.of_indexed dtype.as_index rows.exchanged"
+        " rows.turned rows.largest settings.whole index.drawn classes.coded",
         "samples.shortened samples.counted_from_one ids.padded ids.renumbered ids.lengths_less topk.filled_up",
         "index.dimensions axis.joined_otherwise ids.other_size index.made index.lengths index.shifted index.ignored"
         " rows.whole_range rows.more_rows",
