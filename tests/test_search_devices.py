@@ -76,6 +76,55 @@ FAULTS = {
             image.to(device=device)
             net(image).sum().backward()
         """, "image.to(", "image = image.to(device=device)"),
+    "a store of an agent that does not know its device": (
+        """
+        import torch
+        from torch import nn
+        class Store:
+            def __init__(self, size, width, device=torch.device("cpu")):
+                self.states = torch.zeros(size, width, device=device)
+            def sample(self, count):
+                return self.states[:count]
+        class Agent:
+            def __init__(self, width, device):
+                self.store = Store(32, width)
+                self.net = nn.Linear(width, 2).to(device)
+            def learn(self):
+                batch = self.store.sample(8)
+                return self.net(batch).sum()
+        Agent(4, torch.device("meta")).learn().backward()
+        """, "Store(32, width)", "Store(32, width, device=device)"),
+    "a schedule made where the settings have the device": (
+        """
+        import argparse
+        import torch
+        from torch import nn
+        class Noise:
+            def __init__(self, steps, *, device=None):
+                shares = torch.linspace(1e-4, 0.02, steps, device=device)
+                self.kept = torch.cumprod(1 - shares, 0)
+            def add(self, x, noise):
+                share = self.kept[:3].sqrt()[:, None]
+                return share * x + noise
+        def setup(args):
+            net = nn.Linear(4, 4).to(args.device)
+            return net, Noise(100)
+        args = argparse.Namespace(device="meta")
+        net, noise = setup(args)
+        x = torch.rand(3, 4, device=args.device)
+        (net(noise.add(x, torch.randn_like(x))) - x).square().mean().backward()
+        """, "Noise(100)", "Noise(100, device=args.device)"),
+    "a mask that is made where it is added": (
+        """
+        import torch
+        from torch import nn
+        device = torch.device("meta")
+        def causal(count, device="cpu"):
+            return torch.full((count, count), float("-inf"), device=device).triu(1)
+        net, x = nn.Linear(8, 8).to(device), torch.rand(4, 8, device=device)
+        scores = net(x) @ x.t()
+        torch.softmax(scores + causal(4), -1).sum().backward()
+        """, "causal(4)", "causal(4, device=device)"),
 }  # fmt: skip
 
 

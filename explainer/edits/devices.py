@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from explainer.diagnosis import Edit
 from explainer.edits.lines import EditError, changed
 from explainer.edits.place import Place, by_file
-from explainer.source import Source
+from explainer.source import Source, called, loaded
 
 #: Attributes and methods by which a function shows that it takes a parameter for a tensor.
 _OF_TENSORS = ("shape", "size", "device", "dtype", "dim", "new_zeros", "unsqueeze", "view", "float", "transpose")
@@ -40,9 +40,23 @@ def devices_at(place: Place) -> Iterator[str]:
     if isinstance(function, ast.FunctionDef):
         yield from (name for name in bound_names(function, line) if "device" in name.lower())
         yield from (f"{name}.device" for name in parameters if name != "self" and _as_tensor(function, name))
+        yield from _given_near(source, function, line)
         if parameters[:1] == ["self"] and owner is not None and _is_module(owner):
             yield "next(self.parameters()).device"
     yield from _of_script(source, line)
+
+
+def _given_near(source: Source, function: ast.FunctionDef, line: int) -> Iterator[str]:
+    """What calls of the same function are given for a device, in names known at a line: `cfg["device"]`."""
+    known = {one.arg for one in ast.walk(function) if isinstance(one, ast.arg)} | set(bound_names(function, line))
+    for node in ast.walk(function):
+        words = node.keywords if isinstance(node, ast.Call) else []
+        given = [word.value for word in words if word.arg == "device"]
+        given += node.args[:1] if isinstance(node, ast.Call) and called(node) == "to" else []
+        for one in given:
+            text = source.text(one)
+            if text[:1] not in "\"'" and "device" in text and loaded(one) <= known:
+                yield text
 
 
 def moves(source: Source) -> Iterator[tuple[Place, str]]:
