@@ -31,6 +31,7 @@ _PROBES = {
     "defaults": "default_set",
     "decided": "decided_at first_of first_entry",
     "defaulted": "device_left_out",
+    "depthwise": "depthwise_groups",
     "device": "misplaced in_place misplaced_layer holder creation meta_load call_of_root",
     "dropped": "dropped_samples loaders_collating",
     "early": "read_early backward_below loss_without_backward returned_gradients gradient_loop",
