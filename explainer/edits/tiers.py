@@ -12,7 +12,7 @@ _SHAPE = (
     " axis.expanded broadcast.turned directions.both_ends numbered.one_hot_map numbered.many_hot loops.paired"
     " joined.enlarged branches.strides_too axis.repeated masks.extended masks.per_head state.by_channel state.by_factor"
     " directions.last_layer unused.unused unused.unlike_siblings growing.short_windows growing.filled"
-    " loops.first_apart ordered.for_all"
+    " loops.first_apart ordered.for_all colours.without_alpha colours.as_colours"
     " helpers.given_as_built companions.cut_too beside.left_too lengthened.shortened"
     " leftover.fitting_side spread.over_places spread.in_all sums.with_left_out terms.left_out"
     " terms.left_out_of_copy upstream.undone special.room_left",

@@ -195,6 +195,11 @@ TITLES: Mapping[str, Mapping[str, str]] = {
         "ko": "`[{new}]` 까지 자르기: 자른 뒤에 {added}개가 더 붙음",
         "zh": "截断到 `[{new}]`：截断之后还要再加上 {added} 个",
     },
+    "three-channels": {
+        "en": "load all pictures with three channels: `{new}`",
+        "ko": "모든 이미지를 채널 3개로 불러오기: `{new}`",
+        "zh": "把所有图片都按三个通道读入：`{new}`",
+    },
     "filled-up": {
         "en": "where there are fewer than `{k}`, take all and fill up with zeros: `{new}`",
         "ko": "`{k}`개보다 적으면 모두 고르고 나머지를 0으로 채우기: `{new}`",
