@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from typing import Any, TypeVar
 
 from explainer import remedies, reporting
@@ -74,10 +74,12 @@ def _diagnosis(match: Match, catalogue: Catalogue, scene: Scene, stages: Stages)
             stages.note(what, error)
     fallback: tuple[Diagnosis, Remedy] | None = None
     for one in held[:RULES_TRIED]:
-        diagnosis = stages.run(f"rule {one.rule.id}", functools.partial(of_rule, one, scene), None)
+        told = cache(partial(stages.run, f"rule {one.rule.id}", partial(of_rule, one, scene), None))
+        scene.pending.append(told)
+        remedy = stages.run("trying fixes", partial(remedies.of_rule, one, scene), Remedy())
+        diagnosis = told()
         if diagnosis is None:
             continue
-        remedy = stages.run("trying fixes", functools.partial(remedies.of_rule, one, scene), Remedy())
         if remedy.checked:
             return _with(diagnosis, remedy, one)
         if fallback is None or (fallback[1].refuted and not remedy.refuted):

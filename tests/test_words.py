@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
+import ast
+import random
+
 import pytest
 
-from explainer.catalogue.words import WordsError, _plain, _rendered, holds, in_language, value, words
+from explainer.catalogue import load, simple
+from explainer.catalogue.words import (
+    WordsError,
+    _expression,
+    _plain,
+    _rendered,
+    attribute,
+    holds,
+    in_language,
+    value,
+    words,
+)
 from explainer.facts import ModuleFact, Settings, TensorFact
 
 X = TensorFact("x", (4, 576), "float32", "cpu")
@@ -83,3 +97,60 @@ def test_values_keep_what_they_are():
 @pytest.mark.parametrize(("language", "text"), [("ko", "가"), ("zh-CN", "在"), ("zh_TW", "在"), ("fr", "a"), ("", "a")])
 def test_a_language_that_is_missing_falls_back_to_english(language, text):
     assert in_language({"en": "a", "ko": "가", "zh": "在"}, language) == text
+
+
+def _expressions():
+    """Every condition and value that the rules have."""
+    for rule in load().rules.values():
+        yield from (str(one) for one in (*rule.require, *rule.let.values()))
+        yield from (fix["when"] for fix in rule.fixes if "when" in fix)
+
+
+SIMPLE = sorted({one for one in _expressions() if simple.parsed(one) is not None})
+
+
+def _invented(tree, draw):
+    """Names for an expression: each path in it ends in a number, a text of the expression, a shape or none."""
+    texts = [one.value for one in ast.walk(tree) if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+    names = {}
+    for node in ast.walk(tree):
+        way = ast.unparse(node).split(".") if isinstance(node, (ast.Attribute, ast.Name)) else []
+        at = names
+        for step in way[:-1]:
+            inner = at.get(step)
+            at[step] = at = inner if isinstance(inner, dict) else {}
+        if way and all(step.isidentifier() for step in way) and not isinstance(at.get(way[-1]), dict):
+            shape = tuple(draw.choices(range(4), k=draw.randrange(5)))
+            at[way[-1]] = draw.choice([shape, shape, draw.randrange(4), draw.choice(texts or ["x"]), None])
+    return {name: item for name, item in names.items() if name not in ("none", "true", "false", "length")}
+
+
+def test_simple_expressions_mean_the_same_without_jinja():
+    """Whether a rule holds must not hang on which of the two read its condition."""
+    draw, told = random.Random(0), 0
+    for expression in SIMPLE:
+        tree = simple.parsed(expression)
+        for _ in range(30):
+            names = _invented(tree, draw)
+            try:
+                ours = simple.evaluated(tree, names, attribute)
+            except Exception:
+                continue
+            theirs = _expression(expression)(**names)
+            assert (ours, type(ours)) == (theirs, type(theirs)), (expression, names)
+            told += 1
+    assert len(SIMPLE) > 300
+    assert told > 3000
+
+
+@pytest.mark.parametrize(
+    "expression", ["x.shape | product", "m.rows * 2", "x._base", "m.rows is defined", "x.sum()", "a b"]
+)
+def test_what_only_jinja_can_tell_is_left_to_it(expression):
+    tree = simple.parsed(expression)
+    with pytest.raises(simple.Unlike):
+        simple.evaluated(tree, NAMES, attribute) if tree is not None else _raise()
+
+
+def _raise():
+    raise simple.Unlike

@@ -5,7 +5,10 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Any
+
+from explainer.catalogue import simple
 
 #: `{{ m.rows }}`, `{{ x.shape[-1] }}`: a name and what hangs on it.
 _NAMED = re.compile(r"\{\{\s*([a-z]\w*(?:\.[a-zA-Z]\w*|\[-?\d+\])*)\s*\}\}")
@@ -36,7 +39,7 @@ def words(template: str, names: Mapping[str, Any]) -> str:
 def holds(expression: str, names: Mapping[str, Any]) -> bool:
     """Whether a jinja expression is true. Raises WordsError where a name is absent."""
     _only_frozen(names)
-    return _guarded(lambda known: bool(_defined(_expression(expression)(**known))), names, expression)
+    return _guarded(lambda known: bool(_evaluated(expression, known)), names, expression)
 
 
 def value(template: Any, names: Mapping[str, Any]) -> Any:
@@ -49,7 +52,16 @@ def value(template: Any, names: Mapping[str, Any]) -> Any:
     if whole is None:
         return words(template, names) if isinstance(template, str) else template
     _only_frozen(names)
-    return _guarded(lambda known: _defined(_expression(whole.group(1))(**known)), names, template)
+    return _guarded(lambda known: _evaluated(whole.group(1), known), names, template)
+
+
+def _evaluated(expression: str, names: Mapping[str, Any]) -> Any:
+    """An expression's value; by jinja2 where it is not as simple as it looks, or names what is not there."""
+    tree = simple.parsed(expression)
+    if tree is not None:
+        with suppress(Exception):
+            return simple.evaluated(tree, names, attribute)
+    return _defined(_expression(expression)(**names))
 
 
 def _guarded(render: Callable[[Mapping[str, Any]], Any], names: Mapping[str, Any], template: str) -> Any:

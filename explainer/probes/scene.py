@@ -106,7 +106,14 @@ class Scene:
         self.spent = 0.0
         #: Whether somebody pressed Ctrl-C while a replay ran.
         self.interrupted = False
+        #: What is wanted later, and is done while a run that was begun goes on.
+        self.pending: list[Callable[[], Any]] = [options.meanwhile] if options.meanwhile is not None else []
         self._facts: dict[Any, Any] = {}
+
+    def idle(self) -> None:
+        """Do what is wanted later, instead of waiting."""
+        while self.pending:
+            self.pending.pop()()
 
     def once(self, key: Any, compute: Callable[[], Any]) -> Any:
         """The value of `compute()`, computed the first time this key is asked for. A failure counts as None."""

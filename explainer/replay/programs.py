@@ -103,8 +103,7 @@ class Checker:
         Meanwhile the one that is tried first is begun with.
         """
         self._begin_ahead(first)
-        if self.scene.options.meanwhile is not None:
-            self.scene.options.meanwhile()
+        self.scene.idle()
         quick = self._recording.ready(self._soon()) and self.control() is not None
         while self.started and not quick:
             self.started.popitem()[1].done()
