@@ -125,6 +125,64 @@ FAULTS = {
         scores = net(x) @ x.t()
         torch.softmax(scores + causal(4), -1).sum().backward()
         """, "causal(4)", "causal(4, device=device)"),
+    "masks of the whole file kept by length": (
+        """
+        import torch
+        from torch import nn
+        MASKS = {}
+        def causal(count, device):
+            if count in MASKS:
+                return MASKS[count]
+            MASKS[count] = torch.full((count, count), float("-inf"), device=device).triu(1)
+            return MASKS[count]
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.asked = nn.Linear(4, 4)
+            def forward(self, x):
+                scores = self.asked(x) @ x.transpose(1, 2)
+                return torch.softmax(scores + causal(x.size(1), x.device), -1) @ x
+        net = Net()
+        net(torch.rand(2, 5, 4))
+        net.to("meta")(torch.rand(2, 5, 4, device="meta")).sum().backward()
+        """, "if count in MASKS", "if (count, device) in MASKS"),
+    "a key that has a name": (
+        """
+        import torch
+        from torch import nn
+        class Positions(nn.Module):
+            def __init__(self, width):
+                super().__init__()
+                self.width, self.made = width, {}
+            def forward(self, x):
+                key = (x.size(1), self.width)
+                if key not in self.made:
+                    at = torch.arange(x.size(1), device=x.device)[:, None]
+                    self.made[key] = torch.sin(at / torch.arange(1, self.width + 1, device=x.device))
+                return x + self.made[key]
+        net = nn.Sequential(nn.Linear(4, 4), Positions(4))
+        net(torch.rand(1, 5, 4))
+        net.to("meta")(torch.rand(2, 5, 4, device="meta")).sum().backward()
+        """, "key = (x.size(1), self.width)", "key = (x.size(1), self.width, x.device)"),
+    "a grid that is asked for with get": (
+        """
+        import torch
+        class Grid:
+            def __init__(self):
+                self.made = {}
+            def of(self, x):
+                h, w = x.shape[-2:]
+                grid = self.made.get((h, w))
+                if grid is None:
+                    rows, columns = torch.linspace(-1, 1, h, device=x.device), torch.linspace(-1, 1, w, device=x.device)
+                    grid = torch.stack(torch.meshgrid(rows, columns, indexing="ij"))
+                    self.made[(h, w)] = grid
+                return grid
+        grid = Grid()
+        for device in ("cpu", "meta"):
+            maps = torch.rand(2, 2, 4, 4, device=device)
+            maps = maps * grid.of(maps)
+        """, "self.made.get((h, w))", "self.made.get((h, w, x.device))"),
 }  # fmt: skip
 
 
@@ -147,6 +205,36 @@ NEAR = {
         shift = torch.ones(2, 1)
         (net(batch["x"]) * shift).sum()
         """, "batch = "),
+    "a table that is kept by device already, under another name": (
+        """
+        import torch
+        class Tables:
+            def __init__(self):
+                self.made = {}
+            def get(self, count, where):
+                key = (count, where)
+                if key not in self.made:
+                    self.made[key] = torch.arange(count, device=where).float()
+                return self.made[key]
+        x = torch.rand(2, 4, device="meta")
+        shift = Tables().get(4, torch.device("cpu"))
+        print((x * shift).shape)
+        """, "(count, where, "),
+    "another tensor than the one that is kept": (
+        """
+        import torch
+        from torch import nn
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.first, self.made = nn.Linear(4, 4), {}
+            def forward(self, x, share):
+                n = x.size(1)
+                if n not in self.made:
+                    self.made[n] = torch.ones(n, device=x.device)
+                return self.first(x * self.made[n]) * share
+        Net().to("meta")(torch.rand(2, 4, device="meta"), torch.rand(4))
+        """, "(n, x.device)"),
 }  # fmt: skip
 
 

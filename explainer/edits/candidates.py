@@ -86,6 +86,8 @@ KINDS = {
     "load-changed": "loading.load_changed",
     "give-device": "devices.give_device",
     "keep-moved": "keeping.keep_moved",
+    "key-with-device": "keyed.key_with_device",
+    "test-with-device": "keyed.asked_with_device",
     "choose-device": "choosing.choose_device",
     "always-add": "restoring.always_add",
     "save-table": "tables.save_table",

@@ -58,6 +58,7 @@ _PROBES = {
     "indices": "out_of_range if_too_large size_along one_hot_range",
     "inference": "inference_block kept_result",
     "keyed": "keyed_rows",
+    "kept_apart": "kept_for_one_device",
     "kept_tables": "kept_table",
     "keepers": "layer_on_copy",
     "iterators": "one_batch",
