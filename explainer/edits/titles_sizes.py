@@ -195,6 +195,11 @@ TITLES: Mapping[str, Mapping[str, str]] = {
         "ko": "`[{new}]` 까지 자르기: 자른 뒤에 {added}개가 더 붙음",
         "zh": "截断到 `[{new}]`：截断之后还要再加上 {added} 个",
     },
+    "by-step": {
+        "en": "count steps of `{name}`, which the function is given and does not use: `{new}`",
+        "ko": "함수가 받고도 쓰지 않는 `{name}` 단위로 세기: `{new}`",
+        "zh": "按函数收到却没有使用的 `{name}` 计数：`{new}`",
+    },
     "three-channels": {
         "en": "load all pictures with three channels: `{new}`",
         "ko": "모든 이미지를 채널 3개로 불러오기: `{new}`",
