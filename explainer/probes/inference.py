@@ -12,7 +12,7 @@ from explainer.probes import probe
 from explainer.probes.call import call_node
 from explainer.probes.cuts import sources
 from explainer.probes.origin import last_binding
-from explainer.probes.places import span_fact
+from explainer.probes.places import function_of, span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import fields_of, is_module, is_tensor, read
 from explainer.source import Source, called
@@ -25,7 +25,7 @@ def inference_block(scene: Scene) -> SpanFact | None:
     """The `@torch.inference_mode()` or `with` block that made a tensor which autograd is to use.
 
     Of several the one whose function is called, or whose block assigns, what an inference tensor of the frames is
-    bound to; None where that does not tell. `detail`: `written`, the name of the mode in the source.
+    bound to; None where that does not tell. `detail`: `function`, where that is, as `Class.method`.
     """
     found = list(_modes(scene))
     if len(found) > 1:
@@ -34,7 +34,9 @@ def inference_block(scene: Scene) -> SpanFact | None:
     if len(found) != 1:
         return None
     source, node, _ = found[0]
-    return span_fact(source, node.func if isinstance(node, ast.Call) else node)
+    decorated = [one for one in source.nodes() if node in getattr(one, "decorator_list", ())]
+    line = decorated[0].lineno if decorated else node.lineno  # type: ignore[attr-defined]
+    return span_fact(source, node.func if isinstance(node, ast.Call) else node, function=function_of(source, line))
 
 
 def _modes(scene: Scene) -> Iterator[tuple[Source, ast.expr, set[str]]]:
