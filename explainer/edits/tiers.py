@@ -49,10 +49,10 @@ TIERS = {
     "index": (
         "crossed.crossed growing.windowed folded.unfolded classes.of_part companions.cut_too beside.left_too"
         " ordered.computed_early"
-        " offsets.from_start spread.gathered special.room_left counted.from_zero_already",
+        " offsets.from_start spread.gathered special.room_left counted.from_zero_already ids.padded",
         "ranges.from_zero ranges.drawn_from_zero ranges.counted_down counted.of_indexed dtype.as_index rows.exchanged"
         " rows.turned rows.largest settings.whole index.drawn classes.coded",
-        "samples.shortened samples.counted_from_one ids.padded ids.renumbered ids.lengths_less topk.filled_up",
+        "samples.shortened samples.counted_from_one ids.renumbered ids.lengths_less topk.filled_up",
         "index.dimensions axis.joined_otherwise ids.other_size index.made index.lengths index.shifted index.ignored"
         " rows.whole_range rows.more_rows",
         "index.shifted_ids index.ranged index.terms",
