@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
 from explainer.edits.place import Place, as_primary
+from explainer.edits.search_decoded import pictured, three_where_loaded
 from explainer.edits.search_samples import parts_returned
 from explainer.source import Source, called
 
@@ -79,15 +80,15 @@ def _both_sides(evidence: Evidence, source: Source, step: ast.Call) -> Iterator[
 
 
 def channels(evidence: Evidence) -> Iterator[Candidate]:
-    """Grey images among colour ones, or colours with transparency, given three channels where they are returned."""
+    """Grey images among colour ones, or colours with transparency, given three channels: where loaded, or returned."""
     sizes = _sizes(evidence)
     if sizes is None or len(sizes[0]) != 3 or sizes[0][1:] != sizes[1][1:]:
         return
     both = {sizes[0][0], sizes[1][0]}
-    if both == {1, _COLOURS}:
-        yield from _parts(evidence, f"{{}}.expand({_COLOURS}, -1, -1)")
-    elif both == {_COLOURS, _CLEAR}:
-        yield from _parts(evidence, f"{{}}[:{_COLOURS}]")
+    grey, clear = both == {1, _COLOURS}, both == {_COLOURS, _CLEAR} and pictured(evidence, sizes[0])
+    if grey or clear:
+        yield from three_where_loaded(evidence, list(parts_returned(evidence)), grey)
+        yield from _parts(evidence, f"{{}}.expand({_COLOURS}, -1, -1)" if grey else f"{{}}[:{_COLOURS}]")
 
 
 def filled(evidence: Evidence) -> Iterator[Candidate]:
