@@ -71,8 +71,27 @@ FAULTS = {
         table.drop(table.values[:, 0] < 0.4)
         held_out(nn.Linear(3, 2), table, 1).sum().backward()
         """, "for name in (", '"fold"'),
+    "positions of rows in the same object": (
+        GRAPH.replace("% 2, seen, ~seen)", "% 2, seen.nonzero()[:, 0], (~seen).nonzero()[:, 0])"),
+        "return Graph(x=g.x[keep]", "seen=(keep.cumsum(0) - 1)[g.seen[keep[g.seen]]], held=(keep.cumsum(0) - 1)["),
+    "edges between nodes some of which are left out": (
+        """
+        import torch
+        from torch import nn
+        def connected(data):
+            keep = torch.bincount(data["edges"][1], minlength=len(data["x"])) > 1
+            data["x"] = data["x"][keep]
+            return data
+        def messages(net, data):
+            source, goal = data["edges"]
+            return torch.zeros_like(data["x"]).index_add(0, goal, net(data["x"])[source])
+        edges = torch.tensor([[0, 1, 3, 4, 5, 7, 8, 9], [9, 9, 8, 8, 2, 7, 7, 8]])
+        data = connected({"x": torch.rand(10, 3), "edges": edges})
+        print(messages(nn.Linear(3, 3), data)[data["edges"][0]].shape)
+        """, 'data["x"] = data["x"][keep]',
+        'data["edges"] = (keep.cumsum(0) - 1)[data["edges"][:, keep[data["edges"]].all(0)]]'),
 }  # fmt: skip
-CUT = "what was left out of the other"
+CUT = ("what was left out of the other", "holds positions of all rows")
 
 
 @pytest.mark.parametrize("fault", FAULTS)
@@ -81,11 +100,16 @@ def test_fields_of_all_rows_are_cut_as_the_others_were(fault: str, runner: Runne
 
 
 def _offered(runner: Runner, program: str) -> bool:
-    return any(CUT in fix["title"] for fix in explained(runner, program)["fixes"])
+    return any(words in fix["title"] for fix in explained(runner, program)["fixes"] for words in CUT)
 
 
 def test_a_field_of_another_length_is_not_cut(runner: Runner) -> None:
     assert not _offered(runner, GRAPH.replace("seen = torch.arange(n) % 3 > 0", "seen = torch.arange(n + 3) % 3 > 0"))
+
+
+def test_positions_beyond_all_rows_are_not_renumbered(runner: Runner) -> None:
+    program = GRAPH.replace("% 2, seen, ~seen)", "% 2, seen.nonzero()[:, 0] + 9, torch.arange(3))")
+    assert not _offered(runner, program)
 
 
 def test_nothing_is_cut_where_no_rows_were_left_out(runner: Runner) -> None:

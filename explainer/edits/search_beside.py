@@ -6,6 +6,7 @@ The function that left them out has returned; what the failing call uses of the 
 from __future__ import annotations
 
 import ast
+import dataclasses
 import re
 from collections.abc import Iterator
 from functools import partial
@@ -25,15 +26,28 @@ _FIELDS = (ast.Name, ast.Attribute, ast.Subscript)
 
 @frozen
 class Rows:
-    """A subscript that left `after` of `before` rows, with the source of its index."""
+    """A subscript that left `after` of `before` rows, with the source of its index; `mask` where that is one of bools.
+
+    `positions`: the fields to change hold positions of rows, which have others among those that are left.
+    """
 
     place: Place
     index: str
     before: int
     after: int
+    mask: bool
+    positions: bool = False
+
+    @property
+    def title(self) -> str:
+        """The title of the candidates."""
+        return "renumber-too" if self.positions else "cut-too"
 
     def of(self, text: str, shape: list[int]) -> str:
         """A field with as many rows, cut alike; along both dimensions where it has as many columns."""
+        if self.positions:
+            kept = f"{self.index}[{text}]" if len(shape) == 1 else f":, {self.index}[{text}].all(0)"
+            return f"({self.index}.cumsum(0) - 1)[{text}[{kept}]]"
         both = len(shape) > 1 and shape[1] == self.before
         return f"{text}[{self.index}]" + (f"[:, {self.index}]" if both else "")
 
@@ -42,11 +56,37 @@ def left_too(evidence: Evidence) -> Iterator[Candidate]:
     """`Graph(x=g.x[keep], mask=g.mask)` -> `mask=g.mask[keep]`, where a mask of all rows meets what is left."""
     fields = _fields(evidence)
     for rows in _cuts(evidence):
-        whole = {name: shape for name, shapes in fields.items() for shape in shapes if shape[0] == rows.before}
+        whole = {name: shape for name, every in fields.items() for shape, _ in every if shape[0] == rows.before}
         if any(name in whole for name in _used(evidence)) and _meets(evidence, rows):
             yield from _among_arguments(evidence, rows, whole)
             yield from _among_names(evidence, rows, whole)
             yield from _behind(evidence, rows, whole)
+
+
+def renumbered_too(evidence: Evidence) -> Iterator[Candidate]:
+    """`Graph(x=g.x[keep], rows=g.rows)` -> those of the rows that are kept, by their places among them."""
+    fields, used = _fields(evidence), _used(evidence)
+    for rows in _cuts(evidence):
+        if rows.mask and rows.index.isidentifier() and _beyond(evidence, rows):
+            each = [(name, shape) for name, every in fields.items() for shape, dtype in every if dtype == "int64"]
+            held = {name: shape for name, shape in each if len(shape) == 1 or (len(shape) == 2 and shape[0] == 2)}
+            words = {word for name in used if name in held for word in _words(name)}
+            held = {name: shape for name, shape in held.items() if len(shape) == 2 or _words(name) & words}
+            positions = dataclasses.replace(rows, positions=True)
+            yield from _among_arguments(evidence, positions, held)
+            yield from _behind(evidence, positions, held)
+
+
+def _beyond(evidence: Evidence, rows: Rows) -> bool:
+    """Whether positions of all rows were looked up among those that are left."""
+    crash = evidence.crash
+    extents = [one for one in (crash.extents if crash is not None else ()) if one is not None]
+    table = crash.before[0][0][:1] if crash is not None and crash.before else []
+    return table == [rows.after] and any(one[0] >= 0 and rows.after <= one[1] < rows.before for one in extents)
+
+
+def _words(name: str) -> set[str]:
+    return set(name.lower().split("_"))
 
 
 def _cuts(evidence: Evidence) -> Iterator[Rows]:
@@ -56,7 +96,8 @@ def _cuts(evidence: Evidence) -> Iterator[Rows]:
             continue
         before = step.before[0][0] if step.before else []
         if not isinstance(node.slice, (ast.Tuple, ast.Constant)) and _fewer_rows(before, step):
-            yield Rows(step.place, step.place.source.text(node.slice), before[0], step.shape[0])
+            mask = len(step.before) > 1 and step.before[1][1] == "bool"
+            yield Rows(step.place, step.place.source.text(node.slice), before[0], step.shape[0], mask)
 
 
 def _fewer_rows(before: list[int], step: Step) -> bool:
@@ -64,15 +105,15 @@ def _fewer_rows(before: list[int], step: Step) -> bool:
     return alike and before[0] > step.shape[0] > 0
 
 
-def _fields(evidence: Evidence) -> dict[str, list[list[int]]]:
-    """The shapes that the fields have of the objects that the frames' calls read, by the fields' names."""
-    found: dict[str, list[list[int]]] = {}
+def _fields(evidence: Evidence) -> dict[str, list[tuple[list[int], str]]]:
+    """The shapes and dtypes that the fields have of the objects that the frames' calls read, by the fields' names."""
+    found: dict[str, list[tuple[list[int], str]]] = {}
     for frame in evidence.frames:
         read = [ast.unparse(node.value) for node in _read_in(frame.place.node)]
         for text, value in frame.scope.items():
             field = _FIELD.fullmatch(text)
             if field is not None and field[1] in read and frame.shape(text):
-                found.setdefault(field[2] or field[3], []).append(value[0])
+                found.setdefault(field[2] or field[3], []).append((value[0], value[1]))
     return found
 
 
@@ -126,7 +167,7 @@ def _all_cut(evidence: Evidence, rows: Rows, left: list[tuple[Place, list[int]]]
     if changes:
         words: dict[str, Any] = {"what": blamed[0].text, "new": ", ".join(new for _, new in changes)[:70]}
         edits = partial(changed, rows.place.source, changes)
-        yield from evidence.made(edits, "insert-method", blamed[0], "cut-too", **words)
+        yield from evidence.made(edits, "insert-method", blamed[0], rows.title, **words)
 
 
 def _among_names(evidence: Evidence, rows: Rows, whole: dict[str, list[int]]) -> Iterator[Candidate]:
@@ -164,7 +205,7 @@ def _behind(evidence: Evidence, rows: Rows, whole: dict[str, list[int]]) -> Iter
         statement = _last_alike(rows, statement)
         edits = partial(insert_statement, "\n".join(lines), after=statement)
         words: dict[str, Any] = {"what": next(iter(others)), "new": lines[0][:70]}
-        yield from evidence.made(edits, "insert-statement", statement, "cut-too", **words)
+        yield from evidence.made(edits, "insert-statement", statement, rows.title, **words)
 
 
 def _last_alike(rows: Rows, statement: Place) -> Place:

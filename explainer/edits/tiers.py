@@ -48,7 +48,7 @@ TIERS = {
     "amp": _DTYPE,
     "index": (
         "crossed.crossed growing.windowed folded.unfolded classes.of_part companions.cut_too beside.left_too"
-        " ordered.computed_early"
+        " beside.renumbered_too ordered.computed_early"
         " offsets.from_start spread.gathered special.room_left counted.from_zero_already ids.padded",
         "ranges.from_zero ranges.drawn_from_zero ranges.counted_down counted.of_indexed dtype.as_index rows.exchanged"
         " rows.turned rows.largest settings.whole index.drawn classes.coded",

@@ -195,6 +195,11 @@ TITLES: Mapping[str, Mapping[str, str]] = {
         "ko": "`[{new}]` 까지 자르기: 자른 뒤에 {added}개가 더 붙음",
         "zh": "截断到 `[{new}]`：截断之后还要再加上 {added} 个",
     },
+    "renumber-too": {
+        "en": "`{what}` holds positions of all rows: those of the rows that are left, counted among them: `{new}`",
+        "ko": "`{what}` 값은 모든 행에서 센 위치: 남은 행만, 그 안에서 다시 센 위치로: `{new}`",
+        "zh": "`{what}` 是在全部行中的位置：只取留下的行，并按其中的次序重新编号：`{new}`",
+    },
     "by-step": {
         "en": "count steps of `{name}`, which the function is given and does not use: `{new}`",
         "ko": "함수가 받고도 쓰지 않는 `{name}` 단위로 세기: `{new}`",
