@@ -91,7 +91,7 @@ _PROBES = {
         "updates_by_hand update_by_hand last_updates computed_leaf cleared_before backward_above cleared_first"
     ),
     "recomputed": "foreign_draw changed_state",
-    "reduced": "one_number left_many",
+    "reduced": "one_number number_of left_many",
     "remade": "remade_table table_save checkpoint_name only_evaluated",
     "renormed": "renormed renormed_kept renormed_weights renormed_layer max_norm_given",
     "resized": "resized_layer decided_size",

@@ -20,15 +20,33 @@ _TO_NUMBER = ("item", "float", "int")
 @probe
 def one_number(scene: Scene) -> TensorFact | None:
     """The tensor of several elements that the failing `item()`, `float(x)` or `int(x)` was given."""
-    frame, failing = scene.user_frame, scene.failing
-    call = failing.node if failing is not None else None
-    if frame is None or failing is None or not isinstance(call, ast.Call) or called(call) not in _TO_NUMBER:
-        return None
-    node = call.func.value if isinstance(call.func, ast.Attribute) else call.args[0] if len(call.args) == 1 else None
-    value = read(node, frame.frame) if node is not None else None
-    if node is None or not is_tensor(value):
+    frame, failing, node = scene.user_frame, scene.failing, _given(scene)
+    value = read(node, frame.frame) if node is not None and frame is not None else None
+    if node is None or failing is None or not is_tensor(value):
         return None
     return tensor_fact(failing.source.text(node), value, failing.source.span(node))
+
+
+@probe
+def number_of(scene: Scene) -> SpanFact | None:
+    """What the failing `item()`, `float(...)` or `int(...)` was given, where it is computed right there.
+
+    `detail`: `selected`, whether a part of it is selected by a subscript, which may be nothing.
+    """
+    failing, node = scene.failing, _given(scene)
+    if failing is None or not isinstance(node, (ast.Call, ast.BinOp, ast.Compare, ast.Subscript, ast.UnaryOp)):
+        return None
+    return span_fact(failing.source, node, selected=any(isinstance(one, ast.Subscript) for one in ast.walk(node)))
+
+
+def _given(scene: Scene) -> ast.expr | None:
+    """What is to become one Python number."""
+    call = scene.failing.node if scene.failing is not None else None
+    if not isinstance(call, ast.Call) or called(call) not in _TO_NUMBER:
+        return None
+    if isinstance(call.func, ast.Attribute):
+        return call.func.value
+    return call.args[0] if len(call.args) == 1 else None
 
 
 @probe
