@@ -205,6 +205,18 @@ NEAR = {
         shift = torch.ones(2, 1)
         (net(batch["x"]) * shift).sum()
         """, "batch = "),
+    "an object that drops the move of something else": (
+        """
+        import torch
+        from torch import nn
+        class Trainer:
+            def __init__(self, net, device):
+                self.net, self.device, self.seen = net.to(device), device, torch.zeros(3)
+            def step(self, x):
+                self.seen.to(self.device)
+                return self.net(x).sum()
+        Trainer(nn.Linear(4, 2), torch.device("meta")).step(torch.rand(3, 4))
+        """, "self.seen = self.seen.to"),
     "a table that is kept by device already, under another name": (
         """
         import torch

@@ -86,15 +86,12 @@ def _unkept(scene: Scene, device: str) -> Iterator[Unkept]:
 
 
 def _near(view: View, statement: ast.AST) -> bool:
-    """Whether the expression that failed in the frame reads a name of the statement, or what was given for it."""
-    names = {name for one in _with_loop(view, statement) for name in loaded(one)}
+    """Whether the expression that failed in the frame reads what a statement was to move, or what was given for it."""
+    call = _call(statement)
+    moved = [call.func.value] if isinstance(call.func, ast.Attribute) and call.func.attr in _MOVES else call.args[:1]
+    loops = [loop.iter for loop in _loops(view, statement) if stored(loop.target) & loaded(moved[0])]
+    names = {name for one in (*moved, *loops) for name in loaded(one)} - {"self"}
     return any(view.given.get(name, {name}) & view.failing for name in names)
-
-
-def _with_loop(view: View, statement: ast.AST) -> Iterator[ast.AST]:
-    yield _call(statement)
-    for loop in _loops(view, statement):
-        yield loop.iter
 
 
 def _views(scene: Scene) -> Iterator[View]:
