@@ -64,6 +64,20 @@ FAULTS = {
                 return self.last(torch.relu(self.first(joined)))
         Policy(Config())(torch.rand(3, 6), torch.rand(3, 4), torch.rand(3, 2)).mean().backward()
         """, "return self.state_size", "self.state_size + self.noise_size + self.skill_size"),
+    "a sum of a list": (
+        """
+        import torch
+        from torch import nn
+        class Tower(nn.Module):
+            def __init__(self, widths, hidden=16):
+                super().__init__()
+                width = sum([widths["user"], widths["item"]])
+                self.net = nn.Sequential(nn.Linear(width, hidden), nn.ReLU(), nn.Linear(hidden, 1))
+            def forward(self, user, item, time):
+                return self.net(torch.cat([user, item, time], dim=-1))
+        tower = Tower({"user": 8, "item": 12, "time": 4})
+        tower(torch.rand(3, 8), torch.rand(3, 12), torch.rand(3, 4)).sum().backward()
+        """, "width = sum(", 'sum([widths["user"], widths["item"], widths["time"]])'),
     "the target network is a copy": (
         """
         import copy

@@ -60,7 +60,10 @@ def left_out_of_copy(evidence: Evidence) -> Iterator[Candidate]:
 
 def _with(evidence: Evidence, place: Place, names: list[str]) -> Iterator[Candidate]:
     """A sum with one term more, where just one can be meant."""
-    if len(names) == 1:
+    if len(names) == 1 and isinstance(place.node, ast.Call):
+        last = place.at(_terms(place.node)[-1])  # type: ignore[arg-type]
+        yield from evidence.replaced(last, f"{last.text}, {names[0]}", "replace", "count-part", place, new=names[0])
+    elif len(names) == 1:
         new = f"{place.text} + {names[0]}"
         inner = isinstance(place.parent(), ast.BinOp) and not enclosed(place)
         yield from evidence.replaced(place, f"({new})" if inner else new, "replace", "count-part", new=names[0])
@@ -125,7 +128,7 @@ def _sums(evidence: Evidence) -> Iterator[tuple[Sum, int]]:
 def _whole(place: Place) -> bool:
     outer = place.parent()
     inside = isinstance(outer, ast.BinOp) and isinstance(outer.op, ast.Add)
-    return not inside and isinstance(place.node, ast.BinOp) and isinstance(place.node.op, ast.Add)
+    return not inside and len(_terms(place.node)) > 1
 
 
 def _scope(evidence: Evidence, layer: Layer, place: Place) -> Mapping[str, Any] | None:
@@ -181,4 +184,5 @@ def _words(text: str) -> set[str]:
 def _terms(node: ast.AST) -> list[ast.AST]:
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
         return [*_terms(node.left), *_terms(node.right)]
-    return [node]
+    listed = node.args[0] if isinstance(node, ast.Call) and ast.unparse(node.func) == "sum" and node.args else None
+    return [*listed.elts] if isinstance(listed, (ast.List, ast.Tuple)) else [node]

@@ -16,8 +16,8 @@ from explainer.probes.places import span_fact
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.source import Source
 
-#: Names of layers with a filter a channel: `DepthwiseSeparable`, `dw_conv`.
-_DEPTHWISE = re.compile(r"depth_?wise|separable|(?:^|_)dw(?:_|$|conv)|DW", re.IGNORECASE)
+#: Names of layers with a filter a channel: `DepthwiseSeparable`, `dw_conv`, `InvertedResidual`.
+_DEPTHWISE = re.compile(r"depth_?wise|separable|inverted|mb_?conv|mobile|(?:^|_)dw(?:_|$|conv)", re.IGNORECASE)
 
 
 @frozen
