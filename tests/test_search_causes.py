@@ -243,3 +243,30 @@ def test_a_state_is_loaded_after_the_model_is_wrapped_as_the_saved_one_was(runne
         assert net(torch.rand(5, 3)).shape == (5, 2)
         """
     assert_repaired(runner, program, "net.load_state_dict(state)", "net.load_state_dict(state)")
+
+
+@pytest.mark.parametrize(
+    ("given", "repair"),
+    [
+        ("bidirectional=settings.both", "(2 if settings.both else 1) * settings.width"),
+        ("bidirectional=True", "2 * settings.width"),
+    ],
+)
+def test_both_directions_of_a_recurrent_layer_are_counted(runner: Runner, given: str, repair: str) -> None:
+    """The number of layers is two as well: it gives the same size, for another reason."""
+    program = f"""
+        import torch
+        from torch import nn
+        class Settings:
+            width, layers, both = 6, 2, True
+        class Net(nn.Module):
+            def __init__(self, settings):
+                super().__init__()
+                self.rnn = nn.GRU(3, settings.width, settings.layers, batch_first=True, {given})
+                self.out = nn.Linear(settings.width, 4)
+            def forward(self, x):
+                steps, _ = self.rnn(x)
+                return self.out(torch.relu(steps))
+        Net(Settings())(torch.rand(2, 5, 3)).sum().backward()
+        """
+    assert_repaired(runner, program, "self.out = nn.Linear(settings.width, 4)", repair)

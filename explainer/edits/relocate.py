@@ -21,8 +21,8 @@ from explainer.edits.slices import Operand, editable, operands
 _CAST = "samples.cast_samples dtype.loaded dtype.structural converted.converted dtype.casts"
 _MOVED = "device.moved_owner device.beside device.nested device.together device.created"
 _SIZES = (
-    "crossed.exchanged sizes.rounded counted.one_more counted.one_too_many sizes.named_out alike.given_alike"
-    " order.unpacked"
+    "crossed.exchanged directions.both_ways sizes.rounded counted.one_more counted.one_too_many sizes.named_out"
+    " alike.given_alike order.unpacked"
 )
 _LAYOUT = re.compile(r"\.(permute|transpose|unsqueeze|squeeze|flatten|movedim)\(([-\d, ]*)\)$")
 #: Dimensions added at the end of an expression.

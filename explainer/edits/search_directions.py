@@ -11,7 +11,7 @@ from typing import Any
 from explainer.edits import arguments, statements
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, Step
-from explainer.edits.place import Place, as_primary
+from explainer.edits.place import Place, as_operand, as_primary
 from explainer.edits.sites import arriving, layers_hit
 from explainer.edits.slices import operands, trunk
 
@@ -41,6 +41,34 @@ def directions(evidence: Evidence) -> Iterator[Candidate]:
             edits = partial(arguments.set_argument, layer.calls[0].place, "num_layers", sizes[3])
             words: dict[str, Any] = {"argument": "num_layers", "layer": layer.type, "size": sizes[3]}
             yield from evidence.made(edits, "set-argument", layer.calls[0].place, "set-out", **words)
+
+
+def both_ways(evidence: Evidence) -> Iterator[Candidate]:
+    """`nn.Linear(hidden, n)` -> `nn.Linear(2 * hidden, n)` behind a recurrent layer that goes both ways."""
+    every = operands(evidence)
+    for layer, crash in layers_hit(evidence) if every else ():
+        need = arriving(layer, crash)
+        step = next((one for one in trunk(evidence, every[0].start, 6) if _recurrent(one)), None)
+        if need is None or step is None or step.layer is None or not _both_ways(step) or not step.layer.calls:
+            continue
+        call, made = layer.calls[0].place, step.layer.calls[0].place
+        node = arguments.argument_node(call, need[0])
+        if node is not None and 2 * (layer.value(need[0]) or 0) == need[1] == step.shape[-1]:
+            old = as_operand(call.source.text(node))
+            new = f"{_count(made, call)} * {old}"
+            words: dict[str, Any] = {"new": new, "layer": step.layer.type}
+            yield from evidence.replaced(call.at(node), new, "set-argument", "both-ways", call, **words)
+
+
+def _count(made: Place, call: Place) -> str:
+    """How many directions a recurrent layer has, as the function that builds both layers can say it."""
+    words: Any = made.node
+    given = next((one.value for one in words.keywords if one.arg == "bidirectional"), None)
+    function = made.source.function_at(made.span.line)
+    together = made.source is call.source and function is call.source.function_at(call.span.line)
+    if given is None or isinstance(given, ast.Constant) or not together:
+        return "2"
+    return f"(2 if {made.source.text(given)} else 1)"
 
 
 def _recurrent(step: Step) -> bool:

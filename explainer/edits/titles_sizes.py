@@ -120,6 +120,11 @@ TITLES: Mapping[str, Mapping[str, str]] = {
         "ko": "이 계층이 읽는 위치로 `{what}` 텐서의 채널 {size}개를 옮기고 되돌리기",
         "zh": "把 `{what}` 的 {size} 个通道移到此层读取的位置，再移回来",
     },
+    "both-ways": {
+        "en": "count both directions of {layer}: `{new}`",
+        "ko": "{layer} 계층의 두 방향을 모두 세기: `{new}`",
+        "zh": "把 {layer} 的两个方向都算上：`{new}`",
+    },
     "squeeze": {
         "en": "keep the batch, `{new}`: a bare `squeeze()` drops it where it has one sample",
         "ko": "배치 차원 유지하기, `{new}`: 인자 없는 `squeeze()` 호출은 샘플이 하나인 배치 차원도 없앰",
