@@ -54,8 +54,8 @@ def both_ways(evidence: Evidence) -> Iterator[Candidate]:
         call, made = layer.calls[0].place, step.layer.calls[0].place
         node = arguments.argument_node(call, need[0])
         if node is not None and 2 * (layer.value(need[0]) or 0) == need[1] == step.shape[-1]:
-            old = as_operand(call.source.text(node))
-            new = f"{_count(made, call)} * {old}"
+            plain = isinstance(node, ast.Constant) and _count(made, call) == "2"
+            new = str(need[1]) if plain else f"{_count(made, call)} * {as_operand(call.source.text(node))}"
             words: dict[str, Any] = {"new": new, "layer": step.layer.type}
             yield from evidence.replaced(call.at(node), new, "set-argument", "both-ways", call, **words)
 
