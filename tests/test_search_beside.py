@@ -90,6 +90,26 @@ FAULTS = {
         print(messages(nn.Linear(3, 3), data)[data["edges"][0]].shape)
         """, 'data["x"] = data["x"][keep]',
         'data["edges"] = (keep.cumsum(0) - 1)[data["edges"][:, keep[data["edges"]].all(0)]]'),
+    "a copy with some fields changed": (
+        GRAPH.replace("return Graph(x=g.x[keep], y=g.y[keep], seen=g.seen, held=g.held)",
+                      "return replace(g, x=g.x[keep], y=g.y[keep])")
+        .replace("import dataclass\n", "import dataclass, replace\n"),
+        "return replace(g", "y=g.y[keep], held=g.held[keep], seen=g.seen[keep])"),
+    "two fields in one statement": (
+        """
+        import torch
+        from torch import nn
+        class Bag:
+            def __init__(self, n):
+                self.rows, self.kinds, self.shares = torch.rand(n, 5), torch.arange(n) % 2, torch.rand(n)
+            def keep_sound(self):
+                sound = torch.arange(len(self.rows)) % 4 > 0
+                self.rows, self.kinds = self.rows[sound], self.kinds[sound]
+        bag = Bag(40)
+        bag.keep_sound()
+        each = nn.functional.cross_entropy(nn.Linear(5, 2)(bag.rows), bag.kinds, reduction="none")
+        (each * bag.shares).mean().backward()
+        """, "self.rows, self.kinds = self.rows[sound]", "self.shares = self.shares[sound]"),
 }  # fmt: skip
 CUT = ("what was left out of the other", "holds positions of all rows")
 

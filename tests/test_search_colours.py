@@ -52,7 +52,9 @@ OPENED = """
 FAULTS = {
     "a tensor with the channels first": (SCANS, "sheet = scan(at)", "scan(at)[:3]"),
     "a picture as the file has it": (OPENED, "image = Image.open(path)", 'Image.open(path).convert("RGB")'),
-    "a picture among grey ones in a script": (
+    "a call among others": (
+        SCANS.replace("scan(at)\n", "scan(at).float() / 2\n"), "sheet = scan(at)", "scan(at)[:3].float() / 2"),
+    "an array that a script makes a tensor of": (
         """
         import numpy as np
         import torch

@@ -12,15 +12,18 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
+from explainer.edits.arguments import add_argument
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, Step
 from explainer.edits.lines import changed
 from explainer.edits.place import Place
 from explainer.edits.statements import insert_statement
 from explainer.frozen import frozen
-from explainer.source import holds
+from explainer.source import called, holds
 
 _FIELD = re.compile(r'(.+?)(?:\.(\w+)|\["(\w+)"\])')
+#: Functions that copy an object with some fields changed.
+_COPIES = ("replace", "_replace")
 _FIELDS = (ast.Name, ast.Attribute, ast.Subscript)
 
 
@@ -151,9 +154,24 @@ def _among_arguments(evidence: Evidence, rows: Rows, whole: dict[str, list[int]]
         given = [(_name(one), one) for one in outer.args] + [(one.arg or "", one.value) for one in outer.keywords]
     elif isinstance(outer, ast.Dict):
         given = [(_key(key), one) for key, one in zip(outer.keys, outer.values, strict=True)]
+    if isinstance(outer, ast.Call) and called(outer) in _COPIES:
+        yield from _added(evidence, rows, outer, {name: whole[name] for name in whole.keys() - dict(given).keys()})
     left = [(whole[name], one) for name, one in given if name in whole and isinstance(one, _FIELDS)]
     left = [(shape, one) for shape, one in left if not isinstance(one, ast.Subscript) or _name(one)]
     yield from _all_cut(evidence, rows, [(rows.place.at(one), shape) for shape, one in left])
+
+
+def _added(evidence: Evidence, rows: Rows, call: ast.Call, whole: dict[str, list[int]]) -> Iterator[Candidate]:
+    """`replace(g, x=g.x[keep])`: the fields that the copy takes over as they are."""
+    cut: Any = rows.place.node
+    if isinstance(cut.value, ast.Attribute) and whole:
+        owner = rows.place.source.text(cut.value.value)
+        more = [f"{name}={rows.of(f'{owner}.{name}', shape)}" for name, shape in sorted(whole.items())]
+        place = rows.place.at(call)
+        new = ", ".join(more)
+        edits = partial(add_argument, place, new)
+        words: dict[str, Any] = {"what": f"{owner}.{min(whole)}", "new": new[:70]}
+        yield from evidence.made(edits, "add-argument", place, rows.title, **words)
 
 
 def _key(node: ast.expr | None) -> str:
@@ -191,13 +209,11 @@ def _read(node: ast.AST) -> set[str]:
 def _behind(evidence: Evidence, rows: Rows, whole: dict[str, list[int]]) -> Iterator[Candidate]:
     """`g.x = g.x[keep]`: the other fields are cut in statements behind it."""
     statement = rows.place.statement()
-    target = statement.node.targets[0] if isinstance(statement.node, ast.Assign) else None
-    node = rows.place.node
-    if not isinstance(target, (ast.Attribute, ast.Subscript)) or not isinstance(node, ast.Subscript):
+    target = _target(statement.node, rows.place.node)
+    name = _name(target) if target is not None else ""
+    if target is None or not name:
         return
-    own, name = rows.place.source.text(target), _name(target)
-    if statement.node.value is not node or ast.unparse(node.value) != ast.unparse(target) or not name:  # type: ignore[union-attr]
-        return
+    own = rows.place.source.text(target)
     head, _, tail = own.rpartition(name)
     others = {f"{head}{other}{tail}": shape for other, shape in whole.items() if other != name}
     lines = [f"{text} = {rows.of(text, shape)}" for text, shape in others.items()]
@@ -206,6 +222,17 @@ def _behind(evidence: Evidence, rows: Rows, whole: dict[str, list[int]]) -> Iter
         edits = partial(insert_statement, "\n".join(lines), after=statement)
         words: dict[str, Any] = {"what": next(iter(others)), "new": lines[0][:70]}
         yield from evidence.made(edits, "insert-statement", statement, rows.title, **words)
+
+
+def _target(statement: ast.AST, node: ast.AST) -> ast.expr | None:
+    """The field that a statement gives a part of itself, one of several as it may be: `g.x, g.y = g.x[i], g.y[i]`."""
+    if not isinstance(statement, ast.Assign) or not isinstance(node, ast.Subscript):
+        return None
+    pairs = [(statement.targets[0], statement.value)]
+    if isinstance(statement.targets[0], ast.Tuple) and isinstance(statement.value, ast.Tuple):
+        pairs = list(zip(statement.targets[0].elts, statement.value.elts, strict=False))
+    fields = (one for one, value in pairs if value is node and isinstance(one, (ast.Attribute, ast.Subscript)))
+    return next((one for one in fields if ast.unparse(one) == ast.unparse(node.value)), None)
 
 
 def _last_alike(rows: Rows, statement: Place) -> Place:

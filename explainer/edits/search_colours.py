@@ -69,4 +69,12 @@ def _pictures(frame: Call) -> Iterator[Place]:
     names = [one.id for one in ast.walk(node) if isinstance(one, ast.Name)]
     bound = [bound_above(scope, name, frame.place.span.line) for name in dict.fromkeys(names)]
     made = [one.value for one in bound if one is not None] + (node.args if isinstance(node, ast.Call) else [])
-    yield from (frame.place.at(one) for one in made if isinstance(one, ast.Call) and called(one) not in _COUNTS)
+    inner = [one for value in made for one in ast.walk(value) if isinstance(one, ast.Call) and not _calls(one)]
+    calls = [one for one in made if isinstance(one, ast.Call)] + inner
+    unique = {id(one): one for one in calls if called(one) not in _COUNTS}
+    yield from (frame.place.at(one) for one in unique.values())
+
+
+def _calls(call: ast.Call) -> bool:
+    """Whether other calls stand in a call."""
+    return any(isinstance(one, ast.Call) and one is not call for one in ast.walk(call))
