@@ -270,3 +270,17 @@ def test_both_directions_of_a_recurrent_layer_are_counted(runner: Runner, given:
         Net(Settings())(torch.rand(2, 5, 3)).sum().backward()
         """
     assert_repaired(runner, program, "self.out = nn.Linear(settings.width, 4)", repair)
+
+
+def test_what_a_sum_is_divided_by_is_summed_as_well(runner: Runner) -> None:
+    program = """
+        import torch
+        from torch import nn
+        def pooled(x, kept):
+            kept = kept.unsqueeze(-1).float()
+            return (x * kept).sum(dim=1) / kept
+        out = pooled(nn.Linear(3, 4)(torch.rand(6, 10, 3)), torch.rand(6, 10) > 0.2)
+        assert out.shape == (6, 4)
+        out.sum().backward()
+        """
+    assert_repaired(runner, program, "/ kept", "/ kept.sum(dim=1)")

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
+from explainer.edits.calls import is_method
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
+from explainer.edits.methods import insert_method
 from explainer.edits.place import as_primary
 from explainer.edits.search_batch import CREATORS, sizes_of
 from explainer.edits.shapes import BROADCAST, broadcastable
 from explainer.edits.slices import operands, trunk
 
+_REDUCTIONS = ("sum", "mean", "amax", "amin", "logsumexp", "prod", "norm", "std", "var")
 #: The size of the first dimension, as a slice of a table is told.
 _OF_FIRST = re.compile(r"\.size\(0\)|\.shape\[0\]")
 
@@ -32,6 +37,26 @@ def with_ones(evidence: Evidence) -> Iterator[Candidate]:
                     words: dict[str, Any] = {"what": small.text, "other": large.text}
                     new = ", ".join([last.text, *["1"] * missing])
                     yield from evidence.replaced(last, new, "replace", "ones", step.place, **words)
+
+
+def reduced_too(evidence: Evidence) -> Iterator[Candidate]:
+    """`(x * kept).sum(dim=1) / kept` -> `/ kept.sum(dim=1)`: of the same positions, reduced on one side alone."""
+    crash, every = evidence.crash, operands(evidence)
+    for one in every if crash is not None and crash.function in BROADCAST else ():
+        step = evidence.steps[one.start] if one.start is not None else None
+        call = step.place.node if step is not None and step.place is not None else None
+        if step is None or step.function not in _REDUCTIONS or not isinstance(call, ast.Call) or not is_method(call):
+            continue
+        for other in every:
+            same = broadcastable(step.before[0][0], other.shape) and len(other.shape) == len(step.before[0][0])
+            place = other.place if same and other is not one and (call.args or call.keywords) else None
+            if place is not None and step.place is not None:
+                source = step.place.source
+                method = source.text(call)[len(source.text(call.func)) - len(step.function) :]
+                words: dict[str, Any] = {"what": other.text[:48], "method": method, "other": one.text[:48]}
+                yield from evidence.made(
+                    partial(insert_method, place, method), "insert-method", place, "reduced-too", **words
+                )
 
 
 def turned(evidence: Evidence) -> Iterator[Candidate]:

@@ -120,6 +120,11 @@ TITLES: Mapping[str, Mapping[str, str]] = {
         "ko": "이 계층이 읽는 위치로 `{what}` 텐서의 채널 {size}개를 옮기고 되돌리기",
         "zh": "把 `{what}` 的 {size} 个通道移到此层读取的位置，再移回来",
     },
+    "reduced-too": {
+        "en": "reduce `{what}` as `{other}` is reduced: `.{method}`",
+        "ko": "`{other}` 처럼 `{what}` 텐서도 줄이기: `.{method}`",
+        "zh": "像 `{other}` 那样也对 `{what}` 归约：`.{method}`",
+    },
     "both-ways": {
         "en": "count both directions of {layer}: `{new}`",
         "ko": "{layer} 계층의 두 방향을 모두 세기: `{new}`",
