@@ -97,3 +97,10 @@ def test_an_error_of_the_programs_own_stays_uncommented_after_a_run_was_begun_fo
     done = python("train.py", cwd=tmp_path)
     assert done.returncode == 1
     assert done.stderr.rstrip().endswith("ValueError: no such split: tset")
+
+
+def test_where_no_run_can_begin_the_diagnosis_goes_on_without(tmp_path):
+    """A full disk, or no more processes: what can be said from the live objects is still said."""
+    broken = "import tempfile\ntempfile.mkdtemp = lambda **_: (_ for _ in ()).throw(OSError('no space left'))\n"
+    said = crashed(tmp_path, broken + SCRIPT)
+    assert "error[linear-input-size]" in said

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from explainer.frozen import frozen
 from explainer.replay import sandbox, trial
 from explainer.replay.program import Program, Session, Trial, unavailable
@@ -27,10 +29,13 @@ def begun(program: Program, seconds: float) -> Begun:
 def begun_for(error: BaseException, program: Program | None, seconds: float) -> Begun | None:
     """Begin to run a script again that crashed by itself and soon, where its error may be torch's; None elsewhere.
 
-    It ends, and its copies go, as soon as it is forgotten: where the error turns out to be another's, at once.
+    It ends, and its copies go, as soon as it is forgotten: where the error turns out to be another's, at once. What
+    keeps it from beginning (no room for copies, no more processes) is told by whoever needs it.
     """
     if program is None or not program.warm or not isinstance(error, _RAISED):
         return None
     if sandbox.unavailable() or unavailable(program) or not trial.early(program.started):
         return None
-    return begun(program, seconds)
+    with suppress(Exception):
+        return begun(program, seconds)
+    return None
