@@ -164,6 +164,61 @@ FAULTS = {
         net(torch.rand(1, 5, 4))
         net.to("meta")(torch.rand(2, 5, 4, device="meta")).sum().backward()
         """, "key = (x.size(1), self.width)", "key = (x.size(1), self.width, x.device)"),
+    "an entry that is tried, whose key has another use": (
+        """
+        import torch
+        from torch import nn
+        class Places(nn.Module):
+            made = {}
+            def __init__(self, width):
+                super().__init__()
+                self.width, self.last = width, nn.Linear(width, width)
+            def table(self, x):
+                count = x.shape[1]
+                try:
+                    return self.made[count]
+                except KeyError:
+                    self.made[count] = torch.zeros(count, self.width, device=x.device)
+                    return self.made[count]
+            def forward(self, x):
+                return self.last(x + self.table(x))
+        places = Places(4)
+        places(torch.rand(1, 5, 4))
+        places.to("meta")(torch.rand(1, 5, 4, device="meta")).sum().backward()
+        """, "return self.made[count]", "self.made[(count, x.device)]"),
+    "a mask that is handed out where it is large enough": (
+        """
+        import torch
+        class Causal:
+            def __init__(self):
+                self.kept = None
+            def mask(self, n, device):
+                if self.kept is not None and self.kept.size(0) >= n:
+                    return self.kept[:n, :n]
+                self.kept = torch.ones(n, n, device=device).tril()
+                return self.kept
+        causal = Causal()
+        for device in ("cpu", "meta"):
+            scores = torch.rand(2, 5, 5, device=device)
+            kept = causal.mask(5, scores.device)
+            scores = scores + (1 - kept) * -1e9
+        """, "if self.kept is not None", ">= n and self.kept.device == torch.device(device)"),
+    "a store whose rows are given to a layer in place": (
+        """
+        import torch
+        from torch import nn
+        class Store:
+            def __init__(self, size, width, device=None):
+                self.device = device or torch.device("cpu")
+                self.rows = torch.zeros((size, width), device=self.device)
+            def last(self, count):
+                return self.rows[-count:]
+        def main():
+            device = torch.device("meta")
+            store, net = Store(16, 4), nn.Linear(4, 2).to(device)
+            net(store.last(3)).sum().backward()
+        main()
+        """, "Store(16, 4)", "Store(16, 4, device=device)"),
     "a grid that is asked for with get": (
         """
         import torch

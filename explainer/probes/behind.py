@@ -6,11 +6,15 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
+from explainer.probes.call import call_node
 from explainer.probes.cuts import sources
 from explainer.probes.device import misplaced
 from explainer.probes.elsewhere import foreign_result
 from explainer.probes.makers import bindings
+from explainer.probes.module import below_user
+from explainer.probes.owners import parameters_of
 from explainer.probes.scene import Scene
+from explainer.probes.values import is_tensor
 from explainer.source import Source, called
 
 #: How many expressions are looked at.
@@ -84,7 +88,17 @@ def out_of_place(scene: Scene) -> Node | None:
     device = odd.device if odd is not None else fact.detail["device"] if fact is not None else ""
     source = scene.source(fact.span.file) if device == "cpu" else None
     node = _at(source, fact.span) if source is not None else None
-    return (source, node) if source is not None and node is not None else None
+    return (source, node) if source is not None and node is not None else None if fact is not None else _given(scene)
+
+
+def _given(scene: Scene) -> Node | None:
+    """What a layer that lies elsewhere is given from the CPU, where that has no name: `net(store.last(3))`."""
+    failing, calls = scene.failing, below_user(scene)
+    node = call_node(failing.node) if failing is not None else None
+    inputs = [str(one.device) for one in calls[-1].args if is_tensor(one)] if calls else []
+    own = {str(one.device) for one in parameters_of(calls[-1].module)} if calls else set()
+    plain = failing is not None and isinstance(node, ast.Call) and len(node.args) == 1
+    return (failing.source, node.args[0]) if plain and inputs == ["cpu"] and own and "cpu" not in own else None  # type: ignore
 
 
 def _at(source: Source, span: Any) -> ast.expr | None:

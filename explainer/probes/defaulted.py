@@ -48,7 +48,8 @@ def _fact(found: Omission) -> SpanFact | None:
 
     near = [one for one in devices_at(Place(found.source, found.call)) if one[:1] not in "\"'"]
     device = near[0] if near else ""
-    name = called(found.call)
+    owner = found.source.class_at(found.call.lineno)
+    name = owner.name if called(found.call) == "cls" and owner is not None else called(found.call)
     return spanned(found.source, found.call, parameter=found.parameter, function=name, device=device)
 
 
@@ -78,7 +79,7 @@ class Walk(Behind):
         if function.name == "__init__" and _is_module(source.class_at(function.lineno)):
             return
         names = [one.arg for one in function.args.args]
-        for home, call in calls_of(self.scene, source, function):
+        for home, call in (*calls_of(self.scene, source, function), *_own_makers(source, function)):
             if any(isinstance(one, ast.Starred) for one in call.args) or any(one.arg is None for one in call.keywords):
                 continue
             given = arguments_of(call, names).get(name)
@@ -86,6 +87,14 @@ class Walk(Behind):
                 yield Omission(home, call, name, function.name == "__init__")
             else:
                 yield from self._origin(home, given, most - 1)
+
+
+def _own_makers(source: Source, function: ast.FunctionDef) -> Iterator[tuple[Source, ast.Call]]:
+    """`cls(...)` in a class whose constructor a function is: the calls of its class methods."""
+    owner = source.class_at(function.lineno) if function.name == "__init__" else None
+    for node in ast.walk(owner) if owner is not None else ():
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "cls":
+            yield source, node
 
 
 def _defaulted(function: ast.FunctionDef) -> set[str]:

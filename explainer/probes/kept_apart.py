@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from explainer.edits.devices import bound_names
+from explainer.edits.keyed import key_made
 from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.behind import Behind, devices_given, out_of_place
@@ -88,8 +89,9 @@ def _of_dict(source: Source, function: Function, target: ast.Subscript, device: 
     """`if n not in self.tables: self.tables[n] = ...`, with nothing of a device in the key."""
     table, key = source.text(target.value), target.slice
     tests = [one for one in ast.walk(function) if _asks_for(source, one, table)]
-    made = _key_made(function, key)
-    said = source.text(made if made is not None else key)
+    tests += [one for node in ast.walk(function) if isinstance(node, ast.Try) for one in _tried(source, node, table)]
+    made = key_made(source, function, table)
+    said = " ".join([source.text(key), *(source.text(one) for one in _bound(function, key))])
     at = made if made is not None else tests[0] if tests else key
     if tests and not _says(said, device) and _known(function, device, at):
         yield spanned(source, at, form="key", table=table, device=device, function=function.name)
@@ -103,11 +105,18 @@ def _asks_for(source: Source, node: ast.AST, table: str) -> bool:
     return owner is not None and called(node) == "get" and source.text(owner) == table  # type: ignore[arg-type]
 
 
-def _key_made(function: Function, key: ast.expr) -> ast.expr | None:
-    """What the function makes a key of, where it gives it a name: `key = (height, width)`."""
+def _bound(function: Function, key: ast.expr) -> list[ast.expr]:
+    """What a function assigns to the name of a key."""
     every = [one for one in ast.walk(function) if isinstance(one, ast.Assign) and isinstance(key, ast.Name)]
-    found = [one.value for one in every if ast.unparse(one.targets[0]) == ast.unparse(key)]
-    return found[0] if len(found) == 1 else None
+    return [one.value for one in every if ast.unparse(one.targets[0]) == ast.unparse(key)]
+
+
+def _tried(source: Source, node: ast.Try, table: str) -> Iterator[ast.AST]:
+    """`try: return table[key]`, with a handler for its KeyError."""
+    handled = {ast.unparse(one.type) for one in node.handlers if one.type is not None}
+    for part in node.body if handled & {"KeyError", "LookupError"} else ():
+        entries = (one for one in ast.walk(part) if isinstance(one, ast.Subscript))
+        yield from (one for one in entries if source.text(one.value) == table)
 
 
 def _of_test(source: Source, function: Function, node: ast.If, device: str) -> Iterator[SpanFact]:
@@ -115,11 +124,12 @@ def _of_test(source: Source, function: Function, node: ast.If, device: str) -> I
     if _says(source.text(node.test), device) or not _known(function, device, node):
         return
     own = {name for one in ast.walk(function) if isinstance(one, ast.Global) for name in one.names}
-    for one in node.body:
+    left = any(isinstance(one, ast.Return) for one in node.body)
+    for one in ast.walk(function) if left else node.body:
         for target in one.targets if isinstance(one, ast.Assign) else ():
             name = source.text(target)
             outlives = isinstance(target, ast.Attribute) or name in own
-            if outlives and _unset(source, node.test, target):
+            if outlives and _unset(source, node.test, target, ast.IsNot if left else ast.Is):
                 yield spanned(source, node.test, form="test", table=name, device=device, function=function.name)
 
 
@@ -128,12 +138,12 @@ def _says(text: str, device: str) -> bool:
     return "device" in text or re.search(rf"\b{re.escape(device)}\b", text) is not None
 
 
-def _unset(source: Source, test: ast.expr, target: ast.expr) -> bool:
-    """Whether a test asks if a name or attribute is still empty."""
+def _unset(source: Source, test: ast.expr, target: ast.expr, sign: type[ast.cmpop]) -> bool:
+    """Whether a test asks if a name or attribute is still empty, or with the other sign if it is not."""
     for one in ast.walk(test):
-        if isinstance(one, ast.Compare) and isinstance(one.ops[0], ast.Is):
+        if isinstance(one, ast.Compare) and isinstance(one.ops[0], sign):
             if source.text(one.left) == source.text(target):
                 return True
         elif isinstance(one, ast.Call) and called(one) == "hasattr" and isinstance(target, ast.Attribute):
-            return source.text(one.args[-1]).strip("\"'") == target.attr
+            return sign is ast.Is and source.text(one.args[-1]).strip("\"'") == target.attr
     return False
