@@ -58,6 +58,8 @@ def loaded_otherwise(evidence: Evidence) -> Iterator[Candidate]:
         if model.search(load.source.text(other)):
             yield from _loaded(evidence, load, load.at(other), before=True)
     for other in body[at + 1 :]:
+        if isinstance(other, (ast.Return, ast.Raise, ast.Continue, ast.Break)):
+            break
         if model.search(load.source.text(other)):
             yield from _loaded(evidence, load, load.at(other), before=False)
 
