@@ -284,3 +284,28 @@ def test_what_a_sum_is_divided_by_is_summed_as_well(runner: Runner) -> None:
         out.sum().backward()
         """
     assert_repaired(runner, program, "/ kept", "/ kept.sum(dim=1)")
+
+
+def test_data_in_the_same_order_as_before_is_not_turned_round(runner: Runner) -> None:
+    """A state carried from full batches to a smaller one: with the steps for samples it would run as well."""
+    program = """
+        import torch
+        from torch import nn
+        from torch.utils.data import DataLoader, TensorDataset
+        class Next(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.rnn = nn.GRU(2, 5, batch_first=True)
+                self.out = nn.Linear(5, 1)
+            def forward(self, x, state=None):
+                y, state = self.rnn(x, state)
+                return self.out(y[:, -1]), state
+        net, state = Next(), None
+        loader = DataLoader(TensorDataset(torch.rand(20, 7, 2)), batch_size=8)
+        for (x,) in loader:
+            guess, state = net(x, state)
+            state = state.detach()
+            guess.sum().backward()
+        """
+    assert_never_offered(runner, program, "transpose")
+    assert_repaired(runner, program, "loader = DataLoader", "drop_last=True")

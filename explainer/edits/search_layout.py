@@ -63,6 +63,10 @@ def put_behind(evidence: Evidence, place: Place | None, method: str, shape: list
         yield from evidence.made(edits, "insert-method", place, "insert", **words)
 
 
+#: Changes of layout that put dimensions in another order.
+_TURNS = ("transpose", "permute", "movedim", "t()", "mT")
+
+
 def inserted(evidence: Evidence) -> Iterator[Candidate]:
     """One change of layout on one operand with which the shapes fit; at its origin first, then at the call."""
     crash = evidence.crash
@@ -80,6 +84,8 @@ def inserted(evidence: Evidence) -> Iterator[Candidate]:
     for operand, method, shape in sorted(both, key=lambda one: not one[1].startswith("squeeze")):
         fitting = fits(crash.function, [shape if one is operand else one.shape for one in every])
         if method.startswith("mean") and crash.function in (*SAME, *BROADCAST):  # it runs, but is hardly ever meant
+            continue
+        if evidence.passed and method.startswith(_TURNS):  # other data came, in the same order as before
             continue
         if crash.function in BROADCAST and len(shape) > widest:  # every pair broadcasts once it is spread far enough
             continue

@@ -30,6 +30,7 @@ class Recorder:
         self.passed: set[tuple[Any, ...]] = set()
         self.numbers = numbers
         self.parted: Step | None = None
+        self.refusing: Any = None
         if numbers or numbered.NEEDED:
             taint.install(self.owns, numbers)
         if "torch" in sys.modules:
@@ -70,7 +71,7 @@ class Recorder:
         step = self.step(function, given, frame)
         step.out = [described(value) for value in tensors]
         step.lies = str(tensors[0].device)
-        self.passed.add(_call_of(step))
+        self.passed |= {_call_of(step), _layer_of(step, step.module)}
         for value in tensors:
             self.steps[id(value)] = (weakref.ref(value), step)
 
@@ -102,8 +103,10 @@ class Recorder:
         self.mode.__exit__(None, None, None)
         own = [frame for frame in frames_of(error) if self.owns(frame[0].f_code.co_filename)]
         crash = next((step for raised, step, _ in self.failed if caused(error, raised)), None)
+        passed = crash is not None and _call_of(crash) in self.passed
         if crash is None:
             crash = self._of_stack(error)
+            passed = crash is not None and self.refusing is not None and _layer_of(crash, self.refusing) in self.passed
         if crash is not None:
             floats = crash.function.startswith("binary_cross_entropy")
             crash.extents = [extent(value, floats) for value in flat(self._operands(crash)) if is_tensor(value)]
@@ -117,7 +120,7 @@ class Recorder:
             "layers": layers.rows,
             "files": [path[len(self.folder) :] for path in self.files],
             "frames": [self._frame(frame, lasti) for frame, lasti in own],
-            "passed": crash is not None and _call_of(crash) in self.passed,
+            "passed": passed,
         }
 
     def taken_apart(self, tensor: Any, what: str) -> None:
@@ -146,6 +149,7 @@ class Recorder:
             given = frame.f_locals.get("args") if frame.f_code.co_name == "_call_impl" else None
             if given:
                 owner = next(self.frames(frame), None)
+                self.refusing = frame.f_locals["self"]
                 return self.step(type(frame.f_locals["self"]).__name__, list(given), owner or frame)
         return self._of_call(error)
 
@@ -199,6 +203,11 @@ def _call_of(step: Step) -> tuple[Any, ...]:
     """What two calls share that differ in their data alone: the place, the layer and the numbers given."""
     place = tuple(step.stack[0]) if step.stack and step.stack[0] else None
     return step.function, place, id(step.module), tuple(int(tree[-1]) for tree in step.numbers)
+
+
+def _layer_of(step: Step, module: Any) -> tuple[Any, ...]:
+    """What two calls of a layer share, of which one got as far as torch's operators, and the other did not."""
+    return tuple(step.stack[0]) if step.stack and step.stack[0] else None, id(module)
 
 
 class _Layers:
