@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+import textwrap
 from collections import Counter
 
 from explainer.diagnosis import Edit
@@ -23,6 +25,21 @@ def added(candidate: Candidate) -> str:
     before, after = edit.before or "", edit.after or ""
     head = next((i for i, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), len(before))
     return after[max(0, head - 1) : len(after) - len(before) + head + 1]
+
+
+def cancels(candidate: Candidate) -> bool:
+    """Whether an edit makes two sides of a difference or a quotient the same: it runs, and nothing is left of them."""
+    pairs = ((edit.before or "", edit.after or "") for edit in candidate.edits)
+    return any(_cancelled(after) > _cancelled(before) for before, after in pairs)
+
+
+def _cancelled(text: str) -> int:
+    try:
+        tree = ast.parse(textwrap.dedent(text).strip())
+    except SyntaxError:  # a part of a statement
+        return 0
+    found = (one for one in ast.walk(tree) if isinstance(one, ast.BinOp) and isinstance(one.op, (ast.Sub, ast.Div)))
+    return sum(ast.dump(one.left) == ast.dump(one.right) for one in found)
 
 
 def drops_name(candidate: Candidate) -> bool:

@@ -46,6 +46,25 @@ def padded(evidence: Evidence) -> Iterator[Candidate]:
         yield from evidence.replaced(operand.place, new, "replace", "mark", **words)
 
 
+def centred(evidence: Evidence) -> Iterator[Candidate]:
+    """`table(steps)` -> `table(steps + reach)`: steps from -reach to reach, in a table of 2 * reach + 1 rows."""
+    crash, every = evidence.crash, operands(evidence)
+    if crash is None or crash.function not in ("embedding", "__getitem__", "index_select", "gather"):
+        return
+    rows = next((one.shape[0] for one in every if one.dtype.startswith(("float", "bfloat")) and one.shape), 0)
+    reach = rows // 2
+    for operand, extent in zip(every, crash.extents, strict=False):
+        if extent is None or operand.place is None or not rows % 2 or not -reach <= extent[0] < 0 < extent[1] <= reach:
+            continue
+        scope = evidence.frames[-1].scope if evidence.frames else {}
+        names = [name for name, value in scope.items() if value == reach and isinstance(value, int)]
+        by = next(iter(names), str(reach))
+        text = f"{operand.text} + {by}"
+        new = f"({text})" if isinstance(operand.place.parent(), (ast.BinOp, ast.Attribute)) else text
+        words: dict[str, Any] = {"what": operand.text[:48], "by": by, "low": extent[0], "high": extent[1], "rows": rows}
+        yield from evidence.replaced(operand.place, new, "replace", "centred", **words)
+
+
 def _padding_row(evidence: Evidence) -> str:
     """The table's `padding_idx` where it has one, else a name in scope for the id of padding, else 0."""
     crash = evidence.crash

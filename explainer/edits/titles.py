@@ -141,6 +141,16 @@ TITLES: Mapping[str, Texts] = {
         "ko": "`{what}` 값을 0부터 세기: 현재 범위 {low}~{high}",
         "zh": "让 `{what}` 从 0 开始计数：其值为 {low} 到 {high}",
     },
+    "columns": {
+        "en": "keep the {columns} columns of `{what}` where there are no rows",
+        "ko": "행이 없을 때도 `{what}` 텐서의 열 {columns}개 유지하기",
+        "zh": "没有行时也保留 `{what}` 的 {columns} 列",
+    },
+    "centred": {
+        "en": "shift `{what}` by `{by}`: its values run from {low} to {high}, the {rows} rows from 0",
+        "ko": "`{what}` 값을 `{by}` 만큼 옮기기: 값은 {low}~{high} 범위, 행 {rows}개는 0부터",
+        "zh": "把 `{what}` 平移 `{by}`：其值为 {low} 到 {high}，而 {rows} 行从 0 开始",
+    },
     "term": {
         "en": "use `{new}`, a position that exists, in place of `{old}`",
         "ko": "`{old}` 대신 존재하는 위치 `{new}` 사용",

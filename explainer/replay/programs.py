@@ -13,6 +13,7 @@ from typing import Any
 from explainer.diagnosis import Edit
 from explainer.edits import words
 from explainer.edits.candidate import Candidate
+from explainer.edits.changes import cancels
 from explainer.edits.evidence import evidence_of
 from explainer.edits.generators import recorded
 from explainer.edits.lines import EditError, applied
@@ -187,7 +188,7 @@ class Checker:
                 return [Verdict(one, False, "", _NOT_RUN) for one in candidates]
             if first.fix is not None:
                 candidates = self._with_origins(candidates)
-            for tier in self._tiers(candidates, family):
+            for tier in self._tiers((one for one in candidates if not cancels(one)), family):
                 held, failed, quiet = self._tier(tier, control, progress)
                 passed, found = ([*held, *passed] if quiet else [*passed, *held]), found + failed
                 if quiet or self.left <= 0:
