@@ -158,7 +158,7 @@ def root_of_divisor(scene: Scene, of: NanFact | None = None) -> SpanFact | None:
 
     node = place_of(scene.source, of.operand).node
     if isinstance(node, ast.Name):
-        node = _last_value(source, node) or node
+        node = last_value(source, node) or node
     inner = _radicand(source, node)
     return span_fact(source, inner, base=_bracketed(source, inner)) if inner is not None else None
 
@@ -193,7 +193,7 @@ def _binds(node: ast.Assign, name: str, alone: bool) -> bool:
     return any(isinstance(part, ast.Name) and part.id == name for part in parts)
 
 
-def _last_value(source: Source, name: ast.Name) -> ast.expr | None:
+def last_value(source: Source, name: ast.Name) -> ast.expr | None:
     """What was last assigned to a name above its use, in the same function."""
     bound = _last_binding(source, name, alone=True)
     return bound.value if bound is not None else None

@@ -42,6 +42,7 @@ _PROBES = {
     "entries": "missing_entry other_entry",
     "entered": "entered converted_layer behind_loss",
     "extents": "counted_far offset_bound offset_source",
+    "exponentials": "exponentials_summed",
     "exhausted": "exhausted iterator_made counted_loop short_loader",
     "floors": "floored",
     "freezing": "frozen_model used_iterator filtered_out plain_tensors first_tensor",
