@@ -49,7 +49,7 @@ def _origins(evidence: Evidence, candidate: Candidate) -> Iterator[Candidate]:
         yield from offered_by(named(_MOVED), evidence)
     elif candidate.kind == "insert-method":
         flat = " layers.flattened_elsewhere" if "flatten" in added(candidate) else ""
-        yield from _certain(named("alike.given_alike" + flat), evidence)
+        yield from _certain(named("alike.given_alike densities.summed" + flat), evidence)
         yield from _relaid(evidence, candidate)
     elif candidate.kind in ("replace", "set-argument"):
         yield from _certain(_sizes(), evidence)

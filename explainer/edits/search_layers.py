@@ -13,8 +13,25 @@ from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, Layer, Step
 from explainer.edits.lines import changed
 from explainer.edits.place import as_primary
-from explainer.edits.sites import layers_hit
+from explainer.edits.sites import LEAVING, layers_hit
+from explainer.edits.slices import trunk
 from explainer.edits.statements import nn_name
+
+#: Calls behind which the dimensions mean what they meant before.
+_KEEPING = (
+    "relu",
+    "gelu",
+    "tanh",
+    "sigmoid",
+    "leaky_relu",
+    "elu",
+    "silu",
+    "dropout",
+    "add",
+    "__add__",
+    "mul",
+    "contiguous",
+)
 
 
 def around(evidence: Evidence) -> Iterator[Candidate]:
@@ -53,6 +70,32 @@ def flattened_elsewhere(evidence: Evidence) -> Iterator[Candidate]:
             yield from evidence.made(edits, "set-argument", place, "flag", new="start_dim=1", layer="flatten")
 
 
+def channels_last(evidence: Evidence) -> Iterator[Candidate]:
+    """`norm(x)` -> `norm(x.transpose(1, 2)).transpose(1, 2)`: features that a layer before left last."""
+    for layer, step in layers_hit(evidence):
+        if evidence.crash is not None and features_last(evidence, layer, step):
+            yield from _around(evidence, evidence.crash)
+
+
+def features_last(evidence: Evidence, layer: Layer, step: Step) -> bool:
+    """Whether a norm by channels gets its channels last, where a layer made them: `Linear`, `Embedding`, `LSTM`."""
+    shape = step.before[0][0] if step.before else []
+    channels = layer.value("num_features") or layer.value("num_channels")
+    apart = len(shape) in (3, 4) and channels == shape[-1] != shape[1]
+    return apart and _made_at(evidence, step) == -1
+
+
+def _made_at(evidence: Evidence, step: Step) -> int | None:
+    """In which dimension the layer behind a call put its features, where nothing has moved them since."""
+    shape = step.before[0][0] if step.before else []
+    for behind in trunk(evidence, step.inputs[0] if step.inputs else None, 12):
+        if behind.layer is not None and behind.layer.type in LEAVING:
+            return LEAVING[behind.layer.type][1] if behind.shape == shape else None
+        if behind.function not in _KEEPING or behind.shape != shape:
+            return None
+    return None
+
+
 def _around(evidence: Evidence, crash: Step) -> Iterator[Candidate]:
     """A layer's channels brought to the dimension that it reads, and its result moved back."""
     if crash.place is None:
@@ -63,11 +106,17 @@ def _around(evidence: Evidence, crash: Step) -> Iterator[Candidate]:
         way = _there(layer, shape)
         if way is None or not isinstance(node, ast.Call) or not node.args:
             continue
+        if _by_channel(layer) and _made_at(evidence, step) == 1:
+            continue
         size, there, back = way
         given = crash.place.at(node.args[0])
         moved = [(given.span, f"{as_primary(given)}.{there}"), (crash.place.end, f".{back}")]
         edits = partial(changed, given.source, moved)
         yield from evidence.made(edits, "insert-method", crash.place, "around", what=given.text[:48], size=size)
+
+
+def _by_channel(layer: Layer) -> bool:
+    return bool(layer.value("num_features") or layer.value("num_channels"))
 
 
 def _there(layer: Layer, shape: list[int]) -> tuple[int, str, str] | None:

@@ -13,6 +13,7 @@ from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, Layer, Step
 from explainer.edits.expressions import evaluated, named, product, sized
 from explainer.edits.place import Place
+from explainer.edits.search_layers import features_last
 from explainer.edits.search_literals import solved_in
 from explainer.edits.search_state import shuffled, viewed
 from explainer.edits.shapes import BROADCAST
@@ -52,7 +53,7 @@ def named_norm(evidence: Evidence) -> Iterator[Candidate]:
         need = needed(layer, step)
         if need is None or need[0] not in ("normalized_shape", "num_features", "num_channels"):
             continue
-        for site in sites(layer, need[0]):
+        for site in () if features_last(evidence, layer, step) else sites(layer, need[0]):
             names = [name for name, value in site.scope.items() if value == need[1] and name.isidentifier()]
             if not isinstance(site.place.node, ast.Name) or len(names) != 1:
                 continue
