@@ -33,7 +33,7 @@ def unpacked_keys(scene: Scene) -> SpanFact | None:
             held = [name_value(name, frame.frame) for name in names]
             if len(names) < len(targets.elts) or not held or not _keys_of(held, value, frame):
                 continue
-            return _fact(source, statement, targets, names, _matched(names, held), value)
+            return _fact(source, statement, targets, names, matched(names, held), value)
         if number == 0:
             break
     return None
@@ -89,7 +89,7 @@ def loader_in(node: ast.expr, frame: LiveFrame) -> Any:
     return None
 
 
-def _matched(names: Sequence[str], keys: Sequence[str]) -> list[str]:
+def matched(names: Sequence[str], keys: Sequence[str]) -> list[str]:
     """The key for each name: the most alike of all keys where each name has one of its own, else in order."""
     best = [max(keys, key=lambda key: _alike(name, key)) for name in names]
     sure = len(set(best)) == len(names) and all(_alike(a, b) > 0.5 for a, b in zip(names, best, strict=True))
@@ -120,7 +120,7 @@ def miscounted_batch(scene: Scene) -> SpanFact | None:
         dataset, keys, count = parts
         if count <= len(names):
             return None
-        fact = _fact(source, statement, targets, names, _matched(names, keys) if keys else (), value)
+        fact = _fact(source, statement, targets, names, matched(names, keys) if keys else (), value)
         new = ", ".join([*names, *["_"] * (count - len(names))])
         about = {**fact.detail, "dataset": dataset, "parts": count, "new": new}
         return span_fact(source, targets, ", ".join(names), **about)
