@@ -65,6 +65,7 @@ _PROBES = {
     "iterators": "one_batch",
     "leaves": "computed_parameter backward_before",
     "listed": "ragged_list odd_entry tensor_list",
+    "losses": "loss_made",
     "memory": "asked_bytes broadcast column huge_call repeated_view largest_index",
     "mapped": "mapped_location",
     "meeting": "meeting block_beside update_place",
