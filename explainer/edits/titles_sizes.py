@@ -55,6 +55,11 @@ TITLES: Mapping[str, Mapping[str, str]] = {
         "ko": "`{old}` 전체 {rows}행 대신 `{new}` {less}행 주기",
         "zh": "传入 `{new}`（{less} 行），而不是 `{old}` 的全部 {rows} 行",
     },
+    "begun": {
+        "en": "give the state the dimension of its layers, [layers, batch, hidden]: `{new}`",
+        "ko": "상태에 계층 차원을 넣어 [계층, 배치, 은닉] 모양으로 만들기: `{new}`",
+        "zh": "给状态加上层数维，成为 [层, 批次, 隐藏]：`{new}`",
+    },
     "one-state": {
         "en": "take the state as one tensor, `{new}`, as a GRU or RNN gives it",
         "ko": "GRU 나 RNN 이 주는 대로 상태를 텐서 하나 `{new}` 로 받기",
