@@ -15,9 +15,11 @@ from explainer.probes.places import spanned
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.values import MISSING, attribute, is_module, is_tensor, read, torch_module
 from explainer.source import Source, called, loaded, source_of, stored
+from explainer.userframes import is_user_file
 
 _MOVES = ("to", "cuda")
 _LISTED = (ast.ListComp, ast.DictComp)
+_INNER = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 @frozen
@@ -126,7 +128,7 @@ def _helpers(scene: Scene, view: View) -> Iterator[View]:
 
 def _source_of(scene: Scene, function: Any) -> Source | None:
     """The source of a plain function of the program's own."""
-    if not isinstance(function, types.FunctionType) or function.__module__.split(".")[0] == "torch":
+    if not isinstance(function, types.FunctionType) or not is_user_file(inspect.unwrap(function).__code__.co_filename):
         return None
     source = scene.source(inspect.unwrap(function).__code__.co_filename)
     return source if source is not None and source.tree is not None else None
@@ -182,10 +184,13 @@ def _methods(scene: Scene) -> Iterator[View]:
 
 
 def _statements(view: View) -> Iterator[ast.stmt]:
-    for node in ast.walk(view.scope):
-        simple = isinstance(node, (ast.Expr, ast.Assign, ast.AugAssign, ast.AnnAssign)) and node.lineno < view.line
-        if simple and view.source.scope_at(node.lineno) is view.scope:  # type: ignore[attr-defined]
-            yield node  # type: ignore[misc]
+    """The simple statements of a function above a line, outside of the functions inside of it."""
+    waiting = list(ast.iter_child_nodes(view.scope))
+    for node in waiting:
+        if isinstance(node, (ast.Expr, ast.Assign, ast.AugAssign, ast.AnnAssign)) and node.lineno < view.line:
+            yield node
+        elif isinstance(node, (ast.stmt, ast.ExceptHandler, ast.match_case)) and not isinstance(node, _INNER):
+            waiting += ast.iter_child_nodes(node)
 
 
 def _call(statement: ast.AST) -> ast.Call:
@@ -259,7 +264,7 @@ def _tensors(value: Any) -> Iterator[Any]:
 
 def _keeps_moved(function: Any) -> bool:
     """Whether a function returns what it has moved: nothing is left of that where its result is dropped."""
-    if not isinstance(function, types.FunctionType) or function.__module__.split(".")[0] == "torch":
+    if not isinstance(function, types.FunctionType) or not is_user_file(function.__code__.co_filename):
         return False
     source = source_of(function.__code__.co_filename)
     node = source.function_at(function.__code__.co_firstlineno)
