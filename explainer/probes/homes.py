@@ -129,6 +129,7 @@ _PROBES = {
     "windows": "sliding_window last_batch samples_in_columns",
     "wrapped": "wrapped_name wrapped_at",
     "writes": "overwritten all_overwritten leaf_write crash_span part layer_place unbound_by",
+    "zeros": "zero_number zero_made zero_given",
     "zipped": "zipped_keys",
 }
 #: The module of each probe by the probe's name.
