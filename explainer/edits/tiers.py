@@ -8,7 +8,7 @@ GUESSES = ("literals.neighbours", "literals.swapped_sizes")
 #: only where one thing can be meant.
 _SHAPE = (
     "layers.channels_last densities.summed crossed.crossed sizes.named_norm padding.fallen_short state.batch_second"
-    " kept.reset begun.with_layers"
+    " kept.reset begun.with_layers heads.widths"
     " broadcast.with_ones growing.windowed classes.absent packed.full_length padding.grouped sliced.sliced_alike"
     " broadcast.reduced_too axis.expanded broadcast.turned"
     " directions.both_ends numbered.one_hot_map numbered.many_hot loops.paired"

@@ -55,6 +55,11 @@ TITLES: Mapping[str, Mapping[str, str]] = {
         "ko": "`{old}` 전체 {rows}행 대신 `{new}` {less}행 주기",
         "zh": "传入 `{new}`（{less} 行），而不是 `{old}` 的全部 {rows} 行",
     },
+    "all-heads": {
+        "en": "the `{heads}` heads are joined, so the width between layers is that of all of them: `{new}`",
+        "ko": "헤드 `{heads}`개를 이어 붙이므로 계층 사이의 폭은 모든 헤드를 합친 값: `{new}`",
+        "zh": "`{heads}` 个头的输出被拼接，因此各层之间的宽度是所有头之和：`{new}`",
+    },
     "begun": {
         "en": "give the state the dimension of its layers, [layers, batch, hidden]: `{new}`",
         "ko": "상태에 계층 차원을 넣어 [계층, 배치, 은닉] 모양으로 만들기: `{new}`",
