@@ -184,9 +184,9 @@ def test_a_large_model_is_tried_again_without_a_copy_of_its_weights(tmp_path):
 
 
 def test_a_program_that_holds_much_memory_is_not_run_twice_unasked(monkeypatch):
-    assert trial._early(1.0)
+    assert trial.early(1.0)
     monkeypatch.setattr(trial, "resident_bytes", lambda: trial.LARGE + 1)
-    assert not trial._early(1.0)
+    assert not trial.early(1.0)
 
 
 def test_all_replays_of_a_crash_share_one_deadline(tmp_path):
