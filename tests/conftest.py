@@ -14,9 +14,9 @@ def pytest_terminal_summary(terminalreporter):
             terminalreporter.write_line(f"{name}: {value}")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def runner():
-    """One process that runs a module's programs, each in a fork."""
+    """One process that runs the tests' programs, each in a fork: to start it takes longer than most of them."""
     from explainer.authoring.examples import Runner
 
     with Runner() as one:
