@@ -9,6 +9,7 @@ from typing import Any
 
 from explainer.diagnosis import Span
 from explainer.edits.lines import EditError
+from explainer.facts import span_of
 from explainer.frozen import frozen
 from explainer.source import Node, Source
 
@@ -69,7 +70,7 @@ def place_of(sources: Sources, fact: Any) -> Place:
     """The place of a fact, a span, or a place itself. EditError where there is none that can be edited."""
     if isinstance(fact, Place):
         return fact
-    span = fact if isinstance(fact, Span) else getattr(fact, "span", None)
+    span = span_of(fact)
     if span is None:
         raise EditError("the fact has no place in the source")
     source = sources(span.file)

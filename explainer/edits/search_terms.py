@@ -155,7 +155,7 @@ def _owners(evidence: Evidence, layer: Layer, place: Place) -> Mapping[str, Any]
 def _fitting(one: Sum, size: int, sizes: list[int], words: set[str]) -> list[str]:
     """The names that make the sum fit and are most like its terms, or named where the parts are joined."""
     total, terms = int(one.part[-1]), one.terms
-    values = {name: value for name, value in one.scope.items() if type(value) is int or isinstance(value, int)}
+    values = {name: value for name, value in one.scope.items() if isinstance(value, int)}
     fits = [name for name, value in values.items() if value in sizes and name not in terms and _NAME.fullmatch(name)
             and value_with(one.tree, one.part, total + value) == size]  # fmt: skip
     likeness = {name: _likeness(name, terms, words) for name in fits}

@@ -12,7 +12,7 @@ from explainer.facts import SpanFact, WriteFact
 from explainer.probes import probe
 from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
-from explainer.probes.values import is_tensor, read
+from explainer.probes.values import base_of, is_tensor, read
 from explainer.probes.writes import target_of_write
 from explainer.source import called
 
@@ -63,7 +63,7 @@ def _same_standing(one: Any, other: Any) -> bool:
     """Both are leaves that require grad (or views of such), or both views of one tensor made by the same call."""
     if one is None or other is None:
         return False
-    bases = [tensor if tensor._base is None else tensor._base for tensor in (one, other)]
+    bases = base_of(one), base_of(other)
     if all(base.is_leaf and base.requires_grad for base in bases):
         return True
     nodes = [tensor.grad_fn for tensor in (one, other)]

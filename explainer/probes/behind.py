@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
+from explainer.edits.lines import EditError
+from explainer.edits.place import place_of
 from explainer.probes.call import call_node
 from explainer.probes.cuts import sources
 from explainer.probes.device import misplaced
@@ -85,10 +88,14 @@ def out_of_place(scene: Scene) -> Node | None:
     """The expression of the tensor that lies on the CPU while others do not, or of the call that gave it."""
     odd = misplaced(scene)
     fact: Any = odd if odd is not None else foreign_result(scene)
-    device = odd.device if odd is not None else fact.detail["device"] if fact is not None else ""
-    source = scene.source(fact.span.file) if device == "cpu" else None
-    node = _at(source, fact.span) if source is not None else None
-    return (source, node) if source is not None and node is not None else None if fact is not None else _given(scene)
+    if fact is None:
+        return _given(scene)
+    if (odd.device if odd is not None else fact.detail["device"]) != "cpu":
+        return None
+    with suppress(EditError):
+        place = place_of(scene.source, fact)
+        return place.source, place.node
+    return None
 
 
 def _given(scene: Scene) -> Node | None:
@@ -99,16 +106,6 @@ def _given(scene: Scene) -> Node | None:
     own = {str(one.device) for one in parameters_of(calls[-1].module)} if calls else set()
     plain = failing is not None and isinstance(node, ast.Call) and len(node.args) == 1
     return (failing.source, node.args[0]) if plain and inputs == ["cpu"] and own and "cpu" not in own else None  # type: ignore
-
-
-def _at(source: Source, span: Any) -> ast.expr | None:
-    """The expression that a span has."""
-    near = (one for one in source.nodes() if isinstance(one, ast.expr) and one.lineno == span.line)
-    return next((one for one in near if _bounds(source.span(one)) == _bounds(span)), None)
-
-
-def _bounds(span: Any) -> tuple[Any, ...]:
-    return span.line, span.column, span.end_line, span.end_column
 
 
 def devices_given(source: Source, call: ast.Call) -> Iterator[ast.expr]:

@@ -13,7 +13,7 @@ from explainer.frozen import frozen
 from explainer.probes import probe
 from explainer.probes.places import spanned
 from explainer.probes.scene import LiveFrame, Scene
-from explainer.probes.values import MISSING, attribute, is_module, is_tensor, read, torch_module
+from explainer.probes.values import MISSING, attribute, base_of, is_module, is_tensor, read, torch_module
 from explainer.source import Source, called, loaded, source_of, stored
 from explainer.userframes import is_user_file
 
@@ -277,5 +277,4 @@ def _same(one: Any, other: Any) -> bool:
     """Whether two tensors are one, or views of one."""
     if one is other or not is_tensor(one) or not is_tensor(other):
         return one is other
-    bases = [tensor if tensor._base is None else tensor._base for tensor in (one, other)]
-    return bases[0] is bases[1]
+    return base_of(one) is base_of(other)

@@ -190,3 +190,8 @@ def _part(node: ast.expr, frame: types.FrameType) -> Any:
         return read(node, frame)
     bounds = [read(one, frame) if one is not None else None for one in (node.lower, node.upper, node.step)]
     return slice(*bounds) if all(one is None or type(one) is int for one in bounds) else MISSING
+
+
+def base_of(tensor: Any) -> Any:
+    """The tensor that a view is of; a tensor itself where it is none."""
+    return tensor if tensor._base is None else tensor._base
