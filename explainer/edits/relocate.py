@@ -15,6 +15,7 @@ from explainer.edits.changes import added, drops_name, is_cast
 from explainer.edits.evidence import Evidence, Step
 from explainer.edits.generators import CERTAIN, Generator, generators_of, named, offered_by
 from explainer.edits.place import Place
+from explainer.edits.search_samples import returned_as
 from explainer.edits.slices import Operand, editable, operands
 
 #: Generators for what a rule's repair does at the failing call.
@@ -78,14 +79,23 @@ def _relaid(evidence: Evidence, candidate: Candidate) -> Iterator[Candidate]:
             continue
         vectors = evidence.crash is not None and evidence.crash.function.startswith("conv")
         method = _method(candidate, place) or (_index(candidate, place) if vectors else "")
-        for step in reversed(data_path(evidence, operand)):
-            origin = next((one for one in step.places if editable(one)), None)
+        for step, origin in _origins_of_data(evidence, operand):
             adapted = method if step.shape == operand.shape else _of_sample(method)
             if method and adapted and origin is not None and step.shape in (operand.shape, operand.shape[1:]):
                 edits = partial(methods.insert_method, origin, adapted)
                 shown = adapted if adapted.startswith("[") else f".{adapted}"
                 words: dict[str, Any] = {"what": origin.text[:48], "method": shown, "shape": step.shape}
                 yield from evidence.made(edits, "insert-method", origin, "insert", **words)
+
+
+def _origins_of_data(evidence: Evidence, operand: Operand) -> Iterator[tuple[Step, Place | None]]:
+    """The steps of an operand's data and their places: where a dataset returns it, then from the first to the last."""
+    path = data_path(evidence, operand)
+    sample = next((step for step in path if step.shape == operand.shape[1:]), None)
+    if sample is not None:
+        yield sample, returned_as(evidence, sample)
+    for step in reversed(path):
+        yield step, next((one for one in step.places if editable(one)), None)
 
 
 def data_path(evidence: Evidence, operand: Operand) -> list[Step]:

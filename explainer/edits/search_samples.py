@@ -9,10 +9,10 @@ from functools import partial
 from typing import Any
 
 from explainer.edits.candidate import Candidate
-from explainer.edits.evidence import Call, Evidence
+from explainer.edits.evidence import Call, Evidence, Step
 from explainer.edits.expressions import evaluated
 from explainer.edits.lines import changed
-from explainer.edits.place import Place, as_primary
+from explainer.edits.place import Place, as_primary, bound_above
 from explainer.edits.slices import operands
 
 #: Samples past the end of a series are missed by few; more would be another mistake.
@@ -103,6 +103,17 @@ def parts_returned(evidence: Evidence) -> Iterator[Place]:
     """The parts of what each `__getitem__` of the program returns, constants left out."""
     for method in _methods(evidence, "__getitem__"):
         yield from (method.at(part) for part in _returned(method.node) if not isinstance(part, ast.Constant))
+
+
+def returned_as(evidence: Evidence, step: Step) -> Place | None:
+    """The part of what a `__getitem__` returns that is a step's result under its name: `x` in `return x, label`."""
+    made = step.place
+    for part in parts_returned(evidence) if made is not None else ():
+        scope = part.source.scope_at(part.span.line)
+        bound = bound_above(scope, part.text, part.span.line) if isinstance(part.node, ast.Name) else None
+        if made is not None and bound is not None and part.source is made.source and bound.value is made.node:
+            return part
+    return None
 
 
 def _may_be_array(node: ast.expr) -> bool:
