@@ -14,6 +14,7 @@ from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, Step
 from explainer.edits.expressions import solved
 from explainer.edits.lines import changed
+from explainer.edits.lookups import stands_for_another
 from explainer.edits.place import Place
 from explainer.edits.sites import arriving, layers_hit
 from explainer.replay.taint import literals
@@ -25,7 +26,7 @@ def solved_in(evidence: Evidence, tree: list, value: int, what: str, title: str 
     """The literals of a number's tree, each with the value that makes the number what is wanted."""
     for leaf, new in solved(tree, value):
         place = evidence.place(leaf[1])
-        if place is None or new < 0:
+        if place is None or new < 0 or stands_for_another(evidence, place, new):
             continue
         words: dict[str, Any] = {"old": leaf[-1], "new": new, "what": what, "value": value}
         whole, text = _without_factor(place) if new == 1 else (place, str(new))
@@ -163,7 +164,7 @@ def leaves(trees: Sequence[list], above: int = 1) -> list[list]:
 def changed_leaf(evidence: Evidence, leaf: list, value: int) -> Iterator[Candidate]:
     """A literal behind a number with another value; none where it is a size of random data."""
     place = evidence.place(leaf[1])
-    if place is not None and not of_random_data(place):
+    if place is not None and not of_random_data(place) and not stands_for_another(evidence, place, value):
         words: dict[str, Any] = {"old": leaf[-1], "new": value}
         yield from evidence.replaced(place, str(value), "replace-literal", "neighbour", place, True, **words)
 

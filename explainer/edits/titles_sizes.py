@@ -310,6 +310,16 @@ TITLES: Mapping[str, Mapping[str, str]] = {
         "ko": "{layers}개 층 전체가 아니라 마지막 층의 상태 사용: `{new}`",
         "zh": "取最后一层的状态，而不是全部 {layers} 层：`{new}`",
     },
+    "other-key": {
+        "en": "choose {new} for `{name}` in place of {old}: it stands for the {size} that arrive",
+        "ko": "`{name}` 값으로 {old} 대신 {new} 선택: 들어오는 {size}에 해당",
+        "zh": "`{name}` 选 {new} 而不是 {old}：它对应实际到来的 {size}",
+    },
+    "fewer-entries": {
+        "en": "list only what arrives: `{new}`, not `{old}`",
+        "ko": "들어오는 것만 나열하기: `{old}` 가 아니라 `{new}`",
+        "zh": "只列出实际到来的：`{new}`，而不是 `{old}`",
+    },
     "per-head": {
         "en": "one mask for each head: `{new}`",
         "ko": "헤드마다 마스크 하나씩: `{new}`",

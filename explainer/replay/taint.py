@@ -35,6 +35,9 @@ class Number(int):
     def __reduce__(self) -> Any:
         return int, (int(self),)
 
+    def __deepcopy__(self, _memo: Any) -> Number:
+        return self
+
 
 def tree_of(value: Any) -> list[Any]:
     """A number's tree; ["const", value] where nothing is known of it."""
