@@ -13,7 +13,7 @@ _SHAPE = (
     " broadcast.with_ones growing.windowed classes.absent packed.full_length padding.grouped sliced.sliced_alike"
     " broadcast.reduced_too axis.expanded broadcast.turned"
     " directions.both_ends numbered.one_hot_map numbered.many_hot loops.paired"
-    " joined.enlarged branches.strides_too axis.repeated masks.extended masks.per_head state.by_channel state.by_factor"
+    " joined.enlarged branches.strides_too axis.repeated masks.extended masks.per_head cached.over_cached state.by_channel state.by_factor"
     " directions.last_layer unused.unused unused.unlike_siblings growing.short_windows growing.filled"
     " loops.first_apart ordered.for_all colours.without_alpha colours.as_colours"
     " helpers.given_as_built companions.cut_too beside.left_too lengthened.shortened"

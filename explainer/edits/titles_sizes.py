@@ -320,6 +320,11 @@ TITLES: Mapping[str, Mapping[str, str]] = {
         "ko": "들어오는 것만 나열하기: `{old}` 가 아니라 `{new}`",
         "zh": "只列出实际到来的：`{new}`，而不是 `{old}`",
     },
+    "mask-over-cached": {
+        "en": "let `{what}`, made for the {size} new tokens, show the {more} cached ones before them too: `{name}`",
+        "ko": "새 토큰 {size}개용으로 만든 `{what}` 가 그 앞에 캐시된 {more}개도 보게 하기: `{name}`",
+        "zh": "让为 {size} 个新 token 生成的 `{what}` 也允许看到前面缓存的 {more} 个：`{name}`",
+    },
     "per-head": {
         "en": "one mask for each head: `{new}`",
         "ko": "헤드마다 마스크 하나씩: `{new}`",
