@@ -325,6 +325,11 @@ TITLES: Mapping[str, Mapping[str, str]] = {
         "ko": "새 토큰 {size}개용으로 만든 `{what}` 가 그 앞에 캐시된 {more}개도 보게 하기: `{name}`",
         "zh": "让为 {size} 个新 token 生成的 `{what}` 也允许看到前面缓存的 {more} 个：`{name}`",
     },
+    "norm-of-replaced": {
+        "en": "`{what}` was replaced by another width; replace the {layer} behind it as well, by a fresh one",
+        "ko": "`{what}` 가 다른 폭의 층으로 교체되었으므로 그 뒤의 {layer} 도 새것으로 교체하기",
+        "zh": "`{what}` 被换成了另一宽度的层，其后的 {layer} 也要换成新的",
+    },
     "per-head": {
         "en": "one mask for each head: `{new}`",
         "ko": "헤드마다 마스크 하나씩: `{new}`",
