@@ -93,6 +93,7 @@ KINDS = {
     "save-table": "tables.save_table",
     "build-as": "restoring.build_as",
     "load-apart": "restoring.load_apart",
+    "order-groups": "grouping.order_groups",
     "build-and-load": "restoring.build_and_load",
     "hoist-lambda": "hoist.hoist_lambda",
     "only-with-workers": "loading.only_with_workers",

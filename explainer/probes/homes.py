@@ -70,6 +70,7 @@ _PROBES = {
     "mapped": "mapped_location",
     "meeting": "meeting block_beside update_place",
     "module": "called_module module_input root_input",
+    "misfits": "misfit_state restored_optimizer other_optimizers",
     "moved": "moved_away",
     "nested": "part_of_owner owner_of_part resized_positions load_receiver",
     "offsets": "ends_as_offsets",

@@ -10,6 +10,7 @@ from explainer.probes.cuts import calls_named
 from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import fields_of, is_optimizer
+from explainer.source import Source
 
 #: Options that only one kind of optimizer has, by the kind.
 _KINDS = {
@@ -42,12 +43,26 @@ def foreign_groups(scene: Scene) -> Settings | None:
 @probe
 def optimizer_load(scene: Scene) -> SpanFact | None:
     """The only `optimizer.load_state_dict(state)` of the program; `detail`: `optimizer` and `state`, their sources."""
-    found = [(source, call) for source, call in calls_named(scene, "load_state_dict") if _of_optimizer(call)]
+    found = optimizer_loads(scene)
     if len(found) != 1:
         return None
     source, node = found[0]
     optimizer = source.text(node.func.value)  # type: ignore[attr-defined]
     return span_fact(source, node, optimizer=optimizer, state=source.text(node.args[0]))
+
+
+def optimizer_loads(scene: Scene) -> list[tuple[Source, ast.Call]]:
+    """The calls of the program that load an optimizer's state."""
+    loads = calls_named(scene, "load_state_dict")
+    return [(source, call) for source, call in loads if _of_optimizer(call) or _built_here(source, call)]
+
+
+def _built_here(source: Source, load: ast.Call) -> bool:
+    """Whether a file makes what a call loads into by a call of torch's optimizers: `second = torch.optim.Adam(...)`."""
+    owner = source.text(load.func.value) if isinstance(load.func, ast.Attribute) else ""
+    bound = [one for one in source.nodes() if isinstance(one, ast.Assign) and source.text(one.targets[0]) == owner]
+    made = [source.text(one.value.func) for one in bound if isinstance(one.value, ast.Call)]
+    return any("optim." in one or one in (*_KINDS, "AdamW", "Adamax") for one in made)
 
 
 def _of_optimizer(node: ast.Call) -> bool:
