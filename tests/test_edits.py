@@ -104,6 +104,24 @@ def test_a_value_that_is_no_expression_is_refused() -> None:
         after("set-argument", "f(1)", "f(1)", "call", argument=0, to="import os")
 
 
+def test_a_write_into_a_loops_variable_that_nothing_reads_stays() -> None:
+    for text, write in (("v.mul_(d).add_(s)", "v.mul_(d)"), ("v.mul_(d)", "v.mul_(d)"), ("v *= d", "v *= d")):
+        with pytest.raises(EditError):
+            after("out-of-place", f"for v in w:\n    {text}", write)
+    text = "for v in w:\n    v.mul_(d).add_(s)\n    t += v"
+    assert after("out-of-place", text, "v.mul_(d)").split("\n")[1] == "    v = v.mul(d).add(s)"
+
+
+def test_entries_that_count_are_copied_where_others_are_averaged() -> None:
+    text = "for v in w:\n    v *= d\n    v += s\n    n += 1"
+    edited = after("float-only", text, "v *= d", value="v", other="s")
+    body = ["if v.is_floating_point():", "    v *= d", "    v += s", "else:", "    v.copy_(s)", "n += 1"]
+    assert edited.split("\n")[1:] == [f"    {one}" for one in body]
+    returned = "def f(a, b):\n    return lerp(a, b, w)"
+    with pytest.raises(EditError):
+        after("float-only", returned, "lerp(a, b, w)", value="a", other="b")
+
+
 BLOCK = """def f(x):
     # first
     a = 1

@@ -107,6 +107,7 @@ KINDS = {
     "restart-iterator": "batches.restart_iterator",
     "read-keys": "batches.read_keys",
     "first-output": "layers.first_output",
+    "float-only": "averaged.float_only",
 }
 PLACES = ("at", "call", "block", "before", "after", "kept")
 #: The value that names several places which one edit touches together.

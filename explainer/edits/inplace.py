@@ -17,7 +17,8 @@ _TARGETS = (ast.Name, ast.Attribute)
 
 def out_of_place(at: Place) -> tuple[Edit, ...]:
     """The same work without the write: also `x.sub_(a).div_(b)`, where each call writes, and `nn.ReLU(True)`."""
-    node = at.node.value if isinstance(at.node, ast.Expr) else at.node
+    node = _whole(at, at.node.value if isinstance(at.node, ast.Expr) else at.node)
+    _refuse_lost(at, node)
     calls = list(_writes(node))
     if len(calls) > 1 or (calls and calls[0] is not node):
         return _plain_chain(at, node, calls)
@@ -25,6 +26,40 @@ def out_of_place(at: Place) -> tuple[Edit, ...]:
         kept = [at.source.text(part) for part in (*node.args, *node.keywords) if part is not _flag(node)]
         return changed(at.source, [(at.source.span(node), f"{at.source.text(node.func)}({', '.join(kept)})")])
     return operators.out_of_place(at)
+
+
+def _whole(at: Place, node: Node) -> Node:
+    """A write, or the chain of writes that begins with it where the chain is a statement whose result nothing takes."""
+    statement = at.at(node).statement().node
+    top = statement.value if isinstance(statement, ast.Expr) else None
+    writes = list(_writes(top)) if top is not None else []
+    return top if top is not None and top in writes and node in writes else node
+
+
+def _refuse_lost(at: Place, node: Node) -> None:
+    """EditError where a loop's variable would be bound anew and nothing reads it: then nothing at all is changed."""
+    statement = at.at(node).statement().node
+    target = _base(node) if isinstance(statement, (ast.Expr, ast.AugAssign)) else None
+    line = statement.end_lineno or statement.lineno
+    name = target.id if isinstance(target, ast.Name) else ""
+    loops = [one for one in at.source.nodes() if isinstance(one, ast.For) and holds(one, line)]
+    own = [one for one in loops if name in stored(one.target)]
+    if any(all(name not in loaded(one) for one in _after(loop, line)) for loop in own):
+        raise EditError("nothing would read the result")
+
+
+def _base(node: ast.AST) -> ast.AST:
+    """What a write writes into: `v` of `v.mul_(a).add_(b)` and `v *= a`."""
+    if isinstance(node, ast.AugAssign):
+        return node.target
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        node = node.func.value
+    return node
+
+
+def _after(loop: ast.For, line: int) -> Iterator[ast.stmt]:
+    """The statements of a loop's body behind a line."""
+    return (one for one in ast.walk(loop) if isinstance(one, ast.stmt) and one.lineno > line)
 
 
 def _writes(node: ast.AST) -> Iterator[ast.Call]:

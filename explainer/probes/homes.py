@@ -8,6 +8,7 @@ _PROBES = {
     "apart": "unpacked_shape unpacked_tensor",
     "asked_cuda": "asked_cuda cuda_places",
     "attributes": "misspelled named_at",
+    "averaged": "averaged_entry",
     "backwards": "reversed_array",
     "births": (
         "birth spoilt_weights made_parameter minus_infinity root_of_divisor masked_rows bound_operand zero_start "

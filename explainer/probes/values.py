@@ -7,6 +7,7 @@ import builtins
 import operator
 import sys
 import types
+from collections import OrderedDict
 from typing import Any, TypeGuard
 
 MISSING = type("Missing", (), {"__repr__": lambda self: "MISSING", "__bool__": lambda self: False})()
@@ -24,7 +25,7 @@ _ARITHMETIC = {
     ast.Div: operator.truediv,
 }
 _PLAIN = (int, float, bool, str, bytes, type(None))
-_CONTAINERS = (list, tuple, dict)
+_CONTAINERS = (list, tuple, dict, OrderedDict)
 
 
 def torch_module() -> Any:
