@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import types
 from collections.abc import Iterator
 from typing import Any
 
@@ -132,21 +131,6 @@ def _frozen(source: Source, node: ast.stmt) -> str:
         off = target.attr == "requires_grad" and source.text(node.value) == "False"
         return source.text(target.value) if off else ""
     return ""
-
-
-@probe
-def used_iterator(scene: Scene) -> SpanFact | None:
-    """The value of the name that an optimizer was given: a generator which something went through before."""
-    frame, failing = scene.user_frame, scene.failing
-    if frame is None or failing is None:
-        return None
-    for node in ast.walk(failing.node):
-        value = read(node, frame.frame) if isinstance(node, ast.Name) else None
-        if isinstance(value, types.GeneratorType) and value.gi_frame is None:
-            bound = last_binding(failing.source, frame, node.id)  # type: ignore[attr-defined]
-            if isinstance(bound, ast.Assign):
-                return span_fact(failing.source, bound.value, name=node.id)  # type: ignore[attr-defined]
-    return None
 
 
 @probe

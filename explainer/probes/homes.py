@@ -46,7 +46,7 @@ _PROBES = {
     "exponentials": "exponentials_summed",
     "exhausted": "exhausted iterator_made counted_loop short_loader",
     "floors": "floored",
-    "freezing": "frozen_model used_iterator filtered_out plain_tensors first_tensor",
+    "freezing": "frozen_model filtered_out plain_tensors first_tensor",
     "functions": "function_return function_gradient exchanged_gradients misplaced_gradient forward_start",
     "gradients": "untracked_input tracked_from tracked_line unused_input twin_used grad_call unused_place",
     "graph": (
@@ -112,6 +112,7 @@ _PROBES = {
         "stacked_tensors stacked_flat grouped_channels joined_rank"
     ),
     "sometimes": "key_added",
+    "spent": "used_iterator used_at",
     "splits": "split_lengths last_length",
     "states": "odd_operand made_together made_first",
     "stored": "stored_value made_once memoised",
