@@ -1,0 +1,35 @@
+"""Totals that a loop adds its losses to: what one iteration adds, which is what its backward should start from."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from explainer.facts import CarriedFact, Settings, SpanFact
+from explainer.probes import probe
+from explainer.probes.cuts import receiver
+from explainer.probes.scene import Scene
+
+
+@probe
+def own_share(scene: Scene, of: CarriedFact | None = None) -> SpanFact | None:
+    """The total that backward starts from, where it is a sum over iterations; `detail`: `new`, what this one adds."""
+    total = receiver(scene)
+    source = scene.source(of.span.file) if of is not None and of.kind == "carried" else None
+    if of is None or source is None or total is None or total.text != of.name or total.span.file != of.span.file:
+        return None
+    added = _added(source.statement_at(of.span.line), of.name)
+    return SpanFact(total.span, total.text, Settings((("new", source.text(added)),))) if added is not None else None
+
+
+def _added(statement: Any, total: str) -> ast.Name | ast.Attribute | None:
+    """`loss` of `total += loss`, `total = total + loss` and `total = loss + total`."""
+    if isinstance(statement, ast.AugAssign) and isinstance(statement.op, ast.Add):
+        target, parts = statement.target, [statement.value]
+    elif isinstance(statement, ast.Assign) and isinstance(statement.value, ast.BinOp):
+        target, parts = statement.targets[0], [statement.value.left, statement.value.right]
+        parts = [one for one in parts if ast.unparse(one) != total] if isinstance(statement.value.op, ast.Add) else []
+    else:
+        return None
+    own = len(parts) == 1 and ast.unparse(target) == total and isinstance(parts[0], (ast.Name, ast.Attribute))
+    return parts[0] if own else None  # type: ignore[return-value]
