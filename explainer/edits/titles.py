@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from explainer.edits import titles_sizes
+from explainer.edits import titles_sizes, titles_values
 
 Texts = Mapping[str, str]
 
 #: Titles of the search's candidates by generator.
 TITLES: Mapping[str, Texts] = {
     **titles_sizes.TITLES,
+    **titles_values.TITLES,
     "moved-first": {
         "en": "move `{what}` to its device before `{other}` takes its weights",
         "ko": "`{other}` 구문이 가중치를 가져가기 전에 `{what}` 모델을 장치로 옮기기",

@@ -57,7 +57,7 @@ _PROBES = {
     "heads": "unused_head",
     "hooked": "inplace_layer inplace_layers inplace_all backward_hook model_call",
     "history": "shape_history",
-    "indices": "out_of_range if_too_large size_along one_hot_range",
+    "indices": "out_of_range two_signs if_too_large size_along one_hot_range",
     "inference": "inference_block kept_result",
     "keyed": "keyed_rows",
     "kept_apart": "kept_for_one_device",

@@ -11,6 +11,8 @@ from explainer.probes.values import is_tensor
 
 #: Larger tensors are not scanned.
 LARGEST = 10**8
+#: So few labels may lack a 0 by chance.
+_ENOUGH = 6
 
 
 @probe
@@ -52,6 +54,21 @@ def _limit(limit: Any) -> int | None:
         return int(limit["num_embeddings"])
     except (KeyError, TypeError):
         return None
+
+
+@probe
+def two_signs(scene: Scene, of: Any = None) -> Settings | None:
+    """How often -1 (`negative`) and 1 (`positive`) stand in a tensor of whole numbers that holds nothing else.
+
+    None where one of them occurs too seldom for a 0 to be missing by chance.
+    """
+    tensor = scene.objects.get(of.name) if of is not None else None
+    if not is_tensor(tensor) or tensor.device.type != "cpu" or tensor.is_floating_point() or tensor.is_complex():
+        return None
+    counts = [int((tensor.detach() == sign).sum()) for sign in (-1, 1)] if tensor.numel() <= LARGEST else [0]
+    if sum(counts) != tensor.numel() or sum(counts) < _ENOUGH or not all(counts):
+        return None
+    return Settings((("negative", counts[0]), ("positive", counts[1])))
 
 
 @probe

@@ -1,0 +1,13 @@
+"""Titles of the candidates that change values, not sizes, in the three languages. Data only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+TITLES: Mapping[str, Mapping[str, str]] = {
+    "signs": {
+        "en": "the labels are -1 and 1: make them the classes 0 and 1 with `{new}`",
+        "ko": "레이블이 -1과 1이므로 `{new}` 식으로 클래스 0과 1로 바꾸기",
+        "zh": "标签是 -1 和 1：用 `{new}` 换成类别 0 和 1",
+    },
+}
