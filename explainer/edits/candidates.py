@@ -46,6 +46,7 @@ KINDS = {
     "make-leaves": "updates.make_leaves",
     "sum-backwards": "graphs.sum_backwards",
     "sum-arguments": "graphs.sum_arguments",
+    "backward-of-share": "graphs.backward_of_share",
     "compute-inside": "graphs.compute_inside",
     "compute-where-read": "recompute.compute_where_read",
     "detach-after": "graphs.detach_after",

@@ -27,6 +27,11 @@ def sum_backwards(at: Place, before: Place) -> tuple[Edit, ...]:
     return joined(at.source, [dropped(at, body[first])], changed(at.source, [(at.source.span(body[last]), text)]))
 
 
+def backward_of_share(at: Place, kept: Place) -> tuple[Edit, ...]:
+    """`total += loss; total.backward()` -> `total += loss.detach(); loss.backward()`; `at` the total that goes back."""
+    return changed(at.source, [(kept.span, f"{kept.text}.detach()"), (at.span, kept.text)])
+
+
 def sum_arguments(at: Place, before: Place) -> tuple[Edit, ...]:
     """`step(a); step(b)` -> `step(a + b)`: two calls of a helper that goes backward become one with the sum."""
     body = block_of(at)

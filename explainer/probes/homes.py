@@ -105,6 +105,7 @@ _PROBES = {
     "saving": "saved_plainly",
     "schedules": "plateau_step",
     "shapes": "aligned_operand joined_tensors",
+    "shares": "worker_share bound_to_nothing",
     "shifted": "left_range",
     "single": "one_column",
     "sizes": (
@@ -118,7 +119,7 @@ _PROBES = {
     "stored": "stored_value made_once memoised",
     "subsets": "chosen_labels",
     "toplevel": "unguarded",
-    "totals": "own_share",
+    "totals": "own_share addend",
     "turns": "losses_loop",
     "twice": "once_only first_once detached_state",
     "uncollated": "uncollated",

@@ -8,18 +8,22 @@ from typing import Any
 from explainer.facts import CarriedFact, Settings, SpanFact
 from explainer.probes import probe
 from explainer.probes.cuts import receiver
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 
 
 @probe
 def own_share(scene: Scene, of: CarriedFact | None = None) -> SpanFact | None:
-    """The total that backward starts from, where it is a sum over iterations; `detail`: `new`, what this one adds."""
+    """The total of all iterations, from which backward starts; `detail`: `share`, what this adds, `new` its text."""
     total = receiver(scene)
     source = scene.source(of.span.file) if of is not None and of.kind == "carried" else None
     if of is None or source is None or total is None or total.text != of.name or total.span.file != of.span.file:
         return None
     added = _added(source.statement_at(of.span.line), of.name)
-    return SpanFact(total.span, total.text, Settings((("new", source.text(added)),))) if added is not None else None
+    if added is None:
+        return None
+    share = span_fact(source, added)
+    return SpanFact(total.span, total.text, Settings((("new", share.text), ("share", share))))
 
 
 def _added(statement: Any, total: str) -> ast.Name | ast.Attribute | None:
@@ -33,3 +37,9 @@ def _added(statement: Any, total: str) -> ast.Name | ast.Attribute | None:
         return None
     own = len(parts) == 1 and ast.unparse(target) == total and isinstance(parts[0], (ast.Name, ast.Attribute))
     return parts[0] if own else None  # type: ignore[return-value]
+
+
+@probe
+def addend(scene: Scene, of: SpanFact | None = None) -> Any:
+    """What an iteration adds to the total that `own_share` found."""
+    return of["share"] if of is not None else None
