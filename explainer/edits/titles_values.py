@@ -10,4 +10,9 @@ TITLES: Mapping[str, Mapping[str, str]] = {
         "ko": "레이블이 -1과 1이므로 `{new}` 식으로 클래스 0과 1로 바꾸기",
         "zh": "标签是 -1 和 1：用 `{new}` 换成类别 0 和 1",
     },
+    "within-cut": {
+        "en": "no length beyond what `{cut}` leaves of `{what}`: `{new}`",
+        "ko": "`{what}` 에서 `{cut}` 뒤에 남는 것보다 길지 않게 하기: `{new}`",
+        "zh": "长度不超过 `{cut}` 截取后 `{what}` 剩下的部分：`{new}`",
+    },
 }
