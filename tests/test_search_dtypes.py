@@ -49,6 +49,44 @@ def test_a_result_with_fractions_is_not_cut_to_whole_numbers(runner: Runner) -> 
     assert_never_offered(runner, program, ".long()")
 
 
+#: Values in half precision that meet a float32 table.
+PROMOTED = {
+    "queries and keys are turned by angles in float32": (
+        """
+        import torch
+        from torch.nn import functional as F
+        def angles(length, width):
+            return torch.outer(torch.arange(length).float(), torch.arange(width).float() / width)
+        def turned(q, k, table):
+            q = q * table.cos() + q.flip(-1) * table.sin()
+            k = k * table.cos() + k.flip(-1) * table.sin()
+            return q, k
+        q, k, v = (torch.rand(2, 5, 4).bfloat16().requires_grad_() for _ in range(3))
+        q, k = turned(q, k, angles(5, 4))
+        F.scaled_dot_product_attention(q, k, v).sum().backward()
+        """, "    q = q * table", "q = (q * table.cos() + q.flip(-1) * table.sin()).to(q.dtype)"),
+    "places are added before a layer": (
+        """
+        import torch
+        from torch import nn
+        class Reader(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.places = torch.linspace(0, 1, 12).view(3, 4)
+                self.layer, self.out = nn.Linear(4, 4), nn.Linear(4, 2)
+            def forward(self, x):
+                hidden = self.layer(x)
+                return self.out(hidden + self.places)
+        Reader().bfloat16()(torch.rand(2, 3, 4).bfloat16()).sum().backward()
+        """, "hidden + self.places", "self.out((hidden + self.places).to(hidden.dtype))"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", PROMOTED)
+def test_what_a_wider_table_promoted_gets_its_dtype_back(fault: str, runner: Runner) -> None:
+    assert_repaired(runner, *PROMOTED[fault])
+
+
 #: A table of ids and measured values that goes through a loader, which a function is given.
 TABLE = """
     import torch

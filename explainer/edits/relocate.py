@@ -40,8 +40,10 @@ def origins(evidence: Evidence, candidate: Candidate) -> Iterator[Candidate]:
 def _origins(evidence: Evidence, candidate: Candidate) -> Iterator[Candidate]:
     end = added(candidate).rstrip(") ")
     if is_cast(candidate):
+        yield from _certain(named("promoted.as_given"), evidence)
         yield from offered_by(named(_CAST), evidence)
     elif candidate.kind == "as-dtype":
+        yield from _certain(named("promoted.as_given"), evidence)
         yield from offered_by(named("converted.converted"), evidence)
     elif end.endswith("- 1"):
         yield from offered_by(named("samples.counted_from_one index.shifted"), evidence)

@@ -28,6 +28,8 @@ CASTS = {
     "uint8": "byte()",
     "complex64": "to(torch.complex64)",
 }
+#: Dtypes that are chosen for a whole model, so that one value of another dtype is the odd one.
+SHORT = ("float16", "bfloat16")
 _METHODS = ("float", "double", "half", "bfloat16", "long", "int", "byte", "bool", "to")
 #: Calls whose results hold the values that they were given.
 _MOVING = (
@@ -159,6 +161,7 @@ def _casts_of(evidence: Evidence, operand: Operand, dtype: str) -> Iterator[Cand
     if operand.dtype == "uint8" and method == "float()" and _scaled(evidence):
         method = "float().div(255)"
     alike = [step for step in chain(evidence, operand.start) if step.dtype == operand.dtype]
+    alike = _from_where_it_met(evidence, alike, dtype)
     if dtype == "bool":
         alike = _compared(evidence, operand) or alike
     if dtype.startswith("int") and "float" in operand.dtype:  # fractions are lost: only behind the last arithmetic
@@ -169,6 +172,13 @@ def _casts_of(evidence: Evidence, operand: Operand, dtype: str) -> Iterator[Cand
     for place in [*inner, operand.place, *outer]:
         if place is not None and editable(place):
             yield from _cast_at(evidence, place, method, operand.dtype)
+
+
+def _from_where_it_met(evidence: Evidence, steps: list[Step], dtype: str) -> list[Step]:
+    """The steps down to those that met a value in half precision: a table made on its own keeps its precision."""
+    met = [step for step in steps if dtype in SHORT and dtype in {one for _, one in step.before}]
+    apart = {id(one) for step in met for start in step.inputs for one in chain(evidence, start)}
+    return [step for step in steps if id(step) not in apart]
 
 
 def _cut_off(steps: list[Step]) -> list[Step]:

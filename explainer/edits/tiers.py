@@ -38,7 +38,7 @@ _SHAPE = (
     "literals.swapped_sizes",
 )
 _DTYPE = (
-    "crossed.crossed dtype.loaded order.taken",
+    "crossed.crossed dtype.loaded order.taken promoted.as_given",
     "samples.cast_samples dtype.structural back.there_and_back",
     "converted.converted dtype.casts",
     "dtype.other_casts layout.swapped",

@@ -27,6 +27,11 @@ TITLES: Mapping[str, Texts] = {
         "ko": "`{what}` 및 같은 방식으로 만든 나머지에도 `.{method}` 변환 추가: 모두 {dtype} 값",
         "zh": "对 `{what}` 以及同样方式得到的其他张量都用 `.{method}` 转换：它们都是 {dtype}",
     },
+    "cast-back": {
+        "en": "give the result of `{what}` the dtype of `{name}` back: the other operand made it float32",
+        "ko": "`{what}` 결과를 `{name}` 자료형으로 되돌리기: 다른 피연산자 때문에 float32로 바뀜",
+        "zh": "把 `{what}` 的结果转回 `{name}` 的类型：另一个操作数使它变成了 float32",
+    },
     "there-and-back": {
         "en": "compute it from `{what}` in floating point and give the result its dtype back with `.{method}`",
         "ko": "`{what}` 값을 부동소수점으로 바꿔 계산하고 결과를 `.{method}` 호출로 원래 자료형으로 되돌리기",
