@@ -184,6 +184,36 @@ def option_literal(scene: Scene, name: str, value: Any = True) -> SpanFact | Non
     return found[0] if len(found) == 1 else None
 
 
+@probe
+def option_given(scene: Scene) -> SpanFact | None:
+    """The value of the option that the message names, in the failing call or in the only dict that it unpacks.
+
+    `detail.spread`: whether it stands in a dict; `plain`, what the option is where nothing is asked for.
+    """
+    name, failing = scene.captures.get("option"), scene.failing
+    node = getattr(failing.node, "value", failing.node) if failing is not None else None
+    node = failing.node if failing is not None and isinstance(failing.node, ast.Call) else node
+    if failing is None or not name or not isinstance(node, ast.Call):
+        return None
+    about = Settings((("spread", False), ("plain", "False" if name == "persistent_workers" else "None")))
+    for word in node.keywords:
+        if word.arg == name:
+            return SpanFact(failing.source.span(word.value), failing.source.text(word.value), about)
+    return _in_dict(scene, name, about) if any(word.arg is None for word in node.keywords) else None
+
+
+def _in_dict(scene: Scene, name: str, about: Settings) -> SpanFact | None:
+    """The only value that a dict of the program gives an option."""
+    pairs = [(one, given) for one in user_sources(scene) for node in one.nodes() for given in _values(node, name)]
+    spread = Settings(tuple({**about, "spread": True}.items()))
+    return SpanFact(pairs[0][0].span(pairs[0][1]), pairs[0][0].text(pairs[0][1]), spread) if len(pairs) == 1 else None
+
+
+def _values(node: ast.AST, name: str) -> list[ast.AST]:
+    dicts = isinstance(node, ast.Dict) or (isinstance(node, ast.Call) and getattr(node.func, "id", "") == "dict")
+    return [given for key, given in _options(node) if key == name] if dicts else []
+
+
 def _options(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
     if isinstance(node, ast.Call):
         yield from ((word.arg, word.value) for word in node.keywords if word.arg)

@@ -10,7 +10,6 @@ import time
 import traceback
 import types
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 #: The file in the program's copy that counts its optimizer steps; behind them: after how many a long run is over.
@@ -121,10 +120,12 @@ class _Notes:
     def _watch(self, torch: Any) -> None:
         from torch.optim.optimizer import register_optimizer_step_post_hook
 
+        from explainer.replay.workers import without_workers
+
         register_optimizer_step_post_hook(self._stepped)
         self._hook = torch.nn.modules.module.register_module_forward_pre_hook(self._called)
         torch.nn.modules.module.register_module_forward_hook(self._passed)
-        _without_workers()
+        without_workers()
 
     def _stepped(self, *_: Any) -> None:
         self.count += 1
@@ -164,22 +165,6 @@ class _Notes:
 
 def _known(parameter: Any) -> bool:
     return not type(parameter).__name__.startswith("Uninitialized")
-
-
-def _without_workers() -> None:
-    """Loaders load in this process: their workers need sockets, and what they do is wanted here."""
-    from torch.utils.data import DataLoader
-
-    made: Callable[..., None] = DataLoader.__init__
-
-    def init(self: Any, *given: Any, **words: Any) -> None:
-        given = (*given[:5], 0, *given[6:]) if len(given) > 5 else given
-        for name in ("num_workers", "multiprocessing_context", "prefetch_factor", "persistent_workers", "pin_memory"):
-            words.pop(name, None)
-        words.pop("timeout", None)
-        made(self, *given, **words)
-
-    DataLoader.__init__ = init  # type: ignore[method-assign]
 
 
 def _error(error: BaseException, request: dict[str, Any]) -> dict[str, Any]:
