@@ -19,7 +19,7 @@ from explainer.edits.place import Place
 from explainer.edits.search_literals import changed_leaf, leaves
 from explainer.edits.sites import Site, sites
 from explainer.replay.taint import value_of
-from explainer.source import called, holds
+from explainer.source import called, holds, stored
 
 CREATORS = ("zeros", "ones", "randn", "rand", "empty", "full", "arange", "eye")
 #: Names that mean the length of a map's side.
@@ -199,7 +199,9 @@ def created(evidence: Evidence) -> Iterator[Candidate]:
         if frame is None or step.function not in CREATORS or step.place is None:
             continue
         for part in sizes_of(step.place):
-            if _taken(part) and "hidden" not in evidence.message:  # which dimension it is of was thought about
+            if (
+                _measured(step.place, part) and "hidden" not in evidence.message
+            ):  # which dimension it is of was thought about
                 continue
             old = evaluated(part, frame.scope)
             tensors = {name: frame.shape(name) for name in frame.scope if name.isidentifier()}
@@ -242,6 +244,15 @@ def sizes_of(call: Place) -> list[ast.expr]:
 def _taken(part: ast.AST) -> bool:
     """Whether a size is that of a tensor already: `x.size(0)`, `x.shape[0]`."""
     return any(isinstance(one, ast.Attribute) and one.attr in ("size", "shape") for one in ast.walk(part))
+
+
+def _measured(place: Place, part: ast.expr) -> bool:
+    """Whether a size, or what its name was bound to in the function, is that of a tensor."""
+    scope = place.source.scope_at(place.node.lineno)
+    names = {one.id for one in ast.walk(part) if isinstance(one, ast.Name)}
+    bound = [one for one in ast.walk(scope) if isinstance(one, ast.Assign) and one.lineno < place.node.lineno]
+    values = [one.value for one in bound if any(names & stored(target) for target in one.targets)]
+    return any(_taken(one) for one in (part, *values))
 
 
 def left_out(evidence: Evidence) -> Iterator[Candidate]:
