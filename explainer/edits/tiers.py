@@ -7,7 +7,7 @@ GUESSES = ("literals.neighbours", "literals.swapped_sizes")
 #: A row is a tier; `sizes.arriving` is the function `arriving` of `search_sizes.py`. The first row's generators speak
 #: only where one thing can be meant.
 _SHAPE = (
-    "chosen.other_key chosen.entries replaced.with_norm"
+    "chosen.other_key chosen.entries replaced.with_norm agreed.one_setting"
     " layers.channels_last densities.summed crossed.crossed sizes.named_norm padding.fallen_short state.batch_second"
     " kept.reset begun.with_layers heads.widths"
     " broadcast.with_ones growing.windowed classes.absent packed.full_length padding.grouped sliced.sliced_alike"

@@ -330,6 +330,11 @@ TITLES: Mapping[str, Mapping[str, str]] = {
         "ko": "`{what}` 가 다른 폭의 층으로 교체되었으므로 그 뒤의 {layer} 도 새것으로 교체하기",
         "zh": "`{what}` 被换成了另一宽度的层，其后的 {layer} 也要换成新的",
     },
+    "one-setting": {
+        "en": "take the size from `{new}`, which what it meets is cut to, not from `{old}`",
+        "ko": "크기를 `{old}` 대신, 함께 계산되는 텐서가 잘리는 `{new}` 에서 가져오기",
+        "zh": "大小取自 `{new}`（与之相遇的张量按它截取），而不是 `{old}`",
+    },
     "per-head": {
         "en": "one mask for each head: `{new}`",
         "ko": "헤드마다 마스크 하나씩: `{new}`",
