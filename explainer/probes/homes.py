@@ -130,7 +130,7 @@ _PROBES = {
     "unmoved": "unmoved_model unmoved_made unmoved_handed",
     "unscaled": "blown_weights unscaled first_layer",
     "updates": "optimizer_step early_update after_backward",
-    "whole": "whole_leaf",
+    "whole": "whole_leaf whole_input",
     "windows": "sliding_window last_batch samples_in_columns",
     "wrapped": "wrapped_name wrapped_at",
     "writes": "overwritten all_overwritten leaf_write crash_span part layer_place unbound_by",

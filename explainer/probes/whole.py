@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from explainer.edits.place import Place, as_primary
 from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.call import call_node
 from explainer.probes.origin import last_binding
-from explainer.probes.places import span_fact
+from explainer.probes.places import spanned
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.values import is_tensor, read
 from explainer.source import called
@@ -27,7 +28,8 @@ def whole_leaf(scene: Scene) -> SpanFact | None:
     """The expression whose whole numbers the failing expression wants gradients of.
 
     `detail`: `form`, how it can be made floating point (`factory` by its dtype, `cast` by another method, else
-    `other`), `dtype` where it is known ("int64", else ""), `asked`, the expression that wants the gradients.
+    `other`), `dtype` where it is known ("int64", else ""), `asked`, the expression that wants the gradients, `tracked`,
+    whether these are data at hand, no number that is made as a parameter.
     """
     failing, frame = scene.failing, scene.user_frame
     if failing is None or frame is None:
@@ -41,8 +43,48 @@ def whole_leaf(scene: Scene) -> SpanFact | None:
         bound = last_binding(failing.source, frame, node.id)
         value = bound.value if isinstance(bound, ast.Assign) else None
         node = value if value is not None and _form(value) != "other" else node
-    detail = {"form": _form(node), "dtype": dtype, "asked": failing.source.text(asked)}
-    return span_fact(failing.source, node, **detail)
+    tracked = _form(node) == "other" and _receiver(asked) is not None
+    asks = failing.source.text(asked)
+    return spanned(failing.source, node, form=_form(node), dtype=dtype, asked=asks, tracked=tracked)
+
+
+@probe
+def whole_input(scene: Scene) -> SpanFact | None:
+    """The expression behind which data of whole numbers become floating point: `x` of `x.requires_grad_()`.
+
+    Of a name it is what the function bound it to last. `detail`: `name`, what is to require grad; `asked`; `dtype`;
+    `statement`, whether a statement of its own has to convert it: the name is a parameter, written to in place; else
+    `floating`, the expression converted.
+    """
+    failing, frame = scene.failing, scene.user_frame
+    asked = call_node(failing.node) if failing is not None else None
+    node = _receiver(asked)
+    if failing is None or frame is None or asked is None or node is None:
+        return None
+    name, dtype = failing.source.text(node), _dtype(scene, read(node, frame.frame))
+    bound = last_binding(failing.source, frame, name) if isinstance(node, ast.Name) else None
+    made = bound.value if isinstance(bound, ast.Assign) and isinstance(bound.targets[0], ast.Name) else None
+    statement = failing.source.statement_at(frame.line)
+    alone = made is None and isinstance(node, ast.Name) and statement is not None and _written(statement, asked)
+    place = made if made is not None else statement if alone else node
+    if place is None:
+        return None
+    floating = f"{as_primary(Place(failing.source, place))}.float()" if isinstance(place, ast.expr) else ""
+    asks = failing.source.text(asked)
+    return spanned(failing.source, place, name=name, asked=asks, dtype=dtype, statement=alone, floating=floating)
+
+
+def _written(statement: ast.stmt, asked: ast.AST) -> bool:
+    """Whether a statement does no more than ask for gradients: what it is given stays what it was."""
+    return isinstance(statement, ast.Assign) or (isinstance(statement, ast.Expr) and statement.value is asked)
+
+
+def _receiver(asked: ast.AST | None) -> ast.expr | None:
+    """`x` of `x.requires_grad_()` and of `x.requires_grad = True`."""
+    if isinstance(asked, ast.Attribute) and asked.attr == "requires_grad":
+        return asked.value
+    named = isinstance(asked, ast.Call) and called(asked) == "requires_grad_"
+    return asked.func.value if named and isinstance(asked.func, ast.Attribute) else None  # type: ignore[union-attr]
 
 
 def _made_leaf(asked: ast.AST, statement: ast.stmt | None) -> ast.expr | None:
