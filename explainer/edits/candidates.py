@@ -109,6 +109,7 @@ KINDS = {
     "read-keys": "batches.read_keys",
     "first-output": "layers.first_output",
     "float-only": "averaged.float_only",
+    "build-where-used": "where_used.build_where_used",
 }
 PLACES = ("at", "call", "block", "before", "after", "kept")
 #: The value that names several places which one edit touches together.

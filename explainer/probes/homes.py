@@ -26,6 +26,7 @@ _PROBES = {
         "wrong_state partial_load"
     ),
     "columns": "index_columns",
+    "corners": "square_table corner_used number_set",
     "counts": "asked_count narrow_layer",
     "cuts": "cut all_cuts block_of grad_switch reentrant_checkpoint receiver bound_in",
     "data": "unpicklable unpicklable_handle missing_key key_span option_literal option_given",
