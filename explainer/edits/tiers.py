@@ -86,9 +86,10 @@ TIERS = {
         "samplers.as_batches samplers.as_single samplers.plain_indices samplers.plain_key datasets.counted_alike"
         " datasets.measured datasets.named datasets.as_tensors datasets.detached parts.all_parts"
         " parallel.named_alike companions.cut_too beside.left_too parallel.filtered_too parallel.rows_first"
-        " settings.as_fractions",
+        " settings.as_fractions files.below",
         "transforms.cropped transforms.channels transforms.filled collate.padded_lists parallel.behind_window"
         " parallel.taken_in_order",
+        "files.suffixed",
         "samples.shortened collate.present collate.plain_parts layout.structural loading.of_subset loading.per_sample"
         " calls.as_iterator",
         "transforms.resized collate.kept",

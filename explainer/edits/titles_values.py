@@ -15,4 +15,14 @@ TITLES: Mapping[str, Mapping[str, str]] = {
         "ko": "`{what}` 에서 `{cut}` 뒤에 남는 것보다 길지 않게 하기: `{new}`",
         "zh": "长度不超过 `{cut}` 截取后 `{what}` 剩下的部分：`{new}`",
     },
+    "below": {
+        "en": "look in the folders below too, where the files lie: `{new}`",
+        "ko": "파일이 있는 하위 폴더까지 찾기: `{new}`",
+        "zh": "文件在下一级文件夹中，也要查找那里：`{new}`",
+    },
+    "suffixed": {
+        "en": "the files are called otherwise: `{new}` in place of `{old}`",
+        "ko": "파일 이름이 다름: `{old}` 대신 `{new}`",
+        "zh": "文件名的写法不同：用 `{new}` 代替 `{old}`",
+    },
 }
