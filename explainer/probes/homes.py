@@ -127,6 +127,7 @@ _PROBES = {
     "unpacking": "unpacked_keys miscounted_batch",
     "untensored": "untensored returnless",
     "ungraded": "missing_gradient comprehension_end loop_statement",
+    "unentered": "unentered",
     "unkept_moves": "unkept_move unkept_moves",
     "unmoved": "unmoved_model unmoved_made unmoved_handed",
     "unscaled": "blown_weights unscaled first_layer",
