@@ -109,6 +109,7 @@ KINDS = {
     "read-keys": "batches.read_keys",
     "first-output": "layers.first_output",
     "float-only": "averaged.float_only",
+    "keep-sparse": "kept_sparse.keep_sparse",
     "build-where-used": "where_used.build_where_used",
 }
 PLACES = ("at", "call", "block", "before", "after", "kept")

@@ -115,6 +115,7 @@ _PROBES = {
     ),
     "sometimes": "key_added",
     "spent": "used_iterator used_at",
+    "sparse": "made_dense",
     "splits": "split_lengths last_length",
     "states": "odd_operand made_together made_first",
     "stored": "stored_value made_once memoised",
