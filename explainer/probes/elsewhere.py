@@ -13,7 +13,8 @@ from explainer.probes.call import call_node
 from explainer.probes.device import home_of
 from explainer.probes.factories import is_factory
 from explainer.probes.module import below_user, named_module, root_module
-from explainer.probes.owners import assignment, owners, parameters_of, sets_attribute
+from explainer.probes.owners import MOVES, assignment, moves_itself, owners, parameters_of, sets_attribute
+from explainer.probes.places import spanned
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.values import MISSING, fields_of, is_module, is_tensor, read
 
@@ -29,6 +30,22 @@ def left_behind(scene: Scene, of: TensorFact | None = None) -> tuple[SpanFact, .
     found = [assignment(owner, name, "attribute", path) for owner, path, name in _plain(root, scene, of.device)]
     every = tuple({one.span: one for one in found if one is not None and one.detail["times"] == 1}.values())
     return every if len(every) > 1 else None
+
+
+@probe
+def own_move(scene: Scene, of: SpanFact | None = None) -> SpanFact | None:
+    """The `def to` of a class that would move an attribute (a fact of `holder`), had it been called.
+
+    `detail.function` is the method's name.
+    """
+    source = scene.source(of.span.file) if of is not None else None
+    owner = source.class_at(of.span.line) if source is not None and of is not None else None
+    methods = [one for one in owner.body if isinstance(one, ast.FunctionDef)] if owner is not None else []
+    for method in methods:
+        moving = method.name in MOVES and any(moves_itself(one, of["attribute"]) for one in ast.walk(method))  # type: ignore[index]
+        if source is not None and moving and method.args.args:
+            return spanned(source, method.args.args[0], function=method.name)
+    return None
 
 
 def _plain(root: Any, scene: Scene, device: str) -> Iterator[tuple[Any, str, str]]:

@@ -37,7 +37,7 @@ _PROBES = {
     "device": "misplaced in_place misplaced_layer holder creation meta_load call_of_root",
     "dropped": "dropped_samples loaders_collating",
     "early": "read_early backward_below loss_without_backward returned_gradients gradient_loop",
-    "elsewhere": "left_behind foreign_result unmoved_layer layer_call late_parameter device_near",
+    "elsewhere": "left_behind own_move foreign_result unmoved_layer layer_call late_parameter device_near",
     "pieces": "cut_beside fed_whole gradients_of_pieces",
     "placed": "placed_apart",
     "empties": "empty_mean mask_of_mean ignored_labels",

@@ -10,7 +10,10 @@ from explainer.facts import Settings, SpanFact
 from explainer.probes.module import module_calls
 from explainer.probes.scene import Scene
 from explainer.probes.values import fields_of, is_module, is_optimizer
-from explainer.source import source_of
+from explainer.source import called, source_of
+
+#: Methods that give a tensor, or a module, on another device.
+MOVES = ("to", "cuda", "cpu")
 
 
 def parameters_of(module: Any) -> Iterator[Any]:
@@ -70,7 +73,8 @@ def assignment(owner: Any, name: str, kind: str, path: str) -> SpanFact | None:
             continue
         source = source_of(code.co_filename)
         home = source.class_at(code.co_firstlineno)
-        found: list[Any] = [node for node in ast.walk(home) if sets_attribute(node, name)] if home else []
+        every: list[Any] = [node for node in ast.walk(home) if sets_attribute(node, name)] if home else []
+        found = [node for node in every if not moves_itself(node, name)]
         if found:
             node = found[0]
             detail = (
@@ -92,6 +96,13 @@ def sets_attribute(node: ast.AST, name: str) -> bool:
     return any(
         isinstance(one, ast.Attribute) and one.attr == name and ast.unparse(one) == f"self.{name}" for one in targets
     )
+
+
+def moves_itself(node: ast.AST, name: str) -> bool:
+    """Whether a statement puts an attribute on a device, no more: `self.x = self.x.to(device)`."""
+    call = node.value if isinstance(node, ast.Assign) else None
+    moved = isinstance(call, ast.Call) and called(call) in MOVES and isinstance(call.func, ast.Attribute)
+    return moved and ast.unparse(call.func.value) == f"self.{name}"  # type: ignore[union-attr]
 
 
 def optimizers(scene: Scene) -> Iterator[Any]:
