@@ -89,7 +89,7 @@ TIERS = {
         " settings.as_fractions files.below",
         "transforms.cropped transforms.channels transforms.filled collate.padded_lists parallel.behind_window"
         " parallel.taken_in_order",
-        "files.suffixed",
+        "files.suffixed drawn.filled_up",
         "samples.shortened collate.present collate.plain_parts layout.structural loading.of_subset loading.per_sample"
         " calls.as_iterator",
         "transforms.resized collate.kept",

@@ -20,6 +20,11 @@ TITLES: Mapping[str, Mapping[str, str]] = {
         "ko": "파일이 있는 하위 폴더까지 찾기: `{new}`",
         "zh": "文件在下一级文件夹中，也要查找那里：`{new}`",
     },
+    "filled-up": {
+        "en": "fill up to {count} with repeats where fewer are left to draw: `{new}`",
+        "ko": "뽑을 것이 모자라면 반복해서 {count}개까지 채우기: `{new}`",
+        "zh": "可抽取的不够时重复补足到 {count} 个：`{new}`",
+    },
     "suffixed": {
         "en": "the files are called otherwise: `{new}` in place of `{old}`",
         "ko": "파일 이름이 다름: `{old}` 대신 `{new}`",

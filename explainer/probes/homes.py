@@ -89,6 +89,7 @@ _PROBES = {
     "patterns": "absent_name other_name",
     "powers": "power_before",
     "products": "own_product",
+    "ragged": "ragged_lists",
     "ranges": "not_positive logits_loss as_variance",
     "ratios": "shorter_side",
     "rates": "runaway_rate",
