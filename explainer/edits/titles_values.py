@@ -30,4 +30,9 @@ TITLES: Mapping[str, Mapping[str, str]] = {
         "ko": "파일 이름이 다름: `{old}` 대신 `{new}`",
         "zh": "文件名的写法不同：用 `{new}` 代替 `{old}`",
     },
+    "output-lengths": {
+        "en": "input_lengths counts steps of the output: the strides of {what} make {long} of them {short}: `{new}`",
+        "ko": "input_lengths 는 출력의 단계 수: {what} 의 stride 가 {long} 단계를 {short} 단계로 줄임: `{new}`",
+        "zh": "input_lengths 是输出的步数：{what} 的步幅把 {long} 步变成 {short} 步：`{new}`",
+    },
 }
