@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 pytest.importorskip("torch")
@@ -40,6 +42,9 @@ def _scans(found: str, name: str) -> str:
 #: How the files are looked for, what one is called, what the first fix puts there.
 FAULTS = {
     "a pattern of a path": ('sorted(Path(folder).glob("*.pt"))', "anna/1.pt", 'Path(folder).rglob("*.pt")'),
+    "a pattern of a joined path": (
+        'sorted((Path(folder) / "").glob("*.pt"))', "anna/1.pt", '(Path(folder) / "").rglob("*.pt")',
+    ),
     "a pattern of glob": ('glob.glob(f"{folder}/*.pt")', "anna/1.pt", 'glob.glob(f"{folder}/**/*.pt", recursive=True)'),
     "a joined pattern": (
         'glob.glob(os.path.join(folder, "*.pt"))', "anna/1.pt", 'os.path.join(folder, "**/*.pt"), recursive=True',
@@ -63,3 +68,31 @@ def test_where_there_are_no_such_files_nothing_is_tried_in_vain(runner: Runner) 
     best = explained(runner, _scans('sorted(Path(folder).glob("*.pt"))', "anna/1.wav"))
     assert best["rule"] == "dataset-without-samples"
     assert not any(fix["edits"] for fix in best["fixes"])
+
+
+_LOOKED = """
+        import os
+        from pathlib import Path
+        from torch.utils.data import DataLoader, Dataset
+        class Scans(Dataset):
+            def __init__(self, folder, kind):
+                self.files = sorted((Path(folder) / kind).glob("*.pt"))
+            def __len__(self):
+                return len(self.files)
+            def __getitem__(self, i):
+                return self.files[i]
+        def load(folder):
+            return DataLoader(Scans(folder, "train"), shuffle=True)
+        os.makedirs("scans/train/anna")
+        open("scans/train/anna/1.pt", "w").close()
+        load("FOLDER")
+"""
+
+
+@pytest.mark.parametrize(
+    ("folder", "said"),
+    [("scans", "Folders below `{}` hold such files (1)"), ("no-scans", "There is no folder `{}`")],
+)
+def test_it_is_said_where_the_files_lie(runner: Runner, folder: str, said: str) -> None:
+    cause = " ".join(explained(runner, _LOOKED.replace("FOLDER", folder))["cause"].split())
+    assert said.format(os.path.join(folder, "train")) in cause

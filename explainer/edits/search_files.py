@@ -49,7 +49,8 @@ def _globbed_below(evidence: Evidence, call: Place) -> Iterator[Candidate]:
     of_path = isinstance(node.func, ast.Attribute) and source.text(node.func.value) != "glob"
     plain = isinstance(node.args[0], ast.Constant) and "/" not in str(node.args[0].value)
     if of_path and plain and isinstance(node.func, ast.Attribute):
-        new = f"{source.text(node.func.value)}.rglob({', '.join(map(source.text, node.args))})"
+        looked = source.text(node.func).removesuffix(node.func.attr)
+        new = f"{looked}rglob({', '.join(map(source.text, node.args))})"
         yield from evidence.replaced(call, new, "replace", "below", new=new)
         return
     given = call.at(node.args[0])

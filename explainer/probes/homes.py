@@ -47,6 +47,7 @@ _PROBES = {
     "exponentials": "exponentials_summed",
     "exhausted": "exhausted iterator_made counted_loop short_loader",
     "floors": "floored",
+    "folders": "looked_in",
     "freezing": "frozen_model filtered_out plain_tensors first_tensor",
     "functions": "function_return function_gradient exchanged_gradients misplaced_gradient forward_start",
     "gradients": "untracked_input tracked_from tracked_line unused_input twin_used grad_call unused_place",

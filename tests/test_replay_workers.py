@@ -1,0 +1,53 @@
+"""Loaders in replays: what workers would read is read in turn in one process, in the same order."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+pytest.importorskip("torch")
+
+_STREAM = """
+    import sys
+    import torch
+    from torch.utils.data import DataLoader, IterableDataset, get_worker_info
+    if "played" in sys.argv:
+        from explainer.replay.workers import without_workers
+        without_workers()
+    torch.set_num_threads(1)
+    class Numbers(IterableDataset):
+        def __init__(self, until):
+            self.start, self.until, self.step = 0, until, 1
+        def __iter__(self):
+            for number in range(self.start, self.until, self.step):
+                yield number, get_worker_info().id if get_worker_info() else -1
+    def share(worker):
+        info = get_worker_info()
+        info.dataset.start, info.dataset.step = worker, info.num_workers
+    for options in OPTIONS:
+        loader = DataLoader(Numbers(11), **options)
+        print([[part.tolist() if hasattr(part, "tolist") else part for part in batch] for batch in loader])
+        print(get_worker_info())
+"""
+
+
+def _printed(options: str, *arguments: str) -> str:
+    program = textwrap.dedent(_STREAM).replace("OPTIONS", options)
+    done = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, timeout=60)
+    return done.stdout or done.stderr.strip().rpartition("\n")[2]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "[dict(batch_size=2, num_workers=2, worker_init_fn=share, prefetch_factor=2)]",
+        "[dict(batch_size=3, num_workers=2, drop_last=True, worker_init_fn=share), dict(batch_size=None)]",
+        "[dict(batch_size=4, num_workers=0, prefetch_factor=2)]",
+        "[dict(num_workers=0, persistent_workers=True)]",
+    ],
+)
+def test_a_loader_gives_what_its_workers_would(options: str) -> None:
+    assert _printed(options, "played") == _printed(options)
