@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from explainer.replay.record import Site, here, leaf, name_of, nodes, origin, tensors_in
+from explainer.replay.record import Site, here, leaf, name_of, node_of, nodes, origin, tensors_in
 from explainer.replay.second import Second
 
 _DEEP = 12
@@ -49,14 +49,14 @@ class Nan(TorchFunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Note where each node was made, and which call gave values that are not finite from finite ones."""
         out = func(*args, **(kwargs or {}))
-        made = [tensor for tensor in tensors_in(out) if tensor.grad_fn is not None]
-        if made and made[0].grad_fn not in self.sites:
+        made = [(node, tensor) for tensor in tensors_in(out) if (node := node_of(tensor)) is not None]
+        if made and made[0][0] not in self.sites:
             name = name_of(func)
-            self.sites[made[0].grad_fn] = (name, here())
+            self.sites[made[0][0]] = (name, here())
             given = list(tensors_in(args, kwargs or {}))
-            if name not in MEANT and _spoils(made[0], given):
+            if name not in MEANT and _spoils(made[0][1], given):
                 given = [tensor.detach() for tensor in given if real(tensor)]
-                self.overflowed[made[0].grad_fn] = {str(i): counts(tensor) for i, tensor in enumerate(given)}
+                self.overflowed[made[0][0]] = {str(i): counts(tensor) for i, tensor in enumerate(given)}
         return out
 
     def result(self, roots: list[Any]) -> dict[str, Any] | None:

@@ -10,7 +10,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from explainer.replay.nan import MEANT, Nan, counts, finite
-from explainer.replay.record import Site, here, leaf, name_of, nodes, tensors_in
+from explainer.replay.record import Site, here, leaf, name_of, node_of, nodes, tensors_in
 
 #: Calls by which a program looks at values: the last one that saw what is not finite is the check that raised.
 _LOOKS = frozenset(
@@ -115,7 +115,7 @@ class Nonfinite(Nan):
             saved["0"] |= {"ignored": _ignored(given[1], index), "ignore_index": index}
         needed = "1" if name in OF_SECOND and len(given) > 1 else "0"
         zeros = needed in saved and saved[needed]["zero"]
-        floor = self.floor_of(given[int(needed)].grad_fn) if zeros else None
+        floor = self.floor_of(node_of(given[int(needed)])) if zeros else None
         self.made[id(tensor)] = _Made(name, here(2), tensor, spoilt, saved, name in MEANT, floor)
 
     def _described(self, node: Any) -> dict[str, Any]:

@@ -94,6 +94,17 @@ def nodes(roots: list[Any], most: int = 200_000) -> Iterator[Any]:
                 waiting.append(following)
 
 
+def node_of(tensor: Any) -> Any:
+    """The node of the graph that made a tensor; None of one without, and of one whose node torch refuses to give.
+
+    It refuses for a view made under `no_grad` whose base was written to since: `weight[0].fill_(0)`.
+    """
+    try:
+        return tensor.grad_fn
+    except RuntimeError:
+        return None
+
+
 def leaf(node: Any) -> bool:
     """Whether a node stands for a leaf tensor, at which gradients end."""
     return node.name() == "torch::autograd::AccumulateGrad"

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from explainer.replay.crossing import Backward, Names, detachable, names_on_stack, watch_steps
-from explainer.replay.record import Site, here, leaf, nodes, origin
+from explainer.replay.record import Site, here, leaf, node_of, nodes, origin
 from explainer.userframes import is_user_file
 
 
@@ -118,8 +118,8 @@ class Second:
 
     def _note(self, value: Any, where: dict[str, Any], depth: int = 3) -> None:
         if isinstance(value, torch.Tensor):
-            if value.grad_fn is not None:
-                self.holders.setdefault(value.grad_fn, where)
+            if (node := node_of(value)) is not None:
+                self.holders.setdefault(node, where)
         elif isinstance(value, (list, tuple)) and depth:
             kind = type(value).__name__
             for item in value[:100]:
