@@ -40,6 +40,7 @@ _PROBES = {
     "elsewhere": "left_behind own_move foreign_result unmoved_layer layer_call late_parameter device_near",
     "pieces": "cut_beside fed_whole gradients_of_pieces",
     "placed": "placed_apart",
+    "emptied": "counted_mask dropped_first filled_by",
     "empties": "empty_mean mask_of_mean ignored_labels",
     "entries": "missing_entry other_entry",
     "entered": "entered converted_layer behind_loss",
