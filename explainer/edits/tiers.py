@@ -20,7 +20,7 @@ _SHAPE = (
     " helpers.given_as_built companions.cut_too beside.left_too lengthened.shortened"
     " leftover.fitting_side spread.over_places spread.in_all sums.with_left_out terms.left_out"
     " terms.left_out_of_copy upstream.undone special.room_left measured.within_cut"
-    " ctc.strided",
+    " ctc.strided reflected.long_enough",
     "omitted.given_size leftover.last_kernel spread.each_with_each spread.table_for"
     " view.surplus crossed.exchanged kept.remade alike.given_alike alike.picked_too"
     " alike.picked_after layout.structural"

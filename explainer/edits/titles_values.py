@@ -35,4 +35,19 @@ TITLES: Mapping[str, Mapping[str, str]] = {
         "ko": "input_lengths 는 출력의 단계 수: {what} 의 stride 가 {long} 단계를 {short} 단계로 줄임: `{new}`",
         "zh": "input_lengths 是输出的步数：{what} 的步幅把 {long} 步变成 {short} 步：`{new}`",
     },
+    "long-enough": {
+        "en": "`{what}` of {old} is shorter than the reflected ends of `{window}`: at least {new}",
+        "ko": "`{what}` 값 {old} 은 `{window}` 의 반사 패딩보다 짧으므로 적어도 {new}",
+        "zh": "`{what}` 为 {old}，短于 `{window}` 两端的反射填充：至少 {new}",
+    },
+    "smaller-windows": {
+        "en": "`{what}`: windows whose half is shorter than the {old} samples: {new}",
+        "ko": "`{what}`: 절반이 샘플 {old}개보다 짧은 윈도 {new}",
+        "zh": "`{what}`：一半短于 {old} 个样本的窗口 {new}",
+    },
+    "zero-ends": {
+        "en": "fill the ends with zeros, not with a reflection: {new}",
+        "ko": "끝을 반사 대신 0으로 채우기: {new}",
+        "zh": "两端用零而不是反射填充：{new}",
+    },
 }
