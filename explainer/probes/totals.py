@@ -28,6 +28,7 @@ def own_share(scene: Scene, of: CarriedFact | None = None) -> SpanFact | None:
 
 def _added(statement: Any, total: str) -> ast.Name | ast.Attribute | None:
     """`loss` of `total += loss`, `total = total + loss` and `total = loss + total`."""
+    target: ast.expr
     if isinstance(statement, ast.AugAssign) and isinstance(statement.op, ast.Add):
         target, parts = statement.target, [statement.value]
     elif isinstance(statement, ast.Assign) and isinstance(statement.value, ast.BinOp):
