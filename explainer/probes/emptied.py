@@ -9,14 +9,15 @@ from explainer.edits.place import as_operand, bound_above, place_of
 from explainer.facts import NanFact, SpanFact
 from explainer.probes import probe
 from explainer.probes.births import LIBRARIES, last_value
+from explainer.probes.cuts import sources
 from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.source import Source, called, source_of
 
 _TRUTHS = ("eq", "ne", "gt", "lt", "ge", "le", "isin", "logical_not", "logical_and", "logical_or", "bool")
 _FILLS = ("masked_fill", "masked_fill_", "where")
-_ABOVE = (ast.Gt, ast.GtE)
-_SIDES = (ast.Lt, ast.LtE, *_ABOVE)
+_SOFTMAX = ("softmax", "log_softmax")
+_SIDES = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 
 @probe
@@ -68,9 +69,12 @@ def _truth(node: ast.AST) -> bool:
 def dropped_first(scene: Scene, of: NanFact | None = None) -> SpanFact | None:
     """The comparison of sums so far by which a filter drops what crosses the bound, and so the first and largest too.
 
-    Only where what is divided by its own sum was set to zero under it: `s[s.cumsum(-1) > p] = 0`. `detail`: `bound`,
-    `sums` and `sorted`, the source of the three; `to` the comparison of what comes before each; `fill` what drops.
+    Only where what is divided by its own sum was set to zero under it, `s[s.cumsum(-1) > p] = 0`, and before a softmax
+    the only such comparison of the program. `detail`: `bound`, `sums` and `sorted`, the source of the three; `to` the
+    comparison of what comes before each; `fill` what drops, if known.
     """
+    if of is not None and of.operator in _SOFTMAX:
+        return _only(scene)
     found = _divisor(scene, of)
     summed = _summed(*found) if found is not None else None
     if found is None or summed is None or of is None:
@@ -84,6 +88,23 @@ def dropped_first(scene: Scene, of: NanFact | None = None) -> SpanFact | None:
             if fact is not None:
                 return fact
     return None
+
+
+def _only(scene: Scene) -> SpanFact | None:
+    every = ((source, one) for source in sources(scene) for one in source.nodes())
+    compared = [(source, one) for source, one in every if isinstance(one, ast.Compare) and len(one.ops) == 1]
+    sides = [(source, one) for source, one in compared if isinstance(one.ops[0], _SIDES) and not _mended(source, one)]
+    facts = [_before(source, one, "", None) for source, one in sides]
+    found = [one for one in facts if one is not None]
+    return found[0] if len(found) == 1 else None
+
+
+def _mended(source: Source, compare: ast.Compare) -> bool:
+    """Whether parts of a mask are written anew behind the comparison that made it: `mask[..., 0] = False`."""
+    made = source.statement_at(compare.lineno)
+    names = {source.text(one) for one in made.targets} if isinstance(made, ast.Assign) else set()
+    targets = [one.targets[0] for one in source.nodes() if isinstance(one, ast.Assign)]
+    return any(isinstance(one, ast.Subscript) and source.text(one.value) in names for one in targets)
 
 
 def _dropped(source: Source, rows: str, line: int) -> Iterator[tuple[ast.stmt, ast.AST]]:
@@ -117,19 +138,21 @@ def _zero(node: ast.AST) -> bool:
     return isinstance(node, ast.Constant) and node.value == 0
 
 
-def _before(source: Source, compare: ast.Compare, rows: str, fill: ast.stmt) -> SpanFact | None:
+def _before(source: Source, compare: ast.Compare, rows: str, fill: ast.stmt | None) -> SpanFact | None:
     """The comparison with each value taken off its sum so far, where its left side is such sums of sorted values."""
     sums, bound = compare.left, source.text(compare.comparators[0])
     made = last_value(source, sums) if isinstance(sums, ast.Name) else sums
     if not isinstance(made, ast.Call) or called(made) != "cumsum":
         return None
     values = _owner(source, made)
-    if values is None or not _descending(source, values):
+    ordered = _owner(source, values) if isinstance(values, ast.Call) and called(values) in _SOFTMAX else values
+    if values is None or ordered is None or not _descending(source, ordered):
         return None
     sign = source.text(compare)[len(source.text(sums)) :]
     text, value = source.text(sums), as_operand(source.text(values))
     about = {"bound": bound, "sums": text, "sorted": value, "to": f"{text} - {value}{sign}", "rows": rows}
-    return span_fact(source, compare, None, **about, fill=span_fact(source, fill))  # type: ignore[arg-type]
+    about_fill = span_fact(source, fill) if fill is not None else None
+    return span_fact(source, compare, None, **about, fill=about_fill)  # type: ignore[arg-type]
 
 
 def _descending(source: Source, values: ast.AST) -> bool:
