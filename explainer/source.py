@@ -15,7 +15,7 @@ from explainer.frozen import frozen
 
 #: A node that has a place in the text.
 Node = ast.expr | ast.stmt | ast.keyword | ast.arg | ast.alias | ast.excepthandler | ast.pattern
-Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 @frozen
@@ -53,7 +53,7 @@ class Source:
         return len(_bytes(self.line(line))[:byte].decode("utf-8", "replace")) + 1
 
     def function_at(self, line: int) -> Function | None:
-        """The innermost function or method that holds a line."""
+        """The innermost function or method that holds a line; a lambda holds no line of its own."""
         holding = [node for node in self.nodes() if isinstance(node, Function) and holds(node, line)]
         return max(holding, key=lambda node: node.lineno, default=None)
 

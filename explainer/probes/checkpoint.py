@@ -207,7 +207,7 @@ def freezing(scene: Scene) -> SpanFact | None:
     """
     frame, failing = scene.user_frame, scene.failing
     scope = failing.source.scope_at(frame.line) if frame and failing else None
-    if scope is None or isinstance(scope, ast.Lambda) or frame is None or failing is None:
+    if scope is None or frame is None or failing is None:
         return None
     found = []
     for statement in scope.body:

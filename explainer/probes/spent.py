@@ -79,14 +79,7 @@ def used_at(scene: Scene, of: SpanFact | None = None) -> SpanFact | None:
 
 
 def _stands_in(frame: Any, source: Source, line: int) -> bool:
-    return frame.file == source.file and _scope(source, frame.line) is _scope(source, line)
-
-
-def _scope(source: Source, line: int) -> ast.AST:
-    """The innermost function that holds a line, a lambda aside, else the file."""
-    kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
-    holding = [one for one in source.nodes() if isinstance(one, kinds) and holds(one, line)]
-    return max(holding, key=lambda one: one.lineno, default=source.tree or ast.Module([], []))
+    return frame.file == source.file and source.scope_at(frame.line) is source.scope_at(line)
 
 
 def _gives_once(value: Any) -> bool:
@@ -112,7 +105,7 @@ def _readers(scene: Scene, bound: Bound) -> Iterator[ast.AST]:
         return
     name, source, made = _name(bound), bound.source, bound.statement.lineno
     now = scene.live.user[bound.frame].line if bound.frame is not None else _line_in(scene, source, made)
-    for node in ast.walk(_scope(source, made)):
+    for node in ast.walk(source.scope_at(made)):
         for one in _gone_through(node):
             named = isinstance(one, (ast.Name, ast.Attribute)) and source.text(one) == name and one.lineno > made
             if named and _before(source, made, one.lineno, now):

@@ -79,7 +79,7 @@ def _arguments(inner: Mapping[str, Any], outer: Mapping[str, Any]) -> dict[str, 
     function = source_of(inner["file"]).function_at(inner["line"])
     found = place(outer, [inner["function"].rsplit(".", 1)[-1]])
     call = _call_in(found[1]) if found is not None else None
-    if function is None or isinstance(function, ast.Lambda) or found is None or call is None:
+    if function is None or found is None or call is None:
         return None
     names = [one.arg for one in (*function.args.args, *function.args.kwonlyargs)]
     known: dict[str, ast.expr] = {}
