@@ -1,4 +1,4 @@
-"""Candidates for masks that lack the tokens which the model puts around a sequence, or that lack heads."""
+"""Candidates for masks that lack tokens which the model puts around a sequence, or heads, or that are of padding."""
 
 from __future__ import annotations
 
@@ -11,10 +11,14 @@ from typing import Any
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Call, Evidence
 from explainer.edits.lines import changed
-from explainer.edits.place import Place, as_primary
+from explainer.edits.place import Place, as_primary, bound_above
 
 _JOINS = ("cat", "concat", "concatenate")
 _PER_HEAD = re.compile(r"3D attn_mask is torch\.Size\(\[(\d+), (\d+), (\d+)\]\), but should be \((\d+), \2, \3\)")
+
+_OF_PAIRS = re.compile(r"2D attn_mask is torch\.Size\(\[(\d+), (\d+)\]\), but should be \((\d+), (\d+)\)")
+#: The arguments that take a mask [batch, length] of what is padding.
+_PADDING = ("src_key_padding_mask", "key_padding_mask", "tgt_key_padding_mask")
 
 
 def extended(evidence: Evidence) -> Iterator[Candidate]:
@@ -61,6 +65,32 @@ def per_head(evidence: Evidence) -> Iterator[Candidate]:
             if frame.shape(one.text) == own:
                 new = f"{as_primary(one)}.repeat_interleave({_heads(frame, wanted // own[0])}, dim=0)"
                 yield from evidence.replaced(one, new, "insert-method", "per-head", new=new)
+
+
+def as_padding(evidence: Evidence) -> Iterator[Candidate]:
+    """`encoder(x, pad)` -> `encoder(x, src_key_padding_mask=pad)`: a mask [batch, length] where one of pairs goes."""
+    said = _OF_PAIRS.search(evidence.message)
+    shape = [int(said[1]), int(said[2])] if said is not None and said[2] == said[3] == said[4] else None
+    for frame in reversed(evidence.frames) if shape is not None else ():
+        node = frame.place.node
+        given = [*node.args[1:], *(word.value for word in node.keywords)] if isinstance(node, ast.Call) else []
+        for one in (frame.place.at(one) for one in given if isinstance(one, (ast.Name, ast.Attribute))):
+            if frame.shape(one.text) == shape and frame.scope[one.text][1] == "bool":
+                yield from _as_padding(evidence, frame.place, one)
+
+
+def _as_padding(evidence: Evidence, call: Place, mask: Place) -> Iterator[Candidate]:
+    """A call with one of its masks as that of padding, under each name that torch's layers have for it."""
+    node: Any = call.node
+    bound = bound_above(call.source.scope_at(call.span.line), mask.text, call.span.line)
+    test = bound.value if bound is not None else None
+    kept = isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.NotEq)
+    others = [call.source.text(one) for one in node.args if one is not mask.node]
+    words = [f"{word.arg}={call.source.text(word.value)}" for word in node.keywords if word.value is not mask.node]
+    for name in _PADDING if None not in [word.arg for word in node.keywords] else ():
+        new = f"{name}={'~' if kept else ''}{mask.text}"
+        text = f"{call.source.text(node.func)}({', '.join([*others, *words, new])})"
+        yield from evidence.replaced(call, text, "set-argument", "as-padding", new=new, what=mask.text)
 
 
 def _heads(frame: Call, count: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -12,6 +13,7 @@ from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, Layer
 from explainer.edits.expressions import named
 from explainer.edits.lines import joined
+from explainer.edits.place import Place
 from explainer.edits.sites import layers_hit
 from explainer.edits.slices import Operand, operands, trunk
 
@@ -66,12 +68,13 @@ def strided(evidence: Evidence) -> Iterator[Candidate]:
         layer = step.layer
         if layer is None or times == 1 or not layer.type.startswith("Conv") or layer.value("stride") != 1:
             continue
-        call = layer.calls[0]
-        names = [name for name, value in call.scope.items() if value == times and name.isidentifier()]
+        call = _written(layer, "stride")
+        scope = next(one.scope for one in layer.calls if one.place is call)
+        names = [name for name, value in scope.items() if value == times and name.isidentifier()]
         for value in (*names[:2], times):
-            edits = partial(arguments.set_argument, call.place, "stride", value)
+            edits = partial(arguments.set_argument, call, "stride", value)
             words: dict[str, Any] = {"layer": layer.type, "argument": "stride", "new": value}
-            yield from evidence.made(edits, "set-argument", call.place, "padding", **words)
+            yield from evidence.made(edits, "set-argument", call, "padding", **words)
 
 
 def _dilated(layer: Layer) -> bool:
@@ -80,9 +83,21 @@ def _dilated(layer: Layer) -> bool:
 
 
 def _argument(evidence: Evidence, layer: Layer, argument: str, value: int | str) -> Iterator[Candidate]:
-    call = layer.calls[0].place
+    call = _written(layer, argument)
     edits = partial(arguments.set_argument, call, argument, value)
     yield from evidence.made(edits, "set-argument", call, "padding", layer=layer.type, argument=argument, new=value)
+
+
+def _written(layer: Layer, argument: str) -> Place:
+    """The call to give a layer's argument in: its own, or that which hands it on through `**kwargs`."""
+    for call in layer.calls:
+        node, function = call.place.node, call.place.source.function_at(call.place.span.line)
+        rest = function.args.kwarg.arg if function is not None and function.args.kwarg is not None else None
+        spread = [one.value for one in getattr(node, "keywords", ()) if one.arg is None]
+        given = any(one.arg == argument for one in getattr(node, "keywords", ()))
+        if given or rest is None or rest not in [one.id for one in spread if isinstance(one, ast.Name)]:
+            return call.place
+    return layer.calls[0].place
 
 
 def _all_padded(evidence: Evidence, layers: list[Layer]) -> Iterator[Candidate]:

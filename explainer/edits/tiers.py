@@ -7,13 +7,13 @@ GUESSES = ("literals.neighbours", "literals.swapped_sizes")
 #: A row is a tier; `sizes.arriving` is the function `arriving` of `search_sizes.py`. The first row's generators speak
 #: only where one thing can be meant.
 _SHAPE = (
-    "chosen.other_key chosen.entries replaced.with_norm agreed.one_setting"
+    "chosen.other_key chosen.entries replaced.with_norm agreed.one_setting single.batch_of_one"
     " layers.channels_last densities.summed crossed.crossed sizes.named_norm padding.fallen_short state.batch_second"
     " kept.reset begun.with_layers heads.widths"
     " broadcast.with_ones growing.windowed classes.absent packed.full_length padding.grouped sliced.sliced_alike"
     " broadcast.reduced_too axis.expanded broadcast.turned"
     " directions.both_ends numbered.one_hot_map numbered.many_hot loops.paired"
-    " joined.enlarged branches.strides_too axis.repeated masks.extended masks.per_head"
+    " joined.enlarged branches.strides_too axis.repeated masks.extended masks.per_head masks.as_padding"
     " cached.over_cached state.by_channel state.by_factor"
     " directions.last_layer unused.unused unused.unlike_siblings growing.short_windows growing.filled"
     " loops.first_apart ordered.for_all colours.without_alpha colours.as_colours"

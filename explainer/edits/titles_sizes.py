@@ -335,6 +335,11 @@ TITLES: Mapping[str, Mapping[str, str]] = {
         "ko": "크기를 `{old}` 대신, 함께 계산되는 텐서가 잘리는 `{new}` 에서 가져오기",
         "zh": "大小取自 `{new}`（与之相遇的张量按它截取），而不是 `{old}`",
     },
+    "as-padding": {
+        "en": "`{what}` marks the padding of each sample, not pairs of positions: `{new}`",
+        "ko": "`{what}` 는 위치 쌍이 아니라 샘플마다의 패딩을 표시: `{new}`",
+        "zh": "`{what}` 标记每个样本的填充，而不是位置对：`{new}`",
+    },
     "per-head": {
         "en": "one mask for each head: `{new}`",
         "ko": "헤드마다 마스크 하나씩: `{new}`",
