@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from explainer.edits import titles_sizes, titles_values
+from explainer.edits import titles_parts, titles_sizes, titles_values
 
 Texts = Mapping[str, str]
 
 #: Titles of the search's candidates by generator.
 TITLES: Mapping[str, Texts] = {
+    **titles_parts.TITLES,
     **titles_sizes.TITLES,
     **titles_values.TITLES,
     "moved-first": {

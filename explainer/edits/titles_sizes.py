@@ -230,6 +230,11 @@ TITLES: Mapping[str, Mapping[str, str]] = {
         "ko": "모든 이미지를 채널 3개로 불러오기: `{new}`",
         "zh": "把所有图片都按三个通道读入：`{new}`",
     },
+    "at-most": {
+        "en": "ask for {new} in place of {old}: there are {size}",
+        "ko": "{old} 대신 {new} 요청: 모두 {size}개뿐임",
+        "zh": "只要 {new} 个而不是 {old} 个：总共只有 {size} 个",
+    },
     "filled-up": {
         "en": "where there are fewer than `{k}`, take all and fill up with zeros: `{new}`",
         "ko": "`{k}`개보다 적으면 모두 고르고 나머지를 0으로 채우기: `{new}`",
@@ -309,46 +314,6 @@ TITLES: Mapping[str, Mapping[str, str]] = {
         "en": "take the state of the last layer, not of all {layers}: `{new}`",
         "ko": "{layers}개 층 전체가 아니라 마지막 층의 상태 사용: `{new}`",
         "zh": "取最后一层的状态，而不是全部 {layers} 层：`{new}`",
-    },
-    "other-key": {
-        "en": "choose {new} for `{name}` in place of {old}: it stands for the {size} that arrive",
-        "ko": "`{name}` 값으로 {old} 대신 {new} 선택: 들어오는 {size}에 해당",
-        "zh": "`{name}` 选 {new} 而不是 {old}：它对应实际到来的 {size}",
-    },
-    "fewer-entries": {
-        "en": "list only what arrives: `{new}`, not `{old}`",
-        "ko": "들어오는 것만 나열하기: `{old}` 가 아니라 `{new}`",
-        "zh": "只列出实际到来的：`{new}`，而不是 `{old}`",
-    },
-    "mask-over-cached": {
-        "en": "let `{what}`, made for the {size} new tokens, show the {more} cached ones before them too: `{name}`",
-        "ko": "새 토큰 {size}개용으로 만든 `{what}` 가 그 앞에 캐시된 {more}개도 보게 하기: `{name}`",
-        "zh": "让为 {size} 个新 token 生成的 `{what}` 也允许看到前面缓存的 {more} 个：`{name}`",
-    },
-    "norm-of-replaced": {
-        "en": "`{what}` was replaced by another width; replace the {layer} behind it as well, by a fresh one",
-        "ko": "`{what}` 가 다른 폭의 층으로 교체되었으므로 그 뒤의 {layer} 도 새것으로 교체하기",
-        "zh": "`{what}` 被换成了另一宽度的层，其后的 {layer} 也要换成新的",
-    },
-    "one-setting": {
-        "en": "take the size from `{new}`, which what it meets is cut to, not from `{old}`",
-        "ko": "크기를 `{old}` 대신, 함께 계산되는 텐서가 잘리는 `{new}` 에서 가져오기",
-        "zh": "大小取自 `{new}`（与之相遇的张量按它截取），而不是 `{old}`",
-    },
-    "as-padding": {
-        "en": "`{what}` marks the padding of each sample, not pairs of positions: `{new}`",
-        "ko": "`{what}` 는 위치 쌍이 아니라 샘플마다의 패딩을 표시: `{new}`",
-        "zh": "`{what}` 标记每个样本的填充，而不是位置对：`{new}`",
-    },
-    "per-head": {
-        "en": "one mask for each head: `{new}`",
-        "ko": "헤드마다 마스크 하나씩: `{new}`",
-        "zh": "每个头一个掩码：`{new}`",
-    },
-    "longer-mask": {
-        "en": "let `{what}` cover the {more} more that the sequence was joined with",
-        "ko": "시퀀스에 이어 붙인 {more}개까지 `{what}` 마스크가 포함하게 하기",
-        "zh": "让 `{what}` 也覆盖与序列拼接的 {more} 个",
     },
     "surplus": {
         "en": "leave the surplus dimension of size 1 out of `{what}`",
