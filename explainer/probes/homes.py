@@ -82,6 +82,7 @@ _PROBES = {
     "optional_layers": "shifted_numbers optional_layers first_optional",
     "origin": "view_origin bound_at",
     "outputs": "shared_output",
+    "overlaps": "shared_group edited_part",
     "packed": "packed packed_use packed_layer",
     "otherwise": "built_here built_when_saved first_saved",
     "parts": (
