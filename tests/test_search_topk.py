@@ -60,3 +60,28 @@ def test_rows_of_any_number_are_not_filled_up(runner: Runner) -> None:
             best(torch.rand(count, 4), torch.rand(count))
         """
     assert_never_offered(runner, program, "pad(")
+
+
+CLASSES_FEWER_THAN_K = """
+    import torch
+    from torch import nn
+    def accuracy(scores, labels, topk=(1,)):
+        most = max(topk)
+        best = scores.topk(most, 1).indices.t()
+        right = best.eq(labels.view(1, -1).expand(5, -1)[:most])
+        return [right[:k].any(0).float().mean() for k in topk]
+    kinds = ["oak", "elm", "fir", "ash"]
+    net = nn.Linear(6, len(kinds))
+    for _ in range(2):
+        found = accuracy(net(torch.rand(8, 6)), torch.arange(8) % 4, topk=(1, 5))
+        assert found[1] >= found[0]
+    """
+
+
+def test_fewer_are_asked_for_than_there_are_classes(runner: Runner) -> None:
+    program = CLASSES_FEWER_THAN_K.replace(".expand(5, -1)[:most]", ".expand(most, -1)")
+    assert_repaired(runner, program, "topk=(1, 5)", "topk=(1, 3)")
+
+
+def test_no_class_is_added_for_the_sake_of_k(runner: Runner) -> None:
+    assert_never_offered(runner, CLASSES_FEWER_THAN_K, "len(kinds) + 1")

@@ -39,7 +39,7 @@ class Choice:
 
 def filled_up(evidence: Evidence) -> Iterator[Candidate]:
     """`h[s.topk(k).indices]` -> `pad(h[s.topk(min(k, len(s))).indices], (0, 0, 0, k - ...))`: always k rows."""
-    choice = _choice(evidence)
+    choice = choice_of(evidence)
     if choice is None:
         return
     function = choice.call.source.scope_at(choice.call.span.line)
@@ -54,7 +54,7 @@ def filled_up(evidence: Evidence) -> Iterator[Candidate]:
     elif not taken:
         return
     words: dict[str, Any] = {"k": choice.k.text, "new": taken[0][1][:70] if taken else values}
-    yield from evidence.made(edits, "replace", choice.call, "filled-up", **words)
+    yield from evidence.made(edits, "replace", choice.call, "zeros-filled-up", **words)
 
 
 def _with_values(edits: Any, choice: Choice, values: str) -> Any:
@@ -63,7 +63,8 @@ def _with_values(edits: Any, choice: Choice, values: str) -> Any:
     return joined(choice.call.source, edits(), insert_statement(text, after=choice.call))
 
 
-def _choice(evidence: Evidence) -> Choice | None:
+def choice_of(evidence: Evidence) -> Choice | None:
+    """The failing `topk`, where the search is about one that wants too many."""
     crash = evidence.crash
     place, node = (crash.place, crash.place.node) if crash is not None and crash.place is not None else (None, None)
     if crash is None or place is None or not isinstance(node, ast.Call) or _SAID not in evidence.message:

@@ -55,9 +55,9 @@ TIERS = {
         "crossed.crossed growing.windowed folded.unfolded classes.of_part companions.cut_too beside.left_too"
         " beside.renumbered_too ordered.computed_early offsets.from_start ids.centred empties.with_columns"
         " spread.gathered special.room_left counted.from_zero_already ids.padded"
-        " signs.as_classes measured.within_cut",
-        "ranges.from_zero ranges.drawn_from_zero ranges.counted_down counted.of_indexed dtype.as_index rows.exchanged"
-        " rows.turned rows.largest settings.whole index.drawn classes.coded",
+        " signs.as_classes measured.within_cut most.lowered",
+        "most.capped ranges.from_zero ranges.drawn_from_zero ranges.counted_down counted.of_indexed dtype.as_index"
+        " rows.exchanged rows.turned rows.largest settings.whole index.drawn classes.coded",
         "samples.shortened samples.counted_from_one ids.renumbered ids.lengths_less topk.filled_up",
         "index.dimensions axis.joined_otherwise ids.other_size index.made index.lengths index.shifted index.ignored"
         " rows.whole_range rows.more_rows",

@@ -235,7 +235,7 @@ TITLES: Mapping[str, Mapping[str, str]] = {
         "ko": "{old} 대신 {new} 요청: 모두 {size}개뿐임",
         "zh": "只要 {new} 个而不是 {old} 个：总共只有 {size} 个",
     },
-    "filled-up": {
+    "zeros-filled-up": {
         "en": "where there are fewer than `{k}`, take all and fill up with zeros: `{new}`",
         "ko": "`{k}`개보다 적으면 모두 고르고 나머지를 0으로 채우기: `{new}`",
         "zh": "不足 `{k}` 个时取全部，其余用零补齐：`{new}`",
