@@ -115,3 +115,18 @@ def test_ids_are_cast_where_they_are_cut_out_of_a_table(runner: Runner) -> None:
 
 def test_a_table_that_holds_more_than_ids_is_not_cast_as_a_whole(runner: Runner) -> None:
     assert_never_offered(runner, TABLE, "dtype=torch.float32).long()")
+
+
+def test_whole_numbers_that_are_made_like_them_are_not_cast_with_the_fractions(runner: Runner) -> None:
+    program = """
+        import numpy as np
+        import torch
+        def links(count):
+            ends = np.stack([np.arange(count), np.roll(np.arange(count), 1)])
+            where = torch.from_numpy(ends)
+            return torch.sparse_coo_tensor(where, torch.from_numpy(np.full(count, 0.5)), (count, count))
+        weight = torch.rand(6, 3, requires_grad=True)
+        torch.sparse.mm(links(6), weight).sum().backward()
+        """
+    assert_never_offered(runner, program, "torch.from_numpy(ends).float()")
+    assert_repaired(runner, program, "torch.sparse_coo_tensor(", "torch.from_numpy(np.full(count, 0.5)).float()")

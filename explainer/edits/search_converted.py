@@ -22,13 +22,21 @@ def converted(evidence: Evidence) -> Iterator[Candidate]:
     """`from_numpy(x)`, `from_numpy(y)` -> `from_numpy(x).float()`, `from_numpy(y).float()`: float64 left behind."""
     for operand in operands(evidence):
         steps = chain(evidence, operand.start) if operand.dtype == "float64" else []
-        found = next((step.place for step in steps if step.place is not None and _converts(step.place.node)), None)
+        wide = [step for step in steps if step.dtype == operand.dtype]
+        found = next((step.place for step in wide if step.place is not None and _converts(step.place.node)), None)
         if found is not None:
             words: dict[str, Any] = {"what": found.text[:48], "method": "float()", "dtype": "float64"}
             yield from evidence.made(partial(insert_methods, (found,), "float()"), "cast", found, "cast", **words)
-            every = (found, *_alike(found))
+            every = (found, *(one for one in _alike(found) if not _other_dtype(evidence, one, operand.dtype)))
             if len(every) > 1:
                 yield from evidence.made(partial(insert_methods, every, "float()"), "cast", found, "cast-each", **words)
+
+
+def _other_dtype(evidence: Evidence, place: Place, dtype: str) -> bool:
+    """Whether a conversion is known to have made values of another dtype, indices say."""
+    spans = (place.source.file, place.span)
+    made = [one for one in evidence.steps if one.place is not None and (one.place.source.file, one.place.span) == spans]
+    return any(one.dtype and one.dtype != dtype for one in made)
 
 
 def _converts(node: ast.AST) -> bool:
