@@ -25,7 +25,7 @@ def update_in_place(each: tuple[Place, ...]) -> tuple[Edit, ...]:
     if len(by_file(each)) > 1 or held != set(range(first, last + 1)):
         raise EditError("the updates do not stand together")
     indent, texts = indentation(source, first), [_in_place(each[0].at(one)) for one in statements]
-    if _unrecorded(each[0]):
+    if unrecorded(each[0]):
         return relined(source, first, last, "\n".join(indent + text for text in texts))
     inner = "\n".join(f"{indent}    {text}" for text in texts)
     return relined(source, first, last, f"{indent}with torch.no_grad():\n{inner}")
@@ -42,7 +42,7 @@ def _in_place(at: Place) -> str:
     return f"{name}.copy_({at.source.text(value)})"
 
 
-def _unrecorded(at: Place) -> bool:
+def unrecorded(at: Place) -> bool:
     """Whether a place stands in a block or a function without recording."""
     line, function = at.node.lineno, at.source.function_at(at.node.lineno)
     blocks = [one for one in at.source.nodes() if isinstance(one, ast.With)]

@@ -102,6 +102,7 @@ _PROBES = {
     "recomputed": "foreign_draw changed_state",
     "reduced": "one_number number_of left_many",
     "remade": "remade_table table_save checkpoint_name only_evaluated",
+    "renewed": "renewed renewed_all",
     "renormed": "renormed renormed_kept renormed_weights renormed_layer max_norm_given",
     "resized": "resized_layer decided_size",
     "restored": "kept_reports kept_report state_as_model model_makers",
