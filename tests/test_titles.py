@@ -1,0 +1,27 @@
+"""Titles of the search's candidates: each has one text, in all languages, with the same values filled in."""
+
+from __future__ import annotations
+
+import string
+
+import pytest
+
+from explainer.edits import titles_parts, titles_sizes, titles_values
+from explainer.edits.titles import TITLES
+
+FILES = (titles_parts.TITLES, titles_sizes.TITLES, titles_values.TITLES)
+
+
+def test_no_title_is_written_over_by_that_of_another_file() -> None:
+    assert all(TITLES[name] is texts[name] for texts in FILES for name in texts)
+
+
+@pytest.mark.parametrize("name", TITLES)
+def test_a_title_names_the_same_values_in_each_language(name: str) -> None:
+    fields = {language: _fields(text) for language, text in TITLES[name].items()}
+    assert set(fields) == {"en", "ko", "zh"}
+    assert fields["ko"] == fields["zh"] == fields["en"]
+
+
+def _fields(text: str) -> set[str]:
+    return {field for _, field, _, _ in string.Formatter().parse(text) if field}
