@@ -8,6 +8,7 @@ from typing import Any
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, Step
 from explainer.edits.place import Place, as_primary
+from explainer.edits.search_views import views_joined
 from explainer.edits.slices import Operand, argument_places, chain, editable, operands, trunk
 from explainer.frozen import frozen
 
@@ -37,7 +38,7 @@ def shortened(evidence: Evidence) -> Iterator[Candidate]:
 
     Words that are their own targets are predicted each from those before it: what comes after the last has none.
     """
-    every = operands(evidence)
+    every = operands(evidence) if views_joined(evidence) is None else []
     for predicted, wanted in ((every[0], every[1]), (every[1], every[0])) if len(every) > 1 else ():
         for found in _lengthened(evidence, predicted):
             words = _words(evidence, found, wanted)

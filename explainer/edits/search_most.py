@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from functools import partial
 
+from explainer.diagnosis import Span
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
 from explainer.edits.lines import changed
@@ -15,8 +16,21 @@ from explainer.edits.search_topk import choice_of
 from explainer.replay.taint import value_of
 
 
-def lowered(evidence: Evidence) -> Iterator[Candidate]:
+def one_of_several(evidence: Evidence) -> Iterator[Candidate]:
     """`topk=(1, 5)` -> `topk=(1, 3)` where there are 4 classes: the accuracy of all of them would be 1."""
+    for place, new, size in _lowered(evidence):
+        if isinstance(place.parent(), (ast.Tuple, ast.List)):
+            yield from _with_number(evidence, place, new, size)
+
+
+def lowered(evidence: Evidence) -> Iterator[Candidate]:
+    """`topk=5` -> `topk=3` likewise; as many as there are where no accuracy is counted."""
+    for place, new, size in _lowered(evidence):
+        yield from _with_number(evidence, place, new, size)
+
+
+def _lowered(evidence: Evidence) -> Iterator[tuple[Place, int, int]]:
+    """The literals behind a `k` that is too large, with the number to put there and how many values there are."""
     choice = choice_of(evidence)
     crash = evidence.crash
     if choice is None or crash is None or evidence.passed:  # other data made it fail: the number was well before
@@ -29,7 +43,7 @@ def lowered(evidence: Evidence) -> Iterator[Candidate]:
             new = int(leaf[-1]) - int(tree[-1]) + most
             place = evidence.place(leaf[1])
             if place is not None and new > 0 and value_of(tree, {tuple(leaf[1]): new}) == most:
-                yield from _with_number(evidence, place, new, size)
+                yield place, new, size
 
 
 def capped(evidence: Evidence) -> Iterator[Candidate]:
@@ -54,15 +68,17 @@ def _with_number(evidence: Evidence, place: Place, new: int, size: int) -> Itera
     yield from evidence.made(edits, "replace-literal", place, "at-most", new=new, old=place.text, size=size)
 
 
-def _change(place: Place, new: int) -> tuple:
+def _change(place: Place, new: int) -> tuple[Span, str]:
     """The number replaced; left out of a tuple that holds the new one already: `(1, 5)` -> `(1,)`."""
     parent = place.parent()
-    others = [one for one in parent.elts if one is not place.node] if isinstance(parent, ast.Tuple) else []
+    others = [one for one in parent.elts if one is not place.node] if isinstance(parent, (ast.Tuple, ast.List)) else []
     if str(new) not in [place.source.text(one) for one in others]:
         return place.span, str(new)
     texts = [place.source.text(one) for one in others]
     assert parent is not None
-    return place.source.span(parent), f"({', '.join(texts)}{',' * (len(texts) == 1)})"
+    inner = ", ".join(texts)
+    listed = f"[{inner}]" if isinstance(parent, ast.List) else f"({inner}{',' * (len(texts) == 1)})"
+    return place.source.span(parent), listed
 
 
 def _counts_hits(function: ast.AST | None) -> bool:

@@ -15,6 +15,7 @@ from explainer.edits.evidence import Evidence, Step
 from explainer.edits.expressions import evaluated
 from explainer.edits.lines import EditError
 from explainer.edits.place import Place
+from explainer.edits.search_views import views_joined
 from explainer.edits.sites import arriving, layers_hit
 from explainer.edits.slices import chain, operands
 from explainer.edits.statements import delete_statement
@@ -28,7 +29,13 @@ _MOST, _STEPS = 12, 10
 
 def dimensions(evidence: Evidence) -> Iterator[Candidate]:
     """`x.mean(0)` -> `x.mean(1)`, `torch.cat([a, b])` -> `dim=1`, `out[-1]` -> `out[:, -1]`, the nearest first."""
-    found = (one for step in _steps(evidence) for one in (*_dim(evidence, step), *_index(evidence, step)))
+    views = views_joined(evidence)  # two batches joined by their columns would be compared as if they were one
+    found = (
+        one
+        for step in _steps(evidence)
+        if step is not views
+        for one in (*_dim(evidence, step), *_index(evidence, step))
+    )
     yield from itertools.islice(found, _MOST)
 
 

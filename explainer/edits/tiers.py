@@ -20,7 +20,7 @@ _SHAPE = (
     " helpers.given_as_built companions.cut_too beside.left_too lengthened.shortened"
     " leftover.fitting_side spread.over_places spread.in_all sums.with_left_out terms.left_out"
     " terms.left_out_of_copy upstream.undone special.room_left measured.within_cut"
-    " ctc.strided reflected.long_enough",
+    " ctc.strided reflected.long_enough views.other_view views.each_with_other",
     "omitted.given_size leftover.last_kernel spread.each_with_each spread.table_for"
     " view.surplus crossed.exchanged kept.remade alike.given_alike alike.picked_too"
     " alike.picked_after layout.structural"
@@ -55,9 +55,9 @@ TIERS = {
         "crossed.crossed growing.windowed folded.unfolded classes.of_part companions.cut_too beside.left_too"
         " beside.renumbered_too ordered.computed_early offsets.from_start ids.centred empties.with_columns"
         " spread.gathered special.room_left counted.from_zero_already ids.padded"
-        " signs.as_classes measured.within_cut most.lowered",
-        "most.capped ranges.from_zero ranges.drawn_from_zero ranges.counted_down counted.of_indexed dtype.as_index"
-        " rows.exchanged rows.turned rows.largest settings.whole index.drawn classes.coded",
+        " signs.as_classes measured.within_cut most.one_of_several",
+        "most.lowered most.capped ranges.from_zero ranges.drawn_from_zero ranges.counted_down counted.of_indexed"
+        " dtype.as_index rows.exchanged rows.turned rows.largest settings.whole index.drawn classes.coded",
         "samples.shortened samples.counted_from_one ids.renumbered ids.lengths_less topk.filled_up",
         "index.dimensions axis.joined_otherwise ids.other_size index.made index.lengths index.shifted index.ignored"
         " rows.whole_range rows.more_rows",

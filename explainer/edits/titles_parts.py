@@ -45,4 +45,14 @@ TITLES: Mapping[str, Mapping[str, str]] = {
         "ko": "시퀀스에 이어 붙인 {more}개까지 `{what}` 마스크가 포함하게 하기",
         "zh": "让 `{what}` 也覆盖与序列拼接的 {more} 个",
     },
+    "other-view": {
+        "en": "row i belongs to the other view of the same sample, {rows} rows further or before: `{new}`",
+        "ko": "i번째 행의 짝은 같은 샘플의 다른 뷰, 즉 {rows}행 뒤나 앞의 행: `{new}`",
+        "zh": "第 i 行对应同一样本的另一个视图，即相隔 {rows} 行的那一行：`{new}`",
+    },
+    "views-apart": {
+        "en": "compare `{one}` with `{other}` only: the targets count the rows of one of them",
+        "ko": "`{one}` 와 `{other}` 만 서로 비교하기: 타깃은 한쪽의 행만 셈",
+        "zh": "只比较 `{one}` 与 `{other}`：目标只数其中一方的行",
+    },
 }
