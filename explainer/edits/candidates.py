@@ -29,6 +29,7 @@ KINDS = {
     "wrap-call": "methods.wrap_call",
     "replace-call": "methods.replace_call",
     "replace-operator": "operators.replace_operator",
+    "take-rows-first": "rows_first.take_rows_first",
     "exchange-operands": "products.exchange_operands",
     "subtract-least": "products.subtract_least",
     "out-of-place": "inplace.out_of_place",

@@ -125,6 +125,7 @@ _PROBES = {
     "states": "odd_operand made_together made_first",
     "stored": "stored_value made_once memoised",
     "subsets": "chosen_labels",
+    "taken": "rows_taken_later whole_product row_selections",
     "toplevel": "unguarded",
     "totals": "own_share addend",
     "turns": "losses_loop",
