@@ -27,6 +27,7 @@ _PROBES = {
     ),
     "columns": "index_columns",
     "corners": "square_table corner_used number_set",
+    "counted_otherwise": "other_size",
     "counts": "asked_count narrow_layer",
     "cuts": "cut all_cuts block_of grad_switch reentrant_checkpoint receiver bound_in",
     "data": "unpicklable unpicklable_handle missing_key key_span option_literal option_given",
