@@ -24,6 +24,8 @@ from explainer.edits.windowed import side_for, windows_behind
 from explainer.source import Source
 
 _SIDE = re.compile(r"size|side|crop|res(olution)?|height|width|img|image|pix|\b[hw]\b", re.IGNORECASE)
+#: Sizes that are no sides of images.
+_OTHER = re.compile(r"batch|kernel|hidden|vocab|buffer|step|embed|pool|patch|queue", re.IGNORECASE)
 _FOLDS = ("view", "reshape", "flatten", "squeeze")
 
 
@@ -93,22 +95,49 @@ def _map_too_small(evidence: Evidence) -> list[Step]:
 
 def _decided(evidence: Evidence, way: Sequence[Step], side: int) -> list[Place]:
     """The literals that gave the images their side: behind the calls that made them, else by their names."""
-    trees = [tree for step in evidence.steps if step not in way[:1] for tree in step.numbers]
+    sides = len(way[0].shape) - 2 if way[0].shape else 2
+    trees = [tree for step in evidence.steps if step not in way[:1] for tree in _of_sides(step, sides)]
     found = [evidence.place(leaf[1]) for leaf in leaves(trees) if leaf[-1] == side]
-    places = [one for one in found if one is not None and not of_random_data(one)]
+    known = [one for one in found if one is not None and not _OTHER.search(_name_of(one))]
+    places = [one for one in known if not of_random_data(one)]
     return places or [one for source in evidence.sources_seen() for one in _named(source, side)]
+
+
+def _of_sides(step: Step, sides: int) -> Sequence[Any]:
+    """The numbers of a call, of one that makes a tensor from its sizes those of its last dimensions alone."""
+    made = [int(tree[-1]) for tree in step.numbers] == step.shape and len(step.shape) > sides
+    return step.numbers[-sides:] if made else step.numbers
 
 
 def _named(source: Source, side: int) -> Iterator[Place]:
     """The literals of this value that a file gives to what is called a size."""
     for node in source.nodes():
         if isinstance(node, ast.Constant) and type(node.value) is int and node.value == side:
-            parent = Place(source, node).parent()
-            statement = source.text(parent) if isinstance(parent, (ast.Assign, ast.AnnAssign, ast.keyword)) else ""
-            keys = zip(parent.keys, parent.values, strict=True) if isinstance(parent, ast.Dict) else ()
-            key = next((source.text(key) for key, value in keys if value is node and key is not None), "")
-            if _SIDE.search(key or statement.split("=")[0]):
+            name = _name_of(Place(source, node))
+            if _SIDE.search(name) and not _OTHER.search(name):
                 yield Place(source, node)
+
+
+def _name_of(place: Place) -> str:
+    """What a value is given to: a name, a key, an argument, an option of the command line; empty where to none."""
+    source, node, parent = place.source, place.node, place.parent()
+    if isinstance(parent, ast.Dict):
+        keys = zip(parent.keys, parent.values, strict=True)
+        return next((source.text(key) for key, value in keys if value is node and key is not None), "")
+    if isinstance(parent, ast.arguments):
+        names = [*parent.posonlyargs, *parent.args][::-1]
+        given = [*zip(names, parent.defaults[::-1], strict=False)]
+        return next((one.arg for one, value in given if value is node), "")
+    if isinstance(parent, ast.keyword):
+        return _option(place.at(parent)) if parent.arg == "default" else parent.arg or ""
+    return source.text(parent).split("=")[0] if isinstance(parent, (ast.Assign, ast.AnnAssign)) else ""
+
+
+def _option(keyword: Place) -> str:
+    """`--image-size` of `add_argument("--image-size", default=64)`."""
+    call = keyword.parent()
+    texts = [one.value for one in call.args if isinstance(one, ast.Constant)] if isinstance(call, ast.Call) else []
+    return " ".join(str(one) for one in texts)
 
 
 def _all(evidence: Evidence, places: list[Place], old: int, new: int) -> Iterator[Candidate]:
