@@ -23,7 +23,7 @@ _WALKS = ("parameters", "named_parameters", "modules", "named_modules", "childre
 
 
 @frozen
-class _Freezing:
+class Freezing:
     """A statement that sets `requires_grad` to False, and the source of what it freezes."""
 
     source: Source
@@ -65,16 +65,16 @@ def _given_to_optimizer(scene: Scene, parameters: list[Any]) -> bool:
     return any(id(one) in own for one in _optimized(scene))
 
 
-def _of_model(scene: Scene, name: str, module: Any) -> _Freezing | None:
+def _of_model(scene: Scene, name: str, module: Any) -> Freezing | None:
     """Of the freezing statements the one that names the model, else one inside of its class, else the last."""
-    found = list(_freezings(scene))
+    found = list(freezings(scene))
     own = [one for one in found if one.target == name]
     methods = [one for one in found if one.target == "self" and _inside(one, type(module).__name__)]
     named = own or methods or found
     return named[-1] if named else None
 
 
-def _inside(one: _Freezing, owner: str) -> bool:
+def _inside(one: Freezing, owner: str) -> bool:
     scope = one.source.class_at(one.node.lineno)
     return scope is not None and scope.name == owner
 
@@ -87,7 +87,7 @@ def _head(target: str, module: Any) -> str:
     return f"{target}[{children[-1]}]" if children[-1].isdigit() else f"{target}.{children[-1]}"
 
 
-def _freezings(scene: Scene) -> Iterator[_Freezing]:
+def freezings(scene: Scene) -> Iterator[Freezing]:
     """The loops and statements of the user's that set `requires_grad` to False."""
     for source in sources(scene):
         inner: set[ast.stmt] = set()
@@ -97,9 +97,9 @@ def _freezings(scene: Scene) -> Iterator[_Freezing]:
                 own = [one for one in _of_body(node) if _frozen(source, one)]
                 if walked and own:
                     inner.update(own)
-                    yield _Freezing(source, node, walked)
+                    yield Freezing(source, node, walked)
             elif isinstance(node, ast.stmt) and node not in inner and _frozen(source, node):
-                yield _Freezing(source, node, _frozen(source, node))
+                yield Freezing(source, node, _frozen(source, node))
 
 
 def _of_body(loop: ast.For | ast.AsyncFor) -> Iterator[ast.stmt]:

@@ -51,6 +51,7 @@ _PROBES = {
     "floors": "floored",
     "folders": "looked_in",
     "freezing": "frozen_model filtered_out plain_tensors first_tensor",
+    "frozen_hooks": "hooked_frozen model_given",
     "functions": "function_return function_gradient exchanged_gradients misplaced_gradient forward_start",
     "gradients": "untracked_input tracked_from tracked_line unused_input twin_used grad_call unused_place",
     "graph": (
