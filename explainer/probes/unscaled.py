@@ -15,6 +15,7 @@ from explainer.probes.origin import last_binding
 from explainer.probes.owners import optimizers
 from explainer.probes.places import span_fact
 from explainer.probes.rates import BEYOND, largest_weight, rate_of
+from explainer.probes.scalers import scaled_beside
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.values import fields_of, is_module, is_tensor, read
 from explainer.source import Source, called, source_of
@@ -37,6 +38,7 @@ def blown_weights(scene: Scene) -> Settings | None:
 def unscaled(scene: Scene) -> SpanFact | None:
     """The statement that binds inputs, or targets, of a model whose values are far beyond one.
 
+    Where a function of the program scales other values behind it, the statement that uses it.
     `detail`: `names`; `code`, the statements that bring each column to mean 0 and deviation 1; `largest`, as text.
     """
     found: dict[Any, list[tuple[str, Any]]] = {}
@@ -48,6 +50,10 @@ def unscaled(scene: Scene) -> SpanFact | None:
         texts = [text for name, one in tensors if (text := _standardised(name, one))]
         names = ", ".join(name for name, _ in tensors)
         largest = f"{max(_magnitude(one) for _, one in tensors):.0e}"
+        beside = scaled_beside(scene, source, statement, [name for name, _ in tensors])
+        if beside is not None:
+            code = "\n".join(f"{name} = {beside[1]}({name})" for name, _ in tensors)
+            return span_fact(source, beside[0], names=names, code=code, largest=largest)
         return span_fact(source, statement, names=names, code="\n".join(texts), largest=largest) if texts else None
     return None
 
