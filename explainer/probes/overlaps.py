@@ -95,7 +95,8 @@ def _takings(scene: Scene, frame: LiveFrame, pair: tuple[int, int]) -> tuple[_Ta
     source = source_of(frame.file, frame.frame.f_globals)
     scope = source.scope_at(frame.line)
     for one, within in [(source, scope), *_helpers(scene, scope)] if scope is not None else ():
-        dicts = sorted((d for d in ast.walk(within) if isinstance(d, ast.Dict)), key=lambda d: (d.lineno, d.col_offset))
+        dicts = [one for one in ast.walk(within) if isinstance(one, (ast.Dict, ast.Call))]
+        dicts = sorted(dicts, key=lambda one: (one.lineno, one.col_offset))
         values = [value for d in dicts if (value := _params(d)) is not None]
         if pair[1] < len(values):
             return _taking(one, within, values[pair[0]]), _taking(one, within, values[pair[1]])
@@ -109,8 +110,11 @@ def _helpers(scene: Scene, scope: ast.AST) -> Iterator[tuple[Source, ast.AST]]:
         yield from ((source, one) for one in source.nodes() if isinstance(one, ast.FunctionDef) and one.name in names)
 
 
-def _params(node: ast.Dict) -> ast.expr | None:
-    """The value of the key `params`."""
+def _params(node: ast.Dict | ast.Call) -> ast.expr | None:
+    """The value of the key `params` of `{"params": p}` or `dict(params=p)`."""
+    if isinstance(node, ast.Call):
+        given = node.keywords if called(node) == "dict" else []
+        return next((word.value for word in given if word.arg == "params"), None)
     keys = (getattr(key, "value", None) for key in node.keys)
     return next((value for key, value in zip(keys, node.values, strict=True) if key == "params"), None)
 
