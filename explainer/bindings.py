@@ -7,34 +7,49 @@ from collections.abc import Iterator
 
 from explainer.source import Source, called
 
+#: The calls that declare an option of a command line, of argparse, click, typer and absl.
+_OPTIONS = ("add_argument", "option", "Option", "DEFINE_string", "DEFINE_integer")
+
 
 def given_to_name(source: Source, name: str) -> Iterator[ast.expr]:
-    """The values that a file gives to a name: of a variable, an attribute, a class's field, a keyword, a dict's key.
+    """The values that a file gives to a name, wherever `named_values` finds them."""
+    yield from (value for node in source.nodes() for one, value in named_values(node) if one == name)
 
-    So are the defaults of parameters and of options of a command line.
+
+def named_values(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
+    """The names that a node itself gives values to, each with its value.
+
+    A node that assigns (variables, attributes, a class's fields), a dict's keys, a keyword, the defaults of parameters
+    and of options of a command line.
     """
-    for node in source.nodes():
-        if isinstance(node, ast.Dict):
-            keys = zip(node.keys, node.values, strict=True)
-            yield from (value for key, value in keys if isinstance(key, ast.Constant) and key.value == name)
-        elif isinstance(node, ast.arguments):
-            pairs = zip(reversed(node.args), reversed(node.defaults), strict=False)
-            yield from (default for one, default in pairs if one.arg == name)
-        elif isinstance(node, ast.Call) and _option(node) == name:
-            yield from (word.value for word in node.keywords if word.arg == "default")
-        elif isinstance(node, ast.keyword) and node.arg == name:
-            yield node.value
-        elif isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            if any(last_name(one) == name for one in targets):
-                yield node.value
+    if isinstance(node, ast.Dict):
+        keys = zip(node.keys, node.values, strict=True)
+        yield from ((str(key.value), value) for key, value in keys if isinstance(key, ast.Constant))
+    elif isinstance(node, ast.arguments):
+        named = [*node.posonlyargs, *node.args]
+        yield from ((one.arg, value) for one, value in zip(reversed(named), reversed(node.defaults), strict=False))
+        yield from ((one.arg, value) for one, value in zip(node.kwonlyargs, node.kw_defaults, strict=True) if value)
+    elif isinstance(node, ast.Call):
+        option = _option(node)
+        yield from ((option, word.value) for word in node.keywords if option and word.arg == "default")
+    elif isinstance(node, ast.keyword) and node.arg:
+        yield node.arg, node.value
+    elif isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
+        for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+            yield last_name(target), node.value
+
+
+def name_of_value(source: Source, node: ast.AST) -> str:
+    """The name that a file gives an expression to; empty where to none."""
+    found = [name for one in source.nodes() for name, value in named_values(one) if value is node]
+    return next((name for name in found if name != "default"), next(iter(found), ""))
 
 
 def _option(call: ast.Call) -> str:
-    """The name under which `parser.add_argument("--attention-levels", ...)` keeps what it is given."""
-    first = call.args[0] if call.args and called(call) == "add_argument" else None
-    written = first.value if isinstance(first, ast.Constant) and isinstance(first.value, str) else ""
-    return written.lstrip("-").replace("-", "_")
+    """The name under which `parser.add_argument("-l", "--attention-levels", ...)` keeps what it is given."""
+    texts = [str(one.value) for one in call.args if isinstance(one, ast.Constant)] if called(call) in _OPTIONS else []
+    name = next((one for one in texts if one.startswith("--")), next(iter(texts), ""))
+    return name.lstrip("-").replace("-", "_")
 
 
 def last_name(node: ast.AST) -> str:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
+from explainer.bindings import last_name
 from explainer.edits.evidence import Evidence
 from explainer.edits.place import Place
 
@@ -13,12 +14,12 @@ from explainer.edits.place import Place
 def names_of_keys(evidence: Evidence, table: Place) -> Iterator[str]:
     """What chooses from a dict: `freq` where the program reads `TABLE[freq]` or `TABLE[args.freq]`."""
     parent = table.parent()
-    name = last(parent.targets[0]) if isinstance(parent, ast.Assign) else ""
+    name = last_name(parent.targets[0]) if isinstance(parent, ast.Assign) else ""
     found: dict[str, None] = {}
     for source in evidence.sources_seen():
         for node in source.nodes():
-            if isinstance(node, ast.Subscript) and (node.value is table.node or last(node.value) == name != ""):
-                found[last(node.slice)] = None
+            if isinstance(node, ast.Subscript) and (node.value is table.node or last_name(node.value) == name != ""):
+                found[last_name(node.slice)] = None
     yield from (one for one in found if one)
 
 
@@ -29,13 +30,6 @@ def stands_for_another(evidence: Evidence, place: Place, value: int) -> bool:
     if table is None or not any(constant(one) == value for one in others):
         return False
     return next(names_of_keys(evidence, place.at(table)), None) is not None  # type: ignore[arg-type]
-
-
-def last(node: ast.AST) -> str:
-    """`freq` of `freq`, `args.freq` and `cfg["freq"]`."""
-    if isinstance(node, ast.Subscript):
-        return str(constant(node.slice) or "")
-    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
 
 
 def constant(node: Any) -> Any:

@@ -199,10 +199,8 @@ def created(evidence: Evidence) -> Iterator[Candidate]:
         if frame is None or step.function not in CREATORS or step.place is None:
             continue
         for part in sizes_of(step.place):
-            if (
-                _measured(step.place, part) and "hidden" not in evidence.message
-            ):  # which dimension it is of was thought about
-                continue
+            if _measured(step.place, part) and "hidden" not in evidence.message:
+                continue  # which dimension it is of was thought about
             old = evaluated(part, frame.scope)
             tensors = {name: frame.shape(name) for name in frame.scope if name.isidentifier()}
             texts = [f"{name}.size({at})" for name, shape in tensors.items() for at, size in enumerate(shape)

@@ -6,21 +6,22 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
+from explainer.bindings import given_to_name, name_of_value
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
-from explainer.edits.lookups import constant, last, names_of_keys
+from explainer.edits.lookups import constant, names_of_keys
 from explainer.edits.place import Place
 from explainer.edits.search_literals import leaves
 from explainer.edits.sites import trees_hit
 from explainer.source import called
 
-#: The size that was read, the size that arrives and the literal in the source that the first comes from.
-_Read = tuple[int, int, Place]
+#: The size that arrives, and the literal in the source that the size which was read comes from.
+_Read = tuple[int, Place]
 
 
 def other_key(evidence: Evidence) -> Iterator[Candidate]:
     """`freq="h"` -> `freq="t"` where the layer is built for `{"h": 4, "t": 5}[freq]` and 5 features arrive."""
-    for _, size, place in _read(evidence):
+    for size, place in _read(evidence):
         table = place.parent()
         if not isinstance(table, ast.Dict):
             continue
@@ -35,7 +36,7 @@ def other_key(evidence: Evidence) -> Iterator[Candidate]:
 
 def entries(evidence: Evidence) -> Iterator[Candidate]:
     """`in_channels=[24, 48, 96]` -> `[48, 96]` where the first layer gets what the second is built for."""
-    for _, size, place in _read(evidence):
+    for size, place in _read(evidence):
         parent = place.parent()
         sizes = [constant(one) for one in parent.elts] if isinstance(parent, (ast.List, ast.Tuple)) else []
         if len(sizes) < 3 or size not in sizes[1:] or not isinstance(parent, (ast.List, ast.Tuple)):
@@ -49,7 +50,7 @@ def entries(evidence: Evidence) -> Iterator[Candidate]:
 def _fewer(evidence: Evidence, whole: Place, new: str) -> Iterator[Candidate]:
     """A list with less in it: as an entry of the dict that overrides the section in which it stands, or in place."""
     words: dict[str, Any] = {"new": new[:60], "old": whole.text[:60]}
-    name, section = _key(whole), _section(whole)
+    name, section = name_of_value(whole.source, whole.node), _section(whole)
     for place in _overriding(evidence, whole, section) if name and section else ():
         node = place.node
         if isinstance(node, ast.Call) and name not in [word.arg for word in node.keywords]:
@@ -68,36 +69,14 @@ def _read(evidence: Evidence) -> Iterator[_Read]:
         for leaf in leaves([tree]) if tree[-1] != size else ():
             place = evidence.place(leaf[1])
             if place is not None and leaf[-1] == tree[-1]:
-                yield int(leaf[-1]), size, place
+                yield size, place
 
 
 def _decided(evidence: Evidence, name: str, value: str) -> Iterator[Place]:
-    """Where a program gives a name a text: an option's default, an argument, an entry, an assignment."""
+    """Where a program gives a name a text: an option's default, an argument, an entry, an assignment, a constant."""
     for source in evidence.sources_seen():
-        for node in source.nodes():
-            for at in _given(node, name):
-                if isinstance(at, ast.Constant) and at.value == value:
-                    yield Place(source, at)
-
-
-def _given(node: ast.AST, name: str) -> Iterator[ast.AST | None]:
-    """The expressions that a node gives to a name."""
-    if isinstance(node, ast.Call):
-        options = [str(constant(one)).lstrip("-").replace("-", "_") for one in node.args]
-        own = name in options and called(node) in ("add_argument", "option", "Option", "DEFINE_string")
-        yield from (word.value for word in node.keywords if word.arg == name or (own and word.arg == "default"))
-    elif isinstance(node, ast.Dict):
-        yield from (value for key, value in zip(node.keys, node.values, strict=True) if constant(key) == name)
-    elif isinstance(node, (ast.Assign, ast.AnnAssign)):
-        target = node.targets[0] if isinstance(node, ast.Assign) else node.target
-        yield from (one for one in (node.value,) if last(target).lower() == name.lower())
-    elif isinstance(node, ast.arguments):
-        named = [*node.posonlyargs, *node.args]
-        pairs = [
-            *zip(reversed(named), reversed(node.defaults), strict=False),
-            *zip(node.kwonlyargs, node.kw_defaults, strict=True),
-        ]
-        yield from (default for one, default in pairs if one.arg == name)
+        for key in dict.fromkeys((name, name.upper())):
+            yield from (Place(source, one) for one in given_to_name(source, key) if constant(one) == value)
 
 
 def _overriding(evidence: Evidence, place: Place, section: str) -> Iterator[Place]:
@@ -117,20 +96,11 @@ def _is_dict(node: ast.AST) -> bool:
     return isinstance(node, ast.Dict) or (isinstance(node, ast.Call) and called(node) == "dict" and not node.args)
 
 
-def _key(place: Place) -> str:
-    """The name under which a dict, or a call of `dict`, has a value."""
-    parent = place.parent()
-    if isinstance(parent, ast.keyword):
-        return parent.arg or ""
-    pairs = zip(parent.keys, parent.values, strict=True) if isinstance(parent, ast.Dict) else ()
-    return next((str(constant(key)) for key, value in pairs if value is place.node), "")
-
-
 def _section(place: Place) -> str:
     """The name under which the dict that holds a value stands in another."""
     parent: Any = place.parent()
     around = place.at(parent).parent() if isinstance(parent, ast.keyword) else parent
-    return _key(place.at(around)) if isinstance(around, (ast.Dict, ast.Call)) and _is_dict(around) else ""
+    return name_of_value(place.source, around) if around is not None and _is_dict(around) else ""
 
 
 def _offset(whole: Place, part: Place) -> int:

@@ -12,6 +12,7 @@ from functools import partial
 from math import prod
 from typing import Any
 
+from explainer.bindings import name_of_value
 from explainer.edits import arguments
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, Step
@@ -98,7 +99,7 @@ def _decided(evidence: Evidence, way: Sequence[Step], side: int) -> list[Place]:
     sides = len(way[0].shape) - 2 if way[0].shape else 2
     trees = [tree for step in evidence.steps if step not in way[:1] for tree in _of_sides(step, sides)]
     found = [evidence.place(leaf[1]) for leaf in leaves(trees) if leaf[-1] == side]
-    known = [one for one in found if one is not None and not _OTHER.search(_name_of(one))]
+    known = [one for one in found if one is not None and not _OTHER.search(name_of_value(one.source, one.node))]
     places = [one for one in known if not of_random_data(one)]
     return places or [one for source in evidence.sources_seen() for one in _named(source, side)]
 
@@ -113,31 +114,9 @@ def _named(source: Source, side: int) -> Iterator[Place]:
     """The literals of this value that a file gives to what is called a size."""
     for node in source.nodes():
         if isinstance(node, ast.Constant) and type(node.value) is int and node.value == side:
-            name = _name_of(Place(source, node))
+            name = name_of_value(source, node)
             if _SIDE.search(name) and not _OTHER.search(name):
                 yield Place(source, node)
-
-
-def _name_of(place: Place) -> str:
-    """What a value is given to: a name, a key, an argument, an option of the command line; empty where to none."""
-    source, node, parent = place.source, place.node, place.parent()
-    if isinstance(parent, ast.Dict):
-        keys = zip(parent.keys, parent.values, strict=True)
-        return next((source.text(key) for key, value in keys if value is node and key is not None), "")
-    if isinstance(parent, ast.arguments):
-        names = [*parent.posonlyargs, *parent.args][::-1]
-        given = [*zip(names, parent.defaults[::-1], strict=False)]
-        return next((one.arg for one, value in given if value is node), "")
-    if isinstance(parent, ast.keyword):
-        return _option(place.at(parent)) if parent.arg == "default" else parent.arg or ""
-    return source.text(parent).split("=")[0] if isinstance(parent, (ast.Assign, ast.AnnAssign)) else ""
-
-
-def _option(keyword: Place) -> str:
-    """`--image-size` of `add_argument("--image-size", default=64)`."""
-    call = keyword.parent()
-    texts = [one.value for one in call.args if isinstance(one, ast.Constant)] if isinstance(call, ast.Call) else []
-    return " ".join(str(one) for one in texts)
 
 
 def _all(evidence: Evidence, places: list[Place], old: int, new: int) -> Iterator[Candidate]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from explainer.bindings import given_to_name, last_name
+from explainer.bindings import given_to_name, last_name, name_of_value
 from explainer.edits.arguments import argument_node
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Call, Evidence, Layer, Step, Tree
@@ -139,23 +139,9 @@ def _flagged(evidence: Evidence, test: Test) -> Iterator[Candidate]:
 
 
 def _put(evidence: Evidence, place: Place, new: str) -> Iterator[Candidate]:
-    words: dict[str, Any] = {"old": place.text, "new": new, "what": _what(place)}
+    what = name_of_value(place.source, place.node) or place.text
+    words: dict[str, Any] = {"old": place.text, "new": new, "what": what}
     yield from evidence.replaced(place, new, "replace-literal", "coarser", literal=True, **words)
-
-
-def _what(place: Place) -> str:
-    """What a literal is given to, as its line names it."""
-    parent = place.parent()
-    if isinstance(parent, (ast.Assign, ast.AnnAssign)):
-        target = parent.targets[0] if isinstance(parent, ast.Assign) else parent.target
-        return place.source.text(target)
-    if isinstance(parent, ast.keyword):
-        return str(parent.arg)
-    if isinstance(parent, ast.arguments):
-        pairs = zip(reversed(parent.args), reversed(parent.defaults), strict=False)
-        return next((one.arg for one, default in pairs if default is place.node), place.text)
-    keys = zip(parent.keys, parent.values, strict=True) if isinstance(parent, ast.Dict) else ()
-    return next((last_name(key) or ast.unparse(key) for key, value in keys if value is place.node and key), place.text)
 
 
 def _literals(evidence: Evidence, at: Place, node: ast.expr | None) -> Iterator[Place]:

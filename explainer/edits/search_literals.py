@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from explainer.bindings import name_of_value
 from explainer.diagnosis import Span
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, Step
@@ -121,22 +122,16 @@ def of_data(evidence: Evidence) -> Iterator[Candidate]:
     own = leaves([*crash.numbers, *(tree for one in layers for found in one.numbers.values() for tree in found)])
     kept = {tuple(leaf[1]) for leaf in own}
     for leaf in leaves([tree for step in evidence.steps[1:] for tree in step.numbers]):
-        name = _name(evidence, leaf) if tuple(leaf[1]) not in kept else None
-        for one in own if name is not None else ():
+        name = _name(evidence, leaf) if tuple(leaf[1]) not in kept else ""
+        for one in own if name else ():
             if one[-1] != leaf[-1] and _name(evidence, one) == name:
                 yield from changed_leaf(evidence, leaf, one[-1])
 
 
-def _name(evidence: Evidence, leaf: list) -> str | None:
-    """What a literal is given to: the key, the argument or the name."""
+def _name(evidence: Evidence, leaf: list) -> str:
+    """What a literal is given to: the key, the argument or the name; empty where to none."""
     place = evidence.place(leaf[1])
-    parent = place.parent() if place is not None else None
-    if place is not None and isinstance(parent, ast.Dict):
-        key = next((key for key, value in zip(parent.keys, parent.values, strict=True) if value is place.node), None)
-        return ast.unparse(key) if key is not None else None
-    if isinstance(parent, ast.keyword):
-        return parent.arg
-    return ast.unparse(parent.targets[0]) if isinstance(parent, ast.Assign) else None
+    return name_of_value(place.source, place.node) if place is not None else ""
 
 
 def neighbours(evidence: Evidence) -> Iterator[Candidate]:

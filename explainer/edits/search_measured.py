@@ -13,7 +13,6 @@ from explainer.frozen import frozen
 from explainer.source import Source, called
 
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _BOUNDS = (ast.Name, ast.Attribute, ast.Subscript, ast.Constant)
 
 
@@ -45,17 +44,10 @@ def _functions(evidence: Evidence) -> Iterator[tuple[Source, ast.AST]]:
     """The functions in which the steps to the failing call stand."""
     seen: set[int] = set()
     for place in (place for step in evidence.steps for place in step.places):
-        function = _function(place.source, place.span.line)
+        function = place.source.function_at(place.span.line)
         if function is not None and id(function) not in seen:
             seen.add(id(function))
             yield place.source, function
-
-
-def _function(source: Source, line: int) -> ast.AST | None:
-    held = [one for one in source.nodes() if isinstance(one, _FUNCTIONS)]
-    return max(
-        (one for one in held if one.lineno <= line <= (one.end_lineno or 0)), key=lambda f: f.lineno, default=None
-    )
 
 
 def _cuts(source: Source, function: ast.AST) -> Iterator[Cut]:

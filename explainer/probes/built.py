@@ -205,7 +205,7 @@ def _builds(call: ast.Call, module: Any) -> bool:
     return name == type(module).__name__ or name == "Lazy" + type(module).__name__
 
 
-def bound(call: ast.Call, cls: type) -> dict[str, ast.AST]:
+def bound(call: ast.Call, cls: type) -> dict[str, ast.expr]:
     """A constructor call's arguments by parameter name; positional ones by the signature of `__init__`."""
     code = getattr(inspect.getattr_static(cls, "__init__", None), "__code__", None)
     names = inspect.getargs(code).args[1:] if code is not None else []

@@ -225,12 +225,6 @@ def helper_calls(scene: Scene, of: CarriedFact | None = None) -> SpanFact | None
 
 
 @probe
-def second_helper_call(scene: Scene, of: SpanFact | None = None) -> Any:
-    """The second of the two calls that `helper_calls` found."""
-    return of["second"] if of is not None else None
-
-
-@probe
 def retaining_call(scene: Scene) -> SpanFact | None:
     """The failing call of backward where it asks to keep the graph."""
     failing = scene.failing

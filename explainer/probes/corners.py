@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import math
 import os
-from collections.abc import Iterator
 
+from explainer.bindings import given_to_name, name_of_value
 from explainer.edits.place import Place
 from explainer.edits.where_used import table_of
 from explainer.facts import SpanFact
@@ -42,13 +42,6 @@ def square_table(scene: Scene) -> SpanFact | None:
 
 
 @probe
-def corner_used(scene: Scene, of: SpanFact | None = None) -> SpanFact | None:
-    """The first use of a corner of a table."""
-    found: SpanFact | None = of["use"] if of is not None else None
-    return found
-
-
-@probe
 def number_set(scene: Scene, of: SpanFact | None = None) -> SpanFact | None:
     """The only place in the user's files where the size of a table is written.
 
@@ -61,9 +54,8 @@ def number_set(scene: Scene, of: SpanFact | None = None) -> SpanFact | None:
     if count is None or len(found) != 1:
         return None
     source, node = found[0]
-    named = [(key, value) for one in source.nodes() for key, value in _settings(one)]
-    key = next((key for key, value in named if value is node), "")
-    values = (_number(value) for name, value in named if key and name == key and value is not node)
+    key = name_of_value(source, node)
+    values = [_number(value) for value in given_to_name(source, key) if value is not node] if key else []
     file = os.path.basename(source.file)
     return span_fact(
         source, node, key=key, file=file, others=tuple(sorted({one for one in values if one and one < count}))
@@ -90,14 +82,3 @@ def _inner(source: Source, node: ast.AST, count: int | None) -> bool:
     """Whether a number is a part of an expression that gives the same number: 1048576 of `1048576 * 1`."""
     outer = (one for one in source.nodes() if isinstance(one, ast.BinOp) and node in (one.left, one.right))
     return any(_number(one) == count for one in outer)
-
-
-def _settings(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
-    if isinstance(node, ast.Dict):
-        pairs = zip(node.keys, node.values, strict=True)
-        yield from ((str(key.value), value) for key, value in pairs if isinstance(key, ast.Constant))
-    if isinstance(node, ast.Call):
-        yield from ((word.arg, word.value) for word in node.keywords if word.arg)
-    if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
-        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        yield from ((one.id, node.value) for one in targets if isinstance(one, ast.Name))

@@ -64,7 +64,7 @@ def _ways(scene: Scene, kind: type) -> Iterator[Given]:
         names, place = (groups.id, channels.id), place + 1
 
 
-def _arguments(frames: list[LiveFrame], place: int, kind: type) -> tuple[dict[str, ast.AST], Source | None]:
+def _arguments(frames: list[LiveFrame], place: int, kind: type) -> tuple[dict[str, ast.expr], Source | None]:
     """The arguments of the call at which a frame stands, by the parameters of what it calls."""
     failing = frames[place].failing()
     node = failing.node if failing is not None else None

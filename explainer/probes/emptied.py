@@ -12,7 +12,7 @@ from explainer.probes.births import LIBRARIES, last_value
 from explainer.probes.cuts import sources
 from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
-from explainer.source import Source, called, source_of
+from explainer.source import Source, called, source_of, stored
 
 _TRUTHS = ("eq", "ne", "gt", "lt", "ge", "le", "isin", "logical_not", "logical_and", "logical_or", "bool")
 _FILLS = ("masked_fill", "masked_fill_", "where")
@@ -159,8 +159,7 @@ def _descending(source: Source, values: ast.AST) -> bool:
     """Whether values were sorted from the largest down, in the statement that gave them their name."""
     scope = source.scope_at(values.lineno)  # type: ignore[attr-defined]
     for node in ast.walk(scope) if isinstance(values, ast.Name) and scope is not None else ():
-        names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
-        if isinstance(node, ast.Assign) and values.id in names:  # type: ignore[attr-defined]
+        if isinstance(node, ast.Assign) and values.id in stored(node):  # type: ignore[attr-defined]
             for call in ast.walk(node.value):
                 if isinstance(call, ast.Call) and called(call) in ("sort", "topk"):
                     down = any(word.arg == "descending" and _true(word.value) for word in call.keywords)
@@ -170,10 +169,3 @@ def _descending(source: Source, values: ast.AST) -> bool:
 
 def _true(node: ast.AST) -> bool:
     return isinstance(node, ast.Constant) and node.value is True
-
-
-@probe
-def filled_by(scene: Scene, of: SpanFact | None = None) -> SpanFact | None:
-    """The statement that drops what a comparison found."""
-    found: SpanFact | None = of["fill"] if of is not None else None
-    return found

@@ -15,6 +15,7 @@ from typing import Any
 from explainer.facts import Settings, SpanFact
 from explainer.probes import probe
 from explainer.probes.cuts import calls_named
+from explainer.probes.decided import arguments_of
 from explainer.probes.samples import method_of, own_dataset
 from explainer.probes.scene import Scene
 from explainer.probes.values import MISSING, attribute, read
@@ -82,12 +83,8 @@ def _given(scene: Scene, name: str, init: Function, parameter: str) -> Any:
     """What the only call of a class gives a parameter of its `__init__`, where the call's function still runs."""
     calls = calls_named(scene, name)
     names = [one.arg for one in init.args.args[1:]]
-    if len(calls) != 1 or parameter not in names:
-        return None
-    (source, call), at = calls[0], names.index(parameter)
-    words = {word.arg: word.value for word in call.keywords}
-    node = words.get(parameter) or (call.args[at] if at < len(call.args) else None)
-    return _read(scene, source, call, node) if node is not None else None
+    node = arguments_of(calls[0][1], names).get(parameter) if len(calls) == 1 else None
+    return _read(scene, *calls[0], node) if node is not None else None
 
 
 def _read(scene: Scene, source: Source, call: ast.Call, node: ast.expr) -> Any:

@@ -46,12 +46,6 @@ def hooked_frozen(scene: Scene) -> SpanFact | None:
     )  # fmt: skip
 
 
-@probe
-def model_given(scene: Scene, of: SpanFact | None = None) -> SpanFact | None:
-    """The input that a model is given."""
-    return of["argument"] if of is not None else None
-
-
 def _in_hook(scene: Scene, frame: LiveFrame, last: Called) -> bool:
     """Whether the failing call is made by a function that torch called for a layer, of its output."""
     frames, failing = scene.live.frames if scene.live is not None else [], scene.failing

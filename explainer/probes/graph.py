@@ -110,6 +110,16 @@ def named_modules(scene: Scene) -> Iterator[tuple[str, Any]]:
         yield from held
 
 
+def parameter_names(scene: Scene, wanted: set[int]) -> list[str]:
+    """The longest names that the modules in sight give parameters of these identities."""
+    found: dict[int, str] = {}
+    for _, module in named_modules(scene):
+        for name, one in module.named_parameters():
+            if id(one) in wanted and len(name) > len(found.get(id(one), "")):
+                found[id(one)] = str(name)
+    return list(found.values())
+
+
 @probe
 def hidden_layers(scene: Scene) -> SpanFact | None:
     """The assignment that puts a model's layers into a plain list, tuple or dict; `detail` has attribute and model."""

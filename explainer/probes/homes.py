@@ -17,16 +17,13 @@ _PROBES = {
     "buffers": "computed_buffer",
     "built": "built_at",
     "call": "call argument tensors local",
-    "carried": (
-        "carried second_call helper_calls second_helper_call retaining_call freeing_grad carried_place filled_once "
-        "filled_line"
-    ),
+    "carried": ("carried second_call helper_calls retaining_call freeing_grad carried_place filled_once filled_line"),
     "checkpoint": (
         "renamed_keys load_call loaded_state refused_global changed_sizes group_sizes freezing freezing_line "
         "wrong_state partial_load"
     ),
     "columns": "index_columns",
-    "corners": "square_table corner_used number_set",
+    "corners": "square_table number_set",
     "counted_otherwise": "other_size",
     "counts": "asked_count narrow_layer",
     "cuts": "cut all_cuts block_of grad_switch reentrant_checkpoint receiver bound_in",
@@ -39,9 +36,9 @@ _PROBES = {
     "dropped": "dropped_samples loaders_collating",
     "early": "read_early backward_below loss_without_backward returned_gradients gradient_loop",
     "elsewhere": "left_behind own_move foreign_result unmoved_layer layer_call late_parameter device_near",
-    "pieces": "cut_beside fed_whole gradients_of_pieces",
+    "pieces": "cut_beside gradients_of_pieces",
     "placed": "placed_apart",
-    "emptied": "counted_mask dropped_first filled_by",
+    "emptied": "counted_mask dropped_first",
     "empties": "empty_mean mask_of_mean ignored_labels",
     "entries": "missing_entry other_entry",
     "entered": "entered converted_layer behind_loss",
@@ -51,7 +48,7 @@ _PROBES = {
     "floors": "floored",
     "folders": "looked_in",
     "freezing": "frozen_model filtered_out plain_tensors first_tensor",
-    "frozen_hooks": "hooked_frozen model_given",
+    "frozen_hooks": "hooked_frozen",
     "functions": "function_return function_gradient exchanged_gradients misplaced_gradient forward_start",
     "gradients": "untracked_input tracked_from tracked_line unused_input twin_used grad_call unused_place",
     "graph": (
@@ -84,9 +81,10 @@ _PROBES = {
     "optional_layers": "shifted_numbers optional_layers first_optional",
     "origin": "view_origin bound_at",
     "outputs": "shared_output",
-    "overlaps": "shared_group edited_part",
+    "overlaps": "shared_group",
     "packed": "packed packed_use packed_layer",
     "otherwise": "built_here built_when_saved first_saved",
+    "part": "part",
     "parts": (
         "operand_at operand_of_kind written_operand negation index_too_large subscript dimension dimension_asked "
         "index_operand mask_operand loop_of"
@@ -127,9 +125,9 @@ _PROBES = {
     "states": "odd_operand made_together made_first",
     "stored": "stored_value made_once memoised",
     "subsets": "chosen_labels",
-    "taken": "rows_taken_later whole_product row_selections",
+    "taken": "rows_taken_later",
     "toplevel": "unguarded",
-    "totals": "own_share addend",
+    "totals": "own_share",
     "turns": "losses_loop",
     "twice": "once_only first_once detached_state",
     "uncollated": "uncollated",
@@ -144,7 +142,7 @@ _PROBES = {
     "whole": "whole_leaf whole_input",
     "windows": "sliding_window last_batch samples_in_columns",
     "wrapped": "wrapped_name wrapped_at",
-    "writes": "overwritten all_overwritten leaf_write crash_span part layer_place unbound_by",
+    "writes": "overwritten all_overwritten leaf_write crash_span layer_place unbound_by",
     "zeros": "zero_number zero_made zero_given",
     "zipped": "zipped_keys",
 }

@@ -9,7 +9,7 @@ from typing import Any
 from explainer.facts import Settings, SpanFact
 from explainer.probes import probe
 from explainer.probes.cuts import calls_named
-from explainer.probes.graph import named_modules
+from explainer.probes.graph import parameter_names
 from explainer.probes.optimizers import optimizer_loads
 from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
@@ -40,7 +40,8 @@ def misfit_state(scene: Scene) -> Settings | None:
     group, index, parameter, key, shape = odd[0]
     known = [(tuple(row[2].shape), row[4]) for row in rows if row[3]]
     permuted = sorted(own for own, _ in known) == sorted(held for _, held in known)
-    about = {"type": type(one).__name__, "group": group, "index": index, "name": _name_of(scene, parameter), "key": key}
+    name = next(iter(parameter_names(scene, {id(parameter)})), "")
+    about = {"type": type(one).__name__, "group": group, "index": index, "name": name, "key": key}
     shapes = {"shape": list(shape), "wanted": list(parameter.shape), "permuted": permuted}
     return Settings(tuple({**about, **shapes}.items()))
 
@@ -64,14 +65,6 @@ def _rows(optimizer: Any) -> Iterator[tuple[int, int, Any, str, tuple[int, ...]]
             odd = [key for key in kept if held[key].shape != parameter.shape]
             key = (odd or kept or [""])[0]
             yield number, index, parameter, key, tuple(held[key].shape) if key else ()
-
-
-def _name_of(scene: Scene, parameter: Any) -> str:
-    for _, module in named_modules(scene):
-        for name, one in module.named_parameters():
-            if one is parameter:
-                return str(name)
-    return ""
 
 
 @probe

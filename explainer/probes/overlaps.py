@@ -10,7 +10,7 @@ from explainer.facts import SpanFact
 from explainer.frozen import frozen
 from explainer.probes import probe
 from explainer.probes.cuts import sources
-from explainer.probes.graph import named_modules
+from explainer.probes.graph import parameter_names
 from explainer.probes.places import span_fact
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.values import fields_of
@@ -54,7 +54,7 @@ def shared_group(scene: Scene) -> SpanFact | None:
     yielding = 1 if sets[0] < sets[1] or _tied(takings, sets) else 0
     first, other = takings[yielding], takings[1 - yielding]
     edited = _without(first, other)
-    names = _names(scene, sets[0] & sets[1])
+    names = parameter_names(scene, sets[0] & sets[1])
     if edited is None or not names:
         return None
     return span_fact(
@@ -62,12 +62,6 @@ def shared_group(scene: Scene) -> SpanFact | None:
         shared=", ".join(names[:3]) + (", ..." if len(names) > 3 else ""), count=len(sets[0] & sets[1]),
         whole=sets[0] <= sets[1] or sets[1] <= sets[0], edited=span_fact(first.source, edited[0]), to=edited[1],
     )  # fmt: skip
-
-
-@probe
-def edited_part(scene: Scene, of: SpanFact | None = None) -> SpanFact | None:
-    """The expression that leaves out what another group takes."""
-    return of["edited"] if of is not None else None
 
 
 def _groups(scene: Scene) -> list[list[Any]]:
@@ -209,13 +203,3 @@ def _narrowed(first: _Taking, test: str, implied: bool = False) -> tuple[ast.AST
     own = first.source.text(first.condition)
     own = f"({own})" if isinstance(first.condition, ast.BoolOp) and isinstance(first.condition.op, ast.Or) else own
     return first.condition, f"{own} and {test}"
-
-
-def _names(scene: Scene, shared: set[int]) -> list[str]:
-    """The names that the models in sight give the shared parameters."""
-    found: dict[int, str] = {}
-    for _, module in named_modules(scene):
-        for name, one in module.named_parameters():
-            if id(one) in shared and (id(one) not in found or len(name) > len(found[id(one)])):
-                found[id(one)] = name
-    return list(found.values())

@@ -93,12 +93,6 @@ def cut_beside(scene: Scene) -> SpanFact | None:
 
 
 @probe
-def fed_whole(scene: Scene, of: SpanFact | None = None) -> SpanFact | None:
-    """Where the network is given the whole of what columns were cut out of; `detail.call`: that call."""
-    return of["fed"] if of is not None else None
-
-
-@probe
 def gradients_of_pieces(scene: Scene, of: SpanFact | None = None) -> tuple[SpanFact, ...] | None:
     """The columns in the calls that ask for their gradients; `detail.cut`: the subscript that takes them of a whole."""
     found = scene.once("pieces", lambda: _pieces(scene)) if of is not None else None

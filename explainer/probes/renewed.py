@@ -171,12 +171,8 @@ def _by_gradient(source: Source, value: ast.expr) -> bool:
     names = {one.id for one in ast.walk(value) if isinstance(one, ast.Name)}
     loops = [one for one in source.nodes() if isinstance(one, (ast.comprehension, ast.For))]
     return any(
-        _GRADIENT.search(source.text(one.iter)) and names & _targets(one) and _around(one, value) for one in loops
+        _GRADIENT.search(source.text(one.iter)) and names & stored(one.target) and _around(one, value) for one in loops
     )
-
-
-def _targets(loop: ast.comprehension | ast.For) -> set[str]:
-    return {one.id for one in ast.walk(loop.target) if isinstance(one, ast.Name)}
 
 
 def _around(loop: ast.comprehension | ast.For, value: ast.expr) -> bool:

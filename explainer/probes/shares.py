@@ -11,6 +11,7 @@ from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.cuts import calls_named
 from explainer.probes.data import dataset_of
+from explainer.probes.decided import arguments_of
 from explainer.probes.places import spanned
 from explainer.probes.scene import Scene
 from explainer.probes.values import attribute, fields_of
@@ -106,11 +107,7 @@ def _given(scene: Scene, function: Function, name: str) -> ast.expr | None:
     arguments = getattr(function, "args", None)
     names = [one.arg for one in arguments.args if one.arg != "self"] if arguments is not None else []
     calls = calls_named(scene, getattr(function, "name", "")) if name in names else []
-    if len(calls) != 1:
-        return None
-    call, at = calls[0][1], names.index(name)
-    words: dict[Any, ast.expr] = {word.arg: word.value for word in call.keywords}
-    return words.get(name) or (call.args[at] if at < len(call.args) else None)
+    return arguments_of(calls[0][1], names).get(name) if len(calls) == 1 else None
 
 
 def _target(node: ast.Assign) -> str:

@@ -55,18 +55,6 @@ def rows_taken_later(scene: Scene) -> SpanFact | None:
     )  # fmt: skip
 
 
-@probe
-def whole_product(scene: Scene, of: SpanFact | None = None) -> SpanFact | None:
-    """The expression to change where the rows are taken first."""
-    return of["edited"] if of is not None else None
-
-
-@probe
-def row_selections(scene: Scene, of: SpanFact | None = None) -> tuple[SpanFact, ...] | None:
-    """The places where rows are picked from the whole product."""
-    return of["places"] if of is not None else None
-
-
 def _operands(node: ast.expr) -> list[ast.expr]:
     """The two operands that are paired row by row: of a matrix product, a distance, or a broadcast `a[:, None]`."""
     pair = factors(node)

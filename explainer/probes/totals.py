@@ -38,9 +38,3 @@ def _added(statement: Any, total: str) -> ast.Name | ast.Attribute | None:
         return None
     own = len(parts) == 1 and ast.unparse(target) == total and isinstance(parts[0], (ast.Name, ast.Attribute))
     return parts[0] if own else None  # type: ignore[return-value]
-
-
-@probe
-def addend(scene: Scene, of: SpanFact | None = None) -> Any:
-    """What an iteration adds to the total that `own_share` found."""
-    return of["share"] if of is not None else None

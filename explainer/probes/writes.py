@@ -288,12 +288,6 @@ def crash_span(scene: Scene) -> Span | None:
 
 
 @probe
-def part(scene: Scene, of: Any = None, name: str = "") -> Any:
-    """One part of another fact, as a fact of its own: `{probe: part, of: write, name: kept}`."""
-    return getattr(of, name, None)
-
-
-@probe
 def layer_place(scene: Scene, of: WriteFact | None = None) -> Any:
     """Where a layer that writes in place is built, or else stands in its container, or is called."""
     if of is None:
