@@ -66,7 +66,7 @@ def _only_call(scene: Scene, module: Any) -> tuple[Source, ast.Call] | None:
     return found[0] if len(found) == 1 else None
 
 
-def _agrees(given: dict[str, ast.AST], own: dict[str, Any]) -> bool:
+def _agrees(given: dict[str, ast.expr], own: dict[str, Any]) -> bool:
     literal = {name: node.value for name, node in given.items() if isinstance(node, ast.Constant)}
     return all(own.get(name, value) == value for name, value in literal.items())
 
