@@ -213,7 +213,7 @@ def helper_calls(scene: Scene, of: CarriedFact | None = None) -> SpanFact | None
     found = scene.once("second backward", lambda: _recorded(scene)) or {}
     frames = scene.live.user if scene.live is not None else []
     before = (found.get("earlier") or {}).get("frames", [])
-    if of is None or of.kind != "shared" or len(before) < 2 or len(frames) < 2:
+    if of is None or of.kind not in ("shared", "repeated") or len(before) < 2 or len(frames) < 2:
         return None
     inner, outer = frames[-1], frames[-2]
     same = (before[0]["file"], before[0]["line"]) == (inner.file, inner.line) and before[1]["file"] == outer.file
