@@ -17,7 +17,8 @@ from explainer.edits.search_batch import CREATORS, sizes_of
 from explainer.edits.shapes import BROADCAST, broadcastable
 from explainer.edits.slices import operands, trunk
 
-_REDUCTIONS = ("sum", "mean", "amax", "amin", "logsumexp", "prod", "norm", "std", "var")
+#: Methods that take dimensions away.
+REDUCTIONS = ("sum", "mean", "amax", "amin", "logsumexp", "prod", "norm", "std", "var")
 #: The size of the first dimension, as a slice of a table is told.
 _OF_FIRST = re.compile(r"\.size\(0\)|\.shape\[0\]")
 
@@ -34,6 +35,8 @@ def with_ones(evidence: Evidence) -> Iterator[Candidate]:
                 sizes = sizes_of(step.place) if step.place is not None and step.function in CREATORS else []
                 if sizes and step.place is not None and len(sizes) == len(step.shape) == len(small.shape):
                     last = step.place.at(sizes[-1])
+                    if isinstance(last.node, ast.Constant) and large.shape[1:].count(small.shape[-1]):  # one a channel
+                        continue
                     words: dict[str, Any] = {"what": small.text, "other": large.text}
                     new = ", ".join([last.text, *["1"] * missing])
                     yield from evidence.replaced(last, new, "replace", "ones", step.place, **words)
@@ -45,7 +48,7 @@ def reduced_too(evidence: Evidence) -> Iterator[Candidate]:
     for one in every if crash is not None and crash.function in BROADCAST else ():
         step = evidence.steps[one.start] if one.start is not None else None
         call = step.place.node if step is not None and step.place is not None else None
-        if step is None or step.function not in _REDUCTIONS or not isinstance(call, ast.Call) or not is_method(call):
+        if step is None or step.function not in REDUCTIONS or not isinstance(call, ast.Call) or not is_method(call):
             continue
         for other in every:
             same = broadcastable(step.before[0][0], other.shape) and len(other.shape) == len(step.before[0][0])

@@ -30,7 +30,7 @@ def over_places(evidence: Evidence) -> Iterator[Candidate]:
         return
     small, large = sorted(every, key=lambda one: len(one.shape))
     dim = int(crash.numbers[-1][-1]) % len(large.shape) if crash.numbers else 0
-    for own in _fitting(small.shape, large.shape, dim):
+    for own in fitting(small.shape, large.shape, dim):
         missing = [at for at in range(len(large.shape)) if at not in own]
         if small.place is not None and large.place is not None and editable(small.place) and dim in own and missing:
             text = _spread(small.place, large, own)
@@ -39,7 +39,7 @@ def over_places(evidence: Evidence) -> Iterator[Candidate]:
             return
 
 
-def _fitting(small: list[int], large: list[int], dim: int) -> Iterator[tuple[int, ...]]:
+def fitting(small: list[int], large: list[int], dim: int) -> Iterator[tuple[int, ...]]:
     """The dimensions of the larger tensor that those of the smaller one may be: the first, then some of their size."""
     if not small or len(small) >= len(large):
         return
@@ -80,7 +80,7 @@ def in_all(evidence: Evidence) -> Iterator[Candidate]:
     if crash is None or crash.place is None or crash.function not in BROADCAST or len(every) != 2:
         return
     small, large = sorted(every, key=lambda one: len(one.shape))
-    own = next(_fitting(small.shape, large.shape, -1), None)
+    own = next(fitting(small.shape, large.shape, -1), None)
     frame = evidence.frame_of(crash.place)
     if own is None or len(large.shape) < 3 or frame is None:
         return
