@@ -238,6 +238,38 @@ FAULTS = {
             maps = torch.rand(2, 2, 4, 4, device=device)
             maps = maps * grid.of(maps)
         """, "self.made.get((h, w))", "self.made.get((h, w, x.device))"),
+    "averages of weights that are moved under another name later": (
+        """
+        import torch
+        from torch import nn
+        class Averages:
+            def __init__(self, net):
+                self.kept = {name: p.detach().clone() for name, p in net.named_parameters()}
+            @torch.no_grad()
+            def update(self, net):
+                for name, p in net.named_parameters():
+                    self.kept[name].lerp_(p, 0.1)
+        class Runner:
+            def __init__(self, net, where):
+                self.where = torch.device(where)
+                self.averages = Averages(net)
+                self.net = net.to(self.where)
+        runner = Runner(nn.Linear(4, 2), "meta")
+        runner.net(torch.rand(3, 4, device=runner.where)).sum().backward()
+        runner.averages.update(runner.net)
+        """, "self.net = net.to(self.where)", "self.net = net.to(self.where)"),
+    "copies of a state dict that are updated in place": (
+        """
+        import torch
+        from torch import nn
+        def fit(net, where):
+            slow = {name: p.detach().clone() for name, p in net.state_dict().items()}
+            student = net.to(where)
+            student(torch.rand(3, 4, device=where)).sum().backward()
+            for name, p in student.state_dict().items():
+                slow[name].lerp_(p.detach(), 0.1)
+        fit(nn.Linear(4, 2), torch.device("meta"))
+        """, "student = net.to(where)", "student = net.to(where)"),
 }  # fmt: skip
 
 
@@ -302,6 +334,18 @@ NEAR = {
                 return self.first(x * self.made[n]) * share
         Net().to("meta")(torch.rand(2, 4, device="meta"), torch.rand(4))
         """, "(n, x.device)"),
+    "a move to a device that is only known after the copies were taken": (
+        """
+        import torch
+        from torch import nn
+        def fit(net, asked):
+            slow = [p.detach().clone() for p in net.parameters()]
+            where = torch.device(asked if len(slow) > 1 else "cpu")
+            moved = net.to(where)
+            for kept, p in zip(slow, moved.parameters()):
+                kept.lerp_(p.detach(), 0.1)
+        fit(nn.Linear(4, 2), "meta")
+        """, "moved = net.to(where)"),
 }  # fmt: skip
 
 
