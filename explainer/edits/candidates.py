@@ -96,6 +96,7 @@ KINDS = {
     "build-as": "restoring.build_as",
     "load-apart": "restoring.load_apart",
     "order-groups": "grouping.order_groups",
+    "in-model-order": "grouping.in_model_order",
     "build-and-load": "restoring.build_and_load",
     "hoist-lambda": "hoist.hoist_lambda",
     "only-with-workers": "loading.only_with_workers",

@@ -6,6 +6,9 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
+from explainer.edits.inplace import block_of
+from explainer.edits.lines import EditError
+from explainer.edits.place import Place
 from explainer.facts import Settings, SpanFact
 from explainer.probes import probe
 from explainer.probes.cuts import calls_named
@@ -73,7 +76,8 @@ def restored_optimizer(scene: Scene, of: Settings | None = None) -> SpanFact | N
     calls = calls_named(scene, of["type"]) if of is not None else []
     loads = optimizer_loads(scene)
     near = [one for load in loads for one in calls if _loads_into(load, one)]
-    found = near if near else calls
+    beside = [one for load in loads for one in near if _in_one_block(load, one)]
+    found = beside or near or calls
     return span_fact(*found[0]) if len(found) == 1 else None
 
 
@@ -83,6 +87,17 @@ def other_optimizers(scene: Scene, of: SpanFact | None = None) -> tuple[SpanFact
     calls = calls_named(scene, of.text.partition("(")[0].rpartition(".")[2]) if of is not None else []
     others = [span_fact(source, node) for source, node in calls]
     return tuple(one for one in others if of is not None and one.span != of.span) or None
+
+
+def _in_one_block(load: _Found, built: _Found) -> bool:
+    """Whether the statements of two calls stand in one block: not in two branches of an `if`."""
+    if load[0].file != built[0].file:
+        return False
+    first, then = Place(*built).statement(), Place(*load).statement()
+    try:
+        return any(one is then.node for one in block_of(first))
+    except EditError:
+        return False
 
 
 def _loads_into(load: _Found, built: _Found) -> bool:
