@@ -1,26 +1,22 @@
-"""The words of symptoms and rules: jinja2 over frozen facts. Templates that only name facts never load jinja2."""
+"""The words of symptoms and rules: jinja2 over frozen facts, which is loaded only for what is not plain."""
 
 from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
 from explainer.catalogue import simple
+from explainer.catalogue.filters import FILTERS
+from explainer.catalogue.plain import printable, renderer
+from explainer.catalogue.simple import Unlike, WordsError
 
-#: `{{ m.rows }}`, `{{ x.shape[-1] }}`: a name and what hangs on it.
-_NAMED = re.compile(r"\{\{\s*([a-z]\w*(?:\.[a-zA-Z]\w*|\[-?\d+\])*)\s*\}\}")
-_STEP = re.compile(r"\.?([a-zA-Z]\w*)|\[(-?\d+)\]")
 _WHOLE = re.compile(r"\{\{((?:(?!\}\}|\{\{).)*)\}\}", re.DOTALL)
 _SPACES = re.compile(r"(?<=\S)  +")
 #: No text that a template makes is longer; a repeated string that would be is refused.
 LONGEST = 20_000
-
-
-class WordsError(Exception):
-    """Raised where a template names what is not there, or cannot be evaluated."""
 
 
 def in_language(texts: Mapping[str, Any], language: str) -> Any:
@@ -33,7 +29,7 @@ def words(template: str, names: Mapping[str, Any]) -> str:
     if "{" not in template:
         return template
     _only_frozen(names)
-    return _SPACES.sub(" ", _guarded(_text(template), names, template)).strip()
+    return _SPACES.sub(" ", _guarded(lambda known: _text(template, known), names, template)).strip()
 
 
 def holds(expression: str, names: Mapping[str, Any]) -> bool:
@@ -56,11 +52,11 @@ def value(template: Any, names: Mapping[str, Any]) -> Any:
 
 
 def _evaluated(expression: str, names: Mapping[str, Any]) -> Any:
-    """An expression's value; by jinja2 where it is not as simple as it looks, or names what is not there."""
+    """An expression's value; by jinja2 where it is not as simple as it looks."""
     tree = simple.parsed(expression)
     if tree is not None:
-        with suppress(Exception):
-            return simple.evaluated(tree, names, attribute)
+        with suppress(Unlike):
+            return simple.evaluated(tree, names)
     return _defined(_expression(expression)(**names))
 
 
@@ -79,56 +75,15 @@ def _defined(found: Any) -> Any:
     return found
 
 
-# -- plain templates ------------------------------------------------------------------------------------------------
-
-
-@functools.lru_cache(maxsize=4096)
-def _text(template: str) -> Callable[[Mapping[str, Any]], str]:
+def _text(template: str, names: Mapping[str, Any]) -> str:
     plain = _plain(template)
-    return plain if plain is not None else _rendered(template)
+    if plain is not None:
+        with suppress(Unlike):
+            return plain(names)
+    return str(_rendered(template)(names))
 
 
-def _plain(template: str) -> Callable[[Mapping[str, Any]], str] | None:
-    """A renderer for a template of text and names alone, None for any other."""
-    pieces = _NAMED.split(template)
-    if any("{{" in text or "{%" in text or "{#" in text for text in pieces[::2]):
-        return None
-    ways = [[a or int(b) for a, b in _STEP.findall(name)] for name in pieces[1::2]]
-    texts = pieces[::2]
-
-    def render(names: Mapping[str, Any]) -> str:
-        found = [texts[0]]
-        for way, text in zip(ways, texts[1:], strict=True):
-            found += (str(_printable(_follow(way, names))), text)
-        return "".join(found)
-
-    return render
-
-
-def _follow(way: list[Any], names: Mapping[str, Any]) -> Any:
-    found: Any = names
-    for step in way:
-        found = found[step] if isinstance(step, int) else attribute(found, step)
-    return found
-
-
-def attribute(of: Any, name: str) -> Any:
-    """`of.name` as templates mean it: a mapping's item, else a field, else what `of[name]` gives."""
-    if isinstance(of, Mapping) and name in of:
-        return of[name]
-    try:
-        return getattr(of, name)
-    except AttributeError:
-        try:
-            return of[name]
-        except (TypeError, LookupError):
-            raise WordsError(f"{name!r} is not there") from None
-
-
-def _printable(found: Any) -> Any:
-    if found is None:
-        raise WordsError("a template prints none; guard it with {% if ... is not none %}")
-    return found
+_plain = functools.lru_cache(maxsize=4096)(renderer)
 
 
 # -- everything else: jinja2's sandbox ------------------------------------------------------------------------------
@@ -153,7 +108,7 @@ def environment() -> Any:
             return super().call_binop(context, operator, left, right)
 
     made = Sandbox(
-        undefined=StrictUndefined, autoescape=False, trim_blocks=True, lstrip_blocks=True, finalize=_printable,
+        undefined=StrictUndefined, autoescape=False, trim_blocks=True, lstrip_blocks=True, finalize=printable,
         cache_size=0, optimized=False,
     )  # fmt: skip
     made.globals = {name: made.globals[name] for name in ("range", "dict", "namespace")}
@@ -201,38 +156,3 @@ def _only_frozen(names: Mapping[str, Any]) -> None:
             if not type(item).__module__.startswith("explainer.") and type(item).__name__ != "mappingproxy":
                 raise WordsError(f"{name} is a live object ({type(item).__name__}), not a fact")
             _FROZEN.add(type(item))
-
-
-def product(numbers: Iterable[int]) -> int:
-    """`[16, 6, 6] | product` -> 576."""
-    result = 1
-    for number in numbers:
-        result *= number
-    return result
-
-
-def shape(sizes: Iterable[int]) -> str:
-    """`x.shape | shape` -> `[4, 576]`."""
-    return f"[{', '.join(map(str, sizes))}]"
-
-
-def by(sizes: Iterable[int]) -> str:
-    """`x.shape | by` -> `4x576`."""
-    return "x".join(map(str, sizes))
-
-
-def size(number: float) -> str:
-    """`1610612736 | size` -> `1.50 GiB`."""
-    for unit in ("bytes", "KiB", "MiB", "GiB", "TiB"):
-        if abs(number) < 1024 or unit == "TiB":
-            break
-        number /= 1024
-    return f"{number:.0f} bytes" if unit == "bytes" else f"{number:.2f} {unit}"
-
-
-def code(text: Any) -> str:
-    """`name | code` -> the name in backticks."""
-    return f"`{text}`"
-
-
-FILTERS = {"product": product, "shape": shape, "by": by, "size": size, "code": code}

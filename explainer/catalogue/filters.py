@@ -1,0 +1,50 @@
+"""What the words of rules do to facts besides naming them: `{{ x.shape | shape }}`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+
+def product(numbers: Iterable[int]) -> int:
+    """`[16, 6, 6] | product` -> 576."""
+    result = 1
+    for number in numbers:
+        result *= number
+    return result
+
+
+def shape(sizes: Iterable[int]) -> str:
+    """`x.shape | shape` -> `[4, 576]`."""
+    return f"[{', '.join(map(str, sizes))}]"
+
+
+def by(sizes: Iterable[int]) -> str:
+    """`x.shape | by` -> `4x576`."""
+    return "x".join(map(str, sizes))
+
+
+def size(number: float) -> str:
+    """`1610612736 | size` -> `1.50 GiB`."""
+    for unit in ("bytes", "KiB", "MiB", "GiB", "TiB"):
+        if abs(number) < 1024 or unit == "TiB":
+            break
+        number /= 1024
+    return f"{number:.0f} bytes" if unit == "bytes" else f"{number:.2f} {unit}"
+
+
+def code(text: Any) -> str:
+    """`name | code` -> the name in backticks."""
+    return f"`{text}`"
+
+
+FILTERS: dict[str, Callable[..., Any]] = {"product": product, "shape": shape, "by": by, "size": size, "code": code}
+
+
+def joined(items: Iterable[Any], between: str = "") -> str:
+    """`x.shape | join(", ")` -> `4, 576`."""
+    return str(between).join(map(str, items))
+
+
+#: jinja2's own that plain templates know as well; each does to facts what jinja2's does.
+PLAIN: dict[str, Callable[..., Any]] = {**FILTERS, "list": list, "join": joined, "string": str}
