@@ -20,6 +20,16 @@ TITLES: Mapping[str, Mapping[str, str]] = {
         "ko": "`{what}` 가 다른 폭의 층으로 교체되었으므로 그 뒤의 {layer} 도 새것으로 교체하기",
         "zh": "`{what}` 被换成了另一宽度的层，其后的 {layer} 也要换成新的",
     },
+    "size-of-joined": {
+        "en": "give `{what}` its own `{name}`, {value}: that of `{inner}`, {old}, is from before the join",
+        "ko": "`{what}` 에 자체 `{name}` {value} 두기: 지금은 이어 붙이기 전인 `{inner}` 의 값 {old} 이 그대로 쓰임",
+        "zh": "给 `{what}` 自己的 `{name}`（{value}）：现在取到的是拼接之前 `{inner}` 的 {old}",
+    },
+    "size-of-base": {
+        "en": "give `{what}` its own `{name}`, {value}: that of its base, {old}, is from before the join",
+        "ko": "`{what}` 에 자체 `{name}` {value} 두기: 부모 클래스의 값 {old} 은 이어 붙이기 전의 크기임",
+        "zh": "给 `{what}` 自己的 `{name}`（{value}）：基类的 {old} 是拼接之前的大小",
+    },
     "one-setting": {
         "en": "take the size from `{new}`, which what it meets is cut to, not from `{old}`",
         "ko": "크기를 `{old}` 대신, 함께 계산되는 텐서가 잘리는 `{new}` 에서 가져오기",
