@@ -71,6 +71,7 @@ _PROBES = {
     "losses": "loss_made",
     "memory": "asked_bytes broadcast column huge_call repeated_view largest_index",
     "mapped": "mapped_location",
+    "missing": "missing_part loaded_datasets",
     "meeting": "meeting block_beside update_place",
     "module": "called_module module_input root_input",
     "misfits": "misfit_state restored_optimizer other_optimizers",

@@ -82,7 +82,7 @@ def none_sample(scene: Scene) -> SpanFact | None:
     `detail.dataset` is the class and `function` the function, `how` is return (`return None` or a bare one), part (None
     in what is returned), end (the function can end without a return) or transform (a function that it calls has none).
     """
-    dataset = own_dataset(scene) if _in_collate(scene) else None
+    dataset = own_dataset(scene) if in_collate(scene) else None
     found = method_of(dataset, "__getitem__") if dataset is not None else None
     if found is None:
         return None
@@ -122,7 +122,7 @@ def _helper(dataset: Any, value: ast.AST | None) -> SpanFact | None:
     return None
 
 
-def _in_collate(scene: Scene) -> bool:
+def in_collate(scene: Scene) -> bool:
     """Whether torch's own collate function raised, here or in a worker."""
     frames = scene.crash.frames
     return bool(frames) and "utils/data/_utils/collate" in frames[-1].file.replace("\\", "/")

@@ -27,20 +27,20 @@ def uncollated(scene: Scene) -> SpanFact | None:
     """
     dataset, kind = own_dataset(scene), refused(scene.crash.message)
     found = method_of(dataset, "__getitem__") if dataset is not None else None
-    batch = _batch(scene)
+    batch = samples_given(scene)
     if found is None or batch is None or not kind:
         return None
-    way = next(_ways(batch[0], kind), None)
-    node = _part(found[1], way) if way is not None else None
+    way = next(ways_to(batch[0], kind), None)
+    node = written_part(found[1], way) if way is not None else None
     if way is None or node is None:
         return None
-    source, value = found[0], _value(batch[0], way)
+    source, value = found[0], value_at(batch[0], way)
     new = _fields(value, source.text(node)) or plain(kind, source.text(node))
     shown = "".join(f'["{key}"]' if isinstance(key, str) else f"[{key}]" for key in way)
     return span_fact(source, node, kind=kind, way=shown, dataset=type(dataset).__name__, new=new)
 
 
-def _batch(scene: Scene) -> list[Any] | None:
+def samples_given(scene: Scene) -> list[Any] | None:
     """The samples that the outermost collate function was given."""
     for frame in scene.live.frames if scene.live is not None else []:
         if "utils/data/_utils/collate" in frame.file.replace("\\", "/"):
@@ -49,16 +49,16 @@ def _batch(scene: Scene) -> list[Any] | None:
     return None
 
 
-def _ways(value: Any, kind: str, deep: int = 4) -> Iterator[tuple[Any, ...]]:
+def ways_to(value: Any, kind: str, deep: int = 4) -> Iterator[tuple[Any, ...]]:
     """The ways to the parts of a sample that are of a class."""
     if type(value).__name__ == kind:
         yield ()
     parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, (list, tuple)) else ()
     for _, (key, one) in zip(range(_STEPS), parts if deep else (), strict=False):
-        yield from ((key, *rest) for rest in _ways(one, kind, deep - 1))
+        yield from ((key, *rest) for rest in ways_to(one, kind, deep - 1))
 
 
-def _value(sample: Any, way: tuple[Any, ...]) -> Any:
+def value_at(sample: Any, way: tuple[Any, ...]) -> Any:
     for key in way:
         sample = sample[key]
     return sample
@@ -71,7 +71,7 @@ def _fields(value: Any, text: str) -> str:
     return f"vars({text})" if "__dataclass_fields__" in vars(type(value)) else ""
 
 
-def _part(function: Function, way: tuple[Any, ...]) -> ast.expr | None:
+def written_part(function: Function, way: tuple[Any, ...]) -> ast.expr | None:
     """The expression that a part of what a function returns is written as; None where it is not written out."""
     given = [one.value for one in returns_of(function) if one.value is not None]
     node: ast.expr | None = given[0] if len(given) == 1 else None
@@ -82,8 +82,8 @@ def _part(function: Function, way: tuple[Any, ...]) -> ast.expr | None:
 
 def _entry(function: Function, node: ast.expr | None, key: Any) -> ast.expr | None:
     if isinstance(node, ast.Name):
-        set_later = _assigned(function, f"{node.id}[{key!r}]")
-        made = _assigned(function, node.id)
+        set_later = only_value(function, f"{node.id}[{key!r}]")
+        made = only_value(function, node.id)
         return set_later or (_entry(function, made, key) if not isinstance(made, ast.Name) else None)
     if isinstance(node, (ast.Tuple, ast.List)):
         return node.elts[key] if isinstance(key, int) and key < len(node.elts) else None
@@ -95,7 +95,7 @@ def _entry(function: Function, node: ast.expr | None, key: Any) -> ast.expr | No
     return None
 
 
-def _assigned(function: Function, target: str) -> ast.expr | None:
+def only_value(function: Function, target: str) -> ast.expr | None:
     """The only value that a function assigns to a target, as `ast.unparse` writes it."""
     found = [node for node in ast.walk(function) if isinstance(node, ast.Assign)]
     values = [node.value for node in found if any(ast.unparse(one) == target for one in node.targets)]
