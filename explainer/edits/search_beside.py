@@ -58,7 +58,7 @@ class Rows:
 def left_too(evidence: Evidence) -> Iterator[Candidate]:
     """`Graph(x=g.x[keep], mask=g.mask)` -> `mask=g.mask[keep]`, where a mask of all rows meets what is left."""
     fields = _fields(evidence)
-    for rows in _cuts(evidence):
+    for rows in cuts(evidence):
         whole = {name: shape for name, every in fields.items() for shape, _ in every if shape[0] == rows.before}
         if any(name in whole for name in _used(evidence)) and _meets(evidence, rows):
             yield from _among_arguments(evidence, rows, whole)
@@ -69,8 +69,8 @@ def left_too(evidence: Evidence) -> Iterator[Candidate]:
 def renumbered_too(evidence: Evidence) -> Iterator[Candidate]:
     """`Graph(x=g.x[keep], rows=g.rows)` -> those of the rows that are kept, by their places among them."""
     fields, used = _fields(evidence), _used(evidence)
-    for rows in _cuts(evidence):
-        if rows.mask and rows.index.isidentifier() and _beyond(evidence, rows):
+    for rows in cuts(evidence):
+        if rows.mask and rows.index.isidentifier() and beyond(evidence, rows):
             each = [(name, shape) for name, every in fields.items() for shape, dtype in every if dtype == "int64"]
             held = {name: shape for name, shape in each if len(shape) == 1 or (len(shape) == 2 and shape[0] == 2)}
             words = {word for name in used if name in held for word in _words(name)}
@@ -80,7 +80,7 @@ def renumbered_too(evidence: Evidence) -> Iterator[Candidate]:
             yield from _behind(evidence, positions, held)
 
 
-def _beyond(evidence: Evidence, rows: Rows) -> bool:
+def beyond(evidence: Evidence, rows: Rows) -> bool:
     """Whether positions of all rows were looked up among those that are left."""
     crash = evidence.crash
     extents = [one for one in (crash.extents if crash is not None else ()) if one is not None]
@@ -92,7 +92,7 @@ def _words(name: str) -> set[str]:
     return set(name.lower().split("_"))
 
 
-def _cuts(evidence: Evidence) -> Iterator[Rows]:
+def cuts(evidence: Evidence) -> Iterator[Rows]:
     for step in evidence.steps[1:]:
         node = step.place.node if step.place is not None else None
         if step.place is None or step.function != "__getitem__" or not isinstance(node, ast.Subscript):

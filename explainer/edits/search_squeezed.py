@@ -8,41 +8,65 @@ from typing import Any
 
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, Step
+from explainer.edits.place import Place, as_primary
+
+_LACKING = ("Dimension out of range", "too many indices for tensor")
+
+
+def as_before(evidence: Evidence) -> Iterator[Candidate]:
+    """`x.squeeze()` -> `x.squeeze(-1)`: the dimensions that it dropped of an earlier batch, and no more."""
+    for step in evidence.steps[1:30]:
+        before, made = step.first or ([], [])
+        now = step.before[0][0] if step.before else []
+        ones = [at for at, size in enumerate(before) if size == 1]
+        if len(before) == len(now) and len(step.shape) < len(made) == len(before) - len(ones):
+            yield from _named(evidence, step, before, ones)
+
+
+def of_dimension_asked(evidence: Evidence) -> Iterator[Candidate]:
+    """What `squeezed` finds, where a dimension is asked for that a tensor of one sample has no more."""
+    if any(one in evidence.message for one in _LACKING):
+        yield from squeezed(evidence)
 
 
 def squeezed(evidence: Evidence) -> Iterator[Candidate]:
     """`x.squeeze()` -> `x.squeeze(-1)`, `x.flatten(1)`: only the dimensions that it has dropped behind the first."""
     for step in evidence.steps[1:30]:
-        data = _data(step)
         before = step.before[0][0] if step.before else []
         ones = [at for at, size in enumerate(before) if size == 1 and at > 0]
-        if data is None or step.place is None or before[0] != 1 or len(before) - len(step.shape) != len(ones) + 1:
-            continue
-        for call, given in _calls(before, ones):
-            function, method = f"torch.{call}({data}, {given})", f"{data}.{call}({given})"
-            new = function if step.place.text.startswith("torch.") else method
-            yield from evidence.replaced(step.place, new, "replace", "squeeze", new=f"{call}({given})")
+        if ones and before[0] == 1 and len(before) - len(step.shape) == len(ones) + 1:
+            yield from _named(evidence, step, before, ones)
 
 
-def _data(step: Step) -> str | None:
+def _named(evidence: Evidence, step: Step, before: list[int], ones: list[int]) -> Iterator[Candidate]:
+    """The candidates for a bare squeeze that is to drop some dimensions of the shape `before`."""
+    data = _data(step)
+    if data is None or step.place is None:
+        return
+    if not ones:
+        yield from evidence.replaced(step.place, data.text, "replace", "squeeze", new=data.text[:48])
+    for call, given in _calls(len(before), ones):
+        function, method = f"torch.{call}({data.text}, {given})", f"{as_primary(data)}.{call}({given})"
+        new = function if step.place.text.startswith("torch.") else method
+        yield from evidence.replaced(step.place, new, "replace", "squeeze", new=f"{call}({given})")
+
+
+def _data(step: Step) -> Place | None:
     """What is squeezed, as the source has it; None where the call names dimensions."""
     node: Any = step.place.node if step.place is not None else None
     if step.function != "squeeze" or step.place is None or not isinstance(node, ast.Call) or node.keywords:
         return None
     if ast.unparse(node.func) == "torch.squeeze":
-        return step.place.source.text(node.args[0]) if len(node.args) == 1 else None
+        return step.place.at(node.args[0]) if len(node.args) == 1 else None
     owner = getattr(node.func, "value", None)
-    return step.place.source.text(owner) if owner is not None and not node.args else None
+    return step.place.at(owner) if owner is not None and not node.args else None
 
 
-def _calls(before: list[int], ones: list[int]) -> Iterator[tuple[str, str]]:
-    """The calls that drop the dimensions of size one, the first not among them."""
-    rank = len(before)
-    if not ones:
-        return
+def _calls(rank: int, ones: list[int]) -> Iterator[tuple[str, str]]:
+    """The calls that drop the dimensions of size one, and no others."""
     if len(ones) == 1:
         yield "squeeze", "-1" if ones == [rank - 1] else str(ones[0])
-        return
-    if ones == [*range(2, rank)]:
-        yield "flatten", "1"
-    yield "squeeze", f"({', '.join(map(str, ones))})"
+    elif ones:
+        if ones == [*range(2, rank)]:
+            yield "flatten", "1"
+        yield "squeeze", f"({', '.join(map(str, ones))})"

@@ -12,9 +12,10 @@ from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
 from explainer.edits.lines import changed
 from explainer.edits.place import Place
-from explainer.edits.slices import chain, editable, operands
+from explainer.edits.slices import chain, editable, operands, trunk
 
 _SIZES = re.compile(r"self\.(?:stride|storage_offset)\(-?\d*\) must be .* to view \w+ as \w+ ")
+_APART = re.compile("with stride 1|stride of 1|divisible by 2")
 
 
 def copied(evidence: Evidence) -> Iterator[Candidate]:
@@ -51,6 +52,20 @@ def as_dtype(evidence: Evidence) -> Iterator[Candidate]:
             yield from evidence.made(
                 edits, "insert-method", receiver, "own-bytes", what=receiver.text[:48], method=method
             )
+
+
+def pairs_together(evidence: Evidence) -> Iterator[Candidate]:
+    """`x.transpose(-1, -2)` -> `x.transpose(-1, -2).contiguous()`, of which `view_as_complex` reads the pairs."""
+    crash = evidence.crash
+    if crash is None or crash.function != "view_as_complex" or not _APART.search(evidence.message):
+        return
+    method = "clone()" if "storage_offset" in evidence.message else "contiguous()"
+    for operand in operands(evidence)[:1]:
+        behind = [step.place for step in trunk(evidence, operand.start, 6) if step.shape == operand.shape]
+        for place in (one for one in [*behind, operand.place] if one is not None and editable(one)):
+            edits = partial(methods.insert_method, place, method)
+            what = place.text[:48]
+            yield from evidence.made(edits, "insert-method", place, "pairs-together", what=what, method=method)
 
 
 def _is_view(node: ast.AST) -> bool:

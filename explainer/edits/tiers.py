@@ -7,7 +7,7 @@ GUESSES = ("literals.neighbours", "literals.swapped_sizes")
 #: A row is a tier; `sizes.arriving` is the function `arriving` of `search_sizes.py`. The first row's generators speak
 #: only where one thing can be meant.
 _SHAPE = (
-    "chosen.other_key chosen.entries replaced.with_norm agreed.one_setting single.batch_of_one"
+    "squeezed.as_before chosen.other_key chosen.entries replaced.with_norm agreed.one_setting single.batch_of_one"
     " layers.channels_last densities.summed crossed.crossed sizes.named_norm padding.fallen_short state.batch_second"
     " kept.reset begun.with_layers heads.widths"
     " broadcast.with_ones growing.windowed classes.absent packed.full_length padding.grouped sliced.sliced_alike"
@@ -48,12 +48,17 @@ _DTYPE = (
 )
 TIERS = {
     "shape": _SHAPE,
-    "view": ("crossed.crossed", "view.copied view.as_dtype view.windows headers.longer_header", *_SHAPE),
+    "view": (
+        "crossed.crossed",
+        "view.copied view.as_dtype view.pairs_together view.windows headers.longer_header",
+        *_SHAPE,
+    ),
     "dtype": _DTYPE,
     "unsupported": _DTYPE,
     "amp": _DTYPE,
     "index": (
-        "crossed.crossed growing.windowed folded.unfolded classes.of_part companions.cut_too beside.left_too"
+        "squeezed.as_before squeezed.of_dimension_asked crossed.crossed growing.windowed folded.unfolded"
+        " classes.of_part companions.cut_too beside.left_too renumbered.among_kept"
         " beside.renumbered_too ordered.computed_early offsets.from_start ids.centred empties.with_columns"
         " spread.gathered special.room_left counted.from_zero_already ids.padded"
         " signs.as_classes measured.within_cut most.one_of_several",
@@ -97,7 +102,7 @@ TIERS = {
         "transforms.resized collate.kept",
     ),
     "api": (
-        "samplers.plain_key parts.stacked",
+        "squeezed.as_before samplers.plain_key parts.stacked",
         "calls.built_first calls.together calls.unpacked settings.as_number settings.as_share settings.as_fractions"
         " steps.stepped_twice steps.with_optimizer steps.rounded_up steps.epochs_alike",
         "loading.per_sample calls.uncalled calls.as_iterator calls.parameters_of settings.whole steps.total_steps",

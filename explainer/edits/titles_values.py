@@ -10,6 +10,11 @@ TITLES: Mapping[str, Mapping[str, str]] = {
         "ko": "레이블이 -1과 1이므로 `{new}` 식으로 클래스 0과 1로 바꾸기",
         "zh": "标签是 -1 和 1：用 `{new}` 换成类别 0 和 1",
     },
+    "pairs-together": {
+        "en": "lay the pairs of `{what}` side by side in memory first: `.{method}`",
+        "ko": "먼저 `{what}` 쌍을 메모리에 나란히 놓기: `.{method}`",
+        "zh": "先把 `{what}` 的数对在内存中排在一起：`.{method}`",
+    },
     "within-cut": {
         "en": "no length beyond what `{cut}` leaves of `{what}`: `{new}`",
         "ko": "`{what}` 에서 `{cut}` 뒤에 남는 것보다 길지 않게 하기: `{new}`",
