@@ -17,7 +17,11 @@ from explainer.hooks.process import Settings, say_failed
 
 def show(error: BaseException, traceback: Any, settings: Settings, stream: TextIO | None = None) -> None:
     """Print the diagnosis of an error on `stream` (default: standard error); nothing where nothing is known."""
-    out = stream if stream is not None else sys.stderr
+    with _no_collection():
+        _show(error, traceback, settings, stream if stream is not None else sys.stderr)
+
+
+def _show(error: BaseException, traceback: Any, settings: Settings, out: TextIO | None) -> None:
     explanation = _stage("the diagnosis", lambda: watched(error, traceback, settings, out), out)
     if explanation is None:
         return
