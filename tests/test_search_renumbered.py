@@ -51,7 +51,7 @@ FAULTS = {
             return vectors[chosen], links[:, both]
         vectors, links = sample(torch.rand(80, 6), torch.randint(0, 80, (2, 900)), 50)
         print((vectors[links[0]] - vectors[links[1]]).norm(dim=1).mean())
-        """, "links[:, both]", "chosen.new_zeros(len(vectors)).scatter(0, chosen, torch.arange("),
+        """, "links[:, both]", "(links[:, both].unsqueeze(-1) == chosen).int().argmax(-1)"),
 }  # fmt: skip
 
 

@@ -159,9 +159,14 @@ def _renumbered(evidence: Evidence, index: Operand, chosen: Place, ids: str) -> 
         return
     for step in [one for one in chain(evidence, index.start) if "int" in one.dtype]:
         for place in _in_function(step, chosen, function):
-            new = f"({as_primary(place)}.unsqueeze(-1) == {ids}).int().argmax(-1)"
+            new = places_among(as_primary(place), ids)
             edits = partial(changed, place.source, [(place.span, new)])
             yield from evidence.made(edits, "replace", place, "renumber", what=place.text[:48], ids=ids)
+
+
+def places_among(values: str, ids: str) -> str:
+    """Where each of some values is among `ids`, each of which is there once."""
+    return f"({values}.unsqueeze(-1) == {ids}).int().argmax(-1)"
 
 
 def _left_to(function: ast.AST, ids: str) -> bool:

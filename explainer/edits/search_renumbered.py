@@ -10,8 +10,9 @@ from typing import Any
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, Step
 from explainer.edits.lines import changed
-from explainer.edits.place import Place
+from explainer.edits.place import Place, as_primary
 from explainer.edits.search_beside import Rows, beyond, cuts
+from explainer.edits.search_ids import places_among
 from explainer.edits.slices import chain, operands
 
 
@@ -29,9 +30,8 @@ def among_kept(evidence: Evidence) -> Iterator[Candidate]:
 
 def _renumbered(evidence: Evidence, place: Place, rows: Rows) -> Iterator[Candidate]:
     node: Any = place.node
-    numbers = _numbers(rows)
-    changes = [(one.span, f"{numbers}[{one.text}]") for one in [place, *_alike(place, rows)]]
-    words: dict[str, Any] = {"what": place.source.text(node.value)[:48], "new": f"{numbers}[{place.text}]"[:60]}
+    changes = [(one.span, _numbered(as_primary(one), rows)) for one in [place, *_alike(place, rows)]]
+    words: dict[str, Any] = {"what": place.source.text(node.value)[:48], "new": changes[0][1][:60]}
     edits = partial(changed, place.source, changes)
     yield from evidence.made(edits, "replace", place, "renumber-too", **words)
 
@@ -48,15 +48,9 @@ def _alike(place: Place, rows: Rows) -> Iterator[Place]:
             yield place.at(node)
 
 
-def _numbers(rows: Rows) -> str:
-    """Where each row of all is among those that were kept."""
-    index = rows.index
-    if rows.mask:
-        return f"({index}.cumsum(0) - 1)"
-    cut: Any = rows.place.node
-    every = rows.place.source.text(cut.value)
-    places = f"torch.arange(len({index}), device={index}.device)"
-    return f"{index}.new_zeros(len({every})).scatter(0, {index}, {places})"
+def _numbered(text: str, rows: Rows) -> str:
+    """Positions of all rows, counted among those that were kept."""
+    return f"({rows.index}.cumsum(0) - 1)[{text}]" if rows.mask else places_among(text, rows.index)
 
 
 def _chosen_by(evidence: Evidence, step: Step, rows: Rows) -> bool:
