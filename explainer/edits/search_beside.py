@@ -50,9 +50,13 @@ class Rows:
         """A field with as many rows, cut alike; along both dimensions where it has as many columns."""
         if self.positions:
             kept = f"{self.index}[{text}]" if len(shape) == 1 else f":, {self.index}[{text}].all(0)"
-            return f"({self.index}.cumsum(0) - 1)[{text}[{kept}]]"
+            return self.counted(f"{text}[{kept}]")
         both = len(shape) > 1 and shape[1] == self.before
         return f"{text}[{self.index}]" + (f"[:, {self.index}]" if both else "")
+
+    def counted(self, text: str) -> str:
+        """Positions of all rows, of which a mask kept some, counted among those."""
+        return f"({self.index}.cumsum(0) - 1)[{text}]"
 
 
 def left_too(evidence: Evidence) -> Iterator[Candidate]:

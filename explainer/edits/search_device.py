@@ -14,6 +14,7 @@ from explainer.edits.lines import changed
 from explainer.edits.methods import insert_method
 from explainer.edits.place import Place
 from explainer.edits.slices import Operand, chain, editable, operands
+from explainer.source import stored
 
 #: Calls that make a tensor from nothing and take `device=`.
 _FACTORIES = (
@@ -164,8 +165,7 @@ def together(evidence: Evidence) -> Iterator[Candidate]:
 
 def _own_names(function: ast.AST) -> set[str]:
     """The parameters of a function and the names that it binds."""
-    stored = {one.id for one in ast.walk(function) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
-    return stored | {one.arg for one in ast.walk(function) if isinstance(one, ast.arg)}
+    return stored(function) | {one.arg for one in ast.walk(function) if isinstance(one, ast.arg)}
 
 
 def _constants(place: Place) -> set[str]:

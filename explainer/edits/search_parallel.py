@@ -15,6 +15,7 @@ from explainer.edits.lines import changed
 from explainer.edits.place import Place, as_primary
 from explainer.edits.slices import Operand, operands
 from explainer.edits.statements import insert_statement
+from explainer.source import stored
 
 #: The most names of one assignment of which two may be exchanged.
 _NAMES = 6
@@ -61,8 +62,7 @@ def _filters(node: Any) -> bool:
 
 def _is_bound(function: Any, name: str) -> bool:
     """Whether a function binds a name itself or is given it: it is no module or class."""
-    stored = [one.id for one in ast.walk(function) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)]
-    return name in stored or name in [one.arg for one in ast.walk(function) if isinstance(one, ast.arg)]
+    return name in stored(function) or name in [one.arg for one in ast.walk(function) if isinstance(one, ast.arg)]
 
 
 def named_alike(evidence: Evidence) -> Iterator[Candidate]:

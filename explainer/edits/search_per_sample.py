@@ -13,14 +13,12 @@ from functools import partial
 from typing import Any
 
 from explainer.edits.candidate import Candidate
-from explainer.edits.evidence import Call, Evidence
+from explainer.edits.evidence import Evidence
 from explainer.edits.lines import changed
 from explainer.edits.place import Place, as_primary, bound_above
 from explainer.edits.search_broadcast import REDUCTIONS
-from explainer.edits.search_spread import fitting
-from explainer.edits.shapes import BROADCAST
-from explainer.edits.slices import Operand, editable, operands, trunk
-from explainer.frozen import frozen
+from explainer.edits.search_spread import Meeting, meeting
+from explainer.edits.slices import Operand, editable, trunk
 from explainer.source import called
 
 #: Methods and functions whose result has the shape of what they are given.
@@ -32,47 +30,29 @@ _LOOKUPS = ("gather", "__getitem__", "index_select", "take", "embedding")
 _MOST = 3
 
 
-@frozen
-class _Meeting:
-    """The failing call: the values, what they meet, the failing frame, and the index that gives the sizes of one."""
-
-    small: Operand
-    place: Place
-    frame: Call
-    index: str
-
-    @property
-    def scope(self) -> ast.AST:
-        """The function of the failing call, or its file."""
-        source = self.place.source
-        function = source.function_at(self.place.span.line)
-        return function if function is not None else source.tree  # type: ignore[return-value]
-
-
 def in_all_alike(evidence: Evidence) -> Iterator[Candidate]:
     """`keep[t] * x + spoil[t] * noise` -> `keep[t][:, None, None] * x + spoil[t][:, None, None] * noise`."""
-    for met in _meeting(evidence):
-        made = list(_returned(evidence, met))
-        often = [one for one, calls in made if calls > 1]
-        yield from often
-        yield from _used(evidence, met)
-        yield from _bound(evidence, met)
-        yield from (one for one, calls in made if calls < 2)
+    met = _meeting(evidence)
+    if met is None:
+        return
+    made = list(_returned(evidence, met))
+    yield from (one for one, calls in made if calls > 1)
+    yield from _used(evidence, met)
+    yield from _bound(evidence, met)
+    yield from (one for one, calls in made if calls < 2)
 
 
-def _meeting(evidence: Evidence) -> Iterator[_Meeting]:
-    crash, every = evidence.crash, operands(evidence)
-    if crash is None or crash.place is None or crash.function not in BROADCAST or len(every) != 2:
-        return
-    small, large = sorted(every, key=lambda one: len(one.shape))
-    own = next(fitting(small.shape, large.shape, -1), None)
-    frame = evidence.frame_of(crash.place)
-    if own is None or frame is None or small.place is None or len(large.shape) < 3:
-        return
-    if _reduced(evidence, small, large) or not _plain(evidence, small, large):
-        return
-    index = ", ".join(":" if at in own else "None" for at in range(len(large.shape)))
-    yield _Meeting(small, crash.place, frame, f"[{index}]")
+def _meeting(evidence: Evidence) -> Meeting | None:
+    """The failing call, where the values are no reduction's and surely one for each sample."""
+    met = meeting(evidence)
+    if met is None or met.small.place is None or _reduced(evidence, met.small, met.large):
+        return None
+    return met if _plain(evidence, met.small, met.large) else None
+
+
+def _scope(met: Meeting) -> ast.AST:
+    """The function of the failing call, or its file."""
+    return met.place.source.scope_at(met.place.span.line)  # type: ignore[no-any-return]
 
 
 def _reduced(evidence: Evidence, small: Operand, large: Operand) -> bool:
@@ -89,11 +69,11 @@ def _plain(evidence: Evidence, small: Operand, large: Operand) -> bool:
     return len(fits) == 1 or any((small.shape, "int64") in one.before for one in looked_up)
 
 
-def _used(evidence: Evidence, met: _Meeting) -> Iterator[Candidate]:
+def _used(evidence: Evidence, met: Meeting) -> Iterator[Candidate]:
     """The sizes of one at each use of the kind: in the failing statement, then in those that follow."""
     leaves = [one for one in _leaves(met.small.place.node) if _may_be(met, one)]  # type: ignore[union-attr]
     groups: dict[int, list[Place]] = {}
-    for node in _in_arithmetic(met.scope):
+    for node in _in_arithmetic(_scope(met)):
         if any(_alike(node, leaf) for leaf in leaves) and node.lineno >= met.place.statement().span.line:
             place = met.place.at(node)
             groups.setdefault(place.statement().span.line, []).append(place)
@@ -102,7 +82,7 @@ def _used(evidence: Evidence, met: _Meeting) -> Iterator[Candidate]:
         yield from _spread(evidence, met, [place for line in lines[:count] for place in groups[line]])
 
 
-def _spread(evidence: Evidence, met: _Meeting, places: list[Place]) -> Iterator[Candidate]:
+def _spread(evidence: Evidence, met: Meeting, places: list[Place]) -> Iterator[Candidate]:
     if not all(editable(one) for one in places):
         return
     changes = [(one.span, f"{as_primary(one)}{met.index}") for one in places]
@@ -111,15 +91,17 @@ def _spread(evidence: Evidence, met: _Meeting, places: list[Place]) -> Iterator[
     yield from evidence.made(partial(changed, places[0].source, changes), "insert-method", places[0], "insert", **words)
 
 
-def _bound(evidence: Evidence, met: _Meeting) -> Iterator[Candidate]:
+def _bound(evidence: Evidence, met: Meeting) -> Iterator[Candidate]:
     """The sizes of one where names get such values, if nothing but arithmetic is done with the names."""
-    used = {id(node) for node in _in_arithmetic(met.scope)}
+    used = {id(node) for node in _in_arithmetic(_scope(met))}
     names = [one.id for one in _leaves(met.small.place.node) if isinstance(one, ast.Name) and _may_be(met, one)]  # type: ignore[union-attr]
     for name in dict.fromkeys(names):
-        made = bound_above(met.scope, name, met.place.span.line)
-        loads = [one for one in ast.walk(met.scope) if _loads(one, made)] if made is not None else []
+        made = bound_above(_scope(met), name, met.place.span.line)
+        loads = [one for one in ast.walk(_scope(met)) if _loads(one, made)] if made is not None else []
         if made is not None and len(loads) > 1 and all(id(one) in used for one in loads):
-            both = [one for one in ast.walk(met.scope) if isinstance(one, ast.Assign) and _alike(one.value, made.value)]
+            both = [
+                one for one in ast.walk(_scope(met)) if isinstance(one, ast.Assign) and _alike(one.value, made.value)
+            ]
             yield from _spread(evidence, met, [met.place.at(one.value) for one in both])
 
 
@@ -128,7 +110,7 @@ def _loads(node: ast.AST, made: ast.Assign) -> bool:
     return named and node.id == ast.unparse(made.targets[0]) and node.lineno > made.lineno  # type: ignore[attr-defined]
 
 
-def _returned(evidence: Evidence, met: _Meeting) -> Iterator[tuple[Candidate, int]]:
+def _returned(evidence: Evidence, met: Meeting) -> Iterator[tuple[Candidate, int]]:
     """The sizes of one where a function of the program returns the values, and how often it is called."""
     for helper in _helpers(evidence, met):
         function = helper.source.function_at(helper.span.line)
@@ -144,9 +126,9 @@ def _parts(value: ast.expr | None) -> list[ast.expr]:
     return [one for one in parts if one is not None]
 
 
-def _helpers(evidence: Evidence, met: _Meeting) -> Iterator[Place]:
+def _helpers(evidence: Evidence, met: Meeting) -> Iterator[Place]:
     """Places in the functions that the failing one calls for the values, the outermost first."""
-    scope, file = met.scope, met.place.source.file
+    scope, file = _scope(met), met.place.source.file
     for step in trunk(evidence, met.small.start, 6):
         if step.shape != met.small.shape:
             return
@@ -197,7 +179,7 @@ def _in_arithmetic(scope: ast.AST) -> list[Any]:
     return sorted(found.values(), key=lambda one: (one.lineno, one.col_offset))
 
 
-def _may_be(met: _Meeting, node: ast.AST) -> bool:
+def _may_be(met: Meeting, node: ast.AST) -> bool:
     """Whether an expression may hold the values: names say by their shapes."""
     if isinstance(node, (ast.Name, ast.Attribute)):
         return met.frame.shape(ast.unparse(node)) == met.small.shape

@@ -50,7 +50,7 @@ def _alike(place: Place, rows: Rows) -> Iterator[Place]:
 
 def _numbered(text: str, rows: Rows) -> str:
     """Positions of all rows, counted among those that were kept."""
-    return f"({rows.index}.cumsum(0) - 1)[{text}]" if rows.mask else places_among(text, rows.index)
+    return rows.counted(text) if rows.mask else places_among(text, rows.index)
 
 
 def _chosen_by(evidence: Evidence, step: Step, rows: Rows) -> bool:

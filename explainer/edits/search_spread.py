@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from explainer.edits.candidate import Candidate
-from explainer.edits.evidence import Evidence
+from explainer.edits.evidence import Call, Evidence
 from explainer.edits.lines import changed
 from explainer.edits.place import Place, as_primary
 from explainer.edits.search_batch import CREATORS
@@ -18,6 +18,7 @@ from explainer.edits.search_layout import put_behind
 from explainer.edits.search_literals import solved_in
 from explainer.edits.shapes import BROADCAST
 from explainer.edits.slices import Operand, chain, editable, operands
+from explainer.frozen import frozen
 
 _COMPARING = ("sub", "__sub__", "eq", "__eq__")
 _JOINS = ("cat", "concat", "concatenate")
@@ -52,8 +53,7 @@ def _spread(place: Place, large: Operand, own: tuple[int, ...]) -> str:
     rank = len(large.shape)
     other = as_primary(large.place) if large.place is not None else ""
     missing = [at for at in range(rank) if at not in own]
-    index = ", ".join(":" if at in own else "None" for at in range(rank))
-    new = f".unsqueeze({missing[0]})" if len(missing) == 1 else f"[{index}]"
+    new = f".unsqueeze({missing[0]})" if len(missing) == 1 else _index(own, rank)
     sizes = ", ".join("-1" if at in own else f"{other}.size({at})" for at in range(rank))
     return f"{as_primary(place)}{new}.expand({sizes})"
 
@@ -74,24 +74,50 @@ def gathered(evidence: Evidence) -> Iterator[Candidate]:
     yield from evidence.replaced(crash.place, new, "replace", "rename", new=new, old=call[:48])
 
 
-def in_all(evidence: Evidence) -> Iterator[Candidate]:
-    """`scale * x + shift` -> `scale[:, :, None, None] * x + shift[:, :, None, None]`: all that a sample has one of."""
+@frozen
+class Meeting:
+    """A failing call in which values with fewer dimensions, one for each sample, meet all places of the samples.
+
+    `index` gives the values (`small`) sizes of one where they lack dimensions: `[:, None, None]`.
+    """
+
+    small: Operand
+    large: Operand
+    place: Place
+    frame: Call
+    index: str
+
+
+def meeting(evidence: Evidence) -> Meeting | None:
+    """The failing call, where each value of one operand may belong to a sample of the other; None of other calls."""
     crash, every = evidence.crash, operands(evidence)
     if crash is None or crash.place is None or crash.function not in BROADCAST or len(every) != 2:
-        return
+        return None
     small, large = sorted(every, key=lambda one: len(one.shape))
     own = next(fitting(small.shape, large.shape, -1), None)
     frame = evidence.frame_of(crash.place)
     if own is None or len(large.shape) < 3 or frame is None:
+        return None
+    return Meeting(small, large, crash.place, frame, _index(own, len(large.shape)))
+
+
+def _index(own: tuple[int, ...], rank: int) -> str:
+    """`[:, None, None]`: sizes of one but for some dimensions."""
+    return f"[{', '.join(':' if at in own else 'None' for at in range(rank))}]"
+
+
+def in_all(evidence: Evidence) -> Iterator[Candidate]:
+    """`scale * x + shift` -> `scale[:, :, None, None] * x + shift[:, :, None, None]`: all that a sample has one of."""
+    met = meeting(evidence)
+    if met is None:
         return
-    index = ", ".join(":" if at in own else "None" for at in range(len(large.shape)))
-    nodes = [one for one in ast.walk(crash.place.statement().node) if isinstance(one, (ast.Name, ast.Attribute))]
-    places = [crash.place.at(one) for one in nodes if frame.shape(ast.unparse(one)) == small.shape]
+    nodes = [one for one in ast.walk(met.place.statement().node) if isinstance(one, (ast.Name, ast.Attribute))]
+    places = [met.place.at(one) for one in nodes if met.frame.shape(ast.unparse(one)) == met.small.shape]
     texts = dict.fromkeys(place.text for place in places)
     if len(texts) > 1:
-        changes = [(place.span, f"{place.text}[{index}]") for place in places]
-        words: dict[str, Any] = {"what": ", ".join(texts)[:48], "method": f"[{index}]", "shape": small.shape}
-        edits = partial(changed, crash.place.source, changes)
+        changes = [(place.span, f"{place.text}{met.index}") for place in places]
+        words: dict[str, Any] = {"what": ", ".join(texts)[:48], "method": met.index, "shape": met.small.shape}
+        edits = partial(changed, met.place.source, changes)
         yield from evidence.made(edits, "insert-method", places[0], "insert", **words)
 
 

@@ -8,7 +8,7 @@ from explainer.diagnosis import Edit, Span
 from explainer.edits.lines import EditError, changed, deleted, joined
 from explainer.edits.place import Place
 from explainer.frozen import frozen
-from explainer.source import Source, called, loaded
+from explainer.source import Source, called, loaded, stored
 
 #: Functions whose corner is what they make of a corner.
 _ALIKE = frozenset({"tril", "triu", "ones", "zeros", "full", "bool", "float", "half", "view", "reshape", "to", "int"})
@@ -142,8 +142,7 @@ def _measured(source: Source, use: ast.Subscript, size: str) -> str:
     function = source.function_at(use.lineno)
     for node in ast.walk(function) if function is not None else ():
         value = node.value if isinstance(node, ast.Assign) else None
-        names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
-        if value is not None and size in names:
+        if value is not None and size in stored(node):
             return _shape_of(value)
     return _shape_of(ast.parse(size, mode="eval").body)
 

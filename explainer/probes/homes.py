@@ -17,7 +17,7 @@ _PROBES = {
     "buffers": "computed_buffer",
     "built": "built_at",
     "call": "call argument tensors local",
-    "carried": ("carried second_call helper_calls retaining_call freeing_grad carried_place filled_once filled_line"),
+    "carried": "carried second_call helper_calls retaining_call freeing_grad carried_place filled_once filled_line",
     "checkpoint": (
         "renamed_keys load_call loaded_state refused_global changed_sizes group_sizes freezing freezing_line "
         "wrong_state partial_load"

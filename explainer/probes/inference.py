@@ -15,7 +15,7 @@ from explainer.probes.origin import last_binding
 from explainer.probes.places import function_of, span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import fields_of, is_module, is_tensor, read
-from explainer.source import Source, called
+from explainer.source import Source, called, stored
 
 _MODE = re.compile(r"\binference_mode\b")
 
@@ -47,9 +47,7 @@ def _modes(scene: Scene) -> Iterator[tuple[Source, ast.expr, set[str]]]:
                 yield from ((source, one, {node.name}) for one in node.decorator_list if _MODE.search(source.text(one)))
             elif isinstance(node, (ast.With, ast.AsyncWith)):
                 function = source.function_at(node.lineno)
-                names = {
-                    one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
-                }
+                names = stored(node)
                 names |= {function.name} if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) else set()
                 modes = (item.context_expr for item in node.items)
                 yield from ((source, one, names) for one in modes if _MODE.search(source.text(one)))

@@ -12,7 +12,7 @@ from explainer.probes.cuts import calls_named
 from explainer.probes.places import span_fact, spanned
 from explainer.probes.samples import in_collate, method_of, own_dataset, returns_of
 from explainer.probes.scene import Scene
-from explainer.probes.uncollated import only_value, samples_given, value_at, ways_to, written_part
+from explainer.probes.uncollated import only_value, samples_given, value_at, ways_to, written_part, written_way
 from explainer.probes.values import attribute, fields_of, is_tensor
 from explainer.source import Function, stored
 
@@ -43,11 +43,10 @@ def missing_part(scene: Scene) -> SpanFact | None:
     node = written_part(function, way) if way else None
     if node is None or not any(one is None for one in values):
         return None
-    shown = "".join(f'["{key}"]' if isinstance(key, str) else f"[{key}]" for key in way)
     target = any(_TARGET.search(one) for one in (str(way[-1]), source.text(node)))
     origin = _origin(function, node)
     fill = "" if target else _filler([one for one in values if one is not None])
-    about: dict[str, Any] = {"dataset": type(dataset).__name__, "way": shown, "target": target, "fill": fill}
+    about: dict[str, Any] = {"dataset": type(dataset).__name__, "way": written_way(way), "target": target, "fill": fill}
     about |= {"count": sum(one is None for one in values), "of": len(values)}
     return span_fact(source, origin, None, **about, new=_filled(function, source.text(origin), fill))
 

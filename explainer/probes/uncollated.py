@@ -36,8 +36,7 @@ def uncollated(scene: Scene) -> SpanFact | None:
         return None
     source, value = found[0], value_at(batch[0], way)
     new = _fields(value, source.text(node)) or plain(kind, source.text(node))
-    shown = "".join(f'["{key}"]' if isinstance(key, str) else f"[{key}]" for key in way)
-    return span_fact(source, node, kind=kind, way=shown, dataset=type(dataset).__name__, new=new)
+    return span_fact(source, node, kind=kind, way=written_way(way), dataset=type(dataset).__name__, new=new)
 
 
 def samples_given(scene: Scene) -> list[Any] | None:
@@ -56,6 +55,11 @@ def ways_to(value: Any, kind: str, deep: int = 4) -> Iterator[tuple[Any, ...]]:
     parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, (list, tuple)) else ()
     for _, (key, one) in zip(range(_STEPS), parts if deep else (), strict=False):
         yield from ((key, *rest) for rest in ways_to(one, kind, deep - 1))
+
+
+def written_way(way: tuple[Any, ...]) -> str:
+    """`["targets"][0]`, as a program writes the way to a part of a sample."""
+    return "".join(f'["{key}"]' if isinstance(key, str) else f"[{key}]" for key in way)
 
 
 def value_at(sample: Any, way: tuple[Any, ...]) -> Any:

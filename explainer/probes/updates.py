@@ -14,7 +14,7 @@ from explainer.probes import probe
 from explainer.probes.places import enclosing, place, span_fact
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.values import MISSING, is_optimizer, read
-from explainer.source import Source, called, source_of
+from explainer.source import Source, called, source_of, stored
 
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
@@ -111,10 +111,9 @@ def _names(tree: ast.AST) -> set[str]:
 def _is_global(source: Source, line: int, name: str) -> bool:
     """Whether a name of a function is not one of its own variables."""
     function = source.function_at(line)
-    stored = {one.id for one in ast.walk(function) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)} if (
-        function is not None) else set()  # fmt: skip
+    own = stored(function) if function is not None else set()
     parameters = {one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)} if function else set()
-    return name not in stored | parameters
+    return name not in own | parameters
 
 
 class _Substituted(ast.NodeTransformer):
