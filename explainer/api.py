@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from explainer.crash import Crash, Found, crash_of
 from explainer.diagnosis import Report, document
+from explainer.frozen import frozen
 from explainer.probes.scene import Options
 from explainer.reproduce import Repro
 
 
-@dataclass(frozen=True, repr=False)
+@frozen
 class Explanation:
     """The reports on what was explained: the one a person should look at first comes first."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 from typing import Any, TypeVar
 
@@ -13,6 +13,7 @@ from explainer.catalogue.words import in_language, words
 from explainer.crash import Crash
 from explainer.diagnosis import Certainty, Diagnosis, Fix, Label, Report
 from explainer.facts import span_of
+from explainer.frozen import mutable
 from explainer.locale import word
 from explainer.probes import Options, Scene
 from explainer.remedies import Remedy
@@ -21,7 +22,7 @@ from explainer.weighing import Held, held_rules
 T = TypeVar("T")
 
 
-@dataclass
+@mutable
 class Stages:
     """Runs stages; what fails is noted in one line and the rest goes on."""
 

@@ -1,9 +1,9 @@
-"""Frozen dataclasses that cost nothing to define: the standard ones compile five methods a class, 0.5 ms each."""
+"""Dataclasses that cost nothing to define, frozen and not: the standard ones compile five methods, 0.5 ms a class."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import MISSING, FrozenInstanceError, dataclass, fields
+from dataclasses import MISSING, Field, FrozenInstanceError, dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -16,24 +16,66 @@ else:
 
 
 T = TypeVar("T")
+_FIELDS = "__dataclass_fields__"
 
 
 @dataclass_transform(frozen_default=True)
 def frozen(owner: type[T]) -> type[T]:
     """What `dataclass(frozen=True)` makes of a class, with methods that all such classes share.
 
-    `fields`, `replace`, `asdict` and pattern matching work as usual; what the class itself defines stays.
+    `fields`, `replace`, `asdict` and pattern matching work as usual; what the class itself defines stays. Every name
+    that is annotated is a field; of a `field(...)` the default counts.
     """
-    made = dataclass(init=False, repr=False, eq=False)(owner)
-    known = fields(made)  # type: ignore[arg-type]
-    made._names_ = tuple(one.name for one in known)  # type: ignore[attr-defined]
-    made._known_ = frozenset(made._names_)  # type: ignore[attr-defined]
-    made._defaults_ = {one.name: one.default for one in known if one.default is not MISSING}  # type: ignore
-    made._makers_ = {one.name: one.default_factory for one in known if one.default_factory is not MISSING}  # type: ignore
-    for method in (__init__, __repr__, __eq__, __hash__, __setattr__, __delattr__):
+    _describe(owner)
+    return _with(owner, __init__, __repr__, __eq__, __hash__, __setattr__, __delattr__)
+
+
+@dataclass_transform()
+def mutable(owner: type[T]) -> type[T]:
+    """What `dataclass` makes of a class, in the way of `frozen`."""
+    _describe(owner)
+    setattr(owner, "__hash__", None)  # noqa: B010 - as the standard library does where objects are equal by value
+    return _with(owner, __init__, __repr__, __eq__)
+
+
+def _with(owner: type[T], *methods: Callable[..., Any]) -> type[T]:
+    """A class with those of the shared methods that it does not define itself."""
+    for method in methods:
         if method.__name__ not in vars(owner):
-            setattr(made, method.__name__, method)
-    return made
+            setattr(owner, method.__name__, method)
+    return owner
+
+
+def _describe(kind: Any) -> None:
+    """Note the names of a class's fields and what they begin with, those of its parents first."""
+    parents = [vars(base) for base in reversed(kind.__mro__[1:]) if "_names_" in vars(base)]
+    given = {name: vars(kind).get(name, MISSING) for name in kind.__annotations__}
+    made = {name: one.default_factory if isinstance(one, Field) else MISSING for name, one in given.items()}
+    plain = {name: one.default if isinstance(one, Field) else one for name, one in given.items()}
+    kind._names_ = tuple(dict.fromkeys([*(name for base in parents for name in base["_names_"]), *given]))
+    kind._known_ = frozenset(kind._names_)
+    kind._defaults_ = _joined([base["_defaults_"] for base in parents], plain)
+    kind._makers_ = _joined([base["_makers_"] for base in parents], made)
+    setattr(kind, "__match_args__", kind._names_)  # noqa: B010 - mypy takes an assignment for the class's own
+    setattr(kind, _FIELDS, _Fields(kind))
+
+
+def _joined(inherited: list[dict[str, Any]], own: dict[str, Any]) -> dict[str, Any]:
+    """What fields begin with, those of the parents first; a field without it takes away its parent's."""
+    together = {name: value for values in (*inherited, own) for name, value in values.items()}
+    return {name: value for name, value in together.items() if value is not MISSING}
+
+
+class _Fields:
+    """The standard library's description of a class's fields, made when it is first asked for: most never are."""
+
+    def __init__(self, owner: Any):
+        self._owner = owner
+
+    def __get__(self, one: Any, kind: Any) -> Any:
+        if vars(self._owner).get(_FIELDS) is self:
+            dataclass(init=False, repr=False, eq=False)(self._owner)
+        return vars(self._owner)[_FIELDS]
 
 
 def __init__(self: Any, *given: Any, **named: Any) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from explainer.frozen import frozen
+from explainer.frozen import frozen, mutable
 
 
 @frozen
@@ -84,3 +84,39 @@ def test_copies_and_patterns_work() -> None:
         case Named(x, y):
             assert (x, y) == (1, 5)
     assert str(Named(1, name="a")) == "a"
+
+
+def test_fields_are_described_when_asked_for_those_of_parents_included() -> None:
+    @frozen
+    class Later(Point):
+        y: int = 7
+        z: tuple[int, ...] = field(default=())
+
+    class Plain(Later):
+        """A class below that is no dataclass of its own."""
+
+    assert [one.name for one in dataclasses.fields(Plain)] == ["x", "y", "more", "z"]
+    assert dataclasses.replace(Plain(1), z=(3,)) == Plain(1, 7, {}, (3,))
+    assert dataclasses.astuple(Later(1)) == (1, 7, {}, ())
+    assert dataclasses.is_dataclass(Later)
+
+
+def test_a_field_may_take_the_place_of_its_parents_with_another_kind_of_default() -> None:
+    @frozen
+    class Fixed(Point):
+        more: Any = None
+
+    assert Fixed(1) == Fixed(1, 2, None)
+
+
+def test_mutable_classes_can_be_assigned_to_and_are_not_hashed() -> None:
+    @mutable
+    class Count:
+        number: int = 0
+        seen: list[int] = field(default_factory=list)
+
+    count = Count(1)
+    count.number += 1
+    assert count == Count(2, []) != Count(1)
+    with pytest.raises(TypeError):
+        hash(count)

@@ -11,7 +11,7 @@ from commands import ROOT
 PACKAGE = ROOT / "explainer"
 #: From the bottom to the top; a module may import from its own layer and those below it.
 LAYERS = (
-    ("frozen", "diagnosis", "userframes", "locale"),
+    ("frozen", "patterns", "diagnosis", "userframes", "locale"),
     ("crash", "source", "bindings", "facts", "probes.scene"),
     ("replay", "edits", "catalogue"),
     ("probes",),
@@ -21,7 +21,10 @@ LAYERS = (
     ("cli", "authoring", "demo", "__main__"),
 )
 #: What `render` and the formats of `reading` may see besides themselves.
-NARROW = {"render": {"render", "diagnosis", "locale", "frozen"}, "hooks": {"hooks", "api", "render", "probes", "live"}}
+NARROW = {
+    "render": {"render", "diagnosis", "locale", "frozen", "patterns"},
+    "hooks": {"hooks", "api", "render", "probes", "live"},
+}
 HEIGHT = {name: height for height, names in enumerate(LAYERS) for name in names}
 
 

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import explainer.reading
+from explainer.patterns import Pattern
 from explainer.reading import read_bytes, read_text, scan
 
 #: What careless patterns backtrack on.
@@ -61,7 +62,9 @@ def patterns() -> list[re.Pattern[str]]:
         for value in vars(importlib.import_module(name)).values():
             values = value if isinstance(value, tuple | list) else (value,)
             flat = [part for one in values for part in (one if isinstance(one, tuple) else (one,))]
-            found += [part for part in flat if isinstance(part, re.Pattern) and isinstance(part.pattern, str)]
+            found += [
+                part for part in flat if isinstance(part, (re.Pattern, Pattern)) and isinstance(part.pattern, str)
+            ]
     return list(dict.fromkeys(found))
 
 

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from explainer.catalogue.document import Path_
 from explainer.catalogue.words import environment
+from explainer.patterns import Pattern
 
 #: A particle right after a placeholder would have to agree with a word that is not known yet.
-PARTICLE = re.compile(r"\}\}`?(?:은|는|이|가|을|를|과|와|으로|로|이나|나)(?=[\s,.)]|$)")
-HALF_WIDTH = re.compile(r"[一-鿿][,;:!?](?:\s|[一-鿿]|$)")
+PARTICLE = Pattern(r"\}\}`?(?:은|는|이|가|을|를|과|와|으로|로|이나|나)(?=[\s,.)]|$)")
+HALF_WIDTH = Pattern(r"[一-鿿][,;:!?](?:\s|[一-鿿]|$)")
 #: What a template prints, its first name and field.
-PRINTED = re.compile(r"\{\{-?\s*\(?([a-z_]\w*(?:\.\w+)?)")
+PRINTED = Pattern(r"\{\{-?\s*\(?([a-z_]\w*(?:\.\w+)?)")
 #: The groups of a pattern, and those that capture a number.
-NAMES, NUMBERS = re.compile(r"\(\?P<(\w+)>"), re.compile(r"\(\?P<(\w+)>-?\\d")
+NAMES, NUMBERS = Pattern(r"\(\?P<(\w+)>"), Pattern(r"\(\?P<(\w+)>-?\\d")
 #: `[batch, rows]`: a shape keeps its half-width commas.
-BRACKETS = re.compile(r"\[[^\]]*\]|`[^`]*`")
+BRACKETS = Pattern(r"\[[^\]]*\]|`[^`]*`")
 Found = Iterator[tuple[Path_, str]]
 
 

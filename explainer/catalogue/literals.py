@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import functools
-import re
 
 from explainer.frozen import frozen
+from explainer.patterns import Pattern
 
 #: A pattern's characters with its alternatives chosen; a number is a place where something else may stand, and how many
 #: literal characters it has at least.
 Form = tuple[str | int, ...]
 #: Alternatives multiply; where they would give more forms than this, a group counts as not literal.
 MOST = 24
-_WORD = re.compile(r"\w+")
-_COUNT = re.compile(r"\{(\d*)(,?)(\d*)\}")
-_GROUP = re.compile(r"\?(?:P?<[A-Za-z_]\w*>|:|>|[aiLmsuxbefprwVv01-]+:)")
-_FLAGS = re.compile(r"\?[aiLmsuxbefprwVv01-]+\)")
-_AROUND = re.compile(r"\?<?[=!]")
+_WORD = Pattern(r"\w+")
+_COUNT = Pattern(r"\{(\d*)(,?)(\d*)\}")
+_GROUP = Pattern(r"\?(?:P?<[A-Za-z_]\w*>|:|>|[aiLmsuxbefprwVv01-]+:)")
+_FLAGS = Pattern(r"\?[aiLmsuxbefprwVv01-]+\)")
+_AROUND = Pattern(r"\?<?[=!]")
 
 
 @frozen

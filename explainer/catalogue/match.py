@@ -10,19 +10,21 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from explainer.catalogue.search import captured
 from explainer.catalogue.symptom import Symptom
 from explainer.crash import ALIASES, Crash, Raised
 from explainer.frozen import frozen
+from explainer.patterns import Pattern
 
-#: More of a message than this is never looked at, and no pattern may take longer than this many seconds.
-LONGEST, SECONDS = 50_000, 0.1
-_WORD = re.compile(r"\w+")
+#: More of a message than this is never looked at.
+LONGEST = 50_000
+_WORD = Pattern(r"\w+")
 #: What `raised_in` holds where the user's own code must have raised.
 USER = "<user>"
 #: Frameworks whose messages may read like torch's. Files of numpy are not among them: it calls a tensor's methods.
 _FRAMEWORKS = "tensorflow|keras|jax|jaxlib|paddle|mxnet|cupy|onnxruntime|mindspore|chainer|theano|xgboost|lightgbm"
-_FOREIGN_TYPE = re.compile(rf"(?:{_FRAMEWORKS}|numpy|pandas|sklearn|cv2)\.")
-_FOREIGN_FILE = re.compile(rf"(?:site|dist)-packages/(?:{_FRAMEWORKS})/")
+_FOREIGN_TYPE = Pattern(rf"(?:{_FRAMEWORKS}|numpy|pandas|sklearn|cv2)\.")
+_FOREIGN_FILE = Pattern(rf"(?:site|dist)-packages/(?:{_FRAMEWORKS})/")
 
 
 @frozen
@@ -133,9 +135,9 @@ class Index:
         for *_, pattern, entry in sorted(found, key=lambda one: one[:5]):
             if pattern not in tried:
                 tried.add(pattern)
-                captured = _captured(pattern, text)
-                if captured is not None:
-                    yield entry, captured
+                captures = captured(pattern, text)
+                if captures is not None:
+                    yield entry, captures
 
     def _candidates(self, low: str) -> Iterator[Entry]:
         words = set(_WORD.findall(low))
@@ -218,31 +220,3 @@ def _foreign(error: Crash | Raised) -> bool:
 
 def _circumstances(entry: Entry) -> bool:
     return bool(entry.runner or entry.raised_in or entry.raised_at or entry.below)
-
-
-def _captured(pattern: str, text: str) -> dict[str, Any] | None:
-    compiled = _compiled(pattern)
-    if compiled is None:
-        return None
-    try:
-        found = compiled.search(text, timeout=SECONDS)
-    except TimeoutError:
-        return None
-    return {name: number(item) for name, item in found.groupdict().items()} if found else None
-
-
-@functools.cache
-def _compiled(pattern: str) -> Any:
-    import regex
-
-    try:
-        return regex.compile(pattern, regex.DOTALL)
-    except (regex.error, RecursionError):
-        return None
-
-
-def number(text: str | None) -> Any:
-    """An int where the text is one as Python would write it, else the text."""
-    if text is None or len(text) > 30 or not text.lstrip("-").isdecimal():
-        return text
-    return int(text) if str(int(text)) == text else text

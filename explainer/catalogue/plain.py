@@ -11,14 +11,15 @@ from typing import Any
 
 from explainer.catalogue import simple
 from explainer.catalogue.simple import Names, Unlike, WordsError, attribute
+from explainer.patterns import Pattern
 
 #: `{%-` takes the white space before it away.
-_PIECE = re.compile(r"\{\{(.*?)\}\}|(?:\s*\{%-|\{%)(.*?)%\}", re.DOTALL)
+_PIECE = Pattern(r"\{\{(.*?)\}\}|(?:\s*\{%-|\{%)(.*?)%\}", re.DOTALL)
 #: Comments, and what else trims white space; jinja2 trims around tags that stand on lines of their own.
-_OTHER = re.compile(r"\{#|\n|\{\{[-+]|\{%\+|[-+]\}\}|[-+]%\}")
+_OTHER = Pattern(r"\{#|\n|\{\{[-+]|\{%\+|[-+]\}\}|[-+]%\}")
 #: `m.rows`, `x.shape[-1]`: a name and what hangs on it.
-_PATH = re.compile(r"\s*([a-z]\w*(?:\.[a-zA-Z]\w*|\[-?\d+\])+)\s*")
-_STEP = re.compile(r"\.?([a-zA-Z]\w*)|\[(-?\d+)\]")
+_PATH = Pattern(r"\s*([a-z]\w*(?:\.[a-zA-Z]\w*|\[-?\d+\])+)\s*")
+_STEP = Pattern(r"\.?([a-zA-Z]\w*)|\[(-?\d+)\]")
 
 Value = Callable[[Names], Any]
 Text = Callable[[Names], str]

@@ -9,14 +9,14 @@ import ast
 import functools
 import numbers
 import operator
-import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from explainer.catalogue.filters import PLAIN
+from explainer.patterns import Pattern
 
 Names = Mapping[str, Any]
-_LENGTH = re.compile(r"([A-Za-z]\w*(?:\.[A-Za-z]\w*|\[-?\w*:?-?\w*\])*) *\| *length\b")
+_LENGTH = Pattern(r"([A-Za-z]\w*(?:\.[A-Za-z]\w*|\[-?\w*:?-?\w*\])*) *\| *length\b")
 _WORDS = {"none": None, "None": None, "true": True, "True": True, "false": False, "False": False}
 _COMPARED: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from explainer.frozen import frozen
+from explainer.patterns import Pattern
 
-_NAME = re.compile(r"\(\?P?<([A-Za-z_]\w*)>")
+_NAME = Pattern(r"\(\?P?<([A-Za-z_]\w*)>")
 
 
 @frozen

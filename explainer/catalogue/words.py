@@ -12,9 +12,10 @@ from explainer.catalogue import simple
 from explainer.catalogue.filters import FILTERS
 from explainer.catalogue.plain import printable, renderer
 from explainer.catalogue.simple import Unlike, WordsError
+from explainer.patterns import Pattern
 
-_WHOLE = re.compile(r"\{\{((?:(?!\}\}|\{\{).)*)\}\}", re.DOTALL)
-_SPACES = re.compile(r"(?<=\S)  +")
+_WHOLE = Pattern(r"\{\{((?:(?!\}\}|\{\{).)*)\}\}", re.DOTALL)
+_SPACES = Pattern(r"(?<=\S)  +")
 #: No text that a template makes is longer; a repeated string that would be is refused.
 LONGEST = 20_000
 

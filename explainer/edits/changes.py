@@ -9,8 +9,9 @@ from collections import Counter
 
 from explainer.diagnosis import Edit
 from explainer.edits.candidate import Candidate
+from explainer.patterns import Pattern
 
-_CAST = re.compile(r"\.(float|double|half|bfloat16|long|int|bool|byte|abs|type_as)\(|\.to\((torch\.|[^()]*dtype)")
+_CAST = Pattern(r"\.(float|double|half|bfloat16|long|int|bool|byte|abs|type_as)\(|\.to\((torch\.|[^()]*dtype)")
 
 
 def is_cast(candidate: Candidate) -> bool:
@@ -50,11 +51,11 @@ def drops_name(candidate: Candidate) -> bool:
 
 
 #: What is put behind an operand to make it fit: a slice, or one more or less.
-_ADAPTING = re.compile(r"\[[^\[\]]*:[^\[\]]*\]|\s*[+-]\s*\d+")
+_ADAPTING = Pattern(r"\[[^\[\]]*:[^\[\]]*\]|\s*[+-]\s*\d+")
 
 
 #: What brings any map to any size, or leaves out what does not fit.
-_RESIZING = re.compile(r"\binterpolate\(|\.pad\(|\.narrow\(|drop_last=True")
+_RESIZING = Pattern(r"\binterpolate\(|\.pad\(|\.narrow\(|drop_last=True")
 
 
 def only_adapts(candidate: Candidate) -> bool:

@@ -7,7 +7,7 @@ import functools
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from explainer.diagnosis import Edit, Span
@@ -16,7 +16,7 @@ from explainer.edits.candidate import Candidate
 from explainer.edits.imports import with_imports
 from explainer.edits.lines import EditError, changed
 from explainer.edits.place import Place
-from explainer.frozen import frozen
+from explainer.frozen import frozen, mutable
 from explainer.source import Source
 
 Tree = list[Any]
@@ -91,7 +91,7 @@ class Step:
         return self.out[0][1] if self.out else ""
 
 
-@dataclass
+@mutable
 class Evidence:
     """All that is known for the search. `steps[0]` is the failing call, then what led to it, nearest first.
 

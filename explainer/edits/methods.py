@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-import re
 
 from explainer.diagnosis import Edit
 from explainer.edits.lines import EditError, changed
 from explainer.edits.place import Place, as_primary, by_file, enclosed
+from explainer.patterns import Pattern
 from explainer.source import called
 
 #: Methods whose result is, or may be, a copy.
-_COPIES = re.compile(r"(to|type|float|double|half|bfloat16|long|int|short|byte|bool|cpu|cuda|clone|contiguous)\b")
+_COPIES = Pattern(r"(to|type|float|double|half|bfloat16|long|int|short|byte|bool|cpu|cuda|clone|contiguous)\b")
 
 
 def insert_method(at: Place, method: str) -> tuple[Edit, ...]:

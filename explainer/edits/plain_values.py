@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from explainer.edits.place import as_operand
+from explainer.patterns import Pattern
 
 #: What makes a plain value of an object, by the name of its class; `{}` stands for its source.
 PLAIN = {
@@ -16,7 +15,7 @@ PLAIN = {
     "SimpleNamespace": "vars({})", "Namespace": "vars({})", "dtype": "str({})", "device": "str({})",
     "csr_matrix": "{}.toarray()", "coo_matrix": "{}.toarray()", "csr_array": "{}.toarray()", "Series": "{}.to_numpy()",
 }  # fmt: skip
-_FOUND = re.compile(r"found <\w+ '([\w.<>]+)'>")
+_FOUND = Pattern(r"found <\w+ '([\w.<>]+)'>")
 
 
 def plain(kind: str, text: str) -> str:

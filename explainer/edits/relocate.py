@@ -17,6 +17,7 @@ from explainer.edits.generators import CERTAIN, Generator, generators_of, named,
 from explainer.edits.place import Place
 from explainer.edits.search_samples import returned_as
 from explainer.edits.slices import Operand, editable, operands
+from explainer.patterns import Pattern
 
 #: Generators for what a rule's repair does at the failing call.
 _CAST = "samples.cast_samples dtype.loaded dtype.structural converted.converted dtype.casts"
@@ -25,9 +26,9 @@ _SIZES = (
     "crossed.exchanged directions.both_ways sizes.rounded counted.one_more counted.one_too_many sizes.named_out"
     " alike.given_alike order.unpacked"
 )
-_LAYOUT = re.compile(r"\.(permute|transpose|unsqueeze|squeeze|flatten|movedim)\(([-\d, ]*)\)$")
+_LAYOUT = Pattern(r"\.(permute|transpose|unsqueeze|squeeze|flatten|movedim)\(([-\d, ]*)\)$")
 #: Dimensions added at the end of an expression.
-_ADDED = re.compile(r"\[\.\.\.(?:, None)+\]")
+_ADDED = Pattern(r"\[\.\.\.(?:, None)+\]")
 
 
 def origins(evidence: Evidence, candidate: Candidate) -> Iterator[Candidate]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -15,9 +14,10 @@ from explainer.edits.methods import delete_method
 from explainer.edits.place import Place
 from explainer.edits.search_layout import put_behind
 from explainer.edits.slices import editable, trunk
+from explainer.patterns import Pattern
 from explainer.source import loaded
 
-_COUNT = re.compile(r"values to unpack \(expected (\d+)")
+_COUNT = Pattern(r"values to unpack \(expected (\d+)")
 #: How many calls behind the tensor are looked at.
 _MOST = 12
 #: An expression that an edit may stand behind, with the shape of its tensor.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import math
-import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
@@ -18,12 +17,13 @@ from explainer.edits.lines import changed
 from explainer.edits.place import Place
 from explainer.edits.search_literals import changed_leaf, leaves
 from explainer.edits.sites import Site, sites
+from explainer.patterns import Pattern
 from explainer.replay.taint import value_of
 from explainer.source import called, holds, stored
 
 CREATORS = ("zeros", "ones", "randn", "rand", "empty", "full", "arange", "eye")
 #: Names that mean the length of a map's side.
-_SIDE = re.compile(r"(^|_)(side|size|width|height|grid|spatial|h|w|hw)(_|\d*$)")
+_SIDE = Pattern(r"(^|_)(side|size|width|height|grid|spatial|h|w|hw)(_|\d*$)")
 
 
 def reshaped(evidence: Evidence) -> Iterator[Candidate]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -12,9 +11,10 @@ from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
 from explainer.edits.methods import insert_methods
 from explainer.edits.place import Place, as_primary, bound_above
+from explainer.patterns import Pattern
 from explainer.source import called
 
-_FLAT = re.compile(r"For batched 3-D input, hx (?:and cx )?should also be 3-D but got \(?2-D(?:, 2-D\))? tensors?")
+_FLAT = Pattern(r"For batched 3-D input, hx (?:and cx )?should also be 3-D but got \(?2-D(?:, 2-D\))? tensors?")
 _METHOD = "unsqueeze(0)"
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-import re
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -19,9 +18,10 @@ from explainer.edits.lines import changed
 from explainer.edits.place import Place
 from explainer.edits.statements import insert_statement
 from explainer.frozen import frozen
+from explainer.patterns import Pattern
 from explainer.source import called, holds
 
-_FIELD = re.compile(r'(.+?)(?:\.(\w+)|\["(\w+)"\])')
+_FIELD = Pattern(r'(.+?)(?:\.(\w+)|\["(\w+)"\])')
 #: Functions that copy an object with some fields changed.
 _COPIES = ("replace", "_replace")
 _FIELDS = (ast.Name, ast.Attribute, ast.Subscript)

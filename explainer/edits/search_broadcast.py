@@ -16,11 +16,12 @@ from explainer.edits.place import as_primary
 from explainer.edits.search_batch import CREATORS, sizes_of
 from explainer.edits.shapes import BROADCAST, broadcastable
 from explainer.edits.slices import operands, trunk
+from explainer.patterns import Pattern
 
 #: Methods that take dimensions away.
 REDUCTIONS = ("sum", "mean", "amax", "amin", "logsumexp", "prod", "norm", "std", "var")
 #: The size of the first dimension, as a slice of a table is told.
-_OF_FIRST = re.compile(r"\.size\(0\)|\.shape\[0\]")
+_OF_FIRST = Pattern(r"\.size\(0\)|\.shape\[0\]")
 
 
 def with_ones(evidence: Evidence) -> Iterator[Candidate]:

@@ -17,6 +17,7 @@ from explainer.edits.place import Place
 from explainer.edits.search_index import sparse
 from explainer.edits.sites import enclosing
 from explainer.edits.slices import chain, operands
+from explainer.patterns import Pattern
 from explainer.source import holds
 
 #: Functions whose result is as long as the largest value demands, with the argument that says how long it has to be.
@@ -27,8 +28,8 @@ _MADE = ("tensor", "as_tensor", "from_numpy", "asarray", "LongTensor")
 _MORE = 100
 #: How a number of classes is counted from labels.
 _COUNTS = (
-    re.compile(r"(?P<of>[\w.\[\]]+)\.(?:max|amax|unique)\(\)"),
-    re.compile(r"(?:(?:torch|np)\.)?(?:max|amax|unique|set)\((?P<of>[\w.\[\]]+?)(?:\.tolist\(\))?\)"),
+    Pattern(r"(?P<of>[\w.\[\]]+)\.(?:max|amax|unique)\(\)"),
+    Pattern(r"(?:(?:torch|np)\.)?(?:max|amax|unique|set)\((?P<of>[\w.\[\]]+?)(?:\.tolist\(\))?\)"),
 )
 
 

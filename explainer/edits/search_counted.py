@@ -12,12 +12,13 @@ from explainer.edits.place import Place
 from explainer.edits.search_upstream import reduced
 from explainer.edits.sites import trees_hit
 from explainer.edits.slices import chain, operands
+from explainer.patterns import Pattern
 from explainer.replay.taint import literals, parts, value_of, value_with
 from explainer.source import Source
 
 #: How many other tensors are tried in the place of one that was counted.
 _MOST = 4
-_SIZE = re.compile(r"index -?\d+ is out of bounds for (?:dimension|axis) 0 with size (\d+)")
+_SIZE = Pattern(r"index -?\d+ is out of bounds for (?:dimension|axis) 0 with size (\d+)")
 
 
 def of_indexed(evidence: Evidence) -> Iterator[Candidate]:

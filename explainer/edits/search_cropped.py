@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,12 +12,13 @@ from explainer.edits.place import Place, as_primary
 from explainer.edits.search_padding import last_transposed
 from explainer.edits.shapes import by_channel
 from explainer.edits.slices import operands
+from explainer.patterns import Pattern
 
-_STRETCHED = re.compile(
+_STRETCHED = Pattern(
     r"size of the tensor \((\d+)\) must match the existing size \((\d+)\) at non-singleton dimension (\d+)"
     r"\.\s+Target sizes: \[([^\]]*)\]"
 )
-_EXPECTED = re.compile(r"should be [\[(](\d+(?:, \d+)+)")
+_EXPECTED = Pattern(r"should be [\[(](\d+(?:, \d+)+)")
 
 
 def cropped(evidence: Evidence) -> Iterator[Candidate]:

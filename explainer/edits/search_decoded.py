@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
 from explainer.edits.place import Place, as_primary, bound_above
+from explainer.patterns import Pattern
 from explainer.source import called
 
-_LOADS = re.compile(r"load|open|read|decode|fetch|fromfile|frombuffer|image|picture|photo|frame", re.IGNORECASE)
-_PICTURES = re.compile(r"rgb|alpha|colou?r|channel|image|img|pixel|picture|photo|png|jpe?g|thumb", re.IGNORECASE)
+_LOADS = Pattern(r"load|open|read|decode|fetch|fromfile|frombuffer|image|picture|photo|frame", re.IGNORECASE)
+_PICTURES = Pattern(r"rgb|alpha|colou?r|channel|image|img|pixel|picture|photo|png|jpe?g|thumb", re.IGNORECASE)
 #: How many assignments a part of a sample is followed back through.
 _MOST = 4
 #: Grey and three colours; the first three channels of a picture that has its channels last, or first.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -14,8 +13,9 @@ from explainer.edits.evidence import Evidence, Step
 from explainer.edits.place import Place, as_operand, as_primary
 from explainer.edits.sites import arriving, layers_hit
 from explainer.edits.slices import operands, trunk
+from explainer.patterns import Pattern
 
-_HIDDEN = re.compile(r"Expected hidden(?:\[\d\])? size \((\d+), (\d+), (\d+)\), got \[(\d+), (\d+), (\d+)\]")
+_HIDDEN = Pattern(r"Expected hidden(?:\[\d\])? size \((\d+), (\d+), (\d+)\), got \[(\d+), (\d+), (\d+)\]")
 _RECURRENT = ("GRU", "LSTM", "RNN")
 
 

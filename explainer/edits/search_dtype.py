@@ -14,6 +14,7 @@ from explainer.edits.evidence import Evidence, Step
 from explainer.edits.lines import changed
 from explainer.edits.place import Place
 from explainer.edits.slices import Operand, chain, editable, operands, trunk
+from explainer.patterns import Pattern
 from explainer.source import Source
 
 #: The method that gives each dtype.
@@ -38,7 +39,7 @@ _MOVING = (
 )  # fmt: skip
 #: Calls whose first operand is what is indexed.
 _INDEXED = ("__getitem__", "__setitem__", "gather", "index_select", "scatter", "scatter_", "take_along_dim")
-_TO_LONG = re.compile(
+_TO_LONG = Pattern(
     r"indices|index tensor|used as ind|target dtype to be Long|scalar type Long but|expected (?:scalar type |dtype )?"
     r"(?:Long|int64)|must be (?:long|int64)|one of the following scalar types: Long",
     re.I,

@@ -11,13 +11,14 @@ from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
 from explainer.edits.lines import changed
 from explainer.edits.place import Place
+from explainer.patterns import Pattern
 from explainer.source import called
 
 #: Suffixes that stand for the same kind of file.
 _ALIKE = (("jpg", "jpeg"), ("tif", "tiff"), ("pt", "pth"), ("yml", "yaml"), ("nii", "nii.gz"), ("mid", "midi"))
 #: The last part of a path that is a pattern, in the source of a string.
-_PATTERN = re.compile(r"(?<=[\"'/])(\*[^\"'/]*[\"'])")
-_SUFFIX = re.compile(r"\.((?:\w+\.)?\w+)$")
+_PATTERN = Pattern(r"(?<=[\"'/])(\*[^\"'/]*[\"'])")
+_SUFFIX = Pattern(r"\.((?:\w+\.)?\w+)$")
 
 
 def below(evidence: Evidence) -> Iterator[Candidate]:

@@ -12,9 +12,10 @@ from typing import Any
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
 from explainer.edits.place import Place
+from explainer.patterns import Pattern
 from explainer.source import Source, called
 
-_SAID = re.compile(r"shape '\[([\d, ]+)\]' is invalid for input of size (\d+)")
+_SAID = Pattern(r"shape '\[([\d, ]+)\]' is invalid for input of size (\d+)")
 _SIZES = {"uint8": 1, "int8": 1, "bool": 1, "int16": 2, "float16": 2, "bfloat16": 2, "int32": 4, "float32": 4}
 _BUFFERS = ("frombuffer", "fromfile", "memmap")
 

@@ -14,12 +14,13 @@ from explainer.edits.lines import changed
 from explainer.edits.place import Place, as_primary, bound_above
 from explainer.edits.slices import Operand, chain, editable, operands
 from explainer.edits.statements import insert_statement
+from explainer.patterns import Pattern
 
 _PADDING = ("padding_value", "ignore_index", "value", "fill_value", "constant_values", "pad_id", "pad")
 #: What losses leave out unless they are told otherwise.
 _IGNORED = -100
 #: Names of the id of padding: `pad`, `cfg.pad_id`, `PAD_TOKEN_ID`.
-_PAD = re.compile(r"(?:\w+\.)*pad(?:_?(?:token_?)?(?:id|idx|index|token))?", re.IGNORECASE)
+_PAD = Pattern(r"(?:\w+\.)*pad(?:_?(?:token_?)?(?:id|idx|index|token))?", re.IGNORECASE)
 _LENGTHS = {"length", "lengths", "len", "lens", "count", "counts", "size", "sizes", "seqlen", "seqlens", "n"}
 
 

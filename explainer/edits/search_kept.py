@@ -14,10 +14,11 @@ from explainer.edits.evidence import Call, Evidence
 from explainer.edits.place import Place
 from explainer.edits.slices import operands
 from explainer.frozen import frozen
+from explainer.patterns import Pattern
 from explainer.source import holds
 
-_HIDDEN = re.compile(r"Expected hidden(\[\d\])? size \(\d+, (\d+), \d+\), got \[\d+, (\d+), \d+\]")
-_CELL = re.compile(r"Input batch size (\d+) doesn't match hidden\d? batch size (\d+)")
+_HIDDEN = Pattern(r"Expected hidden(\[\d\])? size \(\d+, (\d+), \d+\), got \[\d+, (\d+), \d+\]")
+_CELL = Pattern(r"Input batch size (\d+) doesn't match hidden\d? batch size (\d+)")
 Function = ast.FunctionDef
 
 

@@ -22,11 +22,12 @@ from explainer.edits.search_layout import put_behind
 from explainer.edits.search_literals import leaves, of_random_data
 from explainer.edits.slices import argument_places, editable, operands, trunk
 from explainer.edits.windowed import side_for, windows_behind
+from explainer.patterns import Pattern
 from explainer.source import Source
 
-_SIDE = re.compile(r"size|side|crop|res(olution)?|height|width|img|image|pix|\b[hw]\b", re.IGNORECASE)
+_SIDE = Pattern(r"size|side|crop|res(olution)?|height|width|img|image|pix|\b[hw]\b", re.IGNORECASE)
 #: Sizes that are no sides of images.
-_OTHER = re.compile(r"batch|kernel|hidden|vocab|buffer|step|embed|pool|patch|queue", re.IGNORECASE)
+_OTHER = Pattern(r"batch|kernel|hidden|vocab|buffer|step|embed|pool|patch|queue", re.IGNORECASE)
 _FOLDS = ("view", "reshape", "flatten", "squeeze")
 
 

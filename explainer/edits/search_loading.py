@@ -16,10 +16,11 @@ from explainer.edits.evidence import Evidence
 from explainer.edits.lines import inserted
 from explainer.edits.place import Place
 from explainer.edits.statements import insert_statement
+from explainer.patterns import Pattern
 from explainer.source import Source
 
-_MISSING = re.compile(r"Can't get attribute '(\w+)' on <module '([\w.]+)'")
-_REFUSED = re.compile(r"GLOBAL ([\w.]+) was not an allowed global|Unsupported (?:global|class):? (?:GLOBAL )?([\w.]+)")
+_MISSING = Pattern(r"Can't get attribute '(\w+)' on <module '([\w.]+)'")
+_REFUSED = Pattern(r"GLOBAL ([\w.]+) was not an allowed global|Unsupported (?:global|class):? (?:GLOBAL )?([\w.]+)")
 #: What a numpy scalar or array is rebuilt from; the classes of its dtype are named besides.
 _NUMPY = ("dtype", "dtypes.Float64DType", "dtypes.Float32DType", "dtypes.Int64DType", "dtypes.BoolDType")
 _FILES = 60

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -12,11 +11,12 @@ from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Call, Evidence
 from explainer.edits.lines import changed
 from explainer.edits.place import Place, as_primary, bound_above
+from explainer.patterns import Pattern
 
 _JOINS = ("cat", "concat", "concatenate")
-_PER_HEAD = re.compile(r"3D attn_mask is torch\.Size\(\[(\d+), (\d+), (\d+)\]\), but should be \((\d+), \2, \3\)")
+_PER_HEAD = Pattern(r"3D attn_mask is torch\.Size\(\[(\d+), (\d+), (\d+)\]\), but should be \((\d+), \2, \3\)")
 
-_OF_PAIRS = re.compile(r"2D attn_mask is torch\.Size\(\[(\d+), (\d+)\]\), but should be \((\d+), (\d+)\)")
+_OF_PAIRS = Pattern(r"2D attn_mask is torch\.Size\(\[(\d+), (\d+)\]\), but should be \((\d+), (\d+)\)")
 #: The arguments that take a mask [batch, length] of what is padding.
 _PADDING = ("src_key_padding_mask", "key_padding_mask", "tgt_key_padding_mask")
 

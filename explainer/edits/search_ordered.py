@@ -14,10 +14,11 @@ from explainer.edits.evidence import Evidence
 from explainer.edits.inplace import block_of
 from explainer.edits.place import Place
 from explainer.edits.statements import move_statement, unwrap_block
+from explainer.patterns import Pattern
 from explainer.source import called, loaded, stored
 
-_TRAINING = re.compile(r"(^|[._])(train|training|is_train|is_training)$")
-_RESIZING = re.compile("crop|resize|pad|trim|scale|truncate", re.IGNORECASE)
+_TRAINING = Pattern(r"(^|[._])(train|training|is_train|is_training)$")
+_RESIZING = Pattern("crop|resize|pad|trim|scale|truncate", re.IGNORECASE)
 #: From how many of the steps behind the failing call functions are looked at.
 _STEPS = 30
 

@@ -9,9 +9,10 @@ from collections.abc import Iterable, Iterator
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
 from explainer.edits.place import Place
+from explainer.patterns import Pattern
 from explainer.source import loaded
 
-_PARTS = re.compile(r"(too many|not enough) values to unpack \(expected (?:at least )?(\d+)(?:, got (\d+))?\)")
+_PARTS = Pattern(r"(too many|not enough) values to unpack \(expected (?:at least )?(\d+)(?:, got (\d+))?\)")
 
 
 def all_parts(evidence: Evidence) -> Iterator[Candidate]:

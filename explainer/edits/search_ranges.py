@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -13,9 +12,10 @@ from explainer.edits.evidence import Call, Evidence
 from explainer.edits.lines import changed
 from explainer.edits.place import Place, as_operand, bound_above
 from explainer.edits.slices import operands, trunk
+from explainer.patterns import Pattern
 from explainer.source import called, holds
 
-_SAID = re.compile(r"index (\d+) is out of bounds for dimension \d+ with size (\d+)")
+_SAID = Pattern(r"index (\d+) is out of bounds for dimension \d+ with size (\d+)")
 _ARITHMETIC = ("add", "sub", "mul", "__add__", "__sub__", "rsub", "__radd__", "div", "floor_divide", "remainder")
 #: What draws or lists positions between two numbers.
 _DRAWS = ("randint", "integers", "arange", "randrange", "range")

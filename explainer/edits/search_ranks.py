@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import math
-import re
 from collections.abc import Iterator
 from functools import partial
 
@@ -14,8 +13,9 @@ from explainer.edits.evidence import Evidence
 from explainer.edits.lines import changed
 from explainer.edits.place import Place
 from explainer.edits.statements import delete_statement
+from explainer.patterns import Pattern
 
-_ADDED = re.compile(r"(.+?)(?:\[(?:None(?:, ?:)?|:, ?None)\]|\.unsqueeze\((?:0|1|-1|-2)\)|\.view\((?:-1, ?1|1, ?-1)\))")
+_ADDED = Pattern(r"(.+?)(?:\[(?:None(?:, ?:)?|:, ?None)\]|\.unsqueeze\((?:0|1|-1|-2)\)|\.view\((?:-1, ?1|1, ?-1)\))")
 #: How many of `b` are below an `a`, by what is compared: `a > b`, `a >= b`; of `<` and `<=` the others.
 _COUNTS = {
     ast.Gt: "torch.searchsorted({b}.sort().values, {a})",

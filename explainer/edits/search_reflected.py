@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -13,9 +12,10 @@ from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
 from explainer.edits.place import Place
 from explainer.edits.slices import chain, operands
+from explainer.patterns import Pattern
 from explainer.replay.taint import literals
 
-_TOLD = re.compile(r"got: padding \((\d+), (\d+)\) at dimension (\d+) of input:? ?\[([\d, ]*)\]")
+_TOLD = Pattern(r"got: padding \((\d+), (\d+)\) at dimension (\d+) of input:? ?\[([\d, ]*)\]")
 #: The argument of each function that says how the ends are filled.
 _MODES = {"stft": "pad_mode", "pad": "mode"}
 

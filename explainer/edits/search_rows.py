@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from functools import partial
 
@@ -12,9 +11,10 @@ from explainer.edits.evidence import Evidence, Step
 from explainer.edits.lines import changed
 from explainer.edits.place import Place, as_primary
 from explainer.edits.slices import operands, trunk
+from explainer.patterns import Pattern
 from explainer.source import Function, Source
 
-_SAID = re.compile(r"index (\d+) is out of bounds for dimension (\d+) with size (\d+)")
+_SAID = Pattern(r"index (\d+) is out of bounds for dimension (\d+) with size (\d+)")
 #: Calls that make a tensor of the sizes that they are given; what is random may be data, and keeps its size.
 _EMPTY = ("zeros", "ones", "empty", "full")
 _RANDOM = ("randn", "rand")

@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
 from explainer.edits.place import Place, as_primary
+from explainer.patterns import Pattern
 
 #: Calls that take the indices of samples, and where those stand among the arguments.
 _INDICES = {"SubsetRandomSampler": (0, "indices"), "Subset": (1, "indices")}
-_KEY = re.compile(r"^tensor\((-?[\d.]+)[,)]")
+_KEY = Pattern(r"^tensor\((-?[\d.]+)[,)]")
 #: Options of a loader that say how batches are made, which a sampler of batches does itself.
 _BATCHING = ("batch_size", "shuffle", "drop_last")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import os
-import re
 from collections.abc import Iterator
 from functools import partial
 
@@ -13,10 +12,11 @@ from explainer.edits.evidence import Evidence
 from explainer.edits.place import Place
 from explainer.edits.search_loading import saved_keys
 from explainer.edits.statements import insert_statement
+from explainer.patterns import Pattern
 from explainer.source import Source
 
-_ABSENT = re.compile(r"No such file or directory: '([^']+)'")
-_FOLDER = re.compile(r"Parent directory (\S+) does not exist")
+_ABSENT = Pattern(r"No such file or directory: '([^']+)'")
+_FOLDER = Pattern(r"Parent directory (\S+) does not exist")
 
 
 def with_buffers(evidence: Evidence) -> Iterator[Candidate]:

@@ -10,9 +10,10 @@ from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
 from explainer.edits.place import Place, bound_above
 from explainer.edits.search_calls import failing, failing_calls
+from explainer.patterns import Pattern
 
-_FLOAT = re.compile(r"element of type float|got float|not float|be int|got \(.*float|positive integer value, but got")
-_SHARE = re.compile(r"probability has to be between 0 and 1, but got ([\d.]+)")
+_FLOAT = Pattern(r"element of type float|got float|not float|be int|got \(.*float|positive integer value, but got")
+_SHARE = Pattern(r"probability has to be between 0 and 1, but got ([\d.]+)")
 
 
 def whole(evidence: Evidence) -> Iterator[Candidate]:

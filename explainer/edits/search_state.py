@@ -15,8 +15,9 @@ from explainer.edits.lines import changed
 from explainer.edits.place import Place, as_operand, as_primary, bound_above
 from explainer.edits.sites import sites
 from explainer.edits.slices import argument_places, operands, trunk
+from explainer.patterns import Pattern
 
-_HIDDEN = re.compile(r"Expected hidden(?:\[\d\])? size \((\d+), (\d+), (\d+)\), got \[(\d+), (\d+), (\d+)\]")
+_HIDDEN = Pattern(r"Expected hidden(?:\[\d\])? size \((\d+), (\d+), (\d+)\), got \[(\d+), (\d+), (\d+)\]")
 _CREATORS = ("zeros", "ones", "randn", "rand", "empty", "new_zeros")
 
 

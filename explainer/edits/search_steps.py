@@ -13,12 +13,13 @@ from explainer.edits.evidence import Evidence
 from explainer.edits.lines import EditError
 from explainer.edits.place import Place
 from explainer.edits.statements import delete_statement, move_after_loop, move_statement
+from explainer.patterns import Pattern
 from explainer.source import Source, called
 
-_STEPS = re.compile(r"Tried to step (\d+) times. The (?:specified|total) number of (?:total )?steps is (\d+)")
+_STEPS = Pattern(r"Tried to step (\d+) times. The (?:specified|total) number of (?:total )?steps is (\d+)")
 _ONE_CYCLE = ("optimizer", "max_lr", "total_steps", "epochs", "steps_per_epoch")
 #: Words in the name of a number that counts steps.
-_COUNTS = re.compile(r"step|batch|iter|total|updates", re.IGNORECASE)
+_COUNTS = Pattern(r"step|batch|iter|total|updates", re.IGNORECASE)
 _LOOPS = (ast.For, ast.While)
 
 

@@ -13,11 +13,12 @@ from explainer.edits.place import Place, enclosed
 from explainer.edits.sites import layers_hit, trees_hit
 from explainer.edits.slices import chain
 from explainer.frozen import frozen
+from explainer.patterns import Pattern
 from explainer.replay.taint import parts, value_with
 
 _JOINING = ("cat", "concat", "concatenate", "hstack")
 #: `width`, `self.width`, `config["width"]`: what a size is read from, and its own name.
-_NAME = re.compile(r'(?:(?P<owner>[A-Za-z_][\w.]*)(?:\.|\["))?(?P<own>[A-Za-z_]\w*)(?:"\])?')
+_NAME = Pattern(r'(?:(?P<owner>[A-Za-z_][\w.]*)(?:\.|\["))?(?P<own>[A-Za-z_]\w*)(?:"\])?')
 
 
 @frozen

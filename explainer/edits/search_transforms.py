@@ -11,11 +11,12 @@ from explainer.edits.evidence import Evidence
 from explainer.edits.place import Place, as_primary
 from explainer.edits.search_decoded import pictured, three_where_loaded
 from explainer.edits.search_samples import parts_returned
+from explainer.patterns import Pattern
 from explainer.source import Source, called
 
-_SIZES = re.compile(r"equal size, but got \[([\d, ]*)\] at entry \d+ and \[([\d, ]*)\] at entry \d+")
-_RESIZES = re.compile(r"resize|scale|short|small|zoom|crop", re.IGNORECASE)
-_FIXES = re.compile(r"crop|pad|resize", re.IGNORECASE)
+_SIZES = Pattern(r"equal size, but got \[([\d, ]*)\] at entry \d+ and \[([\d, ]*)\] at entry \d+")
+_RESIZES = Pattern(r"resize|scale|short|small|zoom|crop", re.IGNORECASE)
+_FIXES = Pattern(r"crop|pad|resize", re.IGNORECASE)
 #: Channels of grey, colour and colour with transparency.
 _COLOURS, _CLEAR = 3, 4
 

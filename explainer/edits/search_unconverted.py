@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
 from explainer.edits.place import Place
+from explainer.patterns import Pattern
 from explainer.source import Source, called, loaded
 
 #: Words of parameters that tell how many steps there are in a second, and of those that tell how long one is.
@@ -16,10 +17,10 @@ _RATES = {"rate", "fps", "sr", "hz"}
 _STEPS = {"shift", "hop", "step", "stride", "resolution", "interval", "period", "dt", "tick", "bin"}
 #: What a file calls the unit of its times, and that in seconds, as it is written.
 _UNITS = (
-    (re.compile(r"\bhtk\b|\b100[ _-]?ns\b", re.IGNORECASE), "1e-7"),
-    (re.compile(r"(?:\b|_)ms(?:\b|_)|millisec", re.IGNORECASE), "1e-3"),
-    (re.compile(r"(?:\b|_)us(?:\b|_)|microsec", re.IGNORECASE), "1e-6"),
-    (re.compile(r"(?:\b|_)ns(?:\b|_)|nanosec", re.IGNORECASE), "1e-9"),
+    (Pattern(r"\bhtk\b|\b100[ _-]?ns\b", re.IGNORECASE), "1e-7"),
+    (Pattern(r"(?:\b|_)ms(?:\b|_)|millisec", re.IGNORECASE), "1e-3"),
+    (Pattern(r"(?:\b|_)us(?:\b|_)|microsec", re.IGNORECASE), "1e-6"),
+    (Pattern(r"(?:\b|_)ns(?:\b|_)|nanosec", re.IGNORECASE), "1e-9"),
 )
 
 

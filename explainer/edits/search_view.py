@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from functools import partial
 
@@ -13,9 +12,10 @@ from explainer.edits.evidence import Evidence
 from explainer.edits.lines import changed
 from explainer.edits.place import Place
 from explainer.edits.slices import chain, editable, operands, trunk
+from explainer.patterns import Pattern
 
-_SIZES = re.compile(r"self\.(?:stride|storage_offset)\(-?\d*\) must be .* to view \w+ as \w+ ")
-_APART = re.compile("with stride 1|stride of 1|divisible by 2")
+_SIZES = Pattern(r"self\.(?:stride|storage_offset)\(-?\d*\) must be .* to view \w+ as \w+ ")
+_APART = Pattern("with stride 1|stride of 1|divisible by 2")
 
 
 def copied(evidence: Evidence) -> Iterator[Candidate]:

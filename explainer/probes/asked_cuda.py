@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 from explainer.facts import SpanFact
 from explainer.frozen import frozen
+from explainer.patterns import Pattern
 from explainer.probes import probe
 from explainer.probes.cuts import sources
 from explainer.probes.origin import last_binding
@@ -15,7 +15,7 @@ from explainer.probes.places import spanned
 from explainer.probes.scene import Scene
 from explainer.source import Source, called
 
-_DEVICE = re.compile(r"cuda(:\d+)?")
+_DEVICE = Pattern(r"cuda(:\d+)?")
 #: Functions of `torch.cuda` that need a GPU, called for what they do, not for what they return.
 _ACTS = ("set_device", "synchronize", "reset_peak_memory_stats", "init", "ipc_collect")
 #: Calls in which the name of a device asks for none.

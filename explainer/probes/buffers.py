@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from typing import Any
 
 from explainer.facts import SpanFact
+from explainer.patterns import Pattern
 from explainer.probes import probe
 from explainer.probes.checkpoint import changed_sizes, load_frame
 from explainer.probes.cuts import sources
@@ -18,7 +18,7 @@ from explainer.probes.values import fields_of
 from explainer.source import Source, called
 
 #: What makes a table that cannot be made again: random numbers, or something that was read.
-_ONCE = re.compile(r"rand|normal|uniform|load|open\(")
+_ONCE = Pattern(r"rand|normal|uniform|load|open\(")
 
 
 @probe

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from explainer.facts import CarriedFact, SpanFact
+from explainer.patterns import Pattern
 from explainer.probes import probe
 from explainer.probes.cuts import receiver, sources
 from explainer.probes.gradients import in_caller
@@ -20,7 +21,7 @@ from explainer.probes.writes import plain_name
 from explainer.source import Source, called, source_of
 
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
-_RESET = re.compile(r"reset|clear|detach|repackage|init_(hidden|state)", re.IGNORECASE)
+_RESET = Pattern(r"reset|clear|detach|repackage|init_(hidden|state)", re.IGNORECASE)
 
 
 @probe

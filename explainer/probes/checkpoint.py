@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from explainer.facts import Settings, SpanFact
+from explainer.patterns import Pattern
 from explainer.probes import probe
 from explainer.probes.call import call_node
 from explainer.probes.scene import Live, LiveFrame, Scene
 from explainer.probes.values import MISSING, is_module, is_tensor, read
 from explainer.source import Source, source_of
 
-_GLOBAL = re.compile(r"GLOBAL ([\w.]+) was not an allowed global|Unsupported (?:global|class) ([\w.]+)")
+_GLOBAL = Pattern(r"GLOBAL ([\w.]+) was not an allowed global|Unsupported (?:global|class) ([\w.]+)")
 
 
 def _torch_frame(live: Live | None, function: str, file: str) -> LiveFrame | None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 import functools
 import os
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from explainer.facts import CutFact, SpanFact
+from explainer.patterns import Pattern
 from explainer.probes import probe
 from explainer.probes.places import decorators, enclosing, function_of, recorded, span_fact
 from explainer.probes.scene import Scene
@@ -31,7 +31,7 @@ KINDS = {
 #: Cuts that people make on purpose, on targets and teachers: named last.
 _MEANT = ("detach", "data", "no-grad", "inference")
 _WITHS: tuple[type[ast.With | ast.AsyncWith], ...] = (ast.With, ast.AsyncWith)
-_BLOCK = re.compile(r"\b(no_grad|inference_mode|set_grad_enabled\(False\)|_no_grad)\b|set_grad_enabled\(False\)")
+_BLOCK = Pattern(r"\b(no_grad|inference_mode|set_grad_enabled\(False\)|_no_grad)\b|set_grad_enabled\(False\)")
 
 
 @probe

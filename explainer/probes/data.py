@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 import sys
 import types
 from collections.abc import Iterator
@@ -11,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from explainer.facts import Settings, SpanFact
+from explainer.patterns import Pattern
 from explainer.probes import probe
 from explainer.probes.scene import Scene
 from explainer.probes.values import MISSING, fields_of
 from explainer.source import Source, holds, source_of
 from explainer.userframes import is_user_file
 
-_UNPICKLABLE = re.compile(r"cannot pickle '([\w.]+)' object|(h5py) objects cannot be pickled")
+_UNPICKLABLE = Pattern(r"cannot pickle '([\w.]+)' object|(h5py) objects cannot be pickled")
 
 
 def loader_of(scene: Scene) -> Any:

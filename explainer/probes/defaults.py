@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import ast
-import re
 
 from explainer.facts import ModuleFact, SpanFact
+from explainer.patterns import Pattern
 from explainer.probes import probe
 from explainer.probes.cuts import calls_named
 from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 
 _TYPES = {"Double": "float64", "Half": "float16", "BFloat16": "bfloat16"}
-_DTYPE = re.compile(r"(?:torch\.)?(float64|double|float16|half|bfloat16)$")
+_DTYPE = Pattern(r"(?:torch\.)?(float64|double|float16|half|bfloat16)$")
 _LONG = {"double": "float64", "half": "float16"}
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from explainer.facts import SpanFact
 from explainer.frozen import frozen
+from explainer.patterns import Pattern
 from explainer.probes import probe
 from explainer.probes.built import bound
 from explainer.probes.call import next_frame
@@ -17,7 +18,7 @@ from explainer.probes.scene import LiveFrame, Scene
 from explainer.source import Source
 
 #: Names of layers with a filter a channel: `DepthwiseSeparable`, `dw_conv`, `InvertedResidual`.
-_DEPTHWISE = re.compile(r"depth_?wise|separable|inverted|mb_?conv|mobile|(?:^|_)dw(?:_|$|conv)", re.IGNORECASE)
+_DEPTHWISE = Pattern(r"depth_?wise|separable|inverted|mb_?conv|mobile|(?:^|_)dw(?:_|$|conv)", re.IGNORECASE)
 
 
 @frozen

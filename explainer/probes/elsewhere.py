@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from typing import Any
 
 from explainer.facts import ModuleFact, Settings, SpanFact, TensorFact
+from explainer.patterns import Pattern
 from explainer.probes import probe
 from explainer.probes.call import call_node
 from explainer.probes.device import home_of
@@ -18,7 +18,7 @@ from explainer.probes.places import spanned
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.values import MISSING, fields_of, is_module, is_tensor, read
 
-_DEVICE = re.compile(r"\b(cpu|meta|(?:cuda|xpu|mps|hpu)(?::\d+)?)\b")
+_DEVICE = Pattern(r"\b(cpu|meta|(?:cuda|xpu|mps|hpu)(?::\d+)?)\b")
 
 
 @probe

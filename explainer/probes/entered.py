@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import Any
 
 from explainer.facts import ModuleFact, SpanFact, TensorFact
+from explainer.patterns import Pattern
 from explainer.probes import probe
 from explainer.probes.conversions import converts, makes
 from explainer.probes.cuts import receiver, sources
@@ -25,7 +25,7 @@ _MESSAGE_NAMES = {"Double": "float64", "Half": "float16", "BFloat16": "bfloat16"
                   "Float": "float32"}  # fmt: skip
 
 #: Where values of numpy or of Python become a tensor, of their own dtype unless one is asked for.
-_FRACTIONS = re.compile(r"\b(rand|randn|rand_like|randn_like|linspace|uniform|normal)\(|[^/]/[^/]")
+_FRACTIONS = Pattern(r"\b(rand|randn|rand_like|randn_like|linspace|uniform|normal)\(|[^/]/[^/]")
 _FROM_NUMPY = ("torch.from_numpy", "torch.as_tensor", "torch.asarray", "torch.tensor", "torch.frombuffer")
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from typing import Any
 
 from explainer.facts import SpanFact
+from explainer.patterns import Pattern
 from explainer.probes import probe
 from explainer.probes.call import call_node
 from explainer.probes.cuts import sources
@@ -17,7 +17,7 @@ from explainer.probes.scene import Scene
 from explainer.probes.values import fields_of, is_module, is_tensor, read
 from explainer.source import Source, called, stored
 
-_MODE = re.compile(r"\binference_mode\b")
+_MODE = Pattern(r"\binference_mode\b")
 
 
 @probe

@@ -9,6 +9,7 @@ from math import prod
 from typing import Any
 
 from explainer.facts import OriginFact, SpanFact, TensorFact
+from explainer.patterns import Pattern
 from explainer.probes import probe
 from explainer.probes.call import call_node, function_name, operands
 from explainer.probes.places import spanned
@@ -17,7 +18,7 @@ from explainer.probes.tensor import fact_of
 from explainer.probes.values import is_tensor, read
 from explainer.source import called
 
-_ASKED = re.compile(r"tried to allocate (\d+) bytes|Tried to allocate ([\d.]+) ([KMGTP]i?B)")
+_ASKED = Pattern(r"tried to allocate (\d+) bytes|Tried to allocate ([\d.]+) ([KMGTP]i?B)")
 _UNITS = {unit: 1024**power for power, unit in enumerate(("KiB", "MiB", "GiB", "TiB", "PiB"), start=1)}
 
 

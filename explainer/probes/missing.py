@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 from explainer.facts import SpanFact
+from explainer.patterns import Pattern
 from explainer.probes import probe
 from explainer.probes.cuts import calls_named
 from explainer.probes.places import span_fact, spanned
@@ -16,7 +17,7 @@ from explainer.probes.uncollated import only_value, samples_given, value_at, way
 from explainer.probes.values import attribute, fields_of, is_tensor
 from explainer.source import Function, stored
 
-_TARGET = re.compile(r"(^|_)(labels?|targets?|class(es)?|y|gt|truth)($|_)", re.IGNORECASE)
+_TARGET = Pattern(r"(^|_)(labels?|targets?|class(es)?|y|gt|truth)($|_)", re.IGNORECASE)
 #: Of more samples than this no stored value is looked at, of more loaders none is changed.
 _STORED, _LOADERS = 100_000, 3
 _FILLERS = {"bool": "False", "int": "0", "float": "0.0", "str": '""'}

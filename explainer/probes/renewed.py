@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from typing import Any
 
 from explainer.edits.place import Place
 from explainer.edits.updates import unrecorded
 from explainer.facts import CutFact, SpanFact
+from explainer.patterns import Pattern
 from explainer.probes import probe
 from explainer.probes.cuts import sources
 from explainer.probes.places import function_of, span_fact
@@ -18,7 +18,7 @@ from explainer.probes.values import fields_of, is_tensor
 from explainer.source import Source, called, source_of, stored
 
 _COMPREHENSIONS = (ast.ListComp, ast.GeneratorExp, ast.SetComp)
-_GRADIENT = re.compile(r"\.grad\b|\bd?grads?\w*\b|\w+_grads?\b|\bgradients?\b")
+_GRADIENT = Pattern(r"\.grad\b|\bd?grads?\w*\b|\w+_grads?\b|\bgradients?\b")
 
 
 @probe

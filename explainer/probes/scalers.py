@@ -8,11 +8,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from explainer.edits.place import Place
+from explainer.patterns import Pattern
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.values import is_tensor
 from explainer.source import Source, called, source_of
 
-_SCALING = re.compile(r"standardi[sz]e|normali[sz]e|z_?score|whiten|(?:re)?scale|min_?max", re.IGNORECASE)
+_SCALING = Pattern(r"standardi[sz]e|normali[sz]e|z_?score|whiten|(?:re)?scale|min_?max", re.IGNORECASE)
 #: Magnitudes of what was scaled, and of what was in need of it.
 _SMALL, _LARGE = 15.0, 30.0
 #: Methods whose results are the same values, or some of them.

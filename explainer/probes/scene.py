@@ -8,15 +8,15 @@ import time
 import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from explainer.crash import Crash, Frame
-from explainer.frozen import frozen
+from explainer.frozen import frozen, mutable
 from explainer.source import Failing, Source, failing_node, source_of
 
 
-@dataclass
+@frozen
 class LiveFrame:
     """A frame of a live traceback. `lasti` is the instruction (byte offset) at which it stood when the error passed."""
 
@@ -40,7 +40,7 @@ class LiveFrame:
         return failing_node(self.frame, self.lasti, self.line)
 
 
-@dataclass
+@mutable
 class Live:
     """The handle on a live exception. `drop()` lets go of every frame, and so of the tensors that they keep."""
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from typing import Any
 
 from explainer.facts import SpanFact
+from explainer.patterns import Pattern
 from explainer.probes import probe
 from explainer.probes.cuts import calls_named
 from explainer.probes.data import dataset_of
@@ -17,9 +17,9 @@ from explainer.probes.scene import Scene
 from explainer.probes.values import attribute, fields_of
 from explainer.source import Function, Source, called, loaded
 
-_WORKER = re.compile(r"in DataLoader worker process (\d+)")
+_WORKER = Pattern(r"in DataLoader worker process (\d+)")
 #: What is said of nothing.
-_EMPTY = re.compile(r"empty|at least (?:one|1)\b|index out of range|got 0\b|num_samples=0|division by zero")
+_EMPTY = Pattern(r"empty|at least (?:one|1)\b|index out of range|got 0\b|num_samples=0|division by zero")
 #: Functions that hand on as many entries as they are given.
 _KEEPING = ("sorted", "list", "tuple", "reversed", "enumerate")
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from explainer.edits.place import place_of
 from explainer.facts import Settings, SpanFact, TensorFact
 from explainer.frozen import frozen
+from explainer.patterns import Pattern
 from explainer.probes import probe
 from explainer.probes.cuts import sources
 from explainer.probes.places import spanned
@@ -16,7 +17,7 @@ from explainer.probes.scene import Scene
 from explainer.probes.values import MISSING, is_tensor, read
 from explainer.source import Source, called
 
-_LABELS = re.compile(r"(?:^|_)(?:y|ys|labels?|targets?|class(?:es)?|cls|digits?|categor\w+|lab)(?:$|_|\b)", re.I)
+_LABELS = Pattern(r"(?:^|_)(?:y|ys|labels?|targets?|class(?:es)?|cls|digits?|categor\w+|lab)(?:$|_|\b)", re.I)
 
 
 @frozen

@@ -10,6 +10,7 @@ from typing import Any
 from explainer.diagnosis import Span
 from explainer.edits.operators import SIGNS
 from explainer.facts import SpanFact, WriteFact
+from explainer.patterns import Pattern
 from explainer.probes import probe
 from explainer.probes.call import call_node
 from explainer.probes.places import constructor, function_of, layer_source, recorded, span_fact
@@ -23,7 +24,7 @@ _PLAIN = {
     "mkldnn_convolution": "conv",
     "native_batch_norm": "batch_norm", "native_layer_norm": "layer_norm", "max_pool2_d_with_indices": "max_pool2d",
 }  # fmt: skip
-_SHAPE = re.compile(r"\[[\w.]+ \[([\d, ]*)\]\]")
+_SHAPE = Pattern(r"\[[\w.]+ \[([\d, ]*)\]\]")
 
 
 @probe

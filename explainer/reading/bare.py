@@ -5,18 +5,19 @@ from __future__ import annotations
 import re
 
 from explainer.crash import Raised
+from explainer.patterns import Pattern
 from explainer.reading.block import KIND, Lines
 from explainer.reading.messages import end_of_message
 
 _DOTTED = rf"(?:[A-Za-z_]\w*\.){{0,8}}{KIND}(?:\(\w{{1,40}}\))?"
-_OWN_LINE = re.compile(
+_OWN_LINE = Pattern(
     rf"^[>#*`\"'\s-]{{0,40}}(?:E\s{{1,12}}|\d{{1,3}}[.)]\s?)?(?P<type>{_DOTTED})[`*]{{0,3}}(?:: ?(?P<message>.*)"
     rf"|\s{{0,400}}$)"
 )
-_INSIDE = re.compile(rf"(?:^|[\s`'\"(\[>|*-])(?P<type>{_DOTTED}): ?(?P<message>\S.*)$")
-_CALLED = re.compile(rf"(?:^|[\s`(\[:])(?P<type>{_DOTTED})\((?P<quote>['\"])(?P<message>.{{1,4000}})(?P=quote),?\)")
+_INSIDE = Pattern(rf"(?:^|[\s`'\"(\[>|*-])(?P<type>{_DOTTED}): ?(?P<message>\S.*)$")
+_CALLED = Pattern(rf"(?:^|[\s`(\[:])(?P<type>{_DOTTED})\((?P<quote>['\"])(?P<message>.{{1,4000}})(?P=quote),?\)")
 #: Openings of messages that torch raises, where no exception is named beside them.
-_TORCH = re.compile(
+_TORCH = Pattern(
     r"(?:^|[\s:>|])(?P<message>(?:THCudaCheck FAIL|cuda runtime error|CUDA out of memory\. Tried|CUDA error: "
     r"|HIP out of memory|MPS backend out of memory|NCCL error|"
     r"Expected all tensors to be on the same device|mat1 and mat2 shapes cannot|The size of tensor a \("
@@ -29,7 +30,7 @@ _TORCH = re.compile(
     r"\[enforce fail at |Watchdog caught collective operation timeout|size mismatch, m1).*)$"
 )
 #: Words with which the sentence around a message goes on.
-_PROSE = re.compile(
+_PROSE = Pattern(
     r"(?<=[\w)\].\"'`])[`\"'*]{0,6}[,;?]? (?=(?:when|while|after|if|but|and (?:i|then|my)|whenever|even|because"
     r"|during|on my|"
     r"in my|at the|how|what|why|any|does|is there|can|please|thanks)\b)",

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from explainer.crash import Frame, Raised
 from explainer.frozen import frozen
+from explainer.patterns import Pattern
 from explainer.userframes import is_user_file
 
 #: Longest line that is looked at; what is longer is a dump of data.
@@ -59,24 +60,24 @@ KIND = (
 )
 _DOTS = r"(?:[A-Za-z_]\w*\.|<\w+>\.){0,12}"
 #: An exception's own line: dotted name, then the message after a colon, or nothing.
-SAID = re.compile(rf"^(?P<type>{_DOTS}[A-Za-z_]\w*(?:\([\w.]{{1,60}}\))?)(?:: ?(?P<message>.*))?$", re.DOTALL)
+SAID = Pattern(rf"^(?P<type>{_DOTS}[A-Za-z_]\w*(?:\([\w.]{{1,60}}\))?)(?:: ?(?P<message>.*))?$", re.DOTALL)
 #: The same where the name must speak for itself.
-SURE = re.compile(rf"^(?P<type>{_DOTS}{KIND}(?:\([\w.]{{1,60}}\))?)(?:: ?(?P<message>.*))?$", re.DOTALL)
-HEADER = re.compile(r"(?:^|[\s:>|\"'\]])(?:Original )?Traceback(?: \(most recent call (?:last|first)\))?:\s*$")
+SURE = Pattern(rf"^(?P<type>{_DOTS}{KIND}(?:\([\w.]{{1,60}}\))?)(?:: ?(?P<message>.*))?$", re.DOTALL)
+HEADER = Pattern(r"(?:^|[\s:>|\"'\]])(?:Original )?Traceback(?: \(most recent call (?:last|first)\))?:\s*$")
 CONNECTIVES = (
-    ("cause", re.compile(r"^\s*The above exception was the direct cause of the following exception:?\s*$")),
+    ("cause", Pattern(r"^\s*The above exception was the direct cause of the following exception:?\s*$")),
     (
         "context",
-        re.compile(r"^\s*(?:During handling of|While handling) the above exception, another exception occurred:?\s*$"),
+        Pattern(r"^\s*(?:During handling of|While handling) the above exception, another exception occurred:?\s*$"),
     ),
 )
-_FRAME = re.compile(
+_FRAME = Pattern(
     r'^(?P<indent>\s*)(?:> )?File "(?P<file>.{1,2000})", line (?P<line>\d{1,9})(?:, in ?(?P<function>.*))?$'
 )
-_PLAIN = re.compile(
+_PLAIN = Pattern(
     r"^(?P<indent>\s*)File (?P<file>[^\"\s][^\"]{0,2000}?):(?P<line>\d{1,9})(?: in (?P<function>.{0,200}))?$"
 )
-_CELL = re.compile(
+_CELL = Pattern(
     r"^(?P<indent>\s*)(?P<file>Cell In ?\[\d+\]"
     r"|Input In \[\d+\]), (?:line )?(?P<line>\d{1,9})(?:,? in (?P<function>.{0,200}))?$"
 )

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from explainer.crash import Raised
 from explainer.frozen import frozen
+from explainer.patterns import Pattern
 from explainer.reading.block import Block, connective
 
 #: How an exception says that it carries another one's traceback, and what carried it over.
 _CARRIERS = (
-    ("dataloader-worker", re.compile(r"Caught [\w.]+ in (?:DataLoader worker process|pin memory thread)")),
-    ("data-parallel", re.compile(r"Caught [\w.]+ in replica \d+ on device")),
-    ("worker", re.compile(r"Caught [\w.]+ in ")),
-    ("spawn", re.compile(r"-- Process \d+ terminated with the following error:")),
+    ("dataloader-worker", Pattern(r"Caught [\w.]+ in (?:DataLoader worker process|pin memory thread)")),
+    ("data-parallel", Pattern(r"Caught [\w.]+ in replica \d+ on device")),
+    ("worker", Pattern(r"Caught [\w.]+ in ")),
+    ("spawn", Pattern(r"-- Process \d+ terminated with the following error:")),
 )
 _CARRYING_TYPES = (
-    ("future", re.compile(r"_?RemoteTraceback$")),
-    ("ray", re.compile(r"RayTaskError|RayActorError|TrainingFailedError")),
-    ("notebook", re.compile(r"(?:CellExecution|PapermillExecution|DeadKernel)Error$")),
+    ("future", Pattern(r"_?RemoteTraceback$")),
+    ("ray", Pattern(r"RayTaskError|RayActorError|TrainingFailedError")),
+    ("notebook", Pattern(r"(?:CellExecution|PapermillExecution|DeadKernel)Error$")),
 )
 _INNERMOST = (
-    ("dataloader-worker", re.compile(r"torch[\\/]utils[\\/]data[\\/]_utils[\\/]worker\.py$")),
-    ("data-parallel", re.compile(r"torch[\\/]nn[\\/]parallel[\\/]parallel_apply\.py$")),
+    ("dataloader-worker", Pattern(r"torch[\\/]utils[\\/]data[\\/]_utils[\\/]worker\.py$")),
+    ("data-parallel", Pattern(r"torch[\\/]nn[\\/]parallel[\\/]parallel_apply\.py$")),
 )
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import codecs
-import re
+
+from explainer.patterns import Pattern
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -13,14 +14,14 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _SAMPLE = 4096
-_CHINESE = re.compile(r"[一-鿿]")
+_CHINESE = Pattern(r"[一-鿿]")
 #: Multi-byte encodings, each with letters that make up at least this share of what is not ASCII if the guess is right.
 #: A wrong one mixes: Chinese bytes read as Korean are a third rare Hanja.
 _LEGACY = (
-    ("cp932", re.compile(r"[぀-ヿ]"), 0.3),
-    ("cp949", re.compile(r"[가-힣]"), 0.85),
-    ("gb18030", re.compile(r"[一-鿿，。：；！？、（）“”…]"), 0.95),
-    ("big5", re.compile(r"[一-鿿，。：；！？、（）「」…]"), 0.95),
+    ("cp932", Pattern(r"[぀-ヿ]"), 0.3),
+    ("cp949", Pattern(r"[가-힣]"), 0.85),
+    ("gb18030", Pattern(r"[一-鿿，。：；！？、（）“”…]"), 0.95),
+    ("big5", Pattern(r"[一-鿿，。：；！？、（）「」…]"), 0.95),
 )
 
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 from explainer.frozen import frozen
+from explainer.patterns import Pattern
 from explainer.reading.chains import Joined
 
 _NAME = "ChildFailedError"
-_RULE = re.compile(r"^\s*={20,}\s*$")
-_RANK = re.compile(r"^\s*rank\s*: (\d+) \(local_rank: \d+\)")
-_TIME = re.compile(r"^\s*time\s*: (\S+)")
-_ROOT = re.compile(r"^\s*Root Cause")
+_RULE = Pattern(r"^\s*={20,}\s*$")
+_RANK = Pattern(r"^\s*rank\s*: (\d+) \(local_rank: \d+\)")
+_TIME = Pattern(r"^\s*time\s*: (\S+)")
+_ROOT = Pattern(r"^\s*Root Cause")
 _LONGEST = 5000
 
 

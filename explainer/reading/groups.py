@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from explainer.crash import Raised
+from explainer.patterns import Pattern
 from explainer.reading.block import Block
 
-_START = re.compile(r"^\s*\+ Exception Group Traceback \(most recent call last\):\s*$")
-_BRANCH = re.compile(r"^(?P<blank>\s*(?:\+-)?)\+-{4,} (?:\d+|\.\.\.) -{4,}\s*$")
-_CLOSE = re.compile(r"^(?P<blank>\s*)\+-{10,}\s*$")
-_BODY = re.compile(r"^(?P<blank>\s*)[|+](?: (?P<text>.*))?$")
+_START = Pattern(r"^\s*\+ Exception Group Traceback \(most recent call last\):\s*$")
+_BRANCH = Pattern(r"^(?P<blank>\s*(?:\+-)?)\+-{4,} (?:\d+|\.\.\.) -{4,}\s*$")
+_CLOSE = Pattern(r"^(?P<blank>\s*)\+-{10,}\s*$")
+_BODY = Pattern(r"^(?P<blank>\s*)[|+](?: (?P<text>.*))?$")
 
 #: The longest tree that is read, in lines.
 _LONGEST = 5000

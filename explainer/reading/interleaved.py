@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import re
 from dataclasses import dataclass, field
 
+from explainer.patterns import Pattern
 from explainer.reading.block import HEADER, SURE, Lines, frame_line
 
-_ABOVE = re.compile(r"^Process \S{1,200}:$")
+_ABOVE = Pattern(r"^Process \S{1,200}:$")
 #: How far apart two headers of interleaved tracebacks may be, and how long such a stretch is at most.
 _NEAR, _LONGEST = 10, 4000
 

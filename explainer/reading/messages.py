@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
+from explainer.patterns import Pattern
 from explainer.reading.block import HEADER, connective, frame_line, indent_of
 
 #: First lines of messages that run over several unindented lines, from torch's and Python's own sources.
-OPENINGS = re.compile(
+OPENINGS = Pattern(
     r"^(?:CUDA error: |CUDA driver error|CUDA kernel errors|NCCL (?:error|Error)|Weights only load failed|"
     r"torch\.utils\.checkpoint: |Data-dependent |Could not guard on|The following operation failed in the TorchScript|"
     r"Could not run '|Expected to have finished reduction|Caught \w+ in |backend='|Dynamo |Graph break|"
@@ -20,7 +19,7 @@ OPENINGS = re.compile(
     r"Constraints violated|Exporting the operator|Guard |Trying to backward|Can't load|Unable to load|Failed to import|"
     r"\d+ validation errors? for|Missing key|Found dtype|in user code|(?:CUDA )?backend )"
 )
-_STOP = re.compile(
+_STOP = Pattern(
     r"^(?:\s*```|\s*[╭┌][─-]|[❯➜λ](?: |$)|\s*\"\"\"|'''|-{20,}\s*$|={5,}|_{5,}|\*{10,}|In \[\d+\]:|>>> |\.\.\. ?$"
     r"|Process \S+:$|Exception (?:in thread|ignored in)|"
     r"\[?\d{4}-\d\d-\d\d[ T]\d\d:|\[?\d\d:\d\d:\d\d|[IWEFD]\d{4} \d\d:|(?:INFO|DEBUG|WARNING|ERROR"
@@ -32,9 +31,9 @@ _STOP = re.compile(
     r"Command exited|make: \*\*\*|Script done|terminate called|\*\*\w+\*\* wrote|</?(?:details|pre|code|summary)\b)"
 )
 #: A line that says that the message goes on.
-_GOES_ON = re.compile(r"(?:[,:(\[{\\]|\b(?:and|or|the|a|of|to|in|with|for|is|are))\s*$")
+_GOES_ON = Pattern(r"(?:[,:(\[{\\]|\b(?:and|or|the|a|of|to|in|with|for|is|are))\s*$")
 #: Items of torch's lists, whose indentation may be lost.
-_ITEM = re.compile(r"^(?:Missing key\(s\) in|Unexpected key\(s\) in|size mismatch for |While copying the parameter)")
+_ITEM = Pattern(r"^(?:Missing key\(s\) in|Unexpected key\(s\) in|size mismatch for |While copying the parameter)")
 _NOTHING_MORE = 400
 
 

@@ -8,10 +8,11 @@ from dataclasses import replace
 
 from explainer.crash import Found, Raised
 from explainer.frozen import frozen
+from explainer.patterns import Pattern
 from explainer.reading.chains import Joined
 
 #: Errors of a rank that only says that another one is gone.
-_FOLLOWERS = re.compile(
+_FOLLOWERS = Pattern(
     r"Connection (?:closed by peer|reset by peer|refused)|Broken pipe|[Ww]atchdog caught collective|"
     r"collective operation timeout|Timed out (?:waiting|initializing)|timeout: \d+|ncclRemoteError"
     r"|remote process exited|"
@@ -19,17 +20,17 @@ _FOLLOWERS = re.compile(
     r"returned non-zero exit status|Engine core initialization failed|process \d+ terminated with",
     re.IGNORECASE,
 )
-_CALLED = re.compile(
+_CALLED = Pattern(
     r"^(?:ChildFailedError|CalledProcessError|SignalException|KeyboardInterrupt|BrokenPipeError|EOFError)$"
 )
 
 
-_TESTS = re.compile(r"^={3,} (?:FAILURES|ERRORS|test session starts) ={3,}$")
-_POST = re.compile(
+_TESTS = Pattern(r"^={3,} (?:FAILURES|ERRORS|test session starts) ={3,}$")
+_POST = Pattern(
     r"^\s*(?:```|~~~|</?(?:details|pre|code|summary|blockquote))|\bwrote:?\s*$|^#{1,6} |^-{2,} ?Original"
     r"|^On .{4,80} wrote"
 )
-_INTRODUCES = re.compile(
+_INTRODUCES = Pattern(
     r"^\s*(?:Exception in thread|Exception ignored|Process \S+:|Original |Traceback|[\W_]+$)|\b(?:ERROR|CRITICAL"
     r"|FATAL|[Ff]ailed)\b|"
     r"^[EF]\d{4} |\[rank\d|exit code|exitcode|Warning"

@@ -5,18 +5,17 @@ from __future__ import annotations
 import re
 
 from explainer.crash import Place
+from explainer.patterns import Pattern
 from explainer.reading.block import Lines
 from explainer.reading.elastic import Reported
 
 _RANKS = (
-    re.compile(r"\[rank ?(\d+)\]|\brank[ =:]{1,2}(\d+)\b|\[(?:default)?(\d+)\]:|\[\d+,(\d+)\]<std", re.IGNORECASE),
-    re.compile(r"^\s{0,6}(\d{1,5}): ?$"),
+    Pattern(r"\[rank ?(\d+)\]|\brank[ =:]{1,2}(\d+)\b|\[(?:default)?(\d+)\]:|\[\d+,(\d+)\]<std", re.IGNORECASE),
+    Pattern(r"^\s{0,6}(\d{1,5}): ?$"),
 )
-_PROCESS = re.compile(
-    r"\(([^()\s]+ )?pid=\d+[^()]*\)|\[?pod/[^\]\s]+|^[\w.-]+(?=: $)|^[\w.-]+(?=\s*\| ?$)|(?<=\[)gw\d+"
-)
-_ABOVE = re.compile(r"^\s*(?:Exception in thread (?P<thread>.{1,200}?)|Process (?P<process>\S{1,200})):\s*$")
-_TIME = re.compile(
+_PROCESS = Pattern(r"\(([^()\s]+ )?pid=\d+[^()]*\)|\[?pod/[^\]\s]+|^[\w.-]+(?=: $)|^[\w.-]+(?=\s*\| ?$)|(?<=\[)gw\d+")
+_ABOVE = Pattern(r"^\s*(?:Exception in thread (?P<thread>.{1,200}?)|Process (?P<process>\S{1,200})):\s*$")
+_TIME = Pattern(
     r"\d{4}[-/]\d\d[-/]\d\d[T _]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?|\b\d\d:\d\d:\d\d(?:[.,]\d+)?\b"
 )
 

@@ -9,22 +9,23 @@ from __future__ import annotations
 import re
 from itertools import count
 
+from explainer.patterns import Pattern
 from explainer.reading.block import Lines
 from explainer.reading.rows import Row
 
-_ANCHOR = re.compile(
+_ANCHOR = Pattern(
     r"(?: {0,2}\+ Exception Group |[╭┌+][─-]{3,200} |(?<![\w.])(?=\w{0,80}[a-z])[A-Za-z_][\w.]{0,80} {2,80})?"
     r"(?:Original )?Traceback \(most recent call last\)"
     r"|={4,80} (?:FAILURES|ERRORS|test session starts|short test summary info) ={4,}|_{4,80} [\w.\[\]: -]{1,100} _{4,}"
     r"|File \"[^\"\n]{1,2000}\", line \d"
 )
 _MAY_ANCHOR = ('File "', "Traceback (", "====", "____")
-_HEADER = re.compile(r"Traceback \(most recent call last\):?\s*$")
+_HEADER = Pattern(r"Traceback \(most recent call last\):?\s*$")
 _LONGEST = 300
 _MOST_SHAPES = 12
-_DIGITS = re.compile(r"\d+")
+_DIGITS = Pattern(r"\d+")
 #: What differs from line to line of the same process: times, and counters of lines.
-_TIMES = re.compile(
+_TIMES = Pattern(
     r"\d{4}[-/]\d\d[-/]\d\d(?:[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?"
     r"|\d{1,2}:\d\d:\d\d(?:[.,]\d+)?(?: ?[AP]M)?|"
     r"\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]* {1,2}\d{1,2}\b|\b[IWEFD]\d{4}\b"

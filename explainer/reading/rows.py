@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import NamedTuple
 
+from explainer.patterns import Pattern
+
 
 class Row(NamedTuple):
     """One line; `number` is the 1-based line of the input that it came from."""
@@ -16,26 +18,24 @@ class Row(NamedTuple):
     number: int
 
 
-_TAGS = re.compile(
+_TAGS = Pattern(
     r"</?(?:span|pre|div|code|p|br|html|body|head|b|i|u|em|strong|font|a|details|summary|blockquote|samp|kbd|ul|ol|li|"
     r"table|tr|td|th|tbody|style|title|h\d|meta|link)\b[^<>]{0,500}>",
     re.IGNORECASE,
 )
-_HTML = re.compile(r"&(?:lt|quot|gt|#39|#x27|amp);|</?(?:span|pre|br|div|code)\b[^<>]{0,200}>", re.IGNORECASE)
-_BREAK = re.compile(r"<br ?/?>\n?|</(?:p|div|li|tr)>", re.IGNORECASE)
-_LINK = re.compile(r"\[([^\[\]\n]{0,300})\]\((?:https?|vscode[\w-]{0,40}|file|command)[:+][^()\n]{0,2000}\)")
+_HTML = Pattern(r"&(?:lt|quot|gt|#39|#x27|amp);|</?(?:span|pre|br|div|code)\b[^<>]{0,200}>", re.IGNORECASE)
+_BREAK = Pattern(r"<br ?/?>\n?|</(?:p|div|li|tr)>", re.IGNORECASE)
+_LINK = Pattern(r"\[([^\[\]\n]{0,300})\]\((?:https?|vscode[\w-]{0,40}|file|command)[:+][^()\n]{0,2000}\)")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "'": "'", "\\": "\\", "/": "/"}
-_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|([nrt\"'\\/]))")
-_HEADER = re.compile(
+_ESCAPE = Pattern(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|([nrt\"'\\/]))")
+_HEADER = Pattern(
     r"Traceback \(most recent call last\):?[^\\\n]{0,120}(?:\\u[0-9a-f]{4}|\\x[0-9a-f]{2}){0,200}(?:\\r)?\\n"
 )
-_FRAME = re.compile(r"\\n[ >]{0,80}File \\?[\"']")
-_LITERAL = re.compile(r"\s{0,40}b?(['\"])")
-_REPORT = re.compile(r"\\nE {3,12}\w")
-_FRAMES = re.compile(
-    r"[ \t]*File \"([^\"\n]{1,1000})\", line (\d{1,9}), in ((?:<\w{1,40}>|[A-Za-z_][\w.]{0,200}))[ \t]*"
-)
-_SAID = re.compile(
+_FRAME = Pattern(r"\\n[ >]{0,80}File \\?[\"']")
+_LITERAL = Pattern(r"\s{0,40}b?(['\"])")
+_REPORT = Pattern(r"\\nE {3,12}\w")
+_FRAMES = Pattern(r"[ \t]*File \"([^\"\n]{1,1000})\", line (\d{1,9}), in ((?:<\w{1,40}>|[A-Za-z_][\w.]{0,200}))[ \t]*")
+_SAID = Pattern(
     r"((?<=\s)|(?<=[)\]~^'\"]))(?=(?:[a-z_]\w{0,60}\.){0,8}[A-Z]\w{0,60}(?:Error|Exception|Interrupt|Warning|Exit): )"
 )
 

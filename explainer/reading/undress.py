@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from explainer.patterns import Pattern
 from explainer.reading import jsontext
 from explainer.reading.block import Lines
 from explainer.reading.interleaved import sorted_out
@@ -11,18 +12,18 @@ from explainer.reading.prefixes import parted
 from explainer.reading.rows import Row, opened, rows_of
 from explainer.reading.wraps import rejoined, unpadded
 
-_ESCAPES = re.compile(
+_ESCAPES = Pattern(
     r"\x1b\[[0-?]{0,64}[ -/]{0,8}[@-~]|\x1b\][^\x07\x1b\n]{0,512}(?:\x07|\x1b\\)?"
     r"|\x1b[PX^_][^\x1b\n]{0,512}\x1b\\|\x1b[ -/]{0,4}[0-~]"
 )
-_WRITTEN = re.compile(r"\\(?:x1[bB]|u001[bB]|033|e)\[[0-9;]{0,40}m")
-_ORPHANS = re.compile(r"(?:\u241b|\ufffd|\^\[)?\[(?:\d{1,3}(?:;\d{1,3}){0,6})?m")
-_BAR = re.compile(
+_WRITTEN = Pattern(r"\\(?:x1[bB]|u001[bB]|033|e)\[[0-9;]{0,40}m")
+_ORPHANS = Pattern(r"(?:\u241b|\ufffd|\^\[)?\[(?:\d{1,3}(?:;\d{1,3}){0,6})?m")
+_BAR = Pattern(
     r"(?:[^|\n%]{0,80}: )?\s{0,12}\d{1,3}%\|[^|\n]{0,400}\|"
     r" ?[\d.?]{1,20}\w{0,4}/[\d.?]{1,20}\w{0,4} ?\[[^\]\n]{0,120}\]"
     r"|[^|\n%]{0,80}: \| {0,40}\| ?\d{1,9}/\? ?\[[^\]\n]{0,120}\]"
 )
-_TYPED = re.compile(r"File [“”„«＂]|(?:Error|Exception)：|File[ ]?[“”]")
+_TYPED = Pattern(r"File [“”„«＂]|(?:Error|Exception)：|File[ ]?[“”]")
 _PLAIN = str.maketrans(dict(zip("“”„＂«»‘’", '""""""\'\'', strict=True)))
 _PLAIN |= str.maketrans({"，": ", ", "：": ": ", "（": "(", "）": ")", "…": "...", "–": "-", "—": "-", "；": ";"})
 

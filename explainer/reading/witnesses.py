@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 from explainer.crash import Raised
 from explainer.frozen import frozen
+from explainer.patterns import Pattern
 from explainer.reading.block import Lines, frame_line
 
 #: A failed assertion of a CUDA kernel or of C++ code, as the runtime prints it on standard error.
-_ASSERTION = re.compile(
+_ASSERTION = Pattern(
     r"(?P<place>[^\s:][^:\n]{0,300}\.(?:cuh?|cpp|cc|h|hpp"
     r"|inl):\d{1,6}): (?P<kernel>.{0,600}?)[:,]? ?(?:block: \[[^\]]{0,40}\], ?thread: \[[^\]]{0,40}\]:? )?"
     r"Assertion [`'\"‘](?P<what>.{1,400}?)[`'\"’] failed"
 )
-_FORWARD = re.compile(r"Error detected in \w{1,100}\. (?:Traceback of forward call|No forward pass information)")
+_FORWARD = Pattern(r"Error detected in \w{1,100}\. (?:Traceback of forward call|No forward pass information)")
 _MOST = 8
 
 

@@ -7,15 +7,16 @@ from collections import Counter
 from collections.abc import Callable
 from itertools import pairwise
 
+from explainer.patterns import Pattern
 from explainer.reading.block import SURE, Lines, frame_line
 from explainer.reading.rows import Row
 
-_BEGUN = re.compile(r"^\s*File(?: \".*|\s*)$")
-_WHOLE = re.compile(r'^\s*File ".{1,2000}", line \d+(?:, in ?.*)?$')
+_BEGUN = Pattern(r"^\s*File(?: \".*|\s*)$")
+_WHOLE = Pattern(r'^\s*File ".{1,2000}", line \d+(?:, in ?.*)?$')
 #: The beginning of a frame's line, up to a blank at which a mail program may break it.
-_UNFINISHED = re.compile(r'^\s*File$|^\s*File "[^"]{1,1000}(?:",(?: line(?: \d+,(?: in)?)?)?)?$')
-_CARETS = re.compile(r"^\s+[~^ ]*\^$")
-_MORE_CARETS = re.compile(r"^[~^]+$")
+_UNFINISHED = Pattern(r'^\s*File$|^\s*File "[^"]{1,1000}(?:",(?: line(?: \d+,(?: in)?)?)?)?$')
+_CARETS = Pattern(r"^\s+[~^ ]*\^$")
+_MORE_CARETS = Pattern(r"^[~^]+$")
 _NARROWEST, _WIDEST = 40, 400
 
 

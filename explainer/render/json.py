@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 
 from explainer.diagnosis import Report, document
+from explainer.patterns import Pattern
 
 #: What `json.dumps` leaves and a terminal would act on: DEL, C1 controls, bidirectional marks, lone surrogates.
-_UNSAFE = re.compile("[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+_UNSAFE = Pattern("[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 
 
 def render(reports: Sequence[Report]) -> str:

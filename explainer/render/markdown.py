@@ -7,13 +7,14 @@ from collections.abc import Iterator, Sequence
 
 from explainer.diagnosis import Diagnosis, Edit, Evidence, Fix, Report
 from explainer.locale import word
+from explainer.patterns import Pattern
 from explainer.render.fixes import certainty, diff, fixes_of, joined, place_of
 from explainer.render.places import places, said
 from explainer.render.snippet import Lens, arrow, bar, gutter_of, snippet
 from explainer.render.theme import plain
 from explainer.render.visible import cut, one_line, visible
 
-_SPECIAL = re.compile(r"([\\*_\[\]<>#|~&$@]|^(?:[-+=]|\d+[.)]))")
+_SPECIAL = Pattern(r"([\\*_\[\]<>#|~&$@]|^(?:[-+=]|\d+[.)]))")
 _WIDTH = 160
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 
+from explainer.patterns import Pattern
 from explainer.render.visible import LONGEST, cells, visible
 
 #: What may not begin a line and what may not end one.
@@ -14,7 +14,9 @@ _HAN = "\u2e80-\u303f\u3040-\u30ff\u3100-\u31ff\u3400-\u9fff\uf900-\ufaff\uff00-
 #: `16 * 8 * 8 = 1024` stays in one piece, up to this many characters.
 _OPERATORS, _SUM = ("*", "=", "=="), 24
 #: Code in backticks and shapes stay in one piece; then single Chinese characters; then words.
-_UNIT = re.compile(rf"\s+|`[^`\s][^`]{{0,28}}`|\[\d[\d, ]{{0,28}}\]|[{_HAN}]|[^\s{_HAN}`]+|`")
+_CODE = r"\s+|`[^`\s][^`]{0,28}`|\[\d[\d, ]{0,28}\]"
+_UNIT, _ASCII_UNIT = Pattern(rf"{_CODE}|[{_HAN}]|[^\s{_HAN}`]+|`"), Pattern(rf"{_CODE}|[^\s`]+|`")
+_ONE_HAN = Pattern(f"[{_HAN}]")
 
 
 def wrap(text: str, width: int) -> list[str]:
@@ -37,7 +39,7 @@ def _wrapped(text: str, width: int) -> tuple[str, ...]:
 def _units(paragraph: str) -> list[str]:
     """The pieces between which a line may break; a space stays at the end of the piece before it."""
     units: list[str] = []
-    for piece in _UNIT.findall(paragraph):
+    for piece in (_ASCII_UNIT if paragraph.isascii() else _UNIT).findall(paragraph):
         if units and _joined(units[-1], piece):
             units[-1] += " " if piece.isspace() else piece
         else:
@@ -59,7 +61,7 @@ def _joined(before: str, piece: str) -> bool:
 
 
 def _is_han(character: str) -> bool:
-    return re.match(f"[{_HAN}]", character) is not None
+    return not character.isascii() and _ONE_HAN.match(character) is not None
 
 
 def _fill(units: list[str], width: int) -> list[str]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TextIO
 
 from explainer.diagnosis import Diagnosis, Evidence, Fix, Report
 from explainer.locale import word
+from explainer.patterns import Pattern
 from explainer.render.budget import Plan, fit
 from explainer.render.fixes import fix_rows, fixes_of
 from explainer.render.places import Place, places, said
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 #: Widest line that `full` shows before it cuts.
 FULL_WIDTH = 1000
-_TENSOR = re.compile(r"(\[[^\]]*\]) (\S+) ([\w:]+),?(?: (.+))?")
+_TENSOR = Pattern(r"(\[[^\]]*\]) (\S+) ([\w:]+),?(?: (.+))?")
 
 
 def render(reports: Sequence[Report], width: int = 80, full: bool = False) -> Text:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator
 from typing import Any
 
 import torch
 from torch.overrides import TorchFunctionMode
 
+from explainer.patterns import Pattern
 from explainer.replay.record import Site, here, leaf, name_of, node_of, nodes, origin, tensors_in
 from explainer.replay.second import Second
 
@@ -19,7 +19,7 @@ _VALUES = ("self", "result", "other", "exponent")
 MEANT = frozenset(["masked_fill", "masked_fill_", "full", "full_like", "where", "fill_", "new_full", "__setitem__"])
 #: Calls that make every number at least zero, and nodes of the graph through which a zero stays one.
 FLOORS = frozenset(["relu", "relu_", "relu6", "clamp", "clamp_", "clamp_min", "clamp_min_", "clip", "hardtanh"])
-_STAY = re.compile(
+_STAY = Pattern(
     r"(Squeeze|Unsqueeze|View|UnsafeView|ReshapeAlias|Expand|Slice|Select|T|Transpose|Permute|Clone|ToCopy|Pow|Split|"
     r"Unbind|Index|AsStrided|Repeat)Backward\d*$"
 )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from explainer.frozen import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class Repro:
     """A script that raises the same error as the one it was made for; without one, `why` tells why there is none.
 

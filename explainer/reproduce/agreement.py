@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
 from explainer.catalogue import Catalogue
 from explainer.crash import ALIASES, Crash, Raised
+from explainer.patterns import Pattern
 
 #: What torch adds to a message and does not belong to the error itself.
-_TAIL = re.compile(r"\(Triggered internally|Exception raised from|Hint: |Compile with `?TORCH_USE_CUDA_DSA")
-_NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
+_TAIL = Pattern(r"\(Triggered internally|Exception raised from|Hint: |Compile with `?TORCH_USE_CUDA_DSA")
+_NUMBER = Pattern(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 
 
 def said(message: str) -> str:

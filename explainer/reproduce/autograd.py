@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from explainer.patterns import Pattern
 from explainer.probes.scene import Scene
 from explainer.reproduce.pasted import sizes_in
 from explainer.reproduce.sketch import with_imports
@@ -34,7 +35,7 @@ PRODUCERS = {
 }  # fmt: skip
 #: Uses that keep `y` itself for backward, tried after those whose own result is kept.
 KEEPERS = ("y * y", "y.exp().log() * y", "nn.Linear(y.shape[-1], 1)(y)", "y ** 3")
-_NAMED = re.compile(r"Tensor \[(?P<shape>[\d, ]*)\]\](?:, which is output \d+ of (?P<node>\w+))?")
+_NAMED = Pattern(r"Tensor \[(?P<shape>[\d, ]*)\]\](?:, which is output \d+ of (?P<node>\w+))?")
 _CUTS = {
     "item": "torch.tensor(w.sum().item())", "data": "w.sum().data", "detach": "w.sum().detach()",
     "numpy": "torch.from_numpy(w.detach().numpy()).sum()", "index": "w.argmax().float()",

@@ -5,19 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from explainer.patterns import Pattern
 from explainer.reproduce.pasted import sizes_in
 from explainer.reproduce.sketch import with_imports
 
 #: More keys of a kind than this are left out.
 KEYS = 4
 _KEY = r"\w[\w.]{0,120}"
-_SIZES = re.compile(
+_SIZES = Pattern(
     rf"size mismatch for (?P<key>{_KEY}): copying a param (?:with shape|of) torch.Size\(\[(?P<saved>[\d, ]*)\]\) "
     r"from checkpoint,[^\[]*\(\[(?P<model>[\d, ]*)\]\)"
 )
-_MISSING = re.compile(rf"Missing key\(s\) in state_dict: ((?:\"{_KEY}\"(?:, )?)+)")
-_UNEXPECTED = re.compile(rf"Unexpected key\(s\) in state_dict: ((?:\"{_KEY}\"(?:, )?)+)")
-_CLASS = re.compile(r"in loading state_dict for ([A-Za-z_]\w{0,60}):")
+_MISSING = Pattern(rf"Missing key\(s\) in state_dict: ((?:\"{_KEY}\"(?:, )?)+)")
+_UNEXPECTED = Pattern(rf"Unexpected key\(s\) in state_dict: ((?:\"{_KEY}\"(?:, )?)+)")
+_CLASS = Pattern(r"in loading state_dict for ([A-Za-z_]\w{0,60}):")
 
 
 def scripts(message: str) -> Iterator[str]:

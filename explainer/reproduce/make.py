@@ -6,11 +6,12 @@ import platform
 import re
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from explainer.catalogue import Catalogue, Match
 from explainer.crash import Crash
+from explainer.frozen import frozen
 from explainer.probes.scene import Options, Scene
 from explainer.render.visible import visible
 from explainer.replay.scripts import CleanProcess
@@ -20,7 +21,7 @@ from explainer.reproduce import Repro, agreement, autograd, calls, checkpoints, 
 TRIED, LONGEST = 60, 15.0
 
 
-@dataclass(frozen=True)
+@frozen
 class Trial:
     """A script and the error that ended it. `rank`: 3 the same message, 2 with other numbers, 1 the same symptom."""
 

@@ -8,6 +8,7 @@ import string
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from explainer.patterns import Pattern
 from explainer.reproduce.sketch import LARGEST, with_imports
 from explainer.reproduce.templates import TEMPLATES
 
@@ -18,8 +19,8 @@ _DTYPES = {
     "float16": "float16", "int64": "int64", "int32": "int32", "int16": "int16", "int8": "int8", "uint8": "uint8",
     "complex64": "complex64", "complex128": "complex128", "complexhalf": "complex32",
 }  # fmt: skip
-_DEVICE = re.compile(r"(cpu|cuda|mps|xpu|meta)(?::\d{1,3})?")
-_MADE = re.compile(r"torch\.(?:randn|rand|zeros|ones|full)\(\(?([\d, ]+)")
+_DEVICE = Pattern(r"(cpu|cuda|mps|xpu|meta)(?::\d{1,3})?")
+_MADE = Pattern(r"torch\.(?:randn|rand|zeros|ones|full)\(\(?([\d, ]+)")
 #: Sizes of axes that a message does not name.
 _OTHER = 2
 

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
+from explainer.frozen import frozen
+from explainer.patterns import Pattern
 from explainer.probes.values import is_module, is_tensor, torch_module
 
 #: How many entries of a list, and how many levels of lists, are looked at.
 ENTRIES, LEVELS = 64, 4
 #: Integer tensors of more elements than this keep their range to themselves.
 RANGED = 10**7
-_SAID = re.compile(r"[\w .,>*-]{0,60}")
+_SAID = Pattern(r"[\w .,>*-]{0,60}")
 
 
-@dataclass(frozen=True)
+@frozen
 class Tensor:
     """A tensor's metadata. `low` and `high` are the range of an integer tensor on the CPU, None where unknown.
 
@@ -41,14 +42,14 @@ class Tensor:
         return 8 * math.prod(self.shape)
 
 
-@dataclass(frozen=True)
+@frozen
 class Plain:
     """A value whose source is known: an int, a slice, a dtype, `None`."""
 
     source: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Items:
     """A tuple, list or dict; `keys` are the sources of a dict's keys."""
 
@@ -57,7 +58,7 @@ class Items:
     keys: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class Layer:
     """A layer of torch: the source of its constructor, and tensors that its arguments name."""
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from explainer.frozen import frozen
 from explainer.reproduce.recipe import Recipe, tensors_of
 from explainer.reproduce.source import LADDER, WITHOUT_MEMORY, Detail, source_of
 
@@ -12,7 +13,7 @@ from explainer.reproduce.source import LADDER, WITHOUT_MEMORY, Detail, source_of
 LARGEST = 1 << 30
 
 
-@dataclass(frozen=True)
+@frozen
 class Sketch:
     """`values` by the name that the statements use; `body` the statements, the failing one last.
 

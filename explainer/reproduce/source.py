@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from explainer.frozen import frozen
 from explainer.reproduce.recipe import Items, Plain, Recipe, Tensor
 
 _INTEGERS = ("int64", "int32", "int16", "int8", "uint8", "uint16", "uint32", "uint64")
 _RANDOM = ("float32", "float64", "float16", "bfloat16", "complex64", "complex128")
 
 
-@dataclass(frozen=True)
+@frozen
 class Detail:
     """How much of the metadata a script carries, so that only what matters for the error is shown.
 

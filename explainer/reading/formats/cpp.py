@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import re
-
 from explainer.crash import Frame
+from explainer.patterns import Pattern
 from explainer.reading.block import LONGEST, Block, frame
 
-_TERMINATE = re.compile(
+_TERMINATE = Pattern(
     r"^terminate called (?:after throwing an instance of '(?P<type>[^'\n]{1,200})'|without an active exception"
     r"|recursively)"
 )
-_WHAT = re.compile(r"^\s*what\(\):\s{1,4}(?P<message>.*)$")
-_FATAL = re.compile(r"^(?P<message>(?:Fatal Python error|Windows fatal exception): .*)$")
-_STACK = re.compile(r"^(?:Current thread|Thread) 0x[0-9a-fA-F]+.{0,80}\(most recent call first\):")
-_FRAME = re.compile(r'^\s*File "(?P<file>[^"\n]{1,1000})", line (?P<line>\d{1,9}|\?{3}) in (?P<function>.{1,200})$')
-_END = re.compile(r"^(?:\s*$|Exception raised from |frame #\d|C\+\+ CapturedTraceback|\*\*\* |Aborted|Fatal Python)")
+_WHAT = Pattern(r"^\s*what\(\):\s{1,4}(?P<message>.*)$")
+_FATAL = Pattern(r"^(?P<message>(?:Fatal Python error|Windows fatal exception): .*)$")
+_STACK = Pattern(r"^(?:Current thread|Thread) 0x[0-9a-fA-F]+.{0,80}\(most recent call first\):")
+_FRAME = Pattern(r'^\s*File "(?P<file>[^"\n]{1,1000})", line (?P<line>\d{1,9}|\?{3}) in (?P<function>.{1,200})$')
+_END = Pattern(r"^(?:\s*$|Exception raised from |frame #\d|C\+\+ CapturedTraceback|\*\*\* |Aborted|Fatal Python)")
 
 
 def starts(text: str) -> bool:

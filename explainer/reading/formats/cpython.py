@@ -6,12 +6,13 @@ import re
 from dataclasses import replace
 
 from explainer.crash import Frame
+from explainer.patterns import Pattern
 from explainer.reading.block import HEADER, SAID, SURE, Block, connective, frame, frame_line, indent_of
 from explainer.reading.messages import end_of_message, stops
 
-_CARETS = re.compile(r"^[\s~^]*[~^][\s~^]*$")
-_FOLDED = re.compile(r"^\s*(?:\[Previous line repeated|\.\.\.|\[\.\.\. |\(\.\.\.\)|-{1,6}> ?\d)")
-_ARROW = re.compile(r"^\s*-{1,6}> ?\d{1,9} (?P<code>.*)$")
+_CARETS = Pattern(r"^[\s~^]*[~^][\s~^]*$")
+_FOLDED = Pattern(r"^\s*(?:\[Previous line repeated|\.\.\.|\[\.\.\. |\(\.\.\.\)|-{1,6}> ?\d)")
+_ARROW = Pattern(r"^\s*-{1,6}> ?\d{1,9} (?P<code>.*)$")
 #: How many lines of noise between two frames are tolerated.
 _GAP = 12
 

@@ -6,30 +6,29 @@ import re
 from dataclasses import dataclass
 
 from explainer.crash import Frame
+from explainer.patterns import Pattern
 from explainer.reading.block import LONGEST, SURE, Block, connective, frame
 from explainer.reading.messages import end_of_message
 
-_HEAD = re.compile(
+_HEAD = Pattern(
     r"^\s{0,8}(?P<type>(?:[A-Za-z_]\w*\.){0,8}[A-Za-z_]\w*)(?:\s+\(?"
     r"|\s*\(?)Traceback \(most recent call last\)\)?:?(?P<rest> .*)?\s*$"
 )
-_DOCS = re.compile(r"^\s*Traceback \(most recent call last\): +(?P<place>\S.*)$")
+_DOCS = Pattern(r"^\s*Traceback \(most recent call last\): +(?P<place>\S.*)$")
 _PLACES = (
-    re.compile(r"^\s*File (?P<file>[^\"\s].{0,1000}?):(?P<line>\d{1,9})(?:,? in (?P<function>.{0,400}))?$"),
-    re.compile(
-        r"^\s*(?P<file>(?:Cell|Input) In ?\[\d+\])(?:, line (?P<line>\d{1,9}))?(?:,? in (?P<function>.{0,400}))?$"
-    ),
-    re.compile(
+    Pattern(r"^\s*File (?P<file>[^\"\s].{0,1000}?):(?P<line>\d{1,9})(?:,? in (?P<function>.{0,400}))?$"),
+    Pattern(r"^\s*(?P<file>(?:Cell|Input) In ?\[\d+\])(?:, line (?P<line>\d{1,9}))?(?:,? in (?P<function>.{0,400}))?$"),
+    Pattern(
         r"^\s*(?P<file><ipython-input-[^>]{1,80}>|<timed (?:exec|eval)>|<string>|(?:[~/.]|[A-Za-z]:[\\/]"
         r"|\\\\).{0,1000}?) in (?P<function>[^\s(][^(]{0,200}\(.{0,400})$"
     ),
-    re.compile(
+    Pattern(
         r"^\s*(?P<file><ipython-input-[^>]{1,80}>|(?:[~/.]|[A-Za-z]:[\\/]"
         r"|\\\\)\S{0,1000}?\.py\w?) in (?P<function>[^(]{0,200}\(.{0,400})$"
     ),
-    re.compile(r"^(?P<file>) ?in (?P<function>[\w<>]{0,80}\(.{0,400}\))$"),
+    Pattern(r"^(?P<file>) ?in (?P<function>[\w<>]{0,80}\(.{0,400}\))$"),
 )
-_ARROW = re.compile(r"^\s*(?:-{1,8}>|→|--&gt;|❱) ?(?P<line>\d{0,9})(?:\s(?P<code>.*))?$")
+_ARROW = Pattern(r"^\s*(?:-{1,8}>|→|--&gt;|❱) ?(?P<line>\d{0,9})(?:\s(?P<code>.*))?$")
 _GAP = 300
 #: The longest traceback that is read, in lines.
 _LONGEST = 5000

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
-
 from explainer.crash import Frame
+from explainer.patterns import Pattern
 from explainer.reading.block import KIND, Block, frame
 
-_ONE = re.compile(r"^(?P<file>\S.{0,1000}?\.pyw?|<[^>]{1,80}>) (?P<line>\d{1,9}) (?P<function>[\w<>.]{1,200})$")
-_PATH = re.compile(r"^(?:[~/\\.]|[A-Za-z]:[\\/]).{0,1000}\.pyw?$|^<[^>]{1,80}>$")
-_PLACE = re.compile(r"^(?P<line>\d{1,9}) (?P<function>[\w<>.]{1,200})$")
-_TYPE = re.compile(rf"^(?P<type>(?:\w+\.){{0,8}}{KIND}):?$")
+_ONE = Pattern(r"^(?P<file>\S.{0,1000}?\.pyw?|<[^>]{1,80}>) (?P<line>\d{1,9}) (?P<function>[\w<>.]{1,200})$")
+_PATH = Pattern(r"^(?:[~/\\.]|[A-Za-z]:[\\/]).{0,1000}\.pyw?$|^<[^>]{1,80}>$")
+_PLACE = Pattern(r"^(?P<line>\d{1,9}) (?P<function>[\w<>.]{1,200})$")
+_TYPE = Pattern(rf"^(?P<type>(?:\w+\.){{0,8}}{KIND}):?$")
 
 
 def starts(text: str) -> bool:

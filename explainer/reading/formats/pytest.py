@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 
 from explainer.crash import Frame
+from explainer.patterns import Pattern
 from explainer.reading.block import LONGEST, SAID, Block, connective, frame
 
 _FILE = r"(?P<file>(?:[A-Za-z]:)?[^\s:\"'`(){}\[\]][^:\"'`]{0,1000}?\.(?:py\w?|pyx|txt)|<\w[^>]{0,80}>)"
-_ENTRY = re.compile(rf"^{_FILE}:(?P<line>\d{{1,9}}):(?: in (?P<function>\S.{{0,200}})| ?(?P<type>[A-Za-z_][\w.]*)?)$")
-_LINE = re.compile(rf"^{_FILE}:(?P<line>\d{{1,9}}): (?P<type>(?:\w+\.)*[A-Z]\w*(?<!Warning)): (?P<message>.*)$")
-_E = re.compile(r"^E(?P<gap>\s+)(?P<text>.*)$|^E$")
-_SECTION = re.compile(r"^(?:[=_!-]{3,} .{0,300} [=_!-]{3,}|={20,}|-{20,}|Traceback.*:)$")
-_BETWEEN = re.compile(r"^(?:_ ){5,}_?$")
-_DEF = re.compile(r"^\s*(?:async )?def (?P<name>\w+)\(")
+_ENTRY = Pattern(rf"^{_FILE}:(?P<line>\d{{1,9}}):(?: in (?P<function>\S.{{0,200}})| ?(?P<type>[A-Za-z_][\w.]*)?)$")
+_LINE = Pattern(rf"^{_FILE}:(?P<line>\d{{1,9}}): (?P<type>(?:\w+\.)*[A-Z]\w*(?<!Warning)): (?P<message>.*)$")
+_E = Pattern(r"^E(?P<gap>\s+)(?P<text>.*)$|^E$")
+_SECTION = Pattern(r"^(?:[=_!-]{3,} .{0,300} [=_!-]{3,}|={20,}|-{20,}|Traceback.*:)$")
+_BETWEEN = Pattern(r"^(?:_ ){5,}_?$")
+_DEF = Pattern(r"^\s*(?:async )?def (?P<name>\w+)\(")
 _LONGEST_REPORT = 3000
 
 

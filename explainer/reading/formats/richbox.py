@@ -6,13 +6,14 @@ import itertools
 import re
 
 from explainer.crash import Frame
+from explainer.patterns import Pattern
 from explainer.reading.block import SAID, Block, connective, frame
 from explainer.reading.messages import end_of_message, stops
 
-_TOP = re.compile(r"^\s*[╭┌+][─-]{3,} Traceback \(most recent call last\) [─-]{3,}[╮┐+]\s*$")
-_BOTTOM = re.compile(r"^\s*[╰└+][─-]{10,}[╯┘+]\s*$")
-_PLACE = re.compile(r"^(?P<file>\S.{0,1000}?):(?P<line>\d{1,9})(?: in (?P<function>.{1,400}))?$")
-_ARROW = re.compile(r"^❱ ?(?P<line>\d{1,9}) (?P<code>.*)$")
+_TOP = Pattern(r"^\s*[╭┌+][─-]{3,} Traceback \(most recent call last\) [─-]{3,}[╮┐+]\s*$")
+_BOTTOM = Pattern(r"^\s*[╰└+][─-]{10,}[╯┘+]\s*$")
+_PLACE = Pattern(r"^(?P<file>\S.{0,1000}?):(?P<line>\d{1,9})(?: in (?P<function>.{1,400}))?$")
+_ARROW = Pattern(r"^❱ ?(?P<line>\d{1,9}) (?P<code>.*)$")
 _SIDES = "│|"
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 from explainer.crash import Frame
+from explainer.patterns import Pattern
 from explainer.reading.block import HEADER, SURE, Block, connective, frame, frame_line
 
-_BOX = re.compile(r"^\s*Exception has occurred: (?P<type>[A-Za-z_][\w.]*)(?:\s.*)?$")
+_BOX = Pattern(r"^\s*Exception has occurred: (?P<type>[A-Za-z_][\w.]*)(?:\s.*)?$")
 _GAP = 12
 
 
