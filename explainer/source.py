@@ -54,7 +54,7 @@ class Source:
 
     def function_at(self, line: int) -> Function | None:
         """The innermost function or method that holds a line; a lambda holds no line of its own."""
-        holding = [node for node in self.nodes() if isinstance(node, Function) and holds(node, line)]
+        holding = [node for node in self._functions if holds(node, line)]
         return max(holding, key=lambda node: node.lineno, default=None)
 
     def scope_at(self, line: int) -> Any:
@@ -83,6 +83,10 @@ class Source:
     def _by_bounds(self) -> dict[tuple[int, ...], Node]:
         nodes = [node for node in reversed(self._nodes) if isinstance(node, Node)]
         return {(one.lineno, one.end_lineno or 0, one.col_offset, one.end_col_offset or 0): one for one in nodes}
+
+    @functools.cached_property
+    def _functions(self) -> tuple[Function, ...]:
+        return tuple(node for node in self._nodes if isinstance(node, Function))
 
     @functools.cached_property
     def _nodes(self) -> tuple[ast.AST, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import sysconfig
 from functools import lru_cache
 
@@ -63,6 +64,18 @@ def is_user_file(path: str) -> bool:
     if slashed.startswith(_OURS) and not slashed.startswith(_DEMO):
         return False
     return not _FOLDERS.search(slashed) and (slashed.startswith("/") or not _PACKAGES.search(slashed))
+
+
+def user_modules() -> dict[str, str]:
+    """The program's own modules that are loaded, by name, with their files.
+
+    A library's modules are known by its first one: there are hundreds of torch's.
+    """
+    modules = {name: getattr(module, "__file__", None) for name, module in list(sys.modules.items())}
+    files = {name: file for name, file in modules.items() if isinstance(file, str)}
+    libraries = {name for name, file in files.items() if "." not in name and not is_user_file(file)}
+    own = {name: file for name, file in files.items() if name.partition(".")[0] not in libraries}
+    return {name: file for name, file in own.items() if is_user_file(file)}
 
 
 def below(path: str, root: str) -> bool:

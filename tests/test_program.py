@@ -14,7 +14,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from explainer.replay.copies import Copies  # noqa: E402
-from explainer.replay.program import Program, Session, together, unavailable  # noqa: E402
+from explainer.replay.program import Program, Session, unavailable  # noqa: E402
 
 NET = """
     import sys
@@ -134,8 +134,7 @@ def test_an_exit_status_is_no_success(session: Session) -> None:
 
 def test_runs_go_on_together(session: Session) -> None:
     trials = [session.begin({"sizes.py": f"WIDTH = {width}\n"}, 20) for width in (6, 7)]
-    ended = {index: run.ended for index, run in together(trials, 25)}
-    assert ended == {0: True, 1: False}
+    assert [trial.wait(25).ended for trial in trials] == [True, False]
 
 
 def test_a_module_runs_as_python_dash_m_would(folder: Path) -> None:

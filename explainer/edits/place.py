@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -105,9 +106,13 @@ def by_file(places: Iterable[Place]) -> list[tuple[Source, list[Place]]]:
 
 def bound_above(scope: ast.AST, name: str, line: int) -> ast.Assign | None:
     """The last assignment of a name, or of an attribute (`self.table`), in a function or file above a line."""
-    every = [one for one in ast.walk(scope) if isinstance(one, ast.Assign) and one.lineno < line]
-    own = [one for one in every if ast.unparse(one.targets[0]) == name]
+    own = [node for target, node in _assigned(scope) if target == name and node.lineno < line]
     return max(own, key=lambda one: one.lineno, default=None)
+
+
+@functools.lru_cache(64)
+def _assigned(scope: ast.AST) -> list[tuple[str, ast.Assign]]:
+    return [(ast.unparse(one.targets[0]), one) for one in ast.walk(scope) if isinstance(one, ast.Assign)]
 
 
 def as_primary(place: Place) -> str:

@@ -14,6 +14,7 @@ from explainer.edits.lines import changed
 from explainer.edits.place import Place
 from explainer.edits.sites import arriving, layers_hit
 from explainer.replay.taint import value_of
+from explainer.source import holds
 
 _MOST_NAMES = 8
 
@@ -183,7 +184,7 @@ def _range_around(place: Place) -> Any:
     found = None
     for node in place.source.nodes():
         loops = [node] if isinstance(node, ast.For) else getattr(node, "generators", [])
-        inside = any(one is place.node for one in ast.walk(node)) if loops else False
+        inside = bool(loops) and holds(node, place.node.lineno) and any(one is place.node for one in ast.walk(node))
         if inside and isinstance(loops[0].iter, ast.Call) and ast.unparse(loops[0].iter.func) == "range":
             found = loops[0]
     return found

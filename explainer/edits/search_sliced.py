@@ -11,6 +11,7 @@ from typing import Any
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
 from explainer.edits.place import Place
+from explainer.source import holds
 
 
 def sliced_alike(evidence: Evidence) -> Iterator[Candidate]:
@@ -56,9 +57,10 @@ def _slices(given: Place, shape: list[int], shifted: bool) -> Iterator[tuple[str
     A loss, or an operator, compares what comes next with what went in: there the other end is left out first
     (`shifted`).
     """
-    function = given.source.scope_at(given.node.lineno)
-    for node in ast.walk(function):
-        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
+    function = given.source.function_at(given.node.lineno)
+    for node in given.source.nodes():
+        here = isinstance(node, ast.Subscript) and (function is None or holds(function, node.lineno))
+        if isinstance(node, ast.Subscript) and here and isinstance(node.ctx, ast.Load):
             sizes = _sizes(node.slice, shape) if given.source.text(node.value) == given.text else None
             text = given.source.text(node)
             both = [_other_end(text), text] if shifted else [text, _other_end(text)]

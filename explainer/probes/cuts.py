@@ -15,6 +15,7 @@ from explainer.probes import probe
 from explainer.probes.places import decorators, enclosing, function_of, recorded, span_fact
 from explainer.probes.scene import Scene
 from explainer.source import Source, called, source_of
+from explainer.userframes import user_modules
 
 #: How the calls that cut a graph are told apart.
 KINDS = {
@@ -218,15 +219,10 @@ def calls_named(scene: Scene, *names: str) -> list[tuple[Source, ast.Call]]:
 
 
 def _sources(scene: Scene) -> list[Source]:
-    import sys
-
-    from explainer.userframes import is_user_file
-
     files = [frame.file for frame in scene.live.user] if scene.live is not None else []
     files += [frame.file for frame in scene.crash.frames if frame.user]
     if scene.live is not None:
-        loaded = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
-        files += [file for file in loaded if file and file.endswith(".py") and is_user_file(file)]
+        files += [file for file in user_modules().values() if file.endswith(".py")]
     found = [scene.source(file) for file in {os.path.realpath(file): file for file in reversed(files)}.values()]
     found.reverse()
     return [source for source in found if source is not None]

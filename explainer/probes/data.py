@@ -15,7 +15,7 @@ from explainer.probes import probe
 from explainer.probes.scene import Scene
 from explainer.probes.values import MISSING, fields_of
 from explainer.source import Source, holds, source_of
-from explainer.userframes import is_user_file
+from explainer.userframes import is_user_file, user_modules
 
 _UNPICKLABLE = Pattern(r"cannot pickle '([\w.]+)' object|(h5py) objects cannot be pickled")
 
@@ -228,9 +228,8 @@ def user_sources(scene: Scene) -> Iterator[Source]:
         return
     files = dict.fromkeys(frame.file for frame in scene.live.user)
     here = str(Path.cwd())
-    for module in list(sys.modules.values()):
-        file = vars(module).get("__file__") if isinstance(module, types.ModuleType) else None
-        if isinstance(file, str) and file.startswith(here) and is_user_file(file):
+    for file in user_modules().values():
+        if file.startswith(here):
             files.setdefault(file)
     for file in list(files)[:50]:
         yield source_of(file)

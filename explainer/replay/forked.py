@@ -7,7 +7,7 @@ import signal
 import socket
 import sys
 
-from explainer.userframes import is_user_file
+from explainer.userframes import user_modules
 
 
 class Forked:
@@ -56,18 +56,10 @@ def _begin_anew() -> None:
     null = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(null, descriptor)
-    for name in _of_user():
+    for name in user_modules():
         del sys.modules[name]
     if "torch" in sys.modules:
         _reset_modes()
-
-
-def _of_user() -> list[str]:
-    """The names of the program's own modules. A library's are known by its first one: there are hundreds of torch's."""
-    modules = {name: getattr(module, "__file__", None) for name, module in list(sys.modules.items())}
-    files = {name: file for name, file in modules.items() if isinstance(file, str)}
-    libraries = {name for name, file in files.items() if "." not in name and not is_user_file(file)}
-    return [name for name, file in files.items() if name.partition(".")[0] not in libraries and is_user_file(file)]
 
 
 def _reset_modes() -> None:

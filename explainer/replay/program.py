@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 import weakref
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -215,21 +215,6 @@ class Trial:
         except ValueError:
             return Run({}, "the run gave no answer", 0, seconds)
         return Run(answer["value"] or {}, answer["failed"], answer["steps"], seconds, answer["slow"])
-
-
-def together(trials: Sequence[Trial], seconds: float) -> Iterable[tuple[int, Run]]:
-    """Runs under way at the same time, each with its index, as they end."""
-    with selectors.DefaultSelector() as ready:
-        for index, trial in enumerate(trials):
-            ready.register(trial.line, selectors.EVENT_READ, index)
-        until = time.monotonic() + seconds
-        while ready.get_map() and time.monotonic() < until:
-            for key, _ in ready.select(max(0.0, until - time.monotonic())):
-                if trials[key.data].read():
-                    ready.unregister(key.fileobj)
-                    yield key.data, trials[key.data].done()
-        for key in list(ready.get_map().values()):
-            yield key.data, trials[key.data].done()
 
 
 def unavailable(program: Any) -> str | None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import closing
 from itertools import groupby
 from typing import Any
 
@@ -20,7 +23,7 @@ from explainer.edits.lines import EditError, applied
 from explainer.edits.relocate import origins
 from explainer.replay.ahead import begun
 from explainer.replay.outcomes import WHOLE_CALLS, further, late, other_input, passes, plain, reshaped, ties
-from explainer.replay.program import Program, Run, Trial, together
+from explainer.replay.program import Program, Run, Trial
 from explainer.replay.trial import LATE, Verdict
 
 #: Seconds for all trials of one crash together, on a machine that has nothing else to do.
@@ -200,37 +203,48 @@ class Checker:
     def _tier(self, tier: Iterable[Candidate], control: Run, progress: Callable[[str], None]) -> Any:
         ranked: list[tuple[tuple[int, ...], Candidate, Run]] = []
         failed: list[Verdict] = []
-        count, held_at, beyond = 0, None, _BEYOND if self.program.warm else BEYOND
-        for batch in _batches(tier, ABREAST):
-            held_at = count if ranked and held_at is None else held_at
-            if self.left <= 0 or len(ranked) >= ENOUGH or (held_at is not None and count >= held_at + beyond):
-                break
-            for index, run in self._abreast(batch, control):
-                count += 1
+        most, beyond = math.inf, _BEYOND if self.program.warm else BEYOND
+        with closing(self._in_turn(tier, control)) as runs:
+            for count, (candidate, run) in enumerate(runs, 1):
                 if passes(run, control):
-                    ranked.append(((*ties(batch[index], run, control), count), batch[index], run))
+                    ranked.append(((*ties(candidate, run, control), count), candidate, run))
                 else:
-                    failed.append(Verdict(batch[index], False, "", LATE if late(run) else "program"))
-                    if further(batch[index], run, control):
-                        self.moved.append(batch[index])
-            progress(words.progress(count, len(ranked), self.scene.options.language))
+                    failed.append(Verdict(candidate, False, "", LATE if late(run) else "program"))
+                    if further(candidate, run, control):
+                        self.moved.append(candidate)
+                progress(words.progress(count, len(ranked), self.scene.options.language))
+                if count % ABREAST == 0:  # those that ran abreast count alike, whichever ended first
+                    most = min(most, count + beyond) if ranked else most
+                    if self.left <= 0 or len(ranked) >= ENOUGH or count >= most:
+                        break
         ranked.sort(key=lambda one: one[0])
         quiet = bool(ranked) and ranked[0][0][0] == 0
         return [self._passed(candidate, run, control) for _, candidate, run in ranked], failed, quiet
 
-    def _abreast(self, batch: list[Candidate], control: Run) -> Iterator[tuple[int, Run]]:
-        trials, indices = [], []
-        for index, candidate in enumerate(batch):
-            if candidate.edits in self.tried:  # a rule and the search may offer the same
-                yield index, self.tried[candidate.edits]
-                continue
-            trial = self.started.pop(candidate.edits, None) or self._begin(candidate, control)
-            if trial is not None:
-                trials.append(trial)
-                indices.append(index)
-        for index, run in sorted(together(trials, self._limit(control) + 2), key=lambda pair: pair[0]):
-            self.tried[batch[indices[index]].edits] = run
-            yield indices[index], run
+    def _in_turn(self, tier: Iterable[Candidate], control: Run) -> Generator[tuple[Candidate, Run], None, None]:
+        """The candidates with their runs, in order, some under way at once; those not asked for are ended."""
+        running: deque[tuple[Candidate, Run | Trial]] = deque()
+        try:
+            for candidate in tier if self.left > 0 else ():
+                run = self.tried.get(candidate.edits) or self.started.pop(
+                    candidate.edits, None
+                )  # begun, or offered twice
+                run = run or self._begin(candidate, control)
+                if run is not None:
+                    running.append((candidate, run))
+                if len(running) >= ABREAST:
+                    yield self._ended(*running.popleft(), control)
+            while running:
+                yield self._ended(*running.popleft(), control)
+        finally:
+            for _, run in running:
+                if isinstance(run, Trial):
+                    run.done()
+
+    def _ended(self, candidate: Candidate, run: Run | Trial, control: Run) -> tuple[Candidate, Run]:
+        ended = run.wait(self._limit(control) + 2) if isinstance(run, Trial) else run
+        self.tried[candidate.edits] = ended
+        return candidate, ended
 
     def _begin(self, candidate: Candidate, control: Run) -> Trial | None:
         texts = self._texts(candidate)
@@ -300,14 +314,3 @@ def edited(file: str, edits: list[Edit]) -> str:
 
     with tokenize.open(file) as opened:
         return applied(opened.read(), edits)
-
-
-def _batches(candidates: Iterable[Candidate], size: int) -> Iterator[list[Candidate]]:
-    batch: list[Candidate] = []
-    for one in candidates:
-        batch.append(one)
-        if len(batch) == size:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
