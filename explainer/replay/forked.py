@@ -33,12 +33,13 @@ def forked() -> tuple[Forked, socket.socket]:
     """
     from explainer.replay import again, confine, sandbox, zygote  # noqa: F401 - here once, not in every child
 
+    own = list(user_modules())  # the child would pay for every module that it looks at with a copied page
     mine, theirs = socket.socketpair()
     pid = sandbox.fork()
     if pid == 0:
         try:
             mine.close()
-            _begin_anew()
+            _begin_anew(own)
             zygote.serve(theirs, [])
         finally:
             os._exit(0)
@@ -46,7 +47,7 @@ def forked() -> tuple[Forked, socket.socket]:
     return Forked(pid), mine
 
 
-def _begin_anew() -> None:
+def _begin_anew(own: list[str]) -> None:
     os.environ.update(EXPLAINER="0", EXPLAINER_REPLAY="0")
     sys.excepthook = sys.__excepthook__
     sys.settrace(None)
@@ -56,7 +57,7 @@ def _begin_anew() -> None:
     null = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(null, descriptor)
-    for name in user_modules():
+    for name in own:
         del sys.modules[name]
     if "torch" in sys.modules:
         _reset_modes()
