@@ -71,11 +71,16 @@ def user_modules() -> dict[str, str]:
 
     A library's modules are known by its first one: there are hundreds of torch's.
     """
-    modules = {name: getattr(module, "__file__", None) for name, module in list(sys.modules.items())}
-    files = {name: file for name, file in modules.items() if isinstance(file, str)}
-    libraries = {name for name, file in files.items() if "." not in name and not is_user_file(file)}
-    own = {name: file for name, file in files.items() if name.partition(".")[0] not in libraries}
-    return {name: file for name, file in own.items() if is_user_file(file)}
+    modules = dict(sys.modules)
+    libraries = {name for name in modules if "." not in name and _is_library(modules[name])}
+    others = [name for name in modules if name.partition(".")[0] not in libraries]
+    files = {name: getattr(modules[name], "__file__", None) for name in others}
+    return {name: file for name, file in files.items() if isinstance(file, str) and is_user_file(file)}
+
+
+def _is_library(module: object) -> bool:
+    file = getattr(module, "__file__", None)
+    return isinstance(file, str) and not is_user_file(file)
 
 
 def below(path: str, root: str) -> bool:
