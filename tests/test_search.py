@@ -18,7 +18,7 @@ WORDINGS = [
 
 def test_both_engines_capture_the_same_of_every_recorded_wording() -> None:
     of_re = [(pattern, says) for pattern, says in WORDINGS if plain(pattern) is not None]
-    assert len(of_re) > 0.9 * len(WORDINGS)
+    assert len(of_re) > 0.8 * len(WORDINGS)
     for pattern, says in of_re:
         found = regex.search(pattern, says, regex.DOTALL)
         expected = {name: number(item) for name, item in found.groupdict().items()} if found else None
@@ -30,7 +30,8 @@ def test_both_engines_capture_the_same_of_every_recorded_wording() -> None:
     [
         r"(\w+ )+x",  # repetitions that nest
         r"(?:a|b)*c",
-        r".*a.*b.*c",  # three that multiply
+        r"of the .*a.*b.*c",  # three that multiply
+        r"\w+ of \w+",  # two, and the beginning may lie anywhere
         r"\p{Han}+",  # what only `regex` has
         r"(?<name>x)",
         r"[[:alpha:]]",
@@ -44,7 +45,9 @@ def test_patterns_that_re_reads_otherwise_or_searches_for_long_are_left_to_regex
     assert plain(pattern) is None
 
 
-@pytest.mark.parametrize("pattern", [r"\(\+ x\)+", r"[^)]* of \S+ (?:a|b)? (?P<n>-?\d+)\.$", r"(?P<a>\d+)x(?P<b>\d+)"])
+@pytest.mark.parametrize(
+    "pattern", [r"\(\+ x\)+", r"[^)]* of (?:a|b)? (?P<n>-?\d+)\.$", r"of the \S+ and \w+ \d+", r"(?P<a>\d+)x(?P<b>\d+)"]
+)
 def test_plain_patterns_are_those_of_re(pattern: str) -> None:
     assert plain(pattern) is not None
 

@@ -12,7 +12,7 @@ import pytest
 
 from explainer.catalogue import load, simple
 from explainer.catalogue.plain import _PIECE, renderer
-from explainer.catalogue.words import WordsError, _expression, _rendered, holds, in_language, value, words
+from explainer.catalogue.words import _WHOLE, WordsError, _expression, _rendered, holds, in_language, value, words
 from explainer.facts import ModuleFact, Settings, TensorFact
 
 X = TensorFact("x", (4, 576), "float32", "cpu")
@@ -42,7 +42,8 @@ def test_templates_render(template, text):
     ["{{ layer.in_features }} {{ x.shape[0] }}{{m.rows}}", "{{ m.values }}", "{{ x.name | join('-') }}",
      "{% if n == 4 %}four{% elif n == 5 %}five{% if m.absent %}!{% endif %}{% else %}none{% endif %} of {{ n * 2 }}",
      "a {%- if x.name is string and n is number %} b{% endif %}",
-     "a{% if m.other is defined and m.other %}b{% endif %}c", "{{ x.shape[1:] | join(' * ') }} {{ x.shape | list }}"],
+     "if {{ x.name }}:\n    {{ n }}\n", "a{% if m.other is defined and m.other %}b{% endif %}c",
+     "{{ x.shape[1:] | join(' * ') }} {{ x.shape | list }}"],
 )  # fmt: skip
 def test_plain_templates_render_as_jinja2_would(template):
     assert renderer(template)(NAMES) == _rendered(template)(NAMES)
@@ -132,6 +133,9 @@ def _expressions():
     for rule in load().rules.values():
         yield from (str(one) for one in (*rule.require, *rule.let.values()))
         yield from (fix["when"] for fix in rule.fixes if "when" in fix)
+        edits = [edit for fix in rule.fixes for edit in (fix.get("edit"), *fix.get("edits", ())) if edit]
+        values = [_WHOLE.fullmatch(one.strip()) for edit in edits for one in edit.values() if isinstance(one, str)]
+        yield from (found[1] for found in values if found)
 
 
 SIMPLE = sorted({one for one in _expressions() if simple.parsed(one) is not None})
@@ -206,7 +210,21 @@ def test_plain_templates_of_the_catalogue_say_the_same_without_jinja():
 
 
 @pytest.mark.parametrize(
-    "expression", ["x.shape | sort", "x.shape * 2", "x._base", "m['rows'] is defined", "x.sum()", "a b", "1 + n | list"]
+    "expression",
+    [
+        "x.shape | sort",
+        "x.shape * 2",
+        "'ab' * 900",
+        "n @ n",
+        "'a' ~ n * 2",
+        "n * 2 ~ 'a'",
+        "n + n is none",
+        "x._base",
+        "m['rows'] is defined",
+        "x.sum()",
+        "a b",
+        "1 + n | list",
+    ],
 )
 def test_what_only_jinja_can_tell_is_left_to_it(expression):
     tree = simple.parsed(expression)

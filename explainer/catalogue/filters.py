@@ -33,12 +33,24 @@ def size(number: float) -> str:
     return f"{number:.0f} bytes" if unit == "bytes" else f"{number:.2f} {unit}"
 
 
+def integers(text: str) -> list[int]:
+    """`"8, -1" | integers` -> `[8, -1]`."""
+    return [int(one) for one in text.split(",")]
+
+
 def code(text: Any) -> str:
     """`name | code` -> the name in backticks."""
     return f"`{text}`"
 
 
-FILTERS: dict[str, Callable[..., Any]] = {"product": product, "shape": shape, "by": by, "size": size, "code": code}
+FILTERS: dict[str, Callable[..., Any]] = {
+    "product": product,
+    "shape": shape,
+    "by": by,
+    "size": size,
+    "code": code,
+    "integers": integers,
+}
 
 
 def joined(items: Iterable[Any], between: str = "") -> str:

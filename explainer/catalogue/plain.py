@@ -1,6 +1,6 @@
 """Templates of facts, conditions and a few filters, rendered as jinja2 would, without it.
 
-What has loops, settings or comments, or expressions that `simple` does not know, is left to jinja2.
+What has loops, settings, comments or tags among lines, or expressions that `simple` does not know, is left to jinja2.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from explainer.patterns import Pattern
 #: `{%-` takes the white space before it away.
 _PIECE = Pattern(r"\{\{(.*?)\}\}|(?:\s*\{%-|\{%)(.*?)%\}", re.DOTALL)
 #: Comments, and what else trims white space; jinja2 trims around tags that stand on lines of their own.
-_OTHER = Pattern(r"\{#|\n|\{\{[-+]|\{%\+|[-+]\}\}|[-+]%\}")
+_OTHER = Pattern(r"\{#|\r|\{%.*\n|\n.*\{%|\{\{[-+]|\{%\+|[-+]\}\}|[-+]%\}", re.DOTALL)
 #: `m.rows`, `x.shape[-1]`: a name and what hangs on it.
 _PATH = Pattern(r"\s*([a-z]\w*(?:\.[a-zA-Z]\w*|\[-?\d+\])+)\s*")
 _STEP = Pattern(r"\.?([a-zA-Z]\w*)|\[(-?\d+)\]")
@@ -30,7 +30,7 @@ def renderer(template: str) -> Text | None:
     if _OTHER.search(template):
         return None
     try:
-        pieces, tag, _ = _sequence(_tokens(template))
+        pieces, tag, _ = _sequence(_tokens(template.removesuffix("\n")))
     except Unlike:
         return None
     return None if tag else _together(pieces)

@@ -12,11 +12,18 @@ from explainer.patterns import Pattern
 SECONDS = 0.1
 #: Importing `regex` takes as long as everything else that happens before the message is matched. In texts of so many
 #: characters `re` does what `regex` does, for patterns whose repetitions neither nest nor multiply.
-SHORT, _REPEATS, _WIDE_REPEATS = 400, 5, 2
+SHORT, _REPEATS, _WIDE_REPEATS = 1000, 8, 1
+_ESCAPE = Pattern(r"\\(.)", re.DOTALL)
 _CLASS = Pattern(r"\\.|\[(\^?)\]?(?:\\.|[^\]\\])*\]", re.DOTALL)
+#: `[^)]*` in front of the `)` that ends it: there is one way to match it.
+_ENDED = Pattern(r"\[\^\\?(.)\][*+]\??(\)?)\\?\1(?![?*{])")
+_LETTERS = Pattern(r"\\w|[A-Za-z]-[A-Za-z]")
 _REPEATED = Pattern(r"([.S]?)(?:[*+]|\{\d*,\d*\})")
-#: Escapes and classes that `regex` reads in another way; groups that are repeated, or that only `regex` has.
-_OTHERWISE = Pattern(r"\\[^\WbBdDsSwWnrt]|\[\[|--|&&|~~|\|\|")
+#: Escapes that both read in the same way; what in classes `regex` reads in another way; groups that are repeated, or
+#: that only `regex` has.
+_SAME, _OTHERWISE = "bBdDsSwWnrt", Pattern(r"\[\[|--|&&|~~|\|\|")
+#: What few places of a text begin with: a search from each of them costs as much as a repetition.
+_BEGUN = Pattern(r"\^?(?:\(\?P<\w+>|\(\?:|\()*[\w ]{5}[^|]*$")
 _GROUPS = Pattern(r"\)(?:[*+]|\{)|\(\?[^P:=!<]|\(\?<[^=!]")
 
 
@@ -42,16 +49,25 @@ def _in_long(pattern: str, text: str) -> Any:
 @functools.cache
 def plain(pattern: str) -> re.Pattern[str] | None:
     """The pattern for `re`, where that finds in a short text what `regex` finds, and soon; None elsewhere."""
-    bare = _CLASS.sub(lambda found: "S" if found[1] or found[0] in (r"\S", r"\D", r"\W") else "x", pattern)
-    repeats = _REPEATED.findall(bare)
-    if _OTHERWISE.search(pattern) or _GROUPS.search(bare):
+    escaped = _ESCAPE.findall(pattern)
+    if any(one.isalnum() and one not in _SAME for one in escaped) or _OTHERWISE.search(_ESCAPE.sub("x", pattern)):
         return None
-    if len(repeats) > _REPEATS or sum(map(bool, repeats)) > _WIDE_REPEATS:
+    bare = _CLASS.sub(_as_one, _ENDED.sub(r"x\2x", pattern))
+    repeats = list(_REPEATED.finditer(bare))
+    wide = [one for one in repeats if one[1]]
+    most = _WIDE_REPEATS + (not wide or _BEGUN.match(bare, 0, wide[0].start()) is not None)
+    if _GROUPS.search(bare) or len(repeats) > _REPEATS or len(wide) > most:
         return None
     try:
         return re.compile(pattern, re.DOTALL)
     except (re.error, RecursionError):
         return None
+
+
+def _as_one(found: re.Match[str]) -> str:
+    """An escape or a class as one letter: `S` where letters of words, or almost any characters, match it."""
+    wide = found[1] or found[0] in (r"\S", r"\D", r"\W") or _LETTERS.search(found[0])
+    return "S" if wide else "x"
 
 
 @functools.cache

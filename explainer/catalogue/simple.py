@@ -16,6 +16,8 @@ from explainer.catalogue.filters import PLAIN
 from explainer.patterns import Pattern
 
 Names = Mapping[str, Any]
+#: jinja2's sign that joins texts stands for Python's `@`, which it lacks; not inside of quotes.
+_JOINING = Pattern(r"('[^']*'|\"[^\"]*\")|~")
 _LENGTH = Pattern(r"([A-Za-z]\w*(?:\.[A-Za-z]\w*|\[-?\w*:?-?\w*\])*) *\| *length\b")
 _WORDS = {"none": None, "None": None, "true": True, "True": True, "false": False, "False": False}
 _COMPARED: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
@@ -27,8 +29,13 @@ _TESTS: dict[str, Callable[[Any], bool]] = {
     "none": lambda one: one is None, "None": lambda one: one is None, "string": lambda one: isinstance(one, str),
     "number": lambda one: isinstance(one, numbers.Number),
 }  # fmt: skip
-#: Methods of strings and of mappings written out, by which facts are told apart.
-_METHODS = {"startswith": str, "endswith": str, "get": dict}
+#: Methods by which facts are told apart, with those that have them.
+_METHODS: dict[str, tuple[type, ...]] = {
+    "startswith": (str,), "endswith": (str,), "split": (str,), "isdigit": (str,), "count": (str, list, tuple),
+    "index": (list, tuple), "get": (dict,),
+}  # fmt: skip
+#: A text that is repeated is no longer than this; jinja2 refuses some that are.
+_LONGEST = 1000
 
 
 class WordsError(Exception):
@@ -42,8 +49,11 @@ class Unlike(Exception):
 @functools.lru_cache(maxsize=4096)
 def parsed(expression: str) -> ast.expr | None:
     """The expression as Python reads it, where all of it means the same to jinja2; None for any other."""
+    if "@" in expression:
+        return None
+    text = _JOINING.sub(lambda found: found[1] or "@", expression.strip())
     try:
-        tree = ast.parse(_LENGTH.sub(r"length(\1)", expression.strip()), mode="eval").body
+        tree = ast.parse(_LENGTH.sub(r"length(\1)", text), mode="eval").body
     except (SyntaxError, ValueError):
         return None
     return tree if _means_the_same(tree) else None
@@ -60,13 +70,27 @@ def _of_integers(operation: Callable[[int, int], int]) -> Callable[[Any, Any], i
     return operated
 
 
+def _times(one: Any, other: Any) -> Any:
+    if type(one) is str and type(other) is int and len(one) * abs(other) <= _LONGEST:
+        return one * other
+    return _of_integers(operator.mul)(one, other)
+
+
+def _joined_texts(one: Any, other: Any) -> str:
+    return f"{one}{other}"
+
+
 _SIGNS = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: _of_integers(operator.mul),
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: _times, ast.MatMult: _joined_texts,
     ast.FloorDiv: _of_integers(operator.floordiv), ast.Mod: _of_integers(operator.mod),
 }  # fmt: skip
+#: As strong as the joining of texts to Python, stronger to jinja2.
+_PRODUCTS = (ast.Mult, ast.FloorDiv, ast.Mod)
 
 
 def _means_the_same(node: ast.AST) -> bool:
+    if isinstance(node, ast.Compare) and isinstance(node.ops[0], _IS) and isinstance(node.left, ast.BinOp):
+        return False  # to jinja2 `a + b is none` asks of `b`
     if isinstance(node, ast.Compare):
         tests = zip(node.ops, node.comparators, strict=True)
         known = all(
@@ -75,7 +99,7 @@ def _means_the_same(node: ast.AST) -> bool:
     elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
         return _is_filter(node.right) and isinstance(node.left, _ATOMS) and _means_the_same(node.left)
     elif isinstance(node, ast.BinOp):
-        known = type(node.op) in _SIGNS
+        known = type(node.op) in _SIGNS and not _as_strong(node)
     elif isinstance(node, ast.UnaryOp):
         known = isinstance(node.op, (ast.Not, ast.USub))
     elif isinstance(node, ast.Call):
@@ -85,6 +109,13 @@ def _means_the_same(node: ast.AST) -> bool:
     else:
         known = isinstance(node, _PLAIN)
     return known and all(_means_the_same(one) for one in ast.iter_child_nodes(node))
+
+
+def _as_strong(node: ast.BinOp) -> bool:
+    """Whether a product and a joining of texts stand side by side."""
+    inner = [one.op for one in (node.left, node.right) if isinstance(one, ast.BinOp)]
+    other = _PRODUCTS if isinstance(node.op, ast.MatMult) else ast.MatMult if isinstance(node.op, _PRODUCTS) else ()
+    return any(isinstance(one, other) for one in inner)
 
 
 _PLAIN = (
@@ -235,10 +266,10 @@ def _joined(node: ast.BoolOp, of: Callable[[ast.AST], Any]) -> Any:
 
 
 def _called(node: ast.Call, of: Callable[[ast.AST], Any]) -> Any:
-    given = [of(one) for one in node.args]
     if isinstance(node.func, ast.Name):
-        return len(given[0])
+        return len(of(node.args[0]))
+    given = [_present(one, of) for one in node.args]
     owner, name = of(node.func.value), node.func.attr  # type: ignore[attr-defined]
-    if type(owner) is not _METHODS[name]:
+    if type(owner) not in _METHODS[name]:
         raise Unlike(name)
     return getattr(owner, name)(*given)

@@ -53,7 +53,7 @@ def unpicklable(scene: Scene) -> SpanFact | None:
         if isinstance(value, types.FunctionType) and "<" in value.__qualname__:
             span = _definition(value)
             if span is not None:
-                names = (("attribute", path), ("function", value.__name__), ("lambda", value.__name__ == "<lambda>"))
+                names = (("attribute", path), ("function", value.__name__), ("is_lambda", value.__name__ == "<lambda>"))
                 return SpanFact(span[0].span(span[1]), span[0].text(span[1]), Settings(names))
     return None
 
