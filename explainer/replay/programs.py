@@ -109,8 +109,8 @@ class Checker:
         self._begin_ahead(first)
         self.scene.idle()
         quick = self._recording.ready(self._soon()) and self.control() is not None
-        while self.started and not quick:
-            self.started.popitem()[1].done()
+        if not quick:
+            self._end_ahead()
         return quick
 
     def record(self) -> Mapping[str, Any] | None:
@@ -162,7 +162,12 @@ class Checker:
         """
         offered = list(candidates)
         evidence = recorded(self.scene)
-        moved = [(candidate.fix, one) for candidate in offered for one in _guarded(evidence, candidate)]
+        moved: list[tuple[Any, Candidate]] = []
+        for candidate in offered:
+            moved += [(candidate.fix, one) for one in _guarded(evidence, candidate)]
+            if candidate is offered[0]:  # what is likely to be tried first runs while others are looked for
+                for _, one in sorted(moved, key=lambda pair: pair[1].tier)[:ABREAST]:
+                    self._begin_ahead(one)
         sure = [one for _, one in moved if one.tier < 0]
         better = [one for fix, one in moved if fix == offered[0].fix or one in sure]
         others = [one for _, one in moved if one not in better]
@@ -198,6 +203,7 @@ class Checker:
                     break
         except KeyboardInterrupt:
             pass
+        self._end_ahead()
         return passed + found
 
     def _tier(self, tier: Iterable[Candidate], control: Run, progress: Callable[[str], None]) -> Any:
@@ -254,9 +260,17 @@ class Checker:
         return trial
 
     def _begin_ahead(self, candidate: Candidate) -> None:
-        texts = self._texts(candidate) if candidate.edits not in self.tried else None
+        known = candidate.edits in self.tried or candidate.edits in self.started or cancels(candidate)
+        texts = self._texts(candidate) if not known else None
         if texts is not None:
-            self.started[candidate.edits] = self.session.begin(texts, self._limit(self._control))
+            trial = self.started[candidate.edits] = self.session.begin(texts, self._limit(self._control))
+            if self._control is not None:
+                trial.limit(self._enough(self._control))
+
+    def _end_ahead(self) -> None:
+        """End what was begun ahead and not asked for."""
+        while self.started:
+            self.started.popitem()[1].done()
 
     def _limit(self, control: Run | None) -> float:
         """The seconds for a run with an edit."""

@@ -6,11 +6,13 @@ import functools
 import sys
 import time
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from explainer.replay import sandbox
 from explainer.replay.reached import Reached
+from explainer.replay.trial import at_once
 from explainer.replay.window import Stopped, Window, windows
 from explainer.userframes import is_user_file
 
@@ -50,16 +52,27 @@ def replay(scene: Scene, recorder: Callable[[], Recorder]) -> Any:
     settles = getattr(recorder, "settles", lambda seen: True)
     found = None
     with scene.replaying() as until:
-        for window in windows(scene.live.user):
-            left = until - time.monotonic()
-            if left <= 0.05:
-                break
-            attempt = functools.partial(_attempt, window, scene, recorder)
-            outcome = sandbox.run(attempt, deadline=left, memory=scene.options.memory, waiting=scene.waiting)
-            found = found if outcome.value is None else outcome.value
-            if outcome.value is not None and (window.loop or settles(outcome.value)):
-                break
+        begun: list[Window] = []
+        with closing(sandbox.abreast(_attempts(scene, recorder, until, begun), at_once())) as children:
+            for at, child in enumerate(children):
+                seen = child.outcome(waiting=scene.waiting).value
+                found = found if seen is None else seen
+                if seen is not None and (begun[at].loop or settles(seen)):
+                    break
     return found
+
+
+def _attempts(
+    scene: Scene, recorder: Callable[[], Recorder], until: float, begun: list[Window]
+) -> Iterator[sandbox.Child]:
+    """The windows at work, each begun, and noted in `begun`, when it is asked for."""
+    for window in windows(scene.live.user if scene.live is not None else []):
+        left = until - time.monotonic()
+        if left <= 0.05:
+            break
+        begun.append(window)
+        attempt = functools.partial(_attempt, window, scene, recorder)
+        yield sandbox.begin(attempt, deadline=left, memory=scene.options.memory)
 
 
 def _attempt(window: Window, scene: Scene, recorder: Callable[[], Recorder]) -> Any:

@@ -11,7 +11,8 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any
 
 from explainer.frozen import frozen
@@ -143,6 +144,23 @@ def begin(
         _child(function, writing, memory, deadline, writable, processes)
     os.close(writing)
     return Child(pid, reading, deadline)
+
+
+def abreast(begun: Iterator[Child], at_once: int) -> Generator[Child, None, None]:
+    """Children in the order in which they are begun, some at work at once; those not asked for in the end are ended."""
+    running: deque[Child] = deque()
+    try:
+        for child in begun:
+            running.append(child)
+            if len(running) >= at_once:
+                yield running[0]
+                running.popleft()
+        while running:
+            yield running[0]
+            running.popleft()
+    finally:
+        for child in running:
+            child.end()
 
 
 def fork() -> int:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections import deque
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
@@ -14,7 +13,7 @@ from explainer.diagnosis import Edit
 from explainer.frozen import frozen
 from explainer.replay import sandbox
 from explainer.replay.given import module_namespaces
-from explainer.replay.trial import resident_bytes
+from explainer.replay.trial import at_once
 
 #: How many of the user's frames are tried, outermost first, until one's statements fail again as they did.
 _FRAMES = 3
@@ -23,8 +22,6 @@ _ALONE = 2
 #: Of the time that is left, how much the unedited run may take; an edited one may take so many times as long and more,
 #: in seconds, before a frame further in is tried: there an edit that lets a long program go on shows sooner.
 _SHARE, _TIMES, _MORE = 0.4, 3, 0.3
-#: A process that holds more than this many bytes is forked once at a time, a smaller one twice.
-_LARGE = 1 << 30
 
 
 @frozen
@@ -52,12 +49,13 @@ class Trials:
     def __init__(self, scene: Any, work: Callable[[Stage, list[Edit]], bool | str | None]):
         self.scene, self.work = scene, work
         self.until = 0.0
-        large = resident_bytes() > _LARGE
-        self.at_once = 1 if large else 2
+        self.at_once = at_once()
         names = [names for live in scene.live.user for names in (live.frame.f_globals, live.locals)]
         namespaces = (*names, *module_namespaces())
         frames = _in_memory(scene.live)
-        alone = [_stage(frame, namespaces, alone=True) for frame in frames[: -_ALONE - 1 : -1]] if large else []
+        alone = (
+            [_stage(frame, namespaces, alone=True) for frame in frames[: -_ALONE - 1 : -1]] if self.at_once == 1 else []
+        )
         self.stages = [*alone, *(_stage(frame, namespaces) for frame in frames[:_FRAMES])]
 
     def of(self, offered: list[list[Edit]]) -> list[tuple[bool | str | None, str]]:
@@ -75,7 +73,8 @@ class Trials:
         stage, last = self.stages[at], at + 1 == len(self.stages)
         control: list[int | None] = [] if stage.patience is not None else [None]
         edits = [*control, *offered]
-        with closing(self._in_turn(stage, [[] if number is None else offered[number] for number in edits])) as children:
+        begun = self._begun(stage, [[] if number is None else offered[number] for number in edits])
+        with closing(sandbox.abreast(begun, self.at_once)) as children:
             for number, child in zip(edits, children, strict=False):
                 outcome = child.outcome(None if last else stage.patience, self.scene.waiting)
                 if number is None and outcome.value is False:
@@ -86,25 +85,14 @@ class Trials:
                 elif outcome.value is not None or last or not stage.alone:
                     yield number, (outcome.value, stage.text)
 
-    def _in_turn(self, stage: Stage, offered: list[list[Edit]]) -> Generator[sandbox.Child, None, None]:
-        """The runs with each of the edits, in order, some at once; those not asked for in the end are ended."""
-        running: deque[sandbox.Child] = deque()
-        try:
-            for edits in offered:
-                left = self.until - time.monotonic()
-                if left < 0.05:
-                    break
-                work, memory = partial(self.work, stage, edits), self.scene.options.memory
-                running.append(sandbox.begin(work, deadline=left * (1.0 if edits else _SHARE), memory=memory))
-                if len(running) >= self.at_once:
-                    yield running[0]
-                    running.popleft()
-            while running:
-                yield running[0]
-                running.popleft()
-        finally:
-            for child in running:
-                child.end()
+    def _begun(self, stage: Stage, offered: list[list[Edit]]) -> Iterator[sandbox.Child]:
+        """The runs with each of the edits, each begun when it is asked for."""
+        for edits in offered:
+            left = self.until - time.monotonic()
+            if left < 0.05:
+                break
+            work, memory = partial(self.work, stage, edits), self.scene.options.memory
+            yield sandbox.begin(work, deadline=left * (1.0 if edits else _SHARE), memory=memory)
 
 
 def _stage(frame: Any, namespaces: tuple[dict[str, Any], ...], alone: bool = False) -> Stage:

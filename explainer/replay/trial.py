@@ -14,6 +14,8 @@ from explainer.frozen import frozen
 EARLY = 10.0
 #: A program that holds more than this many bytes is not run again unasked: its weights would be there twice.
 LARGE = 3 << 30
+#: One that holds more than this many is forked once at a time.
+_MANY = 1 << 30
 #: With fewer seconds than this no program gets far.
 _LITTLE = 0.3
 #: The level of a run that was ended while it was still going on: it refutes nothing.
@@ -124,6 +126,11 @@ def early(started: float) -> bool:
     if resident_bytes() > LARGE:
         return False
     return started <= EARLY or (time.process_time() <= EARLY / 2 and started <= 6 * EARLY)
+
+
+def at_once() -> int:
+    """How many forks of this process may be at work at the same time: one of a large process."""
+    return 1 if resident_bytes() > _MANY else 2
 
 
 def resident_bytes() -> int:
