@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch")
 from crashes import LOOP, crashed, replacing  # noqa: E402
 
 from explainer.probes import Options  # noqa: E402
-from explainer.replay import inprocess, stages  # noqa: E402
+from explainer.replay import inprocess, trial  # noqa: E402
 from explainer.replay.stages import Trials  # noqa: E402
 from explainer.replay.trial import try_candidates  # noqa: E402
 
@@ -140,7 +140,7 @@ def test_in_process_a_large_process_runs_the_crashed_statement_alone_first(
     in_process: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Statements before it may have built the model: there is neither room nor time to build it again."""
-    monkeypatch.setattr(stages, "_LARGE", 0)
+    monkeypatch.setattr(trial, "_MANY", 0)
     trials = Trials(crashed(in_process, LOOP, whole=False), inprocess._child)
     assert [(stage.text, stage.alone) for stage in trials.stages[:2]] == [("self.fc(x)", True), ("net(images)", True)]
     assert trials.at_once == 1

@@ -162,12 +162,7 @@ class Checker:
         """
         offered = list(candidates)
         evidence = recorded(self.scene)
-        moved: list[tuple[Any, Candidate]] = []
-        for candidate in offered:
-            moved += [(candidate.fix, one) for one in _guarded(evidence, candidate)]
-            if candidate is offered[0]:  # what is likely to be tried first runs while others are looked for
-                for _, one in sorted(moved, key=lambda pair: pair[1].tier)[:ABREAST]:
-                    self._begin_ahead(one)
+        moved = [(candidate.fix, one) for candidate in offered for one in _guarded(evidence, candidate)]
         sure = [one for _, one in moved if one.tier < 0]
         better = [one for fix, one in moved if fix == offered[0].fix or one in sure]
         others = [one for _, one in moved if one not in better]
@@ -260,12 +255,9 @@ class Checker:
         return trial
 
     def _begin_ahead(self, candidate: Candidate) -> None:
-        known = candidate.edits in self.tried or candidate.edits in self.started or cancels(candidate)
-        texts = self._texts(candidate) if not known else None
+        texts = self._texts(candidate) if candidate.edits not in self.tried else None
         if texts is not None:
-            trial = self.started[candidate.edits] = self.session.begin(texts, self._limit(self._control))
-            if self._control is not None:
-                trial.limit(self._enough(self._control))
+            self.started[candidate.edits] = self.session.begin(texts, self._limit(self._control))
 
     def _end_ahead(self) -> None:
         """End what was begun ahead and not asked for."""
