@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import textwrap
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +16,7 @@ from explainer.probes import Options  # noqa: E402
 from explainer.replay import inprocess, trial  # noqa: E402
 from explainer.replay.stages import Trials  # noqa: E402
 from explainer.replay.trial import try_candidates  # noqa: E402
+from explainer.userframes import user_modules  # noqa: E402
 
 
 def test_in_process_a_changed_layer_is_built_again(in_process: Path) -> None:
@@ -49,13 +49,12 @@ def test_in_process_a_changed_forward_is_swapped_in(in_process: Path) -> None:
 def test_in_process_the_users_objects_stay_as_they_are(in_process: Path) -> None:
     scene = crashed(in_process, LOOP, whole=False)
     names = scene.live.frames[0].frame.f_globals
-    net, state, modules = names["net"], torch.get_rng_state(), dict(sys.modules)
+    net, state, modules = names["net"], torch.get_rng_state(), user_modules()
     try_candidates(scene, [replacing(in_process, 9, "5 * 5", "6 * 6")], "forward")
     assert names["net"] is net
     assert net.fc.in_features == 100
     assert torch.equal(torch.get_rng_state(), state)
-    ours = {name: module for name, module in sys.modules.items() if name.startswith("explainer.")}
-    assert dict(sys.modules) == {**modules, **ours}
+    assert user_modules() == modules
 
 
 def test_replay_off_checks_nothing(in_process: Path) -> None:
