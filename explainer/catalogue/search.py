@@ -29,16 +29,12 @@ _GROUPS = Pattern(r"\)(?:[*+]|\{)|\(\?[^P:=!<]|\(\?<[^=!]")
 
 def captured(pattern: str, text: str) -> dict[str, Any] | None:
     """What a pattern captures in a text: digits as ints, absent groups as None. None where it does not match."""
-    found = _in_short(pattern, text) if len(text) <= SHORT and plain(pattern) is not None else _in_long(pattern, text)
+    of_re = plain(pattern) if len(text) <= SHORT else None
+    found = of_re.search(text) if of_re is not None else _by_regex(pattern, text)
     return {name: number(item) for name, item in found.groupdict().items()} if found else None
 
 
-def _in_short(pattern: str, text: str) -> Any:
-    compiled: Any = plain(pattern)
-    return compiled.search(text)
-
-
-def _in_long(pattern: str, text: str) -> Any:
+def _by_regex(pattern: str, text: str) -> Any:
     compiled = _with_timeout(pattern)
     try:
         return compiled.search(text, timeout=SECONDS) if compiled is not None else None

@@ -58,9 +58,9 @@ def _slices(given: Place, shape: list[int], shifted: bool) -> Iterator[tuple[str
     (`shifted`).
     """
     function = given.source.function_at(given.node.lineno)
-    for node in given.source.nodes():
-        here = isinstance(node, ast.Subscript) and (function is None or holds(function, node.lineno))
-        if isinstance(node, ast.Subscript) and here and isinstance(node.ctx, ast.Load):
+    subscripts = [node for node in given.source.nodes() if isinstance(node, ast.Subscript)]
+    for node in subscripts:
+        if isinstance(node.ctx, ast.Load) and (function is None or holds(function, node.lineno)):
             sizes = _sizes(node.slice, shape) if given.source.text(node.value) == given.text else None
             text = given.source.text(node)
             both = [_other_end(text), text] if shifted else [text, _other_end(text)]

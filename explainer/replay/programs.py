@@ -7,8 +7,7 @@ import itertools
 import math
 import os
 import time
-from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from itertools import groupby
 from typing import Any
@@ -21,6 +20,7 @@ from explainer.edits.evidence import evidence_of
 from explainer.edits.generators import recorded
 from explainer.edits.lines import EditError, applied
 from explainer.edits.relocate import origins
+from explainer.replay import sandbox
 from explainer.replay.ahead import begun
 from explainer.replay.outcomes import WHOLE_CALLS, further, late, other_input, passes, plain, reshaped, ties
 from explainer.replay.program import Program, Run, Trial
@@ -205,8 +205,9 @@ class Checker:
         ranked: list[tuple[tuple[int, ...], Candidate, Run]] = []
         failed: list[Verdict] = []
         most, beyond = math.inf, _BEYOND if self.program.warm else BEYOND
-        with closing(self._in_turn(tier, control)) as runs:
-            for count, (candidate, run) in enumerate(runs, 1):
+        with closing(sandbox.abreast(self._begun(tier, control), ABREAST, _end)) as trials:
+            for count, (candidate, trial) in enumerate(trials, 1):
+                run = self._ended(candidate, trial, control)
                 if passes(run, control):
                     ranked.append(((*ties(candidate, run, control), count), candidate, run))
                 else:
@@ -222,30 +223,18 @@ class Checker:
         quiet = bool(ranked) and ranked[0][0][0] == 0
         return [self._passed(candidate, run, control) for _, candidate, run in ranked], failed, quiet
 
-    def _in_turn(self, tier: Iterable[Candidate], control: Run) -> Generator[tuple[Candidate, Run], None, None]:
-        """The candidates with their runs, in order, some under way at once; those not asked for are ended."""
-        running: deque[tuple[Candidate, Run | Trial]] = deque()
-        try:
-            for candidate in tier if self.left > 0 else ():
-                run = self.tried.get(candidate.edits) or self.started.pop(
-                    candidate.edits, None
-                )  # begun, or offered twice
-                run = run or self._begin(candidate, control)
-                if run is not None:
-                    running.append((candidate, run))
-                if len(running) >= ABREAST:
-                    yield self._ended(*running.popleft(), control)
-            while running:
-                yield self._ended(*running.popleft(), control)
-        finally:
-            for _, run in running:
-                if isinstance(run, Trial):
-                    run.done()
+    def _begun(self, tier: Iterable[Candidate], control: Run) -> Iterator[tuple[Candidate, Run | Trial]]:
+        """The candidates that can be tried, each with its trial, begun when it is asked for, or its known run."""
+        for candidate in tier if self.left > 0 else ():
+            known = self.tried.get(candidate.edits) or self.started.pop(candidate.edits, None)
+            run = known or self._begin(candidate, control)
+            if run is not None:
+                yield candidate, run
 
-    def _ended(self, candidate: Candidate, run: Run | Trial, control: Run) -> tuple[Candidate, Run]:
+    def _ended(self, candidate: Candidate, run: Run | Trial, control: Run) -> Run:
         ended = run.wait(self._limit(control) + 2) if isinstance(run, Trial) else run
         self.tried[candidate.edits] = ended
-        return candidate, ended
+        return ended
 
     def _begin(self, candidate: Candidate, control: Run) -> Trial | None:
         texts = self._texts(candidate)
@@ -305,6 +294,11 @@ class Checker:
         level = "program" if run.ended or not self.program.warm else "forward"
         changed = reshaped(run, control, 2) + 2 * other_input(run, control) if candidate.literal else 0
         return Verdict(candidate, True, words.ran(run.ended, run.steps, language), level, changed)
+
+
+def _end(begun: tuple[Candidate, Run | Trial]) -> None:
+    if isinstance(begun[1], Trial):
+        begun[1].done()
 
 
 def _guarded(evidence: Any, candidate: Candidate) -> list[Candidate]:

@@ -53,7 +53,9 @@ def replay(scene: Scene, recorder: Callable[[], Recorder]) -> Any:
     found = None
     with scene.replaying() as until:
         begun: list[Window] = []
-        with closing(sandbox.abreast(_attempts(scene, recorder, until, begun), at_once())) as children:
+        with closing(
+            sandbox.abreast(_attempts(scene, recorder, until, begun), at_once(), sandbox.Child.end)
+        ) as children:
             for at, child in enumerate(children):
                 seen = child.outcome(waiting=scene.waiting).value
                 found = found if seen is None else seen

@@ -13,9 +13,11 @@ import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from explainer.frozen import frozen
+
+T = TypeVar("T")
 
 _LARGEST = 8 << 20
 #: Seconds between two calls of `waiting`.
@@ -146,12 +148,12 @@ def begin(
     return Child(pid, reading, deadline)
 
 
-def abreast(begun: Iterator[Child], at_once: int) -> Generator[Child, None, None]:
-    """Children in the order in which they are begun, some at work at once; those not asked for in the end are ended."""
-    running: deque[Child] = deque()
+def abreast(begun: Iterator[T], at_once: int, end: Callable[[T], Any]) -> Generator[T, None, None]:
+    """What is begun, in order, some of it at work at once; what is not asked for, or not to its end, is ended."""
+    running: deque[T] = deque()
     try:
-        for child in begun:
-            running.append(child)
+        for one in begun:
+            running.append(one)
             if len(running) >= at_once:
                 yield running[0]
                 running.popleft()
@@ -159,8 +161,8 @@ def abreast(begun: Iterator[Child], at_once: int) -> Generator[Child, None, None
             yield running[0]
             running.popleft()
     finally:
-        for child in running:
-            child.end()
+        for one in running:
+            end(one)
 
 
 def fork() -> int:

@@ -53,9 +53,8 @@ class Trials:
         names = [names for live in scene.live.user for names in (live.frame.f_globals, live.locals)]
         namespaces = (*names, *module_namespaces())
         frames = _in_memory(scene.live)
-        alone = (
-            [_stage(frame, namespaces, alone=True) for frame in frames[: -_ALONE - 1 : -1]] if self.at_once == 1 else []
-        )
+        innermost = frames[: -_ALONE - 1 : -1] if self.at_once == 1 else []
+        alone = [_stage(frame, namespaces, alone=True) for frame in innermost]
         self.stages = [*alone, *(_stage(frame, namespaces) for frame in frames[:_FRAMES])]
 
     def of(self, offered: list[list[Edit]]) -> list[tuple[bool | str | None, str]]:
@@ -74,7 +73,7 @@ class Trials:
         control: list[int | None] = [] if stage.patience is not None else [None]
         edits = [*control, *offered]
         begun = self._begun(stage, [[] if number is None else offered[number] for number in edits])
-        with closing(sandbox.abreast(begun, self.at_once)) as children:
+        with closing(sandbox.abreast(begun, self.at_once, sandbox.Child.end)) as children:
             for number, child in zip(edits, children, strict=False):
                 outcome = child.outcome(None if last else stage.patience, self.scene.waiting)
                 if number is None and outcome.value is False:
