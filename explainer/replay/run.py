@@ -52,29 +52,24 @@ def replay(scene: Scene, recorder: Callable[[], Recorder]) -> Any:
     settles = getattr(recorder, "settles", lambda seen: True)
     found = None
     with scene.replaying() as until:
-        begun: list[Window] = []
-        with closing(
-            sandbox.abreast(_attempts(scene, recorder, until, begun), at_once(), sandbox.Child.end)
-        ) as children:
-            for at, child in enumerate(children):
+        begun = sandbox.abreast(_attempts(scene, recorder, until), at_once(), lambda one: one[1].end())
+        with closing(begun) as attempts:
+            for window, child in attempts:
                 seen = child.outcome(waiting=scene.waiting).value
                 found = found if seen is None else seen
-                if seen is not None and (begun[at].loop or settles(seen)):
+                if seen is not None and (window.loop or settles(seen)):
                     break
     return found
 
 
-def _attempts(
-    scene: Scene, recorder: Callable[[], Recorder], until: float, begun: list[Window]
-) -> Iterator[sandbox.Child]:
-    """The windows at work, each begun, and noted in `begun`, when it is asked for."""
+def _attempts(scene: Scene, recorder: Callable[[], Recorder], until: float) -> Iterator[tuple[Window, sandbox.Child]]:
+    """The windows, each with the child in which it runs, begun when it is asked for."""
     for window in windows(scene.live.user if scene.live is not None else []):
         left = until - time.monotonic()
         if left <= 0.05:
             break
-        begun.append(window)
         attempt = functools.partial(_attempt, window, scene, recorder)
-        yield sandbox.begin(attempt, deadline=left, memory=scene.options.memory)
+        yield window, sandbox.begin(attempt, deadline=left, memory=scene.options.memory)
 
 
 def _attempt(window: Window, scene: Scene, recorder: Callable[[], Recorder]) -> Any:
