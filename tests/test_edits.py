@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from explainer.diagnosis import Edit, Span
 from explainer.edits import EditError, applied, changed
 from explainer.edits.candidates import candidates, edit
-from explainer.edits.place import Place
+from explainer.edits.place import Place, fitted
 from explainer.source import Source
 
 
@@ -34,6 +34,38 @@ def after(kind: str, code: str, at: str, name: str = "at", **values: object) -> 
     file = source(code)
     scene = SimpleNamespace(source=lambda _: file)
     return applied(code, edit(scene, kind, **{name: place(file, at)}, **values))
+
+
+class _Longer(ast.NodeTransformer):
+    """`a` -> `a + 1`, in the tree."""
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return ast.BinOp(node, ast.Add(), ast.Constant(1)) if node.id == "a" else node
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("y = a * b", "y = (a + 1) * b"),
+        ("y = b - a", "y = b - (a + 1)"),
+        ("y = -a", "y = -(a + 1)"),
+        ("y = a.float()", "y = (a + 1).float()"),
+        ("y = a[0]", "y = (a + 1)[0]"),
+        ("y = t[a]", "y = t[a + 1]"),
+        ("y = f(a, k=a)", "y = f(a + 1, k=a)"),
+        ("y = (a) * 2", "y = (a + 1) * 2"),
+        ("y = a < b", "y = a + 1 < b"),
+        ("y = a if c else b", "y = a + 1 if c else b"),
+    ],
+)
+def test_a_fitted_text_is_one_expression_in_its_place(code: str, expected: str) -> None:
+    """Parentheses where an operator, attribute or subscript would take a part of the new text, nowhere else."""
+    file = source(code)
+    at = place(file, "a")
+    new = applied(code, changed(file, [(at.span, fitted(at, "a + 1"))]))
+    assert new == expected
+    everywhere = ast.unparse(_Longer().visit(ast.parse(code.replace("k=a", "k=b"))))
+    assert ast.dump(ast.parse(new.replace("k=a", "k=b"))) == ast.dump(ast.parse(everywhere))
 
 
 CASES = [

@@ -17,6 +17,8 @@ from explainer.source import Node, Source
 Sources = Callable[[str], Source | None]
 #: Expressions that take a method call or a subscript without parentheses.
 PRIMARY = (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.List, ast.Tuple, ast.Dict, ast.ListComp)
+#: What binds an expression that stands first in it tighter than an arithmetic sign does.
+_TIGHTER = (ast.BinOp, ast.UnaryOp, ast.Attribute, ast.Subscript, ast.Call)
 
 
 @frozen
@@ -139,6 +141,14 @@ def as_operand(text: str) -> str:
     """The source of an expression, in parentheses where an arithmetic sign beside it would bind otherwise."""
     node = ast.parse(text, mode="eval").body
     return text if isinstance(node, (*PRIMARY, ast.Constant)) else f"({text})"
+
+
+def fitted(place: Place, new: str) -> str:
+    """A new text for an expression's place, in parentheses where what stands around it would take a part of it."""
+    parent = place.parent()
+    argument = isinstance(parent, (ast.Subscript, ast.Call)) and place.node is not next(ast.iter_child_nodes(parent))
+    tighter = isinstance(parent, _TIGHTER) and not argument
+    return as_operand(new) if tighter and not enclosed(place) else new
 
 
 def _inside(inner: ast.AST, outer: ast.AST) -> bool:

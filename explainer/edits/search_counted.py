@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
-from explainer.edits.place import Place
+from explainer.edits.place import Place, fitted
 from explainer.edits.search_upstream import reduced
 from explainer.edits.sites import trees_hit
 from explainer.edits.slices import chain, operands
@@ -79,8 +79,8 @@ def _less_one(node: ast.AST) -> bool:
 
 def _counted_more(evidence: Evidence, place: Place, more: int) -> Iterator[Candidate]:
     new = f"{place.text} {'+' if more > 0 else '-'} {abs(more)}"
-    text = f"({new})" if isinstance(place.parent(), ast.BinOp) else new
-    yield from evidence.replaced(place, text, "replace", "one-more" if more == 1 else "count-as", new=new)
+    kind = "one-more" if more == 1 else "count-as"
+    yield from evidence.replaced(place, fitted(place, new), "replace", kind, new=new)
 
 
 def _missing(tree: list, leaf: list, wanted: int) -> int:

@@ -9,13 +9,12 @@ from typing import Any
 
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, Step
-from explainer.edits.place import Place, as_operand
+from explainer.edits.place import Place, as_operand, fitted
 from explainer.edits.slices import editable, operands, trunk
 
 _CHOOSING = ("topk", "argmax", "argmin", "argsort", "sort", "max", "min", "multinomial")
 _FLATTENING = ("view", "reshape", "flatten", "ravel")
 #: What binds tighter than `%` and `//`.
-_TIGHTER = (ast.Attribute, ast.Subscript, ast.BinOp, ast.UnaryOp, ast.Call)
 
 
 def unfolded(evidence: Evidence) -> Iterator[Candidate]:
@@ -30,9 +29,8 @@ def unfolded(evidence: Evidence) -> Iterator[Candidate]:
             if sign is None or place is None or not editable(place):
                 continue
             new = f"{as_operand(place.text)} {sign} {_named(place, width)}"
-            text = f"({new})" if _bound_tighter(place) else new
             words: dict[str, Any] = {"what": place.text[:48], "new": new, "rows": whole // width, "columns": width}
-            yield from evidence.replaced(place, text, "replace", "unfold-position", **words)
+            yield from evidence.replaced(place, fitted(place, new), "replace", "unfold-position", **words)
 
 
 def _choices(steps: list[Step]) -> Iterator[tuple[int, tuple[int, int]]]:
@@ -58,8 +56,3 @@ def _named(place: Place, width: int) -> str:
         if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.FloorDiv, ast.Mod))
     ]
     return divided[0] if len(set(divided)) == 1 else str(width)
-
-
-def _bound_tighter(place: Place) -> bool:
-    parent = place.parent()
-    return isinstance(parent, _TIGHTER) and not (isinstance(parent, ast.Call) and place.node is not parent.func)

@@ -11,7 +11,7 @@ from typing import Any
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, Step
 from explainer.edits.lines import changed
-from explainer.edits.place import Place, as_primary, bound_above
+from explainer.edits.place import Place, as_primary, bound_above, fitted
 from explainer.edits.slices import Operand, chain, editable, operands
 from explainer.edits.statements import insert_statement
 from explainer.patterns import Pattern
@@ -60,8 +60,7 @@ def centred(evidence: Evidence) -> Iterator[Candidate]:
         scope = evidence.frames[-1].scope if evidence.frames else {}
         names = [name for name, value in scope.items() if value == reach and isinstance(value, int)]
         by = next(iter(names), str(reach))
-        text = f"{operand.text} + {by}"
-        new = f"({text})" if isinstance(operand.place.parent(), (ast.BinOp, ast.Attribute)) else text
+        new = fitted(operand.place, f"{operand.text} + {by}")
         words: dict[str, Any] = {"what": operand.text[:48], "by": by, "low": extent[0], "high": extent[1], "rows": rows}
         yield from evidence.replaced(operand.place, new, "replace", "centred", **words)
 

@@ -13,7 +13,7 @@ from explainer.edits.arguments import argument_node, set_argument
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, Layer, Step
 from explainer.edits.lines import EditError
-from explainer.edits.place import Place
+from explainer.edits.place import Place, fitted
 from explainer.edits.search_literals import solved_in
 from explainer.edits.search_sizes import built_for
 from explainer.edits.sites import LEAVING
@@ -76,8 +76,8 @@ def lengths(evidence: Evidence) -> Iterator[Candidate]:
         if place is not None:
             for more in dict.fromkeys((1, _missing(evidence))):
                 new = f"{place.text} + {more}"
-                text = f"({new})" if isinstance(place.parent(), ast.BinOp) else new
-                yield from evidence.replaced(place, text, "replace", "one-more" if more == 1 else "more", new=new)
+                kind = "one-more" if more == 1 else "more"
+                yield from evidence.replaced(place, fitted(place, new), "replace", kind, new=new)
     yield from _largest(evidence)
 
 
@@ -192,9 +192,7 @@ def _from_zero(evidence: Evidence) -> Iterator[Candidate]:
         places = [p for step in chain(evidence, operand.start) if "int" in step.dtype for p in step.places[:1]]
         for place in [*reversed(places), operand.place]:
             if place is not None and editable(place):
-                text = f"{place.text} - 1"
-                inside = isinstance(place.parent(), (ast.BinOp, ast.Attribute, ast.Subscript, ast.UnaryOp))
-                text = f"({text})" if inside else text
+                text = fitted(place, f"{place.text} - 1")
                 words: dict[str, Any] = {"what": place.text[:48], "low": extent[0], "high": extent[1]}
                 yield from evidence.replaced(place, text, "replace", "shift", **words)
 

@@ -16,7 +16,7 @@ from explainer.edits.evidence import Evidence, Step
 from explainer.edits.expressions import solved
 from explainer.edits.lines import changed
 from explainer.edits.lookups import stands_for_another
-from explainer.edits.place import Place
+from explainer.edits.place import Place, fitted
 from explainer.edits.sites import arriving, layers_hit
 from explainer.replay.taint import literals
 
@@ -65,8 +65,7 @@ def one_off(evidence: Evidence) -> Iterator[Candidate]:
         for sign, value in (("+", int(tree[-1]) + 1), ("-", int(tree[-1]) - 1)):
             for at in (*_given(step, tree), place) if value in said else ():
                 new = f"{at.text} {sign} 1"
-                text = f"({new})" if isinstance(at.parent(), (ast.BinOp, ast.UnaryOp)) else new
-                yield from evidence.replaced(at, text, "replace", "one-more", new=new)
+                yield from evidence.replaced(at, fitted(at, new), "replace", "one-more", new=new)
 
 
 def _given(step: Step, tree: list) -> list[Place]:

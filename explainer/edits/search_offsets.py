@@ -11,7 +11,7 @@ from explainer.diagnosis import Edit
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
 from explainer.edits.lines import EditError, changed
-from explainer.edits.place import Place, as_operand
+from explainer.edits.place import Place, as_operand, fitted
 from explainer.edits.slices import chain, operands
 from explainer.source import called
 
@@ -56,9 +56,7 @@ def starts_of(place: Place) -> str:
     library = place.source.text(node.func.value)
     given = node.args[0] if library in ("np", "numpy", "torch") and node.args else node.func.value
     text = place.source.text(given)
-    outer = place.parent()
-    new = f"{place.text} - {as_operand(text)}"
-    return f"({new})" if isinstance(outer, (ast.Attribute, ast.Subscript, ast.BinOp)) else new
+    return fitted(place, f"{place.text} - {as_operand(text)}")
 
 
 def _begins_with_zero(place: Place) -> bool:

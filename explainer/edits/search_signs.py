@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import math
 from collections.abc import Iterator
 from typing import Any
 
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, Step
-from explainer.edits.place import Place, as_primary
+from explainer.edits.place import Place, as_primary, fitted
 from explainer.edits.slices import chain, editable, operands
 
 #: So few labels may lack a 0 by chance.
@@ -29,9 +28,8 @@ def as_classes(evidence: Evidence) -> Iterator[Candidate]:
         for place in dict.fromkeys([*map(_written, reversed(steps)), operand.place]):
             if place is not None and editable(place):
                 new = f"({as_primary(place)} + 1) // 2"
-                inside = isinstance(place.parent(), (ast.BinOp, ast.Attribute, ast.Subscript, ast.UnaryOp))
                 words: dict[str, Any] = {"new": new if len(new) < 60 else "(labels + 1) // 2"}
-                yield from evidence.replaced(place, f"({new})" if inside else new, "replace", "signs", **words)
+                yield from evidence.replaced(place, fitted(place, new), "replace", "signs", **words)
 
 
 def _written(step: Step) -> Place | None:

@@ -12,7 +12,7 @@ from explainer.edits import statements
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, Layer, Step
 from explainer.edits.expressions import evaluated, named, product, sized
-from explainer.edits.place import Place
+from explainer.edits.place import Place, fitted
 from explainer.edits.search_layers import features_last
 from explainer.edits.search_literals import solved_in
 from explainer.edits.search_state import shuffled, viewed
@@ -43,8 +43,7 @@ def rounded(evidence: Evidence) -> Iterator[Candidate]:
             if place is None or value_with(tree, node, int(node[-1]) + 1) != size:
                 continue
             new = f"{place.text} + 1"
-            text = f"({new})" if isinstance(place.parent(), ast.BinOp) else new
-            yield from evidence.replaced(place, text, "replace", "one-more", new=new)
+            yield from evidence.replaced(place, fitted(place, new), "replace", "one-more", new=new)
 
 
 def named_norm(evidence: Evidence) -> Iterator[Candidate]:

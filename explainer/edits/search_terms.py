@@ -9,7 +9,7 @@ from typing import Any
 
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, Layer, Tree
-from explainer.edits.place import Place, enclosed
+from explainer.edits.place import Place, fitted
 from explainer.edits.sites import layers_hit, trees_hit
 from explainer.edits.slices import chain
 from explainer.frozen import frozen
@@ -66,8 +66,7 @@ def _with(evidence: Evidence, place: Place, names: list[str]) -> Iterator[Candid
         yield from evidence.replaced(last, f"{last.text}, {names[0]}", "replace", "count-part", place, new=names[0])
     elif len(names) == 1:
         new = f"{place.text} + {names[0]}"
-        inner = isinstance(place.parent(), ast.BinOp) and not enclosed(place)
-        yield from evidence.replaced(place, f"({new})" if inner else new, "replace", "count-part", new=names[0])
+        yield from evidence.replaced(place, fitted(place, new), "replace", "count-part", new=names[0])
 
 
 def _built(evidence: Evidence) -> int | None:
