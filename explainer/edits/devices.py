@@ -50,13 +50,17 @@ def _given_near(source: Source, function: ast.FunctionDef, line: int) -> Iterato
     """What calls of the same function are given for a device, in names known at a line: `cfg["device"]`."""
     known = {one.arg for one in ast.walk(function) if isinstance(one, ast.arg)} | set(bound_names(function, line))
     for node in ast.walk(function):
-        words = node.keywords if isinstance(node, ast.Call) else []
-        given = [word.value for word in words if word.arg == "device"]
-        given += node.args[:1] if isinstance(node, ast.Call) and called(node) == "to" else []
-        for one in given:
+        for one in devices_given(source, node) if isinstance(node, ast.Call) else ():
             text = source.text(one)
             if text[:1] not in "\"'" and "device" in text and loaded(one) <= known:
                 yield text
+
+
+def devices_given(source: Source, call: ast.Call) -> Iterator[ast.expr]:
+    """What a call is given for a device: `device=...` of a factory, the first argument of `.to(...)`."""
+    yield from (word.value for word in call.keywords if word.arg == "device")
+    if called(call) == "to" and isinstance(call.func, ast.Attribute):
+        yield from (one for one in call.args[:1] if "device" in source.text(one) and not isinstance(one, ast.Constant))
 
 
 def moves(source: Source) -> Iterator[tuple[Place, str]]:

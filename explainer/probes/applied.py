@@ -6,7 +6,7 @@ import ast
 
 from explainer.facts import CutFact, SpanFact
 from explainer.probes import probe
-from explainer.probes.cuts import calls_named, sources
+from explainer.probes.files import calls_named, sources
 from explainer.probes.places import spanned
 from explainer.probes.scene import Scene
 from explainer.source import Source

@@ -9,7 +9,7 @@ from explainer.facts import SpanFact
 from explainer.frozen import frozen
 from explainer.patterns import Pattern
 from explainer.probes import probe
-from explainer.probes.cuts import sources
+from explainer.probes.files import sources
 from explainer.probes.origin import last_binding
 from explainer.probes.places import spanned
 from explainer.probes.scene import Scene

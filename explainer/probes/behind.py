@@ -10,9 +10,9 @@ from typing import Any
 from explainer.edits.lines import EditError
 from explainer.edits.place import place_of
 from explainer.probes.call import call_node
-from explainer.probes.cuts import sources
 from explainer.probes.device import misplaced
 from explainer.probes.elsewhere import foreign_result
+from explainer.probes.files import sources
 from explainer.probes.makers import bindings
 from explainer.probes.module import below_user
 from explainer.probes.owners import parameters_of
@@ -106,10 +106,3 @@ def _given(scene: Scene) -> Node | None:
     own = {str(one.device) for one in parameters_of(calls[-1].module)} if calls else set()
     plain = failing is not None and isinstance(node, ast.Call) and len(node.args) == 1
     return (failing.source, node.args[0]) if plain and inputs == ["cpu"] and own and "cpu" not in own else None  # type: ignore
-
-
-def devices_given(source: Source, call: ast.Call) -> Iterator[ast.expr]:
-    """What a call is given for a device: `device=...` of a factory, the first argument of `.to(...)`."""
-    yield from (word.value for word in call.keywords if word.arg == "device")
-    if called(call) == "to" and isinstance(call.func, ast.Attribute):
-        yield from (one for one in call.args[:1] if "device" in source.text(one) and not isinstance(one, ast.Constant))

@@ -10,7 +10,7 @@ from typing import Any
 from explainer.bindings import given_to_name, last_name
 from explainer.facts import NanFact, Settings, SpanFact
 from explainer.probes import probe
-from explainer.probes.cuts import sources
+from explainer.probes.files import sources
 from explainer.probes.places import function_of, place, span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import is_tensor
@@ -256,7 +256,6 @@ def made_parameter(scene: Scene, of: NanFact | None = None) -> SpanFact | None:
 def deviation(scene: Scene, of: NanFact | None = None) -> SpanFact | None:
     """The call of `std` that the name or attribute was given which is an operation's operand."""
     from explainer.edits.place import place_of
-    from explainer.probes.cuts import sources
 
     if of is None or of.operand is None:
         return None

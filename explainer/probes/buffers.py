@@ -10,7 +10,7 @@ from explainer.facts import SpanFact
 from explainer.patterns import Pattern
 from explainer.probes import probe
 from explainer.probes.checkpoint import changed_sizes, load_frame
-from explainer.probes.cuts import sources
+from explainer.probes.files import sources
 from explainer.probes.places import span_fact
 from explainer.probes.resized import module_at
 from explainer.probes.scene import Scene

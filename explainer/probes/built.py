@@ -9,6 +9,7 @@ from typing import Any
 
 from explainer.facts import ModuleFact, Settings, SpanFact
 from explainer.probes import probe
+from explainer.probes.files import sources
 from explainer.probes.module import module_calls, path_of, root_module, root_name
 from explainer.probes.scene import Scene
 from explainer.source import Source, called, source_of
@@ -58,8 +59,6 @@ def replaced(scene: Scene, path: str, module: Any) -> tuple[Source, ast.Call] | 
 
     Only outside of constructors: what those build is replaced by it.
     """
-    from explainer.probes.cuts import sources
-
     found = []
     for source in sources(scene):
         for node in source.nodes():

@@ -11,7 +11,8 @@ from typing import Any
 from explainer.facts import CarriedFact, SpanFact
 from explainer.patterns import Pattern
 from explainer.probes import probe
-from explainer.probes.cuts import receiver, sources
+from explainer.probes.cuts import receiver
+from explainer.probes.files import sources
 from explainer.probes.gradients import in_caller
 from explainer.probes.origin import last_binding
 from explainer.probes.places import enclosing, function_of, place, span_fact

@@ -12,7 +12,7 @@ from explainer.edits.where_used import table_of
 from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.call import call_node
-from explainer.probes.cuts import sources
+from explainer.probes.files import sources
 from explainer.probes.memory import asked_bytes
 from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import functools
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -12,10 +11,10 @@ from typing import Any
 from explainer.facts import CutFact, SpanFact
 from explainer.patterns import Pattern
 from explainer.probes import probe
+from explainer.probes.files import calls_named, sources
 from explainer.probes.places import decorators, enclosing, function_of, recorded, span_fact
 from explainer.probes.scene import Scene
 from explainer.source import Source, called, source_of
-from explainer.userframes import user_modules
 
 #: How the calls that cut a graph are told apart.
 KINDS = {
@@ -205,27 +204,6 @@ def _returned(scene: Scene, source: Source, line: int) -> bool:
     function = source.function_at(line)
     frames = [frame for frame in (scene.live.user if scene.live else []) if frame.file == source.file]
     return function is not None and all(source.function_at(frame.line) is not function for frame in frames)
-
-
-def sources(scene: Scene) -> list[Source]:
-    """The user's source files that are on the stack or loaded."""
-    return scene.once("sources", lambda: _sources(scene)) or []
-
-
-def calls_named(scene: Scene, *names: str) -> list[tuple[Source, ast.Call]]:
-    """The calls in the user's files whose last name is one of these."""
-    calls = ((source, node) for source in sources(scene) for node in source.nodes() if isinstance(node, ast.Call))
-    return [(source, call) for source, call in calls if called(call) in names]
-
-
-def _sources(scene: Scene) -> list[Source]:
-    files = [frame.file for frame in scene.live.user] if scene.live is not None else []
-    files += [frame.file for frame in scene.crash.frames if frame.user]
-    if scene.live is not None:
-        files += [file for file in user_modules().values() if file.endswith(".py")]
-    found = [scene.source(file) for file in {os.path.realpath(file): file for file in reversed(files)}.values()]
-    found.reverse()
-    return [source for source in found if source is not None]
 
 
 @probe

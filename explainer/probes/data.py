@@ -12,10 +12,11 @@ from typing import Any
 from explainer.facts import Settings, SpanFact
 from explainer.patterns import Pattern
 from explainer.probes import probe
+from explainer.probes.files import sources
 from explainer.probes.scene import Scene
 from explainer.probes.values import MISSING, fields_of
 from explainer.source import Source, holds, source_of
-from explainer.userframes import is_user_file, user_modules
+from explainer.userframes import is_user_file
 
 _UNPICKLABLE = Pattern(r"cannot pickle '([\w.]+)' object|(h5py) objects cannot be pickled")
 
@@ -176,7 +177,7 @@ def key_span(scene: Scene, of: Settings | None = None) -> SpanFact | None:
 def option_literal(scene: Scene, name: str, value: Any = True) -> SpanFact | None:
     """The only place in the user's loaded files that sets an option: a keyword or dict entry `name: value`."""
     found = []
-    for source in user_sources(scene):
+    for source in sources(scene):
         for node in source.nodes():
             for key, given in _options(node):
                 if key == name and isinstance(given, ast.Constant) and given.value is value:
@@ -204,7 +205,7 @@ def option_given(scene: Scene) -> SpanFact | None:
 
 def _in_dict(scene: Scene, name: str, about: Settings) -> SpanFact | None:
     """The only value that a dict of the program gives an option."""
-    pairs = [(one, given) for one in user_sources(scene) for node in one.nodes() for given in _values(node, name)]
+    pairs = [(one, given) for one in sources(scene) for node in one.nodes() for given in _values(node, name)]
     spread = Settings(tuple({**about, "spread": True}.items()))
     return SpanFact(pairs[0][0].span(pairs[0][1]), pairs[0][0].text(pairs[0][1]), spread) if len(pairs) == 1 else None
 
@@ -220,16 +221,3 @@ def _options(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
     if isinstance(node, ast.Dict):
         pairs = zip(node.keys, node.values, strict=True)
         yield from ((key.value, given) for key, given in pairs if isinstance(key, ast.Constant))  # type: ignore[misc]
-
-
-def user_sources(scene: Scene) -> Iterator[Source]:
-    """The sources of the user's modules that are loaded, those on the stack first; none for a pasted crash."""
-    if scene.live is None:
-        return
-    files = dict.fromkeys(frame.file for frame in scene.live.user)
-    here = str(Path.cwd())
-    for file in user_modules().values():
-        if file.startswith(here):
-            files.setdefault(file)
-    for file in list(files)[:50]:
-        yield source_of(file)

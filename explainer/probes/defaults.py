@@ -7,7 +7,7 @@ import ast
 from explainer.facts import ModuleFact, SpanFact
 from explainer.patterns import Pattern
 from explainer.probes import probe
-from explainer.probes.cuts import calls_named
+from explainer.probes.files import calls_named
 from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 

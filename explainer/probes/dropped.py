@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from explainer.facts import SpanFact
 from explainer.frozen import frozen
 from explainer.probes import probe
-from explainer.probes.cuts import calls_named
+from explainer.probes.files import calls_named
 from explainer.probes.places import spanned
 from explainer.probes.samples import own_dataset
 from explainer.probes.scene import Scene

@@ -9,7 +9,7 @@ from explainer.edits.place import as_operand, bound_above, place_of
 from explainer.facts import NanFact, SpanFact
 from explainer.probes import probe
 from explainer.probes.births import LIBRARIES, last_value
-from explainer.probes.cuts import sources
+from explainer.probes.files import sources
 from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.source import Source, called, source_of, stored

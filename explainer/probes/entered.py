@@ -9,7 +9,8 @@ from explainer.facts import ModuleFact, SpanFact, TensorFact
 from explainer.patterns import Pattern
 from explainer.probes import probe
 from explainer.probes.conversions import converts, makes
-from explainer.probes.cuts import receiver, sources
+from explainer.probes.cuts import receiver
+from explainer.probes.files import sources
 from explainer.probes.follow import Trait, followed
 from explainer.probes.module import path_of
 from explainer.probes.origin import last_binding

@@ -14,8 +14,8 @@ from typing import Any
 
 from explainer.facts import Settings, SpanFact
 from explainer.probes import probe
-from explainer.probes.cuts import calls_named
 from explainer.probes.decided import arguments_of
+from explainer.probes.files import calls_named
 from explainer.probes.samples import method_of, own_dataset
 from explainer.probes.scene import Scene
 from explainer.probes.values import MISSING, attribute, read

@@ -11,7 +11,7 @@ from explainer.edits.arguments import argument_node
 from explainer.edits.place import Place, place_of
 from explainer.facts import TensorFact
 from explainer.frozen import frozen
-from explainer.probes.cuts import sources
+from explainer.probes.files import sources
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.values import MISSING, is_module, read
 from explainer.source import Source, called

@@ -9,7 +9,7 @@ from typing import Any
 from explainer.facts import SpanFact
 from explainer.frozen import frozen
 from explainer.probes import probe
-from explainer.probes.cuts import sources
+from explainer.probes.files import sources
 from explainer.probes.graph import empty_models, named_modules
 from explainer.probes.origin import last_binding
 from explainer.probes.owners import optimizers

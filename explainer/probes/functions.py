@@ -13,7 +13,7 @@ from explainer.edits.place import PRIMARY
 from explainer.facts import SpanFact
 from explainer.frozen import frozen
 from explainer.probes import probe
-from explainer.probes.cuts import sources
+from explainer.probes.files import sources
 from explainer.probes.graph import backward_argument
 from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene

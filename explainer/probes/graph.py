@@ -10,7 +10,8 @@ from typing import Any
 from explainer.facts import SpanFact, TensorFact
 from explainer.probes import probe
 from explainer.probes.call import call_node
-from explainer.probes.cuts import receiver, sources
+from explainer.probes.cuts import receiver
+from explainer.probes.files import sources
 from explainer.probes.places import function_of, span_fact
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.tensor import tensor_fact

@@ -9,7 +9,7 @@ from typing import Any
 from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.built import construction
-from explainer.probes.cuts import calls_named, sources
+from explainer.probes.files import calls_named, sources
 from explainer.probes.module import below_user, module_calls, path_of, root_module, root_name
 from explainer.probes.places import enclosing, span_fact
 from explainer.probes.scene import Scene

@@ -10,7 +10,7 @@ from explainer.facts import SpanFact
 from explainer.patterns import Pattern
 from explainer.probes import probe
 from explainer.probes.call import call_node
-from explainer.probes.cuts import sources
+from explainer.probes.files import sources
 from explainer.probes.origin import last_binding
 from explainer.probes.places import function_of, span_fact
 from explainer.probes.scene import Scene

@@ -6,11 +6,11 @@ import ast
 import re
 from collections.abc import Iterator
 
-from explainer.edits.devices import bound_names
+from explainer.edits.devices import bound_names, devices_given
 from explainer.edits.keyed import key_made
 from explainer.facts import SpanFact
 from explainer.probes import probe
-from explainer.probes.behind import Behind, devices_given, out_of_place
+from explainer.probes.behind import Behind, out_of_place
 from explainer.probes.places import spanned
 from explainer.probes.scene import Scene
 from explainer.source import Source, called, loaded

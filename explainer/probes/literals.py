@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from explainer.bindings import given_to_name
 from explainer.frozen import frozen
-from explainer.probes.cuts import sources
 from explainer.probes.decided import given
+from explainer.probes.files import sources
 from explainer.probes.scene import Scene
 from explainer.source import Source, called
 

@@ -8,7 +8,7 @@ from explainer.bindings import last_name
 from explainer.edits.place import place_of
 from explainer.facts import NanFact, SpanFact
 from explainer.probes import probe
-from explainer.probes.cuts import sources
+from explainer.probes.files import sources
 from explainer.probes.places import spanned
 from explainer.probes.scene import Scene
 from explainer.source import called

@@ -11,7 +11,7 @@ from explainer.edits.lines import EditError
 from explainer.edits.place import Place
 from explainer.facts import Settings, SpanFact
 from explainer.probes import probe
-from explainer.probes.cuts import calls_named
+from explainer.probes.files import calls_named
 from explainer.probes.graph import parameter_names
 from explainer.probes.optimizers import optimizer_loads
 from explainer.probes.places import span_fact

@@ -9,7 +9,7 @@ from typing import Any
 from explainer.facts import SpanFact
 from explainer.patterns import Pattern
 from explainer.probes import probe
-from explainer.probes.cuts import calls_named
+from explainer.probes.files import calls_named
 from explainer.probes.places import span_fact, spanned
 from explainer.probes.samples import in_collate, method_of, own_dataset, returns_of
 from explainer.probes.scene import Scene

@@ -7,7 +7,7 @@ from typing import Any
 
 from explainer.facts import SpanFact, TensorFact
 from explainer.probes import probe
-from explainer.probes.cuts import sources
+from explainer.probes.files import sources
 from explainer.probes.follow import Trait, followed
 from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene

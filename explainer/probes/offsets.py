@@ -9,7 +9,7 @@ from explainer.edits.place import Place
 from explainer.edits.search_offsets import noted_late, starts_of
 from explainer.facts import ModuleFact, SpanFact
 from explainer.probes import probe
-from explainer.probes.cuts import sources
+from explainer.probes.files import sources
 from explainer.probes.places import spanned
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.values import is_tensor, read

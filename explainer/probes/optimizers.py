@@ -6,7 +6,7 @@ import ast
 
 from explainer.facts import Settings, SpanFact
 from explainer.probes import probe
-from explainer.probes.cuts import calls_named
+from explainer.probes.files import calls_named
 from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import fields_of, is_optimizer

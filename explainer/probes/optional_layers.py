@@ -9,7 +9,7 @@ from typing import Any
 from explainer.facts import Settings, SpanFact
 from explainer.probes import probe
 from explainer.probes.checkpoint import load_frame, state_of
-from explainer.probes.cuts import sources
+from explainer.probes.files import sources
 from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import is_tensor

@@ -12,11 +12,12 @@ from explainer.probes import probe
 from explainer.probes.bindings import binding
 from explainer.probes.built import construction
 from explainer.probes.call import operands
+from explainer.probes.files import calls_named
 from explainer.probes.module import below_user
 from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import MISSING, fields_of, is_module, is_tensor, read
-from explainer.source import Source, called
+from explainer.source import Source
 
 #: Names under which models give what a loss takes, the likeliest first.
 _OUTPUTS = ("logits", "out", "output", "outputs", "pred", "preds", "prediction", "scores", "last_hidden_state")
@@ -202,13 +203,5 @@ def _constructed(scene: Scene, layer: Any) -> tuple[Source, ast.Call] | None:
     found = construction(scene, layer)
     if found is not None:
         return found
-    from explainer.probes.data import user_sources
-
-    name = type(layer).__name__
-    calls = [
-        (source, node)
-        for source in user_sources(scene)
-        for node in source.nodes()
-        if isinstance(node, ast.Call) and called(node) == name
-    ]
+    calls = calls_named(scene, type(layer).__name__)
     return calls[0] if len(calls) == 1 else None

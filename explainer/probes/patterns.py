@@ -8,7 +8,7 @@ from typing import Any
 
 from explainer.facts import SpanFact
 from explainer.probes import probe
-from explainer.probes.cuts import sources
+from explainer.probes.files import sources
 from explainer.probes.graph import named_modules
 from explainer.probes.literals import texts_of
 from explainer.probes.meant import Test, changes_of

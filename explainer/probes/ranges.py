@@ -10,7 +10,7 @@ from explainer.edits.place import Place
 from explainer.facts import NanFact, SpanFact
 from explainer.probes import probe
 from explainer.probes.call import call_node
-from explainer.probes.cuts import calls_named
+from explainer.probes.files import calls_named
 from explainer.probes.places import span_fact
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.values import is_tensor

@@ -10,8 +10,8 @@ from explainer.edits.arguments import argument_node
 from explainer.edits.place import Place
 from explainer.facts import SpanFact
 from explainer.probes import probe
-from explainer.probes.cuts import calls_named
 from explainer.probes.decided import literal_of
+from explainer.probes.files import calls_named
 from explainer.probes.owners import optimizers
 from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene

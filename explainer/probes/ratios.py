@@ -7,7 +7,7 @@ import re
 
 from explainer.facts import SpanFact
 from explainer.probes import probe
-from explainer.probes.cuts import calls_named
+from explainer.probes.files import calls_named
 from explainer.probes.places import spanned
 from explainer.probes.scene import Scene
 

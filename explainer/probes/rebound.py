@@ -8,7 +8,7 @@ from typing import Any
 
 from explainer.facts import SpanFact, TensorFact
 from explainer.probes import probe
-from explainer.probes.cuts import sources
+from explainer.probes.files import sources
 from explainer.probes.leaves import as_leaf
 from explainer.probes.origin import last_binding
 from explainer.probes.places import enclosing, span_fact

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from explainer.facts import SpanFact
 from explainer.probes import probe
-from explainer.probes.cuts import sources
+from explainer.probes.files import sources
 from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.source import Source, called

@@ -6,7 +6,7 @@ import ast
 
 from explainer.facts import SpanFact, TensorFact
 from explainer.probes import probe
-from explainer.probes.cuts import sources
+from explainer.probes.files import sources
 from explainer.probes.origin import last_binding
 from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene

@@ -9,7 +9,7 @@ from typing import Any
 from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.bindings import binding
-from explainer.probes.cuts import sources
+from explainer.probes.files import sources
 from explainer.probes.makers import ways
 from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene

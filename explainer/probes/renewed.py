@@ -11,7 +11,7 @@ from explainer.edits.updates import unrecorded
 from explainer.facts import CutFact, SpanFact
 from explainer.patterns import Pattern
 from explainer.probes import probe
-from explainer.probes.cuts import sources
+from explainer.probes.files import sources
 from explainer.probes.places import function_of, span_fact
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.values import fields_of, is_tensor

@@ -11,8 +11,8 @@ from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.built import bound, construction_below
 from explainer.probes.checkpoint import changed_sizes, load_frame
-from explainer.probes.cuts import calls_named, sources
 from explainer.probes.decided import arguments_of, calls_of
+from explainer.probes.files import calls_named, sources
 from explainer.probes.places import spanned
 from explainer.probes.scene import Scene
 from explainer.probes.values import fields_of, is_module

@@ -11,7 +11,7 @@ from explainer.bindings import last_name
 from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.call import call_node
-from explainer.probes.cuts import sources
+from explainer.probes.files import sources
 from explainer.probes.places import span_fact, spanned
 from explainer.probes.scene import Scene
 from explainer.probes.values import fields_of, read

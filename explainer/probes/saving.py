@@ -9,7 +9,7 @@ from typing import Any
 from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.call import call_node
-from explainer.probes.cuts import sources
+from explainer.probes.files import sources
 from explainer.probes.places import spanned
 from explainer.probes.scene import Scene
 from explainer.probes.values import MISSING, is_tensor, read

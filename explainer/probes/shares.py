@@ -9,9 +9,9 @@ from typing import Any
 from explainer.facts import SpanFact
 from explainer.patterns import Pattern
 from explainer.probes import probe
-from explainer.probes.cuts import calls_named
 from explainer.probes.data import dataset_of
 from explainer.probes.decided import arguments_of
+from explainer.probes.files import calls_named
 from explainer.probes.places import spanned
 from explainer.probes.scene import Scene
 from explainer.probes.values import attribute, fields_of

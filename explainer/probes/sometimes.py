@@ -11,7 +11,8 @@ from explainer.edits.lines import EditError
 from explainer.edits.place import Place
 from explainer.facts import SpanFact
 from explainer.probes import probe
-from explainer.probes.data import dataset_of, user_sources
+from explainer.probes.data import dataset_of
+from explainer.probes.files import sources
 from explainer.probes.places import function_of, spanned
 from explainer.probes.samples import method_of, own_dataset
 from explainer.probes.scene import Scene
@@ -63,7 +64,7 @@ def _methods(dataset: Any) -> Iterator[tuple[Source, Function]]:
 
 
 def _functions(scene: Scene) -> Iterator[tuple[Source, ast.AST]]:
-    for source in user_sources(scene):
+    for source in sources(scene):
         yield from ((source, one) for one in source.nodes() if isinstance(one, ast.FunctionDef))
 
 

@@ -10,9 +10,9 @@ from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.bindings import binding
 from explainer.probes.call import call_node
-from explainer.probes.cuts import sources
 from explainer.probes.device import home_of
 from explainer.probes.factories import is_factory
+from explainer.probes.files import sources
 from explainer.probes.makers import assigned, bindings
 from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from explainer.facts import CarriedFact, SpanFact
 from explainer.probes import probe
-from explainer.probes.cuts import sources
+from explainer.probes.files import sources
 from explainer.probes.places import span_fact, spanned
 from explainer.probes.scene import Scene
 from explainer.source import Function, Source, called, holds, stored

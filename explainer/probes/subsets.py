@@ -11,7 +11,7 @@ from explainer.facts import Settings, SpanFact, TensorFact
 from explainer.frozen import frozen
 from explainer.patterns import Pattern
 from explainer.probes import probe
-from explainer.probes.cuts import sources
+from explainer.probes.files import sources
 from explainer.probes.places import spanned
 from explainer.probes.scene import Scene
 from explainer.probes.values import MISSING, is_tensor, read

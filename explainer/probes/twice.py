@@ -6,7 +6,7 @@ import ast
 
 from explainer.facts import SpanFact
 from explainer.probes import probe
-from explainer.probes.cuts import sources
+from explainer.probes.files import sources
 from explainer.probes.places import function_of, span_fact
 from explainer.probes.scene import Scene
 from explainer.source import called

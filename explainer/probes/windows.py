@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 from typing import Any
 
 from explainer.facts import Settings, SpanFact
 from explainer.probes import probe
-from explainer.probes.call import function_name
-from explainer.probes.data import loader_of, user_sources
+from explainer.probes.data import loader_of
+from explainer.probes.files import calls_named
 from explainer.probes.module import below_user, root_module
 from explainer.probes.scene import Scene
 from explainer.probes.values import fields_of, is_tensor
@@ -61,12 +60,7 @@ def last_batch(scene: Scene) -> SpanFact | None:
     samples = _samples(dataset)
     if samples is None or samples % size != 1:
         return None
-    calls = [
-        (source, node)
-        for source in user_sources(scene)
-        for node in source.nodes()
-        if isinstance(node, ast.Call) and function_name(node) == "DataLoader"
-    ]
+    calls = calls_named(scene, "DataLoader")
     if len(calls) != 1:
         return None
     source, node = calls[0]
