@@ -38,6 +38,12 @@ def integers(text: str) -> list[int]:
     return [int(one) for one in text.split(",")]
 
 
+def broadcasts(sizes: Iterable[int], others: Iterable[int]) -> bool:
+    """`x.shape | broadcasts(y.shape)`: whether, from the right, two sizes are equal or one of them is 1."""
+    pairs = zip(reversed(list(sizes)), reversed(list(others)), strict=False)
+    return all(a == b or 1 in (a, b) for a, b in pairs)
+
+
 def code(text: Any) -> str:
     """`name | code` -> the name in backticks."""
     return f"`{text}`"
@@ -50,6 +56,7 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "size": size,
     "code": code,
     "integers": integers,
+    "broadcasts": broadcasts,
 }
 
 

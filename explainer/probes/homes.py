@@ -144,6 +144,7 @@ _PROBES = {
     "windows": "sliding_window last_batch samples_in_columns",
     "wrapped": "wrapped_name wrapped_at",
     "writes": "overwritten all_overwritten leaf_write crash_span layer_place unbound_by",
+    "zero_states": "zero_state zeros_made",
     "zeros": "zero_number zero_made zero_given",
     "zipped": "zipped_keys",
 }

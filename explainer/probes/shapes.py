@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import ast
 import itertools
+from collections.abc import Iterator
 from typing import Any
 
 from explainer.facts import Settings, SpanFact
 from explainer.probes import probe
+from explainer.probes.built import bound, construction
 from explainer.probes.call import Operand, call_node, operands
+from explainer.probes.module import below_user
 from explainer.probes.scene import Scene
-from explainer.probes.values import is_tensor, read
+from explainer.probes.values import fields_of, is_tensor, read
+from explainer.source import Source
+
+#: Losses that multiply by their weights element by element, not class by class.
+_WEIGHTED = ("BCEWithLogitsLoss", "BCELoss", "MultiLabelSoftMarginLoss")
 
 
 @probe
@@ -18,12 +25,11 @@ def aligned_operand(scene: Scene) -> SpanFact | None:
     """The smaller of two operands whose one size stands in the other's shape, but not at the right end.
 
     `detail`: `name`, `shape`, `size`, `other_name`, `other` (shapes), `dimension` of the other that has this size,
-    `missing` trailing dimensions, and the `method` that adds them.
+    `missing` trailing dimensions, and the `method` that adds them. The smaller one may be a weight that a loss holds.
     """
-    tensors = [one for one in operands(scene) if is_tensor(one.value)]
-    for small, big in itertools.permutations(tensors, 2):
+    for source, small, big in _unequal(scene):
         found = _aligned(tuple(small.value.shape), tuple(big.value.shape))
-        if found is not None and small.node is not None and scene.failing is not None:
+        if found is not None and small.node is not None:
             dimension, missing = found
             method = "unsqueeze(-1)" if missing == 1 else f"[..., {', '.join(['None'] * missing)}]"
             detail = (
@@ -36,8 +42,27 @@ def aligned_operand(scene: Scene) -> SpanFact | None:
                 ("missing", missing),
                 ("method", method),
             )
-            return SpanFact(scene.failing.source.span(small.node), small.name, Settings(detail))
+            return SpanFact(source.span(small.node), small.name, Settings(detail))
     return None
+
+
+def _unequal(scene: Scene) -> Iterator[tuple[Source, Operand, Operand]]:
+    """The pairs of tensors that met, with the source in which the first one is given."""
+    tensors = [one for one in operands(scene) if is_tensor(one.value)]
+    if scene.failing is not None:
+        yield from ((scene.failing.source, *pair) for pair in itertools.permutations(tensors, 2))
+    yield from ((source, weight, tensors[0]) for source, weight in _held_weights(scene) if tensors)
+
+
+def _held_weights(scene: Scene) -> Iterator[tuple[Source, Operand]]:
+    """The weights by which a failing loss of torch's multiplies element by element, where the loss was built."""
+    layer = next((one.module for one in reversed(below_user(scene))), None)
+    weights = [name for name in ("pos_weight", "weight") if is_tensor(fields_of(layer).get("_buffers", {}).get(name))]
+    found = construction(scene, layer) if type(layer).__name__ in _WEIGHTED and weights else None
+    given = bound(found[1], type(layer)) if found is not None else {}
+    for name in weights:
+        if found is not None and name in given:
+            yield found[0], Operand(name, given[name], fields_of(layer)["_buffers"][name])
 
 
 def _aligned(small: tuple[int, ...], big: tuple[int, ...]) -> tuple[int, int] | None:

@@ -1,0 +1,64 @@
+"""Hidden states of zeros that a recurrent layer is given, as it would take by itself."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from explainer.edits.place import place_of
+from explainer.facts import SpanFact
+from explainer.probes import probe
+from explainer.probes.behind import Behind
+from explainer.probes.call import call_node
+from explainer.probes.makers import bindings
+from explainer.probes.origin import last_binding
+from explainer.probes.places import spanned
+from explainer.probes.scene import Scene
+from explainer.probes.values import is_tensor, read
+from explainer.source import called, stored
+
+#: How many values of a state are looked at.
+_MOST = 1 << 20
+_MAKERS = ("zeros", "new_zeros", "zeros_like")
+
+
+@probe
+def zero_state(scene: Scene) -> SpanFact | None:
+    """The failing call of a recurrent layer that is given a state of zeros, made in the same function and not kept.
+
+    `detail.without`: the call without the state; `detail.state`: the source of the state.
+    """
+    frame, failing = scene.user_frame, scene.failing
+    call = call_node(failing.node) if failing is not None else None
+    if frame is None or failing is None or not isinstance(call, ast.Call) or len(call.args) != 2 or call.keywords:
+        return None
+    state, value = call.args[1], read(call.args[1], frame.frame)
+    names = state.elts if isinstance(state, ast.Tuple) else [state]
+    own = [one.id for one in names if isinstance(one, ast.Name) and last_binding(failing.source, frame, one.id)]
+    statement = failing.source.statement_at(frame.line)
+    kept = stored(statement) & set(own) if statement is not None else True
+    if len(own) < len(names) or kept or not all(map(_zeros, value if type(value) is tuple else (value,))):
+        return None
+    text = failing.source.text
+    return spanned(failing.source, call, without=f"{text(call.func)}({text(call.args[0])})", state=text(state))
+
+
+@probe
+def zeros_made(scene: Scene, of: SpanFact | None = None) -> SpanFact | None:
+    """The call that makes the zeros of a state, `torch.zeros(2, 16, 32)`, also where a helper returns it.
+
+    Where its sizes have a name, `torch.zeros(shape)`, the expression that gives them.
+    """
+    call: Any = place_of(scene.source, of).node if of is not None else None
+    failing = scene.failing
+    behind = Behind(scene).parts(failing.source, call.args[1]) if failing is not None and call is not None else ()
+    for home, part in behind:
+        if isinstance(part, ast.Call) and called(part) in _MAKERS:
+            named = bindings(scene, home, part.args[0]) if part.args and isinstance(part.args[0], ast.Name) else ()
+            return spanned(*next(iter(named), (home, part)))
+    return None
+
+
+def _zeros(value: Any) -> bool:
+    plain = is_tensor(value) and value.device.type == "cpu" and value.numel() <= _MOST
+    return plain and not value.detach().any()
