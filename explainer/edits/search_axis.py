@@ -17,7 +17,7 @@ from explainer.edits.methods import replace_call
 from explainer.edits.place import Place, as_primary
 from explainer.edits.slices import chain, operands
 
-_JOINS = ("cat", "concat", "concatenate")
+JOINS = ("cat", "concat", "concatenate")
 #: What joins along a dimension that is there, and what along a new one.
 _OTHER = {"cat": "stack", "concat": "stack", "concatenate": "stack", "stack": "cat"}
 #: How many steps behind each operand are looked at.
@@ -27,7 +27,7 @@ _STEPS = 8
 def joined_along(evidence: Evidence) -> Iterator[Candidate]:
     """`torch.cat([past, k], dim=1)` -> `dim=2`, the only dimension in which they differ; calls beside it likewise."""
     crash, every = evidence.crash, operands(evidence)
-    if crash is None or crash.place is None or crash.function not in _JOINS or not every:
+    if crash is None or crash.place is None or crash.function not in JOINS or not every:
         return
     ranks = {len(one.shape) for one in every}
     apart = [at for at in range(min(ranks)) if len({one.shape[at] for one in every}) > 1]
@@ -37,7 +37,7 @@ def joined_along(evidence: Evidence) -> Iterator[Candidate]:
     calls = [crash.place, *alike]
     for chosen in [calls, [crash.place]] if alike else [[crash.place]]:
         edits = partial(_with_dimension, chosen, apart[0])
-        words: dict[str, Any] = {"new": apart[0], "old": _dimension(crash.place)}
+        words: dict[str, Any] = {"new": apart[0], "old": dimension_of(crash.place)}
         yield from evidence.made(edits, "set-argument", crash.place, "dim", **words)
 
 
@@ -47,10 +47,11 @@ def _alike(call: Place) -> list[Place]:
     calls = [one for one in ast.walk(function) if isinstance(one, ast.Call)] if function is not None else []
     same = [one for one in calls if ast.unparse(one.func) == ast.unparse(call.node.func)]  # type: ignore[union-attr]
     places = [call.at(one) for one in same if one is not call.node]
-    return [one for one in places if _dimension(one) == _dimension(call)]
+    return [one for one in places if dimension_of(one) == dimension_of(call)]
 
 
-def _dimension(call: Place) -> int:
+def dimension_of(call: Place) -> int:
+    """The dimension along which a call joins: 0 where none is given, -1 where it is not known."""
     given = arguments.argument_node(call, "dim")
     value = evaluated(given, {}) if given is not None else 0
     return value if value is not None else -1
@@ -81,10 +82,10 @@ def joined_otherwise(evidence: Evidence) -> Iterator[Candidate]:
 def expanded(evidence: Evidence) -> Iterator[Candidate]:
     """`torch.cat([self.token, x], 1)` -> `self.token.expand(x.shape[0], -1, -1)`: one for all, beside one for each."""
     crash, every = evidence.crash, operands(evidence)
-    if crash is None or crash.place is None or crash.function not in _JOINS or len({len(o.shape) for o in every}) != 1:
+    if crash is None or crash.place is None or crash.function not in JOINS or len({len(o.shape) for o in every}) != 1:
         return
     places = _parts(crash.place)
-    along = _dimension(crash.place) % len(every[0].shape)
+    along = dimension_of(crash.place) % len(every[0].shape)
     for (one, place), (other, beside) in itertools.permutations(zip(every, places, strict=False), 2):
         pairs = list(enumerate(zip(one.shape, other.shape, strict=True)))
         grown = [at for at, (a, b) in pairs if at != along and a == 1 != b]

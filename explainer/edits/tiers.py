@@ -29,8 +29,8 @@ _SHAPE = (
     " batch.created batch.own_sizes ordered.computed_early ordered.alike_words state.batch_taken"
     " directions.directions directions.asked backwards.from_other_end"
     " order.unpacked order.created"
-    " apart.one_state apart.entries apart.ranks clips.folded axis.joined_along axis.joined_otherwise upstream.sizes"
-    " upstream.unindexed",
+    " apart.one_state apart.entries apart.ranks clips.folded thinner.with_dimension axis.joined_along"
+    " axis.joined_otherwise upstream.sizes upstream.unindexed",
     "sizes.named_out sizes.rounded counted.one_more counted.one_too_many sizes.advanced sizes.arriving",
     "upstream.untransposed upstream.dimensions layout.inserted loops.carried loops.counted_up padding.strided"
     " literals.one_off literals.in_text literals.of_data",
