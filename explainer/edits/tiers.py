@@ -59,7 +59,8 @@ TIERS = {
     "index": (
         "squeezed.as_before squeezed.of_dimension_asked crossed.crossed growing.windowed folded.unfolded"
         " classes.of_part companions.cut_too beside.left_too renumbered.among_kept"
-        " beside.renumbered_too ordered.computed_early offsets.from_start ids.centred empties.with_columns"
+        " beside.renumbered_too ordered.computed_early offsets.from_start accumulated.counted_rows ids.centred"
+        " empties.with_columns"
         " spread.gathered special.room_left counted.from_zero_already ids.padded"
         " signs.as_classes measured.within_cut most.one_of_several",
         "most.lowered most.capped ranges.from_zero ranges.drawn_from_zero ranges.counted_down counted.of_indexed"

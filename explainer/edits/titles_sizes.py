@@ -10,6 +10,11 @@ TITLES: Mapping[str, Mapping[str, str]] = {
         "ko": "오프셋은 각 부분이 끝나는 누적합이 아니라 시작하는 위치이며 첫 부분은 0: `{new}`",
         "zh": "偏移量是每一部分的起点（第一个为 0），而不是累计和给出的终点：`{new}`",
     },
+    "count-rows": {
+        "en": "the offset of the next sample's indices counts what they point into, not `{old}`: `{new}`",
+        "ko": "다음 샘플 인덱스의 오프셋은 `{old}` 값이 아니라 인덱스가 가리키는 대상의 개수: `{new}`",
+        "zh": "下一个样本的索引偏移量应按索引所指的对象计数，而不是 `{old}`：`{new}`",
+    },
     "class-numbers": {
         "en": "`{what}` holds codes from {low} to {high}: give each its number among those that occur",
         "ko": "`{what}` 에는 {low}부터 {high}까지의 코드가 있으므로 나타나는 코드마다 순서 번호를 주기",
