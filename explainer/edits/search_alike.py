@@ -30,7 +30,7 @@ def given_alike(evidence: Evidence) -> Iterator[Candidate]:
         seen = {own}
         for other in _others(evidence, call)[:_MOST]:
             for text in _adapted(frame, other):
-                if text not in seen and _shape_of(text) != _shape_of(own):
+                if text not in seen and _shape_of(text) != _shape_of(own) and _layers(own) <= _layers(text):
                     seen.add(text)
                     yield from evidence.replaced(call, text, "replace", "alike", new=text[:70], line=other.span.line)
 
@@ -42,6 +42,12 @@ def _shape_of(text: str) -> str:
         if isinstance(node, ast.Constant):
             node.value = None
     return ast.unparse(tree)
+
+
+def _layers(text: str) -> set[str]:
+    """The layers and methods of `self` that a text calls: to leave one out makes another model."""
+    calls = [node.func for node in ast.walk(ast.parse(text, mode="eval")) if isinstance(node, ast.Call)]
+    return {found for found in map(ast.unparse, calls) if found.startswith("self.")}
 
 
 def picked_after(evidence: Evidence) -> Iterator[Candidate]:

@@ -15,6 +15,11 @@ TITLES: Mapping[str, Mapping[str, str]] = {
         "ko": "다음 샘플 인덱스의 오프셋은 `{old}` 값이 아니라 인덱스가 가리키는 대상의 개수: `{new}`",
         "zh": "下一个样本的索引偏移量应按索引所指的对象计数，而不是 `{old}`：`{new}`",
     },
+    "count-rest": {
+        "en": "let the size follow from what arrives: -1 in place of `{old}`",
+        "ko": "들어오는 값에 따라 크기가 정해지도록 `{old}` 대신 -1 쓰기",
+        "zh": "让该大小由实际输入决定：用 -1 代替 `{old}`",
+    },
     "class-numbers": {
         "en": "`{what}` holds codes from {low} to {high}: give each its number among those that occur",
         "ko": "`{what}` 에는 {low}부터 {high}까지의 코드가 있으므로 나타나는 코드마다 순서 번호를 주기",
