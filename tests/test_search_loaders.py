@@ -44,6 +44,27 @@ FAULTS = {
             net.load_state_dict(torch.load(path))
         restored()
         """, "def restored", 'path="weights.pt"'),
+    "the collate function of the other loader, for samples that a worker batches": (
+        """
+        import torch
+        from torch.nn.utils.rnn import pad_sequence
+        from torch.utils.data import DataLoader, Dataset
+        class Calls(Dataset):
+            lengths = [3, 5, 2, 4]
+            def __len__(self):
+                return 4
+            def __getitem__(self, number):
+                return torch.ones(self.lengths[number])
+        def padded(samples):
+            return pad_sequence(samples, batch_first=True)
+        def loaders(workers):
+            train = DataLoader(Calls(), 2, collate_fn=padded)
+            held_out = DataLoader(Calls(), 2, num_workers=workers)
+            return train, held_out
+        if __name__ == "__main__":
+            for loader in loaders(1):
+                print([batch.shape for batch in loader])
+        """, "held_out = DataLoader", "num_workers=workers, collate_fn=padded)"),
     "a sampler of batches given as a sampler of indices": (
         _NOTES + """
         batches = BatchSampler(RandomSampler(notes), 4, drop_last=False)

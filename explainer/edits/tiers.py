@@ -94,7 +94,7 @@ TIERS = {
         "samplers.as_batches samplers.as_single samplers.plain_indices samplers.plain_key datasets.counted_alike"
         " datasets.measured datasets.named datasets.as_tensors datasets.detached parts.all_parts"
         " parallel.named_alike companions.cut_too beside.left_too parallel.filtered_too parallel.rows_first"
-        " settings.as_fractions files.below",
+        " settings.as_fractions files.below collate.as_beside",
         "transforms.cropped transforms.channels transforms.filled collate.padded_lists parallel.behind_window"
         " parallel.taken_in_order",
         "files.suffixed drawn.filled_up",

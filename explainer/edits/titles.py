@@ -188,6 +188,11 @@ TITLES: Mapping[str, Texts] = {
         "ko": "다른 dtype 으로 읽기 전에 `.{method}` 호출로 `{what}` 바이트를 나란히 놓기",
         "zh": "先用 `.{method}` 把 `{what}` 的字节排在一起，再按另一种 dtype 读取",
     },
+    "collate-beside": {
+        "en": "give this loader the `{new}` with which another one makes batches of such samples",
+        "ko": "다른 로더가 이런 샘플로 배치를 만들 때 쓰는 `{new}` 함수를 이 로더에도 지정하기",
+        "zh": "给这个加载器也加上另一个加载器用来组成批次的 `{new}`",
+    },
     "collate": {
         "en": "pad the samples of a batch to equal size in a collate_fn with `pad_sequence`",
         "ko": "collate_fn에서 `pad_sequence` 함수로 배치의 샘플을 같은 길이로 채우기",

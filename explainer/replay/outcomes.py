@@ -9,6 +9,8 @@ from explainer.replay.program import Run
 
 #: Edits that no line nearer to the cause could stand in for.
 WHOLE_CALLS = ("swap-arguments",)
+#: What `torch.stack(batch, out=...)` says in a worker of samples of different sizes.
+_UNEQUAL = "Trying to resize storage that is not resizable"
 
 
 def passes(run: Run, control: Run) -> bool:
@@ -75,6 +77,8 @@ def plain(message: str) -> str:
     """A message without what differs between two runs of the same program.
 
     That is line breaks, addresses of objects, and which of the values out of range came first: data may be drawn anew.
+    A worker stacks samples into memory that it shares, which cannot grow: it says so where `stack` names two sizes.
     """
     text = re.sub(r"\b0x[0-9a-f]{6,}", "0x", " ".join(message.split()))
+    text = re.sub(r"^stack expects each tensor to be equal size, but got .*", _UNEQUAL, text)
     return re.sub(r"\b([Ii]ndex|Target) -?\d+ is out of bounds", r"\1 is out of bounds", text)
