@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 from explainer.edits.arguments import set_argument
 from explainer.edits.candidate import Candidate
-from explainer.edits.devices import devices_at, moves
+from explainer.edits.devices import devices_at, give_device, moves
 from explainer.edits.evidence import Evidence, Layer
 from explainer.edits.lines import changed
 from explainer.edits.methods import insert_method
@@ -49,9 +50,20 @@ def _on_device(evidence: Evidence, place: Place, devices: list[str]) -> Iterator
     node = place.node
     if not isinstance(node, ast.Call) or any(word.arg == "device" for word in node.keywords):
         return
+    twins = _twins(place)
     for device in devices:
-        edits = partial(set_argument, place, "device", device)
-        yield from evidence.made(edits, "set-argument", place, "on-device", what=_short(place), device=device)
+        words: dict[str, Any] = {"what": _short(place), "device": device}
+        every = partial(give_device, (place, *twins), device)
+        yield from evidence.made(every, "give-device", place, "on-device", **words) if twins else ()
+        alone = partial(set_argument, place, "device", device)
+        yield from evidence.made(alone, "set-argument", place, "on-device", **words)
+
+
+def _twins(place: Place) -> list[Place]:
+    """The calls of the same function that read alike, as those of the two states of a recurrent layer do."""
+    scope = place.source.scope_at(place.span.line)
+    calls = [one for one in ast.walk(scope) if isinstance(one, ast.Call)] if scope is not None else []
+    return [place.at(one) for one in calls if one is not place.node and place.source.text(one) == place.text]
 
 
 def moved_layer(evidence: Evidence) -> Iterator[Candidate]:

@@ -268,14 +268,14 @@ def wrong_state(scene: Scene) -> Settings | None:
     """What `load_state_dict` got in place of a state dict: `kind` module, checkpoint (a dict that holds one) or path.
 
     `key` is the entry of a checkpoint that holds the state dict ("" else), `prefix` what its keys have too much
-    ("module." of DataParallel), `type` the class of what was given.
+    ("module." of DataParallel), `type` the class of what was given; `beside`: names of up to four other entries.
     """
     frame = load_frame(scene)
     given = frame.locals.get("state_dict") if frame is not None else None
     if is_module(given):
-        return Settings((("kind", "module"), ("key", ""), ("type", type(given).__name__), ("prefix", "")))
+        return _wrong("module", type(given))
     if isinstance(given, str) or hasattr(type(given), "__fspath__"):
-        return Settings((("kind", "path"), ("key", ""), ("type", type(given).__name__), ("prefix", "")))
+        return _wrong("path", type(given))
     if not isinstance(given, dict) or frame is None:
         return None
     own = set(state_of(frame.locals["self"]))
@@ -283,8 +283,13 @@ def wrong_state(scene: Scene) -> Settings | None:
     keys = [(key, prefix) for key, prefix in found if prefix is not None]
     if len(keys) != 1 or own & set(given):
         return None
-    (key, prefix), kind = keys[0], type(given).__name__
-    return Settings((("kind", "checkpoint"), ("key", key), ("type", kind), ("prefix", prefix)))
+    beside = tuple(one for one in given if type(one) is str and one != keys[0][0])
+    return _wrong("checkpoint", dict, *keys[0], beside[:4])
+
+
+def _wrong(kind: str, cls: type, key: str = "", prefix: str = "", beside: tuple[str, ...] = ()) -> Settings:
+    about = {"kind": kind, "key": key, "type": cls.__name__, "prefix": prefix, "beside": beside}
+    return Settings(tuple(about.items()))
 
 
 def _prefix_over(held: Any, own: set[str]) -> str | None:

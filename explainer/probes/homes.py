@@ -109,6 +109,7 @@ _PROBES = {
     "restored": "kept_reports kept_report state_as_model model_makers",
     "samples": "sample_return none_sample empty_list given_dataset",
     "rewound": "read_from_behind written_before",
+    "saved_at": "saved_owner",
     "saving": "saved_plainly",
     "schedules": "plateau_step",
     "shapes": "aligned_operand joined_tensors",
