@@ -134,6 +134,7 @@ _PROBES = {
     "twice": "once_only first_once detached_state",
     "uncollated": "uncollated",
     "unpacking": "unpacked_keys miscounted_batch",
+    "unset": "unset_entry",
     "untensored": "untensored returnless",
     "unentered": "unentered",
     "ungraded": "missing_gradient comprehension_end loop_statement",
