@@ -13,6 +13,26 @@ from explainer.authoring.examples import Runner, can_check
 pytestmark = pytest.mark.skipif(not can_check(), reason="no sandbox here")
 
 FAULTS = {
+    "both states that a helper makes": (
+        """
+        import torch
+        from torch import nn
+        class Cell(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.gates = nn.Linear(7, 12)
+            def start(self, count):
+                return (torch.zeros(count, 4),
+                        torch.zeros(count, 4))
+            def forward(self, x, state):
+                h, c = state
+                i, f, o = self.gates(torch.cat([x, h], dim=1)).chunk(3, dim=1)
+                c = f * c + i
+                return o * c, c
+        cell = Cell().to("meta")
+        h, c = cell(torch.rand(5, 3, device="meta"), cell.start(5))
+        h.sum().backward()
+        """, "return (torch.zeros(count, 4),", "torch.zeros(count, 4, device=next(self.parameters()).device)"),
     "a helper that goes through the values of a dict": (
         """
         import torch

@@ -13,11 +13,16 @@ _PRODUCTS = ("mm", "matmul")
 
 
 def keep_sparse(at: Place) -> tuple[Edit, ...]:
-    """`d = g.to_dense()`, read as `d.sum(1)` and `d @ x` -> `d = g`, `torch.sparse.sum(d, 1).to_dense()`, `d @ x`."""
+    """`d = g.to_dense()`, read as `d.sum(1)` and `d @ x` -> `d = g`, `torch.sparse.sum(d, 1).to_dense()`, `d @ x`.
+
+    `return g.to_dense()` -> `return g`: what callers do with it only a run of the program shows.
+    """
     call, statement = at.node, at.statement().node
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or called(call) != "to_dense":
         raise EditError("nothing is made dense here")
     sparse = at.source.text(call.func.value)
+    if isinstance(statement, ast.Return) and statement.value is call:
+        return changed(at.source, [(at.span, sparse)])
     if not isinstance(statement, ast.Assign) or statement.value is not call:
         return changed(at.source, _used(at, call, sparse))
     target = statement.targets[0]
