@@ -20,6 +20,11 @@ TITLES: Mapping[str, Mapping[str, str]] = {
         "ko": "들어오는 값에 따라 크기가 정해지도록 `{old}` 대신 -1 쓰기",
         "zh": "让该大小由实际输入决定：用 -1 代替 `{old}`",
     },
+    "padded-size": {
+        "en": "count the padding, as the layers do: `{new}`",
+        "ko": "계층처럼 패딩도 계산에 넣기: `{new}`",
+        "zh": "像各层那样把填充也计入：`{new}`",
+    },
     "class-numbers": {
         "en": "`{what}` holds codes from {low} to {high}: give each its number among those that occur",
         "ko": "`{what}` 에는 {low}부터 {high}까지의 코드가 있으므로 나타나는 코드마다 순서 번호를 주기",
