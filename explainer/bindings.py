@@ -57,3 +57,11 @@ def last_name(node: ast.AST) -> str:
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
         return str(node.slice.value)
     return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+
+
+def arguments_of(call: ast.Call, names: list[str]) -> dict[str, ast.expr]:
+    """What a call gives each of the names, `self` left out; nothing where it is given `*args` or `**kwargs`."""
+    parameters = names[1:] if names[:1] == ["self"] else names
+    given: dict[str, ast.expr] = dict(zip(parameters, call.args, strict=False))
+    starred = any(isinstance(one, ast.Starred) for one in call.args) or any(one.arg is None for one in call.keywords)
+    return {} if starred else {**given, **{one.arg: one.value for one in call.keywords if one.arg}}

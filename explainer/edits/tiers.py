@@ -82,7 +82,8 @@ TIERS = {
         "device.pinned",
     ),
     "oom": (
-        "repeats.sizes_as_counts ranks.ranked lesser.sampled levels.coarser unconverted.by_unused_step",
+        "repeats.sizes_as_counts ranks.ranked lesser.sampled levels.coarser unconverted.by_unused_step"
+        " logged.as_logarithms",
         "pairs.unfolded pairs.batch_first pairs.aligned pairs.distances counts.sparse counts.scaled pooled.pooled",
         "counts.numbered pairs.row_by_row bytes.flipped",
         "counts.largest counts.factors levels.larger_patches levels.longer_steps",

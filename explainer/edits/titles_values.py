@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 TITLES: Mapping[str, Mapping[str, str]] = {
+    "as-logarithms": {
+        "en": "`{old}` counts, and `{function}` is meant for logarithms: `{new}`",
+        "ko": "`{old}` 값은 개수인데 `{function}` 함수는 로그를 위한 것: `{new}`",
+        "zh": "`{old}` 是计数，而 `{function}` 针对的是对数：`{new}`",
+    },
     "signs": {
         "en": "the labels are -1 and 1: make them the classes 0 and 1 with `{new}`",
         "ko": "레이블이 -1과 1이므로 `{new}` 식으로 클래스 0과 1로 바꾸기",

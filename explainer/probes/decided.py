@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
+from explainer.bindings import arguments_of
 from explainer.facts import ModuleFact, SpanFact
 from explainer.probes import probe
 from explainer.probes.built import bound, construction
@@ -84,14 +85,6 @@ def calls_of(scene: Scene, source: Source, function: ast.FunctionDef) -> Iterato
     name = owner.name if owner is not None and function.name == "__init__" else function.name
     for one in sources(scene):
         yield from ((one, node) for node in one.nodes() if isinstance(node, ast.Call) and called(node) == name)
-
-
-def arguments_of(call: ast.Call, names: list[str]) -> dict[str, ast.expr]:
-    """What a call gives each of the names, `self` left out; nothing where it is given `*args` or `**kwargs`."""
-    parameters = names[1:] if names[:1] == ["self"] else names
-    given: dict[str, ast.expr] = dict(zip(parameters, call.args, strict=False))
-    starred = any(isinstance(one, ast.Starred) for one in call.args) or any(one.arg is None for one in call.keywords)
-    return {} if starred else {**given, **{one.arg: one.value for one in call.keywords if one.arg}}
 
 
 def _assigned(source: Source, name: str) -> Node | None:

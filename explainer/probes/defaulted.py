@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from explainer.bindings import arguments_of
 from explainer.edits.devices import devices_given
 from explainer.facts import SpanFact
 from explainer.frozen import frozen
 from explainer.probes import probe
 from explainer.probes.behind import Behind, out_of_place
-from explainer.probes.decided import arguments_of, calls_of
+from explainer.probes.decided import calls_of
 from explainer.probes.makers import bindings
 from explainer.probes.places import spanned
 from explainer.probes.scene import Scene

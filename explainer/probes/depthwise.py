@@ -6,13 +6,13 @@ import ast
 import re
 from collections.abc import Iterator
 
+from explainer.bindings import arguments_of
 from explainer.facts import SpanFact
 from explainer.frozen import frozen
 from explainer.patterns import Pattern
 from explainer.probes import probe
 from explainer.probes.built import bound
 from explainer.probes.call import next_frame
-from explainer.probes.decided import arguments_of
 from explainer.probes.places import span_fact
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.source import Source

@@ -12,9 +12,9 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from explainer.bindings import arguments_of
 from explainer.facts import Settings, SpanFact
 from explainer.probes import probe
-from explainer.probes.decided import arguments_of
 from explainer.probes.files import calls_named
 from explainer.probes.samples import method_of, own_dataset
 from explainer.probes.scene import Scene

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-from explainer.probes.decided import arguments_of, calls_of
+from explainer.bindings import arguments_of
+from explainer.probes.decided import calls_of
 from explainer.probes.scene import Scene
 from explainer.source import Source
 

@@ -6,12 +6,12 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-from explainer.bindings import given_to_name, last_name
+from explainer.bindings import arguments_of, given_to_name, last_name
 from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.built import bound, construction_below
 from explainer.probes.checkpoint import changed_sizes, load_frame
-from explainer.probes.decided import arguments_of, calls_of
+from explainer.probes.decided import calls_of
 from explainer.probes.files import calls_named, sources
 from explainer.probes.places import spanned
 from explainer.probes.scene import Scene

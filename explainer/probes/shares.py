@@ -6,11 +6,11 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
+from explainer.bindings import arguments_of
 from explainer.facts import SpanFact
 from explainer.patterns import Pattern
 from explainer.probes import probe
 from explainer.probes.data import dataset_of
-from explainer.probes.decided import arguments_of
 from explainer.probes.files import calls_named
 from explainer.probes.places import spanned
 from explainer.probes.scene import Scene
