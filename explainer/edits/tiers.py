@@ -21,13 +21,13 @@ _SHAPE = (
     " leftover.fitting_side spread.over_places spread.in_all sums.with_left_out terms.left_out"
     " terms.left_out_of_copy upstream.undone special.room_left measured.within_cut"
     " ctc.strided reflected.long_enough views.other_view views.each_with_other"
-    " per_sample.in_all_alike wrappers.own_size shared.counted_from_rest unpadded.with_padding",
+    " per_sample.in_all_alike wrappers.own_size unpadded.with_padding",
     "omitted.given_size leftover.last_kernel spread.each_with_each spread.table_for"
     " view.surplus crossed.exchanged kept.remade alike.given_alike alike.picked_too"
     " alike.picked_after layout.structural"
     " einsum.relettered joined.caught_up cropped.cropped cropped.assigned batch.reshaped batch.resized_view"
-    " batch.created batch.own_sizes ordered.computed_early ordered.alike_words state.batch_taken"
-    " directions.directions directions.asked backwards.from_other_end"
+    " batch.created batch.own_sizes shared.counted_from_rest ordered.computed_early ordered.alike_words"
+    " state.batch_taken directions.directions directions.asked backwards.from_other_end"
     " order.unpacked order.created"
     " apart.one_state apart.entries apart.ranks clips.folded thinner.with_dimension axis.joined_along"
     " axis.joined_otherwise upstream.sizes upstream.unindexed",

@@ -16,7 +16,7 @@ from explainer.source import called
 def saved_owner(scene: Scene) -> SpanFact | None:
     """`ema` of `torch.save(ema.state_dict(), path)`: the object whose state the only saving call writes.
 
-    None where states of several objects, or of none, are saved. `detail.call`: the source of the saving call.
+    None where states of several objects, or of none, are saved.
     """
     saves = [(source, call) for source, call in calls_named(scene, "save") if source.text(call.func) == "torch.save"]
     source, call = saves[0] if len(saves) == 1 else (None, None)
@@ -25,4 +25,4 @@ def saved_owner(scene: Scene) -> SpanFact | None:
         for one in ast.walk(call.args[0] if call is not None and call.args else ast.Pass())
         if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and called(one) == "state_dict"
     ]
-    return spanned(source, states[0], call=source.text(call)) if source and call and len(states) == 1 else None
+    return spanned(source, states[0]) if source is not None and len(states) == 1 else None

@@ -26,7 +26,7 @@ _MAKERS = ("zeros", "new_zeros", "zeros_like")
 def zero_state(scene: Scene) -> SpanFact | None:
     """The failing call of a recurrent layer that is given a state of zeros, made in the same function and not kept.
 
-    `detail.without`: the call without the state; `detail.state`: the source of the state.
+    `detail.without`: the call without the state.
     """
     frame, failing = scene.user_frame, scene.failing
     call = call_node(failing.node) if failing is not None else None
@@ -40,25 +40,29 @@ def zero_state(scene: Scene) -> SpanFact | None:
     if len(own) < len(names) or kept or not all(map(_zeros, value if type(value) is tuple else (value,))):
         return None
     text = failing.source.text
-    return spanned(failing.source, call, without=f"{text(call.func)}({text(call.args[0])})", state=text(state))
+    return spanned(failing.source, call, without=f"{text(call.func)}({text(call.args[0])})")
 
 
 @probe
 def zeros_made(scene: Scene, of: SpanFact | None = None) -> SpanFact | None:
-    """The call that makes the zeros of a state, `torch.zeros(2, 16, 32)`, also where a helper returns it.
+    """The call that makes the zeros of a state, `torch.zeros(2, 16, 32)`, in a script or where a helper returns it.
 
-    Where its sizes have a name, `torch.zeros(shape)`, the expression that gives them.
+    Where its sizes have a name, `torch.zeros(shape)`, the expression that gives them. None in the failing function: the
+    sizes of its input are at hand there.
     """
     call: Any = place_of(scene.source, of).node if of is not None else None
     failing = scene.failing
     behind = Behind(scene).parts(failing.source, call.args[1]) if failing is not None and call is not None else ()
     for home, part in behind:
-        if isinstance(part, ast.Call) and called(part) in _MAKERS:
+        if isinstance(part, ast.Call) and called(part) in _MAKERS and failing is not None:
+            if home.function_at(part.lineno) is failing.source.function_at(failing.span.line) is not None:
+                return None
             named = bindings(scene, home, part.args[0]) if part.args and isinstance(part.args[0], ast.Name) else ()
             return spanned(*next(iter(named), (home, part)))
     return None
 
 
 def _zeros(value: Any) -> bool:
+    """Whether a value is zero throughout, and no state that is learned."""
     plain = is_tensor(value) and value.device.type == "cpu" and value.numel() <= _MOST
-    return plain and not value.detach().any()
+    return plain and not value.requires_grad and not value.any()
