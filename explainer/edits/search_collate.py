@@ -85,8 +85,16 @@ def kept(evidence: Evidence) -> Iterator[Candidate]:
 
 def present(evidence: Evidence) -> Iterator[Candidate]:
     """A `collate_fn` that leaves out samples which the dataset says it does not have: it returned None."""
-    if "NoneType" in evidence.message and "collate" in evidence.message:
+    if "NoneType" in evidence.message and ("collate" in evidence.message or _gives_none(evidence)):
         yield from _with_function(evidence, _PRESENT, "present")
+
+
+def _gives_none(evidence: Evidence) -> bool:
+    """Whether a `__getitem__` of the program returns None somewhere."""
+    nodes = (node for source in evidence.sources_seen() for node in source.nodes())
+    getters = (node for node in nodes if isinstance(node, ast.FunctionDef) and node.name == "__getitem__")
+    returned = (one for getter in getters for one in ast.walk(getter) if isinstance(one, ast.Return))
+    return any(one.value is None or getattr(one.value, "value", "") is None for one in returned)
 
 
 def collated(evidence: Evidence) -> Iterator[Candidate]:

@@ -11,12 +11,15 @@ from typing import Any
 
 from explainer.edits.arguments import parameters_of
 from explainer.edits.candidate import Candidate
-from explainer.edits.evidence import Call, Evidence
+from explainer.edits.evidence import Call, Evidence, Layer, Step
 from explainer.edits.expressions import evaluated
 from explainer.edits.lines import changed
 from explainer.edits.place import Place
-from explainer.edits.sites import Site, arriving, enclosing, layers_hit, sites
+from explainer.edits.sites import LEAVING, Site, arriving, enclosing, layers_hit, sites
+from explainer.edits.slices import trunk
 
+#: How many calls behind a failing one the layer may be whose output arrives.
+_NEAR = 6
 #: Parts of names that say what kind of number it is, not which.
 _GENERAL = {"dim", "dims", "size", "sizes", "features", "channels", "ch", "num", "n", "d", "len", "width", "units"}
 
@@ -34,14 +37,28 @@ def crossed(evidence: Evidence) -> Iterator[Candidate]:
 def exchanged(evidence: Evidence) -> Iterator[Candidate]:
     """`Encoder(48, 20)` -> `Encoder(20, 48)`: the size that a layer needs was given for another argument.
 
-    The outer calls go first: the inner ones only hand on what they got, unless they do it the other way round.
+    The outer calls go first: the inner ones only hand on what they got, unless they do it the other way round. The same
+    for the layer whose output arrives: `Embedding(width, vocab)` before a layer for `width`.
     """
     for layer, step in layers_hit(evidence):
         need = arriving(layer, step)
         inner = [pair for site in sites(layer, need[0]) for pair in _pairs(site, need[1])] if need is not None else []
+        inner += _of_maker(evidence, layer, step, *need) if need is not None else []
         inner.reverse()
         for site, other in sorted(inner, key=lambda pair: not _turned(*pair)):
             yield from _swapped(evidence, site.call, site.place.node, other)
+
+
+def _of_maker(
+    evidence: Evidence, layer: Layer, step: Step, argument: str, size: int
+) -> Iterator[tuple[Site, ast.expr]]:
+    """The arguments of the layer that made what arrives, where that for its output and another would fit crosswise."""
+    start, wanted = step.inputs[0] if step.inputs else None, layer.value(argument)
+    for maker in (one.layer for one in trunk(evidence, start, _NEAR) if one.layer is not None):
+        leaving = LEAVING.get(maker.type, ("", 0))[0]
+        if wanted is not None and leaving and maker.value(leaving) == size:
+            yield from (pair for site in sites(maker, leaving) for pair in _pairs(site, wanted))
+        return
 
 
 def _pairs(site: Site, size: int) -> Iterator[tuple[Site, ast.expr]]:

@@ -14,7 +14,6 @@ from explainer.edits.slices import editable, operands, trunk
 
 _CHOOSING = ("topk", "argmax", "argmin", "argsort", "sort", "max", "min", "multinomial")
 _FLATTENING = ("view", "reshape", "flatten", "ravel")
-#: What binds tighter than `%` and `//`.
 
 
 def unfolded(evidence: Evidence) -> Iterator[Candidate]:
@@ -31,6 +30,22 @@ def unfolded(evidence: Evidence) -> Iterator[Candidate]:
             new = f"{as_operand(place.text)} {sign} {_named(place, width)}"
             words: dict[str, Any] = {"what": place.text[:48], "new": new, "rows": whole // width, "columns": width}
             yield from evidence.replaced(place, fitted(place, new), "replace", "unfold-position", **words)
+
+
+def divided_alike(evidence: Evidence) -> Iterator[Candidate]:
+    """`row = flat // beams; column = flat % words` -> `flat // words`: both parts of a position take one divisor."""
+    crash = evidence.crash
+    place = crash.place if crash is not None else None
+    scope = place.source.scope_at(place.span.line) if place is not None else None
+    parts = [one for one in ast.walk(scope) if isinstance(one, ast.BinOp)] if scope is not None else []
+    rows = [one for one in parts if isinstance(one.op, ast.FloorDiv)]
+    columns = [one for one in parts if isinstance(one.op, ast.Mod)]
+    for row, column in ((one, other) for one in rows for other in columns):
+        apart = ast.unparse(row.right) != ast.unparse(column.right)
+        if place is not None and apart and ast.unparse(row.left) == ast.unparse(column.left):
+            for one, other in ((row.right, column.right), (column.right, row.right)):
+                at, new = place.at(one), place.source.text(other)
+                yield from evidence.replaced(at, new, "replace", "divided-alike", new=new, old=at.text)
 
 
 def _choices(steps: list[Step]) -> Iterator[tuple[int, tuple[int, int]]]:

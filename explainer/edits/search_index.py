@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -185,9 +185,10 @@ def shifted_ids(evidence: Evidence) -> Iterator[Candidate]:
 
 
 def _from_zero(evidence: Evidence) -> Iterator[Candidate]:
-    crash = evidence.crash
-    for operand, extent in zip(operands(evidence), crash.extents if crash else (), strict=False):
-        if extent is None or extent[0] != 1 or not _fits_shifted(evidence, extent[1]):
+    extents = evidence.crash.extents if evidence.crash is not None else ()
+    for operand, own in zip(operands(evidence), extents, strict=False):
+        extent = _from_one(evidence, own)
+        if extent is None:
             continue
         places = [p for step in chain(evidence, operand.start) if "int" in step.dtype for p in step.places[:1]]
         for place in [*reversed(places), operand.place]:
@@ -195,6 +196,14 @@ def _from_zero(evidence: Evidence) -> Iterator[Candidate]:
                 text = fitted(place, f"{place.text} - 1")
                 words: dict[str, Any] = {"what": place.text[:48], "low": extent[0], "high": extent[1]}
                 yield from evidence.replaced(place, text, "replace", "shift", **words)
+
+
+def _from_one(evidence: Evidence, extent: Sequence[int] | None) -> Sequence[int] | None:
+    """The range from 1 to a size that an operand's values have, or all together, as both ends of edges do."""
+    extents = evidence.crash.extents if evidence.crash is not None else ()
+    known = [one for one in extents if one is not None]
+    ranges = [extent, [min(one[0] for one in known), max(one[1] for one in known)]] if extent is not None else []
+    return next((one for one in ranges if one[0] == 1 and _fits_shifted(evidence, one[1])), None)
 
 
 def _fits_shifted(evidence: Evidence, high: int) -> bool:

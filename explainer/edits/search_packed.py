@@ -39,7 +39,16 @@ def _length(step: Step, said: set[int]) -> int:
 
 
 def _texts(evidence: Evidence, place: Place, size: int) -> list[str]:
-    """How the function of a place can name a size: the shape of a tensor that it has, then the number."""
+    """How the function of a place can name a length: the shape of a tensor that it has, then the number.
+
+    Only a size that ids or sequences of vectors have in their first two dimensions is a length.
+    """
     frame = evidence.frame_of(place)
     shaped = {text: value for text, value in frame.scope.items() if text.isidentifier()} if frame is not None else {}
-    return [*sized(size, shaped), str(size)]
+    return [*sized(size, shaped), str(size)] if any(size in shape[:2] for shape in _sequences(evidence)) else []
+
+
+def _sequences(evidence: Evidence) -> Iterator[list[int]]:
+    """The shapes of what the recorded calls got that has steps: vectors in three dimensions, ids and masks in two."""
+    given = [one for step in evidence.steps for one in step.before]
+    yield from (shape for shape, dtype in given if len(shape) > 2 or (len(shape) == 2 and "float" not in dtype))

@@ -58,6 +58,7 @@ TIERS = {
     "amp": _DTYPE,
     "index": (
         "squeezed.as_before squeezed.of_dimension_asked crossed.crossed growing.windowed folded.unfolded"
+        " folded.divided_alike"
         " classes.of_part companions.cut_too beside.left_too renumbered.among_kept"
         " beside.renumbered_too ordered.computed_early offsets.from_start accumulated.counted_rows ids.centred"
         " empties.with_columns"

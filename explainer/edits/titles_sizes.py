@@ -25,6 +25,11 @@ TITLES: Mapping[str, Mapping[str, str]] = {
         "ko": "계층처럼 패딩도 계산에 넣기: `{new}`",
         "zh": "像各层那样把填充也计入：`{new}`",
     },
+    "divided-alike": {
+        "en": "divide by `{new}`, as for the other part of the position, not by `{old}`",
+        "ko": "위치의 다른 부분처럼 `{old}` 대신 `{new}` 값으로 나누기",
+        "zh": "与位置的另一部分一样除以 `{new}`，而不是 `{old}`",
+    },
     "class-numbers": {
         "en": "`{what}` holds codes from {low} to {high}: give each its number among those that occur",
         "ko": "`{what}` 에는 {low}부터 {high}까지의 코드가 있으므로 나타나는 코드마다 순서 번호를 주기",
