@@ -21,7 +21,7 @@ _SHAPE = (
     " leftover.fitting_side spread.over_places spread.in_all sums.with_left_out terms.left_out"
     " terms.left_out_of_copy upstream.undone special.room_left measured.within_cut"
     " ctc.strided reflected.long_enough views.other_view views.each_with_other"
-    " per_sample.in_all_alike wrappers.own_size unpadded.with_padding",
+    " per_sample.in_all_alike wrappers.own_size unpadded.with_padding self_loops.weighted_too",
     "omitted.given_size leftover.last_kernel spread.each_with_each spread.table_for"
     " view.surplus crossed.exchanged kept.remade alike.given_alike alike.picked_too"
     " alike.picked_after layout.structural"

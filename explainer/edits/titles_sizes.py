@@ -30,6 +30,11 @@ TITLES: Mapping[str, Mapping[str, str]] = {
         "ko": "위치의 다른 부분처럼 `{old}` 대신 `{new}` 값으로 나누기",
         "zh": "与位置的另一部分一样除以 `{new}`，而不是 `{old}`",
     },
+    "self-loops": {
+        "en": "give the self loops weights too: `{new}`",
+        "ko": "자기 루프에도 가중치 주기: `{new}`",
+        "zh": "也给自环加上权重：`{new}`",
+    },
     "class-numbers": {
         "en": "`{what}` holds codes from {low} to {high}: give each its number among those that occur",
         "ko": "`{what}` 에는 {low}부터 {high}까지의 코드가 있으므로 나타나는 코드마다 순서 번호를 주기",
