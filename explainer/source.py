@@ -117,6 +117,11 @@ def stored(node: ast.AST) -> set[str]:
     return {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
 
 
+def as_attributes(path: str) -> str:
+    """A module's dotted path as source behind its root: `.body[0]` for "body.0", nothing for the root itself."""
+    return "".join(f"[{part}]" if part.isdigit() else f".{part}" for part in path.split(".") if part)
+
+
 def source_of(file: str, module_globals: dict | None = None) -> Source:
     """A file's source through linecache, which knows notebook cells too; no lines where it cannot be had."""
     linecache.checkcache(file)

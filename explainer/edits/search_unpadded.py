@@ -17,7 +17,7 @@ _PADDING = Pattern(r"^(p|pad|pads|padding)$")
 
 def with_padding(evidence: Evidence) -> Iterator[Candidate]:
     """`side = out(side, kernel)` -> `out(side + 2 * padding, kernel)`, in a loop that does not read its `padding`."""
-    for source in evidence.sources_seen() if next(iter(layers_hit(evidence)), None) is not None else ():
+    for source in evidence.sources_seen() if layers_hit(evidence) else ():
         for loop in (node for node in source.nodes() if isinstance(node, ast.For)):
             padding = _unread(loop)
             for size in _sizes(loop) if padding else ():

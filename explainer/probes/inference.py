@@ -15,7 +15,7 @@ from explainer.probes.origin import last_binding
 from explainer.probes.places import function_of, span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import fields_of, is_module, is_tensor, read
-from explainer.source import Source, called, stored
+from explainer.source import Source, as_attributes, called, stored
 
 _MODE = Pattern(r"\binference_mode\b")
 
@@ -90,7 +90,7 @@ def kept_result(scene: Scene) -> SpanFact | None:
 
 
 def _reach(copied: str, path: str) -> str:
-    return copied + "".join(f"[{part}]" if part.isdigit() else f".{part}" for part in path.split(".") if part)
+    return copied + as_attributes(path)
 
 
 def _read(source: Source, value: ast.AST, attribute: str) -> bool:

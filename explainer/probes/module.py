@@ -13,6 +13,7 @@ from explainer.probes.call import call_node, operands
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.tensor import fact_of, module_fact
 from explainer.probes.values import MISSING, fields_of, is_module
+from explainer.source import as_attributes
 
 _CALLS = ("_wrapped_call_impl", "_call_impl", "__call__")
 
@@ -119,7 +120,7 @@ def _source_name(scene: Scene, module: Any) -> str:
     inner = path_of(module, found[0].module)
     if not inner:
         return text
-    return text + "".join(f"[{part}]" if part.isdigit() else f".{part}" for part in inner.split("."))
+    return text + as_attributes(inner)
 
 
 @probe

@@ -13,6 +13,7 @@ from explainer.probes.checkpoint import load_frame, state_of
 from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import is_module, is_tensor
+from explainer.source import as_attributes
 
 Shapes = Mapping[str, tuple[int, ...]]
 
@@ -64,7 +65,7 @@ def owner_of_part(scene: Scene) -> Settings | None:
     if part is None:
         return None
     path = fitting[0][:-1]
-    access = "".join(f"[{name}]" if name.isdigit() else f".{name}" for name in path.split("."))
+    access = as_attributes(path)
     about = (("path", path), ("access", access), ("count", len(given)), ("type", type(part).__name__))
     return Settings(about)
 

@@ -14,6 +14,7 @@ from explainer.probes.places import spanned
 from explainer.probes.resized import module_at
 from explainer.probes.scene import Scene
 from explainer.probes.values import MISSING, fields_of, is_tensor
+from explainer.source import as_attributes
 
 _REGISTERING = ("register_buffer", "register_parameter")
 
@@ -44,7 +45,7 @@ def unset_entry(scene: Scene) -> SpanFact | None:
 
 def _is_unset(model: Any, key: str, saved: Any) -> bool:
     path, _, name = key.rpartition(".")
-    fields = fields_of(module_at(model, path)) if path else fields_of(model)
+    fields = fields_of(module_at(model, path))
     held = [(fields.get(kind) or {}).get(name, MISSING) for kind in ("_buffers", "_parameters")]
     return None in held and is_tensor(saved)
 
@@ -62,8 +63,4 @@ def _statements(scene: Scene, keys: list[str]) -> str:
     if failing is None or not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or not call.args:
         return ""
     owner, state = failing.source.text(call.func.value), failing.source.text(call.args[0])
-    lines = []
-    for key in keys:
-        path = "".join(f"[{part}]" if part.isdigit() else f".{part}" for part in key.split("."))
-        lines.append(f'{owner}{path} = torch.empty_like({state}["{key}"])')
-    return "\n".join(lines)
+    return "\n".join(f'{owner}{as_attributes(key)} = torch.empty_like({state}["{key}"])' for key in keys)

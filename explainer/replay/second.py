@@ -11,6 +11,7 @@ import torch
 
 from explainer.replay.crossing import Backward, Names, detachable, names_on_stack, watch_steps
 from explainer.replay.record import Site, here, leaf, node_of, nodes, origin
+from explainer.source import as_attributes
 from explainer.userframes import is_user_file
 
 
@@ -169,4 +170,4 @@ def _users(value: Any) -> bool:
 
 
 def _dotted(reach: str, path: str) -> str:
-    return reach + "".join(f"[{part}]" if part.isdigit() else f".{part}" for part in path.split(".") if part)
+    return reach + as_attributes(path)
