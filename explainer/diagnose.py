@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import Any, TypeVar
 
-from explainer import remedies, reporting
+from explainer import grammar, remedies, reporting
 from explainer.catalogue import Catalogue, Match
 from explainer.catalogue.words import in_language, words
 from explainer.crash import Crash
@@ -47,7 +47,8 @@ def diagnose(crash: Crash, catalogue: Catalogue, options: Options) -> Report:
     """The report on one crash; without a diagnosis where nothing is known. Raises nothing but KeyboardInterrupt."""
     stages = Stages([])
     match = stages.run("matching", lambda: catalogue.match(crash), None)
-    scene = Scene(crash, options, dict(match.captures) if match else None)
+    match = match or stages.run("reading the message", lambda: grammar.read(crash), None)
+    scene = Scene(crash, options, match.captures if match else None)
     diagnosis = None
     if match is not None:
         diagnosis = stages.run("the diagnosis", lambda: _diagnosis(match, catalogue, scene, stages), None)

@@ -6,7 +6,7 @@ import inspect
 import sys
 import time
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import field
 from typing import Any
@@ -95,7 +95,7 @@ class Options:
 class Scene:
     """All that probes may look at. Facts are computed once a crash and shared between rules."""
 
-    def __init__(self, crash: Crash, options: Options, captures: dict[str, Any] | None = None):
+    def __init__(self, crash: Crash, options: Options, captures: Mapping[str, Any] | None = None):
         self.crash = crash
         self.options = options
         self.captures = captures or {}

@@ -1,0 +1,55 @@
+"""What a check says that no symptom lists: its sentence taken apart, and said again in the reader's words.
+
+A reading quotes what the message says and never guesses a cause.
+"""
+
+from __future__ import annotations
+
+from explainer.catalogue import Match, Symptom
+from explainer.crash import Crash, Raised
+from explainer.grammar.frames import WEAK, Clause, clauses
+from explainer.grammar.kinds import family_of, kind_of
+from explainer.grammar.owner import is_torchs
+from explainer.grammar.sentence import cleaned, sentences
+from explainer.grammar.told import Told, advice, is_advice
+from explainer.locale import LANGUAGES, word
+from explainer.patterns import Pattern
+
+__all__ = ["read"]
+#: Braces of a message are none of a template.
+_BRACES = str.maketrans("{}", "()")
+_WORD = Pattern(r"[A-Za-z_][\w.]+")
+
+
+def read(error: Crash | Raised) -> Match | None:
+    """The reading of an error's message, as a symptom of its own; None where it is not torch's or has no known form."""
+    text = cleaned(error.message)
+    if not is_torchs(error, text):
+        return None
+    parts = sentences(text)
+    claims = [
+        clause
+        for part in parts[:1] + [one for one in parts[1:] if not is_advice(one.text)]
+        if (clause := next(clauses(part), None)) is not None
+    ]
+    claims.sort(key=lambda clause: clause.frame in WEAK)
+    return _match(claims, text, [part.text for part in parts]) if claims else None
+
+
+def _match(claims: list[Clause], text: str, parts: list[str]) -> Match:
+    clause = claims[0]
+    kind, sure = kind_of(clause)
+    family = family_of(clause, kind, text)
+    told = Told(clause, claims[1:3], kind if sure and kind != "other" else None, text)
+    texts = {field: {code: f"{{{{ m.{field}_{code} }}}}" for code in LANGUAGES} for field in ("headline", "why")}
+    hint = (advice(parts) or "").translate(_BRACES)
+    fixes = ({"title": {code: word("c_advice", code, advice=hint) for code in LANGUAGES}},) if hint else ()
+    specific = kind != "other" or bool(clause.operator or clause.given)
+    symptom = Symptom(f"check-{kind}-{_name(clause)}", family, (), (), texts, specific, fixes=fixes)
+    return Match(symptom, told)
+
+
+def _name(clause: Clause) -> str:
+    """What a check is known by: the operator that made it, else what it is about, else its frame."""
+    name = clause.operator or next(iter(_WORD.findall(clause.subject)[-1:]), "") or clause.frame
+    return name.lower().removeprefix("torch.").replace("::", ".")[:30].strip("._-") or clause.frame
