@@ -135,11 +135,13 @@ def of_symptom(match: Match, scene: Scene, causes: bool = True) -> Diagnosis:
     known = in_language(symptom.text["causes"], language) if causes and "causes" in symptom.text else []
     fixes = tuple(Fix(words(in_language(fix["title"], language), names)) for fix in symptom.fixes)
     usual = [word("usual", language), *(f"- {words(cause, names)}" for cause in known)] if known else []
-    cause = "\n".join(part for part in (say("why"), *usual) if part)
+    headline, why = say("headline"), say("why")
+    values = grammar.unsaid(scene.crash.message, f"{headline} {why}", language) if scene.live is None else ""
+    cause = "\n".join(part for part in (why, values, *usual) if part)
     return Diagnosis(
         symptom.id,
         symptom.family,
-        say("headline"),
+        headline,
         cause,
         "possible",
         symptom.specific,

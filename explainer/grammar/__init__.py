@@ -10,12 +10,13 @@ from explainer.crash import Crash, Raised
 from explainer.grammar.frames import WEAK, Clause, clauses
 from explainer.grammar.kinds import family_of, kind_of
 from explainer.grammar.owner import is_torchs
+from explainer.grammar.phrases import quoted
 from explainer.grammar.sentence import cleaned, sentences
-from explainer.grammar.told import Told, advice, is_advice
+from explainer.grammar.told import Told, advice, is_advice, values
 from explainer.locale import LANGUAGES, word
 from explainer.patterns import Pattern
 
-__all__ = ["read"]
+__all__ = ["read", "unsaid"]
 #: Braces of a message are none of a template.
 _BRACES = str.maketrans("{}", "()")
 _WORD = Pattern(r"[A-Za-z_][\w.]+")
@@ -24,8 +25,6 @@ _WORD = Pattern(r"[A-Za-z_][\w.]+")
 def read(error: Crash | Raised) -> Match | None:
     """The reading of an error's message, as a symptom of its own; None where it is not torch's or has no known form."""
     text = cleaned(error.message)
-    if not is_torchs(error, text):
-        return None
     parts = sentences(text)
     claims = [
         clause
@@ -33,18 +32,19 @@ def read(error: Crash | Raised) -> Match | None:
         if (clause := next(clauses(part), None)) is not None
     ]
     claims.sort(key=lambda clause: clause.frame in WEAK)
-    return _match(claims, text, [part.text for part in parts]) if claims else None
-
-
-def _match(claims: list[Clause], text: str, parts: list[str]) -> Match:
+    if not claims:
+        return None
     clause = claims[0]
     kind, sure = kind_of(clause)
+    detail = bool(clause.given) + bool(clause.operator)
+    if not is_torchs(error, text, detail, firm=sure and clause.frame not in WEAK):
+        return None
     family = family_of(clause, kind, text)
-    told = Told(clause, claims[1:3], kind if sure and kind != "other" else None, text)
+    told = Told(clause, claims[1:3], kind if sure else None, text)
     texts = {field: {code: f"{{{{ m.{field}_{code} }}}}" for code in LANGUAGES} for field in ("headline", "why")}
-    hint = (advice(parts) or "").translate(_BRACES)
+    hint = (advice([part.text for part in parts]) or "").translate(_BRACES)
     fixes = ({"title": {code: word("c_advice", code, advice=hint) for code in LANGUAGES}},) if hint else ()
-    specific = kind != "other" or bool(clause.operator or clause.given)
+    specific = kind != "other" or detail > 0
     symptom = Symptom(f"check-{kind}-{_name(clause)}", family, (), (), texts, specific, fixes=fixes)
     return Match(symptom, told)
 
@@ -53,3 +53,9 @@ def _name(clause: Clause) -> str:
     """What a check is known by: the operator that made it, else what it is about, else its frame."""
     name = clause.operator or next(iter(_WORD.findall(clause.subject)[-1:]), "") or clause.frame
     return name.lower().removeprefix("torch.").replace("::", ".")[:30].strip("._-") or clause.frame
+
+
+def unsaid(message: str, told: str, language: str) -> str:
+    """A sentence with the values that a message names and an explanation does not; empty where it names them all."""
+    left = values(cleaned(message), told)
+    return word("c_values", language, values=word("listed", language).join(map(quoted, left))) if left else ""

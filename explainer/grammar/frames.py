@@ -49,7 +49,7 @@ _LOOSE = Pattern(
     r"at the moment|at present|currently|yet|for now|but|because|since|right now)$"
 )
 _NEED = (
-    r"(?:must|shall|should|shouldn't|mustn't|has to|have to|needs? to|can only|may only|cannot|can't|can not|could not|"
+    r"(?:must|shall|should|shouldn't|mustn't|has to|have to|needs? to|can only|may only|cannot|can't|can not|"
     r"(?:is|are|was|were) expected to|(?:is|are) required to|(?:is|are) supposed to|ought to|(?:can|may) (?=take|only))"
 )
 #: In this order; the first whose pattern fits is the frame.

@@ -16,7 +16,8 @@ _KINDS: tuple[tuple[str, frozenset[str], Any], ...] = (
         "uint8 uint16 "
         "integral complex fp16 fp32 bf16 long short byte char complexfloat complexdouble boolean scalartype "
         "promotion"),
-     Pattern(r"\bscalar[_ ]?type|\bdata ?types?\b|quantized types?|integer (?:type|tensor)|same type|real-valued|\breal (?:input|tensor|dtype)|"
+     Pattern(r"\bscalar[_ ]?type|\bdata ?types?\b|quantized types?|integer (?:type|tensor)|same type|real-valued|"
+         r"\breal (?:input|tensor|dtype)|"
              r"torch\.(?:int|bool|uint)|\b(?:Int|Bool)\b")),
     ("layout", words_of(
         "layout layouts sparse strided csr csc bsr bsc coo mkldnn nhwc channelslast nested jagged dense quantized"),

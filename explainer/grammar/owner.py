@@ -22,13 +22,14 @@ _ONLY_OURS = frozenset(
         "GradcheckError", "CheckpointError", "OpCheckError", "UserError", "GuardOnDataDependentSymNode",
         "ConstraintViolationError", "DistError", "InductorError", "TorchRuntimeError", "BackendCompilerFailed",
         "InternalTorchDynamoError", "OnnxExporterError", "DistStoreError", "DistNetworkError", "DistBackendError",
-        "LinAlgError", "TraceError", "RecompileError", "SpecViolationError",
+        "TraceError", "RecompileError", "SpecViolationError",
     ]
 )  # fmt: skip
 #: Words of other frameworks.
 _OTHERS = words_of(
-    "tf tensorflow keras eagertensor kerastensor jax jaxlib jnp shapedarray sklearn estimator n_samples n_features "
-    "n_splits dataframe pandas paddle mxnet cupy onnxruntime xgboost dmatrix openai matplotlib plt series ufunc "
+    "gufunc tf tensorflow keras eagertensor kerastensor jax jaxlib jnp shapedarray sklearn estimator n_samples n_features "
+    "n_splits multiclass metrics dataframe pandas paddle mxnet cupy onnxruntime xgboost dmatrix openai matplotlib "
+    "plt series ufunc "
     "__array_function__ sympy decimal scipy mpmath symbols polynomial"
 )
 #: Words that others use more often than torch's checks do.
@@ -53,12 +54,13 @@ _OURS = words_of(
     "targets logprob opoverload parametrization parametrizations checkpoint collate iterabledataset transforms "
     "dtensors groups fused foreach capturable cudagraphs datapipe shard shards sharded pipeline microbatch wishart "
     "distribution distributions event nested jagged bilinear bicubic nearest scalar scalars triton quantizer "
-    "observer fbgemm histc vml prims namespace mutates mutated opcheck state_dict profiler datapipes tcpstore "
+    "observer fbgemm histc vml prims namespace mutates mutated opcheck state_dict datapipes tcpstore "
     "rendezvous backends slope scheduler upsample interpolate subgraph graphmodule wrapper"
 )
 #: Messages of TensorFlow, Keras and JAX, of which no word is enough.
 _FOREIGN = Pattern(
-    r"\{\{|\[Op:|[Nn]ode \S+ defined at|[Ll]ayer [\"'].*[\"']|operands could not be broadcast|[Tt]raced<"
+    r"\{\{|\[Op:|[Nn]ode \S+ defined at|[Ll]ayer [\"'].*[\"']|operands could not be broadcast|not aligned: \d|"
+    r"to a single shape|[Tt]raced<|\(None, ?\d|:0'|Attempt to convert a value|Failed to convert a NumPy"
 )
 #: An input, and what torch asks of it.
 _INPUT = frozenset(["size", "dim", "dimension", "dimensions", "shape", "channels", "dtype", "length", "lengths"])
@@ -92,44 +94,39 @@ _ECOSYSTEM = Pattern(
 _RAISES = Pattern(r"\s*(?:raise\b|assert\b)")
 
 
-def is_torchs(error: Crash | Raised, text: str) -> bool:
-    """Whether torch, or a library built on it, made a check that failed with this message."""
+def is_torchs(error: Crash | Raised, text: str, detail: int, firm: bool) -> bool:
+    """Whether torch, or a library built on it, made a check that failed with this message.
+
+    `detail` counts what the message gives besides its requirement: the operator, the actual value. `firm`: it states
+    a requirement in the words of tensors.
+    """
     kind = ALIASES.get(error.name, error.name)
     words = lowered(text)
-    if not words or words & _OTHERS or _FOREIGN.search(text):
-        return False
-    if kind != "RuntimeError" and words & _MAYBE_OTHERS and not words & _SURELY_OURS:
+    if not words or words & _OTHERS or _FOREIGN.search(text) or any(part in text for part in _PYTHON):
         return False
     if error.frames:
-        return _raised_there(error, text, words, kind)
+        return _raised_there(error, words, kind, detail, firm)
     if error.type.startswith(("torch.", "c10")) or kind in _ONLY_OURS:
         return True
-    return (
-        kind in _CHECKED
-        and "." not in error.type
-        and (kind == "RuntimeError" or _are_ours(words))
-        and not _is_pythons(text)
-    )
+    return "." not in error.type and _speaks_so(error.name, kind, words, detail, firm)
 
 
-def _is_pythons(text: str) -> bool:
-    return any(part in text for part in _PYTHON)
+def _speaks_so(own_name: str, kind: str, words: frozenset[str], detail: int, firm: bool) -> bool:
+    """Whether the words are torch's: of a RuntimeError one is enough, others are raised by everybody."""
+    if kind not in _CHECKED or (own_name != "RuntimeError" and words & _MAYBE_OTHERS and not words & _SURELY_OURS):
+        return False
+    own = len(words & _OURS) + len(words & _SURELY_OURS) + ("input" in words and bool(words & _INPUT))
+    if kind == "RuntimeError":
+        return own > 0 or detail > 1 or firm
+    return own > 0 and own + detail > 1
 
 
-def _are_ours(words: frozenset[str]) -> bool:
-    return bool(words & _OURS) or ("input" in words and bool(words & _INPUT))
-
-
-def _raised_there(error: Crash | Raised, text: str, words: frozenset[str], kind: str) -> bool:
+def _raised_there(error: Crash | Raised, words: frozenset[str], kind: str, detail: int, firm: bool) -> bool:
     """What a file of torch's raised is torch's; in the user's own line C++ may have, where the words are torch's."""
     last = error.frames[-1]
     file = last.file.replace("\\", "/")
-    if _is_pythons(text):
-        return False
     if _TORCH_FILE.search(file):
         return "/torch/_vendor/" not in file
-    if _ECOSYSTEM.search(file):
-        return _are_ours(words)
-    if _LIBRARY.search(file) or not last.user or _RAISES.match(last.code):
+    if not _ECOSYSTEM.search(file) and (_LIBRARY.search(file) or not last.user or _RAISES.match(last.code)):
         return False
-    return kind in _CHECKED and _are_ours(words)
+    return _speaks_so(error.name, kind, words, detail, firm)
