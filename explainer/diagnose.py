@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import Any, TypeVar
 
-from explainer import grammar, remedies, reporting
+from explainer import grammar, guarding, remedies, reporting
 from explainer.catalogue import Catalogue, Match
 from explainer.catalogue.words import in_language, words
 from explainer.crash import Crash
@@ -54,6 +54,8 @@ def diagnose(crash: Crash, catalogue: Catalogue, options: Options) -> Report:
         diagnosis = stages.run("the diagnosis", lambda: _diagnosis(match, catalogue, scene, stages), None)
         diagnosis = diagnosis or stages.run("the symptom", lambda: of_symptom(match, scene), None)
         diagnosis = stages.run("the history of shapes", lambda: reporting.with_history(diagnosis, scene), diagnosis)
+    else:
+        diagnosis = stages.run("the guard", lambda: guarding.alone(scene), None)
     report = stages.run("the report", lambda: reporting.report_on(scene, diagnosis), None)
     report = report or reporting.bare(crash, diagnosis, options.language)
     skipped = ("explainer: replay skipped (Ctrl-C); the rest is shown",) if scene.interrupted else ()
@@ -87,8 +89,15 @@ def _diagnosis(match: Match, catalogue: Catalogue, scene: Scene, stages: Stages)
         if fallback is None or (fallback[1].refuted and not remedy.refuted):
             fallback = diagnosis, remedy
     found = stages.run("the search for fixes", lambda: remedies.of_search(match, scene), Remedy())
-    diagnosis, remedy = fallback or (of_symptom(match, scene, causes=not found.checked), Remedy())
+    diagnosis, remedy = fallback or (_of_message(match, scene, stages, causes=not found.checked), Remedy())
     return _with(diagnosis, found, None) if found.checked else _with(diagnosis, remedy, None)
+
+
+def _of_message(match: Match, scene: Scene, stages: Stages, causes: bool) -> Diagnosis:
+    """What the message says, and the guard of the raise where it has one."""
+    told = of_symptom(match, scene, causes)
+    listed = bool(match.symptom.messages)
+    return stages.run("the guard", lambda: guarding.with_guard(told, scene, listed), told)
 
 
 def _with(diagnosis: Diagnosis, remedy: Remedy, held: Held | None) -> Diagnosis:

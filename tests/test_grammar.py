@@ -1,4 +1,4 @@
-"""Readings of checks that no symptom lists: what they quote, whose errors they leave alone, what bad input does to them."""
+"""Readings of checks that no symptom lists: what they quote, whose errors they leave alone, what bad input does."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ from explainer.diagnosis import Diagnosis
 from explainer.locale import LANGUAGES
 
 
-def read(
-    message: str, kind: str = "RuntimeError", frames: tuple[Frame, ...] = (), language: str = "en"
-) -> Diagnosis | None:
+def read(message, kind="RuntimeError", frames=(), language="en"):
     found = grammar.read(Crash(kind, message, frames))
     if found is None:
         return None
@@ -53,12 +51,15 @@ def test_the_reader_is_spoken_to_in_his_language():
     message = "frobnicate(): input must be 2-D, but got 3-D tensor"
     told = [read(message, language=code).headline for code in LANGUAGES]
     assert all(name in text for text in told for name in ("frobnicate", "input", "2", "3"))
-    assert "차원" in told[1] and "维" in told[2] and len(set(told)) == 3
+    assert "차원" in told[1]
+    assert "维" in told[2]
+    assert len(set(told)) == 3
 
 
 def test_values_that_a_long_quotation_hides_are_listed():
     why = read("frob: weight must hold the very same long list of sizes as [2, 3] in torch.float64").cause
-    assert "`[2, 3]`" in why and "`torch.float64`" in why
+    assert "`[2, 3]`" in why
+    assert "`torch.float64`" in why
 
 
 @pytest.mark.parametrize(
@@ -66,13 +67,15 @@ def test_values_that_a_long_quotation_hides_are_listed():
     [
         ("ValueError", "operands could not be broadcast together with shapes (2,3) (4,)"),
         ("ValueError", "Expected 2D array, got 1D array instead: array=[1 2]."),
-        ("ValueError", "Input 0 of layer \"dense\" is incompatible with the layer: expected axis -1, found shape=(None, 3)"),
+        ("ValueError", "Input 0 of layer \"dense\" is incompatible with the layer: expected axis -1"),
         ("ValueError", "Shape must be at least rank 3 but is rank 2 for '{{node BiasAdd}}'"),
         ("TypeError", "add got incompatible shapes for broadcasting: (3,), (4,) in jnp.add"),
-        ("TypeError", "'NoneType' object is not callable"), ("TypeError", "unsupported operand type(s) for +: 'int' and 'str'"),
+        ("TypeError", "'NoneType' object is not callable"),
+        ("TypeError", "unsupported operand type(s) for +: 'int' and 'str'"),
         ("ValueError", "invalid literal for int() with base 10: 'a'"), ("ValueError", "not enough values to unpack"),
         ("IndexError", "list index out of range"), ("KeyError", "'weight'"), ("RuntimeError", "Event loop is closed"),
-        ("RuntimeError", "dictionary changed size during iteration"), ("FileNotFoundError", "[Errno 2] No such file: 'a.pt'"),
+        ("RuntimeError", "dictionary changed size during iteration"),
+        ("FileNotFoundError", "[Errno 2] No such file: 'a.pt'"),
         ("ValueError", "n_splits=5 cannot be greater than the number of members in each class."),
         ("sklearn.exceptions.NotFittedError", "This instance is not fitted yet."),
         ("ValueError", "could not convert string to float: 'a'"), ("AssertionError", "expected 3 rows"),

@@ -15,7 +15,7 @@ LAYERS = (
     ("crash", "source", "bindings", "facts", "probes.scene"),
     ("replay", "edits", "catalogue", "grammar"),
     ("probes",),
-    ("diagnose", "weighing", "remedies", "reporting", "reading", "render", "live", "reproduce"),
+    ("diagnose", "guarding", "weighing", "remedies", "reporting", "reading", "render", "live", "reproduce"),
     ("api",),
     ("hooks",),
     ("cli", "authoring", "demo", "__main__"),

@@ -101,6 +101,11 @@ def _kind(part: str) -> str | None:
     )
 
 
+def field_of(requirement: str, message: str) -> str:
+    """The family of a requirement that is source, by its words and those of the message."""
+    return family_of(Clause("needs", asked=requirement), _kind(requirement) or _kind(message) or "other", message)
+
+
 def family_of(clause: Clause, kind: str, text: str) -> str:
     """The family of a check: its field's, where the message names one, else that of what is checked."""
     if clause.frame == "build":

@@ -27,7 +27,8 @@ _ONLY_OURS = frozenset(
 )  # fmt: skip
 #: Words of other frameworks.
 _OTHERS = words_of(
-    "gufunc tf tensorflow keras eagertensor kerastensor jax jaxlib jnp shapedarray sklearn estimator n_samples n_features "
+    "gufunc tf tensorflow keras eagertensor kerastensor jax jaxlib jnp shapedarray sklearn estimator n_samples "
+    "n_features "
     "n_splits multiclass metrics dataframe pandas paddle mxnet cupy onnxruntime xgboost dmatrix openai matplotlib "
     "plt series ufunc "
     "__array_function__ sympy decimal scipy mpmath symbols polynomial"
@@ -130,3 +131,8 @@ def _raised_there(error: Crash | Raised, words: frozenset[str], kind: str, detai
     if not _ECOSYSTEM.search(file) and (_LIBRARY.search(file) or not last.user or _RAISES.match(last.code)):
         return False
     return _speaks_so(error.name, kind, words, detail, firm)
+
+
+def is_library(file: str) -> bool:
+    """Whether a file is torch's or of a library that is built on it."""
+    return (_TORCH_FILE.search(file) or _ECOSYSTEM.search(file)) is not None
