@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from explainer import grammar, guarding, remedies, reporting
 from explainer.catalogue import Catalogue, Match
+from explainer.catalogue.rule import UNLISTED
 from explainer.catalogue.words import in_language, words
 from explainer.crash import Crash
 from explainer.diagnosis import Certainty, Diagnosis, Fix, Label, Report
@@ -46,9 +47,11 @@ class Stages:
 def diagnose(crash: Crash, catalogue: Catalogue, options: Options) -> Report:
     """The report on one crash; without a diagnosis where nothing is known. Raises nothing but KeyboardInterrupt."""
     stages = Stages([])
+    scene = Scene(crash, options)
     match = stages.run("matching", lambda: catalogue.match(crash), None)
     match = match or stages.run("reading the message", lambda: grammar.read(crash), None)
-    scene = Scene(crash, options, match.captures if match else None)
+    match = match or stages.run("the signature", lambda: _of_keyword(scene, catalogue), None)
+    scene.captures = match.captures if match else {}
     diagnosis = None
     if match is not None:
         diagnosis = stages.run("the diagnosis", lambda: _diagnosis(match, catalogue, scene, stages), None)
@@ -63,6 +66,17 @@ def diagnose(crash: Crash, catalogue: Catalogue, options: Options) -> Report:
     return replace(report, remarks=remarks) if remarks != report.remarks else report
 
 
+def _of_keyword(scene: Scene, catalogue: Catalogue) -> Match | None:
+    """The symptom of a keyword that a function of torch's lacks: what Python says of it may be about any function."""
+    from explainer.probes.signatures import torchs_keyword
+
+    found = torchs_keyword(scene)
+    symptom = catalogue.symptoms.get("operator-keyword") if found else None
+    if found is None or symptom is None:
+        return None
+    return Match(symptom, {**dict.fromkeys(symptom.captures), "op": found[0], "name": found[1]})
+
+
 #: How many rules that hold have their edits tried.
 RULES_TRIED = 3
 
@@ -70,7 +84,7 @@ RULES_TRIED = 3
 def _diagnosis(match: Match, catalogue: Catalogue, scene: Scene, stages: Stages) -> Diagnosis:
     """The rule whose edit worked; else the first that was not refuted, or the symptom, with what the search found."""
     names = symptom_names(match, scene)
-    rules = catalogue.rules_for(match.symptom.id)
+    rules = catalogue.rules_for(match.symptom.id if match.symptom.messages else UNLISTED)
     none: list[Held] = []
     held = stages.run("weighing rules", lambda: held_rules(rules, scene, names), none)
     for what, error in scene.failures:
