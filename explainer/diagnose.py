@@ -15,6 +15,7 @@ from explainer.crash import Crash
 from explainer.diagnosis import Certainty, Diagnosis, Fix, Label, Report
 from explainer.facts import span_of
 from explainer.frozen import mutable
+from explainer.grammar.told import Told
 from explainer.locale import word
 from explainer.probes import Options, Scene
 from explainer.remedies import Remedy
@@ -111,7 +112,11 @@ def _of_message(match: Match, scene: Scene, stages: Stages, causes: bool) -> Dia
     """What the message says, and the guard of the raise where it has one."""
     told = of_symptom(match, scene, causes)
     listed = bool(match.symptom.messages)
-    return stages.run("the guard", lambda: guarding.with_guard(told, scene, listed), told)
+    told = stages.run("the guard", lambda: guarding.with_guard(told, scene, listed), told)
+    read = match.captures
+    if scene.live is None or not isinstance(read, Told):
+        return told
+    return stages.run("the operand", lambda: guarding.with_operand(told, read, scene), told)
 
 
 def _with(diagnosis: Diagnosis, remedy: Remedy, held: Held | None) -> Diagnosis:

@@ -1,4 +1,4 @@
-"""What the guard of a raise says: the requirement that was not met, its values, and the argument that gave them."""
+"""What a check says beyond its message: the guard of the raise, the values that it met, the operand or argument."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from explainer.grammar import field_of
 from explainer.grammar.guards import Guard, guard_at, installed
 from explainer.grammar.owner import is_library
 from explainer.grammar.phrases import quoted
+from explainer.grammar.told import Told
 from explainer.locale import word
 from explainer.probes import Scene
+from explainer.probes.checked import checked_operand
 from explainer.probes.guards import Guarded, guarded
 
 #: A longer requirement is told below the headline.
@@ -44,9 +46,24 @@ def alone(scene: Scene) -> Diagnosis | None:
     headline = _headline(found, scene.options.language)
     if headline is None:
         return None
-    family = field_of(found.guard.text, scene.crash.message)
+    kind, family = field_of(found.guard.text, scene.crash.message)
     told = _told(found, scene.options.language)
-    return _placed(Diagnosis(f"guard-{found.guard.where.lower()}", family, headline, told), found, scene)
+    return _placed(Diagnosis(f"check-{kind}-{found.guard.where.lower()}", family, headline, told), found, scene)
+
+
+def with_operand(diagnosis: Diagnosis, told: Told, scene: Scene) -> Diagnosis:
+    """A reading with the operand that it is about, where live frames tell which one that is."""
+    found = checked_operand(scene, told.clause, told.kind or "other") if scene.failing is not None else None
+    if found is None or diagnosis.culprit is not None or scene.failing is None:
+        return diagnosis
+    fact, node = found
+    values = word("g_values", scene.options.language, values=f"{quoted(fact.name)}: {fact}")
+    diagnosis = replace(diagnosis, cause=f"{values} {diagnosis.cause}".strip())
+    if node is None:
+        return diagnosis
+    span = scene.failing.source.span(node, fact.name)
+    label = Label(span.file, span.line, str(fact), span.column, span.end_column)
+    return replace(diagnosis, culprit=span, labels=(*diagnosis.labels, label))
 
 
 def _file(crash: Crash) -> str:

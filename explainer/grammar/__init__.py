@@ -8,7 +8,7 @@ from __future__ import annotations
 from explainer.catalogue import Match, Symptom
 from explainer.crash import Crash, Raised
 from explainer.grammar.frames import WEAK, Clause, clauses
-from explainer.grammar.kinds import family_of, field_of, kind_of
+from explainer.grammar.kinds import family_of, field_of, kind_of, of_id
 from explainer.grammar.owner import is_torchs
 from explainer.grammar.phrases import quoted
 from explainer.grammar.sentence import cleaned, sentences
@@ -16,7 +16,7 @@ from explainer.grammar.told import Told, advice, is_advice, values
 from explainer.locale import LANGUAGES, word
 from explainer.patterns import Pattern
 
-__all__ = ["field_of", "read", "unsaid"]
+__all__ = ["field_of", "of_id", "read", "unsaid"]
 #: Braces of a message are none of a template.
 _BRACES = str.maketrans("{}", "()")
 _WORD = Pattern(r"[A-Za-z_][\w.]+")

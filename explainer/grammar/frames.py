@@ -37,9 +37,10 @@ _GIVEN = Pattern(
     r"(?:\s?[,.:;(\[-]{0,3}\s?(?:but|and|instead|however|while|whereas|yet)?,?\s*(?:instead\s+|we\s+|it\s+|also\s+)?"
     r"(?:\bgot\b|\bfound\b|\breceived\b|(?<=[,;(] )given\b|\bgiven(?=:)|\bactual(?:ly)?\b|\bsaw\b|\bwas given\b|"
     r"\bencountered\b|"
-    r"(?<=but )(?:is|was|were|are|has|have|had|it is|it was|it has|the|its|there (?:is|are|were))\b|"
+    r"\bbut(?= (?:[\w.]+ ){1,3}(?:is|are|has|have|was|were|had)\b)|(?<=but )(?:is|was|were|are|has|have|had|it is|"
+    r"it was|it has|the|its|there (?:is|are|were))\b|"
     r"\bgets?\b|\binstead of\b|(?<=, )not\b|\bpassed(?: in)?\b|\bprovided\b(?=\s*[:\d\[(<]))"
-    r"(?:\s+(?:instead|an?|the|type|value))?\s*[:=]?)\s*(?P<given>\S.*)",
+    r"(?:\s+(?:instead|an?|the|type|value)\b)?\s*[:=]?)\s*(?P<given>\S.*)",
     2,
 )
 #: What a clause of advice adds to a claim, and words at the edges of a part that say nothing.

@@ -24,12 +24,15 @@ _KINDS: tuple[tuple[str, frozenset[str], Any], ...] = (
      Pattern(r"memory[ _]?format")),
     ("memory",
         words_of("contiguous aligned alignment overlap overlapping storage storages alias aliases strides"), None),
+    ("size", words_of("square divisible broadcast broadcastable"), None),
     ("rank",
         words_of("ndim ndims ndimension dimensionality dimensional scalar scalars vector vectors matrix matrices rank"),
      Pattern(
-        r"\b\d\s?-?[dD]\b|number of dim|\b\d+-dim|\b(?:dims?|dimensions?)\b(?=.*\b(?:at least|exactly|more|less|"
+        r"\b\d\s?-?[dD]\b|[<>]=? ?\d+ dim|"
+        r"number of dim|\b\d+-dim|\b(?:dims?|dimensions?)\b(?=.*\b(?:at least|exactly|more|less|"
         r"fewer|than)\b)|"
-        r"(?:^|least |most |have |has |with |exactly |, |or )(?:\d+|one|two|three|four|five)(?: or \w+)? (?:\w+ )?dim|"
+        r"(?:^|be |least |most |have |has |with |exactly |, |or )(?:\d+|one|two|three|four|"
+        r"five)(?: or \w+)? (?:\w+ )?dim|"
         r"\.dim\(\)|too many dim|one-dim|(?:same|of) dimension")),
     ("gradient", words_of(
         "grad grads gradient gradients backward autograd leaf tangent tangents inference inplace graph differentiable "
@@ -94,6 +97,13 @@ def kind_of(clause: Clause) -> tuple[str, bool]:
     return "other", False
 
 
+def of_id(id: str) -> tuple[str, str] | None:
+    """The kind of check and the family that the id of a reading names; None for any other id."""
+    parts = id.split("-")
+    kind = parts[1] if parts[0] == "check" and len(parts) > 2 else None
+    return (kind, _FAMILY[kind]) if kind in _FAMILY else None
+
+
 def _kind(part: str) -> str | None:
     words = lowered(part)
     return next(
@@ -101,9 +111,10 @@ def _kind(part: str) -> str | None:
     )
 
 
-def field_of(requirement: str, message: str) -> str:
-    """The family of a requirement that is source, by its words and those of the message."""
-    return family_of(Clause("needs", asked=requirement), _kind(requirement) or _kind(message) or "other", message)
+def field_of(requirement: str, message: str) -> tuple[str, str]:
+    """The kind and the family of a requirement that is source, by its words and those of the message."""
+    kind = _kind(requirement) or _kind(message) or "other"
+    return kind, family_of(Clause("needs", asked=requirement), kind, message)
 
 
 def family_of(clause: Clause, kind: str, text: str) -> str:

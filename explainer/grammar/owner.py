@@ -46,7 +46,7 @@ _SURELY_OURS = words_of(
 _OURS = words_of(
     "torch tensor tensors tensorbase aten c autograd grad grads gradient gradients cuda cudnn cublas mkldnn onednn "
     "fbgemm qnnpack magma scalartype bfloat complexfloat complexdouble dim dims ndim ndims stride strides strided "
-    "kernel padding dilation channels embed hidden batch batches nn optimizer optimizers lr beta betas momentum "
+    "kernel padding dilation channels embed hidden batch_size nn optimizer optimizers lr beta betas momentum "
     "decay weight bias biases normalized attn attention query conv convolution pool pooling maxpool sparse quantize "
     "quantized quantization dequantize vmap functorch meta backward forward inplace storage storages contiguous "
     "logits probs reduction dataloader dataset datasets sampler samplers worker workers rank nccl gloo torchscript "
@@ -119,7 +119,7 @@ def _speaks_so(own_name: str, kind: str, words: frozenset[str], detail: int, fir
     own = len(words & _OURS) + len(words & _SURELY_OURS) + ("input" in words and bool(words & _INPUT))
     if kind == "RuntimeError":
         return own > 0 or detail > 1 or firm
-    return own > 0 and own + detail > 1
+    return own > 0 and own + detail + firm > 1
 
 
 def _raised_there(error: Crash | Raised, words: frozenset[str], kind: str, detail: int, firm: bool) -> bool:

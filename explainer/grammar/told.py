@@ -39,7 +39,7 @@ class Told(Mapping[str, str]):
     """The texts of a clause by `field_language` (`headline_en`), each made when it is first asked for."""
 
     def __init__(self, clause: Clause, others: list[Clause], kind: str | None, text: str):
-        self._clause, self._others, self._kind, self._text = clause, others, kind, text
+        self.clause, self._others, self.kind, self._text = clause, others, kind, text
         self._made: dict[str, str] = {}
 
     def __getitem__(self, name: str) -> str:
@@ -48,13 +48,13 @@ class Told(Mapping[str, str]):
             raise KeyError(name)
         if name not in self._made:
             make = headline if field == "headline" else self._why
-            self._made[name] = make(self._clause, language)
+            self._made[name] = make(self.clause, language)
         return self._made[name]
 
     def _why(self, clause: Clause, language: str) -> str:
         parts = [word("c_also", language, claim=headline(other, language)) for other in self._others]
-        if self._kind is not None:
-            parts.append(word("c_about", language, kind=word(f"kind_{self._kind}", language)))
+        if self.kind is not None:
+            parts.append(word("c_about", language, kind=word(f"kind_{self.kind}", language)))
         left = values(self._text, " ".join([self["headline_" + language], *parts]))
         if left:
             parts.append(word("c_values", language, values=word("listed", language).join(map(quoted, left))))

@@ -97,6 +97,7 @@ WORDS = {
     "c_said_who": "what was found: {who}",
     "c_got": "{claim}, but got {given}",
     "c_at": "in {operator}: {claim}",
+    "page_check": "This was read from the message itself: it quotes what PyTorch says, and names no cause.",
     "c_about": "What failed is a check of {kind}.",
     "c_values": "Values in the message: {values}.",
     "c_advice": "PyTorch's own advice: {advice}",

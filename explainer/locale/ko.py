@@ -93,6 +93,7 @@ WORDS = {
     "c_said_who": "발견된 것: {who}",
     "c_got": "{claim} (실제: {given})",
     "c_at": "{operator}에서: {claim}",
+    "page_check": "메시지 자체를 읽은 것으로, PyTorch가 한 말을 인용할 뿐 원인을 짐작하지 않습니다.",
     "c_about": "실패한 검사의 대상: {kind}.",
     "c_values": "메시지에 나온 값: {values}.",
     "c_advice": "PyTorch 자체의 조언: {advice}",

@@ -93,6 +93,7 @@ WORDS = {
     "c_said_who": "发现：{who}",
     "c_got": "{claim}，实际为 {given}",
     "c_at": "在 {operator} 中：{claim}",
+    "page_check": "这是从消息本身读出的：引用 PyTorch 的原话，不猜测原因。",
     "c_about": "未通过的检查针对{kind}。",
     "c_values": "消息中的值：{values}。",
     "c_advice": "PyTorch 自身的建议：{advice}",

@@ -23,7 +23,7 @@ _NAME = Pattern(r"^\*{0,2}([A-Za-z_]\w*)")
 
 @frozen
 class Refused:
-    """A misfit where it stands in the user's code; `repaired` is the call with what is meant, where that is one thing."""
+    """A misfit where it stands in the user's code; `repaired` is the call as it is meant, if that is clear."""
 
     misfit: Misfit
     span: Span | None = None
