@@ -17,6 +17,8 @@ from explainer.locale import LANGUAGES, word
 from explainer.patterns import Pattern
 
 __all__ = ["field_of", "of_id", "read", "unsaid"]
+#: Kinds of which anybody's checks are.
+VAGUE = ("other", "type", "choice")
 #: Braces of a message are none of a template.
 _BRACES = str.maketrans("{}", "()")
 _WORD = Pattern(r"[A-Za-z_][\w.]+")
@@ -37,7 +39,8 @@ def read(error: Crash | Raised) -> Match | None:
     clause = claims[0]
     kind, sure = kind_of(clause)
     detail = bool(clause.given) + bool(clause.operator)
-    if not is_torchs(error, text, detail, firm=sure and clause.frame not in WEAK):
+    firm = clause.frame not in WEAK and kind not in VAGUE and (sure or error.name == "RuntimeError")
+    if not is_torchs(error, text, detail, firm):
         return None
     family = family_of(clause, kind, text)
     told = Told(clause, claims[1:3], kind if sure else None, text)

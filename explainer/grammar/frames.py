@@ -55,10 +55,12 @@ _NEED = (
 )
 #: In this order; the first whose pattern fits is the frame.
 _FRAMES: tuple[tuple[str, tuple[str, ...], Any], ...] = (
+    ("needs", ("assertion",), Pattern(r".*?Assertion [`'\"](?P<asked>.+?)[`'\"] failed.*")),
     ("build", ("compil", "built with", "build", "backend"), Pattern(
         r"(?P<subject>.*?)\b(?:(?:was|is|were|has been)?\s*(?:not|n't|without)\s*(?:been )?(?:compiled|built|linked)"
         r"(?: with)?|compiled without|without (?=\w+ support)|requires? (?:compiling|building) (?:PyTorch )?with|"
-        r"was not enabled for|requires? PyTorch (?:built|compiled) with)\s*(?P<asked>.*)")),
+        r"(?:library )?not found in compilation|was not enabled for|requires? PyTorch (?:built|"
+        r"compiled) with)\s*(?P<asked>.*)")),
     ("exclusive", ("exclusive", "either", "both", "at the same time", "exactly one", "at most one", "only one",
                    "simultaneously", "at least one of", "together"), Pattern(
         r"(?P<subject>.+?) (?:are|is) mutually exclusive(?P<asked>.*)|"

@@ -27,7 +27,8 @@ _ONLY_OURS = frozenset(
 )  # fmt: skip
 #: Words of other frameworks.
 _OTHERS = words_of(
-    "gufunc tf tensorflow keras eagertensor kerastensor jax jaxlib jnp shapedarray sklearn estimator n_samples "
+    "gufunc dot_general contracting tf tensorflow keras eagertensor kerastensor jax jaxlib jnp shapedarray sklearn "
+    "estimator n_samples "
     "n_features "
     "n_splits multiclass metrics dataframe pandas paddle mxnet cupy onnxruntime xgboost dmatrix openai matplotlib "
     "plt series ufunc "
@@ -78,7 +79,8 @@ _PYTHON = (
     "generator raised", "substring not found", "is not in list", "arg is an empty", "' not supported between",
         "unhashable",
     "maximum recursion", "not all arguments converted", "descriptor '", "bad operand type", "invalid index to scalar",
-    "expected str", "expected bytes", "max() arg", "min() arg", "exceeds the limit", "embedded null",
+    "expected str instance", "expected string or", "expected bytes", "max() arg", "min() arg", "exceeds the limit",
+    "embedded null",
     "missing required argument", "argument after *", "is not a module, class", "module, class, method", "event loop",
     "new futures", "new thread", "changed size during", "mutated during", "application context", "asyncio", "coroutine",
     "lost sys", "unlocked lock", "current thread", "main thread", "Circular reference", "dictionary keys",
