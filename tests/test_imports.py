@@ -15,7 +15,7 @@ LAYERS = (
     ("crash", "source", "bindings", "facts", "probes.scene"),
     ("replay", "edits", "catalogue"),
     ("probes",),
-    ("diagnose", "weighing", "remedies", "reporting", "reading", "render", "live", "reproduce"),
+    ("diagnose", "weighing", "remedies", "reporting", "reading", "render", "loaded", "live", "reproduce"),
     ("api",),
     ("hooks",),
     ("cli", "authoring", "demo", "__main__"),

@@ -61,7 +61,7 @@ def explain(
     old = too_old()
     replay = settings.replay and os.environ.get("EXPLAINER_REPLAY") != "0" and not old
     started = settings.program if settings.program is not None else lambda: api.script(settings.begun)
-    program = started() if replay else None
+    program = started() if replay and api.unchanged(error, traceback) else None
     begun = api.begun_for(error, program) if settings.check is not False else None
     options = Options(
         api.language(settings.lang), replay, settings.check, program, begun, progress=progress, meanwhile=_display

@@ -31,6 +31,8 @@ WORDS = {
     "more_lines": "... {count} more lines",
     "whole": "(explain fix shows it whole)",
     "more_rows": "... {count} more",
+    "changed": "{file} was changed after the program had loaded it: the lines that ran are gone, and nothing is "
+    "concluded from its text",
     "replaying": "running the crash again in a child process (Ctrl-C ends it)",
     # The narrated form, for screen readers.
     "say_error": "Error {rule}: {headline}.",
