@@ -30,6 +30,9 @@ WORDS = {
     "cut": "... (cut)",
     "more_lines": "... {count} more lines",
     "whole": "(explain fix shows it whole)",
+    "apply": "(explain fix --apply carries it out)",
+    "likely_means": "likely: the facts fit, but other causes are not ruled out",
+    "possible_means": "possible: one of several causes; nothing here shows which",
     "more_rows": "... {count} more",
     "changed": "{file} was changed after the program had loaded it: the lines that ran are gone, and nothing is "
     "concluded from its text",
