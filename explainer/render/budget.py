@@ -62,7 +62,7 @@ FULL = Plan(
 
 
 def plans() -> Iterator[Plan]:
-    """From all to little: hints, a lone edit's title, `next`, `or`, `from`, context lines; only then less of the rest."""
+    """From all to little: hints, a lone edit's title, `next`, `or`, `from`, context lines; only then the rest."""
     plan = Plan()
     steps = [
         {},
