@@ -235,8 +235,8 @@ def test_freeing_lets_go_of_the_errors_tensors_and_names_what_else_is_kept(shell
 
     shell.run_cell("%load_ext explainer")
     shell.run_cell(
-        "import torch\ndef f():\n    big = torch.zeros(1 << 20)\n    kept.append(weakref.ref(big))\n    raise ValueError\n"
-        "import weakref\nkept, mine = [], torch.zeros(1 << 19)\nf()"
+        "import torch\ndef f():\n    big = torch.zeros(1 << 20)\n    kept.append(weakref.ref(big))\n"
+        "    raise ValueError\nimport weakref\nkept, mine = [], torch.zeros(1 << 19)\nf()"
     )
     kept = shell.user_ns["kept"][0]
     assert isinstance(kept, weakref.ref)

@@ -59,5 +59,7 @@ WORDS = {
     "say_report": "Report {number} of {total}.",
     # The pages.
     "page_title": "PyTorch error explained",
-    "page_values": "Values",
+    "page_values": "Values and origin",
+    "copy": "copy",
+    "copied": "copied",
 }

@@ -55,5 +55,7 @@ WORDS = {
     "say_rule": "이 규칙을 더 알아보려면 다음을 실행하세요: explain rule {rule}",
     "say_report": "전체 {total}건 중 {number}번째 보고서입니다.",
     "page_title": "PyTorch 오류 설명",
-    "page_values": "값",
+    "page_values": "값과 출처",
+    "copy": "복사",
+    "copied": "복사됨",
 }

@@ -54,5 +54,7 @@ WORDS = {
     "say_rule": "了解此规则，请运行：explain rule {rule}",
     "say_report": "第 {number} 份报告，共 {total} 份。",
     "page_title": "PyTorch 错误解释",
-    "page_values": "值",
+    "page_values": "值与来源",
+    "copy": "复制",
+    "copied": "已复制",
 }
