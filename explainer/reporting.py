@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from explainer.crash import Crash
-from explainer.diagnosis import Diagnosis, ErrorFrame, Evidence, Report, Span
+from explainer.diagnosis import Diagnosis, ErrorFrame, Evidence, Fix, Report, Span
 from explainer.facts import ModuleFact, TensorFact, ValueFact
 from explainer.locale import word
 from explainer.probes import Scene, find
@@ -107,11 +107,13 @@ def _relative(diagnosis: Diagnosis) -> Diagnosis:
         culprit=diagnosis.culprit and replace(diagnosis.culprit, file=relative(diagnosis.culprit.file)),
         labels=tuple(replace(label, file=relative(label.file)) for label in diagnosis.labels),
         evidence=tuple(replace(row, file=row.file and relative(row.file)) for row in diagnosis.evidence),
-        fixes=tuple(
-            replace(fix, edits=tuple(replace(edit, file=relative(edit.file)) for edit in fix.edits))
-            for fix in diagnosis.fixes
-        ),
+        fixes=tuple(map(_relative_fix, diagnosis.fixes)),
     )
+
+
+def _relative_fix(fix: Fix) -> Fix:
+    source = fix.source and replace(fix.source, file=fix.source.file and relative(fix.source.file))
+    return replace(fix, edits=tuple(replace(edit, file=relative(edit.file)) for edit in fix.edits), source=source)
 
 
 def _lines(scene: Scene, diagnosis: Diagnosis | None) -> dict[tuple[str, int], str]:

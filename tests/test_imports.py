@@ -11,7 +11,7 @@ from commands import ROOT
 PACKAGE = ROOT / "explainer"
 #: From the bottom to the top; a module may import from its own layer and those below it.
 LAYERS = (
-    ("frozen", "patterns", "diagnosis", "userframes", "locale"),
+    ("frozen", "patterns", "diagnosis", "decisions", "userframes", "locale"),
     ("crash", "source", "bindings", "facts", "probes.scene"),
     ("replay", "edits", "catalogue"),
     ("probes",),
@@ -22,8 +22,8 @@ LAYERS = (
 )
 #: What `render` and the formats of `reading` may see besides themselves.
 NARROW = {
-    "render": {"render", "diagnosis", "locale", "frozen", "patterns"},
-    "hooks": {"hooks", "api", "render", "probes", "live"},
+    "render": {"render", "diagnosis", "decisions", "locale", "frozen", "patterns"},
+    "hooks": {"hooks", "api", "render", "probes", "live", "decisions"},
 }
 HEIGHT = {name: height for height, names in enumerate(LAYERS) for name in names}
 
