@@ -18,7 +18,8 @@ class Door:
 
     def __init__(self, shell: Any):
         self.shell, self.on, self.once = shell, False, False
-        self.before = self.last = None
+        self.before: int | None = None
+        self.last: Any = None
 
     def before_cell(self, _: Any = None) -> None:
         """IPython's `pre_run_cell`: the error that was the last one so far, so that a new one can be told from it."""
