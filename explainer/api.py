@@ -98,6 +98,13 @@ def begun_for(error: BaseException, program: Any) -> Any:
     return ahead.begun_for(error, program, Options.deadline)
 
 
+def run_edited(edits: Iterable[Any], work: Any, seconds: float) -> Any:
+    """What `work` returns in a sandboxed child with edits in force: see `replay.edited`."""
+    from explainer.replay import edited
+
+    return edited.run_edited(edits, work, seconds)
+
+
 def explain_text(
     text: str | bytes, name: str | None = None, options: Options | None = None, packs: tuple[Path, ...] = ()
 ) -> Explanation:

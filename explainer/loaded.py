@@ -8,9 +8,12 @@ import time
 import types
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from importlib.machinery import SourceFileLoader
 
 from explainer.userframes import user_modules
 
+#: What loads a file as it stands; a script's module may have no loader.
+_PLAIN = (SourceFileLoader, type(None))
 #: What two compilations of one text share, its place in the file included.
 _Print = tuple[str, int, bytes, bytes, tuple[str, ...], tuple[str, ...], tuple[str, ...]]
 
@@ -18,16 +21,19 @@ _Print = tuple[str, int, bytes, bytes, tuple[str, ...], tuple[str, ...], tuple[s
 def changed_files(ran: Iterable[types.CodeType]) -> set[str]:
     """The user's files whose text is no longer that of the code on the stack (`ran`), or of their loaded modules.
 
-    Only files written since this process began are looked into: others were rewritten by their loader, if by anybody
-    (pytest changes asserts).
+    Only files written since this process began are looked into, and of those none whose loader rewrites what it loads
+    (pytest's changes asserts).
     """
     codes: dict[str, list[types.CodeType]] = {}
     for code in ran:
         codes.setdefault(code.co_filename, []).append(code)
+    rewritten: set[str] = set()
     for name, file in user_modules().items():
-        if _is_newer(file):
+        if _is_newer(file) and type(getattr(sys.modules[name], "__loader__", None)) not in _PLAIN:
+            rewritten.add(file)
+        elif _is_newer(file):
             codes.setdefault(file, []).extend(_codes_of(sys.modules[name], file))
-    return {file for file, own in codes.items() if _is_newer(file) and not _holds(file, own)}
+    return {file for file, own in codes.items() if file not in rewritten and _is_newer(file) and not _holds(file, own)}
 
 
 def _is_newer(file: str) -> bool:

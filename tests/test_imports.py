@@ -23,7 +23,7 @@ LAYERS = (
 #: What `render` and the formats of `reading` may see besides themselves.
 NARROW = {
     "render": {"render", "diagnosis", "decisions", "locale", "frozen", "patterns"},
-    "hooks": {"hooks", "api", "render", "probes", "live", "decisions"},
+    "hooks": {"hooks", "locale", "api", "render", "probes", "live", "decisions"},
 }
 HEIGHT = {name: height for height, names in enumerate(LAYERS) for name in names}
 

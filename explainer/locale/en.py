@@ -33,6 +33,8 @@ WORDS = {
     "apply": "(explain fix --apply carries it out)",
     "likely_means": "likely: the facts fit, but other causes are not ruled out",
     "possible_means": "possible: one of several causes; nothing here shows which",
+    "breaks_test": "but {test} fails with it",
+    "other_tests": " and {count} other selected tests still pass",
     "more_rows": "... {count} more",
     "changed": "{file} was changed after the program had loaded it: the lines that ran are gone, and nothing is "
     "concluded from its text",

@@ -31,6 +31,8 @@ WORDS = {
     "apply": "(적용: explain fix --apply)",
     "likely_means": "유력함: 사실과 맞지만 다른 원인이 배제되지는 않았습니다",
     "possible_means": "가능성 있음: 여러 원인 가운데 하나이며, 어느 것인지 보여 주는 증거는 없습니다",
+    "breaks_test": "단, 이 수정으로 실패하는 테스트: {test}",
+    "other_tests": ", 선택된 다른 테스트 {count}개도 그대로 통과합니다",
     "more_rows": "... {count}개 더 있음",
     "changed": "프로그램이 불러온 뒤에 파일이 바뀌었습니다: {file}. 실행된 줄이 남아 있지 않아, "
     "이 파일의 내용에서는 아무것도 추론하지 않습니다",
