@@ -18,7 +18,7 @@ LAYERS = (
     ("diagnose", "weighing", "remedies", "reporting", "reading", "render", "loaded", "live", "reproduce"),
     ("api",),
     ("hooks",),
-    ("cli", "authoring", "demo", "__main__"),
+    ("cli", "authoring", "serve", "demo", "__main__"),
 )
 #: What `render` and the formats of `reading` may see besides themselves.
 NARROW = {

@@ -40,6 +40,11 @@ def add_format(to: argparse.ArgumentParser) -> None:
     """`--format`, `--output` and `--source`, for commands that explain texts."""
     to.add_argument("--format", choices=FORMATS, default="text", help="how to show it (default: text)")
     to.add_argument("--output", metavar="FILE", help="write it to FILE (default: standard output)")
+    add_source(to)
+
+
+def add_source(to: argparse.ArgumentParser) -> None:
+    """`--source`, for whatever reads the files that a text names."""
     about = "also read source files below this folder"
     to.add_argument("--source", metavar="DIR", action="append", default=[], type=_folder, help=about)
 

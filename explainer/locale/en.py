@@ -61,6 +61,10 @@ WORDS = {
     "say_report": "Report {number} of {total}.",
     # The pages.
     "page_title": "PyTorch error explained",
+    "page_paste": "Paste a traceback, a log or an error message, or drop a file:",
+    "page_explain": "Explain",
+    "page_language": "Language",
+    "page_none": "No PyTorch error found.",
     "page_values": "Values and origin",
     "copy": "copy",
     "copied": "copied",
