@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 from explainer.cli import Complaint, options
@@ -25,11 +26,9 @@ def main(arguments: list[str]) -> int:
 
 def server_class() -> Any:
     """The class that the installed `mcp` has for servers; a complaint where there is none."""
-    try:
+    for module, name in (("mcp.server.mcpserver", "MCPServer"), ("mcp.server.fastmcp", "FastMCP")):  # mcp 2, mcp 1
         try:
-            from mcp.server.mcpserver import MCPServer  # mcp 2
+            return getattr(import_module(module), name)
         except ImportError:
-            from mcp.server.fastmcp import FastMCP as MCPServer  # mcp 1
-    except ImportError as error:
-        raise Complaint(f"mcp needs {error.name}: python -m pip install 'torch-explainer[mcp]'", 1) from None
-    return MCPServer
+            continue
+    raise Complaint("mcp is not installed: python -m pip install 'torch-explainer[mcp]'", 1)
