@@ -15,7 +15,7 @@ LAYERS = (
     ("crash", "source", "bindings", "facts", "probes.scene"),
     ("replay", "edits", "catalogue"),
     ("probes",),
-    ("diagnose", "weighing", "remedies", "reporting", "reading", "render", "loaded", "live", "reproduce"),
+    ("diagnose", "weighing", "remedies", "reporting", "reading", "render", "loaded", "transfer", "live", "reproduce"),
     ("api",),
     ("hooks",),
     ("cli", "authoring", "serve", "demo", "__main__"),
