@@ -130,7 +130,8 @@ def _raised_there(error: Crash | Raised, words: frozenset[str], kind: str, detai
     file = last.file.replace("\\", "/")
     if _TORCH_FILE.search(file):
         return "/torch/_vendor/" not in file
-    if not _ECOSYSTEM.search(file) and (_LIBRARY.search(file) or not last.user or _RAISES.match(last.code)):
+    known = last.user or file.startswith("<")
+    if not _ECOSYSTEM.search(file) and (_LIBRARY.search(file) or not known or _RAISES.match(last.code)):
         return False
     return _speaks_so(error.name, kind, words, detail, firm)
 
