@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from explainer.locale import word
 from explainer.patterns import Pattern
 
@@ -22,51 +20,60 @@ _NOUN = (
     r"(?P<noun>number of dim(?:ension)?s|number of elements|numel|number of channels|shape|sizes?|dtypes?|scalar type|"
     r"data type|types?|devices?|layouts?|lengths?|ndim|batch size|rank|dimensions?|strides?|memory format)"
 )
-_PHRASES: tuple[tuple[str, Any], ...] = tuple((key, Pattern(rf"{_BE}(?:{text})")) for key, text in (
-    ("p_dims", rf"(?:batched )?(?P<dims>{_DIMS}(?:(?:,? or |, ?| and | to |/){_DIMS})*)(?:[- ]?(?:dims?|dimensions?|"
+_FORMS: tuple[tuple[str, tuple[str, ...], str], ...] = (
+    ("p_dims", ("d", "D", "rank"), rf"(?:batched )?(?P<dims>{_DIMS}(?:(?:,? or |, ?| and | to |"
+    rf"/){_DIMS})*)(?:[- ]?(?:dims?|dimensions?|"
      rf"dimensional)|(?<=[dD]))(?: \(batch mode\))?(?: input| output)?(?: tensors?| vectors?| matri\w+| inputs?|"
      rf" arrays?)?"),
-    ("p_dims_min", rf"(?:at least|>=|more than or equal to) (?P<dims>{_DIMS})(?:[- ]?(?:dims?|dimensions?|dimensional)|"
+    ("p_dims_min", ("at least", ">=", "more than"), rf"(?:at least|>=|"
+    rf"more than or equal to) (?P<dims>{_DIMS})(?:[- ]?(?:dims?|dimensions?|dimensional)|"
      rf"(?<=[dD]))(?: tensors?| input)?"),
-    ("p_dims", rf"(?:n?dim(?:ension)?s?(?:\(\))?|rank) ?(?:==|equal to|of|=) ?(?P<dims>{_DIMS})"),
-    ("p_scalar", r"(?:scalar|0-?[dD](?:im(?:ensional)?)?)(?: tensors?)?"),
-    ("p_same_as", rf"same {_NOUN}(?: as| with| of) {_X}"),
-    ("p_same", rf"same {_NOUN}|on (?:the )?same (?P<noun2>device)|(?P<noun3>same)"),
-    ("p_same_device_as", rf"on (?:the )?same device(?: as| with) {_X}"),
-    ("p_match", rf"(?:match|equal|equal to|agree with|the same as) {_X}"),
-    ("p_positive",
+    ("p_dims", ("d", "D", "rank"), rf"(?:n?dim(?:ension)?s?(?:\(\))?|rank) ?(?:==|equal to|of|=) ?(?P<dims>{_DIMS})"),
+    ("p_scalar", ("scalar", "0"), r"(?:scalar|0-?[dD](?:im(?:ensional)?)?)(?: tensors?)?"),
+    ("p_same_as", ("same",), rf"same {_NOUN}(?: as| with| of) {_X}"),
+    ("p_same", ("same",), rf"same {_NOUN}|on (?:the )?same (?P<noun2>device)|(?P<noun3>same)"),
+    ("p_same_device_as", ("same device",), rf"on (?:the )?same device(?: as| with) {_X}"),
+    ("p_match", ("match", "equal", "agree", "same"), rf"(?:match|equal|equal to|agree with|the same as) {_X}"),
+    ("p_positive", ("positive", "than", ">"),
         r"(?:strictly )?positive(?: integers?| numbers?| values?)?|(?:greater|larger|bigger|more) than (?:0|zero)|"
      r"> ?0(?:\.0)?"),
-    ("p_nonnegative",
+    ("p_nonnegative", ("negative", "equal", "at least", ">="),
         r"non-?negative(?: integers?| numbers?| values?)?|(?:greater than or equal to|greater or equal to|"
      r"at least|>=) ?(?:0(?:\.0)?|zero)"),
-    ("p_nonzero", r"non-?zero|not (?:be )?(?:0|zero)|!= ?0"),
-    ("p_ge", rf"(?:integer )?(?:greater than or equal to|greater or equal to|at least|no less than|>=) {_X}"),
-    ("p_le",
+    ("p_nonzero", ("zero", "0"), r"non-?zero|not (?:be )?(?:0|zero)|!= ?0"),
+    ("p_ge", ("equal", "at least", "less than", ">="), rf"(?:integer )?(?:greater than or equal to|"
+    rf"greater or equal to|at least|no less than|>=) {_X}"),
+    ("p_le", ("equal", "at most", "than", "exceed", "<=", "up to"),
         rf"(?:less than or equal to|smaller than or equal to|less or equal to|at most|no (?:more|larger|greater) than|"
      rf"not exceed|<=|up to) {_X}"),
-    ("p_gt", rf"(?:greater|larger|bigger|more) than {_X}|> {_X.replace('<x>', '<x2>')}"),
-    ("p_lt", rf"(?:less|smaller|fewer) than {_X}|< {_X.replace('<x>', '<x2>')}"),
-    ("p_between", r"(?:between|in(?: the)? (?:range|interval)(?: of| from)?|within|in) (?P<low>-?[\w.]+) (?:and|to) "
+    ("p_gt", ("than", ">"), rf"(?:greater|larger|bigger|more) than {_X}|> {_X.replace('<x>', '<x2>')}"),
+    ("p_lt", ("than", "<"), rf"(?:less|smaller|fewer) than {_X}|< {_X.replace('<x>', '<x2>')}"),
+    ("p_between", ("in", "between"), r"(?:between|in(?: the)? (?:range|interval)(?: of| from)?|within|"
+    r"in) (?P<low>-?[\w.]+) (?:and|to) "
      r"(?P<high>-?[\w.]+)|(?:in(?: the)? (?:range|interval)(?: of)?|in|within|"
      r"between)\s?:? ?[\[(](?P<low2>[^,\[\]()]+), ?"
      r"(?P<high2>[^,\[\]()]+)[\])]"),
-    ("p_divisible", rf"(?:evenly )?divisible by {_X}|multiple of {_X.replace('<x>', '<x2>')}"),
-    ("p_contiguous", r"contiguous(?: tensors?)?"),
-    ("p_nonempty", r"non-?empty(?: tensors?)?|not (?:be )?empty"),
-    ("p_floating", r"floating[- ]?point(?: (?:types?|dtypes?|tensors?|numbers?))?"),
-    ("p_integral", r"(?:integer|integral)(?: (?:types?|dtypes?|tensors?))?"),
-    ("p_complex", r"complex(?: (?:types?|dtypes?|tensors?))?"),
-    ("p_device", rf"(?:on |on the |on a )?{_DEVICE}(?: (?:device|tensors?|inputs?|backend))?"),
-    ("p_dtype",
+    ("p_divisible", ("divisible", "multiple"), rf"(?:evenly )?divisible by {_X}|"
+    rf"multiple of {_X.replace('<x>', '<x2>')}"),
+    ("p_contiguous", ("contiguous",), r"contiguous(?: tensors?)?"),
+    ("p_nonempty", ("empty",), r"non-?empty(?: tensors?)?|not (?:be )?empty"),
+    ("p_floating", ("float",), r"floating[- ]?point(?: (?:types?|dtypes?|tensors?|numbers?))?"),
+    ("p_integral", ("integ",), r"(?:integer|integral)(?: (?:types?|dtypes?|tensors?))?"),
+    ("p_complex", ("complex",), r"complex(?: (?:types?|dtypes?|tensors?))?"),
+    ("p_device", ("pu", "PU", "cuda", "CUDA", "mps", "MPS", "meta"), rf"(?:on |on the |"
+    rf"on a )?{_DEVICE}(?: (?:device|tensors?|inputs?|backend))?"),
+    ("p_dtype", ("",),
         rf"(?:scalar type |ScalarType |dtype |type |data type )?{_DTYPE}(?: (?:dtype|tensors?|type|elements?))?"),
-    ("p_elements", rf"(?:length |size |numel(?:\(\))? ?(?:==)? ?)?{_N} elements?|(?P<single>single|one|1)[- ]element"
+    ("p_elements", ("element",), rf"(?:length |size |numel(?:\(\))? ?(?:==)? ?)?{_N} elements?|(?P<single>single|"
+    rf"one|1)[- ]element"
      r"(?: tensor)?"),
-    ("p_size", r"(?:of )?(?:shape|sizes?|length) ?(?:==|equal to|of|=)? ?(?P<x>[\[(][-\d, *:.]+[\])]|\d+)"),
-    ("p_tensor", r"(?:torch\.)?[Tt]ensors?"),
-    ("p_strided", r"strided(?: layout| tensors?)?"),
-    ("p_sparse", r"sparse(?: tensors?)?"),
-))  # fmt: skip
+    ("p_size", ("shape", "size", "length"), r"(?:of )?(?:shape|sizes?|length) ?(?:==|equal to|of|"
+    r"=)? ?(?P<x>[\[(][-\d, *:.]+[\])]|\d+)"),
+    ("p_tensor", ("ensor",), r"(?:torch\.)?[Tt]ensors?"),
+    ("p_strided", ("strided",), r"strided(?: layout| tensors?)?"),
+    ("p_sparse", ("sparse",), r"sparse(?: tensors?)?"),
+)  # fmt: skip
+_PHRASES = tuple((key, hints, Pattern(rf"{_BE}(?:{form})")) for key, hints, form in _FORMS)
 _NOUNS = {
     "shape": "noun_shape", "size": "noun_size", "length": "noun_length", "dtype": "noun_dtype", "type": "noun_type",
     "device": "noun_device", "layout": "noun_layout", "numel": "noun_elements", "number of elements": "noun_elements",
@@ -88,8 +95,8 @@ def phrase(text: str, language: str) -> str:
 def common(text: str, language: str) -> str | None:
     """A common requirement in words of `language`; None for any other."""
     plain = text.strip(" .,;:!")
-    for key, pattern in _PHRASES if len(plain) < 120 else ():
-        found = pattern.fullmatch(plain)
+    for key, hints, pattern in _PHRASES if len(plain) < 120 else ():
+        found = pattern.fullmatch(plain) if any(hint in plain for hint in hints) else None
         if found is not None:
             return word(key, language, **_values(found.groupdict(), language))
     return None
