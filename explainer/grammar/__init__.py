@@ -21,6 +21,7 @@ __all__ = ["field_of", "of_id", "read", "unsaid"]
 VAGUE = ("other", "type", "choice")
 #: Braces of a message are none of a template.
 _BRACES = str.maketrans("{}", "()")
+_ASIDE = Pattern(r"\(.*")
 _WORD = Pattern(r"[A-Za-z_][\w.]+")
 
 
@@ -47,14 +48,16 @@ def read(error: Crash | Raised) -> Match | None:
     texts = {field: {code: f"{{{{ m.{field}_{code} }}}}" for code in LANGUAGES} for field in ("headline", "why")}
     hint = (advice([part.text for part in parts]) or "").translate(_BRACES)
     fixes = ({"title": {code: word("c_advice", code, advice=hint) for code in LANGUAGES}},) if hint else ()
-    specific = kind != "other" or detail > 0
+    whole = bool(clause.subject and clause.asked) and clause.frame not in WEAK
+    specific = kind != "other" or detail > 0 or whole
     symptom = Symptom(f"check-{kind}-{_name(clause)}", family, (), (), texts, specific, fixes=fixes)
     return Match(symptom, told)
 
 
 def _name(clause: Clause) -> str:
     """What a check is known by: the operator that made it, else what it is about, else its frame."""
-    name = clause.operator or next(iter(_WORD.findall(clause.subject)[-1:]), "") or clause.frame
+    about = _WORD.findall(_ASIDE.sub("", clause.subject))
+    name = clause.operator or (about[-1] if about else clause.frame)
     return name.lower().removeprefix("torch.").replace("::", ".")[:30].strip("._-") or clause.frame
 
 
