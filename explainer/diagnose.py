@@ -88,7 +88,9 @@ def _diagnosis(match: Match, catalogue: Catalogue, scene: Scene, stages: Stages)
             fallback = diagnosis, remedy
     found = stages.run("the search for fixes", lambda: remedies.of_search(match, scene), Remedy())
     diagnosis, remedy = fallback or (of_symptom(match, scene, causes=not found.checked), Remedy())
-    return _with(diagnosis, found, None) if found.checked else _with(diagnosis, remedy, None)
+    if not found.checked and (remedy.edits or diagnosis.culprit is not None):
+        found = replace(found, culprit=None) if not remedy.edits else Remedy()
+    return _with(diagnosis, found if found.fixes else remedy, None)
 
 
 def _with(diagnosis: Diagnosis, remedy: Remedy, held: Held | None) -> Diagnosis:

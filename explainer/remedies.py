@@ -11,8 +11,10 @@ from explainer.diagnosis import Fix, Span
 from explainer.edits.candidate import Candidate
 from explainer.edits.changes import drops_name, is_cast, only_adapts
 from explainer.frozen import frozen
+from explainer.oracle import source
+from explainer.oracle.words import doubt
 from explainer.probes import Scene
-from explainer.replay.trial import LATE, Verdict, from_start, try_candidates, whole_program, whole_script
+from explainer.replay.trial import LATE, Verdict, from_start, try_candidates, turned_too, whole_program, whole_script
 from explainer.weighing import Held
 
 #: How many fixes a diagnosis shows.
@@ -45,6 +47,11 @@ class Remedy:
         """Whether a fix was run and worked."""
         return any(fix.certainty == "checked" for fix in self.fixes)
 
+    @property
+    def edits(self) -> bool:
+        """Whether a fix has edits."""
+        return any(fix.edits for fix in self.fixes)
+
 
 def of_rule(held: Held, scene: Scene) -> Remedy:
     """The fixes of a rule, tried: those that passed, or the suggestions where nothing could be run."""
@@ -55,7 +62,8 @@ def of_rule(held: Held, scene: Scene) -> Remedy:
     if passed:
         first = passed[0].candidate
         adapts = held.rule.family in TRAVELS and only_adapts(first)
-        return Remedy(_shown(passed, words_only), first.culprit, _proves(passed, held), adapts=adapts)
+        proves = _proves(passed, held) and not default_or_layout(scene, first)
+        return Remedy(_shown(passed, words_only, scene.options.language), first.culprit, proves, adapts=adapts)
     late = [one.candidate for one in verdicts if one.level == LATE]
     refuted = not late and any(one.level != "none" for one in verdicts)
     untried = () if refuted else tuple(map(_suggestion, (late or [one for _, one in offered])[:MOST]))
@@ -73,9 +81,16 @@ def _proves(passed: Sequence[Verdict], held: Held) -> bool:
         return False
     if passed[0].reshaped > LAYER or (family in TRAVELS and only_adapts(candidate)) or _behind(candidate, held):
         return False
+    if passed[0].judgement.doubts:
+        return False
     if passed[0].level == "program" or family not in TRAVELS:
         return True
     return family in SIZES and candidate.kind in DECIDING and not drops_name(candidate)
+
+
+def default_or_layout(scene: Scene, candidate: Candidate) -> bool:
+    """Whether an edit sets what a function decides by default, where turning a tensor around fits too."""
+    return source.decides_default(candidate.edits) and turned_too(scene, candidate)
 
 
 def _behind(candidate: Candidate, held: Held) -> bool:
@@ -109,8 +124,9 @@ def of_search(match: Match, scene: Scene) -> Remedy:
         return Remedy()
     best = found[0].candidate
     sound = found[0].reshaped <= LAYER and not only_adapts(best) and best.tier != FOLLOWED
-    proves = whole_program(scene) and _of_one_line(found) and sound
-    return Remedy(_shown(found, ()), best.culprit, proves)
+    sound = sound and not found[0].judgement.doubts
+    proves = whole_program(scene) and _of_one_line(found) and sound and not default_or_layout(scene, best)
+    return Remedy(_shown(found, (), scene.options.language), best.culprit, proves)
 
 
 def _of_one_line(passed: Sequence[Verdict]) -> bool:
@@ -150,15 +166,21 @@ def _tried(offers: list[tuple[str, Candidate]], scene: Scene) -> list[Verdict]:
     return try_candidates(scene, [candidate for _, candidate in offers], offers[0][0], scene.options.progress)
 
 
-def _shown(passed: list[Verdict], words_only: tuple[Fix, ...]) -> tuple[Fix, ...]:
-    checked = tuple(_checked(one) for one in passed)
-    return (*checked, *words_only)[:MOST]
+def _shown(passed: list[Verdict], words_only: tuple[Fix, ...], language: str) -> tuple[Fix, ...]:
+    fixes = tuple(_doubtful(one, language) if one.judgement.doubts else _checked(one) for one in passed)
+    return (*fixes, *words_only)[:MOST]
 
 
 def _checked(verdict: Verdict) -> Fix:
     candidate = verdict.candidate
     title = f"{candidate.title}: {candidate.meaning}" if candidate.meaning else candidate.title
     return Fix(title, "checked", verdict.said, candidate.edits)
+
+
+def _doubtful(verdict: Verdict, language: str) -> Fix:
+    """An edit that ran, and may do harm: it is a suggestion that says so."""
+    title = f"{verdict.candidate.title}: {doubt(verdict.judgement, language)}"
+    return Fix(title, "suggestion", None, verdict.candidate.edits)
 
 
 def _suggestion(candidate: Candidate) -> Fix:

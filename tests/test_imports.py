@@ -13,7 +13,7 @@ PACKAGE = ROOT / "explainer"
 LAYERS = (
     ("frozen", "patterns", "diagnosis", "userframes", "locale"),
     ("crash", "source", "bindings", "facts", "probes.scene"),
-    ("replay", "edits", "catalogue"),
+    ("oracle", "replay", "edits", "catalogue"),
     ("probes",),
     ("diagnose", "weighing", "remedies", "reporting", "reading", "render", "live", "reproduce"),
     ("api",),

@@ -60,8 +60,8 @@ _WITH_COMPILER = ("torch._", "torch.distributed", "torch.onnx")
 class Program:
     """What `explain run` started: a script or a module, its arguments, the working directory at the start.
 
-    `started` is how many seconds of work before the crash the program was started. `warm`: it is run again in forks of the
-    crashed process, within the limits of a replay; otherwise in those of a clean one.
+    `started` is how many seconds of work before the crash the program was started. `warm`: it is run again in forks of
+    the crashed process, within the limits of a replay; otherwise in those of a clean one.
     """
 
     script: str | None

@@ -19,6 +19,11 @@ from explainer.edits.evidence import evidence_of
 from explainer.edits.generators import recorded
 from explainer.edits.lines import EditError, applied
 from explainer.edits.relocate import origins
+from explainer.oracle.alignments import alignments, other_alignments, other_places
+from explainer.oracle.judge import Judgement, judged
+from explainer.oracle.places import lines_after
+from explainer.oracle.turns import turned_at
+from explainer.oracle.words import tested
 from explainer.replay import sandbox
 from explainer.replay.ahead import SHARE, SOON, begun
 from explainer.replay.outcomes import WHOLE_CALLS, further, late, other_input, passes, plain, reshaped, ties
@@ -204,17 +209,19 @@ class Checker:
         except KeyboardInterrupt:
             pass
         self._end_ahead()
-        return passed + found
+        return sorted(passed, key=lambda one: bool(one.judgement.doubts)) + found
 
     def _tier(self, tier: Iterable[Candidate], control: Run, progress: Callable[[str], None]) -> Any:
-        ranked: list[tuple[tuple[int, ...], Candidate, Run]] = []
+        ranked: list[tuple[tuple[int, ...], Candidate, Run, Judgement]] = []
         failed: list[Verdict] = []
         most, beyond = math.inf, _BEYOND if self.program.warm else BEYOND
         with closing(sandbox.abreast(self._begun(tier, control), ABREAST, _end)) as trials:
             for count, (candidate, trial) in enumerate(trials, 1):
                 run = self._ended(candidate, trial, control)
-                if passes(run, control):
-                    ranked.append(((*ties(candidate, run, control), count), candidate, run))
+                judgement = judged(candidate.edits, run.answer, control.answer) if passes(run, control) else None
+                if judgement is not None and judgement.refused is None:
+                    doubtful = int(bool(judgement.doubts))
+                    ranked.append(((doubtful, *ties(candidate, run, control), count), candidate, run, judgement))
                 else:
                     failed.append(Verdict(candidate, False, "", LATE if late(run) else "program"))
                     if further(candidate, run, control):
@@ -225,8 +232,44 @@ class Checker:
                     if self.left <= 0 or len(ranked) >= ENOUGH or count >= most:
                         break
         ranked.sort(key=lambda one: one[0])
-        quiet = bool(ranked) and ranked[0][0][0] == 0
-        return [self._passed(candidate, run, control) for _, candidate, run in ranked], failed, quiet
+        quiet = bool(ranked) and ranked[0][0][:2] == (0, 0)
+        held = [self._passed(candidate, run, control, judgement) for _, candidate, run, judgement in ranked]
+        return self._with_ties(held, control), failed, quiet
+
+    def _with_ties(self, held: list[Verdict], control: Run) -> list[Verdict]:
+        """Survivors; the first is in doubt where the program runs as well with its dimensions aligned otherwise."""
+        first = held[0] if held and not held[0].judgement.doubts else None
+        if first is None or not alignments(first.candidate.edits):
+            return held
+        alike = [one for one in held if alignments(one.candidate.edits)]
+        others = [one for one in alike[1:] if other_places(first.candidate.edits, one.candidate.edits)]
+        others = others or self._otherwise_aligned(first, control)
+        if not others:
+            return held
+        tied = [dataclasses.replace(one, judgement=Judgement(doubts=("tied",))) for one in (first, *others[:1], *alike)]
+        rest = [one for one in held if one not in alike]
+        return [*rest, *{one.candidate.edits: one for one in tied}.values()]
+
+    def _otherwise_aligned(self, first: Verdict, control: Run) -> list[Verdict]:
+        """What runs as well as a survivor and aligns its dimensions otherwise: the first found."""
+        for edits, old, new in other_alignments(first.candidate.edits) if self.left > 0 else ():
+            other = dataclasses.replace(first.candidate, edits=edits, title=first.candidate.title.replace(old, new))
+            run = self._ended(other, self.tried.get(edits) or self._begin(other, control), control)
+            if passes(run, control):
+                return [self._passed(other, run, control, Judgement())]
+        return []
+
+    def fits_turned(self, candidate: Candidate) -> bool:
+        """Whether the program runs as well without an edit, where a tensor of the failing call is turned around."""
+        control, frame = self.control(), self.scene.crash.user_frame
+        source = self.scene.source(frame.file) if frame is not None else None
+        if source is None or frame is None or control is None:
+            return False
+        for edit in turned_at(source, frame.line):
+            other = dataclasses.replace(candidate, edits=(edit,))
+            if self.left > 0 and passes(self._ended(other, self._begin(other, control), control), control):
+                return True
+        return False
 
     def _begun(self, tier: Iterable[Candidate], control: Run) -> Iterator[tuple[Candidate, Run | Trial]]:
         """The candidates that can be tried, each with its trial, begun when it is asked for, or its known run."""
@@ -236,14 +279,16 @@ class Checker:
             if run is not None:
                 yield candidate, run
 
-    def _ended(self, candidate: Candidate, run: Run | Trial, control: Run) -> Run:
+    def _ended(self, candidate: Candidate, run: Run | Trial | None, control: Run) -> Run:
+        if run is None:
+            return Run({}, "it cannot be edited", 0, 0.0)
         ended = self._counted(run.wait(), ABREAST) if isinstance(run, Trial) else run
         self.tried[candidate.edits] = ended
         return ended
 
     def _begin(self, candidate: Candidate, control: Run) -> Trial | None:
         texts = self._texts(candidate)
-        trial = self.session.begin(texts, self._limit(control)) if texts is not None else None
+        trial = self._run_with(candidate, texts, control) if texts is not None else None
         if trial is not None:
             trial.limit(self._enough(control))
         return trial
@@ -251,7 +296,11 @@ class Checker:
     def _begin_ahead(self, candidate: Candidate) -> None:
         texts = self._texts(candidate) if candidate.edits not in self.tried else None
         if texts is not None:
-            self.started[candidate.edits] = self.session.begin(texts, self._limit(self._control))
+            self.started[candidate.edits] = self._run_with(candidate, texts, self._control)
+
+    def _run_with(self, candidate: Candidate, texts: dict[str, str], control: Run | None) -> Trial:
+        lines = lines_after(candidate.edits, self.program.folder)
+        return self.session.begin(texts, self._limit(control), edited=lines)
 
     def _end_ahead(self) -> None:
         """End what was begun ahead and not asked for."""
@@ -292,11 +341,12 @@ class Checker:
         lines = {line for _, line, _ in error["frames"]}
         return frame is None or not lines or frame.line in lines
 
-    def _passed(self, candidate: Candidate, run: Run, control: Run) -> Verdict:
+    def _passed(self, candidate: Candidate, run: Run, control: Run, judgement: Judgement) -> Verdict:
         language = self.scene.options.language
         level = "program" if run.ended or not self.program.warm else "forward"
         changed = reshaped(run, control, 2) + 2 * other_input(run, control) if candidate.literal else 0
-        return Verdict(candidate, True, words.ran(run.ended, run.steps, language), level, changed)
+        said = words.ran(run.ended, run.steps, language) + tested(judgement, language)
+        return Verdict(candidate, True, said, level, changed, judgement)
 
 
 def _end(begun: tuple[Candidate, Run | Trial]) -> None:

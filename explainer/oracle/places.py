@@ -1,0 +1,69 @@
+"""Where in the program's own source something happens, and whether an edit stands there."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from explainer.diagnosis import Edit
+
+Lines = Mapping[str, Sequence[Sequence[int]]]
+
+
+def lines_after(edits: Sequence[Edit], folder: str) -> dict[str, list[list[int]]]:
+    """By path below the folder, the first and last lines that edits have once they are made."""
+    found: dict[str, list[list[int]]] = {}
+    for edit in edits:
+        above = [one for one in edits if one.file == edit.file and one.start_line < edit.start_line]
+        first = edit.start_line + sum(_growth(one) for one in above)
+        below = os.path.relpath(os.path.realpath(edit.file), os.path.realpath(folder))
+        found.setdefault(below, []).append([first, first + max(0, _length(edit) - 1)])
+    return found
+
+
+def _length(edit: Edit) -> int:
+    return 0 if edit.after is None else edit.after.count("\n") + 1
+
+
+def _growth(edit: Edit) -> int:
+    return _length(edit) - (edit.end_line - edit.start_line + 1)
+
+
+class Places:
+    """The program's frames, as they stand in one run, and the lines that were edited for it."""
+
+    def __init__(self, folder: str, edited: Lines):
+        self.folder = folder + os.sep
+        self.edited = edited
+        self.over = False
+
+    def innermost(self) -> Any:
+        """The program's innermost frame; None where it is not at work."""
+        frame: Any = sys._getframe(1)
+        while frame is not None and not frame.f_code.co_filename.startswith(self.folder):
+            frame = frame.f_back
+        return frame
+
+    def at(self, frame: Any) -> tuple[str, int]:
+        """A frame's file below the folder, and its line."""
+        return frame.f_code.co_filename[len(self.folder) :], frame.f_lineno
+
+    def edits(self, file: str, line: int) -> bool:
+        """Whether a line was edited."""
+        return any(first <= line <= last for first, last in self.edited.get(file, ()))
+
+    def is_edited(self) -> bool:
+        """Whether the program is at a line that was edited, in its innermost frame."""
+        frame = self.innermost() if self.edited and not self.over else None
+        return frame is not None and self.edits(*self.at(frame))
+
+    def failed_at(self, error: BaseException) -> list[Any] | None:
+        """File and line in the program where an error came up."""
+        found, trace = None, error.__traceback__
+        while trace is not None:
+            if trace.tb_frame.f_code.co_filename.startswith(self.folder):
+                found = [trace.tb_frame.f_code.co_filename[len(self.folder) :], trace.tb_lineno]
+            trace = trace.tb_next
+        return found
