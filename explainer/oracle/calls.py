@@ -10,11 +10,11 @@ from typing import Any
 from explainer.oracle.trees import digest, mapped, tensors
 
 #: Modules whose calls are kept, entries of their inputs, parameters of one that is copied for each call made again.
-_MOST, _ENTRIES, _PARAMETERS = 4, 1 << 22, 1 << 23
+_MOST, _ENTRIES, _PARAMETERS = 4, 1 << 20, 1 << 22
 #: Parameters by which two runs are told to have the same model.
 _DIGESTED = 40
 #: Seconds of processor time that a call may take to be made again a few times.
-_LONG = 0.25
+_LONG = 1.0
 
 
 class Call:

@@ -38,17 +38,29 @@ def judged(edits: Sequence[Edit], run: Mapping[str, Any], control: Mapping[str, 
     samples = [one["samples"] for one in models if one.get("samples")]
     turned = (seen.get("mixed") or {}).get("turned")
     doubts = [name for name, doubtful in _DOUBTS.items() if doubtful(edits, seen, before, control)]
-    doubts += ["chance"] if source.sums_names(edits) else []
-    runs = [one["more"] for one in samples if one.get("runs")]
+    doubts += ["chance"] if _by_chance(edits, run, control) else []
+    runs = [one["more"] for one in samples if one.get("runs") and not one.get("time_first")]
     return Judgement(
         next((name for name, refuses in _REFUSALS.items() if refuses(edits, seen, before)), None),
         tuple(doubts),
         runs[0] if runs and len(runs) == len(samples) else 0,
-        bool(runs) and all(one.get("apart") for one in samples),
+        bool(runs) and all(one.get("apart") and not one.get("time_first") for one in samples),
         [one["shorter"] for one in models if one.get("shorter") is not None] in ([True], [True, True]),
         any(one.get("causal") for one in models),
         tuple(turned) if turned else None,  # type: ignore[arg-type]
     )
+
+
+def _by_chance(edits: Sequence[Edit], run: Mapping[str, Any], control: Mapping[str, Any]) -> bool:
+    """Whether a size was made of names that nothing puts together: no join of as many parts has it."""
+    seen = run.get("seen") or {}
+    known, sizes = seen.get("numbers") or {}, {size for shape in run.get("parameters") or () for size in shape}
+    for terms in source.summed_names(edits):
+        joined = [parts for parts in seen.get("joined") or () if len(parts) == len(terms) and sum(parts) in sizes]
+        values = sorted(known[one] for one in terms) if all(one in known for one in terms) else None
+        if not any(values is None or values == sorted(parts) for parts in joined):
+            return True
+    return False
 
 
 def _cut(edits: Sequence[Edit], seen: Seen, before: Seen) -> bool:
@@ -118,7 +130,8 @@ def _scrambled(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping
 def _one_batch(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[str, Any]) -> bool:
     """One sample more does not run, and what fails is the line that was edited or that had failed."""
     frames = (control.get("error") or {}).get("frames") or [[None, None]]
-    failed = [one.get("samples") or {} for one in seen.get("models") or ()]
+    known = [other["name"] for _, other in _pairs(seen, before) if (other.get("samples") or {}).get("runs") is False]
+    failed = [one.get("samples") or {} for one in seen.get("models") or () if one["name"] not in known]
     own = [one for one in failed if one.get("runs") is False and one.get("at")]
     return any(one.get("own") or list(one["at"]) == list(frames[-1][:2]) for one in own)
 

@@ -12,6 +12,7 @@ from explainer.oracle.draws import Draws
 from explainer.oracle.effects import Effects
 from explainer.oracle.gradients import Gradients
 from explainer.oracle.joins import Joins
+from explainer.oracle.parts import Parts, numbers
 from explainer.oracle.places import Lines, Places
 from explainer.oracle.trees import digest, outline, tensors
 
@@ -26,6 +27,7 @@ class Observer:
         self.places = Places(folder, edited)
         self.calls, self.gradients, self.effects = Calls(), Gradients(), Effects(folder)
         self.casts, self.joins, self.draws = Casts(self.places), Joins(self.places), Draws(self.places)
+        self.parts = Parts()
         self.warned: list[list[Any]] = []
         self.masks = self.over = False
 
@@ -41,6 +43,7 @@ class Observer:
         if self.places.edited:
             self.casts.watch(torch)
             self.joins.watch(torch)
+            self.parts.watch(torch)
         self._watch_masks(torch)
 
     def _watch_masks(self, torch: Any) -> None:
@@ -91,6 +94,8 @@ class Observer:
             "cut": self.casts.cut,
             "mixed": self.joins.mixed,
             "draws": self.draws.rows,
+            "joined": sorted(self.parts.rows),
+            "numbers": numbers(self.places.folder) if self.parts.rows else {},
             "steps": self.gradients.steps,
             "masks": self.masks,
             "failed_at": self.places.failed_at(error) if error is not None else None,

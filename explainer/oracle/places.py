@@ -9,6 +9,8 @@ from typing import Any
 
 from explainer.diagnosis import Edit
 
+#: Where the watched functions stand.
+_HERE = os.path.dirname(__file__) + os.sep
 Lines = Mapping[str, Sequence[Sequence[int]]]
 
 
@@ -55,9 +57,14 @@ class Places:
         return any(first <= line <= last for first, last in self.edited.get(file, ()))
 
     def is_edited(self) -> bool:
-        """Whether the program is at a line that was edited, in its innermost frame."""
-        frame = self.innermost() if self.edited and not self.over else None
-        return frame is not None and self.edits(*self.at(frame))
+        """Whether a watched function was called by the program itself, at a line that was edited."""
+        if not self.edited or self.over:
+            return False
+        frame: Any = sys._getframe(1)
+        while frame is not None and frame.f_code.co_filename.startswith(_HERE):
+            frame = frame.f_back
+        own = frame is not None and frame.f_code.co_filename.startswith(self.folder)
+        return own and self.edits(*self.at(frame))
 
     def failed_at(self, error: BaseException) -> list[Any] | None:
         """File and line in the program where an error came up."""

@@ -19,7 +19,7 @@ def batch_of(call: Call) -> int:
 def with_one_more(call: Call, outcome: Any) -> dict[str, Any]:
     """What one sample more shows: `more` and whether it `runs`, `apart`: whether the samples come out on their own.
 
-    `outcome` is what the module hands back for its first inputs; `apart` is None where that cannot be told.
+    `outcome` is what the module hands back for its first inputs. `time_first`: rows may be steps, not samples.
     """
     size = batch_of(call)
     if not size or not any(one.dim() and one.shape[0] == size for one in tensors(outcome)):
@@ -29,8 +29,8 @@ def with_one_more(call: Call, outcome: Any) -> dict[str, Any]:
     if any(a == (size,) and b != (size + 1,) for a, b in sized):
         return {"more": size + 1, "runs": False, "apart": None}
     first = mapped(more, lambda one: one[:size] if one.dim() and one.shape[0] == size + 1 else one)
-    apart = agree(mapped(outcome, _only(size)), mapped(first, _only(size))) if not _by_time(call, size) else None
-    return {"more": size + 1, "runs": True, "apart": apart}
+    apart = agree(mapped(outcome, _only(size)), mapped(first, _only(size)))
+    return {"more": size + 1, "runs": True, "apart": apart, "time_first": _by_time(call, size)}
 
 
 def _longer(tensor: Any, size: int) -> Any:

@@ -18,6 +18,10 @@ _LAYOUT = re.compile(
     r"|expand|expand_as|mean|sum|amax|amin|max|min|roll|flip)\b|\b(?:dim|axis|batch_first|start_dim)\s*=|\beinsum\("
     r"|\brearrange\(|\bstack\(|\bcat\(|\[[^\]]*(?::|None)"
 )
+#: Classes of layers, and functions that are given sizes.
+_TAKES_SIZES = re.compile(
+    r"(?:^|\.)(?:[A-Z]\w*|zeros|ones|empty|full|rand|randn|randint|arange|view|reshape|expand|repeat|narrow|unflatten)$"
+)
 _CUTS = re.compile(
     r"\.detach\(|\bno_grad\b|\binference_mode\b|\.data\b|\.item\(|\.numpy\(|\.tolist\(|requires_grad\s*=\s*False"
     r"|\brequires_grad_\(False|\bargmax\(|\.round\(|set_grad_enabled\(False"
@@ -95,31 +99,34 @@ def _numbers(text: str | None) -> Counter[str]:
     return Counter(re.findall(r"(?<![\w.])\d+(?![\w.])", text or ""))
 
 
-def sums_names(edits: Sequence[Edit]) -> bool:
-    """Whether an edit makes a size of several names: that their sum is the number that is wanted may be chance."""
-    return any(_sums(edit.after) - _sums(edit.before) for edit in edits)
+def summed_names(edits: Sequence[Edit]) -> list[tuple[str, ...]]:
+    """The terms of which an edit makes sizes: that their sum is the number that is wanted may be chance."""
+    sums = [_sums(edit.after) - _sums(edit.before) for edit in edits]
+    return [tuple(_terms(ast.parse(text, mode="eval").body)) for found in sums for text in sorted(found)]
+
+
+def _terms(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
+        yield from _terms(node.left)
+        yield from _terms(node.right)
+    else:
+        yield ast.unparse(node)
 
 
 def _sums(text: str | None) -> set[str]:
+    """The sums and differences of names among the sizes that calls are given."""
     found = set()
     for node in _nodes(text):
-        if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
-            left, right = ast.unparse(node.left), ast.unparse(node.right)
-            if all(re.search(r"[A-Za-z_]", side) for side in (left, right)) and _size(node):
-                found.add(ast.unparse(node))
+        given = [*node.args, *(word.value for word in node.keywords)] if isinstance(node, ast.Call) else []
+        sizes = given if given and _TAKES_SIZES.search(ast.unparse(node.func)) else []  # type: ignore[attr-defined]
+        found |= {ast.unparse(one) for one in sizes if _sum_of_names(one)}
     return found
 
 
-def _size(node: ast.AST) -> bool:
-    """Whether an expression is made of names, sizes and whole numbers alone."""
-    allowed = (ast.BinOp, ast.Name, ast.Attribute, ast.Constant, ast.operator, ast.expr_context)
-    sizes = (ast.Call, ast.Subscript, ast.UnaryOp, ast.unaryop)
-    return all(isinstance(one, (*allowed, *sizes)) for one in ast.walk(node)) and not _calls_other(node)
-
-
-def _calls_other(node: ast.AST) -> bool:
-    calls = (one for one in ast.walk(node) if isinstance(one, ast.Call))
-    return any(ast.unparse(one.func).rsplit(".", 1)[-1] not in ("size", "len", "dim", "numel", "int") for one in calls)
+def _sum_of_names(node: ast.AST) -> bool:
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, (ast.Add, ast.Sub)):
+        return False
+    return all(re.search(r"[A-Za-z_]", ast.unparse(side)) for side in (node.left, node.right))
 
 
 def decides_default(edits: Iterable[Edit]) -> bool:

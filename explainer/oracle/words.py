@@ -69,13 +69,12 @@ DOUBTS: dict[str, Texts] = {
 
 
 def tested(judgement: Judgement, language: str) -> str:
-    """What was tested beside the run itself, to be put behind what was run: `; with 5 samples too`; may be empty."""
+    """What was tested beside the run itself: `with 5 samples too; samples stay independent`; may be empty."""
     told = [(MORE, judgement.more > 0), (APART, judgement.apart), (CAUSAL, judgement.causal)]
     if not judgement.causal:
         told.append((SHORTER, judgement.shorter and not judgement.apart))
     parts = [texts.get(language, texts["en"]).format(count=judgement.more) for texts, holds in told if holds]
-    sign = "；" if language == "zh" else "; "
-    return "".join(sign + part for part in parts)
+    return ("；" if language == "zh" else "; ").join(parts)
 
 
 def doubt(judgement: Judgement, language: str) -> str:

@@ -345,7 +345,7 @@ class Checker:
         language = self.scene.options.language
         level = "program" if run.ended or not self.program.warm else "forward"
         changed = reshaped(run, control, 2) + 2 * other_input(run, control) if candidate.literal else 0
-        said = words.ran(run.ended, run.steps, language) + tested(judgement, language)
+        said = words.ran(run.ended, run.steps, tested(judgement, language), language)
         return Verdict(candidate, True, said, level, changed, judgement)
 
 
