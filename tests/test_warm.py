@@ -62,7 +62,7 @@ def test_modes_that_the_program_set_do_not_reach_its_second_run(tmp_path):
 def test_nothing_that_the_script_wrote_is_written_again(tmp_path):
     """Each run of the script adds a line to its log: only the user's own run may."""
     script = SCRIPT.replace("torch.manual_seed(0)", "with open('log.txt', 'a') as log:\n    log.write('began\\n')")
-    assert "checked: with this edit" in crashed(tmp_path, script)
+    assert "checked: runs to the end" in crashed(tmp_path, script)
     assert (tmp_path / "log.txt").read_text() == "began\n"
     assert sorted(path.name for path in tmp_path.iterdir() if path.suffix != ".pyc") == [
         *[".state"] * (tmp_path / ".state").exists(), "log.txt", "train.py",

@@ -9,6 +9,7 @@ import textwrap
 from collections.abc import Iterable
 from typing import Any
 
+from explainer.decisions import Trace
 from explainer.diagnosis import Edit
 from explainer.edits import words
 from explainer.edits.candidate import Candidate
@@ -43,6 +44,9 @@ def try_in_process(scene: Any, candidates: Iterable[Candidate], check: str) -> l
     trials: Trials = scene.once("trials", lambda: Trials(scene, _child))
     found = trials.of([list(one.edits) for one in offered])
     verdicts = [_verdict(one, *outcome, scene.options.language) for one, outcome in zip(offered, found, strict=True)]
+    for one, (held, _) in zip(verdicts, found, strict=True):
+        if scene.options.trace is not None:
+            _note(scene.options.trace, one.candidate, held and one.passed)
     doubtful = lambda one: bool(one.judgement.doubts)  # noqa: E731
     return sorted(verdicts, key=lambda one: (not one.passed, doubtful(one), one.level != "forward"))
 
@@ -53,6 +57,13 @@ def _verdict(candidate: Candidate, held: bool | str | None, text: str, language:
     doubts = (*(["scrambled"] if held == MIXED else []), *(["chance"] if summed_names(candidate.edits) else []))
     said = words.say(words.CALL_RAN, language, call=text)
     return Verdict(candidate, True, said, "operator" if held == LATER else "forward", 0, Judgement(doubts=doubts))
+
+
+def _note(trace: Trace, candidate: Candidate, held: bool | str | None) -> None:
+    """Keep how a candidate did, where somebody asks."""
+    trace.made(candidate)
+    if held is not None:
+        trace.tried(candidate, "passed" if held else "failed", "why_statements")
 
 
 def _child(stage: Stage, edits: list[Edit]) -> bool | str | None:

@@ -11,6 +11,7 @@ from contextlib import closing
 from itertools import groupby
 from typing import Any
 
+from explainer.decisions import Trace
 from explainer.diagnosis import Edit
 from explainer.edits import words
 from explainer.edits.candidate import Candidate
@@ -19,15 +20,25 @@ from explainer.edits.evidence import evidence_of
 from explainer.edits.generators import recorded
 from explainer.edits.lines import EditError, applied
 from explainer.edits.relocate import origins
-from explainer.oracle.alignments import alignments, other_alignments, other_places
 from explainer.oracle.judge import Judgement, judged
 from explainer.oracle.places import lines_after
-from explainer.oracle.turns import turned_at
 from explainer.oracle.words import tested
 from explainer.replay import sandbox
 from explainer.replay.ahead import SHARE, SOON, begun
-from explainer.replay.outcomes import WHOLE_CALLS, further, late, other_input, passes, plain, reshaped, ties
+from explainer.replay.outcomes import (
+    WHOLE_CALLS,
+    ended_by,
+    further,
+    late,
+    other_input,
+    passes,
+    plain,
+    reshaped,
+    ties,
+    told_apart,
+)
 from explainer.replay.program import Program, Run, Trial
+from explainer.replay.rivals import with_ties
 from explainer.replay.trial import LATE, Verdict
 from explainer.replay.work import STARVED, Spent
 
@@ -60,6 +71,7 @@ class Checker:
 
     def __init__(self, scene: Any):
         self.scene = scene
+        self.trace: Trace | None = scene.options.trace
         self.program: Program = scene.options.program
         self._spent = scene.spent if self.program.warm else Spent()
         share = self.left * SHARE if self.program.warm else START
@@ -198,10 +210,11 @@ class Checker:
         try:
             control = self.control()
             if control is None:
+                self._remark("why_control")
                 return [Verdict(one, False, "", _NOT_RUN) for one in candidates]
             if first.fix is not None:
                 candidates = self._with_origins(candidates)
-            for tier in self._tiers((one for one in candidates if not cancels(one)), family):
+            for tier in self._tiers(self._plausible(candidates), family):
                 held, failed, quiet = self._tier(tier, control, progress)
                 passed, found = ([*held, *passed] if quiet else [*passed, *held]), found + failed
                 if quiet or self.left <= 0:
@@ -211,6 +224,28 @@ class Checker:
         self._end_ahead()
         return sorted(passed, key=lambda one: bool(one.judgement.doubts)) + found
 
+    def _plausible(self, candidates: Iterable[Candidate]) -> Iterator[Candidate]:
+        """The candidates that are worth a run."""
+        for one in candidates:
+            keep = not cancels(one)
+            if self.trace is not None:
+                self.trace.made(one) if keep else self.trace.filtered(one, "why_cancels")
+            if keep:
+                yield one
+
+    def _remark(self, word: str) -> None:
+        if self.trace is not None and word not in self.trace.remarks:
+            self.trace.remarks.append(word)
+
+    def _note(self, candidate: Candidate, run: Run, judgement: Judgement | None) -> None:
+        """Keep how a run of a candidate ended, where somebody asks."""
+        if self.trace is None:
+            return
+        refused = judgement.refused if judgement is not None else None
+        passed = judgement is not None and refused is None
+        reason = f"why_refused_{refused}" if refused else ended_by(run)
+        self.trace.tried(candidate, "passed" if passed else "late" if late(run) else "failed", reason)
+
     def _tier(self, tier: Iterable[Candidate], control: Run, progress: Callable[[str], None]) -> Any:
         ranked: list[tuple[tuple[int, ...], Candidate, Run, Judgement]] = []
         failed: list[Verdict] = []
@@ -219,6 +254,7 @@ class Checker:
             for count, (candidate, trial) in enumerate(trials, 1):
                 run = self._ended(candidate, trial, control)
                 judgement = judged(candidate.edits, run.answer, control.answer) if passes(run, control) else None
+                self._note(candidate, run, judgement)
                 if judgement is not None and judgement.refused is None:
                     doubtful = int(bool(judgement.doubts))
                     ranked.append(((doubtful, *ties(candidate, run, control), count), candidate, run, judgement))
@@ -233,43 +269,17 @@ class Checker:
                         break
         ranked.sort(key=lambda one: one[0])
         quiet = bool(ranked) and ranked[0][0][:2] == (0, 0)
-        held = [self._passed(candidate, run, control, judgement) for _, candidate, run, judgement in ranked]
-        return self._with_ties(held, control), failed, quiet
+        if self.trace is not None and ranked and not self.trace.first:
+            self.trace.first = told_apart([ranks for ranks, *_ in ranked])
+        held = [self.passed(candidate, run, control, judgement) for _, candidate, run, judgement in ranked]
+        return with_ties(self, held, control), failed, quiet
 
-    def _with_ties(self, held: list[Verdict], control: Run) -> list[Verdict]:
-        """Survivors; the first is in doubt where the program runs as well with its dimensions aligned otherwise."""
-        first = held[0] if held and not held[0].judgement.doubts else None
-        if first is None or not alignments(first.candidate.edits):
-            return held
-        alike = [one for one in held if alignments(one.candidate.edits)]
-        others = [one for one in alike[1:] if other_places(first.candidate.edits, one.candidate.edits)]
-        others = others or self._otherwise_aligned(first, control)
-        if not others:
-            return held
-        tied = [dataclasses.replace(one, judgement=Judgement(doubts=("tied",))) for one in (first, *others[:1], *alike)]
-        rest = [one for one in held if one not in alike]
-        return [*rest, *{one.candidate.edits: one for one in tied}.values()]
-
-    def _otherwise_aligned(self, first: Verdict, control: Run) -> list[Verdict]:
-        """What runs as well as a survivor and aligns its dimensions otherwise: the first found."""
-        for edits, old, new in other_alignments(first.candidate.edits) if self.left > 0 else ():
-            other = dataclasses.replace(first.candidate, edits=edits, title=first.candidate.title.replace(old, new))
-            run = self._ended(other, self.tried.get(edits) or self._begin(other, control), control)
-            if passes(run, control):
-                return [self._passed(other, run, control, Judgement())]
-        return []
-
-    def fits_turned(self, candidate: Candidate) -> bool:
-        """Whether the program runs as well without an edit, where a tensor of the failing call is turned around."""
-        control, frame = self.control(), self.scene.crash.user_frame
-        source = self.scene.source(frame.file) if frame is not None else None
-        if source is None or frame is None or control is None:
-            return False
-        for edit in turned_at(source, frame.line):
-            other = dataclasses.replace(candidate, edits=(edit,))
-            if self.left > 0 and passes(self._ended(other, self._begin(other, control), control), control):
-                return True
-        return False
+    def tried_with(self, candidate: Candidate, control: Run) -> Run | None:
+        """The run of the program with an edit; None where it cannot be made, or nothing is left."""
+        if self.left <= 0:
+            return None
+        run = self.tried.get(candidate.edits) or self._begin(candidate, control)
+        return self._ended(candidate, run, control) if run is not None else None
 
     def _begun(self, tier: Iterable[Candidate], control: Run) -> Iterator[tuple[Candidate, Run | Trial]]:
         """The candidates that can be tried, each with its trial, begun when it is asked for, or its known run."""
@@ -278,10 +288,10 @@ class Checker:
             run = known or self._begin(candidate, control)
             if run is not None:
                 yield candidate, run
+            elif self.trace is not None:
+                self.trace.filtered(candidate, "why_outside")
 
-    def _ended(self, candidate: Candidate, run: Run | Trial | None, control: Run) -> Run:
-        if run is None:
-            return Run({}, "it cannot be edited", 0, 0.0)
+    def _ended(self, candidate: Candidate, run: Run | Trial, control: Run) -> Run:
         ended = self._counted(run.wait(), ABREAST) if isinstance(run, Trial) else run
         self.tried[candidate.edits] = ended
         return ended
@@ -341,7 +351,8 @@ class Checker:
         lines = {line for _, line, _ in error["frames"]}
         return frame is None or not lines or frame.line in lines
 
-    def _passed(self, candidate: Candidate, run: Run, control: Run, judgement: Judgement) -> Verdict:
+    def passed(self, candidate: Candidate, run: Run, control: Run, judgement: Judgement) -> Verdict:
+        """The verdict on a candidate with which the program ran."""
         language = self.scene.options.language
         level = "program" if run.ended or not self.program.warm else "forward"
         changed = reshaped(run, control, 2) + 2 * other_input(run, control) if candidate.literal else 0

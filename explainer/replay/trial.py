@@ -124,11 +124,12 @@ def quick_script(scene: Any, first: Candidate) -> bool:
 def turned_too(scene: Any, candidate: Candidate) -> bool:
     """Whether turning a tensor of the failing call around makes the program run as an edit does."""
     from explainer.replay.programs import checker
+    from explainer.replay.rivals import fits_turned
 
     found = False
     if whole_program(scene) or whole_script(scene):
         with scene.replaying():
-            found = checker(scene).fits_turned(candidate)
+            found = fits_turned(checker(scene), candidate)
     return found
 
 
