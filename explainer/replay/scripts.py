@@ -13,7 +13,9 @@ import time
 from types import TracebackType
 from typing import Any
 
-#: Seconds that importing torch may take, and that one script may.
+from explainer.replay.work import Stopwatch, longest
+
+#: Seconds of work that importing torch may take, and that one script may.
 IMPORTING, RUNNING = 120.0, 20.0
 #: Bytes that a script may take beyond what the clean process holds.
 MEMORY = 3 << 30
@@ -32,6 +34,8 @@ class CleanProcess:
             cwd=tempfile.gettempdir(),
         )  # fmt: skip
         self.facts: dict[str, Any] = {}
+        #: Seconds of work that its scripts took.
+        self.spent = 0.0
 
     def __enter__(self) -> CleanProcess:
         return self
@@ -47,13 +51,18 @@ class CleanProcess:
 
     def run(self, script: str) -> dict[str, str] | None:
         """`type` and `message` of the error that ends a script, `type` empty where it ends well; None: no answer."""
-        return self._answer({"script": script}, RUNNING) if self.about() else None
+        answer = self._answer({"script": script}, RUNNING) if self.about() else None
+        if answer is None:
+            return None
+        ended, seconds = answer
+        self.spent += seconds
+        return ended
 
     def _answer(self, request: dict[str, Any], seconds: float) -> Any:
         try:
             self._process.stdin.write(json.dumps(request).encode() + b"\n")  # type: ignore[union-attr]
             self._process.stdin.flush()  # type: ignore[union-attr]
-            line = self._line(time.monotonic() + seconds)
+            line = self._line(time.monotonic() + longest(seconds))
         except OSError:
             return None
         return json.loads(line) if line else None
@@ -91,14 +100,19 @@ def _about(torch: Any) -> dict[str, Any] | None:
 
 
 def _run(script: str) -> Any:
-    """In a sandboxed fork; where there is none, as it is: the script is made of torch's own operators and numbers."""
+    """How it ends, and its seconds of work, in a sandboxed fork; where there is none, as it is.
+
+    The script is made of torch's own operators and numbers.
+    """
     from explainer.replay import sandbox
 
     if '"meta"' in script or "torch.optim" in script:
         _load_more()
     if sandbox.unavailable() is not None or "cuda" in script:
-        return _ended(script)
-    return sandbox.run(lambda: _ended(script), deadline=RUNNING - 2, memory=MEMORY).value
+        work = Stopwatch()
+        return _ended(script), work.seconds
+    outcome = sandbox.run(lambda: _ended(script), deadline=RUNNING - 2, memory=MEMORY)
+    return outcome.value, outcome.seconds
 
 
 @functools.cache
