@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import copy
 import time
 from collections.abc import Callable
 from typing import Any
 
+from explainer.oracle.effects import held_by
 from explainer.oracle.trees import digest, mapped, tensors
 
-#: Modules whose calls are kept, entries of their inputs, parameters of one that is copied for each call made again.
-_MOST, _ENTRIES, _PARAMETERS = 4, 1 << 20, 1 << 22
+#: Modules whose calls are kept, and entries of their inputs.
+_MOST, _ENTRIES = 4, 1 << 20
 #: Parameters by which two runs are told to have the same model.
-_DIGESTED = 40
+_DIGESTED = 12
 #: Seconds of processor time that a call may take to be made again a few times.
 _LONG = 1.0
 
@@ -39,16 +39,26 @@ class Call:
         """Whether it can be made again a few times."""
         return self.returned and self.seconds <= _LONG
 
-    def again(self, change: Callable[[Any], Any] = lambda one: one, seed: int = 0) -> Any:
-        """What the module, set to evaluate, hands back for its first inputs, changed; the module stays as it is."""
+    def again(self, change: Callable[[Any], Any] = lambda one: one) -> Any:
+        """What the module, set to evaluate, hands back for its first inputs, changed."""
         import torch
 
-        module = _copied(self.module)
-        args, words = mapped(self.given, lambda one: change(one.clone()))
-        torch.manual_seed(seed)
-        module.eval()
+        args, words = mapped(self.given, change)
+        torch.default_generator.manual_seed(0)
+        self.module.eval()
         with torch.no_grad():
-            return mapped(module(*args, **words), lambda one: one.detach())
+            return mapped(self.module(*args, **words), lambda one: one.detach())
+
+    def plainly(self, change: Callable[[Any], Any]) -> tuple[Any, bool]:
+        """The same, and whether a call leaves no trace: it draws no random numbers and changes nothing it holds."""
+        import torch
+
+        before = [(id(one), one._version) for _, one in held_by(self.module)]
+        torch.default_generator.manual_seed(0)
+        drawn = torch.get_rng_state()
+        out = self.again(change)
+        same = bool(torch.equal(drawn, torch.get_rng_state()))
+        return out, same and before == [(id(one), one._version) for _, one in held_by(self.module)]
 
 
 class Calls:
@@ -82,15 +92,6 @@ class Calls:
     def roots(self) -> list[Any]:
         """The modules whose calls are kept."""
         return [call.module for call in self.kept.values()]
-
-
-def _copied(module: Any) -> Any:
-    if sum(one.numel() for one in module.parameters()) > _PARAMETERS:
-        return module
-    try:
-        return copy.deepcopy(module)
-    except Exception:  # it holds what has no copy
-        return module
 
 
 def agree(one: Any, other: Any) -> bool:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from explainer.oracle.calls import Call, agree
 from explainer.oracle.trees import mapped, tensors
+
+Change = Callable[[Any], Any]
 
 
 def length_of(call: Call) -> int:
@@ -18,13 +21,13 @@ def length_of(call: Call) -> int:
     return 0 if [int(one) for one in first.shape].count(size) > 1 else size
 
 
-def shorter_runs(call: Call) -> bool | None:
-    """Whether the module runs with a step less; None where it is given no sequences."""
+def shorter_runs(call: Call, few: Change) -> bool | None:
+    """Whether the module runs with a step less, for a few samples; None where it is given no sequences."""
     size = length_of(call)
     if not size:
         return None
     try:
-        call.again(lambda one: _shorter(one, size))
+        call.again(lambda one: _shorter(few(one), size))
     except Exception:
         return False
     return True
@@ -37,7 +40,7 @@ def _shorter(tensor: Any, size: int) -> Any:
     return tensor
 
 
-def causal(call: Call, outcome: Any) -> bool | None:
+def causal(call: Call, outcome: Any, few: Change) -> bool | None:
     """Whether steps come out the same when only the last one is changed in some input; None where none shows it."""
     size = length_of(call)
     if not size or not any(one.dim() > 1 and one.shape[1] == size for one in tensors(outcome)):
@@ -49,7 +52,7 @@ def causal(call: Call, outcome: Any) -> bool | None:
 
         def changed(one: Any, seen: Any = seen, chosen: int = chosen) -> Any:
             sequence = one.dim() > 1 and one.shape[1] == size and one.dtype != _bool()
-            return _last_changed(one) if sequence and next(seen) == chosen else one
+            return _last_changed(few(one).clone()) if sequence and next(seen) == chosen else few(one)
 
         other = call.again(changed)
         found.append(agree(mapped(outcome, _before(size)), mapped(other, _before(size))))

@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Any
 
 from explainer.oracle import lengths, samples
-from explainer.oracle.calls import Call, Calls, agree
+from explainer.oracle.calls import Call, Calls
 from explainer.oracle.casts import Casts
 from explainer.oracle.draws import Draws
 from explainer.oracle.effects import Effects
@@ -120,20 +120,22 @@ class Observer:
         return seen
 
     def _tried(self, call: Call) -> dict[str, Any]:
-        """What other inputs show, where the model hands back the same for the same."""
-        outcome = call.again()
+        """What other inputs show."""
         seen: dict[str, Any] = {}
-        steady = agree(outcome, call.again(seed=1))
+        size = samples.batch_of(call)
+        few = samples.few_of(size)
         try:
-            seen["samples"] = samples.with_one_more(call, outcome)
+            with samples.time_first(call, size) as by_time:
+                outcome, steady = call.plainly(few)
+            seen["samples"] = samples.with_one_more(call, outcome, steady)
         except Exception as error:
             at = self.places.failed_at(error)
             own = at is not None and self.places.edits(*at)
-            seen["samples"] = {"runs": False, "at": at, "own": own, "apart": None}
-        if not steady and seen["samples"]:
-            seen["samples"]["apart"] = None
-        seen["shorter"] = lengths.shorter_runs(call)
+            return {"samples": {"runs": False, "at": at, "own": own, "apart": None}}
+        seen["samples"].update(time_first=bool(by_time)) if seen["samples"] else None
+        if not seen["samples"].get("apart"):
+            seen["shorter"] = lengths.shorter_runs(call, few)
         if steady and self.masks:
             with suppress(Exception):
-                seen["causal"] = lengths.causal(call, outcome)
+                seen["causal"] = lengths.causal(call, outcome, few)
         return seen

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 _DEPTH = 4
+#: How many values of a tensor are looked at, about.
+_LOOKED_AT = 1024
 
 
 def tensors(value: Any, depth: int = _DEPTH) -> Iterator[Any]:
@@ -44,10 +46,10 @@ def outline(value: Any, depth: int = _DEPTH) -> str:
 
 
 def digest(tensor: Any) -> list[float] | None:
-    """Numbers by which to tell whether a tensor was changed; None of one that is large or holds no numbers."""
-    if tensor.is_sparse or tensor.is_quantized or tensor.is_meta or not 0 < tensor.numel() <= 1 << 20:
+    """Numbers by which to tell whether a tensor holds the same, from some of its values; None where it has none."""
+    if tensor.is_sparse or tensor.is_quantized or tensor.is_meta or not tensor.is_contiguous() or not tensor.numel():
         return None
-    flat = tensor.detach().reshape(-1)
+    flat = tensor.detach().view(-1)[:: 1 + tensor.numel() // _LOOKED_AT]
     flat = (flat.abs() if flat.is_complex() else flat).double().nan_to_num()
     ramp = _torch().arange(1, flat.numel() + 1, dtype=flat.dtype)
     return [float(flat.sum()), float(flat.abs().sum()), float((flat * ramp).sum())]
