@@ -16,7 +16,7 @@ from explainer import remedies  # noqa: E402
 from explainer.diagnosis import Edit  # noqa: E402
 from explainer.oracle import source, words  # noqa: E402
 from explainer.oracle.alignments import other_alignments  # noqa: E402
-from explainer.oracle.joins import mixes  # noqa: E402
+from explainer.oracle.joins import CROSSED, TURNED, mixes  # noqa: E402
 from explainer.oracle.judge import Judgement, judged  # noqa: E402
 from explainer.oracle.places import lines_after  # noqa: E402
 from explainer.replay.outcomes import passes  # noqa: E402
@@ -135,6 +135,20 @@ x, y = torch.randn(3, 5, 6), torch.randn(3, 5, 6)
 """
     + STEP
 )
+TURNED_ROWS = (
+    """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn = nn.GRU(6, 4, batch_first=True)
+    def forward(self, x):
+        one = self.rnn(x)[0].contiguous().transpose(0, 1)
+        return one.view(-1, 4)
+net = Net()
+x, y = torch.randn(3, 5, 6), torch.randn(15, 4)
+"""
+    + STEP
+)
 CAUSAL = (
     """
 class Net(nn.Module):
@@ -220,6 +234,13 @@ WEIGHED = {
         ("write",)),
     "a batch of one size": (BATCH, "x.view(7, 6)", "x.view(4, 6)", None, ("batch",)),
     "a batch of any size": (BATCH, "x.view(7, 6)", "x.view(-1, 6)", None, ()),
+    "steps and samples turned around": (TURNED_ROWS, "one.view(-1, 4)", "one.reshape(-1, 4)", None, ("scrambled",)),
+    "rows that a layer turned around": (
+        TURNED_ROWS.replace(".contiguous().transpose(0, 1)", "").replace("one.view(-1, 4)", "one.view(-1, 3)"),
+        "one.view(-1, 3)", "one.reshape(-1, 4)", None, ()),
+    "the sizes of other data": (
+        "sizes = {'train': 10, 'test': 12}\nnet = nn.Linear(10, 4)\nnet(torch.randn(8, sizes['train']))\n"
+        "x, y = torch.randn(8, sizes['test']), torch.randn(8, 4)\n" + STEP, "'test': 12", "'test': 10", None, ()),
     "samples that attend to each other": (ACROSS, "=mask)", "=mask.t())", None, ("mixed",)),
     "samples on their own": (
         ACROSS, "MultiheadAttention(6, 2)", "MultiheadAttention(6, 2, batch_first=True)", None, ()),
@@ -256,18 +277,18 @@ def test_words_tell_what_was_tested_in_three_languages() -> None:
 @pytest.mark.parametrize(
     ("before", "strides", "after", "mixed"),
     [
-        ([3, 5, 2, 4], [40, 4, 20, 1], [3, 5, 8], False),  # heads beside what each head holds
-        ([3, 2, 5, 4], [40, 4, 8, 1], [3, 5, 8], True),  # time across heads
-        ([3, 7, 7, 2], [98, 7, 1, 49], [3, 98], False),  # one sample's values, in another order
-        ([5, 3, 4], [4, 20, 1], [15, 4], True),  # steps before samples, which lie the other way round
-        ([3, 5, 4], [20, 1, 5], [15, 4], False),
-        ([3, 4], [4, 1], [4, 3], False),  # it lies in memory as its sizes are
+        ([3, 5, 2, 4], [40, 4, 20, 1], [3, 5, 8], None),  # heads beside what each head holds
+        ([3, 2, 5, 4], [40, 4, 8, 1], [3, 5, 8], CROSSED),  # time across heads
+        ([3, 7, 7, 2], [98, 7, 1, 49], [3, 98], None),  # one sample's values, in another order
+        ([5, 3, 4], [4, 20, 1], [15, 4], TURNED),  # steps before samples, which lie the other way round
+        ([3, 5, 4], [20, 1, 5], [15, 4], None),
+        ([3, 4], [4, 1], [4, 3], None),  # it lies in memory as its sizes are
     ],
 )
 def test_a_reshape_mixes_what_lies_otherwise_in_memory(
-    before: list[int], strides: list[int], after: list[int], mixed: bool
+    before: list[int], strides: list[int], after: list[int], mixed: str | None
 ) -> None:
-    assert mixes(before, strides, after) is mixed
+    assert mixes(before, strides, after) == mixed
 
 
 @pytest.mark.parametrize(

@@ -66,27 +66,17 @@ class Calls:
 
     def __init__(self) -> None:
         self.kept: dict[int, Call] = {}
-        self._open: list[Any] = []
 
-    def called(self, module: Any, args: Any, words: Any) -> bool:
-        """A module is called; whether this is kept."""
-        self._open.append(module)
-        new = len(self._open) == 1 and id(module) not in self.kept and len(self.kept) < _MOST
+    def begun(self, module: Any, args: Any, words: Any) -> Call | None:
+        """An outermost module is called; the call where it is kept."""
+        new = id(module) not in self.kept and len(self.kept) < _MOST
         if not new or not any(True for _ in module.parameters()):
-            return False
+            return None
         given = list(tensors((args, words)))
         if not given or sum(one.numel() for one in given) > _ENTRIES or any(one.is_sparse for one in given):
-            return False
-        self.kept[id(module)] = Call(module, args, words)
-        return True
-
-    def returned(self, module: Any, out: Any) -> None:
-        """A module hands something back."""
-        while self._open and self._open.pop() is not module:
-            pass
-        call = self.kept.get(id(module))
-        if call is not None and not self._open and not call.returned:
-            call.done(out)
+            return None
+        call = self.kept[id(module)] = Call(module, args, words)
+        return call
 
     @property
     def roots(self) -> list[Any]:

@@ -9,6 +9,7 @@ from typing import Any
 from explainer.oracle.places import Places
 
 _TURNS = ("transpose", "permute", "t", "swapaxes", "swapdims", "movedim", "moveaxis")
+CROSSED, TURNED = "crossed", "turned"
 _RESHAPES = ("reshape", "flatten", "view", "reshape_as", "view_as")
 
 
@@ -32,8 +33,8 @@ class Joins:
                     setattr(owner, name, _noting(getattr(owner, name), note))
 
     def _turns(self, given: Any, made: Any) -> None:
-        frame = self.places.innermost()
-        if frame is not None and len(self._turned) < 1000:
+        frame = self.places.caller() if len(self._turned) < 1000 else None
+        if frame is not None:
             self._turned[id(made)] = made, list(self.places.at(frame))
 
     def _copies(self, given: Any, made: Any) -> None:
@@ -46,8 +47,9 @@ class Joins:
             return
         held = self._strides.get(id(given))
         strides = held[1] if held is not None else given.stride()
-        if mixes(given.shape, strides, made.shape):
-            self.mixed = {"at": list(self.places.at(self.places.innermost())), "turned": self._turn(given)}
+        mixed, turned = mixes(given.shape, strides, made.shape), self._turn(given)
+        if mixed == CROSSED or (mixed == TURNED and turned is not None):
+            self.mixed = {"at": list(self.places.at(self.places.innermost())), "turned": turned}
 
     def _turn(self, tensor: Any) -> Any:
         held = self._turned.get(id(tensor))
@@ -65,15 +67,15 @@ def _noting(plain: Callable[..., Any], note: Callable[[Any, Any], None]) -> Call
     return noted
 
 
-def mixes(before: Sequence[int], strides: Sequence[int], after: Sequence[int]) -> bool:
-    """Whether a reshape of a tensor that was turned around mixes its dimensions.
+def mixes(before: Sequence[int], strides: Sequence[int], after: Sequence[int]) -> str | None:
+    """How a reshape of a tensor that does not lie in memory as its sizes are mixes its dimensions; None: it does not.
 
-    It does where sizes are neither joined nor split but shifted across each other ([8, 12, 4] to [12, 32]), and where
-    the first dimension is joined with others in another order than they have in memory (rows of samples and of time).
+    CROSSED: sizes are neither joined nor split but shifted across each other ([8, 12, 4] to [12, 32]). TURNED: the
+    first dimension is joined with others in another order than they have in memory (rows of samples and of time).
     """
     rows = [(size, stride) for size, stride in zip(before, strides, strict=True) if size > 1]
     if [stride for _, stride in rows] == sorted((stride for _, stride in rows), reverse=True):
-        return False
+        return None
     left, right = list(rows), [size for size in after if size > 1]
     first = True
     while left and right:
@@ -81,16 +83,18 @@ def mixes(before: Sequence[int], strides: Sequence[int], after: Sequence[int]) -
         while _product([size for size, _ in group]) != _product(goal):
             smaller = _product([size for size, _ in group]) < _product(goal)
             if not (left if smaller else right):
-                return True
+                return CROSSED
             if smaller:
                 group.append(left.pop(0))
             else:
                 goal.append(right.pop(0))
         turned = [stride for _, stride in group] != sorted((stride for _, stride in group), reverse=True)
-        if turned and ((len(group) > 1 and len(goal) > 1) or (first and before[0] > 1)):
-            return True
+        if turned and len(group) > 1 and len(goal) > 1:
+            return CROSSED
+        if turned and first and before[0] > 1:
+            return TURNED
         first = False
-    return False
+    return None
 
 
 def _product(sizes: Sequence[int]) -> int:

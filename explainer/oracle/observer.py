@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from contextlib import suppress
 from typing import Any
 
@@ -30,15 +31,14 @@ class Observer:
         self.parts = Parts()
         self.warned: list[list[Any]] = []
         self.masks = self.over = False
+        self.depth = 0
 
     def watch(self, torch: Any) -> None:
         """Begin to watch."""
         from torch.optim.optimizer import register_optimizer_step_post_hook
 
         register_optimizer_step_post_hook(self.gradients.stepped)
-        modules = torch.nn.modules.module
-        modules.register_module_forward_pre_hook(self._called)
-        modules.register_module_forward_hook(self._returned)
+        self._watch_calls(torch)
         self.draws.watch(torch)
         if self.places.edited:
             self.casts.watch(torch)
@@ -52,8 +52,6 @@ class Observer:
                 setattr(owner, name, self._noting_masks(getattr(owner, name)))
 
     def _noting_masks(self, plain: Any) -> Any:
-        import functools
-
         @functools.wraps(plain)
         def masked(*args: Any, **words: Any) -> Any:
             self.masks = True
@@ -68,22 +66,36 @@ class Observer:
             at = self.places.at(frame)
             self.warned.append([text, *at, self.places.edits(*at)])
 
-    def _called(self, module: Any, args: Any) -> None:
-        import torch
+    def _watch_calls(self, torch: Any) -> None:
+        """Put a watched call in the place of modules': hooks are not told of keywords, nor of calls that fail."""
+        plain = torch.nn.Module.__call__
 
-        if self.over:
-            return
-        if torch.is_grad_enabled():
-            self.gradients.used.add(id(module))
-        if len(self.calls.kept) < 4 or self.calls._open:
-            with suppress(Exception):
-                if self.calls.called(module, args, {}):
-                    self.effects.begin(module)
+        @functools.wraps(plain)
+        def called(module: Any, *args: Any, **words: Any) -> Any:
+            if self.over:
+                return plain(module, *args, **words)
+            if torch.is_grad_enabled():
+                self.gradients.used.add(id(module))
+            self.depth += 1
+            try:
+                call = self._begun(module, args, words) if self.depth == 1 else None
+                out = plain(module, *args, **words)
+            finally:
+                self.depth -= 1
+            if call is not None:
+                with suppress(Exception):
+                    call.done(out)
+            return out
 
-    def _returned(self, module: Any, _: Any, out: Any) -> None:
-        if not self.over:
-            with suppress(Exception):
-                self.calls.returned(module, out)
+        torch.nn.Module.__call__ = called
+
+    def _begun(self, module: Any, args: Any, words: Any) -> Call | None:
+        with suppress(Exception):
+            call = self.calls.begun(module, args, words)
+            if call is not None:
+                self.effects.begin(module)
+            return call
+        return None
 
     def taken(self, error: BaseException | None) -> dict[str, Any]:
         """What was seen; models are tried once more only where the program got through."""

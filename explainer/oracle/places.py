@@ -56,15 +56,18 @@ class Places:
         """Whether a line was edited."""
         return any(first <= line <= last for first, last in self.edited.get(file, ()))
 
-    def is_edited(self) -> bool:
-        """Whether a watched function was called by the program itself, at a line that was edited."""
-        if not self.edited or self.over:
-            return False
+    def caller(self) -> Any:
+        """The program's frame that called a watched function itself; None where a library did."""
         frame: Any = sys._getframe(1)
         while frame is not None and frame.f_code.co_filename.startswith(_HERE):
             frame = frame.f_back
         own = frame is not None and frame.f_code.co_filename.startswith(self.folder)
-        return own and self.edits(*self.at(frame))
+        return frame if own else None
+
+    def is_edited(self) -> bool:
+        """Whether a watched function was called by the program itself, at a line that was edited."""
+        frame = self.caller() if self.edited and not self.over else None
+        return frame is not None and self.edits(*self.at(frame))
 
     def failed_at(self, error: BaseException) -> list[Any] | None:
         """File and line in the program where an error came up."""
