@@ -90,9 +90,12 @@ def _diagnosis(match: Match, catalogue: Catalogue, scene: Scene, stages: Stages)
             fallback = diagnosis, remedy
     found = stages.run("the search for fixes", lambda: remedies.of_search(match, scene), Remedy())
     diagnosis, remedy = fallback or (of_symptom(match, scene, causes=not found.checked), Remedy())
-    if not found.checked and (remedy.edits or diagnosis.culprit is not None):
-        found = replace(found, culprit=None) if not remedy.edits else Remedy()
-    return _with(diagnosis, found if found.fixes else remedy, None)
+    if found.checked:
+        return _with(diagnosis, found, None)
+    if found.edits and not remedy.edits:
+        known = diagnosis.culprit is not None and not remedy.refuted
+        remedy = replace(found, culprit=None if known else found.culprit, refuted=remedy.refuted)
+    return _with(diagnosis, remedy, None)
 
 
 def _outcome(remedy: Remedy) -> str:
@@ -119,7 +122,7 @@ def _certainty(before: Certainty, held: Held | None, remedy: Remedy) -> Certaint
         return "proved"
     if remedy.checked and before == "possible":
         return "likely"
-    return "likely" if remedy.refuted and before == "proved" else before
+    return "likely" if (remedy.refuted or remedy.doubtful) and before == "proved" else before
 
 
 def symptom_names(match: Match, scene: Scene) -> dict[str, Any]:

@@ -34,7 +34,8 @@ LAYER = 1
 class Remedy:
     """The fixes to show, best first, and the line to edit. `refuted`: edits were run, and none of them helped.
 
-    `adapts`: the first only makes the failing call take what came, wherever that went wrong.
+    `adapts`: the first only makes the failing call take what came, wherever that went wrong. `doubtful`: the first ran,
+    and may do harm.
     """
 
     fixes: tuple[Fix, ...] = ()
@@ -42,6 +43,7 @@ class Remedy:
     proves: bool = False
     refuted: bool = False
     adapts: bool = False
+    doubtful: bool = False
 
     @property
     def checked(self) -> bool:
@@ -64,7 +66,8 @@ def of_rule(held: Held, scene: Scene) -> Remedy:
         first = passed[0].candidate
         adapts = held.rule.family in TRAVELS and only_adapts(first)
         proves = _proves(passed, held) and not default_or_layout(scene, first)
-        return Remedy(_shown(passed, words_only, scene.options.language), first.culprit, proves, adapts=adapts)
+        shown, doubtful = _shown(passed, words_only, scene.options.language), bool(passed[0].judgement.doubts)
+        return Remedy(shown, first.culprit, proves, adapts=adapts, doubtful=doubtful)
     late = [one.candidate for one in verdicts if one.level == LATE]
     refuted = not late and any(one.level != "none" for one in verdicts)
     untried = () if refuted else tuple(map(_suggestion, (late or [one for _, one in offered])[:MOST]))
@@ -127,7 +130,8 @@ def of_search(match: Match, scene: Scene) -> Remedy:
     sound = found[0].reshaped <= LAYER and not only_adapts(best) and best.tier != FOLLOWED
     sound = sound and not found[0].judgement.doubts
     proves = whole_program(scene) and _of_one_line(found) and sound and not default_or_layout(scene, best)
-    return Remedy(_shown(found, (), scene.options.language), best.culprit, proves)
+    shown, doubtful = _shown(found, (), scene.options.language), bool(found[0].judgement.doubts)
+    return Remedy(shown, best.culprit, proves, doubtful=doubtful)
 
 
 def _of_one_line(passed: Sequence[Verdict]) -> bool:

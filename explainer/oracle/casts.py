@@ -22,10 +22,10 @@ class Casts:
     def watch(self, torch: Any) -> None:
         """Put watched functions in the place of those that cast."""
         for name in _METHODS:
-            setattr(torch.Tensor, name, self._watched(torch, getattr(torch.Tensor, name)))
+            self.places.put(torch.Tensor, name, self._watched(torch, getattr(torch.Tensor, name)))
         for name in _MAKERS:
             if hasattr(torch, name):
-                setattr(torch, name, self._watched(torch, getattr(torch, name)))
+                self.places.put(torch, name, self._watched(torch, getattr(torch, name)))
 
     def _watched(self, torch: Any, plain: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(plain)

@@ -29,7 +29,7 @@ class Draws:
         self._module = torch.nn.Module
         for owner, names in owners:
             for name in names:
-                setattr(owner, name, self._watched(name, getattr(owner, name)))
+                self.places.put(owner, name, self._watched(name, getattr(owner, name)))
 
     def _watched(self, name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(plain)

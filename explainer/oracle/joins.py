@@ -30,7 +30,7 @@ class Joins:
         for names, note in watched:
             for owner, name in [(owner, name) for name in names for owner in (torch.Tensor, torch)]:
                 if hasattr(owner, name):
-                    setattr(owner, name, _noting(getattr(owner, name), note))
+                    self.places.put(owner, name, _noting(getattr(owner, name), note))
 
     def _turns(self, given: Any, made: Any) -> None:
         frame = self.places.caller() if len(self._turned) < 1000 else None

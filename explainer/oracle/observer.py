@@ -43,13 +43,22 @@ class Observer:
         if self.places.edited:
             self.casts.watch(torch)
             self.joins.watch(torch)
-            self.parts.watch(torch)
+            self.parts.watch(torch, self.places)
         self._watch_masks(torch)
+        torch.jit.script = self._compiling(torch.jit.script)
+
+    def _compiling(self, script: Any) -> Any:
+        @functools.wraps(script)
+        def compiling(*args: Any, **words: Any) -> Any:
+            self.places.restore()
+            return script(*args, **words)
+
+        return compiling
 
     def _watch_masks(self, torch: Any) -> None:
         for owner in (torch, torch.Tensor):
             for name in [name for name in _CAUSAL if hasattr(owner, name)]:
-                setattr(owner, name, self._noting_masks(getattr(owner, name)))
+                self.places.put(owner, name, self._noting_masks(getattr(owner, name)))
 
     def _noting_masks(self, plain: Any) -> Any:
         @functools.wraps(plain)

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from explainer.oracle.places import Places
+
 _JOINS = ("cat", "concat", "concatenate", "hstack")
 _MOST = 100
 
@@ -17,10 +19,10 @@ class Parts:
     def __init__(self) -> None:
         self.rows: set[tuple[int, ...]] = set()
 
-    def watch(self, torch: Any) -> None:
+    def watch(self, torch: Any, places: Places) -> None:
         """Put watched functions in the place of those that join."""
         for name in _JOINS:
-            setattr(torch, name, self._watched(getattr(torch, name)))
+            places.put(torch, name, self._watched(getattr(torch, name)))
 
     def _watched(self, plain: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(plain)

@@ -40,6 +40,17 @@ class Places:
         self.folder = folder + os.sep
         self.edited = edited
         self.over = False
+        self._put: list[tuple[Any, str, Any]] = []
+
+    def put(self, owner: Any, name: str, watched: Any) -> None:
+        """Put a watched function in the place of one, until `restore`."""
+        self._put.append((owner, name, getattr(owner, name)))
+        setattr(owner, name, watched)
+
+    def restore(self) -> None:
+        """Put back all that was put: what compiles a program's functions looks for torch's own."""
+        while self._put:
+            setattr(*self._put.pop())
 
     def innermost(self) -> Any:
         """The program's innermost frame; None where it is not at work."""
