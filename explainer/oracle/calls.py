@@ -10,7 +10,7 @@ from explainer.oracle.effects import held_by
 from explainer.oracle.trees import digest, mapped, tensors
 
 #: Modules whose calls are kept, and entries of their inputs.
-_MOST, _ENTRIES = 4, 1 << 20
+_MOST, _ENTRIES = 4, 1 << 23
 #: Parameters by which two runs are told to have the same model.
 _DIGESTED = 12
 #: Seconds of processor time that a call may take to be made again a few times.

@@ -106,13 +106,13 @@ def _outputs(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[s
 
 
 def _values(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[str, Any]) -> bool:
-    """A model hands back other values than it did in a run that failed in backward only: those were right."""
+    """A model hands back other values than in a run that failed in backward only: finite ones were right."""
     frames = (control.get("error") or {}).get("frames") or []
     if not (control.get("error") or {}).get("backward") or not frames:
         return False
     known = [(one, other) for one, other in _pairs(seen, before) if one.get("made") and other.get("made")]
     same = [(one, other) for one, other in known if all(_alike(one[name], other[name]) for name in ("given", "held"))]
-    return any(not _alike(one["made"], other["made"]) for one, other in same)
+    return any(not _alike(one["made"], other["made"]) for one, other in same if _alike(other["made"], other["made"]))
 
 
 def _mixed(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[str, Any]) -> bool:

@@ -50,7 +50,7 @@ def digest(tensor: Any) -> list[float] | None:
     if tensor.is_sparse or tensor.is_quantized or tensor.is_meta or not tensor.is_contiguous() or not tensor.numel():
         return None
     flat = tensor.detach().view(-1)[:: 1 + tensor.numel() // _LOOKED_AT]
-    flat = (flat.abs() if flat.is_complex() else flat).double().nan_to_num()
+    flat = (flat.abs() if flat.is_complex() else flat).double()
     ramp = _torch().arange(1, flat.numel() + 1, dtype=flat.dtype)
     return [float(flat.sum()), float(flat.abs().sum()), float((flat * ramp).sum())]
 
