@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import itertools
-import linecache
 import os
 import sys
 import types
@@ -13,6 +12,7 @@ from typing import Any
 
 from explainer.crash import Crash, Found, Frame, Known, Raised, crash_of, root_of, with_live
 from explainer.probes.scene import Live, LiveFrame
+from explainer.source import line_of
 from explainer.userframes import is_user_file
 
 #: A line of code that recursion passes again and again is kept this often, and the innermost frames always.
@@ -181,7 +181,7 @@ def _folded(steps: list[LiveFrame]) -> list[LiveFrame]:
 
 def frozen(live: LiveFrame) -> Frame:
     """A live frame as the `Frame` that a printed traceback would give, with columns where Python knows them."""
-    text = linecache.getline(live.file, live.line, live.frame.f_globals).rstrip("\n")
+    text = line_of(live.file, live.line, live.frame.f_globals)
     column, end = _columns(live, text)
     return Frame(live.file, live.line, function_name(live.frame), text.strip(), live.user, column, end)
 
