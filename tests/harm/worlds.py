@@ -1,6 +1,6 @@
 """Runs a program bare and under us, each in a fresh copy of its folder, and tells all that another could have seen.
 
-A world is a folder with the program in `code`, a temporary folder `tmp`, a home, and `data` beside the program. A helper
+A world is a folder with the program in `code`, a temporary folder `tmp`, a home, and `data` beside it. A helper
 process, a loopback server and names in /dev/shm are what lies around it.
 """
 
@@ -65,7 +65,7 @@ def seen(name: str, mode: str, folder: Path) -> Seen:
         signals = helper.communicate()[0].decode().split()
     said = [one.decode("utf-8", "replace").replace(str(world), "WORLD") for one in (done.stdout, done.stderr)]
     files = {path: one for part in ("code", "data", "home") for path, one in _files(world, world / part).items()}
-    temporary = {path for path in _files(world, world / "tmp")}
+    temporary = set(_files(world, world / "tmp"))
     return Seen(done.returncode, *said, files, temporary, _shared() - before, signals, state, requests)
 
 

@@ -36,7 +36,7 @@ write_only = mapped("write-only", mmap.PROT_WRITE)
 read_only = mapped("read-only", mmap.PROT_READ)
 shared = torch.zeros(4).share_memory_()
 array = multiprocessing.Array("i", 4)
-named = shared_memory.SharedMemory("harm%d" % os.getpid(), create=True, size=4096)
+named = shared_memory.SharedMemory(f"harm{os.getpid()}", create=True, size=4096)
 numbers = torch.from_file(str(DATA / "tensor"), shared=True, size=4)
 numbers.zero_()
 
