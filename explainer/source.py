@@ -7,7 +7,7 @@ import dis
 import functools
 import linecache
 import types
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from explainer.diagnosis import Span
@@ -150,6 +150,8 @@ def source_of(file: str, module_globals: dict | None = None) -> Source:
 
     Of a large file only lines are read; what is no regular file (a pipe, a device) is never opened.
     """
+    if file in _withheld:
+        return Source(file, (), None)
     size = size_of(file)
     if size is not None and not 0 < size <= PARSED:
         return _large(file, size)
@@ -183,10 +185,22 @@ def _make_room(weight: int) -> None:
 
 def line_of(file: str, number: int, module_globals: dict | None = None) -> str:
     """One line of a file without its newline, empty where it cannot be had; the file is not parsed."""
+    if file in _withheld:
+        return ""
     size = size_of(file)
     if size is not None and not 0 < size <= PARSED:
         return _large(file, size).line(number)
     return linecache.getline(file, number, module_globals).rstrip("\n")
+
+
+#: Files that no longer hold the text which the program runs.
+_withheld: set[str] = set()
+
+
+def withhold(files: Iterable[str]) -> None:
+    """From now on these files, and no others, have no source: their text is not what ran (see `loaded`)."""
+    _withheld.clear()
+    _withheld.update(files)
 
 
 def parsed_source(file: str, text: str) -> Source:

@@ -22,7 +22,7 @@ PACKED = {".gz": "gzip", ".xz": "lzma", ".bz2": "bz2", ".zst": "zstd"}
 _BROKEN = ("error", "LZMAError", "ZstdError")
 #: Unpacked, a file may have so many times its bytes, `LEAST` in any case and never more than `MOST`: logs shrink to a
 #: tenth or a fiftieth, zeros to a thousandth or less. Unpacking takes no more than `MEMORY` bytes.
-RATIO, LEAST, MOST, MEMORY = 200, 256 << 20, 16 << 30, 256 << 20
+RATIO, LEAST, MOST, MEMORY = 100, 256 << 20, 16 << 30, 256 << 20
 #: Folders that hold no logs of the user's.
 SKIPPED = {".git", "__pycache__", "node_modules", ".venv", "venv", "site-packages"}
 #: How many bytes tell whether a file is text.

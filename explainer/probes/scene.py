@@ -12,6 +12,7 @@ from dataclasses import field
 from typing import Any
 
 from explainer.crash import Crash, Frame
+from explainer.decisions import Trace
 from explainer.frozen import frozen, mutable
 from explainer.sized import Room
 from explainer.source import Failing, Source, failing_node, source_of
@@ -79,7 +80,7 @@ class Options:
     `replay`: user code may be re-run in a sandboxed child. `program`: what `explain run` started, so that the whole
     program can be tried again (None elsewhere). `begun`: a run of it that is under way already (`replay.ahead`).
     `source_roots`: folders below which a paste's files may be read, as far as there is `room`. `meanwhile` is called
-    when a first edit is tried.
+    when a first edit is tried. `trace` takes what becomes of each candidate edit.
     """
 
     language: str = "en"
@@ -93,6 +94,7 @@ class Options:
     memory: int = 1 << 30
     progress: Callable[[str], None] | None = None
     meanwhile: Callable[[], None] | None = None
+    trace: Trace | None = None
 
 
 class Scene:
