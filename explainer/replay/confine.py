@@ -74,35 +74,36 @@ def _default_signals() -> None:
 def _own_descriptors(keep: int) -> None:
     """Open files that are read anew, for offsets are shared; every other descriptor becomes the null device."""
     null = os.open(os.devnull, os.O_RDWR)
-    for name in os.listdir("/proc/self/fd"):
-        descriptor = int(name)
-        if descriptor in (keep, null):
+    for descriptor in map(int, os.listdir("/proc/self/fd")):
+        if descriptor in (keep, null) or not _is_open(descriptor):
             continue
         try:
             own = _reopened(descriptor)
-            os.dup2(null if own is None else own, descriptor, inheritable=descriptor < 3)
-            if own is not None:
-                os.close(own)
-        except OSError:  # the listing's own descriptor
-            continue
+        except OSError:  # deleted and out of reach, or no descriptors are left
+            own = None
+        os.dup2(null if own is None else own, descriptor, inheritable=descriptor < 3)
+        if own is not None:
+            os.close(own)
+
+
+def _is_open(descriptor: int) -> bool:
+    try:
+        os.fstat(descriptor)
+    except OSError:  # the listing's own
+        return False
+    return True
 
 
 def _reopened(descriptor: int) -> int | None:
-    if descriptor < 3 or not stat.S_ISREG(os.fstat(descriptor).st_mode):
+    """An open file of its own with the same content and offset; None where the null device has to do."""
+    found, access = os.fstat(descriptor), fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE
+    if descriptor < 3 or not stat.S_ISREG(found.st_mode) or access == os.O_WRONLY:
         return None
-    access = fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE
-    if access == os.O_WRONLY:
-        return None
-    path = f"/proc/self/fd/{descriptor}"
+    path, small = f"/proc/self/fd/{descriptor}", found.st_size <= _COPY_LIMIT
     in_memory = os.readlink(path).startswith("/memfd:")
-    try:
-        own = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:  # deleted and out of reach
-        return None
-    small = os.fstat(own).st_size <= _COPY_LIMIT
     if in_memory and not small:  # Landlock would let it be opened again, to write
-        os.close(own)
         return None
+    own = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     if small and (in_memory or access == os.O_RDWR):
         own = _copied(own)
     os.lseek(own, os.lseek(descriptor, 0, os.SEEK_CUR), os.SEEK_SET)

@@ -9,13 +9,15 @@ from collections.abc import Sequence
 # linux/landlock.h; the system call numbers are the same on every architecture.
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _VERSION_FLAG, _PATH_BENEATH = 1, 1
-_WRITE_FILE = 1 << 1
+_WRITE_FILE, _READ_FILE = 1 << 1, 1 << 2
 #: REMOVE_DIR, REMOVE_FILE, MAKE_CHAR, _DIR, _REG, _SOCK, _FIFO, _BLOCK, _SYM: rights of directories.
 _CHANGE_DIRECTORY = sum(1 << bit for bit in range(4, 13))
 _REFER, _TRUNCATE = 1 << 13, 1 << 14
 _TCP = 0b11
 _SCOPES = 0b11
 _NO_NEW_PRIVS = 38
+#: Devices that give the same to everybody; terminals, disks and the like are not read, nor what is put into /dev.
+_DEVICES = ("null", "zero", "full", "random", "urandom", "shm")
 #: The version from which on signals out of the sandbox are forbidden.
 SIGNALS = 6
 
@@ -41,7 +43,7 @@ def abi() -> int:
 def restrict(writable: Sequence[str] = ()) -> None:
     """Forbid this thread and what it starts to write outside of `writable`; OSError where the kernel refuses.
 
-    From version 3 truncation is forbidden too, from 4 TCP, from 6 signals and abstract sockets out of the sandbox.
+    Devices are not read either: what was typed into a terminal would be gone. From version 3 truncation is forbidden too, from 4 TCP, from 6 signals and abstract sockets out of the sandbox.
     """
     version = abi()
     rights = _rights(version)
@@ -51,6 +53,8 @@ def restrict(writable: Sequence[str] = ()) -> None:
     try:
         for path in ("/dev/null", *writable):
             _allow(handle, path, rights)
+        for path in _readable():
+            _allow(handle, path, _READ_FILE)
         forbid_new_privileges()
         _call(_RESTRICT_SELF, ctypes.c_int(handle), ctypes.c_uint32(0))
     finally:
@@ -64,13 +68,19 @@ def forbid_new_privileges() -> None:
 
 
 def _rights(version: int) -> int:
-    rights = _WRITE_FILE | _CHANGE_DIRECTORY
+    rights = _WRITE_FILE | _READ_FILE | _CHANGE_DIRECTORY
     return rights | (_REFER if version >= 2 else 0) | (_TRUNCATE if version >= 3 else 0)
+
+
+def _readable() -> list[str]:
+    """All that is directly below the root but devices; rules can only allow."""
+    roots = [entry.path for entry in os.scandir("/") if entry.name != "dev"]
+    return [path for path in [*roots, *(f"/dev/{name}" for name in _DEVICES)] if os.path.exists(path)]
 
 
 def _allow(ruleset: int, path: str, rights: int) -> None:
     if not os.path.isdir(path):
-        rights &= _WRITE_FILE | _TRUNCATE
+        rights &= _WRITE_FILE | _READ_FILE | _TRUNCATE
     place = os.open(path, os.O_PATH | os.O_CLOEXEC)
     try:
         rule = _PathBeneath(rights, place)
