@@ -46,11 +46,14 @@ def confine(keep: int, memory: int, seconds: float, *, writable: Sequence[str] =
 def _warden(keep: int) -> Any:
     from explainer.replay.warden import Warden
 
-    return Warden(keep)
+    try:
+        return Warden(keep)
+    except OSError:  # no descriptors or no processes are left: then signals to children are refused
+        return None
 
 
 def _refuse_calls(warden: Any, **allowed: bool) -> None:
-    """The filter of system calls; signals to children are refused where the kernel has nobody else asked."""
+    """The filter of system calls; without a warden signals to children are refused."""
     if warden is None:
         seccomp.restrict(os.getpid(), **allowed)
         return

@@ -43,7 +43,8 @@ def abi() -> int:
 def restrict(writable: Sequence[str] = ()) -> None:
     """Forbid this thread and what it starts to write outside of `writable`; OSError where the kernel refuses.
 
-    Devices are not read either: what was typed into a terminal would be gone. From version 3 truncation is forbidden too, from 4 TCP, from 6 signals and abstract sockets out of the sandbox.
+    Devices are not read either: what was typed into a terminal would be gone. From version 3 truncation is forbidden
+    too, from 4 TCP, from 6 signals and abstract sockets out of the sandbox.
     """
     version = abi()
     rights = _rights(version)

@@ -25,12 +25,15 @@ _PR_SET_PDEATHSIG = 1
 
 
 class Warden:
-    """The line to a warden that waits for what it is to listen to. It dies with the process that made it."""
+    """The line to a warden that waits for what it is to listen to. It dies with the process that made it.
+
+    Raises OSError where no process can be started.
+    """
 
     def __init__(self, keep: int):
         self._mine, theirs = socket.socketpair()
-        session = os.getpid()
-        if _fork() == 0:
+        session, pid = os.getpid(), _fork()
+        if pid == 0:
             try:
                 os.close(keep)
                 self._mine.close()
@@ -38,6 +41,9 @@ class Warden:
             finally:
                 os._exit(0)
         theirs.close()
+        if pid < 0:
+            self._mine.close()
+            raise OSError("no process could be started")
 
     def listen(self, listener: int) -> None:
         """Hand over the descriptor through which the kernel asks, and let go of the warden."""

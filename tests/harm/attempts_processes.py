@@ -1,4 +1,4 @@
-"""Attempts to reach other processes, memory, descriptors, the terminal, the network and the system from a sandbox.
+"""Attempts to reach other processes, memory that is shared, and the system from inside a sandbox.
 
 An attempt returns True where it has seen its own success; otherwise what it did shows in the world, or it did nothing.
 """
@@ -13,7 +13,7 @@ import resource
 import signal
 import socket
 import struct
-import termios
+from pathlib import Path
 
 from calling import call, checked
 from world import PAGE, World, libc
@@ -108,16 +108,23 @@ def slow_another_process_down(w: World) -> None:
     os.setpriority(os.PRIO_PROCESS, w.victim, 7)
 
 
-def slow_the_parents_group_down(w: World) -> None:
+def slow_another_group_down(w: World) -> None:
     os.setpriority(os.PRIO_PGRP, os.getpgid(w.victim), 7)
 
 
 def keep_another_process_off_processors(w: World) -> None:
-    os.sched_setaffinity(w.victim, {0})
+    _keep_off_processors(w.victim)
 
 
 def keep_the_parent_off_processors(w: World) -> None:
-    os.sched_setaffinity(os.getppid(), {0})
+    _keep_off_processors(os.getppid())
+
+
+def _keep_off_processors(pid: int) -> None:
+    every = sorted(os.sched_getaffinity(0))
+    if len(every) < 2:
+        raise OSError("there is only one")
+    os.sched_setaffinity(pid, every[:1])
 
 
 def schedule_another_process(w: World) -> None:
@@ -137,7 +144,7 @@ def limit_another_process(w: World) -> None:
 
 
 def limit_the_process_that_crashed(w: World) -> None:
-    resource.prlimit(w.parent, resource.RLIMIT_CORE, (0, 0))
+    resource.prlimit(w.parent, resource.RLIMIT_NOFILE, (300, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
 
 
 def offer_another_process_to_the_memory_killer(w: World) -> None:
@@ -288,130 +295,6 @@ def open_a_named_queue(w: World) -> bool:
     return libc.mq_unlink(name) == 0
 
 
-def fill_the_parents_pipe(w: World) -> None:
-    os.write(w.pipe[1], b"more")
-
-
-def empty_the_parents_pipe(w: World) -> None:
-    os.read(w.pipe[0], 4)
-
-
-def empty_the_parents_pipe_by_proc(w: World) -> None:
-    os.read(os.open(f"/proc/{w.parent}/fd/{w.pipe[0]}", os.O_RDONLY), 4)
-
-
-def resize_the_parents_pipe(w: World) -> None:
-    fcntl.fcntl(w.pipe[0], fcntl.F_SETPIPE_SZ, 1 << 17)
-
-
-def own_the_parents_pipe(w: World) -> None:
-    fcntl.fcntl(w.pipe[0], fcntl.F_SETOWN, w.victim)
-
-
-def make_the_parents_pipe_return_at_once(w: World) -> None:
-    os.set_blocking(w.pipe[0], False)
-
-
-def raise_the_parents_event(w: World) -> None:
-    os.write(w.event, struct.pack("Q", 1))
-
-
-def set_the_parents_timer(w: World) -> None:
-    checked(libc.timerfd_settime(w.timer, 0, struct.pack("qqqq", 50, 0, 50, 0), None))
-
-
-def take_from_what_the_parent_polls(w: World) -> None:
-    w.poll.unregister(w.pipe[0])
-
-
-def send_through_an_inherited_socket(w: World) -> None:
-    w.pair[0].send(b"hello")
-
-
-def shut_an_inherited_socket_down(w: World) -> None:
-    w.pair[0].shutdown(socket.SHUT_RDWR)
-
-
-def connect_to_a_server(w: World) -> None:
-    socket.create_connection(w.tcp.getsockname(), timeout=1)
-
-
-def send_a_datagram(w: World) -> None:
-    socket.socket(type=socket.SOCK_DGRAM).sendto(b"hello", w.udp.getsockname())
-
-
-def connect_to_a_socket_by_path(w: World) -> None:
-    socket.socket(socket.AF_UNIX).connect(str(w.root / "stream"))
-
-
-def send_to_a_socket_by_path(w: World) -> None:
-    socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b"hello", str(w.root / "datagrams"))
-
-
-def send_to_a_socket_by_path_from_a_pair(w: World) -> None:
-    """What `socketpair` gives can name where its datagrams go as well as any other socket."""
-    socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)[0].sendto(b"hello", str(w.root / "datagrams"))
-
-
-def send_to_a_socket_without_a_path_from_a_pair(w: World) -> None:
-    pair = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
-    pair[0].sendmsg([b"hello"], [], 0, w.abstract.getsockname())
-
-
-def listen_for_connections(w: World) -> bool:
-    one = socket.socket()
-    one.bind(("127.0.0.1", 0))
-    one.listen()
-    return True
-
-
-def set_the_terminal(w: World) -> None:
-    _change_terminal(w.terminal)
-
-
-def set_the_terminal_by_path(w: World) -> None:
-    _change_terminal(os.open(f"/proc/{w.parent}/fd/{w.terminal}", os.O_RDONLY | os.O_NOCTTY))
-
-
-def set_the_terminal_by_its_name(w: World) -> None:
-    _change_terminal(os.open(_name(w), os.O_RDONLY | os.O_NOCTTY))
-
-
-def _change_terminal(opened: int) -> None:
-    now = termios.tcgetattr(opened)
-    now[3] ^= termios.ECHO
-    termios.tcsetattr(opened, termios.TCSANOW, now)
-
-
-def _name(w: World) -> str:
-    """The path of the terminal, asked of its other end, which the parent holds."""
-    return f"/dev/pts/{w.terminal_number}"
-
-
-def size_the_terminal_by_its_name(w: World) -> None:
-    fcntl.ioctl(os.open(_name(w), os.O_RDONLY | os.O_NOCTTY), termios.TIOCSWINSZ, struct.pack("HHHH", 7, 7, 0, 0))
-
-
-def type_into_the_terminal(w: World) -> None:
-    fcntl.ioctl(os.open(_name(w), os.O_RDONLY | os.O_NOCTTY), termios.TIOCSTI, b"x")
-
-
-def write_to_the_terminal(w: World) -> None:
-    os.write(w.terminal, b"text")
-
-
-def write_to_the_terminal_by_its_name(w: World) -> None:
-    os.write(os.open(_name(w), os.O_WRONLY | os.O_NOCTTY), b"text")
-
-
-def throw_away_what_was_typed(w: World) -> None:
-    termios.tcflush(os.open(_name(w), os.O_RDONLY | os.O_NOCTTY), termios.TCIFLUSH)
-
-
-def read_what_was_typed(w: World) -> None:
-    os.read(os.open(_name(w), os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK), 16)
-
-
 def add_a_key(w: World) -> bool:
     return call("add_key", b"user", b"explainer", b"x", 1, -2) >= 0  # the process's own ring: it goes with it
 
@@ -466,3 +349,15 @@ def clone_by_the_newest_call(w: World) -> bool:
     return pid > 0
 
 
+def write_a_setting_of_the_kernel(w: World) -> bool:
+    """The value that it has."""
+    path = Path("/proc/sys/kernel/pid_max")
+    path.write_text(path.read_text())
+    return True
+
+
+def leave_something_in_shared_memory(w: World) -> bool:
+    path = Path(f"/dev/shm/explainer-{os.getpid()}")
+    path.write_text("x")
+    path.unlink()
+    return True

@@ -5,13 +5,20 @@ Each is first made outside, alone, and must succeed there (where it may): one th
 
 from __future__ import annotations
 
-import codecs
+import ctypes
+import errno
+import fcntl
 import json
+import mmap
+import multiprocessing
 import os
+import shutil
 import signal
+import subprocess
 import sys
-import traceback
-from collections.abc import Callable
+import threading
+import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,92 +26,132 @@ import pytest
 if not sys.platform.startswith("linux"):
     pytest.skip("the sandbox is Linux's", allow_module_level=True)
 
-import attempts_files
-import attempts_processes
-from world import World, libc
+from trying import ATTEMPTS, forked, inside
+from world import libc
 
-from explainer.replay import compiler, confine, landlock, sandbox, warden  # noqa: F401 - another user may not read them
+from explainer.replay import confine, landlock, sandbox
 
 pytestmark = pytest.mark.skipif(sandbox.unavailable() is not None, reason=f"no sandbox: {sandbox.unavailable()}")
 
-ATTEMPTS: dict[str, Callable[[World], Any]] = {
-    name: one
-    for module in (attempts_files, attempts_processes)
-    for name, one in vars(module).items()
-    if getattr(one, "__module__", "") == module.__name__ and not name.startswith("_")
-}
-#: Errors by which the kernel says that this user, or this machine, may not or cannot.
+#: What is only read is held back by Landlock alone: without it a terminal and, but for root, the parent's pipes can be.
+BY_LANDLOCK = {"read_what_was_typed", "empty_the_parents_pipe_by_proc"}
 NOBODY = 65534
 NEWEST = landlock.abi()
-codecs.lookup("ascii")  # another user may not read the interpreter's library either
 
 
-def forked(function: Callable[[], Any], user: int | None = None) -> Any:
-    """What a function returns in a fork of this process, run as a user."""
-    reading, writing = os.pipe()
+@pytest.fixture(scope="module")
+def possible() -> list[str]:
+    """The attempts that this user and this kernel let succeed outside."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    command = [sys.executable, str(Path(__file__).with_name("trying.py"))]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 0, done.stderr
+    same, results = json.loads(done.stdout)
+    assert same == "nothing", "the world changes by itself"
+    without = [name for name, result in results.items() if result == "nothing"]
+    assert not without, f"attempts that attempt nothing: {without}"
+    return [name for name, result in results.items() if result == "success"]
+
+
+def test_enough_attempts_succeed_outside(possible: list[str], record_property: Any) -> None:
+    record_property("attempts that succeed outside", f"{len(possible)} of {len(ATTEMPTS)}")
+    assert len(possible) >= 60
+
+
+@pytest.mark.parametrize("user", [None, NOBODY], ids=["this user", "another"])
+@pytest.mark.parametrize("version", range(NEWEST + 1))
+@pytest.mark.parametrize("kind", ["crashed process", "copy"])
+def test_no_attempt_succeeds_inside(kind: str, version: int, user: int | None, possible: list[str]) -> None:
+    """In the fork of a crashed process, and where a whole program runs in a copy and may start others."""
+    if user is not None and os.geteuid() != 0:
+        pytest.skip("only root becomes another user")
+    if kind == "copy" and not version:
+        pytest.skip("a program is not run in a copy without Landlock")
+    names = [name for name in possible if version or name not in BY_LANDLOCK]
+    allowed = {"writable": True, "processes": True} if kind == "copy" else {}
+    result = forked(lambda: inside(names, version, **allowed), user)
+    assert [name for name, met in result["met"].items() if met is True] == []
+    assert result["changed"] == {}
+
+
+def _children_ended() -> list[Any]:
+    """How children end that their parent ends, how one that ends itself does, and what is waited for after that."""
+    worker = multiprocessing.get_context("fork").Process(target=time.sleep, args=(60,))
+    worker.start()
+    worker.terminate()
+    worker.join(20)
+    other = subprocess.Popen(["sleep", "60"], start_new_session=True)
+    other.kill()
     pid = os.fork()
     if pid == 0:
-        try:
-            os.close(reading)
-            os.setpgid(0, 0)
-            if user is not None:
-                os.setgroups([])
-                os.setresgid(user, user, user)
-                os.setresuid(user, user, user)
-                libc.prctl(4, 1, 0, 0, 0)  # PR_SET_DUMPABLE: it may look at itself through /proc
-            answer: Any = {"value": function()}
-        except BaseException:
-            answer = {"failed": traceback.format_exc()}
-        os.write(writing, json.dumps(answer).encode())
-        os._exit(0)
-    os.close(writing)
-    with open(reading, encoding="utf-8") as file:
-        answer = json.load(file)
-    os.waitpid(pid, 0)
-    assert "failed" not in answer, answer["failed"]
-    return answer["value"]
+        signal.raise_signal(signal.SIGTERM)
+        os._exit(3)
+    own = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    ends = [worker.exitcode, other.wait(20), own]
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+    return ends
 
 
-def tried(attempt: Callable[[World], Any], world: World) -> Any:
-    """True where an attempt saw its own success, else what it met, in one line; at most two seconds."""
-    signal.signal(signal.SIGALRM, lambda *_: (_ for _ in ()).throw(TimeoutError))
-    signal.setitimer(signal.ITIMER_REAL, 2)
-    try:
-        return attempt(world) is True
-    except BaseException as error:
-        return f"{type(error).__name__}: {error}"
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+@pytest.mark.skipif(not NEWEST, reason="this kernel has no Landlock")
+@pytest.mark.parametrize("version", {1, min(5, NEWEST), NEWEST})
+def test_children_inside_are_ended_by_their_parents(version: int, monkeypatch: Any, tmp_path: Path) -> None:
+    """Workers, subprocesses; before version 6 of Landlock a process beside the sandbox lets these signals through."""
+    monkeypatch.setattr(landlock, "abi", lambda: version)
+    outcome = sandbox.run(_children_ended, deadline=60.0, writable=[str(tmp_path)], processes=True)
+    assert (outcome.value, outcome.failed) == ([-15, -9, -15], None)
 
 
-def changes(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
-    """What differs."""
-    return {name: [before.get(name), after.get(name)] for name in before | after if before.get(name) != after.get(name)}
+@pytest.mark.skipif(not NEWEST, reason="this kernel has no Landlock")
+def test_what_only_wishes_is_told_yes_and_what_is_new_is_told_that_there_is_no_such_call(tmp_path: Path) -> None:
+    """A program that copies modes and times, locks its files or starts a session of its own goes on in its copy."""
+    source, copied = tmp_path / "source", tmp_path / "copied"
+    source.write_text("text")
+
+    def program() -> list[Any]:
+        shutil.copy2(source, copied)
+        shutil.copystat(source, copied)
+        copied.chmod(0o600)
+        copied.touch()
+        with copied.open("a") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            fcntl.lockf(file, fcntl.LOCK_EX)
+            file.write(" and more")
+        os.nice(1)
+        subprocess.run(["true"], start_new_session=True, check=True)
+        later = libc.syscall(ctypes.c_long(1000)), ctypes.get_errno()
+        return [copied.read_text(), *later]
+
+    outcome = sandbox.run(program, deadline=60.0, writable=[str(tmp_path)], processes=True)
+    assert (outcome.value, outcome.failed) == (["text and more", -1, errno.ENOSYS], None)
 
 
-def outside(attempt: Callable[[World], Any]) -> str | None:
-    """Why an attempt does not succeed outside of any sandbox; None where it does."""
-    with World() as world:
-        before = world.seen()
-        pid = os.fork()
-        if pid == 0:
-            met = tried(attempt, world)
-            os._exit(0 if met is True else 1 if met is False else 2)
-        _, status = os.waitpid(pid, 0)
-        if os.waitstatus_to_exitcode(status) == 0 or changes(before, world.seen()):
-            return None
-        return "refused" if os.waitstatus_to_exitcode(status) == 2 else "nothing happened"
+def test_a_replay_beside_threads_or_with_memory_of_a_device_is_refused(monkeypatch: Any) -> None:
+    """Nothing confines a thread that runs already, and nobody can copy a device: one line says so."""
+    monkeypatch.setattr(confine, "own_mappings", lambda: (_ for _ in ()).throw(OSError("memory of a device is mapped")))
+    assert sandbox.run(os.getpid).failed == "OSError: memory of a device is mapped"
+    ready = threading.Event()
+    monkeypatch.setattr(confine.landlock, "abi", lambda: threading.Thread(target=ready.wait, daemon=True).start() or 0)
+    assert sandbox.run(os.getpid).failed == "OSError: threads run already, which nothing confines"
 
 
-def inside(version: int, **allowed: Any) -> dict[str, Any]:
-    """What all attempts met in a sandbox (`met`) and what differs then in the world (`changed`)."""
-    landlock.abi = lambda: version
-    with World() as world:
-        before = world.seen()
-        if allowed:
-            allowed["writable"] = [str(world.copy)]
-        outcome = sandbox.run(
-            lambda: {name: tried(one, world) for name, one in ATTEMPTS.items()}, deadline=60.0, **allowed
-        )
-        assert outcome.failed is None, outcome.failed
-        return {"met": outcome.value, "changed": changes(before, world.seen())}
+def test_shared_memory_holds_in_a_replay_what_it_held(tmp_path: Path) -> None:
+    """Files that are open or gone, large and small, and memory without a file: read as before, written to alone."""
+    maps = [mmap.mmap(-1, mmap.PAGESIZE)]
+    for name, size in (("kept", mmap.PAGESIZE), ("large", 600 << 20), ("gone", mmap.PAGESIZE)):
+        with (tmp_path / name).open("w+b") as file:
+            file.truncate(size)
+            maps.append(mmap.mmap(file.fileno(), size))
+    (tmp_path / "gone").unlink()
+    for number, one in enumerate(maps):
+        one[:5] = b"held%d" % number
+
+    def replay() -> list[str]:
+        before = [one[:5].decode() for one in maps]
+        for one in maps:
+            one[:5] = b"wrote"
+        return before + [one[:5].decode() for one in maps]
+
+    outcome = sandbox.run(replay, deadline=60.0)
+    assert outcome.value == [f"held{number}" for number in range(4)] + ["wrote"] * 4, outcome.failed
+    assert [one[:5] for one in maps] == [b"held%d" % number for number in range(4)]
