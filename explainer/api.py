@@ -75,6 +75,13 @@ def explain(
     raise TypeError(f"explain() takes an exception or a text, not {type(what).__name__}")
 
 
+def unchanged(error: BaseException, traceback: Any = None) -> bool:
+    """Whether the user's files still hold the text that the program runs, so that running it again tells anything."""
+    from explainer.live import changed_under
+
+    return not changed_under(error, traceback)
+
+
 def script(begun: float) -> Any:
     """The script that this process runs, for `Options.program`: see `replay.program.script`."""
     from explainer.replay import program
@@ -89,6 +96,13 @@ def begun_for(error: BaseException, program: Any) -> Any:
     from explainer.replay import ahead
 
     return ahead.begun_for(error, program, Options.deadline)
+
+
+def run_edited(edits: Iterable[Any], work: Any, seconds: float) -> Any:
+    """What `work` returns in a sandboxed child with edits in force: see `replay.edited`."""
+    from explainer.replay import edited
+
+    return edited.run_edited(edits, work, seconds)
 
 
 def explain_text(
@@ -119,9 +133,11 @@ def explain_error(
     from explainer.live import crash_from
 
     catalogue = load(packs)
-    crash = crash_from(error, traceback if traceback is not None else error.__traceback__, catalogue.knows)
+    options = options or Options(language=language(None))
+    traceback = traceback if traceback is not None else error.__traceback__
+    crash = crash_from(error, traceback, catalogue.knows, options.language)
     try:
-        report = diagnose(crash, catalogue, options or Options(language=language(None)))
+        report = diagnose(crash, catalogue, options)
     finally:
         _let_go(crash)
     return Explanation((report,))
@@ -161,7 +177,10 @@ def _repro_of_error(error: BaseException, replay: bool, packs: tuple[Path, ...],
 
 
 def _let_go(crash: Crash) -> None:
-    """Keep nothing of a live crash: neither its frames nor children that were not reaped."""
+    """Keep nothing of a live crash: neither its frames, nor children that were not reaped, nor files held back."""
+    from explainer.source import withhold
+
+    withhold(())
     if crash.live is not None:
         crash.live.drop()
     sandbox = sys.modules.get("explainer.replay.sandbox")

@@ -17,7 +17,7 @@ COMMANDS = {
     "demo": "break small models on purpose and explain each",
 }
 #: Options that may stand before a command and take a value.
-VALUED = ("--format", "--lang", "--rules", "--source", "--color")
+VALUED = ("--format", "--output", "--lang", "--rules", "--source", "--color")
 
 
 class Complaint(Exception):

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from explainer.cli import Complaint
 
-FORMATS = ("text", "json", "markdown", "html", "github", "plain")
+FORMATS = ("text", "json", "markdown", "html", "github", "sarif", "gcc", "plain")
 LANGUAGES = ("en", "ko", "zh")
 
 
@@ -37,8 +37,9 @@ def add_speech(to: argparse.ArgumentParser) -> None:
 
 
 def add_format(to: argparse.ArgumentParser) -> None:
-    """`--format` and `--source`, for commands that explain texts."""
+    """`--format`, `--output` and `--source`, for commands that explain texts."""
     to.add_argument("--format", choices=FORMATS, default="text", help="how to show it (default: text)")
+    to.add_argument("--output", metavar="FILE", help="write it to FILE (default: standard output)")
     about = "also read source files below this folder"
     to.add_argument("--source", metavar="DIR", action="append", default=[], type=_folder, help=about)
 

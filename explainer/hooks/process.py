@@ -14,12 +14,13 @@ class Settings:
     """What `install()` was asked for. A plain class: `dataclasses` would double the cost of importing us.
 
     `begun` is when, in monotonic seconds. What `explain run` adds: `check` (whether to try the program again),
-    `program` (called for what was started) and `reports` (called with each explanation).
+    `program` (called for what was started), `reports` (called with each explanation), `why` (show every decision).
     """
 
     def __init__(self, lang=None, replay=True, rules=(), full=False, color="auto"):
         self.lang, self.replay, self.rules, self.full, self.color = lang, replay, tuple(rules), full, color
         self.check = self.program = self.reports = None
+        self.why = False
         self.begun = time.monotonic()
 
 
