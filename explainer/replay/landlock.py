@@ -16,6 +16,8 @@ _REFER, _TRUNCATE = 1 << 13, 1 << 14
 _TCP = 0b11
 _SCOPES = 0b11
 _NO_NEW_PRIVS = 38
+#: The version from which on signals out of the sandbox are forbidden.
+SIGNALS = 6
 
 
 class _Ruleset(ctypes.Structure):
@@ -43,7 +45,7 @@ def restrict(writable: Sequence[str] = ()) -> None:
     """
     version = abi()
     rights = _rights(version)
-    ruleset = _Ruleset(rights, _TCP if version >= 4 else 0, _SCOPES if version >= 6 else 0)
+    ruleset = _Ruleset(rights, _TCP if version >= 4 else 0, _SCOPES if version >= SIGNALS else 0)
     size = 8 if version < 4 else 16 if version < 6 else 24
     handle = _call(_CREATE_RULESET, ctypes.byref(ruleset), ctypes.c_size_t(size), ctypes.c_uint32(0))
     try:
