@@ -32,6 +32,7 @@ WORDS = {
     "whole": "(explain fix shows it whole)",
     "more_rows": "... {count} more",
     "replaying": "running the crash again in a child process (Ctrl-C ends it)",
+    "no_time": "not tried: no time (this machine is too busy)",
     # The narrated form, for screen readers.
     "say_error": "Error {rule}: {headline}.",
     "say_plain_error": "Error without a known explanation.",

@@ -30,6 +30,7 @@ WORDS = {
     "whole": "(전체 내용: explain fix)",
     "more_rows": "... {count}개 더 있음",
     "replaying": "자식 프로세스에서 오류를 다시 실행하는 중 (Ctrl-C로 중단)",
+    "no_time": "시도하지 않음: 시간 부족 (이 컴퓨터가 너무 바쁩니다)",
     "say_error": "오류 {rule}: {headline}.",
     "say_plain_error": "알려진 설명이 없는 오류입니다.",
     "say_torch": "메시지: {message}",

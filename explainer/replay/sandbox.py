@@ -9,13 +9,13 @@ import signal
 import struct
 import sys
 import threading
-import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any, TypeVar
 
 from explainer.frozen import frozen
+from explainer.replay.work import STARVED, Stopwatch
 
 T = TypeVar("T")
 
@@ -31,7 +31,7 @@ _ending: list[int] = []
 class Outcome:
     """What a child handed back: `value` is JSON data; `failed` says in one line why there is none.
 
-    `late` where that is because it had not ended in time.
+    `late` where that is because it had not ended in time. `seconds` are those of its work (see `replay.work`).
     """
 
     value: Any = None
@@ -75,31 +75,31 @@ class Child:
 
     def __init__(self, pid: int, pipe: int, deadline: float):
         self._pid, self._pipe, self._deadline, self._ended = pid, pipe, deadline, False
-        self._started = time.monotonic()
+        self.work = Stopwatch(pid)
 
     def fileno(self) -> int:
         """What becomes readable when the child begins to answer."""
         return self._pipe
 
     def outcome(self, patience: float | None = None, waiting: Callable[[], None] | None = None) -> Outcome:
-        """What the child hands back, at the latest at its deadline or `patience` seconds from now; it has ended then.
+        """What the child hands back, at the latest at its deadline or after `patience` seconds more; it has ended then.
 
         `waiting` is called now and then meanwhile. KeyboardInterrupt ends the child and passes.
         """
         deadline = self._deadline
         if patience is not None:
-            deadline = min(deadline, time.monotonic() + patience - self._started)
+            deadline = min(deadline, self.work.seconds + patience)
         try:
-            data = _read(self._pipe, self._started + deadline, waiting)
+            data = _read(self._pipe, self.work, deadline, waiting)
         except BaseException:
             self.end()
             raise
-        seconds = time.monotonic() - self._started
+        seconds, starved = self.work.seconds, self.work.starved(deadline)
         self.end(answered=data is not None)
         if data is None:
-            late = seconds >= deadline
-            return Outcome(None, f"no answer within {deadline:.3g} s" if late else "the child died", seconds, late)
-        value, failed = json.loads(data)
+            late = f"no answer within {deadline:.3g} s" if seconds >= deadline else STARVED if starved else None
+            return Outcome(None, late or "the child died", seconds, late is not None)
+        value, failed, seconds = json.loads(data)
         return Outcome(value, failed, seconds)
 
     def end(self, answered: bool = False) -> None:
@@ -134,8 +134,8 @@ def begin(
 ) -> Child:
     """Start `function` in a sandboxed fork; its result is JSON data.
 
-    `deadline` is in seconds of wall time, after which the child and all it started are killed; `memory` in bytes,
-    beyond what this process holds. `writable` folders may be written to; without `processes` it cannot start any.
+    `deadline` is in seconds of work, after which the child and all it started are killed; `memory` in bytes, beyond
+    what this process holds. `writable` folders may be written to; without `processes` it cannot start any.
     Never raises for what the child does.
     """
     from explainer.replay import compiler, confine  # noqa: F401 - here once, not in every child
@@ -176,6 +176,7 @@ def _child(
     function: Callable[[], Any], pipe: int, memory: int, deadline: float, writable: Sequence[str], processes: bool
 ) -> None:
     """Confine this process, run the function, write its result to the pipe, and end."""
+    work = Stopwatch()
     try:
         import gc
 
@@ -192,9 +193,9 @@ def _child(
 
         confine(pipe, memory, deadline, writable=writable, processes=processes)
         warnings.simplefilter("ignore")
-        answer = json.dumps([function(), None])
+        answer = json.dumps([function(), None, work.seconds])
     except BaseException as error:
-        answer = json.dumps([None, _said(error)])
+        answer = json.dumps([None, _said(error), work.seconds])
     try:
         _write(pipe, answer.encode())
     finally:
@@ -215,14 +216,15 @@ def _write(pipe: int, data: bytes) -> None:
         data = data[os.write(pipe, data) :]
 
 
-def _read(pipe: int, until: float, waiting: Callable[[], None] | None) -> bytes | None:
+def _read(pipe: int, work: Stopwatch, deadline: float, waiting: Callable[[], None] | None) -> bytes | None:
     """What the child wrote, whole; None where it died, came too late or wrote too much."""
     held = b""
     while len(held) < _HEAD.size or len(held) < _HEAD.size + min(_HEAD.unpack_from(held)[0], _LARGEST):
-        left = max(0.0, until - time.monotonic())
-        ready, _, _ = select.select([pipe], [], [], left if waiting is None else min(left, _OFTEN))
-        if not ready and left > _OFTEN and waiting is not None:
-            waiting()
+        left = 0.0 if work.starved(deadline) else max(0.0, deadline - work.seconds)
+        ready, _, _ = select.select([pipe], [], [], min(left, _OFTEN))
+        if not ready and left > 0.0:
+            if waiting is not None:
+                waiting()
             continue
         piece = os.read(pipe, 1 << 16) if ready else b""
         if not piece:
