@@ -17,6 +17,7 @@ malloc's that another thread holds at that instant stays held; the deadline ends
 
 from __future__ import annotations
 
+import _imp
 import ctypes
 import functools
 import gc
@@ -30,8 +31,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from itertools import takewhile
 from typing import Any
-
-import _imp
 
 Step = Callable[[], Any]
 
@@ -73,7 +72,7 @@ def all_of(steps: Iterable[Step]) -> Step:
     return step(deque, map(_call, steps), 0)
 
 
-_call = functools.partial.__call__
+_call: Any = functools.partial.__call__
 _passed = functools.partial(operator.ne, -1)
 
 
@@ -100,7 +99,7 @@ def begin(steps: Sequence[Step], work: Callable[[], Any]) -> int:
     A child in which a step fails (-1) ends at once. OSError where there can be no more processes.
     """
     here, told, errno = os.getpid(), ctypes.c_int(0), 0
-    todo = iter([*steps, *_renewed(), step(int)])
+    todo: Any = iter([*steps, *_renewed(), step(int)])
     done = [step(_syscall(), *_arguments(told)), row(todo), step(todo.__length_hint__)]
     collects = gc.isenabled()
     gc.disable()
