@@ -90,7 +90,7 @@ def test_a_long_run_is_over_after_as_many_steps_as_it_was_asked_for(session: Ses
     """A training of hours would use up the time of all the other edits."""
     trial = session.begin({"sizes.py": "WIDTH = 6\n", "main.py": _endless()}, 30)
     trial.limit(4)
-    run = trial.wait(30)
+    run = trial.wait()
     assert (run.failed, run.answer["exit"], run.ended) == (None, None, False)
     assert run.steps >= 4
 
@@ -162,7 +162,7 @@ def test_an_exit_status_is_no_success(session: Session) -> None:
 
 def test_runs_go_on_together(session: Session) -> None:
     trials = [session.begin({"sizes.py": f"WIDTH = {width}\n"}, 20) for width in (6, 7)]
-    assert [trial.wait(25).ended for trial in trials] == [True, False]
+    assert [trial.wait().ended for trial in trials] == [True, False]
 
 
 def test_a_module_runs_as_python_dash_m_would(folder: Path) -> None:

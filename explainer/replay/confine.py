@@ -30,7 +30,8 @@ def confine(keep: int, memory: int, seconds: float, *, writable: Sequence[str] =
         raise OSError("this kernel has no Landlock")
     if len(os.listdir("/proc/self/task")) > 1:
         raise OSError("threads run already, which nothing confines")
-    os.setsid()
+    if os.getsid(0) != os.getpid():
+        os.setsid()
     _die_with_parent()
     _default_signals()
     own_mappings()
@@ -128,8 +129,9 @@ def _limit(memory: int, seconds: float) -> None:
     _lower(resource.RLIMIT_AS, used + memory)
     _lower(resource.RLIMIT_CPU, int(seconds) + 2)
     _lower(resource.RLIMIT_CORE, 0)
-    with open("/proc/self/oom_score_adj", "w", encoding="ascii") as score:
-        score.write("1000")
+    score = os.open("/proc/self/oom_score_adj", os.O_WRONLY | os.O_CLOEXEC)
+    os.write(score, b"1000")
+    os.close(score)
 
 
 def _lower(limit: int, value: int) -> None:
