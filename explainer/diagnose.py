@@ -65,7 +65,8 @@ def _diagnosed(crash: Crash, catalogue: Catalogue, options: Options) -> Report:
     report = stages.run("the report", lambda: reporting.report_on(scene, diagnosis), None)
     report = report or reporting.bare(crash, diagnosis, options.language)
     skipped = ("explainer: replay skipped (Ctrl-C); the rest is shown",) if scene.interrupted else ()
-    remarks = (*report.remarks, *stages.failures, *skipped)
+    late = (f"explainer: {word('no_time', options.language)}",) if scene.starved else ()
+    remarks = (*report.remarks, *stages.failures, *skipped, *late)
     return replace(report, remarks=remarks) if remarks != report.remarks else report
 
 

@@ -1,4 +1,4 @@
-"""Copies of a program's files: small ones copied, large ones linked (the sandbox lets nobody write through a link)."""
+"""Copies of a program's files: small ones copied, large ones linked (the sandbox lets nobody change what is linked)."""
 
 from __future__ import annotations
 
