@@ -8,7 +8,7 @@ import sys
 import pytest
 import regex
 
-from explainer.catalogue import load
+from explainer.catalogue import load, search
 from explainer.catalogue.search import SHORT, captured, number, plain
 
 WORDINGS = [
@@ -56,8 +56,12 @@ def test_a_repetition_without_end_is_given_up_in_long_and_in_short_texts() -> No
     for length in (SHORT - 1, SHORT + 1):
         with pytest.raises(TimeoutError):
             captured(r"(a+)+b", "a" * length)
-    with pytest.raises(TimeoutError):  # `re` is trusted with it where the catalogue's own patterns are
-        captured("x" + "a*" * 8 + "b", "bx" + "a" * (SHORT - 2), foreign=True)
+
+
+def test_patterns_of_other_packs_are_not_left_to_re(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has no timeout: `a*a*a*a*b` takes as many steps as it has letters, to the power of four."""
+    monkeypatch.setattr(search, "plain", lambda pattern: pytest.fail("re was asked"))
+    assert search.captured(r"of (?P<n>\d+)", "1 of 7", foreign=True) == {"n": 7}
 
 
 def test_a_short_message_is_matched_without_regex() -> None:

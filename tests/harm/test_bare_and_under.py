@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 
 import pytest
-import worlds
+import side_by_side
 
 from explainer.replay import sandbox
 
@@ -22,45 +22,25 @@ RUNS = (
     ("shared", "install"), ("shared", "run"), ("handler", "install"), ("handler", "run"), ("ignored", "install"),
     ("ignored", "run"), ("threads", "install"),
 )  # fmt: skip
-#: What one can see of a program, and what is known to differ, with the reason.
+#: What one can see of a program.
 SEEN = ("status", "stdout", "stderr", "files", "temporary", "shared", "helper", "signals", "requests")
-KNOWN = {
-    ("holder", "install", "stdout"): "a fork drops the user's modules, whose finalizers then run",
-    ("finalizers", "install", "files"): "hooks at forks run in our forks",
-    ("finalizers", "run", "files"): "hooks at forks run in our forks",
-    ("outside", "install", "helper"): "prlimit reaches other processes",
-    ("outside", "run", "helper"): "prlimit reaches other processes",
-    ("shared", "install", "files"): "shared maps that are not read and write are the user's own",
-    ("shared", "run", "files"): "shared maps that are not read and write are the user's own",
-    ("handler", "install", "stdout"): "a handler of SIGCHLD is called for our children",
-    ("handler", "run", "stdout"): "a handler of SIGCHLD is called for our children",
-    ("handler", "run", "temporary"): "a copy of the program stays where the handler ends it",
-    ("ignored", "install", "temporary"): "a scratch folder stays where SIGCHLD is ignored",
-}
 
 
 @pytest.fixture(scope="module")
-def seen(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], worlds.Seen]:
+def seen(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], side_by_side.Seen]:
     """What one run of a program did; each is run once."""
-    found: dict[tuple[str, str], worlds.Seen] = {}
+    found: dict[tuple[str, str], side_by_side.Seen] = {}
 
-    def run(name: str, mode: str) -> worlds.Seen:
+    def run(name: str, mode: str) -> side_by_side.Seen:
         if (name, mode) not in found:
-            found[name, mode] = worlds.seen(name, mode, tmp_path_factory.mktemp(f"{name}-{mode}"))
+            found[name, mode] = side_by_side.seen(name, mode, tmp_path_factory.mktemp(f"{name}-{mode}"))
         return found[name, mode]
 
     return run
 
 
-def _cases():
-    for name, mode in RUNS:
-        for what in SEEN:
-            reason = KNOWN.get((name, mode, what))
-            marks = [pytest.mark.xfail(reason=reason, strict=True)] if reason else []
-            yield pytest.param(name, mode, what, marks=marks, id=f"{name}-{mode}-{what}")
-
-
-@pytest.mark.parametrize(("name", "mode", "what"), _cases())
+@pytest.mark.parametrize("what", SEEN)
+@pytest.mark.parametrize(("name", "mode"), RUNS)
 def test_what_a_program_leaves_behind_is_the_same_under_us(seen, name, mode, what):
     bare, under = seen(name, "bare"), seen(name, mode)
     if what == "stderr":
