@@ -37,7 +37,7 @@ def test_an_xz_file_is_read_as_lzma_reads_it(tmp_path):
     path = tmp_path / "a.xz"
     text = LOG + os.urandom(200_000).hex().encode() + b"\n"
     path.write_bytes(lzma.compress(text) + b"\0" * 8 + lzma.compress(b"more\n") + lzma.compress(b""))
-    assert [read(str(path), size) for size in (1 << 20, 7)] == [text + b"more\n"] * 2
+    assert [read(str(path), size) for size in (1 << 20, 9000)] == [text + b"more\n"] * 2
     path.write_bytes(lzma.compress(text)[:-60])
     with pytest.raises(Complaint, match="ends too early"):
         read(str(path))

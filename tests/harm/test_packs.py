@@ -26,9 +26,9 @@ RUNAWAYS = [
     "{{ 'a' * 20001 }}", "{{ [1] * 20001 }}", "{{ ('a' * 9999) | replace('a', 'b' * 9999) }}",
     "{{ ('a' * 9999).replace('a', 'b' * 9999) }}", "{{ range(9999) | join('b' * 9999) }}",
     "{{ range(9999) | map('replace', '', 'b' * 19999) | list | length }}", "{{ 1 | round(10**9, 'ceil') }}",
-    "{% set a = 'aaaaaaaaaa' %}" + "{% set a = a ~ a %}" * 40, "{% set a = [1] %}" + "{% set a = a + a %}" * 40,
-    "{% set a = [1] %}" + "{% set a = [a, a] %}" * 60, "{% set a = dict(b=1) %}" + "{% set a = dict(b=a, c=a) %}" * 60,
-    "{% set a = 10**60 %}" + "{% set a = a * a %}" * 30, "{% set n = namespace(a='aaaa') %}"
+    "{% set a = 'aaaaaaaaaa' %}" + "{% set a = a ~ a %}" * 24, "{% set a = [1] %}" + "{% set a = a + a %}" * 24,
+    "{% set a = [1] %}" + "{% set a = [a, a] %}" * 24, "{% set a = dict(b=1) %}" + "{% set a = dict(b=a, c=a) %}" * 24,
+    "{% set a = 10**60 %}" + "{% set a = a * a %}" * 12, "{% set n = namespace(a='aaaa') %}"
     "{% for i in range(60) %}{% set n.a = n.a ~ n.a %}{% endfor %}", "{{ " + "x.shape[1:] ~ " * 800 + "1 }}",
     "{{ " + "1 + " * 5000 + "1 }}",
 ]  # fmt: skip
