@@ -28,7 +28,7 @@ import sys
 import sysconfig
 import types
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import takewhile
 from typing import Any
 
@@ -64,12 +64,16 @@ def step(called: Any, *given: Any) -> Step:
 
 def row(steps: Iterable[Step]) -> Step:
     """Steps as one, which ends where one of them hands back -1."""
-    return step(deque, takewhile(_passed, map(_call, steps)), 0)
+    return _row(iter(list(steps)))
 
 
 def all_of(steps: Iterable[Step]) -> Step:
     """Steps as one, none of which can fail it."""
-    return step(deque, map(_call, steps), 0)
+    return step(deque, map(_call, list(steps)), 0)
+
+
+def _row(steps: Iterator[Step]) -> Step:
+    return step(deque, takewhile(_passed, map(_call, steps)), 0)
 
 
 _call: Any = functools.partial.__call__
@@ -100,7 +104,7 @@ def begin(steps: Sequence[Step], work: Callable[[], Any]) -> int:
     """
     here, told, errno = os.getpid(), ctypes.c_int(0), 0
     todo: Any = iter([*steps, *_renewed(), step(int)])
-    done = [step(_syscall(), *_arguments(told)), row(todo), step(todo.__length_hint__)]
+    done = [step(_syscall(), *_arguments(told)), _row(todo), step(todo.__length_hint__)]
     collects = gc.isenabled()
     gc.disable()
     _imp.acquire_lock()
@@ -108,7 +112,6 @@ def begin(steps: Sequence[Step], work: Callable[[], Any]) -> int:
         reached = len(list(takewhile(operator.not_, map(_call, done))))
         errno = ctypes.get_errno()
         if reached == len(done):
-            gc.freeze()
             work()
     finally:
         if os.getpid() != here:
@@ -142,7 +145,10 @@ def _arguments(told: ctypes.c_int) -> tuple[int, ...]:
 
 
 def _renewed() -> list[Step]:
-    """The steps that make a clone a whole interpreter: no tracer, few hooks, locks and threads renewed."""
+    """The steps that make a clone a whole interpreter: no tracer, few hooks, locks and threads renewed.
+
+    Then the hooks are back: what the clone forks itself needs all of them, or locks that one takes before stay taken.
+    """
     after = ctypes.pythonapi["PyOS_AfterFork_Child"]
     after.restype, after.argtypes = None, ()
     steps = [step(sys.settrace, None), step(sys.setprofile, None)]
@@ -150,7 +156,8 @@ def _renewed() -> list[Step]:
     if hooks is not None:
         steps.append(step(list.__setitem__, hooks, slice(None), [one for one in hooks if _renews(one)]))
     _held.extend([sys.gettrace(), sys.getprofile(), list(hooks or ())])
-    return [*steps, step(after)]
+    back = [] if hooks is None else [step(list.__setitem__, hooks, slice(None), list(hooks))]
+    return [*steps, step(after), *back]
 
 
 @functools.cache

@@ -46,6 +46,11 @@ class Scratch:
         self._keeper.wait()
 
 
+def is_scratch(path: str) -> bool:
+    """Whether a path is a folder for copies, which no copy must hold: the program may lie where such folders do."""
+    return os.path.lexists(os.path.join(path, _LEASE))
+
+
 def _leased(folder: str) -> int:
     lease = os.open(os.path.join(folder, _LEASE), os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
