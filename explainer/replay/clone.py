@@ -18,6 +18,7 @@ malloc's that another thread holds at that instant stays held; the deadline ends
 from __future__ import annotations
 
 import _imp
+import _thread
 import ctypes
 import functools
 import gc
@@ -94,7 +95,9 @@ def identity() -> int:
     address = ctypes.c_void_p()
     prctl = function("prctl", ctypes.c_int, ctypes.c_int, *[ctypes.c_ulong] * 4)
     prctl(_PR_GET_TID_ADDRESS, ctypes.addressof(address), 0, 0, 0)
-    return address.value or ctypes.addressof(_NAME)
+    if address.value and ctypes.c_int.from_address(address.value).value == _thread.get_native_id():
+        return address.value
+    return ctypes.addressof(_NAME)  # another libc keeps something else there
 
 
 def begin(steps: Sequence[Step], work: Callable[[], Any]) -> int:
@@ -151,13 +154,11 @@ def _renewed() -> list[Step]:
     """
     after = ctypes.pythonapi["PyOS_AfterFork_Child"]
     after.restype, after.argtypes = None, ()
-    steps = [step(sys.settrace, None), step(sys.setprofile, None)]
     hooks = _hooks()
-    if hooks is not None:
-        steps.append(step(list.__setitem__, hooks, slice(None), [one for one in hooks if _renews(one)]))
+    few = [] if hooks is None else [step(list.__setitem__, hooks, slice(None), [one for one in hooks if _renews(one)])]
     _held.extend([sys.gettrace(), sys.getprofile(), list(hooks or ())])
     back = [] if hooks is None else [step(list.__setitem__, hooks, slice(None), list(hooks))]
-    return [*steps, step(after), *back]
+    return [*few, step(after), step(sys.settrace, None), step(sys.setprofile, None), *back]
 
 
 @functools.cache

@@ -44,8 +44,12 @@ class Keeper:
         environment: Mapping[str, str] | None = None,
         handed: Sequence[int] = (),
     ):
-        reading, self._pipe = os.pipe()
         null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+        try:
+            reading, self._pipe = os.pipe()
+        except OSError:
+            os.close(null)
+            raise
         try:
             kept = {reading, null, *handed, *(() if lease is None else (lease,))}
             first = _alone(null, kept)

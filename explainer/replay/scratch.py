@@ -37,7 +37,10 @@ class Scratch:
             finally:
                 os.close(lease)
         except BaseException:
-            shutil.rmtree(self.path, ignore_errors=True)
+            with suppress(OSError):  # without a descriptor, of which there may be none left
+                with suppress(FileNotFoundError):
+                    os.unlink(os.path.join(self.path, _LEASE))
+                os.rmdir(self.path)
             raise
 
     def remove(self) -> None:
