@@ -179,6 +179,9 @@ def _embedded(error: BaseException, message: str) -> tuple[str | None, Raised | 
         return None, None
     from explainer.reading import read_text
 
+    if type(error).__name__.endswith("RemoteTraceback"):  # a pool's: all that it holds is the text, in quotes
+        remote = next((one.raised for one in read_text(message.strip().strip('"'))), None)
+        return ("future", remote) if remote is not None else (None, None)
     found = read_text(f'{_EMBEDDED}:\n  File "<live>", line 1, in <module>\n{type_name(error)}: {message}\n')
     first = next((one.raised for one in found if one.raised.embedded is not None), None)
     return (first.runner, first.embedded) if first is not None else (None, None)

@@ -53,7 +53,7 @@ def reports_of(name: str, given: Any, folders: tuple) -> tuple[Report, ...]:
     settings = Options(api.language(given.lang), options.may_replay(given), source_roots=(".", *given.source))
     found, blank = found_in(name)
     explanation = api.Explanation(tuple(api.explain_found(one, settings, folders) for one in found))
-    if not found:
+    if not explanation:
         complain(nothing_in(name, blank))
     last.keep(explanation)
     return explanation.reports

@@ -1,4 +1,4 @@
-"""A fix of one failing test is tried on the other selected tests: what is right for one parameter may break the next."""
+"""A fix of one failing test is tried on the other selected tests: right for one parameter, it may break the next."""
 
 from __future__ import annotations
 

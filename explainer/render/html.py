@@ -29,14 +29,27 @@ def fragment(reports: Sequence[Report]) -> str:
     return _render("fragment.html.j2", reports, notebook=True)
 
 
-def _render(name: str, reports: Sequence[Report], notebook: bool) -> str:
+def articles(reports: Sequence[Report]) -> Any:
+    """The reports alone, for a page that brings its own styles and links to rules (`explain serve`); marked safe."""
+    from markupsafe import Markup
+
+    return Markup(_render("articles.html.j2", reports, notebook=False, served=True))
+
+
+def style() -> str:
+    """The style sheet of all of them."""
+    return template("style.css.j2").render() + template("page.css.j2").render()
+
+
+def _render(name: str, reports: Sequence[Report], notebook: bool, served: bool = False) -> str:
     """A template filled with the reports, in the first one's language."""
     language = reports[0].language if reports else "en"
-    return _template(name).render(reports=[_view(report) for report in reports], language=language, notebook=notebook)
+    views = [_view(report) for report in reports]
+    return template(name).render(reports=views, language=language, notebook=notebook, served=served)
 
 
 @cache
-def _template(name: str) -> Any:
+def template(name: str) -> Any:
     """A template, its environment made once."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
