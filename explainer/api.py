@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from explainer.crash import Crash, Found, crash_of
-from explainer.diagnosis import Report, document
+from explainer.diagnosis import Fix, Report, document
 from explainer.frozen import frozen
+from explainer.locale import word
 from explainer.probes.scene import Options
 from explainer.reproduce import Repro
 
@@ -137,10 +139,44 @@ def explain_error(
     traceback = traceback if traceback is not None else error.__traceback__
     crash = crash_from(error, traceback, catalogue.knows, options.language)
     try:
-        report = diagnose(crash, catalogue, options)
+        report = _without_compiler(crash, options, packs) or diagnose(crash, catalogue, options)
     finally:
         _let_go(crash)
     return Explanation((report,))
+
+
+def _without_compiler(crash: Crash, options: Options, packs: tuple[Path, ...]) -> Report | None:
+    """The report on an error of compiled code as it is without the compiler: see `replay.uncompiled`."""
+    from explainer.transfer import received, sent
+
+    if not options.replay or crash.live is None or "torch" not in sys.modules:
+        return None
+    from explainer.replay import uncompiled
+
+    if not uncompiled.is_of_compiled_code(crash.live.error):
+        return None
+    plain = replace(options, replay=False, program=None, begun=None)
+    found = uncompiled.explained(
+        crash.live, lambda error, traceback: sent(explain_error(error, traceback, plain, packs).reports[0])
+    )
+    report = received(found) if found is not None else None
+    if report is None or not report.diagnoses:
+        return None
+    first, *others = report.diagnoses
+    fixes = tuple(_tried_without(fix, crash.live, options.language) for fix in first.fixes)
+    first = replace(first, fixes=tuple(sorted(fixes, key=lambda fix: fix.certainty != "checked")))
+    remark = word("uncompiled", options.language, said=f"{report.type}: {report.message}")
+    raised = replace(report, type=crash.type, message=crash.message, diagnoses=(first, *others))
+    return replace(raised, remarks=(remark, *report.remarks))
+
+
+def _tried_without(fix: Fix, live: Any, language: str) -> Fix:
+    from explainer.replay import uncompiled
+
+    call = uncompiled.holds(live, fix.edits) if fix.edits else None
+    if call is None:
+        return fix
+    return replace(fix, certainty="checked", checked=word("uncompiled_ran", language, call=call))
 
 
 def repro(

@@ -11,11 +11,11 @@ from commands import ROOT
 PACKAGE = ROOT / "explainer"
 #: From the bottom to the top; a module may import from its own layer and those below it.
 LAYERS = (
-    ("frozen", "patterns", "diagnosis", "decisions", "userframes", "locale", "configured"),
+    ("frozen", "patterns", "diagnosis", "decisions", "userframes", "locale", "configured", "sized"),
     ("crash", "source", "bindings", "facts", "probes.scene"),
     ("oracle", "replay", "edits", "catalogue"),
     ("probes",),
-    ("diagnose", "weighing", "remedies", "reporting", "reading", "render", "loaded", "live", "reproduce"),
+    ("diagnose", "weighing", "remedies", "reporting", "reading", "render", "loaded", "transfer", "live", "reproduce"),
     ("api",),
     ("hooks",),
     ("cli", "authoring", "serve", "demo", "__main__"),

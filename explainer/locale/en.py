@@ -35,6 +35,8 @@ WORDS = {
     "possible_means": "possible: one of several causes; nothing here shows which",
     "breaks_test": "but {test} fails with it",
     "other_tests": " and {count} other selected tests still pass",
+    "uncompiled": "without the compiler the same call raises {said}",
+    "uncompiled_ran": "with this edit `{call}` runs without the compiler, on CPU",
     "more_rows": "... {count} more",
     "changed": "{file} was changed after the program had loaded it: the lines that ran are gone, and nothing is "
     "concluded from its text",

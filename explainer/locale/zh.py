@@ -33,6 +33,8 @@ WORDS = {
     "possible_means": "有可能：几种可能原因之一，此处没有证据表明是哪一种",
     "breaks_test": "但 {test} 会因此失败",
     "other_tests": "，另有 {count} 个所选测试仍然通过",
+    "uncompiled": "不编译时，同一调用引发 {said}",
+    "uncompiled_ran": "经此修改，`{call}` 在不编译时可在 CPU 上运行",
     "more_rows": "... 还有 {count} 项",
     "changed": "{file} 在程序加载之后被修改：当时运行的代码行已不存在，因此不从其文本得出任何结论",
     "replaying": "正在子进程中重新运行出错的代码（按 Ctrl-C 结束）",

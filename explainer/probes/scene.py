@@ -14,6 +14,7 @@ from explainer.crash import Crash, Frame
 from explainer.decisions import Trace
 from explainer.frozen import frozen, mutable
 from explainer.replay.work import Spent
+from explainer.sized import Room
 from explainer.source import Failing, Source, failing_node, source_of
 
 
@@ -78,8 +79,8 @@ class Options:
 
     `replay`: user code may be re-run in a sandboxed child. `program`: what `explain run` started, so that the whole
     program can be tried again (None elsewhere). `begun`: a run of it that is under way already (`replay.ahead`).
-    `source_roots`: folders below which a paste's files may be read. `meanwhile` is called when a first edit is tried.
-    `trace` takes what becomes of each candidate edit.
+    `source_roots`: folders below which a paste's files may be read, as far as there is `room`. `meanwhile` is called
+    when a first edit is tried. `trace` takes what becomes of each candidate edit.
     """
 
     language: str = "en"
@@ -88,6 +89,7 @@ class Options:
     program: Any = None
     begun: Any = None
     source_roots: tuple[str, ...] = (".",)
+    room: Room = field(default_factory=Room, compare=False, repr=False)
     deadline: float = 2.0
     memory: int = 1 << 30
     progress: Callable[[str], None] | None = None
@@ -188,4 +190,4 @@ class Scene:
     def _allowed(self, file: str) -> bool:
         from explainer.userframes import below
 
-        return any(below(file, root) for root in self.options.source_roots)
+        return any(below(file, root) for root in self.options.source_roots) and self.options.room.admits(file)

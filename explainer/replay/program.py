@@ -5,12 +5,9 @@ from __future__ import annotations
 import json
 import os
 import selectors
-import shutil
 import socket
 import struct
-import subprocess
 import sys
-import tempfile
 import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,6 +19,8 @@ from explainer.replay.again import COUNT, STEPS
 from explainer.replay.compiler import compiles
 from explainer.replay.copies import Copies
 from explainer.replay.forked import Forked, forked
+from explainer.replay.keeper import Keeper
+from explainer.replay.scratch import Scratch
 from explainer.replay.work import STARVED, kept_waiting, longest
 from explainer.replay.zygote import NOT_SOON
 from explainer.userframes import is_user_file
@@ -116,11 +115,14 @@ class Session:
     def __init__(self, program: Program, memory: int = 4 << 30):
         self.program = program
         self.memory = memory
-        scratch = tempfile.mkdtemp(prefix="explain-")
-        self._copies = Copies(program.folder, scratch, *(_FEW if program.warm else ()))
-        zygote, self._line = _shared or (forked() if program.warm else _started(sorted(_imported())))
-        own = None if _shared else zygote
-        self._end = weakref.finalize(self, _ended, own, self._line, scratch)
+        scratch = Scratch()
+        try:
+            zygote, self._line = _shared or (forked(scratch.path) if program.warm else _started(sorted(_imported())))
+        except BaseException:
+            scratch.remove()
+            raise
+        self._copies = Copies(program.folder, scratch.path, *(_FEW if program.warm else ()))
+        self._end = weakref.finalize(self, _ended, None if _shared else zygote, self._line, scratch, os.getpid())
 
     def __enter__(self) -> Session:
         return self
@@ -246,7 +248,7 @@ def unavailable(program: Any) -> str | None:
     return None
 
 
-_shared: tuple[subprocess.Popen[bytes], socket.socket] | None = None
+_shared: tuple[Keeper, socket.socket] | None = None
 
 
 @contextmanager
@@ -257,18 +259,20 @@ def one_clean_process() -> Iterator[None]:
     try:
         yield
     finally:
-        _ended(*_shared, None)
+        _ended(*_shared, None, os.getpid())
         _shared = None
 
 
-def _ended(zygote: subprocess.Popen[bytes] | Forked | None, line: socket.socket, scratch: str | None) -> None:
-    """End a clean process, unless others share it, and remove the copies."""
+def _ended(zygote: Keeper | Forked | None, line: socket.socket, scratch: Scratch | None, owner: int) -> None:
+    """End a clean process, unless others share it, and remove the copies; not in a child that the program forked."""
+    if owner != os.getpid():
+        return
     if zygote is not None:
         line.close()
         zygote.kill()
         zygote.wait()
     if scratch is not None:
-        shutil.rmtree(scratch, ignore_errors=True)
+        scratch.remove()
 
 
 def _imported() -> set[str]:
@@ -277,7 +281,7 @@ def _imported() -> set[str]:
     return heavy if compiles() else {name for name in heavy if not name.startswith(_WITH_COMPILER)}
 
 
-def _started(modules: Sequence[str]) -> tuple[subprocess.Popen[bytes], socket.socket]:
+def _started(modules: Sequence[str]) -> tuple[Keeper, socket.socket]:
     """The clean process and the line to it."""
     mine, theirs = socket.socketpair()
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -285,15 +289,11 @@ def _started(modules: Sequence[str]) -> tuple[subprocess.Popen[bytes], socket.so
     path = f"import sys; sys.path[:] = [{root!r}, *filter(None, sys.path)]"
     code = f"{path}; from explainer.replay.zygote import main; main()"
     environment = {**os.environ, "EXPLAINER": "0", "PYTHONDONTWRITEBYTECODE": "1"}
-    arguments = [sys.executable, "-c", code, str(theirs.fileno()), ",".join(modules)]
-    process = subprocess.Popen(
-        arguments,
-        pass_fds=[theirs.fileno()],
-        env=environment,
-        cwd=tempfile.gettempdir(),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    theirs.close()
-    return process, mine
+    command = [sys.executable, "-c", code, str(theirs.fileno()), ",".join(modules)]
+    try:
+        return Keeper(command=command, environment=environment, handed=[theirs.fileno()]), mine
+    except BaseException:
+        mine.close()
+        raise
+    finally:
+        theirs.close()

@@ -1,4 +1,4 @@
-"""The sandboxed child: runs a function in a fork of this process that can change nothing, and hands back plain data."""
+"""The sandboxed child: runs a function in a clone of this process that can change nothing, and hands back data."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ class Outcome:
 
 def unavailable() -> str | None:
     """Why user code cannot be run again in a child of this process, in one line; None where it can."""
-    if not sys.platform.startswith("linux") or not hasattr(os, "fork"):
-        return "there is no sandbox for this system"
-    from explainer.replay import seccomp
+    from explainer.replay import clone, seccomp
 
+    if clone.unavailable():
+        return clone.unavailable()
     if not seccomp.available():
         return "this kernel offers no sandbox (seccomp)"
     return _torch_in_the_way()
@@ -136,16 +136,25 @@ def begin(
 
     `deadline` is in seconds of work, after which the child and all it started are killed; `memory` in bytes, beyond
     what this process holds. `writable` folders may be written to; without `processes` it cannot start any.
-    Never raises for what the child does.
+    Never raises for what the child does; OSError where there can be no more processes or descriptors.
     """
-    from explainer.replay import compiler, confine  # noqa: F401 - here once, not in every child
+    from explainer.replay import clone, compiler, confine, early, pools  # noqa: F401 - here once, not in every child
 
     reading, writing = os.pipe()
-    pid = fork()
-    if pid == 0:
-        _child(function, writing, memory, deadline, writable, processes)
-    os.close(writing)
-    return Child(pid, reading, deadline)
+    try:
+        with early.prepared(writing, writable=writable, processes=processes) as first:
+
+            def work() -> None:
+                confine.confine(writing, memory, deadline, writable=writable, processes=processes)
+                first.settle()
+                _ready()
+
+            return Child(clone.begin(first.steps, lambda: _answer(writing, work, function)), reading, deadline)
+    except BaseException:
+        os.close(reading)
+        raise
+    finally:
+        os.close(writing)
 
 
 def abreast(begun: Iterator[T], at_once: int, end: Callable[[T], Any]) -> Generator[T, None, None]:
@@ -165,41 +174,28 @@ def abreast(begun: Iterator[T], at_once: int, end: Callable[[T], Any]) -> Genera
             end(one)
 
 
-def fork() -> int:
-    """`os.fork`, without the warning that other threads may hold locks: every child has a deadline."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return os.fork()
-
-
-def _child(
-    function: Callable[[], Any], pipe: int, memory: int, deadline: float, writable: Sequence[str], processes: bool
-) -> None:
-    """Confine this process, run the function, write its result to the pipe, and end."""
+def _answer(pipe: int, ready: Callable[[], None], function: Callable[[], Any]) -> None:
+    """In the child: get ready, run the function and write its result to the pipe."""
     work = Stopwatch()
     try:
-        import gc
-
-        gc.disable()
-        sys.settrace(None)
-        sys.setprofile(None)
-        if "torch" in sys.modules:
-            # A pool of OpenMP threads does not survive the fork: the first parallel operator would wait for ever.
-            sys.modules["torch"].set_num_threads(1)
-            from explainer.replay.compiler import without_compiler
-
-            without_compiler()
-        from explainer.replay.confine import confine
-
-        confine(pipe, memory, deadline, writable=writable, processes=processes)
-        warnings.simplefilter("ignore")
+        ready()
         answer = json.dumps([function(), None, work.seconds])
     except BaseException as error:
         answer = json.dumps([None, _said(error), work.seconds])
-    try:
-        _write(pipe, answer.encode())
-    finally:
-        os._exit(0)
+    _write(pipe, answer.encode())
+
+
+def _ready() -> None:
+    """Make libraries work on in one thread, and nothing be said or explained."""
+    from explainer.replay.pools import without_pools
+
+    os.environ["EXPLAINER"] = "0"
+    warnings.simplefilter("ignore")
+    without_pools()
+    if "torch" in sys.modules:
+        from explainer.replay.compiler import without_compiler
+
+        without_compiler()
 
 
 def _said(error: BaseException) -> str:
@@ -247,10 +243,6 @@ def reap(wait: bool = True) -> None:
 
     The kernel takes some 20 ms to take down a copy of a process that holds torch: time for the next one to begin.
     """
-    for pid in list(_ending):
-        try:
-            ended, _ = os.waitpid(pid, 0 if wait else os.WNOHANG)
-        except ChildProcessError:  # a handler of the user's reaps children itself
-            ended = pid
-        if ended:
-            _ending.remove(pid)
+    from explainer.replay.clone import ended
+
+    _ending[:] = [pid for pid in _ending if not ended(pid, wait)]
