@@ -192,7 +192,7 @@ def _checked(verdict: Verdict) -> Fix:
 def _doubtful(verdict: Verdict, language: str) -> Fix:
     """An edit that ran, and may do harm: it is a suggestion that says so."""
     title = f"{verdict.candidate.title}: {doubt(verdict.judgement, language)}"
-    return Fix(title, "suggestion", None, verdict.candidate.edits)
+    return Fix(title, "suggestion", None, verdict.candidate.edits, verdict.candidate.source)
 
 
 def _suggestion(candidate: Candidate) -> Fix:

@@ -149,6 +149,23 @@ x, y = torch.randn(3, 5, 6), torch.randn(15, 4)
 """
     + STEP
 )
+GRADIENTS = (
+    """
+class Times(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, factor):
+        return x * factor
+    @staticmethod
+    def backward(ctx, grad):
+        return grad
+class Net(nn.Linear):
+    def forward(self, x):
+        return Times.apply(super().forward(x), 1)
+net = Net(6, 4)
+x, y = torch.randn(3, 6), torch.randn(3, 4)
+"""
+    + STEP
+)
 CAUSAL = (
     """
 class Net(nn.Module):
@@ -234,6 +251,7 @@ WEIGHED = {
         ("write",)),
     "a batch of one size": (BATCH, "x.view(7, 6)", "x.view(4, 6)", None, ("batch",)),
     "a batch of any size": (BATCH, "x.view(7, 6)", "x.view(-1, 6)", None, ()),
+    "gradients are no results": (GRADIENTS, "return grad", "return grad, None", None, ()),
     "steps and samples turned around": (TURNED_ROWS, "one.view(-1, 4)", "one.reshape(-1, 4)", None, ("scrambled",)),
     "rows that a layer turned around": (
         TURNED_ROWS.replace(".contiguous().transpose(0, 1)", "").replace("one.view(-1, 4)", "one.view(-1, 3)"),

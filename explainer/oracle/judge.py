@@ -99,8 +99,9 @@ def _untrained(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping
 
 
 def _outputs(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[str, Any]) -> bool:
-    """Another number of results, of a function or of a model that had handed some back."""
-    return source.hands_back_otherwise(edits) or any(
+    """Another number of results, of a function or of a model that had handed some back; gradients are no results."""
+    behind = (control.get("error") or {}).get("backward")
+    return (not behind and source.hands_back_otherwise(edits)) or any(
         one.get("out") and other.get("out") and one["out"] != other["out"] for one, other in _pairs(seen, before)
     )
 
