@@ -115,7 +115,6 @@ def begin(steps: Sequence[Step], work: Callable[[], Any]) -> int:
         reached = len(list(takewhile(operator.not_, map(_call, done))))
         errno = ctypes.get_errno()
         if reached == len(done):
-            gc.freeze()
             work()
     finally:
         if os.getpid() != here:
