@@ -148,13 +148,17 @@ def _arguments(told: ctypes.c_int) -> tuple[int, ...]:
 
 
 def _renewed() -> list[Step]:
-    """The steps that make a clone a whole interpreter: no tracer, few hooks, locks and threads renewed."""
+    """The steps that make a clone a whole interpreter: no tracer, few hooks, locks and threads renewed.
+
+    Then the hooks are back: what the clone forks itself needs all of them, or locks that one takes before stay taken.
+    """
     after = ctypes.pythonapi["PyOS_AfterFork_Child"]
     after.restype, after.argtypes = None, ()
     hooks = _hooks()
     few = [] if hooks is None else [step(list.__setitem__, hooks, slice(None), [one for one in hooks if _renews(one)])]
     _held.extend([sys.gettrace(), sys.getprofile(), list(hooks or ())])
-    return [*few, step(after), step(sys.settrace, None), step(sys.setprofile, None)]
+    back = [] if hooks is None else [step(list.__setitem__, hooks, slice(None), list(hooks))]
+    return [*few, step(after), step(sys.settrace, None), step(sys.setprofile, None), *back]
 
 
 @functools.cache
