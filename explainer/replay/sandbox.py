@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import select
 import signal
 import struct
 import sys
@@ -15,6 +14,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any, TypeVar
 
 from explainer.frozen import frozen
+from explainer.replay.ready import ready
 from explainer.replay.work import STARVED, Stopwatch
 
 T = TypeVar("T")
@@ -217,12 +217,12 @@ def _read(pipe: int, work: Stopwatch, deadline: float, waiting: Callable[[], Non
     held = b""
     while len(held) < _HEAD.size or len(held) < _HEAD.size + min(_HEAD.unpack_from(held)[0], _LARGEST):
         left = 0.0 if work.starved(deadline) else max(0.0, deadline - work.seconds)
-        ready, _, _ = select.select([pipe], [], [], min(left, _OFTEN))
-        if not ready and left > 0.0:
+        come = ready([pipe], min(left, _OFTEN))
+        if not come and left > 0.0:
             if waiting is not None:
                 waiting()
             continue
-        piece = os.read(pipe, 1 << 16) if ready else b""
+        piece = os.read(pipe, 1 << 16) if come else b""
         if not piece:
             return None
         held += piece

@@ -5,12 +5,13 @@ from __future__ import annotations
 import importlib
 import json
 import os
-import select
 import socket
 import struct
 import sys
 from contextlib import suppress
 from typing import Any
+
+from explainer.replay.ready import ready
 
 _HEAD = struct.Struct("I")
 _SIZE = struct.Struct("Q")
@@ -32,14 +33,14 @@ def serve(line: socket.socket, modules: list[str]) -> None:
     while True:
         left = min((job.left for job in jobs), default=None)
         waiting: list[Any] = [line, *jobs, *(job.line for job in jobs)]
-        ready, _, _ = select.select(waiting, [], [], left)
-        for job in [one for one in jobs if one in ready or one.over]:
+        come = ready(waiting, left)
+        for job in [one for one in jobs if one in come or one.over]:
             jobs.remove(job)
             job.answer()
-        for job in [one for one in jobs if one.line in ready]:  # nobody waits for it any more
+        for job in [one for one in jobs if one.line in come]:  # nobody waits for it any more
             jobs.remove(job)
             job.leave()
-        if line in ready:
+        if line in come:
             request = _received(line)
             if request is None:
                 return
