@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from explainer import grammar, guarding, remedies, reporting
 from explainer.catalogue import Catalogue, Match
+from explainer.catalogue.bounds import WordsError, for_crash, of_file
 from explainer.catalogue.rule import UNLISTED
 from explainer.catalogue.words import in_language, words
 from explainer.crash import Crash
@@ -41,12 +42,20 @@ class Stages:
             return otherwise
 
     def note(self, stage: str, error: BaseException) -> None:
-        """One line on what failed."""
-        self.failures.append(f"explainer: {stage} failed ({type(error).__name__}); the rest is shown")
+        """One line on what failed; where it is the words of a file, which and why."""
+        failed = str(error) if isinstance(error, WordsError) else f"{stage} failed ({type(error).__name__})"
+        said = f"explainer: {failed}; the rest is shown"
+        if said not in self.failures:
+            self.failures.append(said)
 
 
 def diagnose(crash: Crash, catalogue: Catalogue, options: Options) -> Report:
     """The report on one crash; without a diagnosis where nothing is known. Raises nothing but KeyboardInterrupt."""
+    with for_crash():
+        return _diagnosed(crash, catalogue, options)
+
+
+def _diagnosed(crash: Crash, catalogue: Catalogue, options: Options) -> Report:
     stages = Stages([])
     scene = Scene(crash, options)
     match = stages.run("matching", lambda: catalogue.match(crash), None)
@@ -63,7 +72,8 @@ def diagnose(crash: Crash, catalogue: Catalogue, options: Options) -> Report:
     report = stages.run("the report", lambda: reporting.report_on(scene, diagnosis), None)
     report = report or reporting.bare(crash, diagnosis, options.language)
     skipped = ("explainer: replay skipped (Ctrl-C); the rest is shown",) if scene.interrupted else ()
-    remarks = (*report.remarks, *stages.failures, *skipped)
+    late = (f"explainer: {word('no_time', options.language)}",) if scene.starved else ()
+    remarks = (*report.remarks, *stages.failures, *skipped, *late)
     return replace(report, remarks=remarks) if remarks != report.remarks else report
 
 
@@ -107,7 +117,12 @@ def _diagnosis(match: Match, catalogue: Catalogue, scene: Scene, stages: Stages)
             fallback = diagnosis, remedy
     found = stages.run("the search for fixes", lambda: remedies.of_search(match, scene), Remedy())
     diagnosis, remedy = fallback or (_of_message(match, scene, stages, causes=not found.checked), Remedy())
-    return _with(diagnosis, found, None) if found.checked else _with(diagnosis, remedy, None)
+    if found.checked:
+        return _with(diagnosis, found, None)
+    if found.edits and not remedy.edits:
+        known = diagnosis.culprit is not None and not remedy.refuted
+        remedy = replace(found, culprit=None if known else found.culprit, refuted=remedy.refuted)
+    return _with(diagnosis, remedy, None)
 
 
 def _of_message(match: Match, scene: Scene, stages: Stages, causes: bool) -> Diagnosis:
@@ -145,7 +160,7 @@ def _certainty(before: Certainty, held: Held | None, remedy: Remedy) -> Certaint
         return "proved"
     if remedy.checked and before == "possible":
         return "likely"
-    return "likely" if remedy.refuted and before == "proved" else before
+    return "likely" if (remedy.refuted or remedy.doubtful) and before == "proved" else before
 
 
 def symptom_names(match: Match, scene: Scene) -> dict[str, Any]:
@@ -165,6 +180,11 @@ def symptom_names(match: Match, scene: Scene) -> dict[str, Any]:
 
 def of_symptom(match: Match, scene: Scene, causes: bool = True) -> Diagnosis:
     """What the message alone says: its meaning, and the usual causes where the one at work is not known."""
+    with of_file(match.symptom.file):
+        return _of_symptom(match, scene, causes)
+
+
+def _of_symptom(match: Match, scene: Scene, causes: bool) -> Diagnosis:
     symptom, names, language = match.symptom, symptom_names(match, scene), scene.options.language
     say = lambda field: _say(symptom.text, field, names, language)  # noqa: E731
     known = in_language(symptom.text["causes"], language) if causes and "causes" in symptom.text else []
@@ -188,6 +208,11 @@ def of_symptom(match: Match, scene: Scene, causes: bool = True) -> Diagnosis:
 
 def of_rule(held: Held, scene: Scene) -> Diagnosis:
     """What a rule says of the crash, its fixes not yet tried."""
+    with of_file(held.rule.file):
+        return _of_rule(held, scene)
+
+
+def _of_rule(held: Held, scene: Scene) -> Diagnosis:
     rule, names, language = held.rule, held.names, scene.options.language
     say = lambda field: _say(rule.text, field, names, language)  # noqa: E731
     certainty: Certainty = "proved" if held.proved else "likely" if scene.live is not None else "possible"

@@ -7,13 +7,16 @@ from dataclasses import replace
 from typing import Any
 
 from explainer.catalogue import Match
+from explainer.catalogue.bounds import of_file
 from explainer.catalogue.words import holds, in_language, value, words
 from explainer.diagnosis import Fix, FixSource, Span
 from explainer.edits.candidate import Candidate
 from explainer.edits.changes import drops_name, is_cast, only_adapts
 from explainer.frozen import frozen
+from explainer.oracle import source
+from explainer.oracle.words import doubt
 from explainer.probes import Scene
-from explainer.replay.trial import LATE, Verdict, from_start, try_candidates, whole_program, whole_script
+from explainer.replay.trial import LATE, Verdict, from_start, try_candidates, turned_too, whole_program, whole_script
 from explainer.weighing import Held
 
 #: How many fixes a diagnosis shows.
@@ -32,7 +35,8 @@ LAYER = 1
 class Remedy:
     """The fixes to show, best first, and the line to edit. `refuted`: edits were run, and none of them helped.
 
-    `adapts`: the first only makes the failing call take what came, wherever that went wrong.
+    `adapts`: the first only makes the failing call take what came, wherever that went wrong. `doubtful`: the first ran,
+    and may do harm.
     """
 
     fixes: tuple[Fix, ...] = ()
@@ -40,23 +44,31 @@ class Remedy:
     proves: bool = False
     refuted: bool = False
     adapts: bool = False
+    doubtful: bool = False
 
     @property
     def checked(self) -> bool:
         """Whether a fix was run and worked."""
         return any(fix.certainty == "checked" for fix in self.fixes)
 
+    @property
+    def edits(self) -> bool:
+        """Whether a fix has edits."""
+        return any(fix.edits for fix in self.fixes)
+
 
 def of_rule(held: Held, scene: Scene) -> Remedy:
     """The fixes of a rule, tried: those that passed, or the suggestions where nothing could be run."""
-    offered = _offers(held, scene)
-    words_only = _plain_fixes(held, scene)
+    with of_file(held.rule.file):
+        offered, words_only = _offers(held, scene), _plain_fixes(held, scene)
     verdicts = _tried(offered, scene)
     passed = [one for one in verdicts if one.passed]
     if passed:
         first = passed[0].candidate
         adapts = held.rule.family in TRAVELS and only_adapts(first)
-        return Remedy(_shown(passed, words_only), first.culprit, _proves(passed, held), adapts=adapts)
+        proves = _proves(passed, held) and not default_or_layout(scene, first)
+        shown, doubtful = _shown(passed, words_only, scene.options.language), bool(passed[0].judgement.doubts)
+        return Remedy(shown, first.culprit, proves, adapts=adapts, doubtful=doubtful)
     late = [one.candidate for one in verdicts if one.level == LATE]
     refuted = not late and any(one.level != "none" for one in verdicts)
     untried = () if refuted else tuple(map(_suggestion, (late or [one for _, one in offered])[:MOST]))
@@ -74,9 +86,16 @@ def _proves(passed: Sequence[Verdict], held: Held) -> bool:
         return False
     if passed[0].reshaped > LAYER or (family in TRAVELS and only_adapts(candidate)) or _behind(candidate, held):
         return False
+    if passed[0].judgement.doubts:
+        return False
     if passed[0].level == "program" or family not in TRAVELS:
         return True
     return family in SIZES and candidate.kind in DECIDING and not drops_name(candidate)
+
+
+def default_or_layout(scene: Scene, candidate: Candidate) -> bool:
+    """Whether an edit sets what a function decides by default, where turning a tensor around fits too."""
+    return source.decides_default(candidate.edits) and turned_too(scene, candidate)
 
 
 def _behind(candidate: Candidate, held: Held) -> bool:
@@ -110,8 +129,10 @@ def of_search(match: Match, scene: Scene) -> Remedy:
         return Remedy()
     best = found[0].candidate
     sound = found[0].reshaped <= LAYER and not only_adapts(best) and best.tier != FOLLOWED
-    proves = whole_program(scene) and _of_one_line(found) and sound
-    return Remedy(_shown(found, ()), best.culprit, proves)
+    sound = sound and not found[0].judgement.doubts
+    proves = whole_program(scene) and _of_one_line(found) and sound and not default_or_layout(scene, best)
+    shown, doubtful = _shown(found, (), scene.options.language), bool(found[0].judgement.doubts)
+    return Remedy(shown, best.culprit, proves, doubtful=doubtful)
 
 
 def _of_one_line(passed: Sequence[Verdict]) -> bool:
@@ -157,15 +178,21 @@ def _tried(offers: list[tuple[str, Candidate]], scene: Scene) -> list[Verdict]:
     return try_candidates(scene, [candidate for _, candidate in offers], offers[0][0], scene.options.progress)
 
 
-def _shown(passed: list[Verdict], words_only: tuple[Fix, ...]) -> tuple[Fix, ...]:
-    checked = tuple(_checked(one) for one in passed)
-    return (*checked, *words_only)[:MOST]
+def _shown(passed: list[Verdict], words_only: tuple[Fix, ...], language: str) -> tuple[Fix, ...]:
+    fixes = tuple(_doubtful(one, language) if one.judgement.doubts else _checked(one) for one in passed)
+    return (*fixes, *words_only)[:MOST]
 
 
 def _checked(verdict: Verdict) -> Fix:
     candidate = verdict.candidate
     title = f"{candidate.title}: {candidate.meaning}" if candidate.meaning else candidate.title
     return Fix(title, "checked", verdict.said, candidate.edits, candidate.source)
+
+
+def _doubtful(verdict: Verdict, language: str) -> Fix:
+    """An edit that ran, and may do harm: it is a suggestion that says so."""
+    title = f"{verdict.candidate.title}: {doubt(verdict.judgement, language)}"
+    return Fix(title, "suggestion", None, verdict.candidate.edits, verdict.candidate.source)
 
 
 def _suggestion(candidate: Candidate) -> Fix:

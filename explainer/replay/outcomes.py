@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from explainer.edits.candidate import Candidate
 from explainer.replay.program import Run
+from explainer.replay.work import STARVED
 
 #: Edits that no line nearer to the cause could stand in for.
 WHOLE_CALLS = ("swap-arguments",)
@@ -22,7 +23,7 @@ def passes(run: Run, control: Run) -> bool:
 
 def late(run: Run) -> bool:
     """Whether a run was ended while it was still going on: it tells nothing against its edit."""
-    return run.failed is not None and run.failed.startswith("no answer within")
+    return run.failed is not None and (run.failed.startswith("no answer within") or run.failed == STARVED)
 
 
 def further(candidate: Candidate, run: Run, control: Run) -> bool:
@@ -60,7 +61,7 @@ def ties(candidate: Candidate, run: Run, control: Run) -> tuple[int, ...]:
 
 
 #: What `ties` compares, as words of `locale`, and the order in which candidates were made behind it.
-_TIES = ("why_warns", "why_input", "why_partly", "why_ungraded", "why_reshaped", "why_earlier")
+_TIES = ("why_doubts", "why_warns", "why_input", "why_partly", "why_ungraded", "why_reshaped", "why_earlier")
 
 
 def told_apart(ranks: Sequence[Sequence[int]]) -> str:
