@@ -114,6 +114,7 @@ _PROBES = {
     "saving": "saved_plainly",
     "schedules": "plateau_step",
     "shapes": "aligned_operand joined_tensors",
+    "signatures": "refused_argument",
     "shares": "worker_share bound_to_nothing",
     "shifted": "left_range",
     "single": "one_column",
