@@ -51,4 +51,16 @@ WORDS = {
     "say_report": "전체 {total}건 중 {number}번째 보고서입니다.",
     "page_title": "PyTorch 오류 설명",
     "page_values": "값",
+    # What `explain watch` says.
+    "trial_metric": "이 수정으로 다시 실행하면 마지막 `{name}` 값은 {after}, 수정 없이는 {before}",
+    "trial_loss": "이 수정으로 다시 실행하면 같은 {steps}단계에서 손실이 {first} 에서 {after} 까지 줄고, 수정 없이는 {before} 에서 끝남",
+    "trial_seeds": "시드 {count}개에서",
+    "trial_steps": "처음 {steps}단계",
+    "trial_joint": "; ",
+    "watch_nothing": "학습이 보이지 않음: backward 도 옵티마이저 step 도 실행되지 않음",
+    "watch_quiet": "발견된 것 없음: {models} 모델의 {steps}단계, 옵티마이저 {optimizers}개, 로더 {loaders}개를 살펴봄",
+    "watch_untried": "수정을 시험하지 못함: {why}",
+    "watch_trying": "샌드박스에서 수정을 시험하는 중, 최대 {seconds}초 (Ctrl-C 로 중단)",
+    "watch_start": "{name} 학습을 지켜봄. 끝난 뒤 최대 {seconds}초 동안 수정을 시험함",
+    "silent": "조용한 문제",
 }

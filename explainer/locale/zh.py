@@ -51,4 +51,16 @@ WORDS = {
     "say_report": "第 {number} 份报告，共 {total} 份。",
     "page_title": "PyTorch 错误解释",
     "page_values": "值",
+    # What `explain watch` says.
+    "trial_metric": "带此修改重新运行，`{name}` 最终为 {after}；不修改则为 {before}",
+    "trial_loss": "带此修改重新运行，在同样的 {steps} 步中损失从 {first} 降到 {after}；不修改则停在 {before}",
+    "trial_seeds": "在 {count} 个随机种子上",
+    "trial_steps": "前 {steps} 步",
+    "trial_joint": "；",
+    "watch_nothing": "没有看到训练：既没有运行 backward，也没有优化器执行 step",
+    "watch_quiet": "没有发现问题：查看了 {models} 的 {steps} 步、{optimizers} 个优化器、{loaders} 个加载器",
+    "watch_untried": "没有试验修改：{why}",
+    "watch_trying": "正在沙箱中试验修改，最多 {seconds} 秒（Ctrl-C 结束）",
+    "watch_start": "正在观察 {name} 的训练；之后最多用 {seconds} 秒试验修改",
+    "silent": "无声问题",
 }

@@ -1,0 +1,13 @@
+"""The kinds of silent faults: each module looks for some of them in what was noted."""
+
+from __future__ import annotations
+
+import importlib
+
+NAMES = ("losses", "optimizers", "batches", "attention", "states", "sizes", "evaluations")
+
+
+def load() -> None:
+    """Have every kind register what looks for it."""
+    for name in NAMES:
+        importlib.import_module(f"explainer.training.kinds.{name}")
