@@ -112,6 +112,16 @@ def spread_loss(deep: Deep, call: Call) -> None:
     _spread(deep, call, one, other)
 
 
+@looks(*REGRESSION)
+def regressed(deep: Deep, call: Call) -> None:
+    """How large the targets of a regression are."""
+    target = call.get("target", 1)
+    if isinstance(target, torch.Tensor) and target.is_floating_point() and target.numel() > 3 and not target.requires_grad and not deep.evaluation:
+        values = target.detach().double()
+        mean, std = float(values.mean()), float(values.std())
+        deep.watcher.notes.saw("regression", call.site, mean=mean, std=std, name=call.name)
+
+
 @looks("sub", "__sub__", "rsub", "__rsub__")
 def spread_difference(deep: Deep, call: Call) -> None:
     """A prediction [n, 1] less a target [n]."""

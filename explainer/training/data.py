@@ -40,7 +40,7 @@ def _seeded(watcher: Any, name: str, args: Any, kwargs: Any) -> None:
     seed = args[0] if args else kwargs.get("seed")
     if not isinstance(seed, int):
         return
-    site = frames(2)
+    site = frames()
     if not site:
         return
     place = ("seed", key(site))
@@ -55,7 +55,7 @@ def _seeded(watcher: Any, name: str, args: Any, kwargs: Any) -> None:
 
 def _made(watcher: Any, loader: Any) -> None:
     watcher.notes.loaders[id(loader)] = {
-        "of": weakref.ref(loader), "site": frames(2), "begun": 0, "taken": 0, "sampler": type(loader.sampler).__name__,
+        "of": weakref.ref(loader), "site": frames(), "begun": 0, "taken": 0, "sampler": type(loader.sampler).__name__,
         "length": _length(loader), "batch": loader.batch_size, "begun_at": (), "sizes": [], "steps": [], "seconds": 0.0,
         "first": [],
     }  # fmt: skip
@@ -76,7 +76,7 @@ def _iterated(watcher: Any, loader: Any, iterator: Any) -> None:
         entry = watcher.notes.loaders[id(loader)]
     entry["begun"] += 1
     if entry["begun"] < 20:
-        entry["begun_at"] = frames(2)
+        entry["begun_at"] = frames()
         entry["steps"].append((watcher.notes.steps, torch.is_grad_enabled()))
     kind = type(iterator)
     if "__next__" not in vars(kind):

@@ -126,7 +126,7 @@ class Deep:
         from explainer.training import inspect
 
         if not self.stack:
-            self.roots.append((module, (), frames(4), torch.is_grad_enabled(), bool(module.training)))
+            self.roots.append((module, (), frames(), torch.is_grad_enabled(), bool(module.training)))
             inspect.root_called(self.watcher, module, given)
         self.stack.append(module)
         inspect.module_called(self.watcher, module, given)
@@ -157,7 +157,7 @@ class Deep:
         outs = list(tensors_in(out))[:8]
         if not outs and name not in NOTED:
             return
-        site = frames(3, 4)
+        site = frames(1, 4)
         given = list(tensors_in(args, kwargs))
         made = None
         for one in outs:

@@ -27,12 +27,31 @@ def root_called(watcher: Any, module: Any, given: tuple[Any, ...]) -> None:
         known = notes.roots[number] = {"of": weakref.ref(module), "kind": type(module).__name__, "train": 0, "eval": 0,
                                        "site": (), "modes": [], "name": None, "inputs": []}  # fmt: skip
     learning = torch.is_grad_enabled()
+    if learning and "scale" not in known:
+        known["scale"] = _scale(given)
     known["train" if learning else "eval"] += 1
-    site = frames(5)
+    site = frames()
     moded = [one for one in module.modules() if type(one).__name__.startswith(MODED)]
     known["modes"].append((learning, bool(module.training), sum(one.training for one in moded), len(moded), site,
                            watcher.deep.evaluation is not None, _fingerprint(given), notes.steps))  # fmt: skip
     del known["modes"][400:]
+
+
+def _scale(given: tuple[Any, ...]) -> dict[str, Any] | None:
+    """How large the first input's numbers are: all together, and by feature where it is a table."""
+    one = next((each for each in given if isinstance(each, torch.Tensor) and each.is_floating_point() and each.dim() > 1), None)
+    if one is None or one.shape[0] < 2 or not bool(torch.isfinite(one).all()):
+        return None
+    values = one.detach().double()
+    mean, std = float(values.mean()), max(float(values.std()), 1e-9)
+    means, stds = [], []
+    if one.dim() == 2 and one.shape[1] <= 16:
+        means, stds = values.mean(0).tolist(), values.std(0).clamp(min=1e-3).tolist()
+    largest = max(map(abs, stds or [std]))
+    offset = max((abs(m) / max(s, 1e-3) for m, s in zip(means, stds)), default=abs(mean) / std)  # noqa: B905
+    image = one.dim() == 4 and float(values.min()) >= 0 and 200 < float(values.max()) <= 255
+    return {"mean": mean, "std": std, "means": means, "stds": stds, "largest": largest, "least": min(map(abs, stds or [std])), "offset": offset,
+            "image": image, "shape": tuple(one.shape)}  # fmt: skip
 
 
 def _fingerprint(given: tuple[Any, ...]) -> Any:
@@ -48,8 +67,15 @@ def _fingerprint(given: tuple[Any, ...]) -> Any:
 
 def module_called(watcher: Any, module: Any, given: tuple[Any, ...]) -> None:
     """A module of any depth was called in an iteration that is looked at."""
-    if torch.is_grad_enabled():
-        watcher.called[id(module)] = weakref.ref(module)
+    if not torch.is_grad_enabled() or not isinstance(module, torch.nn.RNNBase) or len(given) < 2:
+        return
+    states = given[1] if isinstance(given[1], tuple) else (given[1],)
+    first = states[0]
+    if isinstance(first, torch.Tensor) and not first.requires_grad and watcher.notes.steps:
+        made = watcher.deep.made(first)
+        fresh = made is not None and made.name != "detach" and made.name != "data"
+        if not fresh and bool(torch.count_nonzero(first)):
+            watcher.notes.saw("state-carried", frames(), module=type(module).__name__)
 
 
 def module_returned(watcher: Any, module: Any, given: Any, out: Any) -> None:
@@ -145,6 +171,7 @@ def _membership(watcher: Any, of: Any, one: Optimizing, held: dict[int, Any]) ->
         entry["frozen"] = not parameter.requires_grad
         entry["reached"] += number in graph
         entry["graded"] += parameter.grad is not None and bool(torch.count_nonzero(parameter.grad))
+        entry["norm"] = float(parameter.grad.detach().double().norm()) if parameter.grad is not None else 0.0
     for number in graph - set(owned):
         parameter = _FOUND[number]() if number in _FOUND else None
         if parameter is None or number in elsewhere or not parameter.requires_grad:
@@ -155,11 +182,29 @@ def _membership(watcher: Any, of: Any, one: Optimizing, held: dict[int, Any]) ->
         entry["seen"] += 1
         if entry["seen"] == 2:
             entry["holders"] = _holders(watcher, roots, parameter)
+    for number, parameter in held.items():
+        entry = watcher.ungraded.setdefault(number, {"of": weakref.ref(parameter), "looked": 0, "none": 0, "name": "", "root": "",
+                                                     "optimizer": one.number})  # fmt: skip
+        if entry["of"]() is not parameter:
+            continue
+        entry["looked"] += 1
+        entry["none"] += parameter.grad is None and parameter.requires_grad
+        if not entry["name"] and parameter.grad is None:
+            entry["name"], entry["root"] = _path(watcher, parameter)
     orphans = [p for number, p in held.items() if number not in owned and p.grad is None]
     if orphans and len(orphans) == len([p for p in held.values() if id(p) not in owned]) and owned:
         watcher.orphans[one.number] = {"count": len(orphans), "of": len(held), "shapes": [tuple(p.shape) for p in orphans]}
     else:
         watcher.orphans.pop(one.number, None)
+
+
+def _path(watcher: Any, parameter: Any) -> tuple[str, str]:
+    """A parameter's name in a model that was called in this iteration, with gradients or without."""
+    for root, _, _, _, _ in watcher.deep.roots:
+        for name, one in root.named_parameters():
+            if one is parameter:
+                return name, type(root).__name__
+    return "", ""
 
 
 def _holders(watcher: Any, roots: list[Any], parameter: Any) -> list[dict[str, Any]]:

@@ -26,7 +26,7 @@ def _built(watcher: Any, original: Any) -> Any:
     def made(self: Any, *args: Any, **kwargs: Any) -> None:
         original(self, *args, **kwargs)
         if self not in built:
-            built[self] = frames(1)
+            built[self] = frames()
 
     return made
 
@@ -43,7 +43,7 @@ def _mode(watcher: Any, args: Any, kwargs: Any) -> None:
     if ("mode", *place) not in notes.seen:
         from explainer.training.notes import Seen
 
-        notes.seen["mode", *place] = Seen("mode", frames(3), {"module": id(args[0]), "train": bool(mode), "step": notes.steps})
+        notes.seen["mode", *place] = Seen("mode", frames(), {"module": id(args[0]), "train": bool(mode), "step": notes.steps})
 
 
 def _kept(watcher: Any, out: Any, args: Any) -> None:
@@ -52,7 +52,7 @@ def _kept(watcher: Any, out: Any, args: Any) -> None:
         return
     first = next((value for value in out.values() if isinstance(value, torch.Tensor)), None)
     if first is not None and watcher.notes.losses:
-        watcher.states.append((first.data_ptr(), frames(3), watcher.notes.steps, weakref.ref(out) if hasattr(out, "__weakref__") else None))
+        watcher.states.append((first.data_ptr(), frames(), watcher.notes.steps, weakref.ref(out) if hasattr(out, "__weakref__") else None))
 
 
 def _loads(watcher: Any, original: Any) -> Any:
@@ -80,7 +80,7 @@ def _before_loading(module: Any, state: Any) -> dict[str, Any]:
 
 
 def _loaded(watcher: Any, module: Any, state: Any, result: Any, before: Any) -> None:
-    site = frames(2)
+    site = frames()
     notes = watcher.notes
     keys = [name for name in state if isinstance(state[name], torch.Tensor)]
     own = list(module.state_dict()) if not hasattr(module, "_explain") else []

@@ -43,13 +43,13 @@ def _entry(watcher: Any, of: Any) -> dict[str, Any]:
 
 def _made(watcher: Any, args: Any) -> None:
     entry = _entry(watcher, args[0])
-    entry["site"] = frames(2)
+    entry["site"] = frames()
     entry["steps"] = 0  # a scheduler takes a step of its own when it is made
 
 
 def _stepped(watcher: Any, args: Any) -> None:
     entry = _entry(watcher, args[0])
-    site = frames(2)
+    site = frames()
     if not site or not entry["site"] or (site[0].line == entry["site"][0].line and site[0].file == entry["site"][0].file):
         return
     entry["steps"] += 1
@@ -79,7 +79,7 @@ def _clips(watcher: Any, name: str, original: Any) -> Any:
             looked = watcher.looking and isinstance(result, torch.Tensor)
             data = {"function": name, "bound": float(bound), "graded": graded, "given": len(given),
                     "norm": float(result) if looked else None}  # fmt: skip
-            watcher.notes.event("clip", frames(1), None, data)
+            watcher.notes.event("clip", frames(), None, data)
             watcher.clips.append(data) if looked or not given else None
         except Exception as error:
             watcher.failed(error)

@@ -30,12 +30,13 @@ class Watcher:
         self.deep = deep.Deep(self)
         self.tokens: list[Any] = []
         self.future: list[Any] = []
-        self.called: dict[int, Any] = {}
         self.outputs: dict[int, Any] = {}
         self.leaves: list[set[int]] = []
         self.weights: dict[int, dict[str, Any]] = {}
         self.strays: dict[int, dict[str, Any]] = {}
         self.orphans: dict[int, dict[str, Any]] = {}
+        self.ungraded: dict[int, dict[str, Any]] = {}
+        self.module_names: dict[str, str] = {}
         self.states: list[Any] = []
         self.loaded: set[int] = set()
         self.pretrained: set[int] = set()
@@ -140,7 +141,7 @@ class Watcher:
     def _made_optimizer(self, original: Any) -> Any:
         def note(_: Any, args: Any, __: Any) -> None:
             made = self.optimizer(args[0])
-            made.site = frames(2)
+            made.site = frames()
             made.settings = {name: value for name, value in args[0].defaults.items() if isinstance(value, (int, float))}
 
         return self.after(note)(original)
@@ -154,7 +155,7 @@ class Watcher:
     def _zeroed(self, one: Optimizing) -> None:
         one.zeroed += 1
         if one.zeroed < 12 or not one.zeroed_at:
-            one.zeroed_at = frames(3)
+            one.zeroed_at = frames()
         self._dirty[one.number] = False
         self.notes.event("zero", one.zeroed_at, one.number)
 
@@ -185,7 +186,7 @@ class Watcher:
         one = self.optimizer(of)
         one.steps += 1
         if one.steps < 12:
-            one.stepped_at = frames(2)
+            one.stepped_at = frames()
         self._dirty[one.number] = True
         rates.stepped(one, of)
         self.notes.event("step", one.stepped_at, one.number)
@@ -198,10 +199,14 @@ class Watcher:
 
     def _turn(self) -> None:
         """The end of an iteration: whether the next one is looked at."""
-        count = self.notes.counts["step"] + self.notes.counts["grad"]
+        count = self.notes.counts["step"] or self.notes.counts["grad"] + self.notes.counts["backward"]
         self.deep.sleep()
         if threading.get_ident() == self.thread and sampled(count):
             self.deep.wake()
+
+    def unchanged(self, module: Any) -> bool:
+        """Whether none of a model's weights was written to since it was built, as far as versions tell."""
+        return all(parameter._version <= 2 for parameter in module.parameters())
 
     # -- backward ---------------------------------------------------------------------------------------------------
 
@@ -228,12 +233,17 @@ class Watcher:
         return self.after(note)(original)
 
     def _went_back(self, name: str, loss: Any) -> None:
-        site = frames(3)
+        site = frames()
         place = key(site)
         if place not in self.notes.backwards:
             self.notes.backwards[place] = site
             self._names()
         order = list(self.notes.backwards).index(place)
+        count = self.notes.counts["backward"]
+        if count < 6 or (not self.notes.counts["step"] and count < 40):
+            self._reaches()
+        if name == "backward" and count > 3 and not self.notes.counts["step"]:
+            self._turn()
         self.notes.event(name, self.notes.backwards[place], None, order)
         loss = loss[0] if isinstance(loss, (list, tuple)) and loss else loss
         if isinstance(loss, torch.Tensor) and loss.numel() == 1 and (self.dense or loss.device.type == "cpu"):
@@ -241,6 +251,13 @@ class Watcher:
                 self.notes.losses.append(float(loss.detach()))
                 self.notes.loss_sites.append(order)
         inspect.after_backward(self, loss)
+
+    def _reaches(self) -> None:
+        """Note the optimizers whose parameters have gradients."""
+        for one in self.notes.optimizers:
+            held = one.of()
+            if held is not None and not one.reached:
+                one.reached = any(p.grad is not None for group in held.param_groups for p in group["params"])
 
     def _names(self) -> None:
         """Under which names the frames at a backward know the optimizers."""
@@ -250,7 +267,7 @@ class Watcher:
                 if one.name is None and held is not None:
                     one.name = named(frame, held)
                     if one.name:
-                        one.backward_at = frames(4)
+                        one.backward_at = frames()
             break
 
     def _clean(self) -> None:
@@ -269,7 +286,7 @@ class Watcher:
         def note(_: Any, args: Any, __: Any) -> None:
             if self.stepping or not self.notes.losses or threading.get_ident() != self.thread or self.looking:
                 return
-            place = key(frames(2, 1))
+            place = key(frames(1, 1))
             if place is None:
                 return
             self._blocks[place] += 1

@@ -1,1 +1,396 @@
-"""Later."""
+"""Optimizers that hold the wrong parameters, take no step, never clear gradients, or whose steps come to nothing."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+from explainer.diagnosis import Span
+from explainer.source import Source, called
+from explainer.training import rewrite
+from explainer.training.finding import Attempt, Finding, finder
+from explainer.training.kinds.losses import shown
+from explainer.training.notes import Optimizing
+from explainer.training.sites import Frame, Site, statement
+
+
+def built(one: Optimizing) -> tuple[Source, ast.Call] | None:
+    """The call that made an optimizer."""
+    return rewrite.call_in(one.site[0], one.kind) if one.site else None
+
+
+def span_of(site: Site, *names: str) -> Span | None:
+    """The call, or the line, at which a site stood."""
+    if not site:
+        return None
+    return shown(rewrite.call_in(site[0], *names), site[0])
+
+
+def name_of(one: Optimizing) -> str:
+    """The name of an optimizer in the program: what it was assigned to, or how a frame called it."""
+    found = statement(one.site[0]) if one.site else None
+    if found is not None and isinstance(found[1], ast.Assign):
+        return found[0].text(found[1].targets[0])
+    return one.name or "optimizer"
+
+
+def backward_site(watcher: Any, one: Optimizing) -> Site:
+    """The backward that comes before an optimizer's steps, or the first one of all."""
+    last: Site = ()
+    for event in watcher.notes.events:
+        if event.name == "backward":
+            last = event.site
+        elif event.name == "step" and event.optimizer == one.number and last:
+            return last
+    return last
+
+
+@finder
+def never_stepped(watcher: Any) -> Iterator[Finding]:
+    """An optimizer whose parameters get gradients, and which takes no step."""
+    notes = watcher.notes
+    if notes.counts["backward"] < 5:
+        return
+    for one in notes.optimizers:
+        if one.steps or not one.site or not one.name or not one.reached:
+            continue
+        site = next((event.site for event in notes.events if event.name == "backward"), ())
+        found = statement(site[0]) if site else None
+        attempts = []
+        if found is not None:
+            edits = rewrite.after(found[0], found[1], f"{one.name}.step()")
+            attempts = [Attempt("step", edits, {"name": one.name})] if edits else []
+        names = {"name": one.name, "count": notes.counts["backward"], "kind": one.kind}
+        yield Finding("optimizer-never-steps", names, shown(None, site[0]) if site else span_of(one.site), tuple(attempts), weight=10)
+
+
+@finder
+def never_cleared(watcher: Any) -> Iterator[Finding]:
+    """Steps that begin on the gradients of earlier ones."""
+    for one in watcher.notes.optimizers:
+        if one.looked < 4 or one.stale < 4 or one.stale < 0.75 * one.looked or one.steps < 8:
+            continue
+        site = backward_site(watcher, one)
+        found = statement(site[0]) if site else None
+        name = one.name or name_of(one)
+        attempts = []
+        if found is not None:
+            edits = rewrite.before(found[0], found[1], f"{name}.zero_grad()")
+            attempts.append(Attempt("clear", edits, {"name": name}))
+            if one.zeroed_at and (other := statement(one.zeroed_at[0])) is not None and other[0] is found[0]:
+                attempts.insert(0, Attempt("move", rewrite.moved(found[0], other[1], found[1], False), {"name": name}))
+        names = {"name": name, "steps": one.steps, "zeroed": one.zeroed, "kind": one.kind}
+        culprit = span_of(one.zeroed_at) if one.zeroed else span_of(site)
+        yield Finding("gradients-never-cleared", names, culprit, tuple(each for each in attempts if each.edits), weight=10)
+
+
+@finder
+def steps_without_gradient(watcher: Any) -> Iterator[Finding]:
+    """Steps that find no gradient, because it was cleared between backward and step."""
+    notes = watcher.notes
+    for one in notes.optimizers:
+        if one.looked < 4 or one.lost < one.looked - 1 or one.steps < 8:
+            continue
+        order = _between(notes.events, one.number)
+        if order is None:
+            continue
+        back, zero = order
+        first, second = statement(back[0]), statement(zero[0])
+        attempts = []
+        if first is not None and second is not None and first[0] is second[0]:
+            attempts = [Attempt("before", rewrite.moved(first[0], second[1], first[1], False), {"name": one.name or name_of(one)})]
+        names = {"name": one.name or name_of(one), "line": back[0].line, "steps": one.steps}
+        yield Finding("gradients-cleared-before-step", names, span_of(zero), tuple(each for each in attempts if each.edits), weight=10)
+
+
+def _between(events: Any, number: int) -> tuple[Site, Site] | None:
+    """The places of a backward and of a clearing after it and before the step."""
+    times = 0
+    back: Site = ()
+    zero: Site = ()
+    for event in events:
+        if event.name == "backward":
+            back, zero = event.site, ()
+        elif event.name == "zero" and event.optimizer == number and back:
+            zero = event.site
+        elif event.name == "step" and event.optimizer == number:
+            times += bool(zero and back)
+            if times > 3:
+                return back, zero
+    return None
+
+
+@finder
+def foreign_parameters(watcher: Any) -> Iterator[Finding]:
+    """An optimizer that holds parameters of a layer that was replaced, while the new layer's never move."""
+    missing = [one for one in watcher.weights.values() if not one["held"] and one["graded"] >= 2 and not one["moved"] and not one["gone"]]
+    for number, orphans in watcher.orphans.items():
+        if not missing:
+            return
+        one = watcher.notes.optimizers[number]
+        root = missing[0]["root"]()
+        names = {"name": name_of(one), "kind": one.kind, "count": orphans["count"], "missing": _names(missing), "many": len(missing),
+                 "line": one.site[0].line if one.site else 0, "root": type(root).__name__ if root is not None else ""}  # fmt: skip
+        made = _made_later(watcher, missing, one)
+        attempts = []
+        if made is not None and one.site:
+            found, other = statement(one.site[0]), statement(made)
+            if found is not None and other is not None and found[0] is other[0] and isinstance(found[1], ast.Assign):
+                text = found[0].text(found[1])
+                attempts = [Attempt("again", rewrite.after(found[0], other[1], text), {"name": names["name"]})]
+                attempts.append(Attempt("again", rewrite.moved(found[0], found[1], other[1], True), {"name": names["name"]}))
+            names["later"] = made.line
+        yield Finding("optimizer-misses-parameters", {**names, "why": "replaced", "later": names.get("later", 0)}, span_of(one.site, one.kind),
+                      tuple(each for each in attempts if each.edits), weight=10)  # fmt: skip
+
+
+def _names(entries: list[dict[str, Any]]) -> str:
+    return ", ".join(dict.fromkeys(entry["name"] for entry in entries[:3]))
+
+
+def _made_later(watcher: Any, missing: list[dict[str, Any]], one: Optimizing) -> Frame | None:
+    """The frame, in the function that made an optimizer, in which the missing parameters' layer was built after it."""
+    root = missing[0]["root"]()
+    if root is None or not one.site:
+        return None
+    path = missing[0]["name"].rpartition(".")[0]
+    layer = next((module for name, module in root.named_modules() if name == path), None)
+    site = watcher.notes.built.get(layer, ()) if layer is not None else ()
+    later = [frame for frame in site if frame.code is one.site[0].code and frame.line > one.site[0].line]
+    return later[0] if later else None
+
+
+@finder
+def partial_parameters(watcher: Any) -> Iterator[Finding]:
+    """Parameters that get gradients at every step and that no optimizer holds, although it was made of the model."""
+    notes = watcher.notes
+    if watcher.orphans:
+        return
+    missing = [one for one in watcher.weights.values()
+               if not one["held"] and one["graded"] >= 3 and not one["moved"] and not one["gone"] and not one["frozen"]]  # fmt: skip
+    held = [one for one in watcher.weights.values() if one["held"]]
+    stepping = [one for one in notes.optimizers if one.steps > 4]
+    if not missing or not held or len(stepping) != 1 or any(id(one["of"]()) in watcher.pretrained for one in missing):
+        return
+    one = stepping[0]
+    found = built(one)
+    if found is None:
+        return
+    source, call = found
+    given = call.args[0] if call.args else next((each.value for each in call.keywords if each.arg == "params"), None)
+    if given is None:
+        return
+    attempts = []
+    for text in _whole(source, given, missing, watcher, one):
+        edits = rewrite.replaced(source, given, text)
+        attempts += [Attempt("whole", edits, {"text": text})] if edits else []
+    frozen_on_purpose = len({id(entry["root"]()) for entry in missing} & {id(entry["root"]()) for entry in held}) == 0
+    root = missing[0]["root"]()
+    names = {"name": name_of(one), "kind": one.kind, "count": 0, "missing": _names(missing), "many": len(missing), "line": call.lineno,
+             "root": type(root).__name__ if root is not None else "", "why": "partial", "later": 0}  # fmt: skip
+    del frozen_on_purpose
+    yield Finding("optimizer-misses-parameters", names, source.span(call), tuple(attempts), proved=False, weight=7)
+
+
+def _whole(source: Source, given: ast.expr, missing: list[dict[str, Any]], watcher: Any, one: Optimizing) -> list[str]:
+    """What could be given to the optimizer instead, so that it holds the missing parameters too."""
+    text = source.text(given)
+    texts = []
+    if isinstance(given, ast.Call) and called(given) == "parameters" and isinstance(given.func, ast.Attribute):
+        owner = given.func.value
+        if isinstance(owner, ast.Attribute):
+            texts.append(f"{source.text(owner.value)}.parameters()")
+    roots = {id(entry["root"]()): entry["root"]() for entry in missing}
+    frame_names = _module_names(source, one)
+    for root in roots.values():
+        for name in frame_names:
+            if watcher.module_names.get(name) == type(root).__name__ and name not in text:
+                texts.append(f"[*{text.strip('[]') if text.startswith('[*') else '*' + text}, *{name}.parameters()]".replace("[**", "[*"))
+    return list(dict.fromkeys(texts))
+
+
+def _module_names(source: Source, one: Optimizing) -> list[str]:
+    """Names that the optimizer's function binds before it."""
+    names = []
+    for node in source.nodes():
+        if isinstance(node, ast.Assign) and node.lineno < one.site[0].line:
+            for target in node.targets:
+                names += [each.id for each in ast.walk(target) if isinstance(each, ast.Name)]
+    return names
+
+
+@finder
+def unregistered(watcher: Any) -> Iterator[Finding]:
+    """Layers in a plain list, tensors as plain attributes: they get gradients, and no optimizer can know of them."""
+    done = set()
+    for entry in watcher.strays.values():
+        if entry["seen"] < 3 or entry["moved"] or entry["gone"] or not entry["holders"]:
+            continue
+        holder = entry["holders"][0]
+        place = (holder["class"], holder["attribute"])
+        if place in done:
+            continue
+        done.add(place)
+        found = _assigned(holder["class"], holder["attribute"])
+        attempts = []
+        if found is not None:
+            source, value = found
+            text = source.text(value)
+            wrapped = _registered(source, holder["kind"], text)
+            edits = rewrite.replaced(source, value, wrapped) if wrapped else ()
+            attempts = [Attempt("register", edits, {"text": wrapped})] if edits else []
+        names = {"attribute": holder["attribute"], "class": holder["class"].__name__, "kind": holder["kind"],
+                 "shape": list(entry["shape"])}  # fmt: skip
+        culprit = found[0].span(found[1]) if found else span_of(holder["built"] or ())
+        yield Finding("parameters-not-registered", names, culprit, tuple(attempts), weight=10)
+
+
+def _registered(source: Source, kind: str, text: str) -> str | None:
+    prefix = "nn" if any(isinstance(one, ast.Name) and one.id == "nn" for one in source.nodes()) else "torch.nn"
+    if kind == "tensor":
+        inner = text.removesuffix(".requires_grad_()").removesuffix(".requires_grad_(True)")
+        inner = inner.replace(", requires_grad=True", "")
+        return f"{prefix}.Parameter({inner})"
+    names = {"list of modules": "ModuleList", "dict of modules": "ModuleDict", "list of tensors": "ParameterList",
+             "dict of tensors": "ParameterDict"}  # fmt: skip
+    return f"{prefix}.{names[kind]}({text})"
+
+
+def _assigned(owner: type, attribute: str) -> tuple[Source, ast.expr] | None:
+    """The value that a class's own code gives to an attribute of `self`, where it does so once."""
+    import inspect
+
+    from explainer.source import source_of
+
+    try:
+        file = inspect.getsourcefile(owner)
+        first = inspect.getsourcelines(owner)[1]
+    except (OSError, TypeError):
+        return None
+    if file is None:
+        return None
+    source = source_of(file)
+    holder = source.class_at(first) or source.class_at(first + 1)
+    values = [node.value for node in (ast.walk(holder) if holder else ()) if isinstance(node, ast.Assign)
+              for target in node.targets if isinstance(target, ast.Attribute) and target.attr == attribute]  # fmt: skip
+    return (source, values[0]) if len(values) == 1 else None
+
+
+@finder
+def clipped_after_step(watcher: Any) -> Iterator[Finding]:
+    """Gradients that are clipped when the step has been taken already."""
+    notes = watcher.notes
+    order = [event for event in notes.events if event.name in ("backward", "step", "clip", "zero")]
+    wrong, right, site, step = 0, 0, (), ()
+    last = ""
+    for event in order:
+        if event.name == "clip":
+            if last == "step":
+                wrong, site = wrong + 1, event.site
+            elif last == "backward":
+                right += 1
+        elif event.name == "step":
+            step, last = event.site, "step"
+        elif event.name == "backward":
+            last = "backward"
+    if wrong > 4 and not right and site and step:
+        first, second = statement(step[0]), statement(site[0])
+        attempts = []
+        if first is not None and second is not None and first[0] is second[0]:
+            attempts = [Attempt("before", rewrite.moved(first[0], second[1], first[1], False))]
+        names = {"line": step[0].line, "function": "clip_grad_norm_"}
+        yield Finding("clipping-after-step", names, span_of(site), tuple(each for each in attempts if each.edits), weight=7)
+
+
+@finder
+def clipped_to_nothing(watcher: Any) -> Iterator[Finding]:
+    """Gradients that are clipped to a tiny part of their size at every step."""
+    looked = [one for one in watcher.clips if one["norm"] is not None and one["bound"] > 0]
+    sites = [event.site for event in watcher.notes.events if event.name == "clip"]
+    if len(looked) < 4 or not sites:
+        return
+    ratios = sorted(one["norm"] / one["bound"] for one in looked)
+    if ratios[len(ratios) // 4] < 30:
+        return
+    found = rewrite.call_in(sites[0][0], looked[0]["function"])
+    attempts = []
+    culprit = shown(found, sites[0][0])
+    if found is not None:
+        source, call = found
+        node = next((one.value for one in call.keywords if one.arg == "max_norm"), call.args[1] if len(call.args) > 1 else None)
+        written = rewrite.literal_of(source, node, sites[0]) if node is not None else None
+        if written is not None:
+            attempts = [Attempt("bound", rewrite.replaced(written[0], written[1], "1.0"), {"value": "1.0"})]
+            culprit = written[0].span(written[1])
+    middle = ratios[len(ratios) // 2]
+    key = _symbol(found, "max_norm", 1)
+    names = {"bound": plain(looked[0]["bound"]), "norm": plain(looked[0]["norm"]), "ratio": round(middle), "function": looked[0]["function"],
+             "symbol": key}  # fmt: skip
+    yield Finding("gradient-clipped-away", names, culprit, tuple(each for each in attempts if each.edits), proved=False, weight=7)
+
+
+def plain(value: float) -> str:
+    """A number as a program writes it: 0.0001, 10, 3e-05."""
+    return f"{value:.3g}" if value != int(value) or abs(value) > 1e6 else str(int(value))
+
+
+def _symbol(found: tuple[Source, ast.Call] | None, keyword: str, place: int) -> str:
+    """How a call names an argument's value: `cfg["grad_clip"]` is grad_clip."""
+    if found is None:
+        return keyword
+    call = found[1]
+    node: Any = next((one.value for one in call.keywords if one.arg == keyword), call.args[place] if len(call.args) > place else None)
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+        return str(node.slice.value)
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else keyword
+
+
+@finder
+def decayed_away(watcher: Any) -> Iterator[Finding]:
+    """Weights that decay faster than they can be learned."""
+    for one in watcher.notes.optimizers:
+        decoupled = one.kind in ("AdamW", "NAdam", "RAdam", "SGDW", "Lion")
+        heavy = [each for each in one.measures if each["decay"] > 0 and (
+            each["rate"] * each["decay"] > 2e-3 if decoupled else each["decay"] * each["weight"] > 3 * each["gradient"])]  # fmt: skip
+        if one.steps < 8 or len(heavy) < 4 or not one.site:
+            continue
+        value, share = heavy[0]["decay"], heavy[0]["rate"] * heavy[0]["decay"]
+        found = built(one)
+        attempts, culprit = [], span_of(one.site, one.kind)
+        written = _setting(found, "weight_decay", one.site)
+        if written is not None:
+            new = "1e-2" if decoupled else "1e-4"
+            attempts = [Attempt("decay", rewrite.replaced(written[0], written[1], each), {"value": each}) for each in (new, "0.0")]
+            culprit = written[0].span(written[1])
+        names = {"value": plain(value), "percent": plain(100 * share), "kind": one.kind, "rate": plain(heavy[0]["rate"]), "decoupled": decoupled,
+                 "times": round(value * heavy[0]["weight"] / max(heavy[0]["gradient"], 1e-12))}  # fmt: skip
+        yield Finding("weight-decay-too-large", names, culprit, tuple(each for each in attempts if each.edits), proved=False, weight=7)
+
+
+def _setting(found: tuple[Source, ast.Call] | None, name: str, site: Site) -> tuple[Source, ast.AST] | None:
+    """Where the number of an optimizer's setting is written: in its call, its groups, a function that makes those."""
+    if found is None:
+        return None
+    source, call = found
+    node = next((one.value for one in call.keywords if one.arg == name), None)
+    if node is None and name == "lr" and len(call.args) > 1:
+        node = call.args[1]
+    if node is not None:
+        return rewrite.literal_of(source, node, site)
+    return _in_groups(source, call, name, site)
+
+
+def _in_groups(source: Source, call: ast.Call, name: str, site: Site) -> tuple[Source, ast.AST] | None:
+    """The one number other than zero that some group of parameters is given under a name."""
+    values: list[tuple[Source, ast.AST]] = []
+    for node in source.nodes():
+        if isinstance(node, ast.Dict):
+            for key, value in zip(node.keys, node.values, strict=True):
+                if isinstance(key, ast.Constant) and key.value == name:
+                    found = rewrite.literal_of(source, value, site)
+                    if found is not None and not (isinstance(found[1], ast.Constant) and found[1].value == 0):
+                        values.append(found)
+    return values[0] if len({(each[0].file, getattr(each[1], "lineno", 0), getattr(each[1], "col_offset", 0)) for each in values}) == 1 else None
