@@ -52,6 +52,18 @@ def compared(control: Mapping[str, Any], edited: Mapping[str, Any], comparable: 
     return Compared(_lower(control, edited), _lower(edited, control), "", math.nan, math.nan, *numbers)
 
 
+def gain(pair: Compared) -> float:
+    """By which share a run went better, in the program's own number or else in its loss."""
+    if pair.metric:
+        return _gain(pair.before, pair.after, rises(pair.metric))
+    return _gain(pair.loss_before, pair.loss_after, False)
+
+
+def strong(pair: Compared) -> bool:
+    """Whether an edit that no structural fact asks for changed so much that chance does not explain it."""
+    return gain(pair) > (0.15 if pair.metric else 0.4)
+
+
 def metrics(printed: str) -> dict[str, float]:
     """The numbers with a known direction in the last line that has any."""
     for line in reversed(printed.strip().splitlines()):

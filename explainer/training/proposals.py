@@ -34,7 +34,8 @@ def learned(watcher: Any) -> float:
     losses = main_losses({"losses": watcher.notes.losses, "sites": watcher.notes.loss_sites})
     if len(losses) < 20:
         return math.nan
-    first = sum(losses[: max(1, len(losses) // 20)]) / max(1, len(losses) // 20)
+    begin = losses[: max(1, len(losses) // 20)]
+    first = min(losses[0], sum(begin) / len(begin))  # one that explodes does so at once
     part = losses[-max(1, len(losses) // 5) :]
     last = sum(part) / len(part)
     if not math.isfinite(last):
@@ -166,7 +167,7 @@ def rates(watcher: Any) -> Iterator[Finding]:
     """A learning rate with which nothing is learned."""
     one = _single(watcher)
     share = learned(watcher)
-    if one is None or not one.site or math.isnan(share) or share > 0.25 or not one.measures:
+    if one is None or not one.site or math.isnan(share) or share > 0.25 or not one.measures or one.steps < 40:
         return
     if any(id(p["of"]()) in watcher.pretrained for p in watcher.weights.values()) or one.number != 0:
         return
@@ -196,7 +197,7 @@ def rates(watcher: Any) -> Iterator[Finding]:
 def initialisations(watcher: Any) -> Iterator[Finding]:
     """An initialisation by hand, where the loss does not fall."""
     share = learned(watcher)
-    if math.isnan(share) or share > 0.25:
+    if math.isnan(share) or share > 0.25 or watcher.notes.steps < 40:
         return
     for source in program_sources(watcher):
         for node in source.nodes():
@@ -209,7 +210,7 @@ def initialisations(watcher: Any) -> Iterator[Finding]:
             elif name in ("normal_", "uniform_", "mul_", "fill_") and "weight" in prefix:
                 found = source.statement_at(node.lineno)
                 edits = rewrite.without(source, found) if found is not None else ()
-            elif name in ("constant_", "zeros_", "ones_") and "init" in prefix and node.args:
+            elif name in ("constant_", "zeros_", "ones_") and "init" in prefix and node.args and share < 0.1:
                 edits = rewrite.replaced(source, node, f"{prefix}.xavier_uniform_({source.text(node.args[0])})")
             if edits:
                 names = {"text": source.text(node), "std": _std(node, source), "share": round(100 * share) if math.isfinite(share) else 0,

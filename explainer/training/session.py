@@ -9,6 +9,7 @@ from typing import Any
 from explainer.diagnosis import Diagnosis, Report
 from explainer.locale import word
 from explainer.training.finding import Finding, findings
+from explainer.training.judge import strong
 from explainer.training.told import diagnosis_of, report_of
 from explainer.training.trials import Tried, Trials
 
@@ -32,7 +33,7 @@ def concluded(
         if not any(_held(tried) for _, tried in told):
             told += _proposed([one for one in found if not one.proved], trials)
             if not told:
-                told += _proposed(list(proposals(watcher)), trials)
+                told += _proposed(list(proposals(watcher)), trials, found_by_sight=False)
     except KeyboardInterrupt:
         told = [(one, []) for one in found if one.proved]
     finally:
@@ -54,11 +55,11 @@ def _proved(found: list[Finding], trials: Trials, language: str) -> list[tuple[F
     return [(one, trials.tried(one)) for one in found if one.proved]
 
 
-def _proposed(found: list[Finding], trials: Trials) -> list[tuple[Finding, list[Tried]]]:
+def _proposed(found: list[Finding], trials: Trials, found_by_sight: bool = True) -> list[tuple[Finding, list[Tried]]]:
     """Those for which a trial spoke, on every seed it was run with; the first one ends it."""
     for one in found:
         tried = trials.tried(one, comparable=one.names.get("comparable", True))
-        if _held(tried) and tried[0].of > 1:
+        if _held(tried) and tried[0].of > 1 and (found_by_sight or strong(tried[0].compared)):
             return [(one, [each for each in tried if each.of > 1])]
     return []
 

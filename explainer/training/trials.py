@@ -12,7 +12,7 @@ from explainer.edits.lines import EditError, applied
 from explainer.frozen import frozen
 from explainer.replay.program import Program, Run, Session, Trial, unavailable
 from explainer.training.finding import Attempt, Finding
-from explainer.training.judge import Compared, compared
+from explainer.training.judge import Compared, compared, gain
 
 _OBSERVER = "explainer.training.observer"
 #: Attempts of one finding that are tried at most.
@@ -81,7 +81,7 @@ class Trials:
                 continue
             pair = compared(control, seen, comparable)
             found.append(Tried(one, pair, int(pair.better), 1, finding.rule not in seen["rules"], run.ended))
-        found.sort(key=lambda one: (not (one.compared.better and one.gone), one.compared.worse, -_size(one.compared)))
+        found.sort(key=lambda one: (not (one.compared.better and one.gone), one.compared.worse, -round(gain(one.compared), 1)))
         if found and found[0].compared.better and found[0].gone and self.left > self.took * 2:
             found[0] = self._confirmed(found[0], comparable)
         return found
@@ -140,15 +140,6 @@ class Trials:
             except (OSError, UnicodeDecodeError, EditError):
                 return None
         return texts
-
-
-def _size(pair: Compared) -> float:
-    """How much better a run went, as a share."""
-    from explainer.training.judge import _gain, rises
-
-    if pair.metric:
-        return _gain(pair.before, pair.after, rises(pair.metric))
-    return _gain(pair.loss_before, pair.loss_after, False)
 
 
 def observed(run: Run) -> Any:

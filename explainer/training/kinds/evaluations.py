@@ -111,12 +111,19 @@ def trained_in_eval_mode(watcher: Any) -> Iterator[Finding]:
         attempts = []
         for source, loop in _training_loops(later[-1][4]):
             attempts.append(Attempt("train", rewrite.before(source, loop, f"{name}.train()"), {"name": name}))
-        found = _no_grad_block_after(site)
-        if found is not None:
+        found = _no_grad_block_after(site) or _decorated(site)
+        if found is not None and isinstance(found[1], ast.With):
             attempts.insert(0, Attempt("train", rewrite.after(found[0], found[1], f"{name}.train()"), {"name": name}))
         names = {"kind": root["kind"], "what": _layers(root["of"]()), "step": later[0][7], "steps": watcher.notes.steps, "name": name}
         yield Finding("trained-in-eval-mode", names, shown(None, site[0]) if site else None,
-                      tuple(each for each in attempts if each.edits), proved=False, weight=8)  # fmt: skip
+                      tuple(each for each in attempts if each.edits), proved=found is not None, weight=8)  # fmt: skip
+
+
+def _decorated(site: Site) -> tuple[Any, ast.stmt] | None:
+    """The function that calls `eval`, where all of it runs without gradients."""
+    function = site[0].source().function_at(site[0].line) if site else None
+    held = function is not None and any("no_grad" in ast.dump(one) or "inference_mode" in ast.dump(one) for one in function.decorator_list)
+    return (site[0].source(), function) if held and function is not None else None
 
 
 def _owner_name(site: Site) -> str:
