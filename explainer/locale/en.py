@@ -67,4 +67,12 @@ WORDS = {
     "watch_trying": "trying edits on the program in the sandbox, {seconds} s at most (Ctrl-C ends it)",
     "watch_start": "watching the training of {name}; edits are tried afterwards for {seconds} s at most",
     "silent": "silent",
+    # What `explainer.checkup` looks at.
+    "check_gradients": "every parameter gets a gradient",
+    "check_start": "loss at the start (that of a constant prediction)",
+    "check_memory": "memory: parameters + gradients + activations",
+    "check_samples": "samples do not influence each other",
+    "check_modes": "outputs in train and eval mode differ by",
+    "check_overfit": "one batch can be learned (loss, steps)",
+    "check_time": "time: forward, backward",
 }

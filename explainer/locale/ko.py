@@ -63,4 +63,12 @@ WORDS = {
     "watch_trying": "샌드박스에서 수정을 시험하는 중, 최대 {seconds}초 (Ctrl-C 로 중단)",
     "watch_start": "{name} 학습을 지켜봄. 끝난 뒤 최대 {seconds}초 동안 수정을 시험함",
     "silent": "조용한 문제",
+    # What `explainer.checkup` looks at.
+    "check_gradients": "모든 매개변수가 변화도를 받음",
+    "check_start": "처음 손실 (상수 예측의 손실)",
+    "check_memory": "메모리: 매개변수 + 변화도 + 활성값",
+    "check_samples": "샘플끼리 영향을 주지 않음",
+    "check_modes": "학습 모드와 평가 모드 출력의 차이",
+    "check_overfit": "배치 하나를 배울 수 있음 (손실, 단계)",
+    "check_time": "시간: forward, backward",
 }

@@ -63,4 +63,12 @@ WORDS = {
     "watch_trying": "正在沙箱中试验修改，最多 {seconds} 秒（Ctrl-C 结束）",
     "watch_start": "正在观察 {name} 的训练；之后最多用 {seconds} 秒试验修改",
     "silent": "无声问题",
+    # What `explainer.checkup` looks at.
+    "check_gradients": "每个参数都得到梯度",
+    "check_start": "初始损失（常数预测的损失）",
+    "check_memory": "内存：参数 + 梯度 + 激活",
+    "check_samples": "样本之间互不影响",
+    "check_modes": "训练与评估模式的输出之差",
+    "check_overfit": "能学会一个批次（损失，步数）",
+    "check_time": "时间：forward、backward",
 }

@@ -81,7 +81,7 @@ class Trials:
                 continue
             pair = compared(control, seen, comparable)
             found.append(Tried(one, pair, int(pair.better), 1, finding.rule not in seen["rules"], run.ended))
-        found.sort(key=lambda one: (not (one.compared.better and one.gone), one.compared.worse, -round(gain(one.compared), 1)))
+        found.sort(key=lambda one: (not (one.compared.better and one.gone), one.compared.worse, -round(4 * gain(one.compared))))
         if found and found[0].compared.better and found[0].gone and self.left > self.took * 2:
             found[0] = self._confirmed(found[0], comparable)
         return found
