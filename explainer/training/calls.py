@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from explainer.training.deep import Call, Deep, Made
-from explainer.training.sites import user_frames
+from explainer.training.sites import key, user_frames
 
 #: Calls that hand values on as they are, in another shape, type or place.
 THROUGH = frozenset(
@@ -129,6 +129,13 @@ def spread_difference(deep: Deep, call: Call) -> None:
         _spread(deep, call, *call.args)
 
 
+_DIFFERENCES = ("sub", "__sub__", "rsub", "__rsub__")
+
+
+def _line(site: Any) -> Any:
+    return (site[0].file, site[0].line) if site else None
+
+
 def _spread(deep: Deep, call: Call, one: Any, other: Any) -> None:
     if not (isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor)) or deep.evaluation:
         return
@@ -136,9 +143,12 @@ def _spread(deep: Deep, call: Call, one: Any, other: Any) -> None:
     column, row = (one, other) if one.dim() == 2 else (other, one)
     if {one.dim(), other.dim()} != {1, 2} or column.shape != (row.shape[0], 1) or row.shape[0] < 2:
         return
-    if one.requires_grad == other.requires_grad:
-        return
+    if one.requires_grad == other.requires_grad or (one if one.requires_grad else other).is_leaf:
+        return  # distances between outputs, or to learned centres
     made = [deep.made(one), deep.made(other)]
+    if call.name in _DIFFERENCES and any(each is not None and each.name in ("unsqueeze", "__getitem__") and _line(each.site) == _line(call.site)
+                                         for each in made):  # fmt: skip
+        return  # each against each, written as such
     deep.watcher.notes.saw(
         "loss-broadcast", call.site, sizes=sizes, column=0 if column is one else 1, name=call.name,
         made=[None if each is None else settings(each, deep) for each in made],
@@ -152,8 +162,9 @@ def over_one(deep: Deep, call: Call) -> None:
     shape = tuple(call.args[0].shape) if call.args else ()
     if call.made is None or not isinstance(dim, int) or not shape or not call.made.tracked or deep.evaluation:
         return
-    if shape[dim] == 1 and max(shape[1:], default=1) > 1:
-        others = [place for place, size in enumerate(shape) if size > 1 and place]
+    deep.watcher.notes.times["softmax", key(call.site)] += 1
+    if shape[dim] == 1 and dim % len(shape):
+        others = [place for place, size in enumerate(shape) if size > 1 and place] or [0]
         deep.watcher.notes.saw("softmax-wrong-dim", call.site, made=settings(call.made, deep), dim=dim, right=others[-1],
                                shape=shape, use="one")  # fmt: skip
 
@@ -239,9 +250,19 @@ def _reordered(before: tuple[int, ...], after: tuple[int, ...]) -> bool:
 # -- sequences: padding and masks -----------------------------------------------------------------------------------
 
 
+def _keys_behind_softmax(made: Made | None) -> Made | None:
+    """The keys of scores that were multiplied out by hand."""
+    for one in made.all_behind(40) if made is not None else ():
+        if one.name in ("matmul", "__matmul__", "bmm", "baddbmm", "einsum") and len(one.inputs) >= 2:
+            return one.inputs[1]
+    return None
+
+
 @looks("embedding")
 def tokens_seen(deep: Deep, call: Call) -> None:
     """Remember the tokens of this iteration with the index of padding."""
+    if call.made is not None and isinstance(call.get("input", 0), torch.Tensor):
+        deep.watcher.embedded[id(call.made)] = (call.made, id(call.get("input", 0)))
     tokens = call.get("input", 0)
     if isinstance(tokens, torch.Tensor) and tokens.dim() == 2:
         padding = call.get("padding_idx", 2)
@@ -383,10 +404,10 @@ def _seen_future(deep: Deep, call: Call, mask: Any, causal: Any, inverted: bool)
             made = made.inputs[0] if made.inputs else None
         place = settings(made, deep) if made else None
         deep.watcher.future.append((call.site, {"length": length, "masked": True, "past": past, "made": place,
-                                                "name": call.name, "module": _owner(deep)}))  # fmt: skip
+                                                "name": call.name, "module": _owner(deep)}, deep.made(keys)))  # fmt: skip
         return
     deep.watcher.future.append((call.site, {"length": length, "masked": False, "past": True, "made": None,
-                                            "name": call.name, "module": _owner(deep)}))  # fmt: skip
+                                            "name": call.name, "module": _owner(deep)}, deep.made(keys)))  # fmt: skip
 
 
 def _owner(deep: Deep) -> str | None:
@@ -406,7 +427,8 @@ def future_by_hand(deep: Deep, call: Call) -> None:
     if bool(upper.any()):
         past = bool(out.detach().tril(-1).any())
         deep.watcher.future.append((call.site, {"length": out.shape[-1], "masked": False, "past": past,
-                                                "made": settings(call.made, deep), "name": "softmax", "module": None}))  # fmt: skip
+                                                "made": settings(call.made, deep), "name": "softmax", "module": None},
+                                    _keys_behind_softmax(call.made)))  # fmt: skip
 
 
 @looks("cross_entropy", "nll_loss")
@@ -420,6 +442,12 @@ def future_is_target(deep: Deep, call: Call) -> None:
             continue
         following = target.reshape(tokens.shape)[:, :-1] == tokens[:, 1:]
         if bool(following.all()) and not bool((tokens[:, 1:] == tokens[:, :-1]).all()):
-            for site, data in deep.watcher.future:
-                if data["length"] == tokens.shape[1]:
+            for site, data, keys in deep.watcher.future:
+                if data["length"] == tokens.shape[1] and _of_tokens(deep, keys, tokens):
                     deep.watcher.notes.saw("future-seen", site, loss=call.site, **data)
+
+
+def _of_tokens(deep: Deep, keys: Made | None, tokens: Any) -> bool:
+    """Whether attention's keys come from these tokens, and not from another sequence alone."""
+    embedded = deep.watcher.embedded
+    return keys is not None and any(embedded.get(id(one), (None, 0))[1] == id(tokens) for one in keys.all_behind())

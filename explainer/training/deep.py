@@ -115,6 +115,7 @@ class Deep:
         self._known.clear()
         self.watcher.tokens.clear()
         self.watcher.future.clear()
+        self.watcher.embedded.clear()
         self.watcher.leaves.clear()
 
     def made(self, tensor: Any) -> Made | None:

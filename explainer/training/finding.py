@@ -22,7 +22,10 @@ class Attempt:
 
 @frozen
 class Finding:
-    """One thing that is wrong. `proved`: a structural fact says so; otherwise it is told only where a trial confirms it."""
+    """One thing that is wrong. `proved`: a structural fact says so; otherwise it is told only where a trial confirms it.
+
+    `seen`: something structural points at it, so that a trial need not be overwhelming; what is only a guess must be.
+    """
 
     rule: str
     names: dict[str, Any]
@@ -31,6 +34,7 @@ class Finding:
     proved: bool = True
     labels: tuple[Label, ...] = ()
     weight: float = 1.0
+    seen: bool = False
 
 
 Finder = Callable[[Any], Iterator[Finding]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import weakref
 from typing import Any
 
@@ -10,7 +11,7 @@ import torch
 
 from explainer.training.deep import Made
 from explainer.training.notes import Optimizing
-from explainer.training.sites import frames
+from explainer.training.sites import frames, named, user_frames
 
 #: Modules that behave otherwise in evaluation.
 MODED = ("Dropout", "BatchNorm", "AlphaDropout", "InstanceNorm")
@@ -31,10 +32,19 @@ def root_called(watcher: Any, module: Any, given: tuple[Any, ...]) -> None:
         known["scale"] = _scale(given)
     known["train" if learning else "eval"] += 1
     site = frames()
+    if known["name"] is None and len(known["modes"]) < 8:
+        known["name"] = _name(module)
     moded = [one for one in module.modules() if type(one).__name__.startswith(MODED)]
     known["modes"].append((learning, bool(module.training), sum(one.training for one in moded), len(moded), site,
                            watcher.deep.evaluation is not None, _fingerprint(given), notes.steps))  # fmt: skip
     del known["modes"][400:]
+
+
+def _name(module: Any) -> str | None:
+    """The name under which the caller knows a model."""
+    for frame in user_frames(sys._getframe(2)):
+        return named(frame, module)
+    return None
 
 
 def _scale(given: tuple[Any, ...]) -> dict[str, Any] | None:
@@ -119,8 +129,40 @@ def _leaves(loss: Any) -> set[int]:
 _FOUND: dict[int, Any] = {}
 
 
-def after_backward(watcher: Any, loss: Any) -> None:
-    """Nothing at present: gradients are looked at when the optimizer steps."""
+def after_backward(watcher: Any, loss: Any, name: str) -> None:
+    """Now and then: whether losses of earlier steps are still held, with the graphs that made them."""
+    if name != "backward" or not isinstance(loss, torch.Tensor) or loss.grad_fn is None:
+        return
+    count = watcher.notes.counts["backward"]
+    if count <= 64:
+        watcher.past.append(weakref.ref(loss))
+    if count in (64, 128):
+        alive = {id(one()) for one in watcher.past if one() is not None} - {id(loss)}
+        for frame in user_frames(sys._getframe(3)):
+            _look_for_graphs(watcher, frame, alive, loss)
+
+
+def _look_for_graphs(watcher: Any, frame: Any, alive: set[int], loss: Any) -> None:
+    """The names of a frame that hold many past losses, or a sum of them that can still be differentiated."""
+    own = frame.f_locals.get("self")
+    held = [*frame.f_locals.items(), *((f"self.{name}", value) for name, value in vars(own).items())] if hasattr(own, "__dict__") \
+        else list(frame.f_locals.items())  # fmt: skip
+    for name, value in held:
+        inner = list(value) if isinstance(value, list) else []
+        many = sum(1 for one in inner if id(one) in alive)
+        deep = isinstance(value, torch.Tensor) and value is not loss and value.grad_fn is not None and _chain(value.grad_fn) > 30
+        if many > 30 or deep:
+            watcher.kept.setdefault(name, {"kind": "list" if many else "sum", "count": many or _chain(value.grad_fn), "file": frame.f_code.co_filename,
+                                           "function": frame.f_code.co_name, "line": frame.f_lineno})  # fmt: skip
+
+
+def _chain(node: Any) -> int:
+    """How many additions hang on each other behind a sum."""
+    count = 0
+    while node is not None and "Add" in type(node).__name__ and count < 1000:
+        count += 1
+        node = next((child for child, _ in node.next_functions if child is not None and "Add" in type(child).__name__), None)
+    return count
 
 
 def before_step(watcher: Any, of: Any, one: Optimizing) -> None:
@@ -192,6 +234,8 @@ def _membership(watcher: Any, of: Any, one: Optimizing, held: dict[int, Any]) ->
         if not entry["name"] and parameter.grad is None:
             entry["name"], entry["root"] = _path(watcher, parameter)
     orphans = [p for number, p in held.items() if number not in owned and p.grad is None]
+    living = {id(p) for module in list(watcher.notes.built) for p in module.parameters(recurse=False)} if orphans else set()
+    orphans = [p for p in orphans if id(p) not in living]  # what a layer that is still there holds may have its use
     if orphans and len(orphans) == len([p for p in held.values() if id(p) not in owned]) and owned:
         watcher.orphans[one.number] = {"count": len(orphans), "of": len(held), "shapes": [tuple(p.shape) for p in orphans]}
     else:

@@ -16,7 +16,7 @@ _UP = ("acc", "accuracy", "f1", "auc", "auroc", "r2", "precision", "recall", "ma
        "bleu", "corr", "correlation", "reward", "return", "explained", "top1", "top5", "correct", "hits", "ndcg", "mrr", "hit", "right",
        "success", "solved", "match", "exact")  # fmt: skip
 _DOWN = ("loss", "error", "err", "mse", "mae", "rmse", "nll", "ppl", "perplexity", "cer", "wer", "fid", "bce", "nmse", "mape",
-         "bits", "bpc", "elbo_loss", "distance", "gap")  # fmt: skip
+         "bits", "bpc", "elbo_loss", "distance", "gap", "mb", "mib", "gb", "growth", "memory", "seconds", "ms", "time", "wait", "leak", "graphs", "nodes")  # fmt: skip
 _STRETCHES = 5
 
 

@@ -63,7 +63,7 @@ def cut_graph(watcher: Any) -> Iterator[Finding]:
         for node, kind, edits in _cuts(source):
             if edits:
                 found = {**names, "text": source.text(node).split("\n")[0], "kind": kind, "line": node.lineno}  # type: ignore[attr-defined]
-                yield Finding("gradient-cut", found, source.span(node), (Attempt("keep", edits, {"text": found["text"]}),), proved=False)
+                yield Finding("gradient-cut", found, source.span(node), (Attempt("keep", edits, {"text": found["text"]}),), proved=False, seen=True)
 
 
 def _cuts(source: Source) -> Iterator[tuple[ast.AST, str, Any]]:
@@ -116,7 +116,7 @@ def schedules(watcher: Any) -> Iterator[Finding]:
                  "stepped": entry["steps"], "tiny": tiny}  # fmt: skip
         attempts = _rescheduled(entry, one, watcher)
         site = entry["stepped_at"] or entry["site"]
-        yield Finding("learning-rate-scheduled-away", names, span_of(site, "step") if entry["stepped_at"] else span_of(site), tuple(attempts), proved=False)
+        yield Finding("learning-rate-scheduled-away", names, span_of(site, "step") if entry["stepped_at"] else span_of(site), tuple(attempts), proved=False, seen=True)
 
 
 def _before(one: Optimizing, place: int) -> int:
@@ -180,7 +180,7 @@ def rates(watcher: Any) -> Iterator[Finding]:
     middle = sorted(one.measures, key=lambda each: each["gradient"])[len(one.measures) // 2]
     relative = rate / max(middle["weight"], 1e-12) * (1.0 if adaptive else middle["gradient"])
     large = share < 0 or (adaptive and rate >= 0.03) or (not adaptive and rate >= 1.0) or not all(w["finite"] for w in watcher.weights.values())
-    tries = [rate / 10, rate / 100, rate / 1000] if large else [rate * 100, rate * 1000, rate * 10]
+    tries = [rate / 10, rate / 100, rate / 1000] if large else [3e-3, 1e-2, 1e-3] if adaptive else [0.1, 0.01, rate * 100]
     small = (adaptive and rate <= 1e-4) or (not adaptive and (rate <= 1e-3 or relative < 1e-4))
     if not large and not small:
         return
@@ -356,7 +356,7 @@ def carried_states(watcher: Any) -> Iterator[Finding]:
         source, node = call
         edits = rewrite.replaced(source, node.args[1], "None")
         names = {"name": source.text(node.func), "kind": seen.data["module"], "text": source.text(node.args[1])}
-        yield Finding("hidden-state-carried", names, source.span(node), tuple([Attempt("fresh", edits)] if edits else []), proved=False)
+        yield Finding("hidden-state-carried", names, source.span(node), tuple([Attempt("fresh", edits)] if edits else []), proved=False, seen=True)
 
 
 Proposal = Callable[[Any], Iterator[Finding]]

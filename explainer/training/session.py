@@ -33,7 +33,7 @@ def concluded(
         if not any(_held(tried) for _, tried in told):
             told += _proposed([one for one in found if not one.proved], trials)
             if not told:
-                told += _proposed(list(proposals(watcher)), trials, found_by_sight=False)
+                told += _proposed(list(proposals(watcher)), trials)
     except KeyboardInterrupt:
         told = [(one, []) for one in found if one.proved]
     finally:
@@ -42,7 +42,7 @@ def concluded(
     diagnoses = [diagnosis_of(one, tried, language) for one, tried in told]
     shown = _apart([one for one in diagnoses if one is not None])[:_MOST]
     remarks = [] if shown else [_looked(notes, language)]
-    if trials.why and any(one.attempts for one in found) and shown:
+    if trial and trials.why and any(one.attempts for one in found) and shown:
         remarks.append(word("watch_untried", language, why=trials.why))
     return report_of(shown, language, remarks)
 
@@ -52,14 +52,26 @@ def _held(tried: list[Tried]) -> bool:
 
 
 def _proved(found: list[Finding], trials: Trials, language: str) -> list[tuple[Finding, list[Tried]]]:
-    return [(one, trials.tried(one)) for one in found if one.proved]
+    told = [(one, trials.tried(one)) for one in found if one.proved]
+    return [(one, tried) for one, tried in told if not _harmless(one, tried)]
 
 
-def _proposed(found: list[Finding], trials: Trials, found_by_sight: bool = True) -> list[tuple[Finding, list[Tried]]]:
+#: Rules on how the program measures and what it holds: there an edit need not make a number better.
+_MEASURING = ("metric-of-last-batch", "stale-weights-evaluated", "graph-kept-across-steps")
+
+
+def _harmless(finding: Finding, tried: list[Tried]) -> bool:
+    """Whether the edits took the fact away, the program ran whole, and nothing went better by its own number."""
+    if finding.rule in _MEASURING:
+        return False
+    return bool(tried) and all(one.whole and one.gone and not one.compared.better and one.compared.metric for one in tried)
+
+
+def _proposed(found: list[Finding], trials: Trials) -> list[tuple[Finding, list[Tried]]]:
     """Those for which a trial spoke, on every seed it was run with; the first one ends it."""
     for one in found:
         tried = trials.tried(one, comparable=one.names.get("comparable", True))
-        if _held(tried) and tried[0].of > 1 and (found_by_sight or strong(tried[0].compared)):
+        if _held(tried) and tried[0].of > 1 and (one.seen or strong(tried[0].compared)):
             return [(one, [each for each in tried if each.of > 1])]
     return []
 

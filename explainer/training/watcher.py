@@ -26,17 +26,19 @@ class Watcher:
         self.patches = Patches()
         self.thread = threading.get_ident()
         self.handles: list[Any] = []
-        self.stepping = False
+        self.stepping = self.closures = False
         self.deep = deep.Deep(self)
         self.tokens: list[Any] = []
         self.future: list[Any] = []
+        self.embedded: dict[int, Any] = {}
         self.outputs: dict[int, Any] = {}
         self.leaves: list[set[int]] = []
         self.weights: dict[int, dict[str, Any]] = {}
         self.strays: dict[int, dict[str, Any]] = {}
         self.orphans: dict[int, dict[str, Any]] = {}
         self.ungraded: dict[int, dict[str, Any]] = {}
-        self.module_names: dict[str, str] = {}
+        self.past: list[Any] = []
+        self.kept: dict[str, dict[str, Any]] = {}
         self.states: list[Any] = []
         self.loaded: set[int] = set()
         self.pretrained: set[int] = set()
@@ -235,6 +237,8 @@ class Watcher:
     def _went_back(self, name: str, loss: Any) -> None:
         site = frames()
         place = key(site)
+        if self.stepping:
+            self.closures = True  # gradients are cleared and made inside of `step`, as LBFGS asks for
         if place not in self.notes.backwards:
             self.notes.backwards[place] = site
             self._names()
@@ -250,7 +254,7 @@ class Watcher:
             if len(self.notes.losses) < 200_000:
                 self.notes.losses.append(float(loss.detach()))
                 self.notes.loss_sites.append(order)
-        inspect.after_backward(self, loss)
+        inspect.after_backward(self, loss, name)
 
     def _reaches(self) -> None:
         """Note the optimizers whose parameters have gradients."""

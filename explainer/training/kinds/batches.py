@@ -72,18 +72,6 @@ def _repeated(root: dict[str, Any]) -> Any:
 
 
 @finder
-def same_rows(watcher: Any) -> Iterator[Finding]:
-    """The same rows of a larger tensor at every step."""
-    for root in watcher.notes.roots.values():
-        same = _repeated(root)
-        if same is None or same[4] <= same[0][0] or any(one["begun"] > 4 for one in watcher.notes.loaders.values()):
-            continue
-        site = next((mode[4] for mode in root["modes"] if mode[0]), ())
-        names = {"begun": watcher.notes.steps, "batches": -(-same[4] // max(same[0][0], 1)), "name": root["kind"], "size": same[0][0], "how": "rows"}
-        yield Finding("same-batch-every-step", names, shown(rewrite.call_in(site[0]), site[0]) if site else None, (), weight=5)
-
-
-@finder
 def seeded_again(watcher: Any) -> Iterator[Finding]:
     """A generator that begins at the same seed for every sample, so that what should be random is always the same."""
     for entry in watcher.seeds.values():
@@ -98,7 +86,7 @@ def seeded_again(watcher: Any) -> Iterator[Finding]:
         attempts = _hoisted(call, inside)
         names = {"name": entry["name"], "seed": most, "count": times, "function": site[0].code.co_name,
                  "made": called(call[1]) if call else entry["name"], "inside": inside}  # fmt: skip
-        yield Finding("augmentation-seed-fixed", names, shown(call, site[0]), tuple(attempts), proved=False, weight=8)
+        yield Finding("augmentation-seed-fixed", names, shown(call, site[0]), tuple(attempts), proved=False, seen=True, weight=8)
 
 
 def _hoisted(call: tuple[Source, ast.Call] | None, inside: bool) -> list[Attempt]:
@@ -145,7 +133,7 @@ def one_class(watcher: Any) -> Iterator[Finding]:
             attempts = [Attempt("shuffle", edits)] if edits else []
         names = {"name": _assigned(entry["site"]) or "loader", "classes": len(classes), "batches": len(batches), "single": len(single)}
         yield Finding("unshuffled-classes", names, shown(call, entry["site"][0] if entry["site"] else None), tuple(attempts),
-                      proved=False, weight=7)  # fmt: skip
+                      proved=False, seen=True, weight=7)  # fmt: skip
 
 
 _SHUFFLES = ("permutation", "randperm", "shuffle", "sample", "shuffled", "permuted")
@@ -165,7 +153,7 @@ def shuffled_apart(watcher: Any) -> Iterator[Finding]:
                     continue
                 attempts = _one_order(source, first, second, one, other)
                 names = {"one": one[0], "other": other[0], "line": first.lineno, "call": called(other[1])}
-                yield Finding("labels-shuffled", names, source.span(other[1]), tuple(attempts), proved=False, weight=8)
+                yield Finding("labels-shuffled", names, source.span(other[1]), tuple(attempts), proved=False, seen=True, weight=8)
 
 
 def _bodies(source: Source) -> Iterator[list[ast.stmt]]:

@@ -25,7 +25,7 @@ def dropout_on(watcher: Any) -> Iterator[Finding]:
         site = wrong[-1][4]
         names = {"kind": root["kind"], "layers": wrong[-1][2], "what": _layers(module), "count": len(wrong), "name": _name(site) or "model"}
         attempts = _eval_before(site, root)
-        yield Finding("evaluated-in-train-mode", names, shown(None, site[0]) if site else None, tuple(attempts), proved=False, weight=8)
+        yield Finding("evaluated-in-train-mode", names, shown(None, site[0]) if site else None, tuple(attempts), proved=False, seen=True, weight=8)
 
 
 def _layers(module: Any) -> str:
@@ -166,7 +166,7 @@ def best_over_batch(watcher: Any) -> Iterator[Finding]:
             edits = _with_dim(found, 1)
             attempts = [Attempt("dim", edits, {"dim": 1})] if edits else []
         names = {"shape": list(seen.data["shape"]), "dim": seen.data["dim"], "name": seen.data["name"]}
-        yield Finding("argmax-over-batch", names, shown(found, seen.site[0] if seen.site else None), tuple(attempts), proved=False, weight=8)
+        yield Finding("argmax-over-batch", names, shown(found, seen.site[0] if seen.site else None), tuple(attempts), proved=False, seen=True, weight=8)
 
 
 @finder

@@ -232,7 +232,7 @@ def reductions(watcher: Any) -> Iterator[Finding]:
         names = {"mean": mean["name"], "sum": total["name"], "averaged": seen.data["averaged"], "summed": seen.data["summed"],
                  "batch": seen.data["batch"], "mean_line": one[1].lineno if one else 0, "sum_line": other[1].lineno if other else 0,
                  "mean_name": _assigned(one), "sum_name": _assigned(other)}  # fmt: skip
-        yield Finding("loss-terms-reduction-mismatch", names, shown(one or other, seen.site[0]), tuple(attempts), proved=False, weight=6)
+        yield Finding("loss-terms-reduction-mismatch", names, shown(one or other, seen.site[0]), tuple(attempts), proved=False, seen=True, weight=6)
 
 
 def _assigned(found: Place | None) -> str:
@@ -260,6 +260,10 @@ def dimensions(watcher: Any) -> Iterator[Finding]:
         right = seen.data["right"]
         shape = seen.data["shape"]
         tries = [right] if seen.data["use"] != "one" else [-1, right]
+        lone = seen.data["use"] == "one"
+        if lone and max(shape[1:]) == 1 and made is not None:
+            edits = _sigmoid(made)
+            attempts += [Attempt("sigmoid", edits)] if edits else []
         for dim in dict.fromkeys(tries):
             if dim % len(shape) == seen.data["dim"] % len(shape) or made is None:
                 continue
@@ -267,7 +271,18 @@ def dimensions(watcher: Any) -> Iterator[Finding]:
             attempts += [Attempt("dim", edits, {"dim": dim})] if edits else []
         names = {"dim": seen.data["dim"], "right": right, "shape": list(shape), "use": seen.data["use"],
                  "size": shape[seen.data["dim"]], "function": seen.data["made"]["name"]}  # fmt: skip
-        yield Finding("softmax-wrong-dim", names, culprit, tuple(attempts), weight=8)
+        yield Finding("softmax-wrong-dim", names, culprit, tuple(attempts), proved=not lone, seen=lone, weight=8)
+
+
+def _sigmoid(found: Place) -> tuple[Any, ...]:
+    """A sigmoid in the place of a softmax over a single output."""
+    source, call = found
+    prefix = source.text(call.func).rpartition(".")[0]
+    if called(call)[:1].isupper():
+        return replaced(source, call, f"{prefix}.Sigmoid()" if prefix else "nn.Sigmoid()")
+    method = isinstance(call.func, ast.Attribute) and not _is_module(call.func.value)
+    inner = source.text(call.func.value if method else call.args[0])  # type: ignore[attr-defined]
+    return replaced(source, call, f"torch.sigmoid({inner})")
 
 
 def _with_dim(found: Place, dim: int) -> tuple[Any, ...]:

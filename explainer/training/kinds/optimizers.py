@@ -53,7 +53,7 @@ def never_stepped(watcher: Any) -> Iterator[Finding]:
     if notes.counts["backward"] < 5:
         return
     for one in notes.optimizers:
-        if one.steps or not one.site or not one.name or not one.reached:
+        if one.steps or not one.site or not one.name or not one.reached or _shared(notes, one):
             continue
         site = next((event.site for event in notes.events if event.name == "backward"), ())
         found = statement(site[0]) if site else None
@@ -68,7 +68,7 @@ def never_stepped(watcher: Any) -> Iterator[Finding]:
 @finder
 def never_cleared(watcher: Any) -> Iterator[Finding]:
     """Steps that begin on the gradients of earlier ones."""
-    for one in watcher.notes.optimizers:
+    for one in watcher.notes.optimizers if not watcher.closures else ():
         if one.looked < 4 or one.stale < 4 or one.stale < 0.75 * one.looked or one.steps < 8:
             continue
         site = backward_site(watcher, one)
@@ -89,7 +89,7 @@ def never_cleared(watcher: Any) -> Iterator[Finding]:
 def steps_without_gradient(watcher: Any) -> Iterator[Finding]:
     """Steps that find no gradient, because it was cleared between backward and step."""
     notes = watcher.notes
-    for one in notes.optimizers:
+    for one in notes.optimizers if not watcher.closures else ():
         if one.looked < 4 or one.lost < one.looked - 1 or one.steps < 8:
             continue
         order = _between(notes.events, one.number)
@@ -145,6 +145,14 @@ def foreign_parameters(watcher: Any) -> Iterator[Finding]:
                       tuple(each for each in attempts if each.edits), weight=10)  # fmt: skip
 
 
+def _shared(notes: Any, one: Optimizing) -> bool:
+    """Whether another optimizer that does step has some of the same parameters."""
+    held = one.of()
+    own = {id(p) for group in held.param_groups for p in group["params"]} if held is not None else set()
+    others = [other.of() for other in notes.optimizers if other is not one and other.steps]
+    return any(id(p) in own for other in others if other is not None for group in other.param_groups for p in group["params"])
+
+
 def _names(entries: list[dict[str, Any]]) -> str:
     return ", ".join(dict.fromkeys(entry["name"] for entry in entries[:3]))
 
@@ -182,18 +190,16 @@ def partial_parameters(watcher: Any) -> Iterator[Finding]:
     if given is None:
         return
     attempts = []
-    for text in _whole(source, given, missing, watcher, one):
+    for text in _whole(source, given, missing, watcher):
         edits = rewrite.replaced(source, given, text)
         attempts += [Attempt("whole", edits, {"text": text})] if edits else []
-    frozen_on_purpose = len({id(entry["root"]()) for entry in missing} & {id(entry["root"]()) for entry in held}) == 0
     root = missing[0]["root"]()
     names = {"name": name_of(one), "kind": one.kind, "count": 0, "missing": _names(missing), "many": len(missing), "line": call.lineno,
              "root": type(root).__name__ if root is not None else "", "why": "partial", "later": 0}  # fmt: skip
-    del frozen_on_purpose
-    yield Finding("optimizer-misses-parameters", names, source.span(call), tuple(attempts), proved=False, weight=7)
+    yield Finding("optimizer-misses-parameters", names, source.span(call), tuple(attempts), proved=False, seen=True, weight=7)
 
 
-def _whole(source: Source, given: ast.expr, missing: list[dict[str, Any]], watcher: Any, one: Optimizing) -> list[str]:
+def _whole(source: Source, given: ast.expr, missing: list[dict[str, Any]], watcher: Any) -> list[str]:
     """What could be given to the optimizer instead, so that it holds the missing parameters too."""
     text = source.text(given)
     texts = []
@@ -201,23 +207,14 @@ def _whole(source: Source, given: ast.expr, missing: list[dict[str, Any]], watch
         owner = given.func.value
         if isinstance(owner, ast.Attribute):
             texts.append(f"{source.text(owner.value)}.parameters()")
-    roots = {id(entry["root"]()): entry["root"]() for entry in missing}
-    frame_names = _module_names(source, one)
-    for root in roots.values():
-        for name in frame_names:
-            if watcher.module_names.get(name) == type(root).__name__ and name not in text:
-                texts.append(f"[*{text.strip('[]') if text.startswith('[*') else '*' + text}, *{name}.parameters()]".replace("[**", "[*"))
-    return list(dict.fromkeys(texts))
-
-
-def _module_names(source: Source, one: Optimizing) -> list[str]:
-    """Names that the optimizer's function binds before it."""
-    names = []
-    for node in source.nodes():
-        if isinstance(node, ast.Assign) and node.lineno < one.site[0].line:
-            for target in node.targets:
-                names += [each.id for each in ast.walk(target) if isinstance(each, ast.Name)]
-    return names
+    known = {id(root["of"]()): root["name"] for root in watcher.notes.roots.values()}
+    names = [known.get(number) for number in dict.fromkeys(id(entry["root"]()) for entry in missing)]
+    others = "".join(f", *{name}.parameters()" for name in names if name and f"{name}." not in text)
+    if others and isinstance(given, (ast.List, ast.Tuple)) and len(text) > 2:
+        texts.append(f"{text[:-1].rstrip().rstrip(',')}{others}{text[-1]}")
+    elif others:
+        texts.append(f"[*{text}{others}]")
+    return texts
 
 
 @finder
@@ -225,6 +222,8 @@ def unregistered(watcher: Any) -> Iterator[Finding]:
     """Layers in a plain list, tensors as plain attributes: they get gradients, and no optimizer can know of them."""
     done = set()
     for entry in watcher.strays.values():
+        if id(entry["of"]()) in watcher.pretrained:
+            continue
         if entry["seen"] < 3 or entry["moved"] or entry["gone"] or not entry["holders"]:
             continue
         holder = entry["holders"][0]
@@ -327,7 +326,7 @@ def clipped_to_nothing(watcher: Any) -> Iterator[Finding]:
     key = _symbol(found, "max_norm", 1)
     names = {"bound": plain(looked[0]["bound"]), "norm": plain(looked[0]["norm"]), "ratio": round(middle), "function": looked[0]["function"],
              "symbol": key}  # fmt: skip
-    yield Finding("gradient-clipped-away", names, culprit, tuple(each for each in attempts if each.edits), proved=False, weight=7)
+    yield Finding("gradient-clipped-away", names, culprit, tuple(each for each in attempts if each.edits), proved=False, seen=True, weight=7)
 
 
 def plain(value: float) -> str:
@@ -367,7 +366,7 @@ def decayed_away(watcher: Any) -> Iterator[Finding]:
             culprit = written[0].span(written[1])
         names = {"value": plain(value), "percent": plain(100 * share), "kind": one.kind, "rate": plain(heavy[0]["rate"]), "decoupled": decoupled,
                  "times": round(value * heavy[0]["weight"] / max(heavy[0]["gradient"], 1e-12))}  # fmt: skip
-        yield Finding("weight-decay-too-large", names, culprit, tuple(each for each in attempts if each.edits), proved=False, weight=7)
+        yield Finding("weight-decay-too-large", names, culprit, tuple(each for each in attempts if each.edits), proved=False, seen=True, weight=7)
 
 
 def _setting(found: tuple[Source, ast.Call] | None, name: str, site: Site) -> tuple[Source, ast.AST] | None:
