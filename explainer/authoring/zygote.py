@@ -133,13 +133,16 @@ def _watcher() -> Any:
 
 
 def _watched(watcher: Any, path: str, seconds: float) -> Any:
-    """What watching the program found, edits tried."""
+    """What watching the program found; edits are tried only where nothing is told without a trial, to save time."""
     from explainer.diagnosis import document
     from explainer.replay.program import Program
+    from explainer.training.finding import findings
     from explainer.training.session import concluded
 
+    watcher.stop()
+    proved = any(one.proved for one in findings(watcher))
     program = Program(path, None, (), os.getcwd(), seconds)
-    return document((concluded(watcher, program, 40.0, seconds, "en", lambda _: None),))
+    return document((concluded(watcher, program, 40.0, seconds, "en", lambda _: None, trial=not proved),))
 
 
 class _Forked:

@@ -1,4 +1,4 @@
-"""`explain watch [-m] SCRIPT ARGS`: the same as `python SCRIPT ARGS`, and what went wrong in its training without an error."""
+"""`explain watch [-m] SCRIPT ARGS`: the same as `python SCRIPT ARGS`, and what its training did wrong in silence."""
 
 from __future__ import annotations
 
@@ -58,7 +58,9 @@ def _go(target: launch.Target, given: Any, budget: float, path: str | None) -> i
     from explainer.training.arrival import when_imported
 
     watchers: list[Any] = []
-    settings = process.Settings(given.lang, given.replay, [os.path.abspath(one) for one in given.rules], given.full, given.color)
+    settings = process.Settings(
+        given.lang, given.replay, [os.path.abspath(one) for one in given.rules], given.full, given.color
+    )
     if os.environ.get("EXPLAINER") == "0":
         return launch.go(target, settings)
     when_imported("torch", lambda: _begin(watchers))
@@ -98,8 +100,10 @@ def _empty(watchers: list[Any], path: str) -> None:
         _write(path, ())
 
 
-def _conclude(watchers: list[Any], target: launch.Target, given: Any, budget: float, path: str | None, took: float) -> None:
-    """Look at what was noted, try edits, tell. Whatever fails here is one line, and the exit status is the program's."""
+def _conclude(
+    watchers: list[Any], target: launch.Target, given: Any, budget: float, path: str | None, took: float
+) -> None:
+    """Look at what was noted, try edits, tell. What fails here is one line; the exit status is the program's."""
     try:
         report = _report(watchers, target, given, budget, took)
         if report is None:
@@ -138,13 +142,15 @@ def _report(watchers: list[Any], target: launch.Target, given: Any, budget: floa
     trial = options.may_replay(given) and given.trial
     with Progress(sys.stderr, patience=0.0) as progress:
         trying = word("watch_trying", language, seconds=f"{budget:g}")
-        return session.concluded(watchers[0], target.program(), budget, took, language, lambda _: progress(trying), trial)
+        return session.concluded(
+            watchers[0], target.program(), budget, took, language, lambda _: progress(trying), trial
+        )
 
 
 def _tell(report: Any, given: Any) -> None:
+    from explainer.api import Explanation
     from explainer.hooks import last
     from explainer.render import terminal
-    from explainer.api import Explanation
 
     if not report.diagnoses:
         for remark in report.remarks:
@@ -165,7 +171,9 @@ def _parser() -> options.Parser:
     parser = options.parser("explain watch", about, MORE)
     parser.usage = "explain watch [OPTIONS] [-m] SCRIPT [ARGS ...]"
     parser.add_argument("--json", metavar="FILE", help="write the document (schema_version 1) to FILE")
-    parser.add_argument("--budget", metavar="TIME", default=f"{BUDGET:g}s", help="time for trials of edits (default: 90s)")
+    parser.add_argument(
+        "--budget", metavar="TIME", default=f"{BUDGET:g}s", help="time for trials of edits (default: 90s)"
+    )
     parser.add_argument("--no-trial", dest="trial", action="store_false", help="try no edits")
     options.add_speech(parser)
     return parser

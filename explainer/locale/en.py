@@ -57,12 +57,17 @@ WORDS = {
     "page_values": "Values",
     # What `explain watch` says.
     "trial_metric": "run again with this edit, `{name}` ends at {after}; without it at {before}",
-    "trial_loss": "run again with this edit, the loss falls from {first} to {after} in the same {steps} steps; without it it ends at {before}",
+    "trial_loss": (
+        "run again with this edit, the loss falls from {first} to {after} in "
+        "the same {steps} steps; without it it ends at {before}"
+    ),
     "trial_seeds": "on {count} seeds",
     "trial_steps": "the first {steps} steps",
     "trial_joint": "; ",
     "watch_nothing": "no training was seen: no backward ran and no optimizer took a step",
-    "watch_quiet": "nothing found: {steps} steps of {models}, {optimizers} optimizers, {loaders} loaders were looked at",
+    "watch_quiet": (
+        "nothing found: {steps} steps of {models}, {optimizers} optimizers, {loaders} loaders were looked at"
+    ),
     "watch_untried": "no edit was tried: {why}",
     "watch_trying": "trying edits on the program in the sandbox, {seconds} s at most (Ctrl-C ends it)",
     "watch_start": "watching the training of {name}; edits are tried afterwards for {seconds} s at most",

@@ -53,7 +53,10 @@ WORDS = {
     "page_values": "값",
     # What `explain watch` says.
     "trial_metric": "이 수정으로 다시 실행하면 마지막 `{name}` 값은 {after}, 수정 없이는 {before}",
-    "trial_loss": "이 수정으로 다시 실행하면 같은 {steps}단계에서 손실이 {first} 에서 {after} 까지 줄고, 수정 없이는 {before} 에서 끝남",
+    "trial_loss": (
+        "이 수정으로 다시 실행하면 같은 {steps}단계에서 손실이 {first} 에서 "
+        "{after} 까지 줄고, 수정 없이는 {before} 에서 끝남"
+    ),
     "trial_seeds": "시드 {count}개에서",
     "trial_steps": "처음 {steps}단계",
     "trial_joint": "; ",

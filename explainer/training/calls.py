@@ -13,8 +13,39 @@ from explainer.training.sites import key, user_frames
 
 #: Calls that hand values on as they are, in another shape, type or place.
 THROUGH = frozenset(
-    "squeeze unsqueeze view reshape flatten float double half to contiguous clone __getitem__ getitem transpose permute "
-    "T mT type cpu cuda view_as reshape_as movedim swapaxes clamp clip type_as unflatten mul __mul__ div".split()
+    [
+        "squeeze",
+        "unsqueeze",
+        "view",
+        "reshape",
+        "flatten",
+        "float",
+        "double",
+        "half",
+        "to",
+        "contiguous",
+        "clone",
+        "__getitem__",
+        "getitem",
+        "transpose",
+        "permute",
+        "T",
+        "mT",
+        "type",
+        "cpu",
+        "cuda",
+        "view_as",
+        "reshape_as",
+        "movedim",
+        "swapaxes",
+        "clamp",
+        "clip",
+        "type_as",
+        "unflatten",
+        "mul",
+        "__mul__",
+        "div",
+    ]
 )
 _PLAIN = THROUGH - {"mul", "__mul__", "div"}
 #: What may stand between attention weights and the values they weigh.
@@ -47,9 +78,7 @@ def reached(made: Made | None, through: frozenset[str] = _PLAIN) -> Made | None:
     """The first call behind a value that did something to it."""
     if made is None:
         return None
-    last = made
-    for last in made.behind(through):
-        pass
+    last = [made, *made.behind(through)][-1]
     return last if last.name not in through else None
 
 
@@ -95,7 +124,11 @@ def missing_log(deep: Deep, call: Call) -> None:
         return
     if made.name == "softmax":
         _saw_pair(deep, "log-missing", call, made, given="probabilities")
-    elif made.name in ("linear", "addmm", "matmul", "__matmul__", "conv2d") and call.name == "nll_loss" and given.dim() == 2:
+    elif (
+        made.name in ("linear", "addmm", "matmul", "__matmul__", "conv2d")
+        and call.name == "nll_loss"
+        and given.dim() == 2
+    ):
         sums = given.detach().float().logsumexp(1)
         if float(sums.abs().max()) > 0.1:
             _saw_pair(deep, "log-missing", call, made, given="logits")
@@ -116,7 +149,13 @@ def spread_loss(deep: Deep, call: Call) -> None:
 def regressed(deep: Deep, call: Call) -> None:
     """How large the targets of a regression are."""
     target = call.get("target", 1)
-    if isinstance(target, torch.Tensor) and target.is_floating_point() and target.numel() > 3 and not target.requires_grad and not deep.evaluation:
+    if (
+        isinstance(target, torch.Tensor)
+        and target.is_floating_point()
+        and target.numel() > 3
+        and not target.requires_grad
+        and not deep.evaluation
+    ):
         values = target.detach().double()
         mean, std = float(values.mean()), float(values.std())
         deep.watcher.notes.saw("regression", call.site, mean=mean, std=std, name=call.name)
@@ -146,13 +185,19 @@ def _spread(deep: Deep, call: Call, one: Any, other: Any) -> None:
     if one.requires_grad == other.requires_grad or (one if one.requires_grad else other).is_leaf:
         return  # distances between outputs, or to learned centres
     made = [deep.made(one), deep.made(other)]
-    if call.name in _DIFFERENCES and any(each is not None and each.name in ("unsqueeze", "__getitem__") and _line(each.site) == _line(call.site)
-                                         for each in made):  # fmt: skip
+    if call.name in _DIFFERENCES and any(
+        each is not None and each.name in ("unsqueeze", "__getitem__") and _line(each.site) == _line(call.site)
+        for each in made
+    ):
         return  # each against each, written as such
     deep.watcher.notes.saw(
-        "loss-broadcast", call.site, sizes=sizes, column=0 if column is one else 1, name=call.name,
+        "loss-broadcast",
+        call.site,
+        sizes=sizes,
+        column=0 if column is one else 1,
+        name=call.name,
         made=[None if each is None else settings(each, deep) for each in made],
-    )  # fmt: skip
+    )
 
 
 @looks("softmax")
@@ -165,8 +210,15 @@ def over_one(deep: Deep, call: Call) -> None:
     deep.watcher.notes.times["softmax", key(call.site)] += 1
     if shape[dim] == 1 and dim % len(shape):
         others = [place for place, size in enumerate(shape) if size > 1 and place] or [0]
-        deep.watcher.notes.saw("softmax-wrong-dim", call.site, made=settings(call.made, deep), dim=dim, right=others[-1],
-                               shape=shape, use="one")  # fmt: skip
+        deep.watcher.notes.saw(
+            "softmax-wrong-dim",
+            call.site,
+            made=settings(call.made, deep),
+            dim=dim,
+            right=others[-1],
+            shape=shape,
+            use="one",
+        )
 
 
 @looks("matmul", "__matmul__", "bmm")
@@ -178,9 +230,21 @@ def weights_over(deep: Deep, call: Call) -> None:
     if made is None or made.name != "softmax":
         return
     dim = made.argument("dim", 1)
-    if isinstance(dim, int) and dim % len(made.shape) != len(made.shape) - 1 and made.shape == tuple(call.args[0].shape):
-        deep.watcher.notes.saw("softmax-wrong-dim", made.site, made=settings(made, deep), dim=dim, right=-1,
-                               shape=made.shape, use="values", used=call.site)  # fmt: skip
+    if (
+        isinstance(dim, int)
+        and dim % len(made.shape) != len(made.shape) - 1
+        and made.shape == tuple(call.args[0].shape)
+    ):
+        deep.watcher.notes.saw(
+            "softmax-wrong-dim",
+            made.site,
+            made=settings(made, deep),
+            dim=dim,
+            right=-1,
+            shape=made.shape,
+            use="values",
+            used=call.site,
+        )
 
 
 @looks("einsum")
@@ -199,8 +263,16 @@ def weights_in_einsum(deep: Deep, call: Call) -> None:
         dim = made.argument("dim", 1)
         summed = [place for place, letter in enumerate(letters) if letter not in out]
         if isinstance(dim, int) and len(summed) == 1 and dim % len(letters) != summed[0]:
-            deep.watcher.notes.saw("softmax-wrong-dim", made.site, made=settings(made, deep), dim=dim, right=summed[0],
-                                   shape=made.shape, use="values", used=call.site)  # fmt: skip
+            deep.watcher.notes.saw(
+                "softmax-wrong-dim",
+                made.site,
+                made=settings(made, deep),
+                dim=dim,
+                right=summed[0],
+                shape=made.shape,
+                use="values",
+                used=call.site,
+            )
 
 
 @looks("argmax", "max")
@@ -213,8 +285,14 @@ def over_the_batch(deep: Deep, call: Call) -> None:
     made = deep.made(given)
     if deep.evaluation is None or made is None or call.get("keepdim", 2) or not _is_output(deep, made):
         return
-    deep.watcher.notes.saw("argmax-over-batch", call.site, made=settings(call.made or made, deep), shape=tuple(given.shape),
-                           dim=dim, name=call.name)  # fmt: skip
+    deep.watcher.notes.saw(
+        "argmax-over-batch",
+        call.site,
+        made=settings(call.made or made, deep),
+        shape=tuple(given.shape),
+        dim=dim,
+        name=call.name,
+    )
 
 
 def _is_output(deep: Deep, made: Made) -> bool:
@@ -232,8 +310,14 @@ def swapped_by_view(deep: Deep, call: Call) -> None:
     before, after = tuple(given.shape), tuple(out.shape)
     if before == after or not _reordered(before, after):
         return
-    deep.watcher.notes.saw("view-mixes-dimensions", call.site, before=before, after=after, name=call.name,
-                           made=None if call.made is None else settings(call.made, deep))  # fmt: skip
+    deep.watcher.notes.saw(
+        "view-mixes-dimensions",
+        call.site,
+        before=before,
+        after=after,
+        name=call.name,
+        made=None if call.made is None else settings(call.made, deep),
+    )
 
 
 def _reordered(before: tuple[int, ...], after: tuple[int, ...]) -> bool:
@@ -308,8 +392,15 @@ def padding_counts(deep: Deep, call: Call) -> None:
             continue
         made = call.made.module if call.made is not None else None
         built = deep.watcher.notes.built.get(made) if made is not None else None
-        deep.watcher.notes.saw("loss-on-padding", call.site, filler=filler, share=round(100 * share), built=built,
-                               loss=call.name, names=_constants(filler))  # fmt: skip
+        deep.watcher.notes.saw(
+            "loss-on-padding",
+            call.site,
+            filler=filler,
+            share=round(100 * share),
+            built=built,
+            loss=call.name,
+            names=_constants(filler),
+        )
         return
 
 
@@ -343,8 +434,13 @@ def inverted_padding_mask(deep: Deep, call: Call) -> None:
             made = deep.made(mask) or None
             while made is not None and made.name in (*THROUGH, "zeros_like", "masked_fill", "_canonical_mask"):
                 made = made.inputs[0] if made.inputs else None
-            deep.watcher.notes.saw("padding-mask-inverted", call.site, made=settings(made, deep) if made else None,
-                                   padding=found[1], argument="key_padding_mask")  # fmt: skip
+            deep.watcher.notes.saw(
+                "padding-mask-inverted",
+                call.site,
+                made=settings(made, deep) if made else None,
+                padding=found[1],
+                argument="key_padding_mask",
+            )
     _seen_future(deep, call, call.kwargs.get("attn_mask"), call.kwargs.get("is_causal"), inverted=True)
 
 
@@ -361,8 +457,13 @@ def inverted_fill(deep: Deep, call: Call) -> None:
         made = deep.made(mask)
         while made is not None and made.name in THROUGH:
             made = made.inputs[0] if made.inputs else None
-        deep.watcher.notes.saw("padding-mask-inverted", call.site, made=settings(made, deep) if made else None,
-                               padding=found[1], argument="masked_fill")  # fmt: skip
+        deep.watcher.notes.saw(
+            "padding-mask-inverted",
+            call.site,
+            made=settings(made, deep) if made else None,
+            padding=found[1],
+            argument="masked_fill",
+        )
 
 
 @looks("scaled_dot_product_attention")
@@ -377,8 +478,13 @@ def fused_attention(deep: Deep, call: Call) -> None:
             made = deep.made(mask)
             while made is not None and made.name in THROUGH:
                 made = made.inputs[0] if made.inputs else None
-            deep.watcher.notes.saw("padding-mask-inverted", call.site, made=settings(made, deep) if made else None,
-                                   padding=found[1], argument="attn_mask")  # fmt: skip
+            deep.watcher.notes.saw(
+                "padding-mask-inverted",
+                call.site,
+                made=settings(made, deep) if made else None,
+                padding=found[1],
+                argument="attn_mask",
+            )
     _seen_future(deep, call, mask, call.get("is_causal", 5), inverted=False)
 
 
@@ -403,11 +509,28 @@ def _seen_future(deep: Deep, call: Call, mask: Any, causal: Any, inverted: bool)
         while made is not None and made.name in THROUGH:
             made = made.inputs[0] if made.inputs else None
         place = settings(made, deep) if made else None
-        deep.watcher.future.append((call.site, {"length": length, "masked": True, "past": past, "made": place,
-                                                "name": call.name, "module": _owner(deep)}, deep.made(keys)))  # fmt: skip
+        deep.watcher.future.append(
+            (
+                call.site,
+                {
+                    "length": length,
+                    "masked": True,
+                    "past": past,
+                    "made": place,
+                    "name": call.name,
+                    "module": _owner(deep),
+                },
+                deep.made(keys),
+            )
+        )
         return
-    deep.watcher.future.append((call.site, {"length": length, "masked": False, "past": True, "made": None,
-                                            "name": call.name, "module": _owner(deep)}, deep.made(keys)))  # fmt: skip
+    deep.watcher.future.append(
+        (
+            call.site,
+            {"length": length, "masked": False, "past": True, "made": None, "name": call.name, "module": _owner(deep)},
+            deep.made(keys),
+        )
+    )
 
 
 def _owner(deep: Deep) -> str | None:
@@ -426,9 +549,20 @@ def future_by_hand(deep: Deep, call: Call) -> None:
     upper = out.detach().triu(1)
     if bool(upper.any()):
         past = bool(out.detach().tril(-1).any())
-        deep.watcher.future.append((call.site, {"length": out.shape[-1], "masked": False, "past": past,
-                                                "made": settings(call.made, deep), "name": "softmax", "module": None},
-                                    _keys_behind_softmax(call.made)))  # fmt: skip
+        deep.watcher.future.append(
+            (
+                call.site,
+                {
+                    "length": out.shape[-1],
+                    "masked": False,
+                    "past": past,
+                    "made": settings(call.made, deep),
+                    "name": "softmax",
+                    "module": None,
+                },
+                _keys_behind_softmax(call.made),
+            )
+        )
 
 
 @looks("cross_entropy", "nll_loss")

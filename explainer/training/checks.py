@@ -29,7 +29,10 @@ def measured(model: Any, batch: Any, loss: Callable[..., Any] | None, optimizer:
         layers = _with_gradients(model, layers)
         checks += [_samples(model, inputs), _modes(model, inputs)]
         findings, fitted = _fitted(model, inputs, targets, criterion, optimizer, lang)
-        checks += [fitted, ("time", None, f"{_seconds(lambda: _called(model, inputs)):.1f} ms, {1000 * seconds:.1f} ms")]
+        checks += [
+            fitted,
+            ("time", None, f"{_seconds(lambda: _called(model, inputs)):.1f} ms, {1000 * seconds:.1f} ms"),
+        ]
     else:
         checks += [_samples(model, inputs), _modes(model, inputs)]
         findings = []
@@ -98,7 +101,9 @@ def _with_gradients(model: Any, rows: list[Any]) -> list[Any]:
 
 def _gradients(model: Any) -> tuple[str, bool, str]:
     without = [name for name, p in model.named_parameters() if p.requires_grad and p.grad is None]
-    zero = [name for name, p in model.named_parameters() if p.grad is not None and not bool(torch.count_nonzero(p.grad))]
+    zero = [
+        name for name, p in model.named_parameters() if p.grad is not None and not bool(torch.count_nonzero(p.grad))
+    ]
     total = sum(1 for _ in model.parameters())
     missing = [*without, *zero]
     return "gradients", not missing, ", ".join(missing[:6]) or f"{total}"
@@ -169,14 +174,18 @@ def _modes(model: Any, inputs: Any) -> tuple[str, None, str]:
     return "modes", None, f"{float((still - moving).abs().float().mean()):.2g}"
 
 
-def _fitted(model: Any, inputs: Any, targets: Any, criterion: Any, optimizer: Any, lang: str) -> tuple[list[Any], tuple[str, bool, str]]:
+def _fitted(
+    model: Any, inputs: Any, targets: Any, criterion: Any, optimizer: Any, lang: str
+) -> tuple[list[Any], tuple[str, bool, str]]:
     """One batch trained on, watched; whether its loss falls to a small part."""
     from explainer.training.finding import findings
     from explainer.training.told import diagnosis_of
     from explainer.training.watcher import Watcher
 
     watcher = Watcher(dense=True).start()
-    own = optimizer or torch.optim.Adam([p for p in model.parameters() if p.requires_grad], lr=1e-2 if _small(model) else 1e-3)
+    own = optimizer or torch.optim.Adam(
+        [p for p in model.parameters() if p.requires_grad], lr=1e-2 if _small(model) else 1e-3
+    )
     model.train()
     losses = []
     for _ in range(STEPS):
@@ -186,9 +195,21 @@ def _fitted(model: Any, inputs: Any, targets: Any, criterion: Any, optimizer: An
         own.step()
         losses.append(float(loss.detach()))
     watcher.stop()
-    found = [diagnosis_of(one, (), lang) for one in findings(watcher) if one.proved and one.rule not in ("same-batch-every-step", "metric-of-last-batch")]
-    told = [{"rule": one.rule, "headline": one.headline, "where": f"{one.culprit.file}:{one.culprit.line}" if one.culprit else one.rule,
-             "cause": one.cause} for one in found if one is not None]  # fmt: skip
+    found = [
+        diagnosis_of(one, (), lang)
+        for one in findings(watcher)
+        if one.proved and one.rule not in ("same-batch-every-step", "metric-of-last-batch")
+    ]
+    told = [
+        {
+            "rule": one.rule,
+            "headline": one.headline,
+            "where": f"{one.culprit.file}:{one.culprit.line}" if one.culprit else one.rule,
+            "cause": one.cause,
+        }
+        for one in found
+        if one is not None
+    ]
     good = math.isfinite(losses[-1]) and losses[-1] < 0.5 * losses[0]
     return told, ("overfit", good, f"{losses[0]:.3g} -> {losses[-1]:.3g} ({STEPS})")
 

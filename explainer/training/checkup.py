@@ -44,11 +44,13 @@ class Checkup:
         marks = {True: "ok ", False: "!! ", None: "   "}
         lines = [f"{marks[one.ok]} {word('check_' + one.name, self.lang)}: {one.text}" for one in self.checks]
         lines += [f"!!  {one['headline']} ({one['where']})" for one in self.findings]
-        widths = [max((len(row[place]) for row in self.layers), default=0) for place in range(3)]
+        widths = [max((len(str(row[place])) for row in self.layers), default=0) for place in range(3)]
         largest = max((row[4] for row in self.layers), default=0.0) or 1.0
         for name, kind, shape, scale, gradient in self.layers:
             bar = "#" * max(round(20 * gradient / largest), int(gradient > 0))
-            lines.append(f"    {name:{widths[0]}}  {kind:{widths[1]}}  {shape:{widths[2]}}  {scale:8.2g}  {gradient:8.2g} {bar}")
+            lines.append(
+                f"    {name:{widths[0]}}  {kind:{widths[1]}}  {shape:{widths[2]}}  {scale:8.2g}  {gradient:8.2g} {bar}"
+            )
         return "\n".join(lines) + "\n"
 
     def __str__(self) -> str:
@@ -58,26 +60,34 @@ class Checkup:
 
     def _repr_html_(self) -> str:
         """A table of the checks and the gradients by layer as bars."""
+        signs = {True: "&#10003;", False: "&#10007;", None: ""}
         rows = "".join(
-            f"<tr><td>{'&#10003;' if one.ok else '' if one.ok is None else '&#10007;'}</td><td>{html.escape(word('check_' + one.name, self.lang))}</td>"
-            f"<td>{html.escape(one.text)}</td></tr>" for one in self.checks
-        )  # fmt: skip
-        rows += "".join(f"<tr><td>&#10007;</td><td>{html.escape(one['where'])}</td><td>{html.escape(one['headline'])}</td></tr>" for one in self.findings)
+            f"<tr><td>{signs[one.ok]}</td><td>{html.escape(word('check_' + one.name, self.lang))}</td>"
+            f"<td>{html.escape(one.text)}</td></tr>"
+            for one in self.checks
+        )
+        rows += "".join(
+            f"<tr><td>&#10007;</td><td>{html.escape(one['where'])}</td><td>{html.escape(one['headline'])}</td></tr>"
+            for one in self.findings
+        )
         largest = max((row[4] for row in self.layers), default=0.0) or 1.0
         bars = "".join(
             f"<tr><td>{html.escape(name)}</td><td>{html.escape(kind)}</td><td>{html.escape(shape)}</td><td>{scale:.2g}</td><td>"
-            f"<svg width='160' height='10'><rect width='{160 * gradient / largest:.0f}' height='10' fill='currentColor'/></svg> {gradient:.2g}</td></tr>"
+            f"<svg width='160' height='10'><rect width='{160 * gradient / largest:.0f}' height='10' fill='currentColor'/>"
+            f"</svg> {gradient:.2g}</td></tr>"
             for name, kind, shape, scale, gradient in self.layers
-        )  # fmt: skip
+        )
         return f"<table>{rows}</table><table>{bars}</table>"
 
 
-def checkup(model: Any, batch: Any, loss: Callable[..., Any] | None = None, optimizer: Any = None, lang: str | None = None) -> Checkup:
+def checkup(
+    model: Any, batch: Any, loss: Callable[..., Any] | None = None, optimizer: Any = None, lang: str | None = None
+) -> Checkup:
     """Look at a model before training: shapes, gradients, independence of samples, one batch learned by heart.
 
-    `batch` is (inputs, targets), a dict with `labels`, or inputs alone; `loss(outputs, targets)` gives a scalar. It runs in a
-    sandboxed child: the model, the optimizer and the random state stay as they are. Raises RuntimeError where no child can
-    be had or the model cannot be run on the batch, with the reason.
+    `batch` is (inputs, targets), a dict with `labels`, or inputs alone; `loss(outputs, targets)` gives a scalar. It runs
+    in a sandboxed child: the model, the optimizer and the random state stay as they are. Raises RuntimeError where no
+    child can be had or the model cannot be run on the batch, with the reason.
     """
     from explainer.replay import sandbox
     from explainer.training.checks import measured
@@ -94,4 +104,9 @@ def checkup(model: Any, batch: Any, loss: Callable[..., Any] | None = None, opti
 
 def _built(value: Mapping[str, Any], lang: str) -> Checkup:
     checks: Sequence[Any] = value["checks"]
-    return Checkup(tuple(Check(*one) for one in checks), tuple(tuple(row) for row in value["layers"]), tuple(value["findings"]), lang)
+    return Checkup(
+        tuple(Check(*one) for one in checks),
+        tuple(tuple(row) for row in value["layers"]),
+        tuple(value["findings"]),
+        lang,
+    )

@@ -20,7 +20,9 @@ def install(watcher: Any) -> None:
     wrap = watcher.patches.wrap
     wrap(DataLoader, "__init__", watcher.after(lambda _, args, __: _made(watcher, args[0])))
     wrap(DataLoader, "__iter__", watcher.after(lambda out, args, _: _iterated(watcher, args[0], out)))
-    wrap(torch, "manual_seed", watcher.after(lambda _, args, kwargs: _seeded(watcher, "torch.manual_seed", args, kwargs)))
+    wrap(
+        torch, "manual_seed", watcher.after(lambda _, args, kwargs: _seeded(watcher, "torch.manual_seed", args, kwargs))
+    )
     wrap(random, "seed", watcher.after(lambda _, args, kwargs: _seeded(watcher, "random.seed", args, kwargs)))
     numpy = sys.modules.get("numpy")
     if numpy is not None:
@@ -32,7 +34,9 @@ def _wrap_numpy(watcher: Any, owner: Any, name: str) -> None:
     original = getattr(owner, name)
     if isinstance(original, type):  # a class must stay one
         return
-    watcher.patches.wrap(owner, name, watcher.after(lambda _, args, kwargs: _seeded(watcher, f"np.random.{name}", args, kwargs)))
+    watcher.patches.wrap(
+        owner, name, watcher.after(lambda _, args, kwargs: _seeded(watcher, f"np.random.{name}", args, kwargs))
+    )
 
 
 def _seeded(watcher: Any, name: str, args: Any, kwargs: Any) -> None:
@@ -44,7 +48,9 @@ def _seeded(watcher: Any, name: str, args: Any, kwargs: Any) -> None:
     if not site:
         return
     place = ("seed", key(site))
-    entry = watcher.seeds.setdefault(place, {"site": site, "name": name, "seeds": {}, "in_sample": 0, "steps": set(), "count": 0})
+    entry = watcher.seeds.setdefault(
+        place, {"site": site, "name": name, "seeds": {}, "in_sample": 0, "steps": set(), "count": 0}
+    )
     entry["count"] += 1
     entry["in_sample"] += any(frame.code.co_name == "__getitem__" for frame in site)
     if len(entry["seeds"]) < 50 or seed in entry["seeds"]:
@@ -55,10 +61,19 @@ def _seeded(watcher: Any, name: str, args: Any, kwargs: Any) -> None:
 
 def _made(watcher: Any, loader: Any) -> None:
     watcher.notes.loaders[id(loader)] = {
-        "of": weakref.ref(loader), "site": frames(), "begun": 0, "taken": 0, "sampler": type(loader.sampler).__name__,
-        "length": _length(loader), "batch": loader.batch_size, "begun_at": (), "sizes": [], "steps": [], "seconds": 0.0,
+        "of": weakref.ref(loader),
+        "site": frames(),
+        "begun": 0,
+        "taken": 0,
+        "sampler": type(loader.sampler).__name__,
+        "length": _length(loader),
+        "batch": loader.batch_size,
+        "begun_at": (),
+        "sizes": [],
+        "steps": [],
+        "seconds": 0.0,
         "first": [],
-    }  # fmt: skip
+    }
 
 
 def _length(loader: Any) -> int | None:
@@ -108,7 +123,13 @@ def _counts(watcher: Any, original: Any) -> Any:
 
 def _of_batch(watcher: Any, batch: Any) -> dict[str, Any]:
     """What a batch holds: how many different labels, its size, the scale of its numbers."""
-    parts = list(batch.values()) if isinstance(batch, dict) else list(batch) if isinstance(batch, (list, tuple)) else [batch]
+    parts = (
+        list(batch.values())
+        if isinstance(batch, dict)
+        else list(batch)
+        if isinstance(batch, (list, tuple))
+        else [batch]
+    )
     tensors = [one for one in parts if isinstance(one, torch.Tensor)]
     labels = [one for one in tensors if one.dim() == 1 and not one.is_floating_point() and len(one) > 3]
     return {"labels": sorted(set(labels[-1].tolist())) if labels else None, "size": len(tensors[0]) if tensors else 0}

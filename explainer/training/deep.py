@@ -162,7 +162,9 @@ class Deep:
         given = list(tensors_in(args, kwargs))
         made = None
         for one in outs:
-            made = Made(name, tuple(self.made(each) for each in given), site, one, self.stack[-1] if self.stack else None)
+            made = Made(
+                name, tuple(self.made(each) for each in given), site, one, self.stack[-1] if self.stack else None
+            )
             made.args = tuple(_plain(value) for value in args)
             made.kwargs = {key: _plain(value) for key, value in kwargs.items()}
             made.shapes = tuple(tuple(each.shape) for each in given)
@@ -184,7 +186,11 @@ def _compiling() -> bool:
     return bool(compiles())
 
 
-_ALWAYS = {"always_call": True} if "always_call" in torch.nn.modules.module.register_module_forward_hook.__code__.co_varnames else {}
+_ALWAYS = (
+    {"always_call": True}
+    if "always_call" in torch.nn.modules.module.register_module_forward_hook.__code__.co_varnames
+    else {}
+)
 
 
 class _Mode(TorchFunctionMode):

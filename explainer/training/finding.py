@@ -22,7 +22,7 @@ class Attempt:
 
 @frozen
 class Finding:
-    """One thing that is wrong. `proved`: a structural fact says so; otherwise it is told only where a trial confirms it.
+    """One thing that is wrong. `proved`: a structural fact says so; otherwise it is told where a trial confirms it.
 
     `seen`: something structural points at it, so that a trial need not be overwhelming; what is only a guess must be.
     """

@@ -25,8 +25,16 @@ def root_called(watcher: Any, module: Any, given: tuple[Any, ...]) -> None:
     number = id(module)
     known = notes.roots.get(number)
     if known is None or known["of"]() is not module:
-        known = notes.roots[number] = {"of": weakref.ref(module), "kind": type(module).__name__, "train": 0, "eval": 0,
-                                       "site": (), "modes": [], "name": None, "inputs": []}  # fmt: skip
+        known = notes.roots[number] = {
+            "of": weakref.ref(module),
+            "kind": type(module).__name__,
+            "train": 0,
+            "eval": 0,
+            "site": (),
+            "modes": [],
+            "name": None,
+            "inputs": [],
+        }
     learning = torch.is_grad_enabled()
     if learning and "scale" not in known:
         known["scale"] = _scale(given)
@@ -35,8 +43,18 @@ def root_called(watcher: Any, module: Any, given: tuple[Any, ...]) -> None:
     if known["name"] is None and len(known["modes"]) < 8:
         known["name"] = _name(module)
     moded = [one for one in module.modules() if type(one).__name__.startswith(MODED)]
-    known["modes"].append((learning, bool(module.training), sum(one.training for one in moded), len(moded), site,
-                           watcher.deep.evaluation is not None, _fingerprint(given), notes.steps))  # fmt: skip
+    known["modes"].append(
+        (
+            learning,
+            bool(module.training),
+            sum(one.training for one in moded),
+            len(moded),
+            site,
+            watcher.deep.evaluation is not None,
+            _fingerprint(given),
+            notes.steps,
+        )
+    )
     del known["modes"][400:]
 
 
@@ -49,7 +67,9 @@ def _name(module: Any) -> str | None:
 
 def _scale(given: tuple[Any, ...]) -> dict[str, Any] | None:
     """How large the first input's numbers are: all together, and by feature where it is a table."""
-    one = next((each for each in given if isinstance(each, torch.Tensor) and each.is_floating_point() and each.dim() > 1), None)
+    one = next(
+        (each for each in given if isinstance(each, torch.Tensor) and each.is_floating_point() and each.dim() > 1), None
+    )
     if one is None or one.shape[0] < 2 or not bool(torch.isfinite(one).all()):
         return None
     values = one.detach().double()
@@ -60,8 +80,17 @@ def _scale(given: tuple[Any, ...]) -> dict[str, Any] | None:
     largest = max(map(abs, stds or [std]))
     offset = max((abs(m) / max(s, 1e-3) for m, s in zip(means, stds)), default=abs(mean) / std)  # noqa: B905
     image = one.dim() == 4 and float(values.min()) >= 0 and 200 < float(values.max()) <= 255
-    return {"mean": mean, "std": std, "means": means, "stds": stds, "largest": largest, "least": min(map(abs, stds or [std])), "offset": offset,
-            "image": image, "shape": tuple(one.shape)}  # fmt: skip
+    return {
+        "mean": mean,
+        "std": std,
+        "means": means,
+        "stds": stds,
+        "largest": largest,
+        "least": min(map(abs, stds or [std])),
+        "offset": offset,
+        "image": image,
+        "shape": tuple(one.shape),
+    }
 
 
 def _fingerprint(given: tuple[Any, ...]) -> Any:
@@ -71,7 +100,7 @@ def _fingerprint(given: tuple[Any, ...]) -> Any:
             values = one.detach().flatten()[:4096].double()
             base = one._base
             rows = base.shape[0] if base is not None and base.dim() == one.dim() and base.dim() else one.shape[0]
-            return (tuple(one.shape), float(values.sum()), float(values[: 8].sum()), one.data_ptr(), int(rows))
+            return (tuple(one.shape), float(values.sum()), float(values[:8].sum()), one.data_ptr(), int(rows))
     return None
 
 
@@ -145,15 +174,31 @@ def after_backward(watcher: Any, loss: Any, name: str) -> None:
 def _look_for_graphs(watcher: Any, frame: Any, alive: set[int], loss: Any) -> None:
     """The names of a frame that hold many past losses, or a sum of them that can still be differentiated."""
     own = frame.f_locals.get("self")
-    held = [*frame.f_locals.items(), *((f"self.{name}", value) for name, value in vars(own).items())] if hasattr(own, "__dict__") \
-        else list(frame.f_locals.items())  # fmt: skip
+    held = (
+        [*frame.f_locals.items(), *((f"self.{name}", value) for name, value in vars(own).items())]
+        if hasattr(own, "__dict__")
+        else list(frame.f_locals.items())
+    )
     for name, value in held:
         inner = list(value) if isinstance(value, list) else []
         many = sum(1 for one in inner if id(one) in alive)
-        deep = isinstance(value, torch.Tensor) and value is not loss and value.grad_fn is not None and _chain(value.grad_fn) > 30
+        deep = (
+            isinstance(value, torch.Tensor)
+            and value is not loss
+            and value.grad_fn is not None
+            and _chain(value.grad_fn) > 30
+        )
         if many > 30 or deep:
-            watcher.kept.setdefault(name, {"kind": "list" if many else "sum", "count": many or _chain(value.grad_fn), "file": frame.f_code.co_filename,
-                                           "function": frame.f_code.co_name, "line": frame.f_lineno})  # fmt: skip
+            watcher.kept.setdefault(
+                name,
+                {
+                    "kind": "list" if many else "sum",
+                    "count": many or _chain(value.grad_fn),
+                    "file": frame.f_code.co_filename,
+                    "function": frame.f_code.co_name,
+                    "line": frame.f_lineno,
+                },
+            )
 
 
 def _chain(node: Any) -> int:
@@ -161,7 +206,9 @@ def _chain(node: Any) -> int:
     count = 0
     while node is not None and "Add" in type(node).__name__ and count < 1000:
         count += 1
-        node = next((child for child, _ in node.next_functions if child is not None and "Add" in type(child).__name__), None)
+        node = next(
+            (child for child, _ in node.next_functions if child is not None and "Add" in type(child).__name__), None
+        )
     return count
 
 
@@ -204,10 +251,18 @@ def _membership(watcher: Any, of: Any, one: Optimizing, held: dict[int, Any]) ->
         entry = watcher.weights.get(number)
         if entry is None or entry["of"]() is not parameter:
             entry = watcher.weights[number] = {
-                "of": weakref.ref(parameter), "root": weakref.ref(root), "name": name, "held": False, "graded": 0,
-                "looked": 0, "first": parameter.detach().flatten()[:64].clone(), "reached": 0, "frozen": False,
-                "optimizer": one.number, "since": watcher.notes.steps,
-            }  # fmt: skip
+                "of": weakref.ref(parameter),
+                "root": weakref.ref(root),
+                "name": name,
+                "held": False,
+                "graded": 0,
+                "looked": 0,
+                "first": parameter.detach().flatten()[:64].clone(),
+                "reached": 0,
+                "frozen": False,
+                "optimizer": one.number,
+                "since": watcher.notes.steps,
+            }
         entry["looked"] += 1
         entry["held"] |= number in elsewhere
         entry["frozen"] = not parameter.requires_grad
@@ -218,15 +273,25 @@ def _membership(watcher: Any, of: Any, one: Optimizing, held: dict[int, Any]) ->
         parameter = _FOUND[number]() if number in _FOUND else None
         if parameter is None or number in elsewhere or not parameter.requires_grad:
             continue
-        entry = watcher.strays.setdefault(number, {"of": weakref.ref(parameter), "seen": 0, "shape": tuple(parameter.shape),
-                                                   "first": parameter.detach().flatten()[:64].clone(),
-                                                   "holders": [], "optimizer": one.number})  # fmt: skip
+        entry = watcher.strays.setdefault(
+            number,
+            {
+                "of": weakref.ref(parameter),
+                "seen": 0,
+                "shape": tuple(parameter.shape),
+                "first": parameter.detach().flatten()[:64].clone(),
+                "holders": [],
+                "optimizer": one.number,
+            },
+        )
         entry["seen"] += 1
         if entry["seen"] == 2:
             entry["holders"] = _holders(watcher, roots, parameter)
     for number, parameter in held.items():
-        entry = watcher.ungraded.setdefault(number, {"of": weakref.ref(parameter), "looked": 0, "none": 0, "name": "", "root": "",
-                                                     "optimizer": one.number})  # fmt: skip
+        entry = watcher.ungraded.setdefault(
+            number,
+            {"of": weakref.ref(parameter), "looked": 0, "none": 0, "name": "", "root": "", "optimizer": one.number},
+        )
         if entry["of"]() is not parameter:
             continue
         entry["looked"] += 1
@@ -234,10 +299,16 @@ def _membership(watcher: Any, of: Any, one: Optimizing, held: dict[int, Any]) ->
         if not entry["name"] and parameter.grad is None:
             entry["name"], entry["root"] = _path(watcher, parameter)
     orphans = [p for number, p in held.items() if number not in owned and p.grad is None]
-    living = {id(p) for module in list(watcher.notes.built) for p in module.parameters(recurse=False)} if orphans else set()
+    living = (
+        {id(p) for module in list(watcher.notes.built) for p in module.parameters(recurse=False)} if orphans else set()
+    )
     orphans = [p for p in orphans if id(p) not in living]  # what a layer that is still there holds may have its use
     if orphans and len(orphans) == len([p for p in held.values() if id(p) not in owned]) and owned:
-        watcher.orphans[one.number] = {"count": len(orphans), "of": len(held), "shapes": [tuple(p.shape) for p in orphans]}
+        watcher.orphans[one.number] = {
+            "count": len(orphans),
+            "of": len(held),
+            "shapes": [tuple(p.shape) for p in orphans],
+        }
     else:
         watcher.orphans.pop(one.number, None)
 
@@ -261,8 +332,15 @@ def _holders(watcher: Any, roots: list[Any], parameter: Any) -> list[dict[str, A
                     continue
                 kind = _contains(value, parameter)
                 if kind:
-                    found.append({"class": type(module), "path": path, "attribute": name, "kind": kind,
-                                  "built": watcher.notes.built.get(module)})  # fmt: skip
+                    found.append(
+                        {
+                            "class": type(module),
+                            "path": path,
+                            "attribute": name,
+                            "kind": kind,
+                            "built": watcher.notes.built.get(module),
+                        }
+                    )
     return found
 
 

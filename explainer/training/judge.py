@@ -12,11 +12,77 @@ from explainer.frozen import frozen
 from explainer.patterns import Pattern
 
 _NUMBER = Pattern(r"([A-Za-z_][\w@.-]*?)\s*(?:=|:|\s)\s*(-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|nan|inf)(%?)(?![\w.])")
-_UP = ("acc", "accuracy", "f1", "auc", "auroc", "r2", "precision", "recall", "map", "iou", "miou", "dice", "psnr", "ssim",
-       "bleu", "corr", "correlation", "reward", "return", "explained", "top1", "top5", "correct", "hits", "ndcg", "mrr", "hit", "right",
-       "success", "solved", "match", "exact")  # fmt: skip
-_DOWN = ("loss", "error", "err", "mse", "mae", "rmse", "nll", "ppl", "perplexity", "cer", "wer", "fid", "bce", "nmse", "mape",
-         "bits", "bpc", "elbo_loss", "distance", "gap", "mb", "mib", "gb", "growth", "memory", "seconds", "ms", "time", "wait", "leak", "graphs", "nodes")  # fmt: skip
+_UP = frozenset(
+    [
+        "acc",
+        "accuracy",
+        "f1",
+        "auc",
+        "auroc",
+        "r2",
+        "precision",
+        "recall",
+        "map",
+        "iou",
+        "miou",
+        "dice",
+        "psnr",
+        "ssim",
+        "bleu",
+        "corr",
+        "correlation",
+        "reward",
+        "return",
+        "explained",
+        "top1",
+        "top5",
+        "correct",
+        "hits",
+        "ndcg",
+        "mrr",
+        "hit",
+        "right",
+        "success",
+        "solved",
+        "match",
+        "exact",
+    ]
+)
+_DOWN = frozenset(
+    [
+        "loss",
+        "error",
+        "err",
+        "mse",
+        "mae",
+        "rmse",
+        "nll",
+        "ppl",
+        "perplexity",
+        "cer",
+        "wer",
+        "fid",
+        "bce",
+        "nmse",
+        "mape",
+        "bits",
+        "bpc",
+        "distance",
+        "gap",
+        "mb",
+        "mib",
+        "gb",
+        "growth",
+        "memory",
+        "seconds",
+        "ms",
+        "time",
+        "wait",
+        "leak",
+        "graphs",
+        "nodes",
+    ]
+)
 _STRETCHES = 5
 
 

@@ -38,12 +38,12 @@ def _mode(watcher: Any, args: Any, kwargs: Any) -> None:
     if caller.f_code.co_filename == torch.nn.modules.module.__file__ and caller.f_code.co_name == "train":
         return
     notes = watcher.notes
-    place = (id(args[0]), bool(mode))
-    notes.times["mode", *place] += 1
-    if ("mode", *place) not in notes.seen:
+    place = ("mode", id(args[0]), bool(mode))
+    notes.times[place] += 1
+    if place not in notes.seen:
         from explainer.training.notes import Seen
 
-        notes.seen["mode", *place] = Seen("mode", frames(), {"module": id(args[0]), "train": bool(mode), "step": notes.steps})
+        notes.seen[place] = Seen("mode", frames(), {"module": id(args[0]), "train": bool(mode), "step": notes.steps})
 
 
 def _kept(watcher: Any, out: Any, args: Any) -> None:
@@ -52,7 +52,9 @@ def _kept(watcher: Any, out: Any, args: Any) -> None:
         return
     first = next((value for value in out.values() if isinstance(value, torch.Tensor)), None)
     if first is not None and watcher.notes.losses:
-        watcher.states.append((first.data_ptr(), frames(), watcher.notes.steps, weakref.ref(out) if hasattr(out, "__weakref__") else None))
+        watcher.states.append(
+            (first.data_ptr(), frames(), watcher.notes.steps, weakref.ref(out) if hasattr(out, "__weakref__") else None)
+        )
 
 
 def _loads(watcher: Any, original: Any) -> Any:
@@ -74,8 +76,14 @@ def _loads(watcher: Any, original: Any) -> Any:
 
 def _before_loading(module: Any, state: Any) -> dict[str, Any]:
     own = dict(module.named_parameters())
-    shared = [name for name, value in own.items() if name in state and isinstance(state[name], torch.Tensor)
-              and state[name].data_ptr() == value.data_ptr() and value.numel()]  # fmt: skip
+    shared = [
+        name
+        for name, value in own.items()
+        if name in state
+        and isinstance(state[name], torch.Tensor)
+        and state[name].data_ptr() == value.data_ptr()
+        and value.numel()
+    ]
     return {"own": own, "shared": shared}
 
 
@@ -89,12 +97,26 @@ def _loaded(watcher: Any, module: Any, state: Any, result: Any, before: Any) -> 
         pointer = next(iter(before["own"].values())).data_ptr()
         kept = [(place, step) for one, place, step, _ in watcher.states if one == pointer]
         stale = [one for one in kept if one[1] < notes.steps]
-        notes.saw("weights-kept-by-reference", site, kept=stale[-1][0] if stale else (), step=stale[-1][1] if stale else None,
-                  steps=notes.steps)  # fmt: skip
+        notes.saw(
+            "weights-kept-by-reference",
+            site,
+            kept=stale[-1][0] if stale else (),
+            step=stale[-1][1] if stale else None,
+            steps=notes.steps,
+        )
     if keys and own and not fitting:
-        notes.saw("checkpoint-loads-nothing", site, keys=keys[:4], count=len(keys), own=own[:4], expects=len(own),
-                  prefix=_prefix(keys, own), module=type(module).__name__, owner=_owner_of(watcher, module),
-                  name=_name_of(module))  # fmt: skip
+        notes.saw(
+            "checkpoint-loads-nothing",
+            site,
+            keys=keys[:4],
+            count=len(keys),
+            own=own[:4],
+            expects=len(own),
+            prefix=_prefix(keys, own),
+            module=type(module).__name__,
+            owner=_owner_of(watcher, module),
+            name=_name_of(module),
+        )
     watcher.loaded.add(id(module))
     for parameter in module.parameters():
         watcher.pretrained.add(id(parameter))
@@ -135,6 +157,10 @@ def _prefix(keys: list[str], own: list[str]) -> dict[str, str] | None:
             ending = next((other for other in there if other.endswith("." + name)), None)
             if ending is not None:
                 prefix = ending[: -len(name)]
-                if all(other.startswith(prefix) or other[len(prefix):] in here for other in there if other.startswith(prefix)):
+                if all(
+                    other.startswith(prefix) or other[len(prefix) :] in here
+                    for other in there
+                    if other.startswith(prefix)
+                ):
                     return {"what": what, "prefix": prefix}
     return None

@@ -28,9 +28,14 @@ class Observer:
 
         notes = self.watcher.stop()
         every = max(1, len(notes.losses) // _LOSSES)
-        return {"losses": notes.losses[::every], "sites": notes.loss_sites[::every], "steps": notes.steps,
-                "printed": self.tail.text, "rules": sorted({one.rule for one in findings(self.watcher) if one.proved}),
-                "trouble": notes.trouble}  # fmt: skip
+        return {
+            "losses": notes.losses[::every],
+            "sites": notes.loss_sites[::every],
+            "steps": notes.steps,
+            "printed": self.tail.text,
+            "rules": sorted({one.rule for one in findings(self.watcher) if one.proved}),
+            "trouble": notes.trouble,
+        }
 
 
 class _Tail:

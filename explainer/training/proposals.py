@@ -54,44 +54,81 @@ def _single(watcher: Any) -> Optimizing | None:
 
 def cut_graph(watcher: Any) -> Iterator[Finding]:
     """Parameters that an optimizer holds and that never get a gradient, and the cuts of the graph in the program."""
-    entries = [one for one in watcher.ungraded.values() if one["looked"] >= 4 and one["none"] == one["looked"] and one["name"]]
+    entries = [
+        one for one in watcher.ungraded.values() if one["looked"] >= 4 and one["none"] == one["looked"] and one["name"]
+    ]
     if not entries:
         return
-    names = {"missing": ", ".join(dict.fromkeys(one["name"] for one in entries[:3])), "many": len(entries), "root": entries[0]["root"],
-             "optimizer": name_of(watcher.notes.optimizers[entries[0]["optimizer"]])}  # fmt: skip
+    names = {
+        "missing": ", ".join(dict.fromkeys(one["name"] for one in entries[:3])),
+        "many": len(entries),
+        "root": entries[0]["root"],
+        "optimizer": name_of(watcher.notes.optimizers[entries[0]["optimizer"]]),
+    }
     for source in program_sources(watcher):
         for node, kind, edits in _cuts(source):
             if edits:
                 found = {**names, "text": source.text(node).split("\n")[0], "kind": kind, "line": node.lineno}  # type: ignore[attr-defined]
-                yield Finding("gradient-cut", found, source.span(node), (Attempt("keep", edits, {"text": found["text"]}),), proved=False, seen=True)
+                yield Finding(
+                    "gradient-cut",
+                    found,
+                    source.span(node),
+                    (Attempt("keep", edits, {"text": found["text"]}),),
+                    proved=False,
+                    seen=True,
+                )
 
 
 def _cuts(source: Source) -> Iterator[tuple[ast.AST, str, Any]]:
     for node in source.nodes():
         if isinstance(node, ast.Call) and called(node) == "detach" and isinstance(node.func, ast.Attribute):
             yield node, "detach", rewrite.replaced(source, node, source.text(node.func.value))
-        elif isinstance(node, ast.Attribute) and node.attr == "data" and isinstance(node.ctx, ast.Load) and isinstance(node.value, (ast.Name, ast.Call)):
+        elif (
+            isinstance(node, ast.Attribute)
+            and node.attr == "data"
+            and isinstance(node.ctx, ast.Load)
+            and isinstance(node.value, (ast.Name, ast.Call))
+        ):
             if "grad" not in source.text(node.value):
                 yield node, ".data", rewrite.replaced(source, node, source.text(node.value))
         elif isinstance(node, ast.With):
             for item in node.items:
-                if isinstance(item.context_expr, ast.Call) and called(item.context_expr) in ("no_grad", "inference_mode") and not _evaluates(source, node):
-                    yield item.context_expr, "no_grad", rewrite.replaced(source, item.context_expr, "torch.enable_grad()")
+                if (
+                    isinstance(item.context_expr, ast.Call)
+                    and called(item.context_expr) in ("no_grad", "inference_mode")
+                    and not _evaluates(source, node)
+                ):
+                    yield (
+                        item.context_expr,
+                        "no_grad",
+                        rewrite.replaced(source, item.context_expr, "torch.enable_grad()"),
+                    )
         elif isinstance(node, ast.FunctionDef):
             for one in node.decorator_list:
                 if "no_grad" in source.text(one) and node.name in ("forward", "encode", "features", "embed", "extract"):
                     yield one, "no_grad", rewrite.replaced(source, one, "torch.enable_grad()")
-        elif isinstance(node, ast.Call) and source.text(node.func) in ("torch.tensor", "torch.as_tensor", "torch.from_numpy") and len(node.args) == 1:
+        elif (
+            isinstance(node, ast.Call)
+            and source.text(node.func) in ("torch.tensor", "torch.as_tensor", "torch.from_numpy")
+            and len(node.args) == 1
+        ):
             inner = node.args[0]
             text = source.text(inner)
             for tail in (".tolist()", ".numpy()", ".item()"):
                 text = text.removesuffix(tail)
-            yield node, called(node), rewrite.replaced(source, node, text.removesuffix(".cpu()").removesuffix(".detach()"))
+            yield (
+                node,
+                called(node),
+                rewrite.replaced(source, node, text.removesuffix(".cpu()").removesuffix(".detach()")),
+            )
 
 
 def _evaluates(source: Source, node: ast.With) -> bool:
     text = source.text(node)
-    return any(word in text for word in ("argmax", ".mean().item()", "accuracy", "correct", "print(", ".add_(", ".mul_(", ".copy_(", "-="))
+    return any(
+        word in text
+        for word in ("argmax", ".mean().item()", "accuracy", "correct", "print(", ".add_(", ".mul_(", ".copy_(", "-=")
+    )
 
 
 # -- rates ----------------------------------------------------------------------------------------------------------
@@ -112,11 +149,25 @@ def schedules(watcher: Any) -> Iterator[Finding]:
         if tiny < 0.5 * one.steps:
             continue
         early = next((_before(one, place) for place, (rate, _) in enumerate(one.rates) if rate < 0.02 * full), 0)
-        names = {"kind": entry["kind"], "steps": one.steps, "early": early, "rate": plain(one.rates[-1][0]), "full": plain(full),
-                 "stepped": entry["steps"], "tiny": tiny}  # fmt: skip
+        names = {
+            "kind": entry["kind"],
+            "steps": one.steps,
+            "early": early,
+            "rate": plain(one.rates[-1][0]),
+            "full": plain(full),
+            "stepped": entry["steps"],
+            "tiny": tiny,
+        }
         attempts = _rescheduled(entry, one, watcher)
         site = entry["stepped_at"] or entry["site"]
-        yield Finding("learning-rate-scheduled-away", names, span_of(site, "step") if entry["stepped_at"] else span_of(site), tuple(attempts), proved=False, seen=True)
+        yield Finding(
+            "learning-rate-scheduled-away",
+            names,
+            span_of(site, "step") if entry["stepped_at"] else span_of(site),
+            tuple(attempts),
+            proved=False,
+            seen=True,
+        )
 
 
 def _before(one: Optimizing, place: int) -> int:
@@ -138,12 +189,22 @@ def _rescheduled(entry: dict[str, Any], one: Optimizing, watcher: Any) -> list[A
     step = statement(one.stepped_at[0]) if one.stepped_at else None
     if step is not None and entry["steps"] < 0.5 * one.steps:
         put = rewrite.after(step[0], step[1], text)
-        attempts.append(Attempt("each-step", rewrite.together(step[0], put, rewrite.without(*found)) if found and found[0] is step[0] else put))
+        attempts.append(
+            Attempt(
+                "each-step",
+                rewrite.together(step[0], put, rewrite.without(*found)) if found and found[0] is step[0] else put,
+            )
+        )
     call = rewrite.call_in(entry["site"][0], entry["kind"]) if entry["site"] else None
     if call is not None and entry["steps"] >= 0.8 * one.steps:
         for name in ("T_max", "total_steps", "step_size"):
             node = next((each.value for each in call[1].keywords if each.arg == name), None)
-            if node is None and name in ("T_max", "step_size") and len(call[1].args) > 1 and entry["kind"] in ("CosineAnnealingLR", "StepLR"):
+            if (
+                node is None
+                and name in ("T_max", "step_size")
+                and len(call[1].args) > 1
+                and entry["kind"] in ("CosineAnnealingLR", "StepLR")
+            ):
                 node = call[1].args[1]
             if node is not None and (entry.get("settings") or {}).get(name):
                 factor = max(round(one.steps / max(_epochs(watcher, one), 1)), 1)
@@ -179,16 +240,38 @@ def rates(watcher: Any) -> Iterator[Finding]:
     adaptive = one.kind.startswith(_ADAPTIVE)
     middle = sorted(one.measures, key=lambda each: each["gradient"])[len(one.measures) // 2]
     relative = rate / max(middle["weight"], 1e-12) * (1.0 if adaptive else middle["gradient"])
-    large = share < 0 or (adaptive and rate >= 0.03) or (not adaptive and rate >= 1.0) or not all(w["finite"] for w in watcher.weights.values())
-    tries = [rate / 10, rate / 100, rate / 1000] if large else [3e-3, 1e-2, 1e-3] if adaptive else [0.1, 0.01, rate * 100]
+    large = (
+        share < 0
+        or (adaptive and rate >= 0.03)
+        or (not adaptive and rate >= 1.0)
+        or not all(w["finite"] for w in watcher.weights.values())
+    )
+    tries = (
+        [rate / 10, rate / 100, rate / 1000] if large else [3e-3, 1e-2, 1e-3] if adaptive else [0.1, 0.01, rate * 100]
+    )
     small = (adaptive and rate <= 1e-4) or (not adaptive and (rate <= 1e-3 or relative < 1e-4))
     if not large and not small:
         return
-    attempts = [Attempt("rate", rewrite.replaced(written[0], written[1], plain(value)), {"value": plain(value)}) for value in tries]
-    names = {"rate": plain(rate), "kind": one.kind, "large": large, "steps": one.steps, "share": round(100 * share) if math.isfinite(share) else 0,
-             "finite": math.isfinite(share), "relative": f"{relative:.1e}"}  # fmt: skip
-    yield Finding("learning-rate-too-large" if large else "learning-rate-too-small", names, written[0].span(written[1]),
-                  tuple(each for each in attempts if each.edits), proved=False)  # fmt: skip
+    attempts = [
+        Attempt("rate", rewrite.replaced(written[0], written[1], plain(value)), {"value": plain(value)})
+        for value in tries
+    ]
+    names = {
+        "rate": plain(rate),
+        "kind": one.kind,
+        "large": large,
+        "steps": one.steps,
+        "share": round(100 * share) if math.isfinite(share) else 0,
+        "finite": math.isfinite(share),
+        "relative": f"{relative:.1e}",
+    }
+    yield Finding(
+        "learning-rate-too-large" if large else "learning-rate-too-small",
+        names,
+        written[0].span(written[1]),
+        tuple(each for each in attempts if each.edits),
+        proved=False,
+    )
 
 
 # -- initialisation -------------------------------------------------------------------------------------------------
@@ -206,15 +289,23 @@ def initialisations(watcher: Any) -> Iterator[Finding]:
             name, prefix = called(node), source.text(node.func).rpartition(".")[0]
             edits: Any = ()
             if name in ("normal_", "uniform_", "trunc_normal_") and node.args and "init" in prefix:
-                edits = rewrite.replaced(source, node, f'{prefix}.kaiming_normal_({source.text(node.args[0])}, nonlinearity="relu")')
+                edits = rewrite.replaced(
+                    source, node, f'{prefix}.kaiming_normal_({source.text(node.args[0])}, nonlinearity="relu")'
+                )
             elif name in ("normal_", "uniform_", "mul_", "fill_") and "weight" in prefix:
                 found = source.statement_at(node.lineno)
                 edits = rewrite.without(source, found) if found is not None else ()
             elif name in ("constant_", "zeros_", "ones_") and "init" in prefix and node.args and share < 0.1:
                 edits = rewrite.replaced(source, node, f"{prefix}.xavier_uniform_({source.text(node.args[0])})")
             if edits:
-                names = {"text": source.text(node), "std": _std(node, source), "share": round(100 * share) if math.isfinite(share) else 0,
-                         "first": _norms(watcher)[0], "last": _norms(watcher)[1], "layers": len(watcher.weights)}  # fmt: skip
+                names = {
+                    "text": source.text(node),
+                    "std": _std(node, source),
+                    "share": round(100 * share) if math.isfinite(share) else 0,
+                    "first": _norms(watcher)[0],
+                    "last": _norms(watcher)[1],
+                    "layers": len(watcher.weights),
+                }
                 yield Finding("vanishing-gradient", names, source.span(node), (Attempt("init", edits),), proved=False)
 
 
@@ -247,9 +338,16 @@ def scaled_targets(watcher: Any) -> Iterator[Finding]:
             text = source.text(node)
             simple = isinstance(node, (ast.Call, ast.Name, ast.Attribute, ast.Subscript))
             edits = rewrite.replaced(source, node, f"{text if simple else f'({text})'} * {scale} + {shift}")
-            attempts += [Attempt("output", edits, {"scale": scale, "shift": shift}, culprit=source.span(node))] if edits else []
-        names = {"mean": scale_word(mean), "std": scale_word(std), "loss": data["name"], "line": seen.site[0].line if seen.site else 0,
-                 "comparable": True}  # fmt: skip
+            attempts += (
+                [Attempt("output", edits, {"scale": scale, "shift": shift}, culprit=source.span(node))] if edits else []
+            )
+        names = {
+            "mean": scale_word(mean),
+            "std": scale_word(std),
+            "loss": data["name"],
+            "line": seen.site[0].line if seen.site else 0,
+            "comparable": True,
+        }
         culprit = attempts[0].culprit if attempts else shown(None, seen.site[0])
         yield Finding("target-not-scaled", names, culprit, tuple(attempts), proved=False)
         return
@@ -257,15 +355,14 @@ def scaled_targets(watcher: Any) -> Iterator[Finding]:
 
 def scale_word(value: float) -> str:
     """A size in two digits: 290,000."""
-    digits = 0 if not value else int(math.floor(math.log10(abs(value)))) - 1
+    digits = 0 if not value else math.floor(math.log10(abs(value))) - 1
     rounded = round(value, -digits)
     return f"{rounded:,.0f}" if abs(rounded) >= 10 else f"{rounded:.2g}"
 
 
 def _rounded(value: float) -> str:
-    digits = int(math.floor(math.log10(abs(value)))) - 1 if value else 0
-    text = f"{round(value, -digits):.6g}"
-    return text if "e" in text else text
+    digits = math.floor(math.log10(abs(value))) - 1 if value else 0
+    return f"{round(value, -digits):.6g}"
 
 
 def _outputs(watcher: Any) -> list[tuple[Source, ast.expr]]:
@@ -283,7 +380,11 @@ def _outputs(watcher: Any) -> list[tuple[Source, ast.expr]]:
             continue
         source = source_of(code.co_filename)
         function = source.function_at(code.co_firstlineno) or source.function_at(code.co_firstlineno + 1)
-        returns = [one for one in ast.walk(function) if isinstance(one, ast.Return) and one.value is not None] if function else []
+        returns = (
+            [one for one in ast.walk(function) if isinstance(one, ast.Return) and one.value is not None]
+            if function
+            else []
+        )
         if len(returns) == 1 and returns[0].value is not None and not isinstance(returns[0].value, ast.Tuple):
             found.append((source, returns[0].value))
     return found
@@ -313,8 +414,12 @@ def scaled_inputs(watcher: Any) -> Iterator[Finding]:
                 first = function.body[0]
                 edits = rewrite.before(source, first, f"{name} = {_standardised(name, stats)}")
                 attempts = [Attempt("scale", edits, {"name": name}, culprit=source.span(first))] if edits else []
-        names = {"largest": scale_word(max(stats["largest"], stats["offset"])), "least": f"{stats['least']:.2g}", "root": root["kind"],
-                 "shape": list(stats["shape"])}  # fmt: skip
+        names = {
+            "largest": scale_word(max(stats["largest"], stats["offset"])),
+            "least": f"{stats['least']:.2g}",
+            "root": root["kind"],
+            "shape": list(stats["shape"]),
+        }
         site = next((mode[4] for mode in root["modes"] if mode[0]), ())
         culprit = attempts[0].culprit if attempts and attempts[0].culprit else span_of(site)
         yield Finding("inputs-not-scaled", names, culprit, tuple(attempts), proved=False)
@@ -332,7 +437,12 @@ def _standardised(name: str, stats: dict[str, Any]) -> str:
 def _normalised_first(watcher: Any, module: Any, stats: dict[str, Any]) -> list[Attempt]:
     site = watcher.notes.built.get(module)
     call = rewrite.call_in(site[0], "Sequential") if site else None
-    if call is None or not call[1].args or len(stats["shape"]) not in (2, 4) or isinstance(call[1].args[0], ast.Starred):
+    if (
+        call is None
+        or not call[1].args
+        or len(stats["shape"]) not in (2, 4)
+        or isinstance(call[1].args[0], ast.Starred)
+    ):
         return []
     source, node = call
     first = node.args[0]
@@ -356,7 +466,14 @@ def carried_states(watcher: Any) -> Iterator[Finding]:
         source, node = call
         edits = rewrite.replaced(source, node.args[1], "None")
         names = {"name": source.text(node.func), "kind": seen.data["module"], "text": source.text(node.args[1])}
-        yield Finding("hidden-state-carried", names, source.span(node), tuple([Attempt("fresh", edits)] if edits else []), proved=False, seen=True)
+        yield Finding(
+            "hidden-state-carried",
+            names,
+            source.span(node),
+            tuple([Attempt("fresh", edits)] if edits else []),
+            proved=False,
+            seen=True,
+        )
 
 
 Proposal = Callable[[Any], Iterator[Finding]]

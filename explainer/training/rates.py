@@ -33,7 +33,14 @@ def _entry(watcher: Any, of: Any) -> dict[str, Any]:
     for one in watcher.notes.schedulers:
         if one["of"]() is of:
             return one
-    made = {"of": weakref.ref(of), "kind": type(of).__name__, "site": (), "steps": 0, "stepped_at": (), "optimizer": None}
+    made = {
+        "of": weakref.ref(of),
+        "kind": type(of).__name__,
+        "site": (),
+        "steps": 0,
+        "stepped_at": (),
+        "optimizer": None,
+    }
     optimizer = getattr(of, "optimizer", None)
     if optimizer is not None:
         made["optimizer"] = watcher.optimizer(optimizer).number
@@ -50,12 +57,19 @@ def _made(watcher: Any, args: Any) -> None:
 def _stepped(watcher: Any, args: Any) -> None:
     entry = _entry(watcher, args[0])
     site = frames()
-    if not site or not entry["site"] or (site[0].line == entry["site"][0].line and site[0].file == entry["site"][0].file):
+    if (
+        not site
+        or not entry["site"]
+        or (site[0].line == entry["site"][0].line and site[0].file == entry["site"][0].file)
+    ):
         return
     entry["steps"] += 1
     entry["stepped_at"] = site
-    entry["settings"] = {name: getattr(args[0], name) for name in ("T_max", "step_size", "total_steps", "gamma", "T_0",
-                         "milestones", "patience") if isinstance(getattr(args[0], name, None), (int, float))}  # fmt: skip
+    entry["settings"] = {
+        name: getattr(args[0], name)
+        for name in ("T_max", "step_size", "total_steps", "gamma", "T_0", "milestones", "patience")
+        if isinstance(getattr(args[0], name, None), (int, float))
+    }
     watcher.notes.event("rate", site, entry["optimizer"])
 
 
@@ -77,8 +91,13 @@ def _clips(watcher: Any, name: str, original: Any) -> Any:
         try:
             bound = args[0] if args else kwargs.get("max_norm", kwargs.get("clip_value"))
             looked = watcher.looking and isinstance(result, torch.Tensor)
-            data = {"function": name, "bound": float(bound), "graded": graded, "given": len(given),
-                    "norm": float(result) if looked else None}  # fmt: skip
+            data = {
+                "function": name,
+                "bound": float(bound or 0.0),
+                "graded": graded,
+                "given": len(given),
+                "norm": float(result) if looked else None,
+            }
             watcher.notes.event("clip", frames(), None, data)
             watcher.clips.append(data) if looked or not given else None
         except Exception as error:

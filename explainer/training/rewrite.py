@@ -113,8 +113,14 @@ def block_of(source: Source, statement: ast.stmt) -> tuple[list[ast.stmt], ast.A
 
 def loop_around(source: Source, statement: ast.stmt) -> Any:
     """The innermost loop around a statement, inside its function."""
-    around = [one for one in source.nodes() if isinstance(one, (ast.For, ast.While)) and one is not statement
-              and one.lineno <= statement.lineno and (one.end_lineno or 0) >= (statement.end_lineno or 0)]  # fmt: skip
+    around = [
+        one
+        for one in source.nodes()
+        if isinstance(one, (ast.For, ast.While))
+        and one is not statement
+        and one.lineno <= statement.lineno
+        and (one.end_lineno or 0) >= (statement.end_lineno or 0)
+    ]
     return max(around, key=lambda one: one.lineno, default=None)
 
 
@@ -124,7 +130,7 @@ def innermost(site: Site) -> Frame | None:
 
 
 def literal_of(source: Source, node: ast.AST, site: Site) -> tuple[Source, ast.AST] | None:
-    """Where a number in a call's argument is written: here, or where its name, key or default got it; None where unsure."""
+    """Where a number in a call's argument is written: here, or where its name or key got it; None where unsure."""
     return _literal(source, node, 6, [frame.source() for frame in site])
 
 
@@ -148,13 +154,19 @@ def _literal(source: Source, node: ast.AST, depth: int, others: list[Source]) ->
     for one in dict.fromkeys([id(each) for each in (source, *others)]):
         here = next(each for each in (source, *others) if id(each) == one)
         found += [(here, value) for value in _given(here, name)]
-    numbers = [(where, value) for where, value in found if isinstance(value, ast.Constant) and type(value.value) in (int, float)]
+    numbers = [
+        (where, value)
+        for where, value in found
+        if isinstance(value, ast.Constant) and type(value.value) in (int, float)
+    ]
     if len({(where.file, value.lineno, value.col_offset) for where, value in numbers}) == 1:  # type: ignore[attr-defined]
         return numbers[0]
     if numbers:
         calls = [one for one in numbers if getattr(one[1], "_from_call", False)]
         return calls[0] if len(calls) == 1 else None
-    followed = [_literal(where, value, depth - 1, others) for where, value in found if not isinstance(value, ast.Constant)]
+    followed = [
+        _literal(where, value, depth - 1, others) for where, value in found if not isinstance(value, ast.Constant)
+    ]
     known = [one for one in followed if one is not None]
     return known[0] if len(known) == 1 else None
 
@@ -166,24 +178,39 @@ def _given(source: Source, name: str) -> list[ast.AST]:
         if isinstance(node, (ast.Assign, ast.AnnAssign)):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             for target in targets:
-                same = (isinstance(target, ast.Name) and target.id == name) or (isinstance(target, ast.Attribute) and target.attr == name)
+                same = (isinstance(target, ast.Name) and target.id == name) or (
+                    isinstance(target, ast.Attribute) and target.attr == name
+                )
                 if same and node.value is not None:
                     found.append(node.value)
-                if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple) and len(target.elts) == len(node.value.elts):
-                    found += [value for one, value in zip(target.elts, node.value.elts, strict=True)
-                              if isinstance(one, ast.Name) and one.id == name]  # fmt: skip
+                if (
+                    isinstance(target, ast.Tuple)
+                    and isinstance(node.value, ast.Tuple)
+                    and len(target.elts) == len(node.value.elts)
+                ):
+                    found += [
+                        value
+                        for one, value in zip(target.elts, node.value.elts, strict=True)
+                        if isinstance(one, ast.Name) and one.id == name
+                    ]
         elif isinstance(node, ast.Dict):
-            found += [value for key, value in zip(node.keys, node.values, strict=True)
-                      if isinstance(key, ast.Constant) and key.value == name]  # fmt: skip
+            found += [
+                value
+                for key, value in zip(node.keys, node.values, strict=True)
+                if isinstance(key, ast.Constant) and key.value == name
+            ]
         elif isinstance(node, ast.Call):
             for keyword in node.keywords:
                 if keyword.arg == name:
                     found.append(keyword.value)
-            if called(node) == "add_argument" and any(isinstance(one, ast.Constant) and str(one.value).lstrip("-").replace("-", "_") == name for one in node.args):
+            if called(node) == "add_argument" and any(
+                isinstance(one, ast.Constant) and str(one.value).lstrip("-").replace("-", "_") == name
+                for one in node.args
+            ):
                 found += [keyword.value for keyword in node.keywords if keyword.arg == "default"]
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             plain, defaults = [*node.args.posonlyargs, *node.args.args], node.args.defaults
-            for argument, default in zip(plain[len(plain) - len(defaults):], defaults, strict=True):
+            for argument, default in zip(plain[len(plain) - len(defaults) :], defaults, strict=True):
                 if argument.arg == name:
                     found.append(default)
             for argument, given in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True):
@@ -201,5 +228,11 @@ def _passed(source: Source, function: str, place: int, definition: ast.AST) -> l
     if function == "__init__":
         owner = source.class_at(definition.lineno)  # type: ignore[attr-defined]
         names = {owner.name} if owner is not None else set()
-    return [one.args[place] for one in source.nodes() if isinstance(one, ast.Call) and called(one) in names
-            and len(one.args) > place >= 0 and not isinstance(one.args[place], ast.Starred)]  # fmt: skip
+    return [
+        one.args[place]
+        for one in source.nodes()
+        if isinstance(one, ast.Call)
+        and called(one) in names
+        and len(one.args) > place >= 0
+        and not isinstance(one.args[place], ast.Starred)
+    ]

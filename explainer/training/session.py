@@ -11,14 +11,20 @@ from explainer.locale import word
 from explainer.training.finding import Finding, findings
 from explainer.training.judge import strong
 from explainer.training.told import diagnosis_of, report_of
-from explainer.training.trials import Tried, Trials
+from explainer.training.trials import Trials, Tried
 
 #: Diagnoses of one run that are shown at most.
 _MOST = 3
 
 
 def concluded(
-    watcher: Any, program: Any, budget: float, took: float, language: str, progress: Callable[[str], None], trial: bool = True
+    watcher: Any,
+    program: Any,
+    budget: float,
+    took: float,
+    language: str,
+    progress: Callable[[str], None],
+    trial: bool = True,
 ) -> Report:
     """The report on a run that has ended. `took` is how many seconds it ran; `budget` those for trials; 0 for none."""
     from explainer.training.proposals import proposals
@@ -64,7 +70,9 @@ def _harmless(finding: Finding, tried: list[Tried]) -> bool:
     """Whether the edits took the fact away, the program ran whole, and nothing went better by its own number."""
     if finding.rule in _MEASURING:
         return False
-    return bool(tried) and all(one.whole and one.gone and not one.compared.better and one.compared.metric for one in tried)
+    return bool(tried) and all(
+        one.whole and one.gone and not one.compared.better and one.compared.metric for one in tried
+    )
 
 
 def _proposed(found: list[Finding], trials: Trials) -> list[tuple[Finding, list[Tried]]]:
@@ -87,8 +95,14 @@ def _apart(diagnoses: list[Diagnosis]) -> list[Diagnosis]:
 def _looked(notes: Any, language: str) -> str:
     """One line: what was looked at, and that nothing was found."""
     models = ", ".join(dict.fromkeys(root["kind"] for root in notes.roots.values())) or "-"
-    return word("watch_quiet", language, steps=notes.steps, models=models, optimizers=len(notes.optimizers),
-                loaders=len(notes.loaders))  # fmt: skip
+    return word(
+        "watch_quiet",
+        language,
+        steps=notes.steps,
+        models=models,
+        optimizers=len(notes.optimizers),
+        loaders=len(notes.loaders),
+    )
 
 
 def rank() -> int:

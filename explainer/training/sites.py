@@ -43,7 +43,8 @@ class _Standing:
     """What `failing_node` asks of a frame, for one that may be gone."""
 
     def __init__(self, frame: Frame):
-        self.f_code, self.f_lasti, self.f_lineno, self.f_globals = frame.code, frame.lasti, frame.line, {}
+        self.f_code, self.f_lasti, self.f_lineno = frame.code, frame.lasti, frame.line
+        self.f_globals: dict[str, Any] = {}
 
 
 Site = tuple[Frame, ...]

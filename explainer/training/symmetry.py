@@ -15,13 +15,25 @@ def look_at_rows(watcher: Any) -> None:
         if root is not None:
             modules[id(root)] = root
     for root in modules.values():
-        linear = [(path, one) for path, one in root.named_modules() if hasattr(one, "weight") and
-                  isinstance(one, (torch.nn.Linear, torch.nn.Conv1d, torch.nn.Conv2d))]  # fmt: skip
+        linear = [
+            (path, one)
+            for path, one in root.named_modules()
+            if hasattr(one, "weight") and isinstance(one, (torch.nn.Linear, torch.nn.Conv1d, torch.nn.Conv2d))
+        ]
         for path, layer in linear[:-1]:
             weight = layer.weight.detach().flatten(1)
             entry = watcher.weights.get(id(layer.weight))
             if weight.shape[0] < 3 or entry is None or not entry["held"] or not entry["graded"]:
                 continue
-            if bool((weight == weight[:1]).all()) or torch.allclose(weight, weight[:1].expand_as(weight), rtol=1e-4, atol=1e-7):
-                watcher.notes.saw("constant-init", watcher.notes.built.get(layer) or (), of=path, path=path, units=weight.shape[0],
-                                  moved=entry["moved"], root=type(root).__name__)  # fmt: skip
+            if bool((weight == weight[:1]).all()) or torch.allclose(
+                weight, weight[:1].expand_as(weight), rtol=1e-4, atol=1e-7
+            ):
+                watcher.notes.saw(
+                    "constant-init",
+                    watcher.notes.built.get(layer) or (),
+                    of=path,
+                    path=path,
+                    units=weight.shape[0],
+                    moved=entry["moved"],
+                    root=type(root).__name__,
+                )

@@ -8,11 +8,24 @@ from typing import Any
 from explainer.training.calls import settings
 from explainer.training.deep import Made
 
-_SUMS, _SCALES = ("add", "__add__", "__radd__", "__iadd__", "sub", "__sub__"), ("mul", "__mul__", "__rmul__", "neg", "__neg__")
+_SUMS, _SCALES = (
+    ("add", "__add__", "__radd__", "__iadd__", "sub", "__sub__"),
+    ("mul", "__mul__", "__rmul__", "neg", "__neg__"),
+)
 _QUOTIENTS = ("div", "__truediv__", "true_divide")
 #: Losses that average unless they are told otherwise.
-AVERAGED = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "cross_entropy", "nll_loss", "binary_cross_entropy",
-            "binary_cross_entropy_with_logits", "kl_div", "gaussian_nll_loss")  # fmt: skip
+AVERAGED = (
+    "mse_loss",
+    "l1_loss",
+    "smooth_l1_loss",
+    "huber_loss",
+    "cross_entropy",
+    "nll_loss",
+    "binary_cross_entropy",
+    "binary_cross_entropy_with_logits",
+    "kl_div",
+    "gaussian_nll_loss",
+)
 
 
 def terms(made: Made, weight: float = 1.0, depth: int = 12) -> Iterator[tuple[Made, float]]:
@@ -55,8 +68,15 @@ def look_at_terms(watcher: Any, made: Made) -> None:
     sums = [one for one in found if one[2] == "sum" and one[1] >= 0.1]
     if len(means) == 1 and len(sums) == 1:
         one, other = means[0][0], sums[0][0]
-        watcher.notes.saw("loss-terms-reduction-mismatch", other.site, mean=settings(one, watcher.deep), sum=settings(other, watcher.deep),
-                          batch=batch, averaged=_count(one), summed=_count(other))  # fmt: skip
+        watcher.notes.saw(
+            "loss-terms-reduction-mismatch",
+            other.site,
+            mean=settings(one, watcher.deep),
+            sum=settings(other, watcher.deep),
+            batch=batch,
+            averaged=_count(one),
+            summed=_count(other),
+        )
 
 
 def _count(made: Made) -> int:

@@ -36,11 +36,22 @@ def diagnosis_of(finding: Finding, tried: Sequence[Tried], language: str) -> Dia
     fixes = _fixes(finding, rule.fixes, tried, held, language)
     culprit = held[0].attempt.culprit if held and held[0].attempt.culprit else finding.culprit
     certainty: Certainty = "proved" if finding.proved or held else "possible"
-    return Diagnosis(rule.id, "training", headline, cause, certainty, culprit=_relative(culprit), fixes=tuple(fixes),
-                     labels=tuple(replace(label, file=shown(label.file)) for label in finding.labels), links=rule.links)  # fmt: skip
+    return Diagnosis(
+        rule.id,
+        "training",
+        headline,
+        cause,
+        certainty,
+        culprit=_relative(culprit),
+        fixes=tuple(fixes),
+        labels=tuple(replace(label, file=shown(label.file)) for label in finding.labels),
+        links=rule.links,
+    )
 
 
-def _fixes(finding: Finding, titles: Sequence[Mapping[str, Any]], tried: Sequence[Tried], held: Sequence[Tried], language: str) -> list[Fix]:
+def _fixes(
+    finding: Finding, titles: Sequence[Mapping[str, Any]], tried: Sequence[Tried], held: Sequence[Tried], language: str
+) -> list[Fix]:
     """The fixes that a trial confirmed, best first; without any, those that were not refuted, as suggestions."""
     texts = {str(one["id"]): one["title"] for one in titles}
     fixes = []
@@ -70,7 +81,9 @@ def said(one: Tried, language: str) -> str:
     pair = one.compared
     parts = []
     if pair.metric:
-        parts.append(word("trial_metric", language, name=pair.metric, before=number(pair.before), after=number(pair.after)))
+        parts.append(
+            word("trial_metric", language, name=pair.metric, before=number(pair.before), after=number(pair.after))
+        )
     elif not math.isnan(pair.loss_after):
         parts.append(_loss(pair, language))
     if one.of > 1:
@@ -81,8 +94,10 @@ def said(one: Tried, language: str) -> str:
 
 
 def _loss(pair: Compared, language: str) -> str:
-    values = {name: number(value) for name, value in
-              (("first", pair.first), ("before", pair.loss_before), ("after", pair.loss_after))}  # fmt: skip
+    values = {
+        name: number(value)
+        for name, value in (("first", pair.first), ("before", pair.loss_before), ("after", pair.loss_after))
+    }
     return word("trial_loss", language, steps=pair.steps, **values)
 
 
@@ -97,7 +112,9 @@ def _relative(span: Span | None) -> Span | None:
     return replace(span, file=shown(span.file)) if span is not None else None
 
 
-def report_of(diagnoses: Sequence[Diagnosis], language: str, remarks: Sequence[str] = (), rank: int | None = None) -> Report:
+def report_of(
+    diagnoses: Sequence[Diagnosis], language: str, remarks: Sequence[str] = (), rank: int | None = None
+) -> Report:
     """The report on a run without an error."""
     lines: dict[tuple[str, int], str] = {}
     for diagnosis in diagnoses:

@@ -77,11 +77,13 @@ class Trials:
             return []
         for one, run in zip(attempts, firsts, strict=True):
             seen = observed(run)
-            if seen is None or not run.ended and run.answer.get("exit") is not None:
+            if seen is None or (not run.ended and run.answer.get("exit") is not None):
                 continue
             pair = compared(control, seen, comparable)
             found.append(Tried(one, pair, int(pair.better), 1, finding.rule not in seen["rules"], run.ended))
-        found.sort(key=lambda one: (not (one.compared.better and one.gone), one.compared.worse, -round(4 * gain(one.compared))))
+        found.sort(
+            key=lambda one: (not (one.compared.better and one.gone), one.compared.worse, -round(4 * gain(one.compared)))
+        )
         if found and found[0].compared.better and found[0].gone and self.left > self.took * 2:
             found[0] = self._confirmed(found[0], comparable)
         return found
@@ -96,10 +98,12 @@ class Trials:
         return Tried(one.attempt, one.compared, one.seeds + again.better, one.of + 1, one.gone, one.whole)
 
     def _runs(self, wanted: Sequence[tuple[Attempt, int]]) -> list[Run]:
-        """Run attempts, each on a seed, two at a time; the control of each seed runs beside them where it is not known."""
+        """Run attempts, each on a seed, two at a time; beside them the control of each seed where it is not known."""
         if self._session is None:
             self._session = Session(self._program)
-        waiting: list[tuple[Any, int]] = [(None, seed) for seed in dict.fromkeys(seed for _, seed in wanted) if seed not in self._controls]
+        waiting: list[tuple[Any, int]] = [
+            (None, seed) for seed in dict.fromkeys(seed for _, seed in wanted) if seed not in self._controls
+        ]
         waiting += wanted
         results: dict[int, Run] = {}
         begun: list[tuple[int, Trial]] = []

@@ -26,7 +26,7 @@ class Watcher:
         self.patches = Patches()
         self.thread = threading.get_ident()
         self.handles: list[Any] = []
-        self.stepping = self.closures = False
+        self.stepping = self.closures = self.stopped = False
         self.deep = deep.Deep(self)
         self.tokens: list[Any] = []
         self.future: list[Any] = []
@@ -78,6 +78,9 @@ class Watcher:
 
     def stop(self) -> Notes:
         """Put everything back; what was noted."""
+        if self.stopped:
+            return self.notes
+        self.stopped = True
         self.deep.sleep()
         self.patches.remove()
         for handle in self.handles:
@@ -114,6 +117,8 @@ class Watcher:
 
         def make(original: Any) -> Any:
             def called(*args: Any, **kwargs: Any) -> Any:
+                if self.stopped:  # somebody has wrapped this wrapper, which therefore stays
+                    return original(*args, **kwargs)
                 if before is not None:
                     try:
                         before(args, kwargs)
@@ -250,10 +255,10 @@ class Watcher:
             self._turn()
         self.notes.event(name, self.notes.backwards[place], None, order)
         loss = loss[0] if isinstance(loss, (list, tuple)) and loss else loss
-        if isinstance(loss, torch.Tensor) and loss.numel() == 1 and (self.dense or loss.device.type == "cpu"):
-            if len(self.notes.losses) < 200_000:
-                self.notes.losses.append(float(loss.detach()))
-                self.notes.loss_sites.append(order)
+        known = isinstance(loss, torch.Tensor) and loss.numel() == 1 and len(self.notes.losses) < 200_000
+        if known and (self.dense or loss.device.type == "cpu"):
+            self.notes.losses.append(float(loss.detach()))
+            self.notes.loss_sites.append(order)
         inspect.after_backward(self, loss, name)
 
     def _reaches(self) -> None:

@@ -75,7 +75,9 @@ class Watching:
             return None
         program = script(self._began) if trial else None
         seconds = time.monotonic() - self._began
-        return session.concluded(self._watcher, program, self._budget, seconds, language(self._lang), lambda _: None, program is not None)
+        return session.concluded(
+            self._watcher, program, self._budget, seconds, language(self._lang), lambda _: None, program is not None
+        )
 
     def _at_exit(self) -> None:
         """The script has ended: a notebook or a prompt, which has none, is not tried again."""
@@ -125,7 +127,8 @@ def watch(report: Callable[[Report], Any] | None = None, budget: float = BUDGET,
     """Watch the training of this process from here on: no arguments are needed.
 
     Call it once at the top of a script (it tells at the script's end), or use it in a `with` (it tells at the block's
-    end). `report` is called with the `Report`; findings also go to a TensorBoard writer or a Weights & Biases run in use.
-    `budget` is how many seconds edits are tried after a script. Once it watches, a second call gives the same object.
+    end). `report` is called with the `Report`; findings also go to a TensorBoard writer or a Weights & Biases run that
+    is in use. `budget` is how many seconds edits are tried after a script. Once it watches, a second call gives the
+    same object.
     """
     return _active[0] if _active else Watching(report, budget, lang)

@@ -35,7 +35,16 @@ def expression(site: Site) -> tuple[Source, ast.AST] | None:
 
 def _argument(site: Site, name: str) -> tuple[Source, ast.AST] | None:
     """What the user's call hands on under the name of a mask."""
-    names = (name, "mask", "src_key_padding_mask", "tgt_key_padding_mask", "memory_key_padding_mask", "attn_mask", "src_mask", "tgt_mask")
+    names = (
+        name,
+        "mask",
+        "src_key_padding_mask",
+        "tgt_key_padding_mask",
+        "memory_key_padding_mask",
+        "attn_mask",
+        "src_mask",
+        "tgt_mask",
+    )
     for frame in site:
         found = frame.node()
         if found is None or not isinstance(found.node, ast.Call):
@@ -52,7 +61,9 @@ def _argument(site: Site, name: str) -> tuple[Source, ast.AST] | None:
 def hidden_tokens(watcher: Any) -> Iterator[Finding]:
     """A padding mask that hides the tokens and shows the padding."""
     done = set()
-    for seen, _ in sorted(watcher.notes.of("padding-mask-inverted"), key=lambda one: one[0].data["argument"] == "masked_fill"):
+    for seen, _ in sorted(
+        watcher.notes.of("padding-mask-inverted"), key=lambda one: one[0].data["argument"] == "masked_fill"
+    ):
         made = seen.data["made"]
         at = expression(made["at"]) if made else None
         handed = _argument(seen.site, seen.data["argument"])
@@ -60,8 +71,14 @@ def hidden_tokens(watcher: Any) -> Iterator[Finding]:
         if place is None or (place[0].file, getattr(place[1], "lineno", 0)) in done:
             continue
         done.add((place[0].file, getattr(place[1], "lineno", 0)))
-        attempts = [Attempt("turn", edits) for edits in (turned(*one) for one in (at, handed) if one is not None) if edits][:2]
-        names = {"argument": _given_as(seen.site, seen.data["argument"]), "padding": seen.data["padding"], "text": place[0].text(place[1])}
+        attempts = [
+            Attempt("turn", edits) for edits in (turned(*one) for one in (at, handed) if one is not None) if edits
+        ][:2]
+        names = {
+            "argument": _given_as(seen.site, seen.data["argument"]),
+            "padding": seen.data["padding"],
+            "text": place[0].text(place[1]),
+        }
         yield Finding("padding-mask-inverted", names, place[0].span(place[1]), tuple(attempts), weight=9)
 
 
@@ -90,8 +107,14 @@ def future(watcher: Any) -> Iterator[Finding]:
         found = rewrite.call_in(frame)
         made = expression(data["made"]["at"]) if data["masked"] and data["made"] else None
         attempts = _masked(found, data, frame) if not data["masked"] else _corrected(made, data)
-        names = {"length": data["length"], "masked": data["masked"], "past": data["past"], "name": data["name"], "loss_line": data["loss"][0].line,
-                 "text": made[0].text(made[1]) if made else ""}  # fmt: skip
+        names = {
+            "length": data["length"],
+            "masked": data["masked"],
+            "past": data["past"],
+            "name": data["name"],
+            "loss_line": data["loss"][0].line,
+            "text": made[0].text(made[1]) if made else "",
+        }
         culprit = made[0].span(made[1]) if made else shown(found, frame)
         yield Finding("causal-mask-missing", names, culprit, tuple(each for each in attempts if each.edits), weight=8)
 
@@ -105,26 +128,35 @@ def _masked(found: Place | None, data: dict[str, Any], frame: Any) -> list[Attem
     if name == "scaled_dot_product_attention" and called(call) == name:
         return [Attempt("mask", rewrite.with_keyword(source, call, "is_causal", "True"))]
     if name == "softmax" and called(call) == "softmax":
-        method = isinstance(call.func, ast.Attribute) and not (isinstance(call.func.value, ast.Name) and call.func.value.id in ("F", "torch"))
+        method = isinstance(call.func, ast.Attribute) and not (
+            isinstance(call.func.value, ast.Name) and call.func.value.id in ("F", "torch")
+        )
         node = call.func.value if method else call.args[0] if call.args else None  # type: ignore[attr-defined]
         if node is None:
             return []
         text = source.text(node)
         inner = text if isinstance(node, (ast.Name, ast.Attribute)) else f"({text})"
-        new = f'{inner}.masked_fill(torch.ones({data["length"]}, {data["length"]}, dtype=torch.bool).triu(1), float("-inf"))'
+        sizes = f"{data['length']}, {data['length']}"
+        new = f'{inner}.masked_fill(torch.ones({sizes}, dtype=torch.bool).triu(1), float("-inf"))'
         if isinstance(node, (ast.Name, ast.Attribute)):
             new = f'{inner}.masked_fill(torch.ones_like({inner}, dtype=torch.bool).triu(1), float("-inf"))'
         return [Attempt("mask", rewrite.replaced(source, node, new))]
     if name == "multi_head_attention_forward":
-        arguments = {"TransformerEncoder": "mask", "TransformerEncoderLayer": "src_mask", "TransformerDecoderLayer": "tgt_mask",
-                     "TransformerDecoder": "tgt_mask"}  # fmt: skip
+        arguments = {
+            "TransformerEncoder": "mask",
+            "TransformerEncoderLayer": "src_mask",
+            "TransformerDecoderLayer": "tgt_mask",
+            "TransformerDecoder": "tgt_mask",
+        }
         first = source.text(call.args[0]) if call.args and isinstance(call.args[0], (ast.Name, ast.Attribute)) else None
         kinds = [data["module"], "TransformerEncoder"]
         size = f"{first}.size(1)" if first else str(data["length"])
         mask = f"torch.ones({size}, {size}, dtype=torch.bool).triu(1)"
         outer = [arguments[kind] for kind in kinds if kind in arguments]
         keywords = ["attn_mask"] if len(call.args) >= 3 else [*outer[:1], "mask", "src_mask"]
-        return [Attempt("mask", rewrite.with_keyword(source, call, keyword, mask)) for keyword in dict.fromkeys(keywords)]
+        return [
+            Attempt("mask", rewrite.with_keyword(source, call, keyword, mask)) for keyword in dict.fromkeys(keywords)
+        ]
     return []
 
 
@@ -137,7 +169,9 @@ def _corrected(made: tuple[Source, ast.AST] | None, data: dict[str, Any]) -> lis
     if isinstance(node, ast.Call) and called(node) in ("triu", "tril"):
         text = source.text(node)
         swap = {"triu": "tril", "tril": "triu"}[called(node)]
-        attempts.insert(0, Attempt("turn", rewrite.replaced(source, node.func, source.text(node.func).replace(called(node), swap))))
+        attempts.insert(
+            0, Attempt("turn", rewrite.replaced(source, node.func, source.text(node.func).replace(called(node), swap)))
+        )
         attempts.append(Attempt("turn", rewrite.replaced(source, node, f"({text} == 0)")))
     del data
     return attempts

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
+from explainer.source import holds
 from explainer.training import rewrite
 from explainer.training.finding import Attempt, Finding, finder
 from explainer.training.kinds.losses import shown
@@ -23,15 +24,31 @@ def dropout_on(watcher: Any) -> Iterator[Finding]:
         if any(mode[5] and not mode[1] for mode in root["modes"]) or _switched(watcher, number, True):
             continue
         site = wrong[-1][4]
-        names = {"kind": root["kind"], "layers": wrong[-1][2], "what": _layers(module), "count": len(wrong), "name": _name(site) or "model"}
+        names = {
+            "kind": root["kind"],
+            "layers": wrong[-1][2],
+            "what": _layers(module),
+            "count": len(wrong),
+            "name": _name(site) or "model",
+        }
         attempts = _eval_before(site, root)
-        yield Finding("evaluated-in-train-mode", names, shown(None, site[0]) if site else None, tuple(attempts), proved=False, seen=True, weight=8)
+        yield Finding(
+            "evaluated-in-train-mode",
+            names,
+            shown(None, site[0]) if site else None,
+            tuple(attempts),
+            proved=False,
+            seen=True,
+            weight=8,
+        )
 
 
 def _layers(module: Any) -> str:
     from explainer.training.inspect import MODED
 
-    return ", ".join(dict.fromkeys(type(one).__name__ for one in module.modules() if type(one).__name__.startswith(MODED)))
+    return ", ".join(
+        dict.fromkeys(type(one).__name__ for one in module.modules() if type(one).__name__.startswith(MODED))
+    )
 
 
 def _switched(watcher: Any, number: int, train: bool) -> bool:
@@ -41,12 +58,18 @@ def _switched(watcher: Any, number: int, train: bool) -> bool:
 def _repeated(root: dict[str, Any]) -> bool:
     """Whether evaluation gives a model the same input again and again, as Monte Carlo dropout does."""
     prints = [mode[6] for mode in root["modes"] if mode[5]]
-    return any(prints[at] is not None and prints[at] == prints[at + 1] == prints[at + 2] for at in range(len(prints) - 2))
+    return any(
+        prints[at] is not None and prints[at] == prints[at + 1] == prints[at + 2] for at in range(len(prints) - 2)
+    )
 
 
 def _name(site: Site) -> str:
     found = site[0].node() if site else None
-    if found is not None and isinstance(found.node, ast.Call) and isinstance(found.node.func, (ast.Name, ast.Attribute)):
+    if (
+        found is not None
+        and isinstance(found.node, ast.Call)
+        and isinstance(found.node.func, (ast.Name, ast.Attribute))
+    ):
         return found.source.text(found.node.func)
     return ""
 
@@ -55,13 +78,25 @@ def _no_grad_block(site: Site) -> tuple[Any, ast.stmt] | None:
     """The `with torch.no_grad()` around a call, or the first statement of a function that is decorated with it."""
     for frame in site:
         source = frame.source()
-        blocks = [one for one in source.nodes() if isinstance(one, ast.With) and one.lineno <= frame.line <= (one.end_lineno or 0)
-                  and any("no_grad" in source.text(item.context_expr) or "inference_mode" in source.text(item.context_expr) for item in one.items)]  # fmt: skip
+        blocks = [
+            one
+            for one in source.nodes()
+            if isinstance(one, ast.With)
+            and one.lineno <= frame.line <= (one.end_lineno or 0)
+            and any(
+                "no_grad" in source.text(item.context_expr) or "inference_mode" in source.text(item.context_expr)
+                for item in one.items
+            )
+        ]
         if blocks:
             return source, max(blocks, key=lambda one: one.lineno)
         function = source.function_at(frame.line)
-        if function is not None and any("no_grad" in source.text(one) or "inference_mode" in source.text(one) for one in function.decorator_list):
-            body = [one for one in function.body if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))]
+        if function is not None and any(
+            "no_grad" in source.text(one) or "inference_mode" in source.text(one) for one in function.decorator_list
+        ):
+            body = [
+                one for one in function.body if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))
+            ]
             return source, body[0]
     return None
 
@@ -69,24 +104,36 @@ def _no_grad_block(site: Site) -> tuple[Any, ast.stmt] | None:
 def _eval_before(site: Site, root: dict[str, Any]) -> list[Attempt]:
     """`model.eval()` before the stretch without gradients, `model.train()` behind it where training goes on."""
     name, found = _name(site), _no_grad_block(site)
-    if not name or found is None or name.startswith("self.") and "forward" in name:
+    if not name or found is None or (name.startswith("self.") and "forward" in name):
         return []
     source, block = found
     put = rewrite.before(source, block, f"{name}.eval()")
     attempts = []
-    goes_on = any(mode[0] and mode[7] > first for first in [next((m[7] for m in root["modes"] if m[5]), 0)] for mode in root["modes"])
+    goes_on = any(
+        mode[0] and mode[7] > first
+        for first in [next((m[7] for m in root["modes"] if m[5]), 0)]
+        for mode in root["modes"]
+    )
     if goes_on and isinstance(block, ast.With):
         both = rewrite.together(source, put, rewrite.after(source, block, f"{name}.train()"))
         attempts.append(Attempt("eval", both, {"name": name}))
     elif goes_on and (started := _training_start(source, name)) is not None:
-        attempts.append(Attempt("eval", rewrite.together(source, put, rewrite.before(source, started, f"{name}.train()")), {"name": name}))
+        attempts.append(
+            Attempt(
+                "eval",
+                rewrite.together(source, put, rewrite.before(source, started, f"{name}.train()")),
+                {"name": name},
+            )
+        )
     attempts.append(Attempt("eval", put, {"name": name}))
     return [one for one in attempts if one.edits]
 
 
 def _training_start(source: Any, name: str) -> ast.stmt | None:
     """The first statement of the innermost loop that trains: before it `train()` has its place."""
-    loops = [one for one in source.nodes() if isinstance(one, (ast.For, ast.While)) and ".backward(" in source.text(one)]
+    loops = [
+        one for one in source.nodes() if isinstance(one, (ast.For, ast.While)) and ".backward(" in source.text(one)
+    ]
     inner = max(loops, key=lambda one: one.lineno, default=None)
     del name
     return inner
@@ -114,15 +161,29 @@ def trained_in_eval_mode(watcher: Any) -> Iterator[Finding]:
         found = _no_grad_block_after(site) or _decorated(site)
         if found is not None and isinstance(found[1], ast.With):
             attempts.insert(0, Attempt("train", rewrite.after(found[0], found[1], f"{name}.train()"), {"name": name}))
-        names = {"kind": root["kind"], "what": _layers(root["of"]()), "step": later[0][7], "steps": watcher.notes.steps, "name": name}
-        yield Finding("trained-in-eval-mode", names, shown(None, site[0]) if site else None,
-                      tuple(each for each in attempts if each.edits), proved=found is not None, weight=8)  # fmt: skip
+        names = {
+            "kind": root["kind"],
+            "what": _layers(root["of"]()),
+            "step": later[0][7],
+            "steps": watcher.notes.steps,
+            "name": name,
+        }
+        yield Finding(
+            "trained-in-eval-mode",
+            names,
+            shown(None, site[0]) if site else None,
+            tuple(each for each in attempts if each.edits),
+            proved=found is not None,
+            weight=8,
+        )
 
 
 def _decorated(site: Site) -> tuple[Any, ast.stmt] | None:
     """The function that calls `eval`, where all of it runs without gradients."""
     function = site[0].source().function_at(site[0].line) if site else None
-    held = function is not None and any("no_grad" in ast.dump(one) or "inference_mode" in ast.dump(one) for one in function.decorator_list)
+    held = function is not None and any(
+        "no_grad" in ast.dump(one) or "inference_mode" in ast.dump(one) for one in function.decorator_list
+    )
     return (site[0].source(), function) if held and function is not None else None
 
 
@@ -166,7 +227,15 @@ def best_over_batch(watcher: Any) -> Iterator[Finding]:
             edits = _with_dim(found, 1)
             attempts = [Attempt("dim", edits, {"dim": 1})] if edits else []
         names = {"shape": list(seen.data["shape"]), "dim": seen.data["dim"], "name": seen.data["name"]}
-        yield Finding("argmax-over-batch", names, shown(found, seen.site[0] if seen.site else None), tuple(attempts), proved=False, seen=True, weight=8)
+        yield Finding(
+            "argmax-over-batch",
+            names,
+            shown(found, seen.site[0] if seen.site else None),
+            tuple(attempts),
+            proved=False,
+            seen=True,
+            weight=8,
+        )
 
 
 @finder
@@ -187,8 +256,11 @@ def last_batch_only(watcher: Any) -> Iterator[Finding]:
                     continue
                 many = f"{name}_per_batch"
                 edits = rewrite.together(
-                    source, rewrite.before(source, loop, f"{many} = []"), rewrite.after(source, loop.body[-1], f"{many}.append({name})"),
-                    rewrite.after(source, loop, f"{name} = sum({many}) / len({many})"))  # fmt: skip
+                    source,
+                    rewrite.before(source, loop, f"{many} = []"),
+                    rewrite.after(source, loop.body[-1], f"{many}.append({name})"),
+                    rewrite.after(source, loop, f"{name} = sum({many}) / len({many})"),
+                )
                 attempts = [Attempt("mean", edits, {"name": name})] if edits else []
                 names = {"name": name, "line": loop.lineno}
                 yield Finding("metric-of-last-batch", names, source.span(one), tuple(attempts), proved=True, weight=5)
@@ -196,13 +268,11 @@ def last_batch_only(watcher: Any) -> Iterator[Finding]:
 
 def _without_gradient(source: Any, loop: ast.For) -> bool:
     words = ("no_grad", "inference_mode")
-    for one in source.nodes():
-        if isinstance(one, ast.With) and one.lineno <= loop.lineno and (one.end_lineno or 0) >= (loop.end_lineno or 0):
-            if any(word in source.text(item.context_expr) for item in one.items for word in words):
-                return True
-    if any(isinstance(one, ast.With) and any(word in source.text(item.context_expr) for item in one.items for word in words)
-           for one in ast.walk(loop)):  # fmt: skip
-        return True
+    around = [one for one in source.nodes() if isinstance(one, ast.With) and holds(one, loop.lineno)]
+    inside = [one for one in ast.walk(loop) if isinstance(one, ast.With)]
+    for one in (*around, *inside):
+        if any(word in source.text(item.context_expr) for item in one.items for word in words):
+            return True
     function = source.function_at(loop.lineno)
     return function is not None and any(word in source.text(one) for one in function.decorator_list for word in words)
 
@@ -230,5 +300,10 @@ def _used_in(loop: ast.For, assigned: ast.stmt, name: str) -> bool:
 def _used_behind(source: Any, loop: ast.For, name: str) -> bool:
     function = source.function_at(loop.lineno)
     last = (function.end_lineno if function is not None else len(source.lines)) or 0
-    return any(isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load) and (loop.end_lineno or 0) < node.lineno <= last
-               for node in source.nodes())  # fmt: skip
+    return any(
+        isinstance(node, ast.Name)
+        and node.id == name
+        and isinstance(node.ctx, ast.Load)
+        and (loop.end_lineno or 0) < node.lineno <= last
+        for node in source.nodes()
+    )

@@ -1,4 +1,4 @@
-"""Losses that are fed what they do not expect: probabilities for logits, sizes that spread, padding, mixed reductions."""
+"""Losses fed with what they do not expect: probabilities for logits, sizes that spread, padding, mixed reductions."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def left_out(found: Place | None) -> tuple[Any, ...]:
 
 
 def _is_module(node: ast.AST) -> bool:
-    return isinstance(node, ast.Name) and node.id in ("F", "torch", "nn", "functional", "special") or (
+    return (isinstance(node, ast.Name) and node.id in ("F", "torch", "nn", "functional", "special")) or (
         isinstance(node, ast.Attribute) and node.attr in ("functional", "special", "nn")
     )
 
@@ -75,12 +75,23 @@ def squashed(watcher: Any) -> Iterator[Finding]:
         for seen, times in watcher.notes.of(kind):
             made = made_at(seen.data["made"], "softmax", "sigmoid", "softmax_")
             loss = loss_call(seen)
-            names = {"activation": called(made[1]) if made else seen.data["made"]["name"], "loss": seen.data["loss"],
-                     "classes": seen.data["shape"][-1], "line": _line(loss, seen.site), "times": times}  # fmt: skip
+            names = {
+                "activation": called(made[1]) if made else seen.data["made"]["name"],
+                "loss": seen.data["loss"],
+                "classes": seen.data["shape"][-1],
+                "line": _line(loss, seen.site),
+                "times": times,
+            }
             attempts = [Attempt("leave-out", edits) for edits in (left_out(made),) if edits]
-            attempts += [Attempt("other-loss", edits, culprit=shown(loss, None)) for edits in (_fitting_loss(seen, loss),) if edits]
+            attempts += [
+                Attempt("other-loss", edits, culprit=shown(loss, None))
+                for edits in (_fitting_loss(seen, loss),)
+                if edits
+            ]
             labels = _label(loss, seen.site, "logits_wanted", loss=seen.data["loss"])
-            yield Finding(kind, names, shown(made, _frame(seen.data["made"]["at"])), tuple(attempts), labels=labels, weight=9)
+            yield Finding(
+                kind, names, shown(made, _frame(seen.data["made"]["at"])), tuple(attempts), labels=labels, weight=9
+            )
 
 
 def _frame(site: Site) -> Frame | None:
@@ -157,7 +168,11 @@ def broadcast(watcher: Any) -> Iterator[Finding]:
         if node is not None and len(operands) == 2:
             texts = [node.source.text(one) for one in operands]
             text = texts[column]
-            wrapped = text if isinstance(operands[column], (ast.Name, ast.Call, ast.Attribute, ast.Subscript)) else f"({text})"
+            wrapped = (
+                text
+                if isinstance(operands[column], (ast.Name, ast.Call, ast.Attribute, ast.Subscript))
+                else f"({text})"
+            )
             edits = replaced(node.source, operands[column], f"{wrapped}.squeeze(1)")
             attempts += [Attempt("squeeze", edits, {"text": text})] if edits else []
         elif (made := seen.data["made"][column]) is not None and made["at"]:
@@ -167,8 +182,15 @@ def broadcast(watcher: Any) -> Iterator[Finding]:
                 edits = replaced(found[0], found[1], f"{found[0].text(found[1])}.squeeze(1)")
                 attempts += [Attempt("squeeze", edits, {"text": found[0].text(found[1])})] if edits else []
         rows = sizes[0][0]
-        names = {"one": list(sizes[0]), "other": list(sizes[1]), "function": _function(seen.data["name"]), "rows": rows,
-                 "pairs": rows * rows, "text": text or "the prediction", "column": list(sizes[column])}  # fmt: skip
+        names = {
+            "one": list(sizes[0]),
+            "other": list(sizes[1]),
+            "function": _function(seen.data["name"]),
+            "rows": rows,
+            "pairs": rows * rows,
+            "text": text or "the prediction",
+            "column": list(sizes[column]),
+        }
         culprit = node.span if node is not None else shown(None, frame)
         yield Finding("loss-broadcast", names, culprit, tuple(attempts), weight=9)
 
@@ -229,10 +251,26 @@ def reductions(watcher: Any) -> Iterator[Finding]:
             text = other[0].text(other[1].func)
             edits = replaced(other[0], other[1].func, text[: len(text) - 3] + "mean")
             attempts += [Attempt("mean-both", edits, culprit=shown(other, None))] if edits else []
-        names = {"mean": mean["name"], "sum": total["name"], "averaged": seen.data["averaged"], "summed": seen.data["summed"],
-                 "batch": seen.data["batch"], "mean_line": one[1].lineno if one else 0, "sum_line": other[1].lineno if other else 0,
-                 "mean_name": _assigned(one), "sum_name": _assigned(other)}  # fmt: skip
-        yield Finding("loss-terms-reduction-mismatch", names, shown(one or other, seen.site[0]), tuple(attempts), proved=False, seen=True, weight=6)
+        names = {
+            "mean": mean["name"],
+            "sum": total["name"],
+            "averaged": seen.data["averaged"],
+            "summed": seen.data["summed"],
+            "batch": seen.data["batch"],
+            "mean_line": one[1].lineno if one else 0,
+            "sum_line": other[1].lineno if other else 0,
+            "mean_name": _assigned(one),
+            "sum_name": _assigned(other),
+        }
+        yield Finding(
+            "loss-terms-reduction-mismatch",
+            names,
+            shown(one or other, seen.site[0]),
+            tuple(attempts),
+            proved=False,
+            seen=True,
+            weight=6,
+        )
 
 
 def _assigned(found: Place | None) -> str:
@@ -269,8 +307,14 @@ def dimensions(watcher: Any) -> Iterator[Finding]:
                 continue
             edits = _with_dim(made, dim)
             attempts += [Attempt("dim", edits, {"dim": dim})] if edits else []
-        names = {"dim": seen.data["dim"], "right": right, "shape": list(shape), "use": seen.data["use"],
-                 "size": shape[seen.data["dim"]], "function": seen.data["made"]["name"]}  # fmt: skip
+        names = {
+            "dim": seen.data["dim"],
+            "right": right,
+            "shape": list(shape),
+            "use": seen.data["use"],
+            "size": shape[seen.data["dim"]],
+            "function": seen.data["made"]["name"],
+        }
         yield Finding("softmax-wrong-dim", names, culprit, tuple(attempts), proved=not lone, seen=lone, weight=8)
 
 

@@ -21,9 +21,20 @@ def kept_graphs(watcher: Any) -> Iterator[Finding]:
             continue
         statement, value = found
         edits = rewrite.replaced(source, value, _plain(source, value))
-        names = {"name": name, "count": held["count"], "kind": held["kind"], "text": source.text(value), "steps": watcher.notes.steps}
-        yield Finding("graph-kept-across-steps", names, source.span(statement), tuple([Attempt("item", edits, {"text": _plain(source, value)})] if edits else []),
-                      weight=6)  # fmt: skip
+        names = {
+            "name": name,
+            "count": held["count"],
+            "kind": held["kind"],
+            "text": source.text(value),
+            "steps": watcher.notes.steps,
+        }
+        yield Finding(
+            "graph-kept-across-steps",
+            names,
+            source.span(statement),
+            tuple([Attempt("item", edits, {"text": _plain(source, value)})] if edits else []),
+            weight=6,
+        )
 
 
 def _plain(source: Source, value: ast.expr) -> str:
@@ -36,9 +47,23 @@ def _keepers(source: Source, name: str) -> Iterator[tuple[ast.stmt, ast.expr]]:
     for node in source.nodes():
         if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add) and source.text(node.target) == name:
             yield node, node.value
-        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and called(node.value) == "append" and len(node.value.args) == 1:
-            if source.text(node.value.func) == f"{name}.append" and isinstance(node.value.args[0], (ast.Name, ast.Attribute)):
+        elif (
+            isinstance(node, ast.Expr)
+            and isinstance(node.value, ast.Call)
+            and called(node.value) == "append"
+            and len(node.value.args) == 1
+        ):
+            if source.text(node.value.func) == f"{name}.append" and isinstance(
+                node.value.args[0], (ast.Name, ast.Attribute)
+            ):
                 yield node, node.value.args[0]
-        elif isinstance(node, ast.Assign) and source.text(node.targets[0]) == name and isinstance(node.value, ast.BinOp):
-            if isinstance(node.value.op, ast.Add) and source.text(node.value.left) == name:
-                yield node, node.value.right
+        elif (
+            (
+                isinstance(node, ast.Assign)
+                and source.text(node.targets[0]) == name
+                and isinstance(node.value, ast.BinOp)
+            )
+            and isinstance(node.value.op, ast.Add)
+            and source.text(node.value.left) == name
+        ):
+            yield node, node.value.right

@@ -62,7 +62,13 @@ def never_stepped(watcher: Any) -> Iterator[Finding]:
             edits = rewrite.after(found[0], found[1], f"{one.name}.step()")
             attempts = [Attempt("step", edits, {"name": one.name})] if edits else []
         names = {"name": one.name, "count": notes.counts["backward"], "kind": one.kind}
-        yield Finding("optimizer-never-steps", names, shown(None, site[0]) if site else span_of(one.site), tuple(attempts), weight=10)
+        yield Finding(
+            "optimizer-never-steps",
+            names,
+            shown(None, site[0]) if site else span_of(one.site),
+            tuple(attempts),
+            weight=10,
+        )
 
 
 @finder
@@ -82,7 +88,9 @@ def never_cleared(watcher: Any) -> Iterator[Finding]:
                 attempts.insert(0, Attempt("move", rewrite.moved(found[0], other[1], found[1], False), {"name": name}))
         names = {"name": name, "steps": one.steps, "zeroed": one.zeroed, "kind": one.kind}
         culprit = span_of(one.zeroed_at) if one.zeroed else span_of(site)
-        yield Finding("gradients-never-cleared", names, culprit, tuple(each for each in attempts if each.edits), weight=10)
+        yield Finding(
+            "gradients-never-cleared", names, culprit, tuple(each for each in attempts if each.edits), weight=10
+        )
 
 
 @finder
@@ -99,9 +107,19 @@ def steps_without_gradient(watcher: Any) -> Iterator[Finding]:
         first, second = statement(back[0]), statement(zero[0])
         attempts = []
         if first is not None and second is not None and first[0] is second[0]:
-            attempts = [Attempt("before", rewrite.moved(first[0], second[1], first[1], False), {"name": one.name or name_of(one)})]
+            attempts = [
+                Attempt(
+                    "before", rewrite.moved(first[0], second[1], first[1], False), {"name": one.name or name_of(one)}
+                )
+            ]
         names = {"name": one.name or name_of(one), "line": back[0].line, "steps": one.steps}
-        yield Finding("gradients-cleared-before-step", names, span_of(zero), tuple(each for each in attempts if each.edits), weight=10)
+        yield Finding(
+            "gradients-cleared-before-step",
+            names,
+            span_of(zero),
+            tuple(each for each in attempts if each.edits),
+            weight=10,
+        )
 
 
 def _between(events: Any, number: int) -> tuple[Site, Site] | None:
@@ -124,14 +142,25 @@ def _between(events: Any, number: int) -> tuple[Site, Site] | None:
 @finder
 def foreign_parameters(watcher: Any) -> Iterator[Finding]:
     """An optimizer that holds parameters of a layer that was replaced, while the new layer's never move."""
-    missing = [one for one in watcher.weights.values() if not one["held"] and one["graded"] >= 2 and not one["moved"] and not one["gone"]]
+    missing = [
+        one
+        for one in watcher.weights.values()
+        if not one["held"] and one["graded"] >= 2 and not one["moved"] and not one["gone"]
+    ]
     for number, orphans in watcher.orphans.items():
         if not missing:
             return
         one = watcher.notes.optimizers[number]
         root = missing[0]["root"]()
-        names = {"name": name_of(one), "kind": one.kind, "count": orphans["count"], "missing": _names(missing), "many": len(missing),
-                 "line": one.site[0].line if one.site else 0, "root": type(root).__name__ if root is not None else ""}  # fmt: skip
+        names = {
+            "name": name_of(one),
+            "kind": one.kind,
+            "count": orphans["count"],
+            "missing": _names(missing),
+            "many": len(missing),
+            "line": one.site[0].line if one.site else 0,
+            "root": type(root).__name__ if root is not None else "",
+        }
         made = _made_later(watcher, missing, one)
         attempts = []
         if made is not None and one.site:
@@ -139,10 +168,17 @@ def foreign_parameters(watcher: Any) -> Iterator[Finding]:
             if found is not None and other is not None and found[0] is other[0] and isinstance(found[1], ast.Assign):
                 text = found[0].text(found[1])
                 attempts = [Attempt("again", rewrite.after(found[0], other[1], text), {"name": names["name"]})]
-                attempts.append(Attempt("again", rewrite.moved(found[0], found[1], other[1], True), {"name": names["name"]}))
+                attempts.append(
+                    Attempt("again", rewrite.moved(found[0], found[1], other[1], True), {"name": names["name"]})
+                )
             names["later"] = made.line
-        yield Finding("optimizer-misses-parameters", {**names, "why": "replaced", "later": names.get("later", 0)}, span_of(one.site, one.kind),
-                      tuple(each for each in attempts if each.edits), weight=10)  # fmt: skip
+        yield Finding(
+            "optimizer-misses-parameters",
+            {**names, "why": "replaced", "later": names.get("later", 0)},
+            span_of(one.site, one.kind),
+            tuple(each for each in attempts if each.edits),
+            weight=10,
+        )
 
 
 def _shared(notes: Any, one: Optimizing) -> bool:
@@ -150,7 +186,9 @@ def _shared(notes: Any, one: Optimizing) -> bool:
     held = one.of()
     own = {id(p) for group in held.param_groups for p in group["params"]} if held is not None else set()
     others = [other.of() for other in notes.optimizers if other is not one and other.steps]
-    return any(id(p) in own for other in others if other is not None for group in other.param_groups for p in group["params"])
+    return any(
+        id(p) in own for other in others if other is not None for group in other.param_groups for p in group["params"]
+    )
 
 
 def _names(entries: list[dict[str, Any]]) -> str:
@@ -175,8 +213,11 @@ def partial_parameters(watcher: Any) -> Iterator[Finding]:
     notes = watcher.notes
     if watcher.orphans:
         return
-    missing = [one for one in watcher.weights.values()
-               if not one["held"] and one["graded"] >= 3 and not one["moved"] and not one["gone"] and not one["frozen"]]  # fmt: skip
+    missing = [
+        one
+        for one in watcher.weights.values()
+        if not one["held"] and one["graded"] >= 3 and not one["moved"] and not one["gone"] and not one["frozen"]
+    ]
     held = [one for one in watcher.weights.values() if one["held"]]
     stepping = [one for one in notes.optimizers if one.steps > 4]
     if not missing or not held or len(stepping) != 1 or any(id(one["of"]()) in watcher.pretrained for one in missing):
@@ -194,9 +235,20 @@ def partial_parameters(watcher: Any) -> Iterator[Finding]:
         edits = rewrite.replaced(source, given, text)
         attempts += [Attempt("whole", edits, {"text": text})] if edits else []
     root = missing[0]["root"]()
-    names = {"name": name_of(one), "kind": one.kind, "count": 0, "missing": _names(missing), "many": len(missing), "line": call.lineno,
-             "root": type(root).__name__ if root is not None else "", "why": "partial", "later": 0}  # fmt: skip
-    yield Finding("optimizer-misses-parameters", names, source.span(call), tuple(attempts), proved=False, seen=True, weight=7)
+    names = {
+        "name": name_of(one),
+        "kind": one.kind,
+        "count": 0,
+        "missing": _names(missing),
+        "many": len(missing),
+        "line": call.lineno,
+        "root": type(root).__name__ if root is not None else "",
+        "why": "partial",
+        "later": 0,
+    }
+    yield Finding(
+        "optimizer-misses-parameters", names, source.span(call), tuple(attempts), proved=False, seen=True, weight=7
+    )
 
 
 def _whole(source: Source, given: ast.expr, missing: list[dict[str, Any]], watcher: Any) -> list[str]:
@@ -239,8 +291,12 @@ def unregistered(watcher: Any) -> Iterator[Finding]:
             wrapped = _registered(source, holder["kind"], text)
             edits = rewrite.replaced(source, value, wrapped) if wrapped else ()
             attempts = [Attempt("register", edits, {"text": wrapped})] if edits else []
-        names = {"attribute": holder["attribute"], "class": holder["class"].__name__, "kind": holder["kind"],
-                 "shape": list(entry["shape"])}  # fmt: skip
+        names = {
+            "attribute": holder["attribute"],
+            "class": holder["class"].__name__,
+            "kind": holder["kind"],
+            "shape": list(entry["shape"]),
+        }
         culprit = found[0].span(found[1]) if found else span_of(holder["built"] or ())
         yield Finding("parameters-not-registered", names, culprit, tuple(attempts), weight=10)
 
@@ -251,8 +307,12 @@ def _registered(source: Source, kind: str, text: str) -> str | None:
         inner = text.removesuffix(".requires_grad_()").removesuffix(".requires_grad_(True)")
         inner = inner.replace(", requires_grad=True", "")
         return f"{prefix}.Parameter({inner})"
-    names = {"list of modules": "ModuleList", "dict of modules": "ModuleDict", "list of tensors": "ParameterList",
-             "dict of tensors": "ParameterDict"}  # fmt: skip
+    names = {
+        "list of modules": "ModuleList",
+        "dict of modules": "ModuleDict",
+        "list of tensors": "ParameterList",
+        "dict of tensors": "ParameterDict",
+    }
     return f"{prefix}.{names[kind]}({text})"
 
 
@@ -271,8 +331,13 @@ def _assigned(owner: type, attribute: str) -> tuple[Source, ast.expr] | None:
         return None
     source = source_of(file)
     holder = source.class_at(first) or source.class_at(first + 1)
-    values = [node.value for node in (ast.walk(holder) if holder else ()) if isinstance(node, ast.Assign)
-              for target in node.targets if isinstance(target, ast.Attribute) and target.attr == attribute]  # fmt: skip
+    values = [
+        node.value
+        for node in (ast.walk(holder) if holder else ())
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Attribute) and target.attr == attribute
+    ]
     return (source, values[0]) if len(values) == 1 else None
 
 
@@ -299,7 +364,9 @@ def clipped_after_step(watcher: Any) -> Iterator[Finding]:
         if first is not None and second is not None and first[0] is second[0]:
             attempts = [Attempt("before", rewrite.moved(first[0], second[1], first[1], False))]
         names = {"line": step[0].line, "function": "clip_grad_norm_"}
-        yield Finding("clipping-after-step", names, span_of(site), tuple(each for each in attempts if each.edits), weight=7)
+        yield Finding(
+            "clipping-after-step", names, span_of(site), tuple(each for each in attempts if each.edits), weight=7
+        )
 
 
 @finder
@@ -317,16 +384,31 @@ def clipped_to_nothing(watcher: Any) -> Iterator[Finding]:
     culprit = shown(found, sites[0][0])
     if found is not None:
         source, call = found
-        node = next((one.value for one in call.keywords if one.arg == "max_norm"), call.args[1] if len(call.args) > 1 else None)
+        node = next(
+            (one.value for one in call.keywords if one.arg == "max_norm"), call.args[1] if len(call.args) > 1 else None
+        )
         written = rewrite.literal_of(source, node, sites[0]) if node is not None else None
         if written is not None:
             attempts = [Attempt("bound", rewrite.replaced(written[0], written[1], "1.0"), {"value": "1.0"})]
             culprit = written[0].span(written[1])
     middle = ratios[len(ratios) // 2]
     key = _symbol(found, "max_norm", 1)
-    names = {"bound": plain(looked[0]["bound"]), "norm": plain(looked[0]["norm"]), "ratio": round(middle), "function": looked[0]["function"],
-             "symbol": key}  # fmt: skip
-    yield Finding("gradient-clipped-away", names, culprit, tuple(each for each in attempts if each.edits), proved=False, seen=True, weight=7)
+    names = {
+        "bound": plain(looked[0]["bound"]),
+        "norm": plain(looked[0]["norm"]),
+        "ratio": round(middle),
+        "function": looked[0]["function"],
+        "symbol": key,
+    }
+    yield Finding(
+        "gradient-clipped-away",
+        names,
+        culprit,
+        tuple(each for each in attempts if each.edits),
+        proved=False,
+        seen=True,
+        weight=7,
+    )
 
 
 def plain(value: float) -> str:
@@ -339,7 +421,9 @@ def _symbol(found: tuple[Source, ast.Call] | None, keyword: str, place: int) -> 
     if found is None:
         return keyword
     call = found[1]
-    node: Any = next((one.value for one in call.keywords if one.arg == keyword), call.args[place] if len(call.args) > place else None)
+    node: Any = next(
+        (one.value for one in call.keywords if one.arg == keyword), call.args[place] if len(call.args) > place else None
+    )
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
         return str(node.slice.value)
     if isinstance(node, ast.Attribute):
@@ -352,8 +436,16 @@ def decayed_away(watcher: Any) -> Iterator[Finding]:
     """Weights that decay faster than they can be learned."""
     for one in watcher.notes.optimizers:
         decoupled = one.kind in ("AdamW", "NAdam", "RAdam", "SGDW", "Lion")
-        heavy = [each for each in one.measures if each["decay"] > 0 and (
-            each["rate"] * each["decay"] > 2e-3 if decoupled else each["decay"] * each["weight"] > 3 * each["gradient"])]  # fmt: skip
+        heavy = [
+            each
+            for each in one.measures
+            if each["decay"] > 0
+            and (
+                each["rate"] * each["decay"] > 2e-3
+                if decoupled
+                else each["decay"] * each["weight"] > 3 * each["gradient"]
+            )
+        ]
         if one.steps < 8 or len(heavy) < 4 or not one.site:
             continue
         value, share = heavy[0]["decay"], heavy[0]["rate"] * heavy[0]["decay"]
@@ -362,11 +454,28 @@ def decayed_away(watcher: Any) -> Iterator[Finding]:
         written = _setting(found, "weight_decay", one.site)
         if written is not None:
             new = "1e-2" if decoupled else "1e-4"
-            attempts = [Attempt("decay", rewrite.replaced(written[0], written[1], each), {"value": each}) for each in (new, "0.0")]
+            attempts = [
+                Attempt("decay", rewrite.replaced(written[0], written[1], each), {"value": each})
+                for each in (new, "0.0")
+            ]
             culprit = written[0].span(written[1])
-        names = {"value": plain(value), "percent": plain(100 * share), "kind": one.kind, "rate": plain(heavy[0]["rate"]), "decoupled": decoupled,
-                 "times": round(value * heavy[0]["weight"] / max(heavy[0]["gradient"], 1e-12))}  # fmt: skip
-        yield Finding("weight-decay-too-large", names, culprit, tuple(each for each in attempts if each.edits), proved=False, seen=True, weight=7)
+        names = {
+            "value": plain(value),
+            "percent": plain(100 * share),
+            "kind": one.kind,
+            "rate": plain(heavy[0]["rate"]),
+            "decoupled": decoupled,
+            "times": round(value * heavy[0]["weight"] / max(heavy[0]["gradient"], 1e-12)),
+        }
+        yield Finding(
+            "weight-decay-too-large",
+            names,
+            culprit,
+            tuple(each for each in attempts if each.edits),
+            proved=False,
+            seen=True,
+            weight=7,
+        )
 
 
 def _setting(found: tuple[Source, ast.Call] | None, name: str, site: Site) -> tuple[Source, ast.AST] | None:
@@ -392,4 +501,9 @@ def _in_groups(source: Source, call: ast.Call, name: str, site: Site) -> tuple[S
                     found = rewrite.literal_of(source, value, site)
                     if found is not None and not (isinstance(found[1], ast.Constant) and found[1].value == 0):
                         values.append(found)
-    return values[0] if len({(each[0].file, getattr(each[1], "lineno", 0), getattr(each[1], "col_offset", 0)) for each in values}) == 1 else None
+    return (
+        values[0]
+        if len({(each[0].file, getattr(each[1], "lineno", 0), getattr(each[1], "col_offset", 0)) for each in values})
+        == 1
+        else None
+    )

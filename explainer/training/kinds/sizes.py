@@ -26,7 +26,15 @@ def mixed_by_view(watcher: Any) -> Iterator[Finding]:
             edits = rewrite.replaced(found[0], found[1], text) if text else ()
             attempts = [Attempt("permute", edits, {"text": text})] if edits else []
         names = {"before": list(before), "after": list(after), "name": seen.data["name"]}
-        yield Finding("view-mixes-dimensions", names, shown(found, seen.site[0]), tuple(attempts), proved=False, seen=True, weight=7)
+        yield Finding(
+            "view-mixes-dimensions",
+            names,
+            shown(found, seen.site[0]),
+            tuple(attempts),
+            proved=False,
+            seen=True,
+            weight=7,
+        )
 
 
 def _permuted(source: Source, call: ast.Call, before: tuple[int, ...], after: tuple[int, ...]) -> str:

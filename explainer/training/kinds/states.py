@@ -31,13 +31,30 @@ def nothing_loaded(watcher: Any) -> Iterator[Finding]:
                 simple = isinstance(call.args[0], (ast.Name, ast.Attribute))
                 size = len(prefix["prefix"])
                 given = text if simple else f"({text})"
-                new = f"{{k[{size}:]: v for k, v in {given}.items()}}" if prefix["what"] == "strip" else \
-                    f'{{"{prefix["prefix"]}" + k: v for k, v in {given}.items()}}'  # fmt: skip
-                attempts.append(Attempt("rename", rewrite.replaced(source, call.args[0], new), {"prefix": prefix["prefix"]}))
-        names = {"count": data["count"], "expects": data["expects"], "key": data["keys"][0], "own": data["own"][0], "name": data["name"] or data["module"],
-                 "prefix": data["prefix"]["prefix"] if data["prefix"] else "", "what": data["prefix"]["what"] if data["prefix"] else ""}  # fmt: skip
-        yield Finding("checkpoint-loads-nothing", names, shown(found, seen.site[0] if seen.site else None),
-                      tuple(each for each in attempts if each.edits), weight=10)  # fmt: skip
+                new = (
+                    f"{{k[{size}:]: v for k, v in {given}.items()}}"
+                    if prefix["what"] == "strip"
+                    else f'{{"{prefix["prefix"]}" + k: v for k, v in {given}.items()}}'
+                )
+                attempts.append(
+                    Attempt("rename", rewrite.replaced(source, call.args[0], new), {"prefix": prefix["prefix"]})
+                )
+        names = {
+            "count": data["count"],
+            "expects": data["expects"],
+            "key": data["keys"][0],
+            "own": data["own"][0],
+            "name": data["name"] or data["module"],
+            "prefix": data["prefix"]["prefix"] if data["prefix"] else "",
+            "what": data["prefix"]["what"] if data["prefix"] else "",
+        }
+        yield Finding(
+            "checkpoint-loads-nothing",
+            names,
+            shown(found, seen.site[0] if seen.site else None),
+            tuple(each for each in attempts if each.edits),
+            weight=10,
+        )
 
 
 @finder
@@ -56,17 +73,40 @@ def kept_by_reference(watcher: Any) -> Iterator[Finding]:
             attempts = [Attempt("copy", edits, {"text": text})] if edits else []
             outer = _copy_around(source, call)
             if outer is not None:
-                attempts.insert(0, Attempt("copy", rewrite.replaced(source, outer, f"{{k: v.clone() for k, v in {text}.items()}}"), {"text": text}))
-        names = {"line": seen.site[0].line if seen.site else 0, "step": seen.data["step"], "steps": seen.data["steps"],
-                 "name": _target(kept) or "state_dict"}  # fmt: skip
-        yield Finding("weights-kept-by-reference", names, shown(found, kept[0]), tuple(each for each in attempts if each.edits), weight=10)
+                attempts.insert(
+                    0,
+                    Attempt(
+                        "copy",
+                        rewrite.replaced(source, outer, f"{{k: v.clone() for k, v in {text}.items()}}"),
+                        {"text": text},
+                    ),
+                )
+        names = {
+            "line": seen.site[0].line if seen.site else 0,
+            "step": seen.data["step"],
+            "steps": seen.data["steps"],
+            "name": _target(kept) or "state_dict",
+        }
+        yield Finding(
+            "weights-kept-by-reference",
+            names,
+            shown(found, kept[0]),
+            tuple(each for each in attempts if each.edits),
+            weight=10,
+        )
 
 
 def _copy_around(source: Any, call: ast.Call) -> ast.AST | None:
     """`dict(model.state_dict())`, `model.state_dict().copy()`: copies of the dictionary alone."""
     for node in source.nodes():
-        if isinstance(node, ast.Call) and called(node) in ("dict", "copy", "OrderedDict") and (
-            any(one is call for one in node.args) or (isinstance(node.func, ast.Attribute) and node.func.value is call)):  # fmt: skip
+        if (
+            isinstance(node, ast.Call)
+            and called(node) in ("dict", "copy", "OrderedDict")
+            and (
+                any(one is call for one in node.args)
+                or (isinstance(node.func, ast.Attribute) and node.func.value is call)
+            )
+        ):
             return node
     return None
 
@@ -76,7 +116,7 @@ def _target(site: Any) -> str:
     if found is None or not isinstance(found[1], ast.Assign):
         return ""
     target = found[1].targets[0]
-    return found[0].text(target) if isinstance(target, (ast.Name, ast.Attribute)) else found[0].text(target)
+    return found[0].text(target)
 
 
 @finder
@@ -97,12 +137,22 @@ def alike_units(watcher: Any) -> Iterator[Finding]:
             if owner:
                 prefix = source.text(node.func).rpartition(".")[0]
                 given = source.text(node.args[0])
-                edits = rewrite.replaced(source, node, f"{prefix}.xavier_uniform_({given})" if prefix else f"nn.init.xavier_uniform_({given})")
+                edits = rewrite.replaced(
+                    source,
+                    node,
+                    f"{prefix}.xavier_uniform_({given})" if prefix else f"nn.init.xavier_uniform_({given})",
+                )
             else:
                 found = source.statement_at(node.lineno)
                 edits = rewrite.without(source, found) if found is not None else ()
             attempts = [Attempt("random", edits, {"text": text})] if edits else []
-        names = {"layer": all_seen[0].data["path"], "units": all_seen[0].data["units"], "many": len(all_seen), "root": root, "text": text}
+        names = {
+            "layer": all_seen[0].data["path"],
+            "units": all_seen[0].data["units"],
+            "many": len(all_seen),
+            "root": root,
+            "text": text,
+        }
         yield Finding("constant-init", names, culprit, tuple(attempts), weight=9)
 
 
@@ -117,7 +167,11 @@ def _constant_call(watcher: Any) -> Any:
                 continue
             if called(node) in ("constant_", "ones_", "zeros_") and node.args and "init" in source.text(node.func):
                 found.append((source, node, True))
-            elif called(node) in ("fill_", "zero_") and isinstance(node.func, ast.Attribute) and "grad" not in source.text(node):
+            elif (
+                called(node) in ("fill_", "zero_")
+                and isinstance(node.func, ast.Attribute)
+                and "grad" not in source.text(node)
+            ):
                 found.append((source, node, False))
     return found[0] if len(found) == 1 else None
 
@@ -129,7 +183,13 @@ def stale_model(watcher: Any) -> Iterator[Finding]:
     trained = [root for root in notes.roots.values() if root["train"] > 3 and root["of"]() is not None]
     for root in notes.roots.values():
         module = root["of"]()
-        if module is None or root["train"] or not root["eval"] or id(module) in watcher.loaded or not _last(root, notes):
+        if (
+            module is None
+            or root["train"]
+            or not root["eval"]
+            or id(module) in watcher.loaded
+            or not _last(root, notes)
+        ):
             continue
         twins = [one for one in trained if one["kind"] == root["kind"] and one["of"]() is not module]
         if len(twins) != 1 or any(_last(one, notes) and one["eval"] for one in twins):
