@@ -137,6 +137,9 @@ def before_backward(watcher: Any, loss: Any) -> None:
         from explainer.training.terms import look_at_terms
 
         look_at_terms(watcher, made)
+        for one in made.all_behind():
+            if one.name in ("detach", "data") and one.inputs and one.inputs[0] is not None and one.inputs[0].tracked:
+                watcher.notes.saw("graph-cut", one.site)
     watcher.leaves.append(_leaves(loss))
     del watcher.leaves[:-8]
 
@@ -165,10 +168,32 @@ def after_backward(watcher: Any, loss: Any, name: str) -> None:
     count = watcher.notes.counts["backward"]
     if count <= 64:
         watcher.past.append(weakref.ref(loss))
+    if count in (12, 20, 28, 40, 52, 64, 128):
+        for frame in user_frames(sys._getframe(3)):
+            _look_for_lists(watcher, frame, loss)
     if count in (64, 128):
         alive = {id(one()) for one in watcher.past if one() is not None} - {id(loss)}
         for frame in user_frames(sys._getframe(3)):
             _look_for_graphs(watcher, frame, alive, loss)
+
+
+def _look_for_lists(watcher: Any, frame: Any, loss: Any) -> None:
+    """Lists that have held the same scalars with their graphs since an earlier look, over several steps."""
+    for name, value in list(frame.f_locals.items()):
+        if not isinstance(value, list) or len(value) < 2 or len(value) > 5000:
+            continue
+        tracked = [one for one in value if isinstance(one, torch.Tensor) and one.grad_fn is not None and one.numel() == 1]
+        if len(tracked) < 2 or tracked[0] is loss:
+            continue
+        before = watcher.lists.get(name)
+        if before is not None and before[0]() is tracked[0] and len(tracked) > before[1] and watcher.notes.steps > before[2] + 6:
+            watcher.kept.setdefault(
+                name,
+                {"kind": "list", "count": len(tracked), "file": frame.f_code.co_filename,
+                 "function": frame.f_code.co_name, "line": frame.f_lineno},
+            )
+        elif before is None or before[0]() is not tracked[0]:
+            watcher.lists[name] = (weakref.ref(tracked[0]), len(tracked), watcher.notes.steps)
 
 
 def _look_for_graphs(watcher: Any, frame: Any, alive: set[int], loss: Any) -> None:

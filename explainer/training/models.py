@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import sys
 import weakref
 from typing import Any
@@ -17,6 +18,7 @@ def install(watcher: Any) -> None:
     wrap(module, "__init__", lambda original: _built(watcher, original))
     wrap(module, "state_dict", watcher.after(lambda out, args, _: _kept(watcher, out, args)))
     wrap(module, "load_state_dict", lambda original: _loads(watcher, original))
+    wrap(copy, "deepcopy", watcher.after(lambda out, args, _: _copied(watcher, out)))
     wrap(module, "train", watcher.after(lambda _, args, kwargs: _mode(watcher, args, kwargs)))
 
 
@@ -29,6 +31,12 @@ def _built(watcher: Any, original: Any) -> Any:
             built[self] = frames()
 
     return made
+
+
+def _copied(watcher: Any, out: Any) -> None:
+    """Note where a model was copied."""
+    if isinstance(out, torch.nn.Module):
+        watcher.copied[id(out)] = (weakref.ref(out), frames())
 
 
 def _mode(watcher: Any, args: Any, kwargs: Any) -> None:

@@ -54,29 +54,33 @@ def _single(watcher: Any) -> Optimizing | None:
 
 def cut_graph(watcher: Any) -> Iterator[Finding]:
     """Parameters that an optimizer holds and that never get a gradient, and the cuts of the graph in the program."""
-    entries = [
-        one for one in watcher.ungraded.values() if one["looked"] >= 4 and one["none"] == one["looked"] and one["name"]
-    ]
-    if not entries:
+    entries = [one for one in watcher.ungraded.values() if one["looked"] >= 4 and one["none"] == one["looked"]]
+    entries = [one for one in entries if one["name"]]
+    cuts = {(seen.site[0].file, seen.site[0].line) for seen, _ in watcher.notes.of("graph-cut") if seen.site}
+    if not entries and not cuts:
         return
-    names = {
-        "missing": ", ".join(dict.fromkeys(one["name"] for one in entries[:3])),
-        "many": len(entries),
-        "root": entries[0]["root"],
-        "optimizer": name_of(watcher.notes.optimizers[entries[0]["optimizer"]]),
-    }
+    names: dict[str, Any] = {"missing": "", "many": 0, "root": "", "optimizer": ""}
+    if entries:
+        owner = watcher.notes.optimizers[entries[0]["optimizer"]]
+        names = {
+            "missing": ", ".join(dict.fromkeys(one["name"] for one in entries[:3])),
+            "many": len(entries),
+            "root": entries[0]["root"],
+            "optimizer": name_of(owner),
+        }
+    attempts = []
     for source in program_sources(watcher):
         for node, kind, edits in _cuts(source):
-            if edits:
-                found = {**names, "text": source.text(node).split("\n")[0], "kind": kind, "line": node.lineno}  # type: ignore[attr-defined]
-                yield Finding(
-                    "gradient-cut",
-                    found,
-                    source.span(node),
-                    (Attempt("keep", edits, {"text": found["text"]}),),
-                    proved=False,
-                    seen=True,
-                )
+            line = node.lineno  # type: ignore[attr-defined]
+            if edits and (entries or (source.file, line) in cuts):
+                text = source.text(node).split("\n")[0]
+                found = {"text": text, "kind": kind, "line": line}
+                first = (source.file, line) not in cuts
+                attempts.append((first, Attempt("keep", edits, found, culprit=source.span(node))))
+    attempts.sort(key=lambda one: one[0])
+    ranked = tuple(one for _, one in attempts)
+    if ranked:
+        yield Finding("gradient-cut", {**names, **ranked[0].names}, ranked[0].culprit, ranked, proved=False, seen=True)
 
 
 def _cuts(source: Source) -> Iterator[tuple[ast.AST, str, Any]]:
@@ -182,7 +186,8 @@ def _rescheduled(entry: dict[str, Any], one: Optimizing, watcher: Any) -> list[A
     if found is not None:
         text = found[0].text(found[1])
         loop = rewrite.loop_around(*found)
-        if loop is not None and entry["steps"] >= 0.8 * one.steps and rewrite.loop_around(found[0], loop) is not None:
+        inside = loop is not None and (rewrite.loop_around(found[0], loop) or found[0].function_at(loop.lineno))
+        if inside and entry["steps"] >= 0.8 * one.steps:
             attempts.append(Attempt("epoch", rewrite.moved(found[0], found[1], loop, True)))
     elif entry["site"] and (made := statement(entry["site"][0])) is not None and isinstance(made[1], ast.Assign):
         text = f"{made[0].text(made[1].targets[0])}.step()"
@@ -413,7 +418,7 @@ def scaled_inputs(watcher: Any) -> Iterator[Finding]:
                 name = function.args.args[1].arg
                 first = function.body[0]
                 edits = rewrite.before(source, first, f"{name} = {_standardised(name, stats)}")
-                attempts = [Attempt("scale", edits, {"name": name}, culprit=source.span(first))] if edits else []
+                attempts = [Attempt("scale", edits, {"name": name})] if edits else []
         names = {
             "largest": scale_word(max(stats["largest"], stats["offset"])),
             "least": f"{stats['least']:.2g}",
@@ -421,8 +426,17 @@ def scaled_inputs(watcher: Any) -> Iterator[Finding]:
             "shape": list(stats["shape"]),
         }
         site = next((mode[4] for mode in root["modes"] if mode[0]), ())
-        culprit = attempts[0].culprit if attempts and attempts[0].culprit else span_of(site)
+        culprit = _first_layer(watcher, module) or span_of(site)
         yield Finding("inputs-not-scaled", names, culprit, tuple(attempts), proved=False)
+
+
+def _first_layer(watcher: Any, module: Any) -> Any:
+    """Where the first layer with weights was built: it is what takes the inputs as they are."""
+    for one in module.modules():
+        site = watcher.notes.built.get(one)
+        if site and not any(True for _ in one.children()) and any(True for _ in one.parameters()):
+            return span_of(site, type(one).__name__)
+    return None
 
 
 def _standardised(name: str, stats: dict[str, Any]) -> str:

@@ -23,10 +23,19 @@ def install(watcher: Any) -> None:
         owner = getattr(scheduler, name)
         if isinstance(owner, type) and "step" in vars(owner) and hasattr(owner, "state_dict"):
             wrap(owner, "step", watcher.after(lambda _, args, __: _stepped(watcher, args)))
+    scaler = getattr(torch.amp, "GradScaler", None) or torch.cuda.amp.GradScaler
+    wrap(scaler, "unscale_", watcher.after(lambda _, args, __: watcher.notes.event("unscale", frames())))
+    wrap(scaler, "step", watcher.after(lambda _, args, __: _scaled_step(watcher, args)))
     for name in ("clip_grad_norm_", "clip_grad_value_", "clip_grad_norm"):
         for owner in (torch.nn.utils, torch.nn.utils.clip_grad):
             if hasattr(owner, name):
                 wrap(owner, name, lambda original, name=name: _clips(watcher, name, original))
+
+
+def _scaled_step(watcher: Any, args: Any) -> None:
+    """Note a step that a gradient scaler takes, and by what the gradients were multiplied."""
+    scale = args[0].get_scale() if watcher.notes.counts["scaled"] < 3 else 0.0
+    watcher.notes.event("scaled", frames(), None, float(scale))
 
 
 def _entry(watcher: Any, of: Any) -> dict[str, Any]:

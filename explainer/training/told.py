@@ -27,7 +27,7 @@ def diagnosis_of(finding: Finding, tried: Sequence[Tried], language: str) -> Dia
     if rule is None:
         return None
     held = [one for one in tried if one.compared.better and one.gone and one.seeds == one.of]
-    names = {"f": finding.names}
+    names = {"f": {**finding.names, **(held[0].attempt.names if held else {})}}
     try:
         headline = words(in_language(rule.text["headline"], language), names)
         cause = words(in_language(rule.text["why"], language), names)

@@ -39,6 +39,8 @@ class Watcher:
         self.ungraded: dict[int, dict[str, Any]] = {}
         self.past: list[Any] = []
         self.kept: dict[str, dict[str, Any]] = {}
+        self.lists: dict[str, Any] = {}
+        self.copied: dict[int, Any] = {}
         self.states: list[Any] = []
         self.loaded: set[int] = set()
         self.pretrained: set[int] = set()

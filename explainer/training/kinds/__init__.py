@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 
-NAMES = ("losses", "optimizers", "batches", "attention", "states", "sizes", "evaluations", "memory")
+NAMES = ("losses", "optimizers", "batches", "attention", "states", "sizes", "evaluations", "memory", "scaling")
 
 
 def load() -> None:

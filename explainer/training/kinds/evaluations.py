@@ -146,13 +146,16 @@ def trained_in_eval_mode(watcher: Any) -> Iterator[Finding]:
         learning = [mode for mode in root["modes"] if mode[0] and not mode[5]]
         first = [mode for mode in learning if mode[1]]
         later = [mode for mode in learning if not mode[1] and mode[3]]
-        if not first or not later or root["of"]() is None or first[-1][7] >= later[0][7] or len(later) < 2:
+        if not later or root["of"]() is None or len(later) < 2 or not _switched(watcher, number, False):
             continue
-        if not _switched(watcher, number, False):
+        if first and first[-1][7] >= later[0][7]:
+            continue
+        if not first and _switched(watcher, number, True):
             continue
         seen = watcher.notes.seen.get(("mode", number, False))
         site = seen.site if seen is not None else later[0][4]
-        if seen is not None and seen.data["step"] == 0:
+        evaluates = _no_grad_block_after(site) or _decorated(site)
+        if (seen is not None and seen.data["step"] == 0 and first) or (not first and evaluates is None):
             continue
         name = _owner_name(site) or "model"
         attempts = []

@@ -54,7 +54,7 @@ def _keepers(source: Source, name: str) -> Iterator[tuple[ast.stmt, ast.expr]]:
             and len(node.value.args) == 1
         ):
             if source.text(node.value.func) == f"{name}.append" and isinstance(
-                node.value.args[0], (ast.Name, ast.Attribute)
+                node.value.args[0], (ast.Name, ast.Attribute, ast.Call)
             ):
                 yield node, node.value.args[0]
         elif (

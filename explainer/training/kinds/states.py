@@ -199,7 +199,30 @@ def stale_model(watcher: Any) -> Iterator[Finding]:
             continue
         site = root["modes"][-1][4]
         names = {"kind": root["kind"], "steps": notes.steps}
-        yield Finding("stale-weights-evaluated", names, shown(None, site[0]) if site else None, (), weight=6)
+        culprit, attempts = shown(None, site[0]) if site else None, []
+        copied = watcher.copied.get(id(module))
+        if copied is not None and copied[0]() is module and copied[1]:
+            found = rewrite.call_in(copied[1][0], "deepcopy")
+            culprit = shown(found, copied[1][0])
+            attempts = _original(found, copied[1], site)
+        yield Finding("stale-weights-evaluated", names, culprit, tuple(attempts), weight=6)
+
+
+def _original(found: Any, made: Any, site: Any) -> list[Attempt]:
+    """The model itself in the place of its copy, where the evaluation names the copy."""
+    target = _target(made)
+    if found is None or not target or not found[1].args:
+        return []
+    own = found[0].text(found[1].args[0])
+    for frame in site:
+        stated = statement(frame)
+        if stated is None:
+            continue
+        for node in ast.walk(stated[1]):
+            if isinstance(node, (ast.Name, ast.Attribute)) and stated[0].text(node) == target:
+                edits = rewrite.replaced(stated[0], node, own)
+                return [Attempt("original", edits, {"text": own})] if edits else []
+    return []
 
 
 def _last(root: dict[str, Any], notes: Any) -> bool:
