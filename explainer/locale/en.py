@@ -70,7 +70,6 @@ WORDS = {
     ),
     "watch_untried": "no edit was tried: {why}",
     "watch_trying": "trying edits on the program in the sandbox, {seconds} s at most (Ctrl-C ends it)",
-    "watch_start": "watching the training of {name}; edits are tried afterwards for {seconds} s at most",
     "silent": "silent",
     # What `explainer.checkup` looks at.
     "check_gradients": "every parameter gets a gradient",

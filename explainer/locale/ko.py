@@ -59,12 +59,11 @@ WORDS = {
     ),
     "trial_seeds": "시드 {count}개에서",
     "trial_steps": "처음 {steps}단계",
-    "trial_joint": "; ",
+    "trial_joint": ", ",
     "watch_nothing": "학습이 보이지 않음: backward 도 옵티마이저 step 도 실행되지 않음",
     "watch_quiet": "발견된 것 없음: {models} 모델의 {steps}단계, 옵티마이저 {optimizers}개, 로더 {loaders}개를 살펴봄",
     "watch_untried": "수정을 시험하지 못함: {why}",
     "watch_trying": "샌드박스에서 수정을 시험하는 중, 최대 {seconds}초 (Ctrl-C 로 중단)",
-    "watch_start": "{name} 학습을 지켜봄. 끝난 뒤 최대 {seconds}초 동안 수정을 시험함",
     "silent": "조용한 문제",
     # What `explainer.checkup` looks at.
     "check_gradients": "모든 매개변수가 변화도를 받음",

@@ -61,7 +61,6 @@ WORDS = {
     "watch_quiet": "没有发现问题：查看了 {models} 的 {steps} 步、{optimizers} 个优化器、{loaders} 个加载器",
     "watch_untried": "没有试验修改：{why}",
     "watch_trying": "正在沙箱中试验修改，最多 {seconds} 秒（Ctrl-C 结束）",
-    "watch_start": "正在观察 {name} 的训练；之后最多用 {seconds} 秒试验修改",
     "silent": "无声问题",
     # What `explainer.checkup` looks at.
     "check_gradients": "每个参数都得到梯度",

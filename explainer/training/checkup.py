@@ -73,8 +73,8 @@ class Checkup:
         largest = max((row[4] for row in self.layers), default=0.0) or 1.0
         bars = "".join(
             f"<tr><td>{html.escape(name)}</td><td>{html.escape(kind)}</td><td>{html.escape(shape)}</td><td>{scale:.2g}</td><td>"
-            f"<svg width='160' height='10'><rect width='{160 * gradient / largest:.0f}' height='10' fill='currentColor'/>"
-            f"</svg> {gradient:.2g}</td></tr>"
+            f"<svg width='160' height='10'><rect width='{160 * gradient / largest:.0f}' height='10'"
+            f" fill='currentColor'/></svg> {gradient:.2g}</td></tr>"
             for name, kind, shape, scale, gradient in self.layers
         )
         return f"<table>{rows}</table><table>{bars}</table>"
@@ -85,9 +85,9 @@ def checkup(
 ) -> Checkup:
     """Look at a model before training: shapes, gradients, independence of samples, one batch learned by heart.
 
-    `batch` is (inputs, targets), a dict with `labels`, or inputs alone; `loss(outputs, targets)` gives a scalar. It runs
-    in a sandboxed child: the model, the optimizer and the random state stay as they are. Raises RuntimeError where no
-    child can be had or the model cannot be run on the batch, with the reason.
+    `batch` is (inputs, targets), a dict with `labels`, or inputs alone; `loss(outputs, targets)` gives a scalar. It
+    runs in a sandboxed child: the model, the optimizer and the random state stay as they are. Raises RuntimeError where
+    no child can be had or the model cannot be run on the batch, with the reason.
     """
     from explainer.replay import sandbox
     from explainer.training.checks import measured

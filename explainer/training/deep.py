@@ -153,6 +153,7 @@ class Deep:
         if self._count > _MOST:
             self._mode.on = False
             return
+        from explainer.training import sequences  # noqa: F401 - it registers what looks at calls
         from explainer.training.calls import NOTED, looked_at
 
         outs = list(tensors_in(out))[:8]

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from explainer.training import data, deep, inspect, models, rates
+from explainer.training import data, deep, growth, inspect, models, rates
 from explainer.training.notes import Notes, Optimizing
 from explainer.training.patches import Patches
 from explainer.training.sites import frames, key, named, user_frames
@@ -261,7 +261,7 @@ class Watcher:
         if known and (self.dense or loss.device.type == "cpu"):
             self.notes.losses.append(float(loss.detach()))
             self.notes.loss_sites.append(order)
-        inspect.after_backward(self, loss, name)
+        growth.after_backward(self, loss, name)
 
     def _reaches(self) -> None:
         """Note the optimizers whose parameters have gradients."""

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import importlib
 
-NAMES = ("losses", "optimizers", "batches", "attention", "states", "sizes", "evaluations", "memory", "scaling")
+NAMES = (
+    "losses",
+    "optimizers",
+    "strength",
+    "batches",
+    "attention",
+    "states",
+    "sizes",
+    "evaluations",
+    "memory",
+    "scaling",
+)
 
 
 def load() -> None:

@@ -65,4 +65,6 @@ def few_steps(watcher: Any) -> Iterator[Finding]:
             attempts = [Attempt("each", rewrite.moved(back[0], step[1], back[1], True))]
         names = {"name": one.name or "optimizer", "steps": one.steps, "backwards": backwards, "zeroed": one.zeroed}
         culprit = shown(rewrite.call_in(one.stepped_at[0], "step"), one.stepped_at[0])
-        yield Finding("optimizer-seldom-steps", names, culprit, tuple(each for each in attempts if each.edits), weight=9)
+        yield Finding(
+            "optimizer-seldom-steps", names, culprit, tuple(each for each in attempts if each.edits), weight=9
+        )
