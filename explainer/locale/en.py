@@ -206,4 +206,28 @@ WORDS = {
     "noun_format": "memory format",
     "noun_value": "value",
     "noun_dims": "number of dimensions",
+    # What `explain watch` says.
+    "trial_metric": "run again with this edit, `{name}` ends at {after}; without it at {before}",
+    "trial_loss": (
+        "run again with this edit, the loss falls from {first} to {after} in "
+        "the same {steps} steps; without it it ends at {before}"
+    ),
+    "trial_seeds": "on {count} seeds",
+    "trial_steps": "the first {steps} steps",
+    "trial_joint": "; ",
+    "watch_nothing": "no training was seen: no backward ran and no optimizer took a step",
+    "watch_quiet": (
+        "nothing found: {steps} steps of {models}, {optimizers} optimizers, {loaders} loaders were looked at"
+    ),
+    "watch_untried": "no edit was tried: {why}",
+    "watch_trying": "trying edits on the program in the sandbox, {seconds} s at most (Ctrl-C ends it)",
+    "silent": "silent",
+    # What `explainer.checkup` looks at.
+    "check_gradients": "every parameter gets a gradient",
+    "check_start": "loss at the start (that of a constant prediction)",
+    "check_memory": "memory: parameters + gradients + activations",
+    "check_samples": "samples do not influence each other",
+    "check_modes": "outputs in train and eval mode differ by",
+    "check_overfit": "one batch can be learned (loss, steps)",
+    "check_time": "time: forward, backward",
 }

@@ -201,4 +201,26 @@ WORDS = {
     "noun_format": "메모리 형식",
     "noun_value": "값",
     "noun_dims": "차원 수",
+    # What `explain watch` says.
+    "trial_metric": "이 수정으로 다시 실행하면 마지막 `{name}` 값은 {after}, 수정 없이는 {before}",
+    "trial_loss": (
+        "이 수정으로 다시 실행하면 같은 {steps}단계에서 손실이 {first} 에서 "
+        "{after} 까지 줄고, 수정 없이는 {before} 에서 끝남"
+    ),
+    "trial_seeds": "시드 {count}개에서",
+    "trial_steps": "처음 {steps}단계",
+    "trial_joint": ", ",
+    "watch_nothing": "학습이 보이지 않음: backward 도 옵티마이저 step 도 실행되지 않음",
+    "watch_quiet": "발견된 것 없음: {models} 모델의 {steps}단계, 옵티마이저 {optimizers}개, 로더 {loaders}개를 살펴봄",
+    "watch_untried": "수정을 시험하지 못함: {why}",
+    "watch_trying": "샌드박스에서 수정을 시험하는 중, 최대 {seconds}초 (Ctrl-C 로 중단)",
+    "silent": "조용한 문제",
+    # What `explainer.checkup` looks at.
+    "check_gradients": "모든 매개변수가 변화도를 받음",
+    "check_start": "처음 손실 (상수 예측의 손실)",
+    "check_memory": "메모리: 매개변수 + 변화도 + 활성값",
+    "check_samples": "샘플끼리 영향을 주지 않음",
+    "check_modes": "학습 모드와 평가 모드 출력의 차이",
+    "check_overfit": "배치 하나를 배울 수 있음 (손실, 단계)",
+    "check_time": "시간: forward, backward",
 }

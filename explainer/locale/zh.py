@@ -200,4 +200,23 @@ WORDS = {
     "noun_format": "内存格式",
     "noun_value": "值",
     "noun_dims": "维数",
+    # What `explain watch` says.
+    "trial_metric": "带此修改重新运行，`{name}` 最终为 {after}；不修改则为 {before}",
+    "trial_loss": "带此修改重新运行，在同样的 {steps} 步中损失从 {first} 降到 {after}；不修改则停在 {before}",
+    "trial_seeds": "在 {count} 个随机种子上",
+    "trial_steps": "前 {steps} 步",
+    "trial_joint": "；",
+    "watch_nothing": "没有看到训练：既没有运行 backward，也没有优化器执行 step",
+    "watch_quiet": "没有发现问题：查看了 {models} 的 {steps} 步、{optimizers} 个优化器、{loaders} 个加载器",
+    "watch_untried": "没有试验修改：{why}",
+    "watch_trying": "正在沙箱中试验修改，最多 {seconds} 秒（Ctrl-C 结束）",
+    "silent": "无声问题",
+    # What `explainer.checkup` looks at.
+    "check_gradients": "每个参数都得到梯度",
+    "check_start": "初始损失（常数预测的损失）",
+    "check_memory": "内存：参数 + 梯度 + 激活",
+    "check_samples": "样本之间互不影响",
+    "check_modes": "训练与评估模式的输出之差",
+    "check_overfit": "能学会一个批次（损失，步数）",
+    "check_time": "时间：forward、backward",
 }

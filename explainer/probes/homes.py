@@ -134,6 +134,7 @@ _PROBES = {
     "totals": "own_share",
     "turns": "losses_loop",
     "twice": "once_only first_once detached_state",
+    "training": "training_finding",
     "uncollated": "uncollated",
     "unpacking": "unpacked_keys miscounted_batch",
     "unset": "unset_entry",

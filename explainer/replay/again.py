@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import random
 import struct
@@ -31,11 +32,13 @@ def run(request: dict[str, Any], steps: str) -> dict[str, Any]:
     `exit` is 0 where it ran to the end, `error` the exception that ended it otherwise, `warnings` their texts, `input`
     the shapes of what the first module called was given, `parameters` its parameters' shapes, `ungraded` how many of
     them had no gradient at the end, `forwards` how many calls of modules returned, `seen` what `oracle.observer` saw.
-    `record: true` adds what `replay.recorder` saw, `record: "nonfinite"` what `replay.nonfinite` did.
+    `record: true` adds what `replay.recorder` saw, `record: "nonfinite"` what `replay.nonfinite` did. `observer` names
+    a module whose `Observer` watches the whole run: what it has `taken` is `observed`.
     """
     _enter(request)
     notes = _Notes(steps, Observer(request["folder"], request.get("edited") or {}))
     recorder = _recorder(request) if request.get("record") else None
+    observer = importlib.import_module(request["observer"]).Observer(request) if request.get("observer") else None
     answer: dict[str, Any] = {"exit": 0, "error": None}
     failed: BaseException | None = None
     try:
@@ -50,7 +53,8 @@ def run(request: dict[str, Any], steps: str) -> dict[str, Any]:
         answer.update(exit=1, error=_error(error, request))
         if recorder is not None:
             answer["recording"] = recorder.taken(error)
-    return {**answer, **notes.taken(), "seen": notes.observer.taken(failed)}
+    observed = observer.taken() if observer is not None else None
+    return {**answer, **notes.taken(), "seen": notes.observer.taken(failed), "observed": observed}
 
 
 def _enter(request: dict[str, Any]) -> None:
