@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from explainer.catalogue import Match
+from explainer.catalogue.bounds import of_file
 from explainer.catalogue.words import holds, in_language, value, words
-from explainer.diagnosis import Fix, Span
+from explainer.diagnosis import Fix, FixSource, Span
 from explainer.edits.candidate import Candidate
 from explainer.edits.changes import drops_name, is_cast, only_adapts
 from explainer.frozen import frozen
+from explainer.oracle import source
+from explainer.oracle.words import doubt
 from explainer.probes import Scene
-from explainer.replay.trial import LATE, Verdict, from_start, try_candidates, whole_program, whole_script
+from explainer.replay.trial import LATE, Verdict, from_start, try_candidates, turned_too, whole_program, whole_script
 from explainer.weighing import Held
 
 #: How many fixes a diagnosis shows.
@@ -31,7 +35,8 @@ LAYER = 1
 class Remedy:
     """The fixes to show, best first, and the line to edit. `refuted`: edits were run, and none of them helped.
 
-    `adapts`: the first only makes the failing call take what came, wherever that went wrong.
+    `adapts`: the first only makes the failing call take what came, wherever that went wrong. `doubtful`: the first ran,
+    and may do harm.
     """
 
     fixes: tuple[Fix, ...] = ()
@@ -39,23 +44,31 @@ class Remedy:
     proves: bool = False
     refuted: bool = False
     adapts: bool = False
+    doubtful: bool = False
 
     @property
     def checked(self) -> bool:
         """Whether a fix was run and worked."""
         return any(fix.certainty == "checked" for fix in self.fixes)
 
+    @property
+    def edits(self) -> bool:
+        """Whether a fix has edits."""
+        return any(fix.edits for fix in self.fixes)
+
 
 def of_rule(held: Held, scene: Scene) -> Remedy:
     """The fixes of a rule, tried: those that passed, or the suggestions where nothing could be run."""
-    offered = _offers(held, scene)
-    words_only = _plain_fixes(held, scene)
+    with of_file(held.rule.file):
+        offered, words_only = _offers(held, scene), _plain_fixes(held, scene)
     verdicts = _tried(offered, scene)
     passed = [one for one in verdicts if one.passed]
     if passed:
         first = passed[0].candidate
         adapts = held.rule.family in TRAVELS and only_adapts(first)
-        return Remedy(_shown(passed, words_only), first.culprit, _proves(passed, held), adapts=adapts)
+        proves = _proves(passed, held) and not default_or_layout(scene, first)
+        shown, doubtful = _shown(passed, words_only, scene.options.language), bool(passed[0].judgement.doubts)
+        return Remedy(shown, first.culprit, proves, adapts=adapts, doubtful=doubtful)
     late = [one.candidate for one in verdicts if one.level == LATE]
     refuted = not late and any(one.level != "none" for one in verdicts)
     untried = () if refuted else tuple(map(_suggestion, (late or [one for _, one in offered])[:MOST]))
@@ -73,9 +86,16 @@ def _proves(passed: Sequence[Verdict], held: Held) -> bool:
         return False
     if passed[0].reshaped > LAYER or (family in TRAVELS and only_adapts(candidate)) or _behind(candidate, held):
         return False
+    if passed[0].judgement.doubts:
+        return False
     if passed[0].level == "program" or family not in TRAVELS:
         return True
     return family in SIZES and candidate.kind in DECIDING and not drops_name(candidate)
+
+
+def default_or_layout(scene: Scene, candidate: Candidate) -> bool:
+    """Whether an edit sets what a function decides by default, where turning a tensor around fits too."""
+    return source.decides_default(candidate.edits) and turned_too(scene, candidate)
 
 
 def _behind(candidate: Candidate, held: Held) -> bool:
@@ -109,8 +129,10 @@ def of_search(match: Match, scene: Scene) -> Remedy:
         return Remedy()
     best = found[0].candidate
     sound = found[0].reshaped <= LAYER and not only_adapts(best) and best.tier != FOLLOWED
-    proves = whole_program(scene) and _of_one_line(found) and sound
-    return Remedy(_shown(found, ()), best.culprit, proves)
+    sound = sound and not found[0].judgement.doubts
+    proves = whole_program(scene) and _of_one_line(found) and sound and not default_or_layout(scene, best)
+    shown, doubtful = _shown(found, (), scene.options.language), bool(found[0].judgement.doubts)
+    return Remedy(shown, best.culprit, proves, doubtful=doubtful)
 
 
 def _of_one_line(passed: Sequence[Verdict]) -> bool:
@@ -129,7 +151,8 @@ def _offers(held: Held, scene: Scene) -> list[tuple[str, Candidate]]:
             rendered = {name: value(v, held.names) if isinstance(v, str) else v for name, v in spec.items()}
             title = words(in_language(fix["title"], scene.options.language), held.names)
             for candidate in candidates(scene, {**rendered, "title": title, "fix": fix["id"]}, held.facts):
-                offers.append((fix.get("check", "forward"), candidate))
+                source = _source(held, fix).at(candidate.culprit)
+                offers.append((fix.get("check", "forward"), replace(candidate, source=source)))
     return offers
 
 
@@ -141,7 +164,12 @@ def _applies(fix: Mapping[str, Any], held: Held) -> bool:
 def _plain_fixes(held: Held, scene: Scene) -> tuple[Fix, ...]:
     """The fixes that are words alone."""
     plain = [fix for fix in held.rule.fixes if "edit" not in fix and "edits" not in fix and _applies(fix, held)]
-    return tuple(Fix(words(in_language(fix["title"], scene.options.language), held.names)) for fix in plain)
+    say = lambda fix: words(in_language(fix["title"], scene.options.language), held.names)  # noqa: E731
+    return tuple(Fix(say(fix), source=_source(held, fix)) for fix in plain)
+
+
+def _source(held: Held, fix: Mapping[str, Any]) -> FixSource:
+    return FixSource("rule", f"{held.rule.id}/{fix['id']}" if "id" in fix else held.rule.id)
 
 
 def _tried(offers: list[tuple[str, Candidate]], scene: Scene) -> list[Verdict]:
@@ -150,16 +178,22 @@ def _tried(offers: list[tuple[str, Candidate]], scene: Scene) -> list[Verdict]:
     return try_candidates(scene, [candidate for _, candidate in offers], offers[0][0], scene.options.progress)
 
 
-def _shown(passed: list[Verdict], words_only: tuple[Fix, ...]) -> tuple[Fix, ...]:
-    checked = tuple(_checked(one) for one in passed)
-    return (*checked, *words_only)[:MOST]
+def _shown(passed: list[Verdict], words_only: tuple[Fix, ...], language: str) -> tuple[Fix, ...]:
+    fixes = tuple(_doubtful(one, language) if one.judgement.doubts else _checked(one) for one in passed)
+    return (*fixes, *words_only)[:MOST]
 
 
 def _checked(verdict: Verdict) -> Fix:
     candidate = verdict.candidate
     title = f"{candidate.title}: {candidate.meaning}" if candidate.meaning else candidate.title
-    return Fix(title, "checked", verdict.said, candidate.edits)
+    return Fix(title, "checked", verdict.said, candidate.edits, candidate.source)
+
+
+def _doubtful(verdict: Verdict, language: str) -> Fix:
+    """An edit that ran, and may do harm: it is a suggestion that says so."""
+    title = f"{verdict.candidate.title}: {doubt(verdict.judgement, language)}"
+    return Fix(title, "suggestion", None, verdict.candidate.edits, verdict.candidate.source)
 
 
 def _suggestion(candidate: Candidate) -> Fix:
-    return Fix(candidate.title, "suggestion", None, candidate.edits)
+    return Fix(candidate.title, "suggestion", None, candidate.edits, candidate.source)

@@ -20,14 +20,15 @@ SECONDS = 60.0
 
 
 class Runner:
-    """One process with torch loaded, in whose children examples run. Use it in a `with`."""
+    """One process with torch and `modules` loaded, in whose children examples run. Use it in a `with`."""
 
-    def __init__(self, packs: tuple[Path, ...] = ()):
+    def __init__(self, packs: tuple[Path, ...] = (), modules: tuple[str, ...] = ()):
+        self.modules = modules
         self.packs = [str(pack.resolve()) for pack in packs]
         self._process: subprocess.Popen[str] | None = None
 
     def __enter__(self) -> Runner:
-        command = [sys.executable, "-m", "explainer.authoring.zygote"]
+        command = [sys.executable, "-m", "explainer.authoring.zygote", *self.modules]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         return self
 
@@ -36,14 +37,20 @@ class Runner:
             self._process.communicate(timeout=SECONDS)
 
     def run(
-        self, code: str, files: Mapping[str, str] | None = None, program: str = "", seconds: float = SECONDS
+        self,
+        code: str,
+        files: Mapping[str, str] | None = None,
+        program: str = "",
+        seconds: float = SECONDS,
+        **more: Any,
     ) -> dict[str, Any]:
         """How a program ended (`outcome`: raised, ended, or why there is none) and the document on its error.
 
         `program`: how it is tried again whole, from a `clean` process as `explain run` does or `warm`, in forks of the
-        crashed one, as after `install()`; not at all where it is empty.
+        crashed one, as after `install()`; not at all where it is empty. `more`: `script` names the file that is
+        started, `trace` asks for what became of each candidate edit.
         """
-        request = {"code": code, "files": dict(files or {}), "packs": self.packs, "program": program}
+        request = {"code": code, "files": dict(files or {}), "packs": self.packs, "program": program, **more}
         process = self._process
         if process is None or process.stdin is None or process.stdout is None:
             raise RuntimeError("a Runner is used in a `with`")

@@ -6,12 +6,12 @@ import dataclasses
 import itertools
 import math
 import os
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from itertools import groupby
 from typing import Any
 
+from explainer.decisions import Trace
 from explainer.diagnosis import Edit
 from explainer.edits import words
 from explainer.edits.candidate import Candidate
@@ -20,15 +20,31 @@ from explainer.edits.evidence import evidence_of
 from explainer.edits.generators import recorded
 from explainer.edits.lines import EditError, applied
 from explainer.edits.relocate import origins
+from explainer.oracle.judge import Judgement, judged
+from explainer.oracle.places import lines_after
+from explainer.oracle.words import tested
 from explainer.replay import sandbox
-from explainer.replay.ahead import begun
-from explainer.replay.outcomes import WHOLE_CALLS, further, late, other_input, passes, plain, reshaped, ties
+from explainer.replay.ahead import SHARE, SOON, begun
+from explainer.replay.outcomes import (
+    WHOLE_CALLS,
+    ended_by,
+    further,
+    late,
+    other_input,
+    passes,
+    plain,
+    reshaped,
+    ties,
+    told_apart,
+)
 from explainer.replay.program import Program, Run, Trial
+from explainer.replay.rivals import with_ties
 from explainer.replay.trial import LATE, Verdict
+from explainer.replay.work import STARVED, Spent
 
-#: Seconds for all trials of one crash together, on a machine that has nothing else to do.
+#: Seconds of work for all trials of one crash together, those that go on at the same time counted as one.
 TRIALS = 7.0
-#: Seconds at most until the clean process has started and the control has answered: 2 to 3 on such a machine.
+#: For the unedited run, before them.
 START = 30.0
 #: How many runs go on at the same time, and how many survivors of a tier are enough.
 ABREAST, ENOUGH = 2, 4
@@ -37,11 +53,9 @@ BEYOND, _BEYOND = 6, 2
 #: Before the tiers from this one on come repairs of two edits; those have a tier of their own.
 LIKELY, FOLLOWED = 3, -2
 _NOT_RUN = "none"
-#: Within the limits of a replay: the share of the time that the control may take, and the optimizer steps beyond the
-#: failing one after which an edited program has run long enough.
-_CONTROL, _STEPS = 0.6, 20
-#: There a recording that comes within so many seconds is the control as well, and tells that a program is quick.
-_SOON = 0.3
+#: Within the limits of a replay: the optimizer steps beyond the failing one after which an edited program has run long
+#: enough.
+_STEPS = 20
 
 
 def checker(scene: Any) -> Checker:
@@ -57,14 +71,15 @@ class Checker:
 
     def __init__(self, scene: Any):
         self.scene = scene
+        self.trace: Trace | None = scene.options.trace
         self.program: Program = scene.options.program
-        self.patience = scene.seconds_left if self.program.warm else START
-        self.until = time.monotonic() + self.patience
-        first = scene.options.begun or begun(self.program, self.patience)
+        self._spent = scene.spent if self.program.warm else Spent()
+        share = self.left * SHARE if self.program.warm else START
+        first = scene.options.begun or begun(self.program, share)
         self.session, self._recording = first.session, first.recording
-        self.slow = 1.0
-        self._plain = None if self.program.warm else self.session.begin({}, self.patience)
+        self._plain = None if self.program.warm else self.session.begin({}, START)
         self._control: Run | None = None
+        self._taken: Run | None = None
         self.moved: list[Candidate] = []
         self.gone_on: list[Candidate] = []
         self.tried: dict[tuple[Edit, ...], Run] = {}
@@ -72,34 +87,41 @@ class Checker:
 
     @property
     def left(self) -> float:
-        """Seconds that are left."""
-        return self.until - time.monotonic()
+        """Seconds of work that are left."""
+        return self.scene.seconds_left if self.program.warm else max(0.0, TRIALS - self._spent.seconds)
+
+    def _counted(self, run: Run, abreast: int = 1) -> Run:
+        """A run whose work is taken from what is left."""
+        self._spent.add(run.seconds / abreast)
+        self.scene.starved = self.scene.starved or run.failed == STARVED
+        return run
 
     def control(self) -> Run | None:
         """The unedited run where it failed as the crash did; None where it did not."""
         if self._control is None:
-            if self.program.warm:  # it may have been begun ahead
-                self.until = time.monotonic() + self.scene.seconds_left
             self._control = self._recorded_soon() or self._run_plainly()
             for trial in self.started.values():
                 trial.limit(self._enough(self._control))
-            self.slow = min(max(self._control.slow, 1.0), 4.0)
-            if not self.program.warm:
-                self.until = time.monotonic() + TRIALS * self.slow
         return self._control if self._same(self._control) else None
 
     def _recorded_soon(self) -> Run | None:
         """The recording, where it came soon and failed as the crash did: one run that is both."""
-        if not self.program.warm or not self._recording.ready(self._soon()):
+        if not self.program.warm or not self._recording.soon():
             return None
-        return run if self._same(run := self._recording.done()) else None
+        return run if self._same(run := self._recorded()) else None
 
-    def _soon(self) -> float:
-        return max(0.0, min(self.left, self._recording.started + _SOON - time.monotonic()))
+    def _recorded(self) -> Run:
+        """The recording, counted once: beyond the control's work where both went on at the same time."""
+        if self._taken is None:
+            self._taken = self._recording.wait()
+            beside = self._control.seconds if self._control is not None else 0.0
+            self._spent.add(max(0.0, self._taken.seconds - beside))
+        return self._taken
 
     def _run_plainly(self) -> Run:
-        plain = self._plain or self.session.begin({}, max(self.left, 0.1))
-        return plain.wait(max(self.left, 0.1) * (_CONTROL if self.program.warm else 1.0))
+        if self._plain is not None:
+            return self._plain.wait()
+        return self._counted(self.session.begin({}, max(self.left, 0.1) * SHARE).wait())
 
     def quick(self, first: Candidate) -> bool:
         """Whether an unedited run failed as the crash did, and so soon that there is time for many edited ones.
@@ -108,7 +130,7 @@ class Checker:
         """
         self._begin_ahead(first)
         self.scene.idle()
-        quick = self._recording.ready(self._soon()) and self.control() is not None
+        quick = self._recording.soon() and self.control() is not None
         if not quick:
             self._end_ahead()
         return quick
@@ -118,15 +140,15 @@ class Checker:
         control = self.control()
         if control is None or (self.program.warm and self.left < control.seconds):
             return None
-        run = self._recording.wait(max(self.left * 0.6, 0.1))
+        run = self._recorded()
         if not self._same(run):  # code that asks for `type(n) is int` does not take numbers with a memory
-            run = self.session.run({}, max(self.left * 0.4, 0.1), record=True, numbers=False)
+            run = self._counted(self.session.run({}, max(self.left * 0.4, 0.1), record=True, numbers=False))
         return run.answer.get("recording") if self._same(run) else None
 
     def watched(self, recorder: str) -> Any:
         """What another recorder (see `replay.again`) saw in an unedited run; None where that run failed otherwise."""
         self.control()
-        run = self.session.run({}, max(self.left * 0.6, 0.1), record=recorder)
+        run = self._counted(self.session.run({}, max(self.left * 0.6, 0.1), record=recorder))
         return run.answer.get("recording") if self._same(run) else None
 
     def _tiers(self, candidates: Iterable[Candidate], family: str | None) -> Iterator[Iterable[Candidate]]:
@@ -145,7 +167,7 @@ class Checker:
         for first in going_on(one for one in self.moved if one not in self.gone_on):
             self.gone_on.append(first)
             texts = self._texts(first)
-            run = self.session.run(texts or {}, max(self.left * 0.4, 0.1), record=True)
+            run = self._counted(self.session.run(texts or {}, max(self.left * 0.4, 0.1), record=True))
             recording = run.answer.get("recording")
             if texts and recording and run.error:
                 folder = os.path.realpath(self.program.folder)
@@ -188,10 +210,11 @@ class Checker:
         try:
             control = self.control()
             if control is None:
+                self._remark("why_control")
                 return [Verdict(one, False, "", _NOT_RUN) for one in candidates]
             if first.fix is not None:
                 candidates = self._with_origins(candidates)
-            for tier in self._tiers((one for one in candidates if not cancels(one)), family):
+            for tier in self._tiers(self._plausible(candidates), family):
                 held, failed, quiet = self._tier(tier, control, progress)
                 passed, found = ([*held, *passed] if quiet else [*passed, *held]), found + failed
                 if quiet or self.left <= 0:
@@ -199,17 +222,42 @@ class Checker:
         except KeyboardInterrupt:
             pass
         self._end_ahead()
-        return passed + found
+        return sorted(passed, key=lambda one: bool(one.judgement.doubts)) + found
+
+    def _plausible(self, candidates: Iterable[Candidate]) -> Iterator[Candidate]:
+        """The candidates that are worth a run."""
+        for one in candidates:
+            keep = not cancels(one)
+            if self.trace is not None:
+                self.trace.made(one) if keep else self.trace.filtered(one, "why_cancels")
+            if keep:
+                yield one
+
+    def _remark(self, word: str) -> None:
+        if self.trace is not None and word not in self.trace.remarks:
+            self.trace.remarks.append(word)
+
+    def _note(self, candidate: Candidate, run: Run, judgement: Judgement | None) -> None:
+        """Keep how a run of a candidate ended, where somebody asks."""
+        if self.trace is None:
+            return
+        refused = judgement.refused if judgement is not None else None
+        passed = judgement is not None and refused is None
+        reason = f"why_refused_{refused}" if refused else ended_by(run)
+        self.trace.tried(candidate, "passed" if passed else "late" if late(run) else "failed", reason)
 
     def _tier(self, tier: Iterable[Candidate], control: Run, progress: Callable[[str], None]) -> Any:
-        ranked: list[tuple[tuple[int, ...], Candidate, Run]] = []
+        ranked: list[tuple[tuple[int, ...], Candidate, Run, Judgement]] = []
         failed: list[Verdict] = []
         most, beyond = math.inf, _BEYOND if self.program.warm else BEYOND
         with closing(sandbox.abreast(self._begun(tier, control), ABREAST, _end)) as trials:
             for count, (candidate, trial) in enumerate(trials, 1):
                 run = self._ended(candidate, trial, control)
-                if passes(run, control):
-                    ranked.append(((*ties(candidate, run, control), count), candidate, run))
+                judgement = judged(candidate.edits, run.answer, control.answer) if passes(run, control) else None
+                self._note(candidate, run, judgement)
+                if judgement is not None and judgement.refused is None:
+                    doubtful = int(bool(judgement.doubts))
+                    ranked.append(((doubtful, *ties(candidate, run, control), count), candidate, run, judgement))
                 else:
                     failed.append(Verdict(candidate, False, "", LATE if late(run) else "program"))
                     if further(candidate, run, control):
@@ -220,8 +268,18 @@ class Checker:
                     if self.left <= 0 or len(ranked) >= ENOUGH or count >= most:
                         break
         ranked.sort(key=lambda one: one[0])
-        quiet = bool(ranked) and ranked[0][0][0] == 0
-        return [self._passed(candidate, run, control) for _, candidate, run in ranked], failed, quiet
+        quiet = bool(ranked) and ranked[0][0][:2] == (0, 0)
+        if self.trace is not None and ranked and not self.trace.first:
+            self.trace.first = told_apart([ranks for ranks, *_ in ranked])
+        held = [self.passed(candidate, run, control, judgement) for _, candidate, run, judgement in ranked]
+        return with_ties(self, held, control), failed, quiet
+
+    def tried_with(self, candidate: Candidate, control: Run) -> Run | None:
+        """The run of the program with an edit; None where it cannot be made, or nothing is left."""
+        if self.left <= 0:
+            return None
+        run = self.tried.get(candidate.edits) or self._begin(candidate, control)
+        return self._ended(candidate, run, control) if run is not None else None
 
     def _begun(self, tier: Iterable[Candidate], control: Run) -> Iterator[tuple[Candidate, Run | Trial]]:
         """The candidates that can be tried, each with its trial, begun when it is asked for, or its known run."""
@@ -230,15 +288,17 @@ class Checker:
             run = known or self._begin(candidate, control)
             if run is not None:
                 yield candidate, run
+            elif self.trace is not None:
+                self.trace.filtered(candidate, "why_outside")
 
     def _ended(self, candidate: Candidate, run: Run | Trial, control: Run) -> Run:
-        ended = run.wait(self._limit(control) + 2) if isinstance(run, Trial) else run
+        ended = self._counted(run.wait(), ABREAST) if isinstance(run, Trial) else run
         self.tried[candidate.edits] = ended
         return ended
 
     def _begin(self, candidate: Candidate, control: Run) -> Trial | None:
         texts = self._texts(candidate)
-        trial = self.session.begin(texts, self._limit(control)) if texts is not None else None
+        trial = self._run_with(candidate, texts, control) if texts is not None else None
         if trial is not None:
             trial.limit(self._enough(control))
         return trial
@@ -246,7 +306,11 @@ class Checker:
     def _begin_ahead(self, candidate: Candidate) -> None:
         texts = self._texts(candidate) if candidate.edits not in self.tried else None
         if texts is not None:
-            self.started[candidate.edits] = self.session.begin(texts, self._limit(self._control))
+            self.started[candidate.edits] = self._run_with(candidate, texts, self._control)
+
+    def _run_with(self, candidate: Candidate, texts: dict[str, str], control: Run | None) -> Trial:
+        lines = lines_after(candidate.edits, self.program.folder)
+        return self.session.begin(texts, self._limit(control), edited=lines)
 
     def _end_ahead(self) -> None:
         """End what was begun ahead and not asked for."""
@@ -254,12 +318,10 @@ class Checker:
             self.started.popitem()[1].done()
 
     def _limit(self, control: Run | None) -> float:
-        """The seconds for a run with an edit."""
-        seconds = control.seconds if control is not None else _SOON
-        if self.program.warm:
-            return min(max(self.left, 0.1), 0.5 + 3 * seconds)
-        taken = control.answer.get("seconds", 0.0) if control is not None else seconds
-        return min(max(self.left, 0.1), 4 * self.slow + 4 * taken)
+        """The seconds of work for a run with an edit."""
+        seconds = control.seconds if control is not None else SOON
+        more = 0.5 + 3 * seconds if self.program.warm else 4 + 4 * seconds
+        return min(max(self.left, 0.1), more)
 
     def _enough(self, control: Run) -> int:
         """The optimizer steps after which a long run with an edit is over; 0: at its end."""
@@ -289,11 +351,13 @@ class Checker:
         lines = {line for _, line, _ in error["frames"]}
         return frame is None or not lines or frame.line in lines
 
-    def _passed(self, candidate: Candidate, run: Run, control: Run) -> Verdict:
+    def passed(self, candidate: Candidate, run: Run, control: Run, judgement: Judgement) -> Verdict:
+        """The verdict on a candidate with which the program ran."""
         language = self.scene.options.language
         level = "program" if run.ended or not self.program.warm else "forward"
         changed = reshaped(run, control, 2) + 2 * other_input(run, control) if candidate.literal else 0
-        return Verdict(candidate, True, words.ran(run.ended, run.steps, language), level, changed)
+        said = words.ran(run.ended, run.steps, tested(judgement, language), language)
+        return Verdict(candidate, True, said, level, changed, judgement)
 
 
 def _end(begun: tuple[Candidate, Run | Trial]) -> None:
