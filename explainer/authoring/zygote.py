@@ -128,10 +128,10 @@ def _run(request: dict[str, Any], folder: str) -> dict[str, Any]:
         return {"outcome": "ended"} if not error.code else {"outcome": f"exit status {error.code}"}
     except Exception as error:
         return {"outcome": "raised", **_explained(error, request, path, time.monotonic() - began)}
-    if watcher is not None:
-        return {"outcome": "ended", "document": _watched(watcher, path, time.monotonic() - began)}
     sys.stdout.flush()
-    return {"outcome": "ended", "printed": Path(printed).read_text(encoding="utf-8", errors="replace")[-_SHOWN:]}
+    told = {} if watcher is None else {"document": _watched(watcher, path, time.monotonic() - began)}
+    shown = Path(printed).read_text(encoding="utf-8", errors="replace")[-_SHOWN:]
+    return {"outcome": "ended", "printed": shown, **told}
 
 
 def _watcher() -> Any:
