@@ -82,10 +82,12 @@ def _diagnosis(match: Match, catalogue: Catalogue, scene: Scene, stages: Stages)
         if diagnosis is None:
             continue
         if remedy.checked:
-            return _with(diagnosis, remedy, one)
+            best = stages.run("the wide search", partial(remedies.of_all, match, scene, remedy), remedy)
+            return _with(diagnosis, best, one if best.passed == remedy.passed else None)
         if fallback is None or (fallback[1].refuted and not remedy.refuted):
             fallback = diagnosis, remedy
     found = stages.run("the search for fixes", lambda: remedies.of_search(match, scene), Remedy())
+    found = stages.run("the wide search", partial(remedies.of_all, match, scene, found), found)
     diagnosis, remedy = fallback or (of_symptom(match, scene, causes=not found.checked), Remedy())
     return _with(diagnosis, found, None) if found.checked else _with(diagnosis, remedy, None)
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 from explainer.catalogue import Match
 from explainer.catalogue.words import holds, in_language, value, words
 from explainer.diagnosis import Fix, Span
+from explainer.edits import words as words_of_edits
 from explainer.edits.candidate import Candidate
 from explainer.edits.changes import drops_name, is_cast, only_adapts
 from explainer.frozen import frozen
@@ -22,6 +25,13 @@ MOST = 3
 TRAVELS = ("shape", "view", "dtype", "device", "index")
 SIZES = ("shape", "view")
 DECIDING = ("set-argument", "swap-arguments", "replace-literal")
+
+#: Families in which the wide search looks for other places.
+WIDE = ("shape", "view", "dtype", "index", "device", "unsupported", "amp", "api", "autograd", "inplace", "nan")
+#: How many of the search's candidates are run at once, before all others are sieved.
+FIRST = 4
+#: How many parameters, those of one layer, an edit may give another shape and still show the cause.
+_FEW = 2
 
 #: How many layers' weights a number may change that is to show the cause.
 LAYER = 1
@@ -39,6 +49,7 @@ class Remedy:
     proves: bool = False
     refuted: bool = False
     adapts: bool = False
+    passed: tuple[Verdict, ...] = ()
 
     @property
     def checked(self) -> bool:
@@ -55,7 +66,8 @@ def of_rule(held: Held, scene: Scene) -> Remedy:
     if passed:
         first = passed[0].candidate
         adapts = held.rule.family in TRAVELS and only_adapts(first)
-        return Remedy(_shown(passed, words_only), first.culprit, _proves(passed, held), adapts=adapts)
+        proves = _proves(passed, held)
+        return Remedy(_shown(passed, words_only), first.culprit, proves, adapts=adapts, passed=tuple(passed))
     late = [one.candidate for one in verdicts if one.level == LATE]
     refuted = not late and any(one.level != "none" for one in verdicts)
     untried = () if refuted else tuple(map(_suggestion, (late or [one for _, one in offered])[:MOST]))
@@ -103,14 +115,52 @@ def of_search(match: Match, scene: Scene) -> Remedy:
     from explainer.replay.programs import FOLLOWED
 
     family = match.symptom.family
-    verdicts = from_start(scene, search(scene, family), scene.options.progress, family)
+    early = islice(search(scene, family), FIRST) if family in WIDE else search(scene, family)
+    verdicts = from_start(scene, early, scene.options.progress, None if family in WIDE else family)
     found = [one for one in verdicts if one.passed]
     if not found:
         return Remedy()
     best = found[0].candidate
     sound = found[0].reshaped <= LAYER and not only_adapts(best) and best.tier != FOLLOWED
     proves = whole_program(scene) and _of_one_line(found) and sound
-    return Remedy(_shown(found, ()), best.culprit, proves)
+    return Remedy(_shown(found, ()), best.culprit, proves, passed=tuple(found))
+
+
+def of_all(match: Match, scene: Scene, remedy: Remedy) -> Remedy:
+    """A remedy, or none yet, weighed against what the wide search finds: another place may be the better one."""
+    if scene.live is None or not (whole_program(scene) or (whole_script(scene) and remedy.passed)):
+        return remedy
+    from explainer.edits import search
+    from explainer.edits.generators import recorded
+    from explainer.repair.blame import blamed
+    from explainer.replay.programs import checker
+
+    evidence, family = recorded(scene), match.symptom.family
+    if evidence is None or family not in WIDE:
+        return remedy
+    passed, progress = [one.candidate for one in remedy.passed], scene.options.progress or _silent
+    rest = search(scene, family)
+    blame = blamed(checker(scene), evidence, passed, rest, progress)
+    first = blame.first
+    if first is None:
+        two = [one for one in from_start(scene, iter(()), progress, family) if one.passed]
+        if two:
+            return Remedy(_shown(two, ()), two[0].candidate.culprit, passed=tuple(two))
+        return replace(remedy, refuted=remedy.refuted or blame.wide)
+    if remedy.passed and first.candidate.edits == remedy.passed[0].candidate.edits:
+        return replace(remedy, proves=remedy.proves and blame.alone)
+    verdicts = [_verdict(one, scene) for one in blame.survivors]
+    proves = blame.alone and first.reshaped <= _FEW and not only_adapts(first.candidate)
+    return Remedy(_shown(verdicts, ()), first.candidate.culprit, proves, passed=tuple(verdicts))
+
+
+def _verdict(survivor: Any, scene: Scene) -> Verdict:
+    said = words_of_edits.ran(survivor.run.ended, survivor.run.steps, scene.options.language)
+    return Verdict(survivor.candidate, True, said, "program", survivor.reshaped)
+
+
+def _silent(_: str) -> None:
+    pass
 
 
 def _of_one_line(passed: Sequence[Verdict]) -> bool:

@@ -79,6 +79,14 @@ class Source:
         """The outermost expression or statement with exactly these bounds (byte columns, as code objects have them)."""
         return self._by_bounds.get((line, end_line, byte, end_byte))
 
+    def parent_of(self, node: ast.AST) -> ast.AST | None:
+        """The node that has this one as its child; None for the tree itself and for nodes of other files."""
+        return self._parents.get(id(node))
+
+    @functools.cached_property
+    def _parents(self) -> dict[int, ast.AST]:
+        return {id(child): node for node in self._nodes for child in ast.iter_child_nodes(node)}
+
     @functools.cached_property
     def _by_bounds(self) -> dict[tuple[int, ...], Node]:
         nodes = [node for node in reversed(self._nodes) if isinstance(node, Node)]

@@ -14,7 +14,7 @@ LAYERS = (
     ("frozen", "patterns", "diagnosis", "userframes", "locale"),
     ("crash", "source", "bindings", "facts", "probes.scene"),
     ("replay", "edits", "catalogue"),
-    ("probes",),
+    ("probes", "repair"),
     ("diagnose", "weighing", "remedies", "reporting", "reading", "render", "live", "reproduce"),
     ("api",),
     ("hooks",),

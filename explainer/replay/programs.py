@@ -7,7 +7,7 @@ import itertools
 import math
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import groupby
 from typing import Any
@@ -129,6 +129,27 @@ class Checker:
         run = self.session.run({}, max(self.left * 0.6, 0.1), record=recorder)
         return run.answer.get("recording") if self._same(run) else None
 
+    def sieved(self, candidates: Sequence[Candidate], enough: int) -> list[str]:
+        """How candidates fare where the program failed, until enough get past it: see `replay.sieve`. Empty: unknown."""
+        folder = os.path.realpath(self.program.folder)
+        rows = [[_plain(edit, folder) for edit in one.edits] for one in candidates]
+        run = self.session.run({}, max(self.left * 0.6, 0.1), record="sieve", changes=rows, enough=enough)
+        return run.answer.get("recording") or [] if self._same(run) else []
+
+    def runs(self, candidates: Iterable[Candidate], progress: Callable[[str], None]) -> Iterator[tuple[Candidate, Run]]:
+        """Each candidate with its run, in turn, as long as somebody asks and there is time."""
+        control, passed = self.control(), 0
+        if control is None:
+            return
+        with closing(sandbox.abreast(self._begun(candidates, control), ABREAST, _end)) as trials:
+            for count, (candidate, trial) in enumerate(trials, 1):
+                run = self._ended(candidate, trial, control)
+                passed += passes(run, control)
+                progress(words.progress(count, passed, self.scene.options.language))
+                yield candidate, run
+                if self.left <= 0:
+                    return
+
     def _tiers(self, candidates: Iterable[Candidate], family: str | None) -> Iterator[Iterable[Candidate]]:
         """The tiers in their order; for a family, repairs of two edits before each that is no more than possible."""
         for number, tier in groupby(candidates, key=lambda one: one.tier):
@@ -180,16 +201,16 @@ class Checker:
         """
         candidates = iter(candidates)
         first = next(candidates, None)
-        if first is None:
+        if first is None and not self.moved:
             return []
-        candidates = itertools.chain([first], candidates)
+        candidates = itertools.chain([first] if first is not None else [], candidates)
         passed: list[Verdict] = []
         found: list[Verdict] = []
         try:
             control = self.control()
             if control is None:
                 return [Verdict(one, False, "", _NOT_RUN) for one in candidates]
-            if first.fix is not None:
+            if first is not None and first.fix is not None:
                 candidates = self._with_origins(candidates)
             for tier in self._tiers((one for one in candidates if not cancels(one)), family):
                 held, failed, quiet = self._tier(tier, control, progress)
@@ -294,6 +315,11 @@ class Checker:
         level = "program" if run.ended or not self.program.warm else "forward"
         changed = reshaped(run, control, 2) + 2 * other_input(run, control) if candidate.literal else 0
         return Verdict(candidate, True, words.ran(run.ended, run.steps, language), level, changed)
+
+
+def _plain(edit: Edit, folder: str) -> dict[str, Any]:
+    path = os.path.relpath(os.path.realpath(edit.file), folder)
+    return {"file": path, "start": edit.start_line, "end": edit.end_line, "after": edit.after}
 
 
 def _end(begun: tuple[Candidate, Run | Trial]) -> None:

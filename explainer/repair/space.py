@@ -1,0 +1,74 @@
+"""All that the atoms offer at all places of a crash, each edit once, the most likely first."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from explainer.edits.candidate import Candidate
+from explainer.edits.evidence import Evidence
+from explainer.frozen import frozen
+from explainer.repair.atoms import ATOMS
+from explainer.repair.offer import Offer
+from explainer.repair.prior import cost
+from explainer.repair.spots import spots
+
+#: What each further offer of one kind at one node costs, and at most.
+_FURTHER, _MOST = 0.06, 0.6
+_log = logging.getLogger(__name__)
+
+
+@frozen
+class Proposal:
+    """A candidate with what speaks against it, the lowest first; `atom` is the kind of edit, empty for a generator's."""
+
+    candidate: Candidate
+    cost: float
+    atom: str = ""
+
+
+def space(evidence: Evidence, most: int = 600) -> list[Proposal]:
+    """The proposals of all atoms at all places, the most likely first."""
+    offers: dict[Any, tuple[float, Offer]] = {}
+    for offer in _offers(evidence):
+        node: Any = offer.node
+        key = (offer.place.source.file, node.lineno, node.col_offset, node.end_lineno, node.end_col_offset, offer.text)
+        worth = cost(offer)
+        if key not in offers or worth < offers[key][0]:
+            offers[key] = worth, offer
+    return list(_proposals(_mixed(offers.values()), evidence, most))
+
+
+def _mixed(offers: Iterable[tuple[float, Offer]]) -> list[tuple[float, Offer]]:
+    """Offers by their cost, of which each further one of a kind at a node costs more."""
+    met: Counter[Any] = Counter()
+    found = []
+    for worth, offer in sorted(offers, key=lambda one: one[0]):
+        kind = (id(offer.node), offer.atom)
+        found.append((worth + min(_FURTHER * met[kind], _MOST), offer))
+        met[kind] += 1
+    return sorted(found, key=lambda one: one[0])
+
+
+def _proposals(ranked: list[tuple[float, Offer]], evidence: Evidence, most: int) -> Iterator[Proposal]:
+    seen: set[Any] = set()
+    for worth, offer in ranked:
+        candidate = offer.candidate(evidence)
+        if candidate is not None and candidate.edits not in seen:
+            seen.add(candidate.edits)
+            yield Proposal(candidate, worth, offer.atom)
+            if len(seen) >= most:
+                return
+
+
+def _offers(evidence: Evidence) -> Iterator[Offer]:
+    for spot in spots(evidence):
+        for name, atom in ATOMS.items():
+            try:
+                yield from atom(spot, evidence)
+            except (ArithmeticError, AttributeError, LookupError, SyntaxError, TypeError, ValueError):
+                _log.debug("%s gave up", name, exc_info=True)
+
+
