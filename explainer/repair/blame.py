@@ -10,20 +10,21 @@ from explainer.edits.changes import only_adapts
 from explainer.edits.evidence import Evidence
 from explainer.frozen import frozen
 from explainer.repair.space import Proposal
-from explainer.repair.wide import Survivor, weighed, widely
+from explainer.repair.wide import OPEN, Found, Survivor, weighed, widely
 from explainer.replay.programs import FOLLOWED
 
-#: How much better another place must be to take the blame, and how near it must come to leave it open.
-BETTER, NEAR = 0.5, 0.6
+#: How much better another place must be to take the blame, how near one must come to leave it open, and from which
+#: cost on nothing is shown by it alone.
+BETTER, NEAR, PLAUSIBLE = 0.5, 0.6, 2.4
 #: What speaks against a survivor of a rule, and of each tier of the search.
 _RULE, _TIER, _EACH, _TWO, _LITERAL, _ADAPTS = 0.7, 0.9, 0.25, 2.4, 0.5, 0.9
 
 
 @frozen
 class Blame:
-    """All survivors, the one to show first, then the others by what speaks against them.
+    """All survivors, the one to show first; `alone`: no other line comes near it.
 
-    `alone`: no other line comes near the first. `wide`: everything that was worth a run had one.
+    `wide`: everything that was worth a run had one.
     """
 
     survivors: tuple[Survivor, ...]
@@ -37,7 +38,7 @@ class Blame:
 
 
 def known_cost(candidate: Candidate) -> float:
-    """What speaks against a survivor that a rule or the search had offered."""
+    """What speaks against what a rule or the search offers."""
     if candidate.fix is not None:
         cost = _RULE
     else:
@@ -52,31 +53,40 @@ def blamed(
     more: Iterable[Candidate],
     progress: Callable[[str], None],
 ) -> Blame:
-    """Who is to blame among what had passed already and what the wide search finds."""
+    """Who is to blame among what had passed already and what the wide search finds, `more` edits included."""
     control = checker.control()
-    runs = [(one, checker.tried.get(one.edits)) for one in passed]
-    known = [weighed(one, run, control, evidence, known_cost(one)) for one, run in runs if run is not None and control is not None]
+    runs = [(one, checker.tried.get(one.edits)) for one in passed if control is not None]
+    known = [weighed(one, run, control, evidence, known_cost(one)) for one, run in runs if run is not None]
     rest = (Proposal(one, known_cost(one)) for one in more)
-    found, wide = widely(checker, evidence, known, rest, progress)
-    import os  # TRACE
+    found = widely(checker, evidence, known, rest, progress)
+    blame = _decided(known, found)
+    _trace(known, found, blame, checker)  # TRACE
+    return blame
+
+
+def _trace(known, found, blame, checker):  # TRACE
+    import json
+    import os
+
     if os.environ.get("EXPLAIN_TRACE"):
-        import json
         with open(os.environ["EXPLAIN_TRACE"], "a") as f:
-            for kind, rows in (("known", known), ("wide", found)):
+            for kind, rows in (("known", known), ("wide", found.survivors)):
                 for one in rows:
-                    f.write(json.dumps([kind, one.atom or one.candidate.kind, round(one.cost, 2), one.candidate.tier, one.reshaped, one.candidate.culprit.line, one.candidate.title[:90], bool(one.candidate.fix)]) + "\n")
-            f.write(json.dumps(["end", wide, len(checker.tried)]) + "\n")
-    edits = {one.candidate.edits for one in known}
-    others = sorted((one for one in found if one.candidate.edits not in edits), key=lambda one: one.cost)
-    return _decided(known, others, wide)
+                    c = one.candidate
+                    f.write(json.dumps([kind, one.atom or c.kind, round(one.cost, 2), c.tier, one.reshaped, c.culprit.line, c.title[:90], bool(c.fix)]) + "\n")
+            f.write(json.dumps(["end", found.wide, len(checker.tried), blame.alone, [r[0][1] for r in found.rivals]]) + "\n")
 
 
-def _decided(known: Sequence[Survivor], others: Sequence[Survivor], wide: bool) -> Blame:
+def _decided(known: Sequence[Survivor], found: Found) -> Blame:
     """What is known stays first, unless another place is clearly better."""
-    first = known[0] if known else None
-    better = [one for one in others if first is None or one.cost + BETTER < first.cost]
+    edits = {one.candidate.edits for one in known}
+    others = sorted((one for one in found.survivors if one.candidate.edits not in edits), key=lambda one: one.cost)
+    own = min((one.cost for one in known), default=None)
+    better = [one for one in others if own is None or one.cost + BETTER < own]
     ranked = [*better, *known, *(one for one in others if one not in better)]
     if not ranked:
-        return Blame((), False, wide)
-    near = [one for one in ranked if one.cost < ranked[0].cost + NEAR]
-    return Blame(tuple(ranked), len({one.line for one in near}) == 1, wide)
+        return Blame((), False, found.wide)
+    first = ranked[0]
+    near = {one.line for one in ranked if one.cost < first.cost + NEAR}
+    near |= {line for line, cost in found.rivals if cost < first.cost + OPEN}
+    return Blame(tuple(ranked), near <= {first.line} and first.cost < PLAUSIBLE, found.wide)

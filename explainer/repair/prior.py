@@ -22,7 +22,7 @@ ATOM: Mapping[str, float] = {
     "index": 0.8,
     "element": 0.9,
     "call": 0.9,
-    "name": 0.9,
+    "name": 1.3,
     "value": 1.0,
     "operator": 1.1,
     "literal": 1.2,

@@ -99,8 +99,16 @@ def _assignments_above(place: Place, line: int) -> list[ast.AST]:
     """The statements of a function, or a file, that bind names above a line, the nearest first."""
     scope = place.source.scope_at(line)
     kinds = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.For)
-    found = [one for one in ast.walk(scope) if isinstance(one, kinds) and one.lineno < line] if scope else []
+    found = [one for one in _within(scope) if isinstance(one, kinds) and one.lineno < line] if scope else []
     return sorted(found, key=lambda one: -one.lineno)
+
+
+def _within(scope: ast.AST) -> Iterator[ast.AST]:
+    """The nodes of a function or file, without those of the functions and classes in it."""
+    for node in ast.iter_child_nodes(scope):
+        yield node
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+            yield from _within(node)
 
 
 def _attributes(evidence: Evidence, near: list[Spot]) -> Iterator[Spot]:
@@ -137,4 +145,5 @@ def _read(node: ast.AST) -> set[str]:
 
 def _stored(node: ast.AST) -> set[str]:
     targets = node.targets if isinstance(node, ast.Assign) else [node.target]  # type: ignore[attr-defined]
-    return {one.id for target in targets for one in ast.walk(target) if isinstance(one, ast.Name)}
+    return {one.id for target in targets for one in ast.walk(target)
+            if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -12,7 +13,7 @@ from explainer.edits.evidence import Evidence
 from explainer.frozen import frozen
 from explainer.repair.agreement import against
 from explainer.repair.space import Proposal, space
-from explainer.replay.outcomes import further, other_input, passes, reshaped
+from explainer.replay.outcomes import further, other_input, passes
 from explainer.replay.program import Run
 from explainer.replay.sieve import OTHER, PASSES, UNKNOWN
 
@@ -20,17 +21,20 @@ from explainer.replay.sieve import OTHER, PASSES, UNKNOWN
 SIEVED, FEWER, RUNS, MORE = 400, 100, 26, 5
 #: How many of them that get past the failing call are enough; how many runs there are at least where one holds.
 PAST, ENOUGH = 14, 4
-#: How much less likely than what has passed a proposal may be to be run all the same.
-MARGIN = 0.6
+#: How much less likely than what has passed a proposal may be to be run all the same, or to leave the cause open.
+MARGIN, OPEN = 0.6, 0.9
 #: What has passed and has this cost, or more, counts as nothing.
 UNLIKELY = 2.4
 #: What a proposal costs more that the sieve could not tell, or that fails elsewhere then.
-_BEHIND = {PASSES: 0.0, UNKNOWN: 0.9, OTHER: 2.2}
+_BEHIND = {PASSES: 0.0, UNKNOWN: 0.6, OTHER: 2.2}
+#: How many of one kind at one line are run.
+_ALIKE = 4
+Line = tuple[str, int]
 
 
 @frozen
 class Survivor:
-    """A candidate with which the program runs, what speaks against it, and how many parameters it gave another shape."""
+    """A candidate with which the program runs, what speaks against it, and how many parameters are not there as before."""
 
     candidate: Candidate
     run: Run
@@ -39,81 +43,110 @@ class Survivor:
     atom: str = ""
 
     @property
-    def line(self) -> tuple[str, int]:
+    def line(self) -> Line:
         """The line that it takes for the cause."""
-        return self.candidate.culprit.file, self.candidate.culprit.line
+        return _line(self.candidate)
+
+
+@frozen
+class Found:
+    """The survivors, the lines at which an edit gets past the failing call without having been run, with its cost.
+
+    `wide`: all that was worth a run had one.
+    """
+
+    survivors: tuple[Survivor, ...] = ()
+    rivals: tuple[tuple[Line, float], ...] = ()
+    wide: bool = False
 
 
 def weighed(candidate: Candidate, run: Run, control: Run, evidence: Evidence, cost: float, atom: str = "") -> Survivor:
-    """A survivor with what its run tells against it: warnings, another input, parameters of other shapes."""
+    """A survivor with what its run tells against it: warnings, another input, parameters that are gone or reshaped."""
     warned = len(set(run.answer.get("warnings", ())) - set(control.answer.get("warnings", ())))
-    shapes = reshaped(run, control)
-    worth = cost + 1.5 * min(warned, 1) + 1.5 * other_input(run, control) + _of_shapes(shapes)
-    worth += against(candidate, evidence, shapes)
-    worth += 0.5 * min(int(run.answer.get("ungraded") or 0), 2)
-    return Survivor(candidate, run, worth, shapes, atom)
+    lost = _lost(run, control)
+    worth = cost + 1.5 * min(warned, 1) + 1.5 * other_input(run, control) + _of_lost(lost)
+    worth += against(candidate, evidence, lost) + 0.5 * min(int(run.answer.get("ungraded") or 0), 2)
+    return Survivor(candidate, run, worth, lost, atom)
 
 
-def _of_shapes(count: int) -> float:
-    """What it costs that so many parameters have another shape: those of one layer are an edit's own business."""
+def _lost(run: Run, control: Run) -> int:
+    """How many parameters of the program there are no more: given another shape, or left out; new ones do not count."""
+    before, after = (Counter(map(tuple, one.answer.get("parameters") or [])) for one in (control, run))
+    return sum((before - after).values())
+
+
+def _of_lost(count: int) -> float:
+    """What it costs that so many parameters are not as before: those of one layer are an edit's own business."""
     return 0.0 if not count else 0.4 if count <= 2 else 1.0 + 0.15 * min(count, 10)
 
 
 def widely(
     checker: Any, evidence: Evidence, known: Sequence[Survivor], more: Iterable[Proposal], progress: Callable[[str], None]
-) -> tuple[list[Survivor], bool]:
-    """The survivors among what the atoms offer, and whether all that was worth a run had one.
+) -> Found:
+    """What survives among what the atoms offer; with nothing known that is likely, among `more` as well.
 
-    Where something has passed already, only what is at least as likely, and gets past the failing call, is run.
+    Where something has passed already, only what is about as likely, and gets past the failing call, is run.
     """
     control = checker.control()
     if control is None or checker.left <= 0:
-        return [], False
+        return Found()
     bar = min((one.cost for one in known if one.cost < UNLIKELY), default=None)
+    fates = _sieved(checker, _proposals(evidence, more, bar), bar)
+    queue = _queue(fates, bar)
+    found, tried = _run(checker, queue, control, evidence, progress)
+    ran = {one.candidate.edits for one in queue[:tried]}
+    rivals = {(_line(one.candidate), one.cost) for one, fate in fates if fate == PASSES and one.candidate.edits not in ran}
+    return Found(tuple(found), tuple(rivals), bool(found) or tried >= len(queue))
+
+
+def _proposals(evidence: Evidence, more: Iterable[Proposal], bar: float | None) -> list[Proposal]:
     offered = sorted([*space(evidence), *(more if bar is None else ())], key=lambda one: one.cost)
-    proposals = [one for one in offered if not cancels(one.candidate)]
-    if bar is not None:
-        proposals = [one for one in proposals if one.cost < bar + MARGIN]
-    queue = _queue(checker, proposals[: SIEVED if bar is None else FEWER], bar)
+    near = [one for one in offered if (bar is None or one.cost < bar + OPEN) and not cancels(one.candidate)]
+    return near[: SIEVED if bar is None else FEWER]
+
+
+def _sieved(checker: Any, proposals: Sequence[Proposal], bar: float | None) -> list[tuple[Proposal, str]]:
+    """Proposals with how they fare where the program failed."""
+    told = checker.sieved([one.candidate for one in proposals], ENOUGH if bar is not None else PAST)
+    return list(zip(proposals, told or [UNKNOWN] * len(proposals), strict=False))
+
+
+def _queue(fates: Iterable[tuple[Proposal, str]], bar: float | None) -> list[Proposal]:
+    """What is worth a whole run, the best first, with a few of one kind at one line."""
+    kept = [replace(one, cost=one.cost + _BEHIND[fate]) for one, fate in fates if fate in _BEHIND]
+    kept = [one for one in kept if bar is None or one.cost < bar + MARGIN]
+    kept.sort(key=lambda one: one.cost)
+    return list(_spread(kept))[: RUNS if bar is None else MORE]
+
+
+def _spread(ranked: Iterable[Proposal]) -> Iterator[Proposal]:
+    met: Counter[Any] = Counter()
+    for one in ranked:
+        key = (_line(one.candidate), one.atom or one.candidate.kind)
+        met[key] += 1
+        if met[key] <= _ALIKE:
+            yield one
+
+
+def _run(
+    checker: Any, queue: Sequence[Proposal], control: Run, evidence: Evidence, progress: Callable[[str], None]
+) -> tuple[list[Survivor], int]:
+    """The survivors of a queue, and how many of it were run: all, or until the next is too unlikely beside them."""
     by_edits = {one.candidate.edits: one for one in queue}
     found: list[Survivor] = []
     tried = 0
     for candidate, run in checker.runs((one.candidate for one in queue), progress):
         tried += 1
         own = by_edits[candidate.edits]
-        if not passes(run, control):
-            if further(candidate, run, control):
-                checker.moved.append(candidate)
-        else:
+        if passes(run, control):
             found.append(weighed(candidate, run, control, evidence, own.cost, own.atom))
-        if found and tried >= ENOUGH and (tried >= len(queue) or _worse(queue[tried], found)):
-            return found, True
-    return found, tried >= len(queue)
+        elif further(candidate, run, control):
+            checker.moved.append(candidate)
+        best = min((one.cost for one in found), default=None)
+        if best is not None and tried >= ENOUGH and (tried >= len(queue) or queue[tried].cost > best + MARGIN):
+            break
+    return found, tried
 
 
-def _worse(proposal: Proposal, found: Sequence[Survivor]) -> bool:
-    """Whether a proposal, and all behind it, is too unlikely to matter beside what has been found."""
-    return proposal.cost > min(one.cost for one in found) + MARGIN
-
-
-def _queue(checker: Any, proposals: Sequence[Proposal], bar: float | None) -> list[Proposal]:
-    """What is worth a whole run, the best first."""
-    told = checker.sieved([one.candidate for one in proposals], ENOUGH if bar is not None else PAST)
-    fates = told or [UNKNOWN] * len(proposals)
-    kept = [replace(one, cost=one.cost + _BEHIND[fate])
-            for one, fate in zip(proposals, fates, strict=False) if fate in _BEHIND]  # fmt: skip
-    if bar is not None:
-        kept = [one for one in kept if one.cost < bar + MARGIN]
-    kept.sort(key=lambda one: one.cost)
-    return list(_spread(kept))[: RUNS if bar is None else MORE]
-
-
-def _spread(ranked: Iterable[Proposal]) -> Iterator[Proposal]:
-    """Proposals with at most a few of one kind at one place, for those behind them to have their turn."""
-    met: dict[Any, int] = {}
-    for one in ranked:
-        span = one.candidate.culprit
-        key = (span.file, span.line, one.atom or one.candidate.kind)
-        met[key] = met.get(key, 0) + 1
-        if met[key] <= 4:
-            yield one
+def _line(candidate: Candidate) -> Line:
+    return candidate.culprit.file, candidate.culprit.line

@@ -27,7 +27,7 @@ from explainer.replay.program import Program, Run, Trial
 from explainer.replay.trial import LATE, Verdict
 
 #: Seconds for all trials of one crash together, on a machine that has nothing else to do.
-TRIALS = 7.0
+TRIALS = float(os.environ.get("TRIALS_S", 7.0))  # TRACE
 #: Seconds at most until the clean process has started and the control has answered: 2 to 3 on such a machine.
 START = 30.0
 #: How many runs go on at the same time, and how many survivors of a tier are enough.

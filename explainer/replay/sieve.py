@@ -18,7 +18,7 @@ from typing import Any
 from explainer.replay.stacks import frames_of
 
 #: Seconds for one edit, and for all of them.
-_ONE, _ALL = 0.5, 3.0
+_ONE, _ALL = 0.5, 8.0
 #: So many edits are looked at, however many get past the call.
 _LEAST = 60
 #: What becomes of an edit: it fails as before, fails otherwise, gets past the call; or it cannot be told here.

@@ -42,10 +42,23 @@ def swap(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
             near = [(i, j) for i in range(len(own)) for j in range(i + 1, len(own)) if j == i + 1 or len(own) <= _PAIRS]
             for i, j in near:
                 one, other = text(spot, own[i]), text(spot, own[j])
-                if one != other and not isinstance(own[i], ast.Starred):
-                    yield Offer("swap", spot, node, _with(spot, node, {id(own[i]): other, id(own[j]): one}), "", 0.3 * (j - i))
+                if one != other and not isinstance(own[i], ast.Starred) and _alike(own[i], own[j]):
+                    weight = 0.3 * (j - i) + 1.3 * (_scrambles(node) and i == 0)
+                    yield Offer("swap", spot, node, _with(spot, node, {id(own[i]): other, id(own[j]): one}), "", weight)
             if len(own) > 2 and isinstance(node, (ast.Call, ast.Tuple)):
                 yield from _turned(spot, node, own)
+
+
+def _alike(one: ast.expr, other: ast.expr) -> bool:
+    """Whether two arguments may be of one kind: a text, or a list beside a number, is none."""
+    plain = [isinstance(node, ast.Constant) and isinstance(node.value, (str, bool)) for node in (one, other)]
+    rows = [isinstance(node, (ast.List, ast.Tuple, ast.Dict)) for node in (one, other)]
+    return not any(plain) and rows[0] == rows[1]
+
+
+def _scrambles(node: ast.expr) -> bool:
+    """Whether the first argument is the batch of a view."""
+    return isinstance(node, ast.Call) and called(node) in ("view", "reshape") and len(node.args) > 2
 
 
 def _turned(spot: Spot, node: ast.expr, own: Sequence[ast.expr]) -> Iterator[Offer]:

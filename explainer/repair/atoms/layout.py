@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from explainer.edits.evidence import Evidence
 from explainer.edits.place import as_primary
-from explainer.edits.shapes import fits
+from explainer.edits.shapes import BROADCAST, fits
 from explainer.edits.slices import operands
 from explainer.repair.atoms.common import expressions, shape_of
 from explainer.repair.offer import Offer
@@ -54,6 +54,11 @@ def _fits(spot: Spot, evidence: Evidence, node: ast.AST, new: list[int]) -> bool
     mine = [one for one in every if one.place is not None and one.place.node is node]
     if not mine:
         return None
+    others = [one.shape for one in every if one is not mine[0]]
+    if evidence.crash.function in BROADCAST and any(len(new) > max(len(one), len(mine[0].shape)) for one in others):
+        return False
+    if evidence.crash.function in BROADCAST and len(new) < len(mine[0].shape) and new not in others:
+        return False
     return fits(evidence.crash.function, [new if one is mine[0] else one.shape for one in every])
 
 

@@ -44,6 +44,9 @@ def literal(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
                 yield Offer("literal", spot, node, name, "name", 0.6)
         for new in _solving(spot, node, value, sizes):
             yield Offer("literal", spot, node, str(new), "solved", 0.4)
+        parent = spot.place.source.parent_of(node)
+        if isinstance(parent, ast.keyword) and parent.arg in names and names[parent.arg] != value:
+            yield Offer("literal", spot, node, parent.arg, "keyword", -0.6)
         for name, known in list(names.items())[:12]:
             if known not in sizes and known != value:
                 yield Offer("literal", spot, node, name, "name", 1.4)

@@ -26,7 +26,7 @@ def name(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         own = shape_of(spot, node, evidence)
         for other, shape in known.items() if own is not None else ():
             if other != node.id and shape != own and abs(len(shape) - len(own or [])) <= 1:
-                weight = 1.2 + 0.4 * (len(shape) != len(own or [])) - 0.6 * (other not in read)
+                weight = 1.4 + 0.4 * (len(shape) != len(own or [])) - 0.6 * (other not in read)
                 yield Offer("name", spot, node, other, "unread" if other not in read else "scope", weight)
 
 

@@ -42,7 +42,7 @@ def _is_equation(pattern: str, node: ast.Call) -> bool:
 
 def _rank(spot: Spot, evidence: Evidence, node: ast.Call) -> int | None:
     """How many dimensions the rearranged tensor has, where that is known."""
-    shapes = [shape_of(spot, one, evidence) for one in node.args[:1]]
+    shapes = [shape_of(spot, one, evidence) for one in node.args[:1] if spot.role == "crash"]
     return len(shapes[0]) if shapes and shapes[0] else None
 
 

@@ -17,6 +17,8 @@ from explainer.source import called
 _VIEWS = ("view", "reshape", "unflatten")
 _MADE = ("expand", "repeat", "zeros", "ones", "empty", "full", "rand", "randn", "new_zeros", "new_ones", "tile", "resize")
 _MOST = 40
+#: What it costs that a view no longer begins with the batch.
+_SCRAMBLED = 1.3
 
 
 def sizes(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
@@ -90,7 +92,14 @@ def _others(
     for row, weight in sorted(found, key=lambda one: one[1]):
         new = [name for name, _ in row]
         if new != texts:
-            yield _offer(spot, node, given, ", ".join(new), "sizes", weight)
+            values_now = [value for _, value in row]
+            apart = _scrambles(shape, values, values_now) if views else False
+            yield _offer(spot, node, given, ", ".join(new), "sizes", weight + _SCRAMBLED * apart)
+
+
+def _scrambles(shape: list[int] | None, before: Sequence[int | None], after: Sequence[int | None]) -> bool:
+    """Whether a view no longer begins with the first size of what it views: its entries go to other samples."""
+    return bool(shape) and before[:1] == shape[:1] and after[:1] != shape[:1]  # type: ignore[index]
 
 
 Row = list[tuple[str, int | None]]
