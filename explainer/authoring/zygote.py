@@ -126,9 +126,27 @@ def _run(request: dict[str, Any], folder: str) -> dict[str, Any]:
     except SystemExit as error:
         return {"outcome": "ended"} if not error.code else {"outcome": f"exit status {error.code}"}
     except Exception as error:
+        if request.get("bare"):
+            return {"outcome": "raised", "error": _told(error, folder)}
         return {"outcome": "raised", **_explained(error, request, path, time.monotonic() - began)}
     sys.stdout.flush()
     return {"outcome": "ended", "printed": Path(printed).read_text(encoding="utf-8", errors="replace")[-_SHOWN:]}
+
+
+def _told(error: Exception, folder: str) -> dict[str, Any]:
+    """An error's type and message, and the innermost line of the program's: its file, number and text."""
+    import traceback
+
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if frame.filename.startswith(folder)]
+    last = own[-1] if own else frames[-1]
+    place = {"file": os.path.relpath(last.filename, folder), "line": last.lineno, "code": last.line}
+    return {
+        "type": type(error).__name__,
+        "message": str(error)[:500],
+        "own": bool(own) and own[-1] is frames[-1],
+        **place,
+    }
 
 
 class _Forked:
