@@ -15,14 +15,13 @@ import argparse
 import json
 import os
 import random
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from foreign.breaking import broken_programs
-from foreign.packages import Model, installed, models
+from foreign.packages import Model, in_venv, models
 from scoring import table
 from scoring.case import Case, cases
 from scoring.judge import judged
@@ -38,22 +37,13 @@ def main() -> None:
     given = _parser().parse_args()
     given.folder = given.folder.resolve()
     if not given.table:
-        _in_venv(given)
+        in_venv(given.folder / "venv")
         chosen = [model for model in models() if given.model in model.name and given.half in model.half]
         with Runner() as runner:
             _make(given, chosen, runner)
             _score(given, runner)
     for text in _tables(_read(given.folder / RESULTS)):
         print(text, end="\n\n")
-
-
-def _in_venv(given: argparse.Namespace) -> None:
-    """Go on in the venv that has the packages; make it first."""
-    folder = given.folder / "venv"
-    if Path(sys.prefix) == folder:
-        return
-    python = installed(folder, sorted({model.package for model in models()}))
-    sys.exit(subprocess.run([python, *sys.argv], check=False).returncode)
 
 
 def _make(given: argparse.Namespace, chosen: list[Model], runner: Runner) -> None:

@@ -162,7 +162,8 @@ def test_a_mutant_of_a_foreign_model_is_a_case():
     source = Source("net.py", "x = 1\n", {})
     mutant = broken(Program("net", (source,)), source, Change("size", ("shape",), "1 became 2", 4, 5, "2"))
     error = {"type": "RuntimeError", "message": "no", "file": "net.py", "line": 1}
-    facts = facts_of(model, mutant, error, "SHAPES a.weight=2x3 a.bias=2\nLOSS 0.5\nOK (2, 3) 2 trained\n")
+    facts = facts_of(model, mutant, error, "SHAPES a.weight=2x3 a.bias=2\nLOSS 0.5\nOK (2, 3) 2 trained\n", None)
     assert facts["culprits"][0]["line"] == 1
     assert facts["parameters"] == {"a.weight": "2x3", "a.bias": "2"}
+    assert facts["reshaped"]
     assert (facts["loss"], facts["expected_stdout_last"]) == ("0.5", "OK (2, 3) 2 trained")

@@ -127,7 +127,8 @@ def _run(request: dict[str, Any], folder: str) -> dict[str, Any]:
         return {"outcome": "ended"} if not error.code else {"outcome": f"exit status {error.code}"}
     except Exception as error:
         if request.get("bare"):
-            return {"outcome": "raised", "error": _told(error, folder)}
+            built = _shapes(module.__dict__.get(request["bare"]))
+            return {"outcome": "raised", "error": _told(error, folder), "built": built}
         return {"outcome": "raised", **_explained(error, request, path, time.monotonic() - began)}
     sys.stdout.flush()
     return {"outcome": "ended", "printed": Path(printed).read_text(encoding="utf-8", errors="replace")[-_SHOWN:]}
@@ -147,6 +148,15 @@ def _told(error: Exception, folder: str) -> dict[str, Any]:
         "own": bool(own) and own[-1] is frames[-1],
         **place,
     }
+
+
+def _shapes(model: Any) -> dict[str, str] | None:
+    """The shapes of a model's parameters; None where there is no model yet."""
+    import torch
+
+    if not isinstance(model, torch.nn.Module):
+        return None
+    return {name: "x".join(map(str, value.shape)) or "1" for name, value in model.named_parameters()}
 
 
 class _Forked:

