@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
@@ -82,12 +83,22 @@ def _plain(fact: Any) -> bool:
 
 
 def relative(file: str) -> str:
-    """A path relative to the working directory where it lies below it."""
+    """A path relative to the working directory where it lies below it; a notebook's cell as its traceback names it."""
+    cell = _cell(file)
+    if cell is not None:
+        return cell
     try:
         short = os.path.relpath(file)
     except (ValueError, OSError):
         return file
     return file if not os.path.isabs(file) or short.startswith("..") else short
+
+
+def _cell(file: str) -> str | None:
+    """`Cell In[2]` for the file name under which IPython (8 or newer) compiled a cell; None for any other."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    named = getattr(getattr(shell, "compile", None), "format_code_name", lambda _: None)(file)
+    return " ".join(named) if named else None
 
 
 def _relative(diagnosis: Diagnosis) -> Diagnosis:

@@ -30,7 +30,16 @@ WORDS = {
     "cut": "... (cut)",
     "more_lines": "... {count} more lines",
     "whole": "(explain fix shows it whole)",
+    "apply": "(explain fix --apply carries it out)",
+    "likely_means": "likely: the facts fit, but other causes are not ruled out",
+    "possible_means": "possible: one of several causes; nothing here shows which",
+    "breaks_test": "but {test} fails with it",
+    "other_tests": " and {count} other selected tests still pass",
+    "uncompiled": "without the compiler the same call raises {said}",
+    "uncompiled_ran": "with this edit `{call}` runs without the compiler, on CPU",
     "more_rows": "... {count} more",
+    "changed": "{file} was changed after the program had loaded it: the lines that ran are gone, and nothing is "
+    "concluded from its text",
     "replaying": "running the crash again in a child process (Ctrl-C ends it)",
     # The narrated form, for screen readers.
     "say_error": "Error {rule}: {headline}.",
@@ -54,7 +63,13 @@ WORDS = {
     "say_report": "Report {number} of {total}.",
     # The pages.
     "page_title": "PyTorch error explained",
-    "page_values": "Values",
+    "page_paste": "Paste a traceback, a log or an error message, or drop a file:",
+    "page_explain": "Explain",
+    "page_language": "Language",
+    "page_none": "No PyTorch error found.",
+    "page_values": "Values and origin",
+    "copy": "copy",
+    "copied": "copied",
     # What `explain run --why` prints.
     "why_title": "candidate edits, in the order in which they were made:",
     "why_counts": "{made} made, {filtered} put aside before any run, {tried} tried, {passed} passed",
