@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from explainer.crash import Crash, Found, crash_of
-from explainer.diagnosis import Report, document
+from explainer.diagnosis import Fix, Report, document
 from explainer.frozen import frozen
+from explainer.locale import word
 from explainer.probes.scene import Options
 from explainer.reproduce import Repro
 
@@ -75,6 +77,13 @@ def explain(
     raise TypeError(f"explain() takes an exception or a text, not {type(what).__name__}")
 
 
+def unchanged(error: BaseException, traceback: Any = None) -> bool:
+    """Whether the user's files still hold the text that the program runs, so that running it again tells anything."""
+    from explainer.live import changed_under
+
+    return not changed_under(error, traceback)
+
+
 def script(begun: float) -> Any:
     """The script that this process runs, for `Options.program`: see `replay.program.script`."""
     from explainer.replay import program
@@ -89,6 +98,13 @@ def begun_for(error: BaseException, program: Any) -> Any:
     from explainer.replay import ahead
 
     return ahead.begun_for(error, program, Options.deadline)
+
+
+def run_edited(edits: Iterable[Any], work: Any, seconds: float) -> Any:
+    """What `work` returns in a sandboxed child with edits in force: see `replay.edited`."""
+    from explainer.replay import edited
+
+    return edited.run_edited(edits, work, seconds)
 
 
 def explain_text(
@@ -119,12 +135,48 @@ def explain_error(
     from explainer.live import crash_from
 
     catalogue = load(packs)
-    crash = crash_from(error, traceback if traceback is not None else error.__traceback__, catalogue.knows)
+    options = options or Options(language=language(None))
+    traceback = traceback if traceback is not None else error.__traceback__
+    crash = crash_from(error, traceback, catalogue.knows, options.language)
     try:
-        report = diagnose(crash, catalogue, options or Options(language=language(None)))
+        report = _without_compiler(crash, options, packs) or diagnose(crash, catalogue, options)
     finally:
         _let_go(crash)
     return Explanation((report,))
+
+
+def _without_compiler(crash: Crash, options: Options, packs: tuple[Path, ...]) -> Report | None:
+    """The report on an error of compiled code as it is without the compiler: see `replay.uncompiled`."""
+    from explainer.transfer import received, sent
+
+    if not options.replay or crash.live is None or "torch" not in sys.modules:
+        return None
+    from explainer.replay import uncompiled
+
+    if not uncompiled.is_of_compiled_code(crash.live.error):
+        return None
+    plain = replace(options, replay=False, program=None, begun=None)
+    found = uncompiled.explained(
+        crash.live, lambda error, traceback: sent(explain_error(error, traceback, plain, packs).reports[0])
+    )
+    report = received(found) if found is not None else None
+    if report is None or not report.diagnoses:
+        return None
+    first, *others = report.diagnoses
+    fixes = tuple(_tried_without(fix, crash.live, options.language) for fix in first.fixes)
+    first = replace(first, fixes=tuple(sorted(fixes, key=lambda fix: fix.certainty != "checked")))
+    remark = word("uncompiled", options.language, said=f"{report.type}: {report.message}")
+    raised = replace(report, type=crash.type, message=crash.message, diagnoses=(first, *others))
+    return replace(raised, remarks=(remark, *report.remarks))
+
+
+def _tried_without(fix: Fix, live: Any, language: str) -> Fix:
+    from explainer.replay import uncompiled
+
+    call = uncompiled.holds(live, fix.edits) if fix.edits else None
+    if call is None:
+        return fix
+    return replace(fix, certainty="checked", checked=word("uncompiled_ran", language, call=call))
 
 
 def repro(
@@ -161,7 +213,10 @@ def _repro_of_error(error: BaseException, replay: bool, packs: tuple[Path, ...],
 
 
 def _let_go(crash: Crash) -> None:
-    """Keep nothing of a live crash: neither its frames nor children that were not reaped."""
+    """Keep nothing of a live crash: neither its frames, nor children that were not reaped, nor files held back."""
+    from explainer.source import withhold
+
+    withhold(())
     if crash.live is not None:
         crash.live.drop()
     sandbox = sys.modules.get("explainer.replay.sandbox")

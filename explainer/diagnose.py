@@ -11,7 +11,7 @@ from explainer import remedies, reporting
 from explainer.catalogue import Catalogue, Match
 from explainer.catalogue.words import in_language, words
 from explainer.crash import Crash
-from explainer.diagnosis import Certainty, Diagnosis, Fix, Label, Report, Span
+from explainer.diagnosis import Certainty, Diagnosis, Fix, FixSource, Label, Report, Span
 from explainer.facts import span_of
 from explainer.frozen import mutable
 from explainer.locale import word
@@ -78,6 +78,8 @@ def _diagnosis(match: Match, catalogue: Catalogue, scene: Scene, stages: Stages)
         told = cache(partial(stages.run, f"rule {one.rule.id}", partial(of_rule, one, scene), None))
         scene.pending.append(told)
         remedy = stages.run("trying fixes", partial(remedies.of_rule, one, scene), Remedy())
+        if scene.options.trace is not None:
+            scene.options.trace.rules[one.rule.id] = _outcome(remedy)
         diagnosis = told()
         if diagnosis is None:
             continue
@@ -101,6 +103,11 @@ def _innermost(diagnosis: Diagnosis, scene: Scene) -> Diagnosis:
     if frame is None:
         return diagnosis
     return replace(diagnosis, culprit=Span(frame.file, frame.line, code=frame.code), certainty="possible")
+
+
+def _outcome(remedy: Remedy) -> str:
+    """What became of a rule's edits, as a word of `locale`."""
+    return "why_checked" if remedy.checked else "why_refuted" if remedy.refuted else "why_untried"
 
 
 def _with(diagnosis: Diagnosis, remedy: Remedy, held: Held | None) -> Diagnosis:
@@ -145,7 +152,8 @@ def of_symptom(match: Match, scene: Scene, causes: bool = True) -> Diagnosis:
     symptom, names, language = match.symptom, symptom_names(match, scene), scene.options.language
     say = lambda field: _say(symptom.text, field, names, language)  # noqa: E731
     known = in_language(symptom.text["causes"], language) if causes and "causes" in symptom.text else []
-    fixes = tuple(Fix(words(in_language(fix["title"], language), names)) for fix in symptom.fixes)
+    source = FixSource("symptom", symptom.id)
+    fixes = tuple(Fix(words(in_language(fix["title"], language), names), source=source) for fix in symptom.fixes)
     usual = [word("usual", language), *(f"- {words(cause, names)}" for cause in known)] if known else []
     cause = "\n".join(part for part in (say("why"), *usual) if part)
     return Diagnosis(

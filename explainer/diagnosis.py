@@ -79,6 +79,29 @@ class Edit:
 
 
 @frozen
+class FixSource:
+    """What offered a fix, and the place that it takes for the cause (absent from fixes in words alone).
+
+    `kind` is `rule` (`name` is `RULE/FIX`), `symptom`, `generator` (`name` is `module.function`), `idiom` or `atom`.
+    Of a fix of several repairs `name` joins theirs by ` + `.
+    """
+
+    kind: Literal["rule", "symptom", "generator", "idiom", "atom"]
+    name: str
+    file: str | None = None
+    line: int | None = None
+    column: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The source of a fix as the JSON contract has it."""
+        return {name: getattr(self, name) for name in ("kind", "name", "file", "line", "column")}
+
+    def at(self, span: Span) -> FixSource:
+        """The same maker, at the place that its edit takes for the cause."""
+        return FixSource(self.kind, self.name, span.file, span.line, span.column)
+
+
+@frozen
 class Fix:
     """One way to repair the cause. `checked` says what was run with the edit; empty where nothing was."""
 
@@ -86,11 +109,14 @@ class Fix:
     certainty: FixCertainty = "suggestion"
     checked: str | None = None
     edits: tuple[Edit, ...] = ()
+    source: FixSource | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The fix as the JSON contract has it."""
         edits = [edit.to_dict() for edit in self.edits]
-        return {"title": self.title, "certainty": self.certainty, "checked": self.checked, "edits": edits}
+        source = self.source.to_dict() if self.source else None
+        words = {"title": self.title, "certainty": self.certainty, "checked": self.checked}
+        return {**words, "edits": edits, "source": source}
 
 
 @frozen

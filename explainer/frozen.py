@@ -54,6 +54,8 @@ def _describe(kind: Any) -> None:
     plain = {name: one.default if isinstance(one, Field) else one for name, one in given.items()}
     kind._names_ = tuple(dict.fromkeys([*(name for base in parents for name in base["_names_"]), *given]))
     kind._known_ = frozenset(kind._names_)
+    aside = {name for name, one in given.items() if isinstance(one, Field) and not one.compare}
+    kind._aside_ = frozenset(aside).union(*(base["_aside_"] for base in parents))
     kind._defaults_ = _joined([base["_defaults_"] for base in parents], plain)
     kind._makers_ = _joined([base["_makers_"] for base in parents], made)
     setattr(kind, "__match_args__", kind._names_)  # noqa: B010 - mypy takes an assignment for the class's own
@@ -102,7 +104,7 @@ def _refuse(kind: Any, values: dict[str, Any], given: tuple[Any, ...], named: di
 
 
 def _values(one: Any) -> tuple[Any, ...]:
-    return tuple(getattr(one, name) for name in type(one)._names_)
+    return tuple(getattr(one, name) for name in type(one)._names_ if name not in type(one)._aside_)
 
 
 def __repr__(self: Any) -> str:

@@ -12,13 +12,19 @@ from collections.abc import Iterator
 from typing import Any
 
 from explainer.crash import Crash, Found, Frame, Known, Raised, crash_of, root_of, with_live
+from explainer.loaded import changed_files
+from explainer.locale import word
 from explainer.probes.scene import Live, LiveFrame
+from explainer.reporting import relative
+from explainer.source import source_of, withhold
 from explainer.userframes import is_user_file
 
 #: A line of code that recursion passes again and again is kept this often, and the innermost frames always.
 REPEATS, INNERMOST = 3, 20
 #: Errors further down a chain, or inside a group, than this are not looked at.
 DEPTH, MEMBERS = 50, 20
+#: How many errors of a chain are looked at for frames whose file has changed.
+_CHAIN = 10
 OURS = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _COUNTERS = frozenset(
     ["epoch", "step", "global_step", "iteration", "batch_idx", "batch_index", "batch_i", "i_batch", "minibatch"]
@@ -27,16 +33,34 @@ _EMBEDDED = "Traceback (most recent call last)"
 _PLAIN = (str, bytes, int, float, bool, type(None))
 
 
-def crash_from(error: BaseException, traceback: types.TracebackType | None, known: Known) -> Crash:
+def crash_from(
+    error: BaseException, traceback: types.TracebackType | None, known: Known, language: str = "en"
+) -> Crash:
     """The root of a live exception's chain as a `Crash`; `known` tells whether a symptom matches an exception.
 
     The caller drops `crash.live` as soon as the diagnosis is made: its frames keep tensors, and GPU memory, alive.
     """
+    changed = changed_under(error, traceback)
+    withhold(changed)
     raised = raised_from(error, traceback)
     root = root_of(raised, known).error or error
     own = traceback if root is error else root.__traceback__
     frames = live_frames(own)
-    return with_live(crash_of(Found(raised, remarks=loop_position(frames)), known), Live(root, frames))
+    remarks = (*loop_position(frames), *(word("changed", language, file=relative(file)) for file in sorted(changed)))
+    return with_live(crash_of(Found(raised, remarks=remarks), known), Live(root, frames))
+
+
+def changed_under(error: BaseException, traceback: types.TracebackType | None = None) -> set[str]:
+    """The user's files that were changed after the running code had been loaded from them: see `loaded`."""
+    ran, one = [], error
+    for _ in range(_CHAIN):
+        stack = traceback if one is error and traceback is not None else one.__traceback__
+        ran += [step.tb_frame.f_code for step in _steps(stack) if is_user_file(step.tb_frame.f_code.co_filename)]
+        following = one.__cause__ or one.__context__
+        if following is None:
+            break
+        one = following
+    return changed_files(ran)
 
 
 def raised_from(error: BaseException, traceback: types.TracebackType | None = None) -> Raised:
@@ -155,6 +179,9 @@ def _embedded(error: BaseException, message: str) -> tuple[str | None, Raised | 
         return None, None
     from explainer.reading import read_text
 
+    if type(error).__name__.endswith("RemoteTraceback"):  # a pool's: all that it holds is the text, in quotes
+        remote = next((one.raised for one in read_text(message.strip().strip('"'))), None)
+        return ("future", remote) if remote is not None else (None, None)
     found = read_text(f'{_EMBEDDED}:\n  File "<live>", line 1, in <module>\n{type_name(error)}: {message}\n')
     first = next((one.raised for one in found if one.raised.embedded is not None), None)
     return (first.runner, first.embedded) if first is not None else (None, None)
@@ -181,9 +208,16 @@ def _folded(steps: list[LiveFrame]) -> list[LiveFrame]:
 
 def frozen(live: LiveFrame) -> Frame:
     """A live frame as the `Frame` that a printed traceback would give, with columns where Python knows them."""
-    text = linecache.getline(live.file, live.line, live.frame.f_globals).rstrip("\n")
+    text = source_line(live)
     column, end = _columns(live, text)
     return Frame(live.file, live.line, function_name(live.frame), text.strip(), live.user, column, end)
+
+
+def source_line(live: LiveFrame) -> str:
+    """The text of the line at which a frame stood; empty where its file has changed since it was loaded."""
+    if live.user and not source_of(live.file, live.frame.f_globals).lines:
+        return ""
+    return linecache.getline(live.file, live.line, live.frame.f_globals).rstrip("\n")
 
 
 def function_name(frame: types.FrameType) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from explainer.catalogue import Match
 from explainer.catalogue.words import holds, in_language, value, words
-from explainer.diagnosis import Fix, Span
+from explainer.diagnosis import Fix, FixSource, Span
 from explainer.edits import words as words_of_edits
 from explainer.edits.candidate import Candidate
 from explainer.edits.changes import drops_name, is_cast, only_adapts
@@ -181,7 +181,8 @@ def _offers(held: Held, scene: Scene) -> list[tuple[str, Candidate]]:
             rendered = {name: value(v, held.names) if isinstance(v, str) else v for name, v in spec.items()}
             title = words(in_language(fix["title"], scene.options.language), held.names)
             for candidate in candidates(scene, {**rendered, "title": title, "fix": fix["id"]}, held.facts):
-                offers.append((fix.get("check", "forward"), candidate))
+                source = _source(held, fix).at(candidate.culprit)
+                offers.append((fix.get("check", "forward"), replace(candidate, source=source)))
     return offers
 
 
@@ -193,7 +194,12 @@ def _applies(fix: Mapping[str, Any], held: Held) -> bool:
 def _plain_fixes(held: Held, scene: Scene) -> tuple[Fix, ...]:
     """The fixes that are words alone."""
     plain = [fix for fix in held.rule.fixes if "edit" not in fix and "edits" not in fix and _applies(fix, held)]
-    return tuple(Fix(words(in_language(fix["title"], scene.options.language), held.names)) for fix in plain)
+    say = lambda fix: words(in_language(fix["title"], scene.options.language), held.names)  # noqa: E731
+    return tuple(Fix(say(fix), source=_source(held, fix)) for fix in plain)
+
+
+def _source(held: Held, fix: Mapping[str, Any]) -> FixSource:
+    return FixSource("rule", f"{held.rule.id}/{fix['id']}" if "id" in fix else held.rule.id)
 
 
 def _tried(offers: list[tuple[str, Candidate]], scene: Scene) -> list[Verdict]:
@@ -210,8 +216,8 @@ def _shown(passed: list[Verdict], words_only: tuple[Fix, ...]) -> tuple[Fix, ...
 def _checked(verdict: Verdict) -> Fix:
     candidate = verdict.candidate
     title = f"{candidate.title}: {candidate.meaning}" if candidate.meaning else candidate.title
-    return Fix(title, "checked", verdict.said, candidate.edits)
+    return Fix(title, "checked", verdict.said, candidate.edits, candidate.source)
 
 
 def _suggestion(candidate: Candidate) -> Fix:
-    return Fix(candidate.title, "suggestion", None, candidate.edits)
+    return Fix(candidate.title, "suggestion", None, candidate.edits, candidate.source)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 from explainer.crash import Crash
-from explainer.diagnosis import Diagnosis, ErrorFrame, Evidence, Report, Span
+from explainer.diagnosis import Diagnosis, ErrorFrame, Evidence, Fix, Report, Span
 from explainer.facts import ModuleFact, TensorFact, ValueFact
 from explainer.locale import word
 from explainer.probes import Scene, find
@@ -82,12 +83,22 @@ def _plain(fact: Any) -> bool:
 
 
 def relative(file: str) -> str:
-    """A path relative to the working directory where it lies below it."""
+    """A path relative to the working directory where it lies below it; a notebook's cell as its traceback names it."""
+    cell = _cell(file)
+    if cell is not None:
+        return cell
     try:
         short = os.path.relpath(file)
     except (ValueError, OSError):
         return file
     return file if not os.path.isabs(file) or short.startswith("..") else short
+
+
+def _cell(file: str) -> str | None:
+    """`Cell In[2]` for the file name under which IPython (8 or newer) compiled a cell; None for any other."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    named = getattr(getattr(shell, "compile", None), "format_code_name", lambda _: None)(file)
+    return " ".join(named) if named else None
 
 
 def _relative(diagnosis: Diagnosis) -> Diagnosis:
@@ -96,11 +107,13 @@ def _relative(diagnosis: Diagnosis) -> Diagnosis:
         culprit=diagnosis.culprit and replace(diagnosis.culprit, file=relative(diagnosis.culprit.file)),
         labels=tuple(replace(label, file=relative(label.file)) for label in diagnosis.labels),
         evidence=tuple(replace(row, file=row.file and relative(row.file)) for row in diagnosis.evidence),
-        fixes=tuple(
-            replace(fix, edits=tuple(replace(edit, file=relative(edit.file)) for edit in fix.edits))
-            for fix in diagnosis.fixes
-        ),
+        fixes=tuple(map(_relative_fix, diagnosis.fixes)),
     )
+
+
+def _relative_fix(fix: Fix) -> Fix:
+    source = fix.source and replace(fix.source, file=fix.source.file and relative(fix.source.file))
+    return replace(fix, edits=tuple(replace(edit, file=relative(edit.file)) for edit in fix.edits), source=source)
 
 
 def _lines(scene: Scene, diagnosis: Diagnosis | None) -> dict[tuple[str, int], str]:

@@ -7,7 +7,7 @@ import dis
 import functools
 import linecache
 import types
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from explainer.diagnosis import Span
@@ -132,6 +132,8 @@ def as_attributes(path: str) -> str:
 
 def source_of(file: str, module_globals: dict | None = None) -> Source:
     """A file's source through linecache, which knows notebook cells too; no lines where it cannot be had."""
+    if file in _withheld:
+        return Source(file, (), None)
     linecache.checkcache(file)
     found = linecache.getlines(file, module_globals)
     held = _held.get(file)
@@ -144,6 +146,16 @@ def source_of(file: str, module_globals: dict | None = None) -> Source:
 
 #: The sources by file, each with the list of lines (linecache's own while the file stays as it is) that it was made of.
 _held: dict[str, tuple[list[str], Source]] = {}
+
+
+#: Files that no longer hold the text which the program runs.
+_withheld: set[str] = set()
+
+
+def withhold(files: Iterable[str]) -> None:
+    """From now on these files, and no others, have no source: their text is not what ran (see `loaded`)."""
+    _withheld.clear()
+    _withheld.update(files)
 
 
 def parsed_source(file: str, text: str) -> Source:

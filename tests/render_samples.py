@@ -1,6 +1,6 @@
 """Reports made by hand for the tests of the renderers: what a diagnosis of each kind hands over."""
 
-from explainer.diagnosis import Diagnosis, Edit, ErrorFrame, Evidence, Fix, Label, Report, Span
+from explainer.diagnosis import Diagnosis, Edit, ErrorFrame, Evidence, Fix, FixSource, Label, Report, Span
 
 TAGGER = """\
 class Tagger(nn.Module):
@@ -97,6 +97,7 @@ def shape(language="en"):
 def inplace():
     """The culprit is in another file than the crash: two places, the labelled one first."""
     edit = Edit("gate.py", 4, 4, "        kept *= x", "        kept = kept * x")
+    source = FixSource("rule", "inplace-saved-value/out-of-place", "gate.py", 4, 9)
     diagnosis = Diagnosis(
         rule="inplace-saved-value",
         family="inplace",
@@ -114,7 +115,7 @@ def inplace():
             Evidence("kept", "[16, 128] float32 cpu requires grad, output of Tanh"),
             Evidence("x", "[16, 128] float32 cpu"),
         ),
-        fixes=(Fix("make a new tensor", "checked", "with this edit loss.backward() runs, on CPU", (edit,)),),
+        fixes=(Fix("make a new tensor", "checked", "with this edit loss.backward() runs, on CPU", (edit,), source),),
         notes=("net.gates.0 is also a Gate: the one edit repairs both.",),
     )
     return Report(

@@ -110,7 +110,7 @@ def test_several_inputs_have_the_highest_status(folder):
     done = explain("--format", "json", "train.log", "other.log", "quiet.log", cwd=folder)
     assert done.returncode == 1
     assert [report["source"]["input"] for report in document(done)] == ["train.log", "other.log"]
-    assert "no error was found in quiet.log" in done.stderr
+    assert "no PyTorch error found in quiet.log" in done.stderr
 
 
 def test_one_missing_file_does_not_keep_the_others_from_being_explained(folder):
@@ -142,7 +142,7 @@ def test_a_dash_is_standard_input(folder):
     [
         ([], "", 1, "nothing was pasted"),
         ([], "  \n\n", 1, "nothing was pasted"),
-        (["quiet.log"], "", 1, "no error was found"),
+        (["quiet.log"], "", 1, "no PyTorch error found"),
         (["nowhere.log"], "", 2, "no file nowhere.log"),
         (["rnu", "x.py"], "", 2, "did you mean `explain run`"),
         (["nonsense"], "", 2, "no file and no command"),
@@ -200,12 +200,23 @@ def test_a_broken_rule_is_named_with_file_line_and_key(folder):
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("name", ["text", "json", "markdown", "html", "github", "plain"])
+@pytest.mark.parametrize("name", ["text", "json", "markdown", "html", "github", "sarif", "gcc", "plain"])
 def test_every_format_prints_and_json_is_json(name, folder):
     done = explain("--format", name, "train.log", cwd=folder)
     assert (done.returncode, done.stderr) == (0, "")
     assert "matmul" in done.stdout
-    assert name != "json" or document(done)
+    assert name not in ("json", "sarif") or json.loads(done.stdout)
+
+
+def test_output_goes_to_a_file_without_colour(folder):
+    done = explain("--output", "out.txt", "--color", "always", "train.log", cwd=folder)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    text = (folder / "out.txt").read_text()
+    assert "matmul" in text
+    assert "\x1b" not in text
+    refused = explain("--output", "no/such/out.txt", "train.log", cwd=folder)
+    assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
+    assert "--output: no/such/out.txt cannot be written" in refused.stderr
 
 
 def test_json_is_utf_8_whatever_the_terminal_speaks(folder):

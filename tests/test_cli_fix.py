@@ -9,7 +9,7 @@ import sys
 from types import SimpleNamespace
 
 import pytest
-from commands import explain
+from commands import environment, explain
 
 from explainer.cli.fix import chosen
 from explainer.diagnosis import Diagnosis, Edit, Fix, Report
@@ -89,13 +89,41 @@ def test_applied_the_file_keeps_its_mode_and_line_ends(kept, tmp_path):
     assert stat.S_IMODE((tmp_path / "net.py").stat().st_mode) == 0o755
 
 
-def test_a_file_that_changed_since_is_left_alone(kept, tmp_path):
+def test_a_line_that_moved_is_found_again(kept, tmp_path):
     kept(EDIT)
     (tmp_path / "net.py").write_text(f"# new first line\n{NET}")
+    assert explain("fix", "--apply", "--yes", cwd=tmp_path).returncode == 0
+    assert (tmp_path / "net.py").read_text() == f"# new first line\n{NET.replace('10', '12')}"
+
+
+@pytest.mark.parametrize(
+    ("now", "edits"),
+    [
+        (NET.replace("10", "11"), [EDIT]),
+        (f"# new\n{NET}{BEFORE}\n", [EDIT]),
+        (f"# new\n{NET}", [EDIT, Edit("net.py", 1, 0, None, "# above")]),
+    ],
+    ids=["other", "twice", "insertion"],
+)
+def test_a_file_that_changed_since_is_left_alone(now, edits, kept, tmp_path):
+    kept(*edits)
+    (tmp_path / "net.py").write_text(now)
     done = explain("fix", "--apply", "--yes", cwd=tmp_path)
     assert done.returncode == 1
     assert "has changed since the diagnosis" in done.stderr
-    assert (tmp_path / "net.py").read_text() == f"# new first line\n{NET}"
+    assert (tmp_path / "net.py").read_text() == now
+
+
+@pytest.mark.skipif(not shutil.which("git"), reason="needs git")
+def test_the_patch_of_a_file_with_carriage_returns_applies_too(kept, tmp_path):
+    (tmp_path / "net.py").write_bytes(NET.replace("\n", "\r\n").encode())
+    kept(EDIT)
+    command = [sys.executable, "-m", "explainer", "fix"]
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, env=environment(XDG_STATE_HOME=str(tmp_path / ".state")), check=True
+    )
+    subprocess.run(["git", "apply", "-"], input=done.stdout, cwd=tmp_path, check=True)
+    assert (tmp_path / "net.py").read_bytes() == NET.replace("10", "12").replace("\n", "\r\n").encode()
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import io
 import logging
+from types import SimpleNamespace
 
 import pytest
 
+import explainer
+from explainer.hooks import logs
 from explainer.hooks.logs import ExplainFilter
 
 MESSAGE = "mat1 and mat2 shapes cannot be multiplied (4x576 and 400x120)"
@@ -70,3 +75,46 @@ def test_a_failing_stage_keeps_the_record(log, monkeypatch):
     swallow(logger, RuntimeError(MESSAGE))
     assert "the diagnosis failed (SystemExit)" in out.getvalue()
     assert "Traceback" in out.getvalue()
+
+
+def test_install_with_logs_explains_what_any_logger_is_given(capsys):
+    out = io.StringIO()
+    logger = logging.getLogger("some.framework")
+    handler = logging.StreamHandler(out)
+    logger.addHandler(handler)
+    before = logging.getLogRecordFactory()
+    try:
+        explainer.install(logs=True)
+        explainer.install(logs=True)
+        swallow(logger, RuntimeError(MESSAGE))
+        assert out.getvalue().count("error[matmul-shapes]") == 1
+    finally:
+        explainer.uninstall()
+        logger.removeHandler(handler)
+    assert logging.getLogRecordFactory() is before
+
+
+def test_a_task_that_nobody_awaits_is_explained(caplog):
+    async def main():
+        task = asyncio.create_task(fails())
+        await asyncio.sleep(0)
+        del task
+
+    async def fails():
+        raise RuntimeError(MESSAGE)
+
+    try:
+        explainer.install(logs=True)
+        asyncio.run(main())
+        gc.collect()
+    finally:
+        explainer.uninstall()
+    assert caplog.text.count("error[matmul-shapes]") == 1
+
+
+def test_the_sink_for_loguru_explains_a_record_that_has_an_error(capsys):
+    error = RuntimeError(MESSAGE)
+    logs.loguru(SimpleNamespace(record={"exception": None}))
+    assert capsys.readouterr().err == ""
+    logs.loguru(SimpleNamespace(record={"exception": SimpleNamespace(value=error, traceback=None)}))
+    assert "error[matmul-shapes]" in capsys.readouterr().err

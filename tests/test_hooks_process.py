@@ -278,3 +278,58 @@ def test_the_last_diagnosis_is_kept_for_its_user_alone(tmp_path):
     kept = tmp_path / "explainer" / "last.json"
     assert kept.stat().st_mode & 0o777 == 0o600
     assert kept.parent.stat().st_mode & 0o777 == 0o700
+
+
+POOLS = """\
+import sys
+import explainer; explainer.install(lang="en")
+from concurrent.futures import ProcessPoolExecutor
+import multiprocessing
+
+def work(i):
+    raise RuntimeError({message!r})
+
+if __name__ == "__main__":
+    pool = ProcessPoolExecutor(1) if sys.argv[1] == "futures" else multiprocessing.Pool(1)
+    with pool:
+        list(pool.map(work, range(2)))
+"""
+
+
+@pytest.mark.parametrize("pool", ["futures", "multiprocessing"])
+@pytest.mark.skipif(sys.platform == "win32", reason="fork")
+def test_an_error_of_a_pools_worker_is_explained_once_at_its_line(pool, tmp_path):
+    (tmp_path / "main.py").write_text(POOLS.format(message=MESSAGE))
+    done = python("main.py", pool, cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.count("error[matmul-shapes]") == 1
+    assert "main.py:7, in work" in done.stderr
+
+
+REPLACED = """\
+import atexit, sys
+import explainer; explainer.install()
+atexit.register(print, "the program's", "own end", file=sys.stderr, flush=True)
+sys.excepthook = lambda kind, error, traceback: print("told by another hook:", kind.__name__, file=sys.stderr)
+raise RuntimeError({message!r})
+"""
+
+
+def test_where_another_hook_took_the_place_of_ours_the_error_is_explained_at_the_end(tmp_path):
+    """As rich.traceback.install() and typer do, which call nobody else's hook."""
+    (tmp_path / "main.py").write_text(REPLACED.format(message=MESSAGE))
+    done = python("main.py", cwd=tmp_path)
+    assert done.returncode == 1
+    parts = ["told by another hook: RuntimeError", "the program's own end", "error[matmul-shapes]"]
+    assert [done.stderr.count(part) for part in parts] == [1, 1, 1]
+    assert sorted(parts, key=done.stderr.index) == parts
+
+
+def test_what_ended_well_after_an_error_that_was_told_is_not_explained_at_the_end(tmp_path):
+    (tmp_path / "main.py").write_text(
+        f"import sys\nimport explainer; explainer.install()\ntry:\n    raise RuntimeError({MESSAGE!r})\n"
+        "except RuntimeError as error:\n    sys.excepthook(type(error), error, error.__traceback__)\n"
+        "    sys.last_value = error\nsys.excepthook = sys.__excepthook__\n"
+    )
+    done = python("main.py", cwd=tmp_path)
+    assert (done.returncode, done.stderr.count("error[matmul-shapes]")) == (0, 1)

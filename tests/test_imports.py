@@ -11,19 +11,19 @@ from commands import ROOT
 PACKAGE = ROOT / "explainer"
 #: From the bottom to the top; a module may import from its own layer and those below it.
 LAYERS = (
-    ("frozen", "patterns", "diagnosis", "userframes", "locale"),
+    ("frozen", "patterns", "diagnosis", "decisions", "userframes", "locale", "configured"),
     ("crash", "source", "bindings", "facts", "probes.scene"),
     ("replay", "edits", "catalogue"),
     ("probes", "repair"),
-    ("diagnose", "weighing", "remedies", "reporting", "reading", "render", "live", "reproduce"),
+    ("diagnose", "weighing", "remedies", "reporting", "reading", "render", "loaded", "transfer", "live", "reproduce"),
     ("api",),
     ("hooks",),
-    ("cli", "authoring", "demo", "__main__"),
+    ("cli", "authoring", "serve", "demo", "__main__"),
 )
 #: What `render` and the formats of `reading` may see besides themselves.
 NARROW = {
-    "render": {"render", "diagnosis", "locale", "frozen", "patterns"},
-    "hooks": {"hooks", "api", "render", "probes", "live"},
+    "render": {"render", "diagnosis", "decisions", "locale", "frozen", "patterns"},
+    "hooks": {"hooks", "locale", "configured", "api", "render", "probes", "live", "decisions"},
 }
 HEIGHT = {name: height for height, names in enumerate(LAYERS) for name in names}
 

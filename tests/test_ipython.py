@@ -189,3 +189,61 @@ def test_the_display_may_fail_without_harm(shell, monkeypatch):
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding="ascii"))
     shell.run_cell("import explainer; explainer.install(lang='ko')")
     assert not shell.run_cell(FAILS).success
+
+
+NET = """\
+import torch
+from torch import nn
+net = nn.Linear(8, 2)
+ids = torch.zeros(4, 6)
+net(ids)"""
+
+
+def test_places_are_named_as_the_notebook_names_its_cells(shell, capsys):
+    shell.run_cell("import explainer; explainer.install(lang='en')", store_history=True)
+    shell.run_cell(NET, store_history=True)
+    said = capsys.readouterr().out
+    assert "--> Cell In[2], line 5" in said
+    assert f"ipython-input-{2}" not in said.partition("error[")[2]
+
+
+def test_the_fix_of_a_cell_becomes_the_next_cell(shell, capsys):
+    asked = []
+    shell.set_next_input = lambda text, replace: asked.append((text, replace))
+    shell.run_cell("import explainer; explainer.install(lang='en')", store_history=True)
+    shell.run_cell("%explain fix", store_history=True)
+    assert "no fix" in capsys.readouterr().out
+    shell.run_cell(NET, store_history=True)
+    fix = capsys.readouterr().out
+    assert "nn.Linear(6, 2)" in fix
+    shell.run_cell("%explain fix", store_history=True)
+    assert asked == [(NET.replace("nn.Linear(8, 2)", "nn.Linear(6, 2)"), False)]
+
+
+def test_an_error_that_run_prints_is_explained_once(shell, capsys, tmp_path):
+    script = tmp_path / "train.py"
+    script.write_text(NET)
+    shell.run_cell("import explainer; explainer.install(lang='en')")
+    shell.run_cell(f"%run {script}")
+    assert capsys.readouterr().out.count("error[linear-input-size]") == 1
+    shell.run_cell("x = 1")
+    assert "error[" not in capsys.readouterr().out
+
+
+def test_freeing_lets_go_of_the_errors_tensors_and_names_what_else_is_kept(shell, capsys):
+    import weakref
+
+    shell.run_cell("%load_ext explainer")
+    shell.run_cell(
+        "import torch\ndef f():\n    big = torch.zeros(1 << 20)\n    kept.append(weakref.ref(big))\n"
+        "    raise ValueError\nimport weakref\nkept, mine = [], torch.zeros(1 << 19)\nf()"
+    )
+    kept = shell.user_ns["kept"][0]
+    assert isinstance(kept, weakref.ref)
+    assert kept() is not None
+    capsys.readouterr()
+    shell.run_cell("%explain --free")
+    said = capsys.readouterr().out
+    assert "held 4.0 MiB" in said
+    assert "mine keeps 2.0 MiB" in said
+    assert kept() is None

@@ -164,7 +164,7 @@ def test_installing_imports_nothing_heavy(tmp_path):
         "print(*sorted(set(sys.modules) - before))"
     )
     new = python("-S", "main.py", cwd=tmp_path).stdout.split()
-    assert set(new) == {"explainer", "explainer.hooks", "explainer.hooks.process"}
+    assert set(new) - {"atexit"} == {"explainer", "explainer.hooks", "explainer.hooks.process"}  # atexit is built in
 
 
 def test_a_diagnosis_imports_only_what_it_is_made_of(tmp_path):

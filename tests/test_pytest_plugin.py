@@ -80,3 +80,66 @@ def test_a_failing_stage_is_one_line(tests, tmp_path):
     done = tests("--explain", "-k", "torch")
     assert done.returncode == 1
     assert "explainer: the diagnosis failed (SystemExit)" in done.stdout
+
+
+MODEL = """\
+import torch
+from torch import nn
+
+
+class Head(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.width = width
+        self.fc = nn.Linear({size}, 10)
+
+    def forward(self, x):
+        return self.fc(x.reshape(x.shape[0], self.width))
+"""
+HEADS = """\
+import pytest, torch
+from model import Head
+
+@pytest.mark.parametrize("width", [{widths}])
+def test_head(width):
+    assert Head(width)(torch.randn(4, width)).shape == (4, 10)
+
+def test_beside():
+    pass
+"""
+
+
+def heads(folder, size, widths):
+    (folder / "model.py").write_text(MODEL.format(size=size))
+    (folder / "test_it.py").write_text(HEADS.format(widths=widths))
+
+
+def test_a_fix_that_breaks_another_selected_test_is_not_checked(tests, tmp_path):
+    """A constant that is right for one parameter stands where a name should."""
+    heads(tmp_path, 32, "32, 48")
+    said = tests("--explain", "--explain-fix", "fixes.patch").stdout
+    assert "error[linear-input-size]" in said
+    assert "checked:" not in said.partition("explainer ---")[2]
+    assert "test_head[32] fails with it" in " ".join(said.split())
+    assert (tmp_path / "fixes.patch").read_text() == ""
+
+
+@pytest.mark.parametrize("more", [[], ["-n", "1"]], ids=["alone", "workers"])
+def test_a_fix_that_leaves_the_others_alone_is_checked_and_collected(more, tests, tmp_path):
+    heads(tmp_path, 30, "32")
+    said = tests("--explain-fix", "fixes.patch", *more).stdout
+    assert "and 1 other selected tests still pass" in " ".join(said.split())
+    patch = (tmp_path / "fixes.patch").read_text()
+    assert "+        self.fc = nn.Linear(32, 10)" in patch
+    assert "2 passed" not in said
+
+
+def test_the_setting_switches_it_on(tests, tmp_path):
+    (tmp_path / "pytest.ini").write_text("[pytest]\nexplain = true\n")
+    assert tests().stdout.count("--- explainer ---") == 2
+
+
+def test_a_patch_that_cannot_be_written_is_one_line(tests):
+    done = tests("--explain-fix", "no/such/folder/fixes.patch", "-k", "fine")
+    assert "--explain-fix: " in done.stderr + done.stdout
+    assert "INTERNALERROR" not in done.stderr + done.stdout

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from render_samples import SAMPLES
 
-from explainer.render import github, html, json, markdown, plain, terminal
+from explainer.render import gcc, github, html, json, markdown, plain, sarif, terminal
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 RENDERERS = {
@@ -16,6 +16,8 @@ RENDERERS = {
     "github.txt": github.render,
     "json": json.render,
     "html": html.fragment,
+    "gcc.txt": gcc.render,
+    "sarif": sarif.render,
 }
 CASES = (
     [(sample, "txt") for sample in SAMPLES]
@@ -25,6 +27,8 @@ CASES = (
         for ending in ("narrated.txt", "md")
     ]
     + [("inplace", "github.txt"), ("symptom", "github.txt"), ("inplace", "json"), ("inplace", "html")]
+    + [(sample, "gcc.txt") for sample in ("inplace", "symptom", "unknown")]
+    + [(sample, "sarif") for sample in ("inplace", "unknown")]
 )
 
 

@@ -15,19 +15,22 @@ from explainer.authoring.check import catalogue_for, read_all
 from explainer.authoring.zygote import SCRIPT
 from explainer.catalogue import Rule, Symptom, sources
 
+#: The module that runs them; another one may stand in for it.
+ENTRY = "explainer.authoring.zygote"
 #: No example may take longer, in seconds.
 SECONDS = 60.0
 
 
 class Runner:
-    """One process with torch loaded, in whose children examples run. Use it in a `with`."""
+    """One process with torch and `modules` loaded, in whose children examples run. Use it in a `with`."""
 
-    def __init__(self, packs: tuple[Path, ...] = ()):
+    def __init__(self, packs: tuple[Path, ...] = (), modules: tuple[str, ...] = (), entry: str = ENTRY):
+        self.modules, self.entry = modules, entry
         self.packs = [str(pack.resolve()) for pack in packs]
         self._process: subprocess.Popen[str] | None = None
 
     def __enter__(self) -> Runner:
-        command = [sys.executable, "-m", "explainer.authoring.zygote"]
+        command = [sys.executable, "-m", self.entry, *self.modules]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         return self
 
@@ -36,14 +39,21 @@ class Runner:
             self._process.communicate(timeout=SECONDS)
 
     def run(
-        self, code: str, files: Mapping[str, str] | None = None, program: str = "", seconds: float = SECONDS
+        self,
+        code: str,
+        files: Mapping[str, str] | None = None,
+        program: str = "",
+        seconds: float = SECONDS,
+        **more: Any,
     ) -> dict[str, Any]:
         """How a program ended (`outcome`: raised, ended, or why there is none) and the document on its error.
 
         `program`: how it is tried again whole, from a `clean` process as `explain run` does or `warm`, in forks of the
-        crashed one, as after `install()`; not at all where it is empty.
+        crashed one, as after `install()`; not at all where it is empty. `more`: `script` names the file that is
+        started, `trace` asks for what became of each candidate edit, `bare` for no more than the error and the shapes
+        of the parameters of the model that it names.
         """
-        request = {"code": code, "files": dict(files or {}), "packs": self.packs, "program": program}
+        request = {"code": code, "files": dict(files or {}), "packs": self.packs, "program": program, **more}
         process = self._process
         if process is None or process.stdin is None or process.stdout is None:
             raise RuntimeError("a Runner is used in a `with`")

@@ -5,6 +5,7 @@ Requests and answers are lines of JSON on standard input and output; see `exampl
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import select
@@ -18,12 +19,14 @@ from pathlib import Path
 from typing import Any
 
 SCRIPT = "example.py"
+#: How many of the last characters that a program printed are told.
+_SHOWN = 1 << 16
 #: The folder beside the program for what its run and the replays put into temporary files.
 _TEMPORARY = "temporary"
 
 
 def main() -> None:
-    """Load what examples need, then answer requests until standard input ends."""
+    """Load what examples need, and the modules that arguments name; answer requests until standard input ends."""
     replies = os.fdopen(os.dup(1), "w")
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 1)
@@ -41,6 +44,8 @@ def _warm() -> None:
     import explainer
     from explainer.catalogue import words
 
+    for name in sys.argv[1:]:
+        importlib.import_module(name)
     words.environment()
     explainer.explain("RuntimeError: mat1 and mat2 shapes cannot be multiplied (4x576 and 400x120)")
 
@@ -51,7 +56,7 @@ def _answer(request: dict[str, Any]) -> dict[str, Any]:
     folder = os.path.join(home, "program")
     try:
         os.makedirs(os.path.join(home, _TEMPORARY))
-        for name, text in {**request.get("files", {}), SCRIPT: request["code"]}.items():
+        for name, text in {**request.get("files", {}), request.get("script", SCRIPT): request["code"]}.items():
             path = Path(folder, name)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
@@ -100,7 +105,7 @@ def _in_child(request: dict[str, Any], folder: str, pipe: int) -> None:
 
 
 def _run(request: dict[str, Any], folder: str) -> dict[str, Any]:
-    """Run the program as `__main__`; how it ended, and for an error the document that explains it."""
+    """Run the program as `__main__`; how it ended and what it printed last, for an error what explains it."""
     import types
 
     os.chdir(folder)
@@ -109,7 +114,9 @@ def _run(request: dict[str, Any], folder: str) -> dict[str, Any]:
     os.dup2(os.open(os.devnull, os.O_RDWR), 2)
     if request.get("program") == "clean":
         _twin()
-    path = str(Path(folder, SCRIPT))
+    path = str(Path(folder, request.get("script", SCRIPT)))
+    printed = os.path.join(os.path.dirname(folder), "printed")
+    os.dup2(os.open(printed, os.O_RDWR | os.O_CREAT, 0o600), 1)
     sys.argv = [path]
     module = sys.modules["__main__"] = types.ModuleType("__main__")
     module.__dict__.update(__file__=path, __builtins__=__builtins__)
@@ -119,8 +126,37 @@ def _run(request: dict[str, Any], folder: str) -> dict[str, Any]:
     except SystemExit as error:
         return {"outcome": "ended"} if not error.code else {"outcome": f"exit status {error.code}"}
     except Exception as error:
-        return {"outcome": "raised", "document": _explained(error, request, path, time.monotonic() - began)}
-    return {"outcome": "ended"}
+        if request.get("bare"):
+            built = _shapes(module.__dict__.get(request["bare"]))
+            return {"outcome": "raised", "error": _told(error, folder), "built": built}
+        return {"outcome": "raised", **_explained(error, request, path, time.monotonic() - began)}
+    sys.stdout.flush()
+    return {"outcome": "ended", "printed": Path(printed).read_text(encoding="utf-8", errors="replace")[-_SHOWN:]}
+
+
+def _told(error: Exception, folder: str) -> dict[str, Any]:
+    """An error's type and message, and the innermost line of the program's: its file, number and text."""
+    import traceback
+
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if frame.filename.startswith(folder)]
+    last = own[-1] if own else frames[-1]
+    place = {"file": os.path.relpath(last.filename, folder), "line": last.lineno, "code": last.line}
+    return {
+        "type": type(error).__name__,
+        "message": str(error)[:500],
+        "own": bool(own) and own[-1] is frames[-1],
+        **place,
+    }
+
+
+def _shapes(model: Any) -> dict[str, str] | None:
+    """The shapes of a model's parameters; None where there is no model yet."""
+    import torch
+
+    if not isinstance(model, torch.nn.Module):
+        return None
+    return {name: "x".join(map(str, value.shape)) or "1" for name, value in model.named_parameters()}
 
 
 class _Forked:
@@ -154,8 +190,10 @@ def _twin() -> None:
     program._started = lambda modules: (_Forked(pid), mine)  # type: ignore[assignment,return-value]
 
 
-def _explained(error: Exception, request: dict[str, Any], path: str, seconds: float) -> Any:
+def _explained(error: Exception, request: dict[str, Any], path: str, seconds: float) -> dict[str, Any]:
+    """The document on an error, how many seconds it took, and what became of the candidates where that is asked for."""
     from explainer.api import explain_error
+    from explainer.decisions import Trace
     from explainer.probes import Options
 
     program = None
@@ -163,8 +201,11 @@ def _explained(error: Exception, request: dict[str, Any], path: str, seconds: fl
         from explainer.replay.program import Program
 
         program = Program(path, None, (), os.getcwd(), seconds, warm=request["program"] == "warm")
-    options = Options(language="en", program=program)
-    return explain_error(error, options=options, packs=tuple(Path(pack) for pack in request.get("packs", ()))).to_dict()
+    trace = Trace() if request.get("trace") else None
+    options, began = Options(language="en", program=program, trace=trace), time.monotonic()
+    found = explain_error(error, options=options, packs=tuple(Path(pack) for pack in request.get("packs", ())))
+    taken = {"document": found.to_dict(), "seconds": time.monotonic() - began}
+    return {**taken, "trace": trace.to_dict()} if trace is not None else taken
 
 
 if __name__ == "__main__":

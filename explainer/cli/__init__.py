@@ -15,9 +15,12 @@ COMMANDS = {
     "rules": "list the rules, start a new one, check a folder of them",
     "rule": "the page of one rule",
     "demo": "break small models on purpose and explain each",
+    "serve": "a page on this machine into which tracebacks are pasted",
+    "mcp": "the same for assistants, over stdio (Model Context Protocol)",
+    "doctor": "what works on this machine, and what stands in the way",
 }
 #: Options that may stand before a command and take a value.
-VALUED = ("--format", "--lang", "--rules", "--source", "--color")
+VALUED = ("--format", "--output", "--lang", "--rules", "--source", "--color")
 
 
 class Complaint(Exception):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from explainer.cli import COMMANDS, Complaint, complain, inputs, options
@@ -52,7 +53,7 @@ def reports_of(name: str, given: Any, folders: tuple) -> tuple[Report, ...]:
     settings = Options(api.language(given.lang), options.may_replay(given), source_roots=(".", *given.source))
     found, blank = found_in(name)
     explanation = api.Explanation(tuple(api.explain_found(one, settings, folders) for one in found))
-    if not found:
+    if not explanation:
         complain(nothing_in(name, blank))
     last.keep(explanation)
     return explanation.reports
@@ -74,7 +75,7 @@ def nothing_in(name: str, blank: bool) -> str:
     """Why an input gave no error."""
     if blank:
         return "nothing was pasted" if name == inputs.STDIN else f"{name} is empty"
-    return f"no error was found in {_called(name)}"
+    return f"no PyTorch error found in {_called(name)}"
 
 
 def _called(name: str) -> str:
@@ -82,11 +83,21 @@ def _called(name: str) -> str:
 
 
 def write(reports: Sequence[Report], given: Any) -> None:
-    """Print reports on standard output in the format asked for."""
+    """Print reports on standard output, or write them to the file asked for, in the format asked for."""
     text = rendered(reports, given)
+    if given.output is not None:
+        _write_file(given.output, text)
+        return
     encoding = "utf-8" if given.format == "json" else sys.stdout.encoding or "utf-8"
     sys.stdout.flush()
     sys.stdout.buffer.write(text.encode(encoding, "backslashreplace"))
+
+
+def _write_file(name: str, text: str) -> None:
+    try:
+        Path(name).write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise Complaint(f"--output: {name} cannot be written: {error.strerror}") from None
 
 
 def rendered(reports: Sequence[Report], given: Any) -> str:
@@ -102,10 +113,11 @@ def _for_people(reports: Sequence[Report], given: Any) -> str:
 
     shown = [report for report in reports if report.diagnoses] or list(reports)[:1]
     width = theme.width_of(sys.stdout)
+    color = given.output is None and theme.wants_color(sys.stdout, given.color)
     if given.format == "plain":
         text = plain.render(shown, width, given.full)
     else:
-        text = terminal.to_str(shown, width, given.full, theme.wants_color(sys.stdout, given.color))
+        text = terminal.to_str(shown, width, given.full, color)
     if len(reports) > len(shown):
         others = len(reports) - len(shown)
         text += f"\n{others} more errors, none of them known to be PyTorch's (--format json has all)\n"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import stat
 import sys
@@ -12,6 +11,7 @@ from typing import Any
 
 from explainer.cli import Complaint, options
 from explainer.hooks import last
+from explainer.render import patch
 
 MORE = """\
 the patch is that of the last diagnosis (of a program with explainer.install(), of explain run, of explain FILE);
@@ -28,10 +28,13 @@ def main(arguments: list[str]) -> int:
     fix = chosen(document)
     if fix is None:
         raise Complaint("the last diagnosis has no fix that edits a file", 1)
-    changed = {name: _edited(folder / name, edits) for name, edits in _by_file(fix).items()}
-    patch = "".join(_patch(name, *texts) for name, texts in changed.items())
+    try:
+        changed = patch.changed(folder, fix["edits"])
+    except patch.PatchError as error:
+        raise Complaint(str(error), 1) from None
     print(_about(fix), file=sys.stderr)
-    sys.stdout.write(patch)
+    sys.stdout.flush()
+    sys.stdout.buffer.write("".join(patch.diff(name, *texts) for name, texts in changed.items()).encode())
     sys.stdout.flush()
     if given.apply:
         return _apply(folder, {name: after for name, (_, after) in changed.items()}, given.yes)
@@ -53,38 +56,6 @@ def chosen(document: dict[str, Any]) -> dict[str, Any] | None:
 def _about(fix: dict[str, Any]) -> str:
     said = f"checked: {fix['checked']}" if fix["certainty"] == "checked" else f"{fix['certainty']}, not tried"
     return f"{fix['title']} ({said})"
-
-
-def _by_file(fix: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
-    files: dict[str, list[dict[str, Any]]] = {}
-    for edit in fix["edits"]:
-        files.setdefault(edit["file"], []).append(edit)
-    return files
-
-
-def _edited(path: Path, edits: list[dict[str, Any]]) -> tuple[str, str]:
-    """A file's text before and after its edits; a complaint where the file is not what it was."""
-    try:
-        text = path.read_bytes().decode("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise Complaint(f"{path} cannot be read: {getattr(error, 'strerror', None) or 'it is not UTF-8'}") from None
-    lines = text.splitlines(keepends=True)
-    end = "\r\n" if lines and lines[0].endswith("\r\n") else "\n"
-    for edit in sorted(edits, key=lambda one: -one["start_line"]):
-        first, past = edit["start_line"] - 1, edit["end_line"]
-        now = "".join(lines[first:past]).replace("\r\n", "\n").rstrip("\n")
-        if edit["before"] is not None and now != edit["before"].rstrip("\n"):
-            raise Complaint(f"{path}:{edit['start_line']} has changed since the diagnosis; explain the error again", 1)
-        after = edit["after"]
-        lines[first:past] = [] if after is None else [f"{line}{end}" for line in after.removesuffix("\n").split("\n")]
-    return text, "".join(lines)
-
-
-def _patch(name: str, before: str, after: str) -> str:
-    old, new = (text.replace("\r\n", "\n").splitlines(keepends=True) for text in (before, after))
-    shown = Path(name).as_posix()
-    lines = difflib.unified_diff(old, new, f"a/{shown}", f"b/{shown}")
-    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
 
 def _apply(folder: Path, texts: dict[str, str], agreed: bool) -> int:

@@ -9,16 +9,37 @@ from typing import Any, NoReturn
 
 from explainer.cli import Complaint
 
-FORMATS = ("text", "json", "markdown", "html", "github", "plain")
+FORMATS = ("text", "json", "markdown", "html", "github", "sarif", "gcc", "plain")
 LANGUAGES = ("en", "ko", "zh")
 
 
 class Parser(argparse.ArgumentParser):
     """A parser that says in one line what is wrong, and where help is."""
 
+    def parse_args(self, *given: Any, **more: Any) -> Any:  # type: ignore[override]
+        """The options, those that were not given as the project's pyproject.toml has them."""
+        return _settled(super().parse_args(*given, **more))
+
     def error(self, message: str) -> NoReturn:
         """Raise the complaint instead of printing the usage."""
         raise Complaint(f"{message} ({self.prog} -h lists what is possible)")
+
+
+def _settled(given: Any) -> Any:
+    from explainer.configured import configured
+
+    project = configured()
+    if project.problem and hasattr(given, "lang"):
+        raise Complaint(project.problem)
+    for name in ("lang", "full"):
+        if hasattr(given, name):
+            setattr(given, name, getattr(given, name) or getattr(project, name))
+    if hasattr(given, "replay"):
+        given.replay = given.replay and project.replay
+    for name in ("rules", "source"):
+        if isinstance(getattr(given, name, None), list):
+            setattr(given, name, [*getattr(given, name), *getattr(project, name)])
+    return given
 
 
 def parser(prog: str, about: str, more: str = "") -> Parser:
@@ -37,8 +58,14 @@ def add_speech(to: argparse.ArgumentParser) -> None:
 
 
 def add_format(to: argparse.ArgumentParser) -> None:
-    """`--format` and `--source`, for commands that explain texts."""
+    """`--format`, `--output` and `--source`, for commands that explain texts."""
     to.add_argument("--format", choices=FORMATS, default="text", help="how to show it (default: text)")
+    to.add_argument("--output", metavar="FILE", help="write it to FILE (default: standard output)")
+    add_source(to)
+
+
+def add_source(to: argparse.ArgumentParser) -> None:
+    """`--source`, for whatever reads the files that a text names."""
     about = "also read source files below this folder"
     to.add_argument("--source", metavar="DIR", action="append", default=[], type=_folder, help=about)
 

@@ -46,7 +46,7 @@ def _settings(given: Any, target: launch.Target) -> Any:
 
     folders = [os.path.abspath(one) for one in given.rules]
     settings = Settings(given.lang, given.replay, folders, given.full, given.color)
-    settings.check, settings.program = given.check, target.program
+    settings.check, settings.program, settings.why = given.check, target.program, given.why
     if given.json:
         path, reports = os.path.abspath(given.json), []
 
@@ -73,6 +73,7 @@ def _parser() -> options.Parser:
     parser = options.parser("explain run", "Runs a program and explains the error that ends it.", MORE)
     parser.usage = "explain run [OPTIONS] [-m] SCRIPT [ARGS ...]"
     parser.add_argument("--json", metavar="FILE", help="write the document (schema_version 1) to FILE")
+    parser.add_argument("--why", action="store_true", help="list the edits that were made, tried and refused, and why")
     checks = parser.add_mutually_exclusive_group()
     text = "try fixes by running the whole program again in the sandbox (default: only after an early crash)"
     checks.add_argument("--check", action="store_true", default=None, help=text)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from explainer.diagnosis import Edit, Span
+from dataclasses import field
+
+from explainer.diagnosis import Edit, FixSource, Span
 from explainer.frozen import frozen
 
 
@@ -11,7 +13,7 @@ class Candidate:
     """`kind` is the kind of edit, `culprit` the place to blame if it holds, `fix` the rule's fix that offered it.
 
     `tier` orders candidates: one of a lower tier that holds is preferred to any of a higher one. `literal` marks edits
-    of a number, which must leave the model's first input unchanged.
+    of a number, which must leave the model's first input unchanged. `source` is what made it; it tells no two apart.
     """
 
     edits: tuple[Edit, ...]
@@ -22,6 +24,7 @@ class Candidate:
     meaning: str = ""
     tier: int = 0
     literal: bool = False
+    source: FixSource | None = field(default=None, compare=False)
 
     def __len__(self) -> int:
         """How many edits; a candidate without any would be no candidate."""

@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from explainer.diagnosis import Edit
+from explainer.diagnosis import Edit, FixSource
 from explainer.edits.candidate import Candidate
 from explainer.edits.changes import is_cast
 from explainer.edits.evidence import Evidence
@@ -31,7 +31,14 @@ def chained(evidence: Evidence, first: Candidate, texts: Mapping[str, str], fami
         edits = tuple(_both(first, second, texts))
         if edits and len(edits) <= MOST:
             title = f"{first.title}; {second.title}" if second.title != first.title else first.title
-            yield dataclasses.replace(first, edits=edits, title=title, literal=first.literal or second.literal)
+            literal, source = first.literal or second.literal, _source(first, second)
+            yield dataclasses.replace(first, edits=edits, title=title, literal=literal, source=source)
+
+
+def _source(first: Candidate, second: Candidate) -> FixSource | None:
+    if first.source is None or second.source is None:
+        return first.source or second.source
+    return dataclasses.replace(first.source, name=f"{first.source.name} + {second.source.name}")
 
 
 def _both(first: Candidate, second: Candidate, texts: Mapping[str, str]) -> Iterator[Edit]:

@@ -8,6 +8,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from explainer.diagnosis import FixSource
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, evidence_of
 from explainer.edits.tiers import TIERS
@@ -76,7 +77,15 @@ def _generator(name: str) -> Generator:
 def offered_by(generators: Iterable[Generator], evidence: Evidence) -> Iterator[Candidate]:
     """The candidates of several generators; one that trips over unforeseen syntax yields no more."""
     for generator in generators:
+        source = FixSource("generator", _name(generator))
         try:
-            yield from generator(evidence)
+            for one in generator(evidence):
+                yield dataclasses.replace(one, source=source.at(one.culprit))
         except (ArithmeticError, AttributeError, LookupError, SyntaxError, TypeError, ValueError):
             _log.debug("%s gave up", generator.__name__, exc_info=True)
+
+
+def _name(generator: Any) -> str:
+    """The name of a generator as `tiers` has it."""
+    function = getattr(generator, "func", generator)
+    return f"{function.__module__.rsplit('.', 1)[-1].removeprefix('search_')}.{function.__name__.lstrip('_')}"

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
 
+from explainer.diagnosis import FixSource
 from explainer.edits import methods
 from explainer.edits.candidate import Candidate
 from explainer.edits.changes import added, drops_name, is_cast
@@ -35,7 +36,8 @@ def origins(evidence: Evidence, candidate: Candidate) -> Iterator[Candidate]:
     """The candidates to try before a rule's own: the same repair, nearer to its cause."""
     for found in _origins(evidence, candidate):
         if found.edits != candidate.edits:
-            yield dataclasses.replace(found, fix=candidate.fix, tier=min(found.tier, 0))
+            source = found.source or FixSource("generator", "relocate.relaid").at(found.culprit)
+            yield dataclasses.replace(found, fix=candidate.fix, tier=min(found.tier, 0), source=source)
 
 
 def _origins(evidence: Evidence, candidate: Candidate) -> Iterator[Candidate]:

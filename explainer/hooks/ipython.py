@@ -7,11 +7,10 @@ from typing import Any
 
 from explainer.hooks import process
 
-USAGE = "%explain: the last error; %explain on, %explain off: every error; %%explain: this cell's error"
-FREE = (
-    "the notebook keeps the last error, and with it the tensors of its frames: "
-    "`import sys; sys.last_value = sys.last_exc = sys.last_traceback = None` lets go of them"
-)
+USAGE = """\
+%explain: the last error; %explain on, %explain off: every error; %%explain: this cell's error
+%explain fix: the last fix, as a cell of its own; %explain --free: let go of the last error and its tensors"""
+FREE = "the notebook keeps the last error (sys.last_value), and with it the tensors of its frames: `%explain --free`"
 
 
 class Door:
@@ -19,13 +18,24 @@ class Door:
 
     def __init__(self, shell: Any):
         self.shell, self.on, self.once = shell, False, False
+        self.before: int | None = None
+        self.last: Any = None
+
+    def before_cell(self, _: Any = None) -> None:
+        """IPython's `pre_run_cell`: the error that was the last one so far, so that a new one can be told from it."""
+        self.before = _identity(getattr(sys, "last_value", None))
 
     def after_cell(self, result: Any) -> None:
         """IPython's `post_run_cell`: the traceback is printed, the cell has failed and stays failed."""
         asked, self.once = self.on or self.once, False
-        error = getattr(result, "error_in_exec", None)
+        error = getattr(result, "error_in_exec", None) or self._shown_by_a_magic()
         if asked and error is not None and process.wanted(error):
             self.explain(error, even_unknown=False)
+
+    def _shown_by_a_magic(self) -> BaseException | None:
+        """An error that a magic (`%run script.py`) printed itself; its cell counts as done."""
+        error = getattr(sys, "last_value", None)
+        return error if isinstance(error, Exception) and _identity(error) != self.before else None
 
     def explain(self, error: BaseException, even_unknown: bool) -> None:
         """Show the diagnosis of an error: HTML in a notebook, text in a terminal."""
@@ -45,6 +55,7 @@ class Door:
             self.display(explanation, text)
             stage = "keeping the diagnosis for `explain fix`"
             last.keep(explanation)
+            self.last = explanation
         except BaseException as failure:
             process.say_failed(stage, failure)
 
@@ -66,11 +77,32 @@ class Door:
             self.on = word == "on"
         elif word == "once":
             self.once = True
+        elif word == "fix":
+            self.put_fix()
+        elif word == "--free":
+            from explainer.hooks import freeing
+
+            self.last = None
+            print("\n".join(freeing.free(self.shell)))
         elif word:
             print(USAGE)
         else:
             error = getattr(sys, "last_value", None)
             print("no error to explain yet") if error is None else self.explain(error, even_unknown=True)
+
+    def put_fix(self) -> None:
+        """`%explain fix`: the fix's cell, edited, as the next input; for files the command that edits them."""
+        from explainer.hooks import cells
+
+        text = cells.edited(self.last, self.shell)
+        if text is None:
+            print(cells.why_not(self.last))
+        else:
+            self.shell.set_next_input(text, replace=False)
+
+
+def _identity(error: Any) -> int | None:
+    return None if error is None else id(error)
 
 
 def mark_cell(lines: list[str]) -> list[str]:
@@ -90,6 +122,7 @@ def load_ipython_extension(shell: Any) -> None:
     door = _doors[id(shell)] = Door(shell)
     shell.register_magic_function(door.magic, "line", "explain")
     shell.input_transformers_cleanup.append(mark_cell)
+    shell.events.register("pre_run_cell", door.before_cell)
     shell.events.register("post_run_cell", door.after_cell)
 
 
@@ -97,6 +130,7 @@ def unload_ipython_extension(shell: Any) -> None:
     """`%unload_ext explainer`: the shell as it was."""
     door = _doors.pop(id(shell), None)
     if door is not None:
+        shell.events.unregister("pre_run_cell", door.before_cell)
         shell.events.unregister("post_run_cell", door.after_cell)
         shell.input_transformers_cleanup.remove(mark_cell)
         shell.magics_manager.magics["line"].pop("explain", None)

@@ -1,6 +1,7 @@
 """The process's door: `install()` chains sys.excepthook and threading.excepthook; until a crash nothing is imported."""
 
 import _thread
+import atexit
 import os
 import sys
 import time
@@ -8,18 +9,21 @@ import time
 #: Seconds for which a crash in one thread waits while another thread's is being explained.
 PATIENCE = 10.0
 _once = False
+#: The `id` of the error that was explained last.
+_told: int | None = None
 
 
 class Settings:
     """What `install()` was asked for. A plain class: `dataclasses` would double the cost of importing us.
 
     `begun` is when, in monotonic seconds. What `explain run` adds: `check` (whether to try the program again),
-    `program` (called for what was started) and `reports` (called with each explanation).
+    `program` (called for what was started), `reports` (called with each explanation), `why` (show every decision).
     """
 
     def __init__(self, lang=None, replay=True, rules=(), full=False, color="auto"):
         self.lang, self.replay, self.rules, self.full, self.color = lang, replay, tuple(rules), full, color
         self.check = self.program = self.reports = None
+        self.why = False
         self.begun = time.monotonic()
 
 
@@ -54,12 +58,17 @@ class ThreadHook:
         _after(lambda: self.previous(args), args.exc_value, args.exc_traceback)
 
 
-def install(*, lang=None, replay=True, rules=(), full=False):
+def install(*, lang=None, replay=True, rules=(), full=False, logs=False):
     """Explain every PyTorch error that nothing catches, under its traceback. Calling it again only changes the options.
 
     `lang` is "en", "ko" or "zh"; `replay=False` runs nothing again; `rules` are folders of further rules; `full` lifts
-    the limit of 25 lines. EXPLAINER=0 switches everything off, EXPLAINER_REPLAY=0 the replay.
+    the limit of 25 lines; `logs` explains errors that are caught and logged by `logging` too (asyncio's, Lightning's).
+    EXPLAINER=0 switches everything off, EXPLAINER_REPLAY=0 the replay.
     """
+    if logs and os.environ.get("EXPLAINER") != "0":
+        from explainer.hooks import logs as records
+
+        records.watch()
     if os.environ.get("EXPLAINER") != "0":
         ran = settings is not None and settings.program is not None  # the options of `explain run` stand
         start(settings if ran else Settings(lang, replay, rules, full))
@@ -75,6 +84,7 @@ def start(wanted: Settings) -> None:
     if not isinstance(getattr(owner, name), ThreadHook):
         setattr(owner, name, ThreadHook(getattr(owner, name)))
     _watch_children()
+    atexit.register(_at_exit)
     shell = _shell()
     if shell is not None:
         from explainer.hooks import ipython
@@ -86,6 +96,9 @@ def uninstall():
     """Take the hooks away. Where another library put its own over ours, ours stays in its chain and does nothing."""
     global settings
     settings = None
+    atexit.unregister(_at_exit)
+    if "explainer.hooks.logs" in sys.modules:
+        sys.modules["explainer.hooks.logs"].unwatch()
     if isinstance(sys.excepthook, SysHook):
         sys.excepthook = sys.excepthook.previous
     threading = sys.modules.get("threading")
@@ -119,8 +132,18 @@ def _after(previous, error, traceback) -> None:
         _state.inside = False
 
 
+def _at_exit() -> None:
+    """Explain the error that ended the program where another library's hook (rich's, typer's) had replaced ours."""
+    error = getattr(sys, "last_value", None)
+    replaced = not isinstance(sys.excepthook, SysHook) and id(error) != _told and _shell() is None
+    if replaced and settings is not None and error is not None and wanted(error):
+        explain_once(error, error.__traceback__)
+
+
 def explain_once(error, traceback, stream=None) -> None:
     """Explain an error on standard error (or `stream`), one thread at a time. Whatever fails in here is one line."""
+    global _told
+    _told = id(error)
     if not _turn.acquire(timeout=PATIENCE):
         return
     try:

@@ -6,20 +6,28 @@ import pytest
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add `--explain`."""
-    parser.getgroup("explainer").addoption(
-        "--explain", action="store_true", help="explain PyTorch errors in the reports of failing tests"
-    )
+    """Add `--explain`, `--explain-fix FILE` and the setting `explain`."""
+    group = parser.getgroup("explainer")
+    group.addoption("--explain", action="store_true", help="explain PyTorch errors in the reports of failing tests")
+    about = "write the patch of every checked fix to FILE, for `git apply` (implies --explain)"
+    group.addoption("--explain-fix", metavar="FILE", help=about)
+    parser.addini("explain", "explain PyTorch errors in the reports of failing tests", type="bool", default=False)
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Without the flag nothing more of this package is imported."""
-    if config.getoption("--explain"):
-        config.pluginmanager.register(Reports(), "explainer-reports")
+    if config.getoption("--explain") or config.getoption("--explain-fix") or config.getini("explain"):
+        config.pluginmanager.register(Reports(config), "explainer-reports")
 
 
 class Reports:
     """Adds a section to the reports of failed phases: setup, the test itself, teardown."""
+
+    def __init__(self, config: pytest.Config):
+        self.patches: dict[str, None] = {}
+        self.file = config.getoption("--explain-fix")
+        self.folder = config.invocation_params.dir
+        self.worker = hasattr(config, "workerinput")
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo):
@@ -29,9 +37,31 @@ class Reports:
         if report.failed and call.excinfo is not None:
             from explainer.hooks.section import section
 
-            text = section(call.excinfo.value, call.excinfo.tb)
+            def then(explanation):
+                from explainer.hooks import selected
+
+                explanation = selected.confirmed(explanation, item)
+                report.explainer_patch = selected.patch_of(explanation) if self.file else ""
+                return explanation
+
+            text = section(call.excinfo.value, call.excinfo.tb, then)
             if text:
                 _add_section(report, text)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Collect the patches, also those that xdist's workers found."""
+        patch = getattr(report, "explainer_patch", "")
+        if patch:
+            self.patches[patch] = None
+
+    def pytest_sessionfinish(self) -> None:
+        """Write the patches, each once."""
+        if self.file and not self.worker:
+            path = self.folder / self.file
+            try:
+                path.write_bytes("".join(self.patches).encode())
+            except OSError as error:
+                raise pytest.UsageError(f"--explain-fix: {path} cannot be written: {error.strerror}") from None
 
 
 def _add_section(report, text: str) -> None:

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from explainer.hooks import process
 
 
-def section(error: BaseException | None, traceback: Any) -> str:
-    """The diagnosis as plain text, one line where a stage of ours failed, nothing for an error that is not torch's."""
+def section(error: BaseException | None, traceback: Any, then: Callable[[Any], Any] | None = None) -> str:
+    """The diagnosis as plain text, one line where a stage of ours failed, nothing for an error that is not torch's.
+
+    `then` is given the explanation, and returns the one to show.
+    """
     if error is None or not process.wanted(error):
         return ""
     try:
         from explainer.hooks import showing
 
         settings = process.settings or process.Settings()
-        text = showing.shown(showing.explain(error, traceback, settings), None, settings)
+        explanation = showing.explain(error, traceback, settings)
+        if then is not None and explanation:
+            explanation = then(explanation)
+        text = showing.shown(explanation, None, settings)
         return text.strip("\n")
     except BaseException as failure:
         if isinstance(failure, KeyboardInterrupt):

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TextIO
 
+from explainer.configured import configured
 from explainer.hooks import last
 from explainer.hooks.process import Settings, say_failed
 
@@ -22,14 +23,29 @@ def show(error: BaseException, traceback: Any, settings: Settings, stream: TextI
 
 
 def _show(error: BaseException, traceback: Any, settings: Settings, out: TextIO | None) -> None:
-    explanation = _stage("the diagnosis", lambda: watched(error, traceback, settings, out), out)
+    trace = _trace() if settings.why else None
+    explanation = _stage("the diagnosis", lambda: watched(error, traceback, settings, out, trace), out)
     if explanation is None:
         return
     if out is not None and _stage("the display", lambda: write(out, shown(explanation, out, settings)), out) is None:
         write(out, headlines(explanation))
+    if out is not None and trace is not None:
+        _stage("the decisions", lambda: write(out, _decisions(trace, out, settings)), out)
     if settings.reports is not None:
         _stage("the report", lambda: settings.reports(explanation), out)
     _stage("keeping the diagnosis for `explain fix`", lambda: last.keep(explanation), out)
+
+
+def _trace() -> Any:
+    from explainer.decisions import Trace
+
+    return Trace()
+
+
+def _decisions(trace: Any, out: TextIO, settings: Settings) -> str:
+    from explainer.render import theme, why
+
+    return "\n" + why.to_str(trace, _language(settings), max(theme.width_of(out), 100))
 
 
 def _stage(name: str, work: Callable[[], Any], out: TextIO | None) -> Any:
@@ -41,37 +57,50 @@ def _stage(name: str, work: Callable[[], Any], out: TextIO | None) -> Any:
         return None
 
 
-def watched(error: BaseException, traceback: Any, settings: Settings, out: TextIO | None) -> Any:
+def watched(error: BaseException, traceback: Any, settings: Settings, out: TextIO | None, trace: Any = None) -> Any:
     """`explain` with a progress line where `out` is a terminal."""
     if out is None:
-        return explain(error, traceback, settings)
+        return explain(error, traceback, settings, trace=trace)
     from explainer.render.progress import Progress
 
     with Progress(out) as progress:
-        return explain(error, traceback, settings, progress)
+        return explain(error, traceback, settings, progress, trace)
 
 
 def explain(
-    error: BaseException, traceback: Any, settings: Settings, progress: Callable[[str], None] | None = None
+    error: BaseException,
+    traceback: Any,
+    settings: Settings,
+    progress: Callable[[str], None] | None = None,
+    trace: Any = None,
 ) -> Any:
     """The explanation of a live error under these settings; its frames are let go of."""
     from explainer import api
     from explainer.probes.scene import Options
 
+    project = configured()
     old = too_old()
-    replay = settings.replay and os.environ.get("EXPLAINER_REPLAY") != "0" and not old
+    replay = settings.replay and project.replay and os.environ.get("EXPLAINER_REPLAY") != "0" and not old
     started = settings.program if settings.program is not None else lambda: api.script(settings.begun)
-    program = started() if replay else None
+    program = started() if replay and api.unchanged(error, traceback) else None
     begun = api.begun_for(error, program) if settings.check is not False else None
     options = Options(
-        api.language(settings.lang), replay, settings.check, program, begun, progress=progress, meanwhile=_display
+        _language(settings), replay, settings.check, program, begun, progress=progress, meanwhile=_display
     )
-    packs = tuple(Path(folder) for folder in settings.rules)
+    options = replace(options, trace=trace) if trace is not None else options
+    packs = tuple(Path(folder) for folder in (*settings.rules, *project.rules))
     with _no_collection():
         explanation = api.explain_error(error, traceback, options, packs)
-    explanation = remarked(explanation, old) if old and explanation else explanation
+    for remark in (old, project.problem and f"explainer: {project.problem}"):
+        explanation = remarked(explanation, remark) if remark and explanation else explanation
     broken = api.broken_packs(packs)
     return remarked(explanation, broken) if broken and explanation.reports else explanation
+
+
+def _language(settings: Settings) -> str:
+    from explainer import api
+
+    return api.language(settings.lang or configured().lang)
 
 
 def _display() -> None:
@@ -111,7 +140,7 @@ def shown(explanation: Any, out: TextIO | None, settings: Settings) -> str:
 
         color = out is not None and theme.wants_color(out, settings.color)
         width = theme.width_of(out) if out is not None else 80
-        return "\n" + terminal.to_str(explanation.reports, width, settings.full, color)
+        return "\n" + terminal.to_str(explanation.reports, width, settings.full or configured().full, color)
     failures = [line for report in explanation.reports for line in report.remarks if line.startswith("explainer:")]
     return "".join(f"{line}\n" for line in failures)
 

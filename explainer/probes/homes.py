@@ -105,6 +105,7 @@ _PROBES = {
     "remade": "remade_table table_save checkpoint_name only_evaluated",
     "renewed": "renewed renewed_all",
     "renormed": "renormed renormed_kept renormed_weights renormed_layer max_norm_given",
+    "replicas": "unused_parameters",
     "resized": "resized_layer decided_size",
     "restored": "kept_reports kept_report state_as_model model_makers",
     "samples": "sample_return none_sample empty_list given_dataset",

@@ -12,6 +12,7 @@ from dataclasses import field
 from typing import Any
 
 from explainer.crash import Crash, Frame
+from explainer.decisions import Trace
 from explainer.frozen import frozen, mutable
 from explainer.source import Failing, Source, failing_node, source_of
 
@@ -78,6 +79,7 @@ class Options:
     `replay`: user code may be re-run in a sandboxed child. `program`: what `explain run` started, so that the whole
     program can be tried again (None elsewhere). `begun`: a run of it that is under way already (`replay.ahead`).
     `source_roots`: folders below which a paste's files may be read. `meanwhile` is called when a first edit is tried.
+    `trace` takes what becomes of each candidate edit.
     """
 
     language: str = "en"
@@ -90,6 +92,7 @@ class Options:
     memory: int = 1 << 30
     progress: Callable[[str], None] | None = None
     meanwhile: Callable[[], None] | None = None
+    trace: Trace | None = None
 
 
 class Scene:

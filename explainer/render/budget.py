@@ -18,7 +18,8 @@ class Plan:
     """How much of each part is shown. Counts are lines, of `ors` fixes, of `operands` rows, of `places` blocks.
 
     `raised`: whether the line is marked where the error surfaced, when the diagnosis is told elsewhere. `titles`:
-    whether a lone edit says what it is for; where there is a choice between edits they always do.
+    whether a lone edit says what it is for; where there is a choice between edits they always do. `hints`: how to carry
+    the fix out, and what the word for the certainty means.
     """
 
     headline: int = 3
@@ -34,6 +35,7 @@ class Plan:
     why: int = 10
     origin: int = 4
     titles: bool = True
+    hints: bool = True
     ors: int = 3
     notes: int = 3
     diff: int = 14
@@ -60,10 +62,11 @@ FULL = Plan(
 
 
 def plans() -> Iterator[Plan]:
-    """From all to little: a lone edit's title, `next`, `or`, `from`, context lines; only then less of the rest."""
+    """From all to little: hints, a lone edit's title, `next`, `or`, `from`, context lines; only then the rest."""
     plan = Plan()
     steps = [
         {},
+        {"hints": False},
         {"titles": False},
         {"notes": 1},
         {"notes": 0},

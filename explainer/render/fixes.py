@@ -8,10 +8,11 @@ from textwrap import dedent
 
 from explainer.diagnosis import Edit, Fix, Report
 from explainer.locale import word
+from explainer.render.places import numbered
 from explainer.render.prose import wrap
 from explainer.render.snippet import Lens
 from explainer.render.theme import Row
-from explainer.render.visible import cells, cut, cut_front, expand, one_line, padded, window
+from explainer.render.visible import cells, cut, cut_front, expand, padded, window
 
 #: The cell at which `checked:` starts, and where prose starts after the word at the left edge.
 CHECKED_AT = 21
@@ -110,7 +111,7 @@ def _placed(edit: Edit, report: Report) -> Edit:
 
 def place_of(edit: Edit) -> str:
     """`net.py:12`."""
-    return f"{one_line(edit.file)}:{edit.start_line}"
+    return numbered(edit.file, edit.start_line)
 
 
 def diff(edit: Edit) -> list[tuple[str, str]]:

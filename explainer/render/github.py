@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from explainer.diagnosis import Diagnosis, Report, Span
+from explainer.diagnosis import Diagnosis, Report
 from explainer.locale import word
 from explainer.render.fixes import certainty, diff, joined, place_of
-from explainer.render.places import said, user_frame
+from explainer.render.places import culprit_or_frame, said
 from explainer.render.visible import cut, one_line, visible
+
+#: An annotation is read beside the code, a few lines high: so many characters of the message and of the cause, so many
+#: fixes. The log above it, and the other formats, have the rest.
+_MESSAGE, _CAUSE, _FIXES = 300, 600, 2
 
 
 def render(reports: Sequence[Report]) -> str:
@@ -20,17 +24,14 @@ def _command(report: Report) -> str:
     """`::error file=net.py,line=12,title=...::...`."""
     diagnosis = report.diagnoses[0] if report.diagnoses else None
     title = f"{diagnosis.headline} [{diagnosis.rule}]" if diagnosis else report.type
-    properties = {**_position(report, diagnosis), "title": cut(one_line(title), 200)}
+    properties = {**_position(report), "title": cut(one_line(title), 200)}
     listed = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
     return f"::error {listed}::{_data(chr(10).join(_lines(report, diagnosis)))}"
 
 
-def _position(report: Report, diagnosis: Diagnosis | None) -> dict[str, str]:
+def _position(report: Report) -> dict[str, str]:
     """The line to edit, else the line that failed."""
-    frame = user_frame(report)
-    place: Span | None = diagnosis.culprit if diagnosis else None
-    if place is None and frame:
-        place = Span(frame.file, frame.line, frame.column, None, frame.end_column)
+    place = culprit_or_frame(report)
     if place is None:
         return {}
     numbers = {"line": place.line, "endLine": place.end_line, "col": place.column}
@@ -41,14 +42,12 @@ def _position(report: Report, diagnosis: Diagnosis | None) -> dict[str, str]:
 
 def _lines(report: Report, diagnosis: Diagnosis | None) -> Iterator[str]:
     """The annotation's text."""
-    yield cut(said(report), 1000)
+    yield cut(said(report), _MESSAGE)
     if diagnosis is None:
         return
     language = report.language
-    yield f"{word('why', language)}: {diagnosis.cause.strip()}"
-    if diagnosis.origin:
-        yield f"{word('from', language)}: {diagnosis.origin.strip()}"
-    for index, fix in enumerate(diagnosis.fixes):
+    yield f"{word('why', language)}: {cut(diagnosis.cause.strip(), _CAUSE)}"
+    for index, fix in enumerate(diagnosis.fixes[:_FIXES]):
         mark, words = certainty(fix, language)
         where = f"{place_of(fix.edits[0])} " if fix.edits else f"{fix.title} " if words != fix.title else ""
         yield f"{word('or' if index else 'fix', language)}: {where}{joined(mark, words)}"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from explainer.diagnosis import Edit, Fix, Report
+from explainer.diagnosis import Diagnosis, Edit, Fix, Report
 from explainer.locale import word
 from explainer.render.fixes import certainty, diff, fixes_of, place_of
 from explainer.render.places import places, said
@@ -15,26 +15,41 @@ from explainer.render.snippet import Lens, arrow, gutter_of, snippet
 from explainer.render.visible import cut, expand, one_line, visible
 
 _WIDTH = 400
+#: The most characters that the button copies.
+_COPIED = 20_000
 
 
 def render(reports: Sequence[Report]) -> str:
     """A page that needs nothing else, light or dark as the reader's system is."""
-    return _render("page.html.j2", reports)
+    return _render("page.html.j2", reports, notebook=False)
 
 
 def fragment(reports: Sequence[Report]) -> str:
-    """The same without a page around it, its styles under a class of its own: for `_repr_html_`."""
-    return _render("fragment.html.j2", reports)
+    """The same for a notebook: no page around it, the notebook's colours, details folded, fixes that can be copied."""
+    return _render("fragment.html.j2", reports, notebook=True)
 
 
-def _render(name: str, reports: Sequence[Report]) -> str:
+def articles(reports: Sequence[Report]) -> Any:
+    """The reports alone, for a page that brings its own styles and links to rules (`explain serve`); marked safe."""
+    from markupsafe import Markup
+
+    return Markup(_render("articles.html.j2", reports, notebook=False, served=True))
+
+
+def style() -> str:
+    """The style sheet of all of them."""
+    return template("style.css.j2").render() + template("page.css.j2").render()
+
+
+def _render(name: str, reports: Sequence[Report], notebook: bool, served: bool = False) -> str:
     """A template filled with the reports, in the first one's language."""
     language = reports[0].language if reports else "en"
-    return _template(name).render(reports=[_view(report) for report in reports], language=language)
+    views = [_view(report) for report in reports]
+    return template(name).render(reports=views, language=language, notebook=notebook, served=served)
 
 
 @cache
-def _template(name: str) -> Any:
+def template(name: str) -> Any:
     """A template, its environment made once."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -46,7 +61,7 @@ def _template(name: str) -> Any:
         lstrip_blocks=True,
     )
     environment.filters |= {"parts": parts, "paragraphs": paragraphs, "shown": one_line}
-    environment.globals["word"] = word
+    environment.globals |= {"word": word, "sure": _sure}
     return environment.get_template(name)
 
 
@@ -60,6 +75,12 @@ def paragraphs(text: str) -> list[tuple[str, str]]:
     """The lines of a text, each an `item` (it began with `- `) or a `line`."""
     lines = [line.strip() for line in text.strip().splitlines() if line.strip()]
     return [("item", line[2:]) if line.startswith("- ") else ("line", line) for line in lines]
+
+
+def _sure(diagnosis: Diagnosis, language: str) -> str:
+    """How sure a diagnosis is, with what that means where it is not proved."""
+    proved = diagnosis.certainty == "proved"
+    return word("proved" if proved else f"{diagnosis.certainty}_means", language)
 
 
 def _view(report: Report) -> dict[str, Any]:
@@ -108,4 +129,4 @@ def _edit(edit: Edit) -> dict[str, Any]:
     """An edit's place and its lines, each with the class of its sign."""
     roles = {"-": "minus", "+": "plus", " ": "same"}
     lines = [(roles[sign], f"{sign} {cut(expand(line)[0], _WIDTH)}") for sign, line in diff(edit)]
-    return {"place": place_of(edit), "lines": lines}
+    return {"place": place_of(edit), "lines": lines, "after": cut(edit.after or "", _COPIED)}

@@ -46,6 +46,19 @@ def user_frame(report: Report) -> ErrorFrame | None:
     return next((frame for frame in reversed(report.frames) if frame.user), None)
 
 
+def culprit_or_frame(report: Report) -> Span | None:
+    """The line to edit, else the line that failed."""
+    if report.diagnoses and report.diagnoses[0].culprit is not None:
+        return report.diagnoses[0].culprit
+    frame = user_frame(report)
+    return Span(frame.file, frame.line, frame.column, None, frame.end_column) if frame else None
+
+
+def numbered(file: str, line: int) -> str:
+    """`net.py:12`, and `Cell In[2], line 12` of a notebook."""
+    return f"{one_line(file)}, line {line}" if file.startswith("Cell In[") else f"{one_line(file)}:{line}"
+
+
 def said(report: Report) -> str:
     """`RuntimeError: what torch said`, on one line."""
     kind, message = one_line(report.type), one_line(report.message)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from explainer.diagnosis import Report
 from explainer.frozen import frozen
 from explainer.locale import word
-from explainer.render.places import Mark, Place
+from explainer.render.places import Mark, Place, numbered
 from explainer.render.prose import wrap
 from explainer.render.theme import Row
 from explainer.render.visible import cells, cut, cut_front, expand, one_line, window
@@ -47,7 +47,7 @@ def arrow(place: Place, lens: Lens, first: bool) -> Row:
         function = f", {word('in', lens.language, function=one_line(place.function))}"
     room = lens.prose - lens.gutter - 4
     function = cut(function, room // 2)
-    where = cut_front(f"{one_line(place.file)}:{place.line}", room - cells(function)) + function
+    where = cut_front(numbered(place.file, place.line), room - cells(function)) + function
     return ((" " * lens.gutter, ""), ("--> " if first else "::: ", "gutter"), (where, "place"))
 
 

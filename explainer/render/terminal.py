@@ -79,7 +79,7 @@ def _compose(report: Report, plan: Plan, width: int, full: bool) -> list[Row]:
         rows += _section("next", wrap(note, _room(language, width)), 3, language)
     for link in diagnosis.links[: plan.links]:
         rows += _section("see", [one_line(link)], 1, language)
-    return rows + _rule(diagnosis, language, width)
+    return rows + _rule(diagnosis, plan, language, width)
 
 
 def _head(report: Report, plan: Plan, width: int) -> list[Row]:
@@ -227,17 +227,23 @@ def _fixes(fixes: Sequence[Fix], plan: Plan, lens: Lens, full: bool) -> list[Row
     rows: list[Row] = []
     for index, fix in enumerate(fixes[: plan.ors + 1]):
         inner = fix_rows(fix, lens, _edge(lens.language), plan.diff, titled)
+        if index == 0 and plan.hints and fix.certainty == "checked" and fix.edits:
+            inner.append(((cut(word("apply", lens.language), _room(lens.language, lens.prose)), "quiet"),))
         rows += _labelled("or" if index else "fix", inner, lens.language)
     return rows
 
 
-def _rule(diagnosis: Diagnosis, language: str, width: int) -> list[Row]:
-    """The rule's id, how sure it is where it is not proved, and the command that says more."""
-    rule = one_line(diagnosis.rule)
-    if diagnosis.certainty != "proved":
-        rule += f" ({word(diagnosis.certainty, language)})"
+def _rule(diagnosis: Diagnosis, plan: Plan, language: str, width: int) -> list[Row]:
+    """The rule's id, the command that says more, and how sure it is where it is not proved, with what that means."""
+    rule, sure = one_line(diagnosis.rule), diagnosis.certainty
+    hint = plan.hints and sure != "proved"
+    if sure != "proved" and not hint:
+        rule += f" ({word(sure, language)})"
     more = word("more", language, rule=one_line(diagnosis.rule))
-    line = f"{padded(rule, 26)}  {more}"
-    if cells(line) <= _room(language, width):
-        return _labelled("rule", [((padded(rule, 26), ""), ("  " + more, "quiet"))], language)
-    return _labelled("rule", [((cut(rule, _room(language, width)), ""),)], language)
+    rows: list[Row] = [((cut(rule, _room(language, width)), ""),)]
+    if cells(f"{padded(rule, 26)}  {more}") <= _room(language, width):
+        rows = [((padded(rule, 26), ""), ("  " + more, "quiet"))]
+    if hint:
+        means = word(f"{sure}_means", language)
+        rows += [((line, "quiet"),) for line in wrap(means, _room(language, width))]
+    return _labelled("rule", rows, language)

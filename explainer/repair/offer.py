@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 
-from explainer.diagnosis import Edit
+from explainer.diagnosis import Edit, FixSource
 from explainer.edits import words
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
@@ -56,7 +56,9 @@ class Offer:
             return None
         old, new = self.shown()
         title = words.title("rename", evidence.language, old=old, new=new)
-        return Candidate(edits, f"atom-{self.atom}", title, self.place.span, literal=self.atom == "literal")
+        span = self.place.span
+        source = FixSource("atom", self.atom).at(span)
+        return Candidate(edits, f"atom-{self.atom}", title, span, literal=self.atom == "literal", source=source)
 
     def shown(self) -> tuple[str, str]:
         """The old and the new source of the widest expression around the node that a title can hold."""

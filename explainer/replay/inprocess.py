@@ -9,6 +9,7 @@ import textwrap
 from collections.abc import Iterable
 from typing import Any
 
+from explainer.decisions import Trace
 from explainer.diagnosis import Edit
 from explainer.edits import words
 from explainer.edits.candidate import Candidate
@@ -39,8 +40,17 @@ def try_in_process(scene: Any, candidates: Iterable[Candidate], check: str) -> l
     for candidate, (held, text) in zip(offered, found, strict=True):
         said = words.say(words.CALL_RAN, scene.options.language, call=text) if held else ""
         level = "none" if held is None else "operator" if held == LATER else "forward"
+        if scene.options.trace is not None:
+            _note(scene.options.trace, candidate, held)
         verdicts.append(Verdict(candidate, bool(held), said, level))
     return sorted(verdicts, key=lambda one: (not one.passed, one.level != "forward"))
+
+
+def _note(trace: Trace, candidate: Candidate, held: bool | str | None) -> None:
+    """Keep how a candidate did, where somebody asks."""
+    trace.made(candidate)
+    if held is not None:
+        trace.tried(candidate, "passed" if held else "failed", "why_statements")
 
 
 def _child(stage: Stage, edits: list[Edit]) -> bool | str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from explainer.edits.candidate import Candidate
 from explainer.replay.program import Run
@@ -56,6 +57,25 @@ def ties(candidate: Candidate, run: Run, control: Run) -> tuple[int, ...]:
     moved = candidate.literal and other_input(run, control)
     partly = int(candidate.kind not in WHOLE_CALLS)
     return min(warned, 1), int(bool(moved)), partly, int(run.answer.get("ungraded") or 0), reshaped(run, control)
+
+
+#: What `ties` compares, as words of `locale`, and the order in which candidates were made behind it.
+_TIES = ("why_warns", "why_input", "why_partly", "why_ungraded", "why_reshaped", "why_earlier")
+
+
+def told_apart(ranks: Sequence[Sequence[int]]) -> str:
+    """Why the first of some sorted survivors goes before the second: a word of `locale`."""
+    pairs = enumerate(zip(*ranks[:2], strict=True)) if len(ranks) > 1 else iter(())
+    return next((_TIES[index] for index, (one, other) in pairs if one != other), "why_only")
+
+
+def ended_by(run: Run) -> str:
+    """What ended a run, in a line: the error and its place, or why there is no answer; empty where it ended well."""
+    if not run.error:
+        return run.failed or ""
+    file, line, _ = next(reversed(run.error["frames"]), ("", 0, ""))
+    message = " ".join(str(run.error["message"]).split())[:100]
+    return f"{run.error['type']}: {message}" + (f" ({file}:{line})" if file else "")
 
 
 def reshaped(run: Run, control: Run, rank: int = 0) -> int:

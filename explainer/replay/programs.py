@@ -12,6 +12,7 @@ from contextlib import closing
 from itertools import groupby
 from typing import Any
 
+from explainer.decisions import Trace
 from explainer.diagnosis import Edit
 from explainer.edits import words
 from explainer.edits.candidate import Candidate
@@ -22,7 +23,18 @@ from explainer.edits.lines import EditError, applied
 from explainer.edits.relocate import origins
 from explainer.replay import sandbox
 from explainer.replay.ahead import begun
-from explainer.replay.outcomes import WHOLE_CALLS, further, late, other_input, passes, plain, reshaped, ties
+from explainer.replay.outcomes import (
+    WHOLE_CALLS,
+    ended_by,
+    further,
+    late,
+    other_input,
+    passes,
+    plain,
+    reshaped,
+    ties,
+    told_apart,
+)
 from explainer.replay.program import Program, Run, Trial
 from explainer.replay.trial import LATE, Verdict
 
@@ -57,6 +69,7 @@ class Checker:
 
     def __init__(self, scene: Any):
         self.scene = scene
+        self.trace: Trace | None = scene.options.trace
         self.program: Program = scene.options.program
         self.patience = scene.seconds_left if self.program.warm else START
         self.until = time.monotonic() + self.patience
@@ -209,10 +222,11 @@ class Checker:
         try:
             control = self.control()
             if control is None:
+                self._remark("why_control")
                 return [Verdict(one, False, "", _NOT_RUN) for one in candidates]
             if first is not None and first.fix is not None:
                 candidates = self._with_origins(candidates)
-            for tier in self._tiers((one for one in candidates if not cancels(one)), family):
+            for tier in self._tiers(self._plausible(candidates), family):
                 held, failed, quiet = self._tier(tier, control, progress)
                 passed, found = ([*held, *passed] if quiet else [*passed, *held]), found + failed
                 if quiet or self.left <= 0:
@@ -222,6 +236,24 @@ class Checker:
         self._end_ahead()
         return passed + found
 
+    def _plausible(self, candidates: Iterable[Candidate]) -> Iterator[Candidate]:
+        """The candidates that are worth a run."""
+        for one in candidates:
+            keep = not cancels(one)
+            if self.trace is not None:
+                self.trace.made(one) if keep else self.trace.filtered(one, "why_cancels")
+            if keep:
+                yield one
+
+    def _remark(self, word: str) -> None:
+        if self.trace is not None and word not in self.trace.remarks:
+            self.trace.remarks.append(word)
+
+    def _note(self, candidate: Candidate, run: Run, passed: bool) -> None:
+        """Keep how a run of a candidate ended, where somebody asks."""
+        if self.trace is not None:
+            self.trace.tried(candidate, "passed" if passed else "late" if late(run) else "failed", ended_by(run))
+
     def _tier(self, tier: Iterable[Candidate], control: Run, progress: Callable[[str], None]) -> Any:
         ranked: list[tuple[tuple[int, ...], Candidate, Run]] = []
         failed: list[Verdict] = []
@@ -229,7 +261,9 @@ class Checker:
         with closing(sandbox.abreast(self._begun(tier, control), ABREAST, _end)) as trials:
             for count, (candidate, trial) in enumerate(trials, 1):
                 run = self._ended(candidate, trial, control)
-                if passes(run, control):
+                held = passes(run, control)
+                self._note(candidate, run, held)
+                if held:
                     ranked.append(((*ties(candidate, run, control), count), candidate, run))
                 else:
                     failed.append(Verdict(candidate, False, "", LATE if late(run) else "program"))
@@ -242,6 +276,8 @@ class Checker:
                         break
         ranked.sort(key=lambda one: one[0])
         quiet = bool(ranked) and ranked[0][0][0] == 0
+        if self.trace is not None and ranked and not self.trace.first:
+            self.trace.first = told_apart([ranks for ranks, _, _ in ranked])
         return [self._passed(candidate, run, control) for _, candidate, run in ranked], failed, quiet
 
     def _begun(self, tier: Iterable[Candidate], control: Run) -> Iterator[tuple[Candidate, Run | Trial]]:
@@ -251,6 +287,8 @@ class Checker:
             run = known or self._begin(candidate, control)
             if run is not None:
                 yield candidate, run
+            elif self.trace is not None:
+                self.trace.filtered(candidate, "why_outside")
 
     def _ended(self, candidate: Candidate, run: Run | Trial, control: Run) -> Run:
         ended = run.wait(self._limit(control) + 2) if isinstance(run, Trial) else run

@@ -1,0 +1,50 @@
+"""What DistributedDataParallel says by number, by name: the parameters that took no part in the loss."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from explainer.facts import Settings, SpanFact
+from explainer.probes import probe
+from explainer.probes.built import built_in
+from explainer.probes.module import module_calls
+from explainer.probes.scene import Scene
+
+#: How many names are listed.
+_MOST = 4
+
+
+@probe
+def unused_parameters(scene: Scene) -> SpanFact | None:
+    """The parameters whose positions DDP's message lists, by name; the place where the first one's layer was built.
+
+    `detail`: `names`, `layer` (the path of that layer), `count`. DDP numbers the trained parameters of its module in
+    the order of `named_parameters()` (torch/nn/parallel/distributed.py, `_build_params_for_reducer`).
+    """
+    listed = str(scene.captures.get("parameters") or "")
+    inner = _wrapped(scene)
+    if inner is None or not all(part.isdigit() for part in listed.split()):
+        return None
+    torch: Any = sys.modules["torch"]
+    trained = [(name, one) for name, one in torch.nn.Module.named_parameters(inner) if one.requires_grad]
+    numbers = [int(part) for part in listed.split()]
+    if not numbers or max(numbers) >= len(trained):
+        return None
+    names = [trained[number][0] for number in numbers]
+    layer = names[0].rpartition(".")[0]
+    built = built_in(scene, inner, torch.nn.Module.get_submodule(inner, layer)) if layer else None
+    if built is None:
+        return None
+    source, call = built
+    more = ["..."] if len(names) > _MOST else []
+    detail = (("names", ", ".join(names[:_MOST] + more)), ("layer", layer), ("count", len(names)))
+    return SpanFact(source.span(call, layer), source.text(call), Settings(detail))
+
+
+def _wrapped(scene: Scene) -> Any:
+    """The module inside of the DDP module that was being called."""
+    for one in module_calls(scene):
+        if any(kind.__name__ == "DistributedDataParallel" for kind in type(one.module).__mro__):
+            return one.module._modules.get("module")
+    return None

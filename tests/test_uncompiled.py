@@ -1,0 +1,78 @@
+"""Errors of compiled code get the diagnosis that the same code gets without the compiler."""
+
+from __future__ import annotations
+
+import pytest
+
+import explainer
+from explainer.diagnosis import Diagnosis, Edit, ErrorFrame, Evidence, Fix, FixSource, Label, Report, Span
+from explainer.replay import sandbox
+from explainer.transfer import received, sent
+
+torch = pytest.importorskip("torch")
+from torch import nn  # noqa: E402
+
+needs_sandbox = pytest.mark.skipif(sandbox.unavailable() is not None, reason="needs a sandbox")
+needs_stance = pytest.mark.skipif(not hasattr(torch.compiler, "set_stance"), reason="torch.compiler.set_stance is new")
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(16, 32)
+        self.b = nn.Linear(64, 4)  # built for twice as many
+
+    def forward(self, x):
+        h = torch.relu(self.a(x))
+        return self.b(h)
+
+
+def compiled(net, x):
+    return torch.compile(net, backend="eager")(x)
+
+
+def scripted(net, x):
+    return torch.jit.script(net)(x)
+
+
+def plain(net, x):
+    return net(x)
+
+
+def explained(call):
+    try:
+        call(Net(), torch.randn(8, 16))
+    except Exception as error:
+        return explainer.explain(error, lang="en").reports[0]
+    raise AssertionError("nothing was raised")
+
+
+@needs_sandbox
+@needs_stance
+@pytest.mark.parametrize("call", [compiled, scripted])
+def test_it_ends_at_the_users_line_with_the_same_words(call):
+    report, usual = explained(call), explained(plain)
+    found, expected = report.diagnoses[0], usual.diagnoses[0]
+    assert (found.rule, found.headline, found.cause) == (expected.rule, expected.headline, expected.cause)
+    assert found.culprit.code == "nn.Linear(64, 4)"
+    assert any(frame.code == "return self.b(h)" for frame in report.frames)
+    assert found.fixes[0].certainty == "checked"
+    assert "without the compiler" in found.fixes[0].checked
+    assert report.message != usual.message
+    assert usual.message in report.remarks[0]
+
+
+def test_what_a_child_sends_arrives_whole():
+    """Every field of every part, so that a new one cannot be forgotten."""
+    span = Span("net.py", 1, 2, 3, 4, "code", "Net")
+    fix = Fix(
+        "title", "checked", "ran", (Edit("net.py", 1, 1, "a", None),), FixSource("atom", "literal", "net.py", 1, 2)
+    )
+    label, row = Label("net.py", 1, "text", 2, 3), Evidence("x", "[4]", "net.py", 1)
+    diagnosis = Diagnosis("r", "shape", "h", "c", "proved", False, "o", span, (label,), (row,), (fix,), ("n",), ("l",))
+    frame = ErrorFrame("net.py", 1, "f", "code", True, 2, 3)
+    more = {"rank": 3, "language": "zh", "operands": (row,), "remarks": ("r",), "source": {("net.py", 1): "text"}}
+    chain = ({"relation": "cause", "type": "E", "message": "m"},)
+    report = Report("E", "m", (frame,), chain, (diagnosis,), "in", 5, 2, **more)
+    assert received(sent(report)) == report
+    assert received(sent(report)).source == report.source
