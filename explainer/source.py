@@ -79,6 +79,11 @@ class Source:
         """The outermost expression or statement with exactly these bounds (byte columns, as code objects have them)."""
         return self._by_bounds.get((line, end_line, byte, end_byte))
 
+    @functools.cached_property
+    def whole(self) -> str:
+        """The whole text."""
+        return "\n".join(self.lines)
+
     def parent_of(self, node: ast.AST) -> ast.AST | None:
         """The node that has this one as its child; None for the tree itself and for nodes of other files."""
         return self._parents.get(id(node))

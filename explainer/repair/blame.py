@@ -1,4 +1,4 @@
-"""Which line is to blame, decided over all survivors: those of rules and of the search, and those of the wide search."""
+"""Which line is to blame, decided over all survivors: those of rules, of the search and of the wide search."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from explainer.replay.programs import FOLLOWED
 
 #: How much better another place must be to take the blame, how near one must come to leave it open, and from which
 #: cost on nothing is shown by it alone.
-BETTER, NEAR, PLAUSIBLE = 0.5, 0.6, 2.4
+BETTER, NEAR, PLAUSIBLE = 0.8, 0.6, 2.4
 #: What speaks against a survivor of a rule, and of each tier of the search.
 _RULE, _TIER, _EACH, _TWO, _LITERAL, _ADAPTS = 0.7, 0.9, 0.25, 2.4, 0.5, 0.9
 
@@ -59,22 +59,7 @@ def blamed(
     known = [weighed(one, run, control, evidence, known_cost(one)) for one, run in runs if run is not None]
     rest = (Proposal(one, known_cost(one)) for one in more)
     found = widely(checker, evidence, known, rest, progress)
-    blame = _decided(known, found)
-    _trace(known, found, blame, checker)  # TRACE
-    return blame
-
-
-def _trace(known, found, blame, checker):  # TRACE
-    import json
-    import os
-
-    if os.environ.get("EXPLAIN_TRACE"):
-        with open(os.environ["EXPLAIN_TRACE"], "a") as f:
-            for kind, rows in (("known", known), ("wide", found.survivors)):
-                for one in rows:
-                    c = one.candidate
-                    f.write(json.dumps([kind, one.atom or c.kind, round(one.cost, 2), c.tier, one.reshaped, c.culprit.line, c.title[:90], bool(c.fix)]) + "\n")
-            f.write(json.dumps(["end", found.wide, len(checker.tried), blame.alone, [r[0][1] for r in found.rivals]]) + "\n")
+    return _decided(known, found)
 
 
 def _decided(known: Sequence[Survivor], found: Found) -> Blame:

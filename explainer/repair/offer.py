@@ -45,7 +45,11 @@ class Offer:
         head, tail = lines[0][: (span.column or 1) - 1], lines[-1][(span.end_column or 1) - 1 :]
         after = head + text + tail
         before = "\n".join(lines)
-        return (Edit(shown(place.source.file), span.line, span.end_line or span.line, before, after),) if after != before else ()
+        return (
+            (Edit(shown(place.source.file), span.line, span.end_line or span.line, before, after),)
+            if after != before
+            else ()
+        )
 
     def candidate(self, evidence: Evidence) -> Candidate | None:
         """The offer as a candidate; None where the text is no expression, or says what stands there already."""

@@ -14,7 +14,7 @@ ATOM: Mapping[str, float] = {
     "swap": 0.4,
     "slice": 0.5,
     "sizes": 0.5,
-    "layout": 0.6,
+    "layout": 0.9,
     "unwrap": 0.6,
     "size": 0.7,
     "key": 0.7,

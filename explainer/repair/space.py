@@ -17,12 +17,14 @@ from explainer.repair.spots import spots
 
 #: What each further offer of one kind at one node costs, and at most.
 _FURTHER, _MOST = 0.06, 0.6
+#: What it is worth that the new text, of so many characters, stands elsewhere in the file.
+_WRITTEN, _LONG = -0.4, 6
 _log = logging.getLogger(__name__)
 
 
 @frozen
 class Proposal:
-    """A candidate with what speaks against it, the lowest first; `atom` is the kind of edit, empty for a generator's."""
+    """A candidate with what speaks against it; `atom` is the kind of edit, empty for that of a generator."""
 
     candidate: Candidate
     cost: float
@@ -35,10 +37,15 @@ def space(evidence: Evidence, most: int = 600) -> list[Proposal]:
     for offer in _offers(evidence):
         node: Any = offer.node
         key = (offer.place.source.file, node.lineno, node.col_offset, node.end_lineno, node.end_col_offset, offer.text)
-        worth = cost(offer)
+        worth = cost(offer) + _WRITTEN * _elsewhere(offer)
         if key not in offers or worth < offers[key][0]:
             offers[key] = worth, offer
     return list(_proposals(_mixed(offers.values()), evidence, most))
+
+
+def _elsewhere(offer: Offer) -> bool:
+    """Whether the new text stands somewhere else in the file: as a sibling has it, which works."""
+    return len(offer.text) >= _LONG and offer.text in offer.place.source.whole
 
 
 def _mixed(offers: Iterable[tuple[float, Offer]]) -> list[tuple[float, Offer]]:
@@ -70,5 +77,3 @@ def _offers(evidence: Evidence) -> Iterator[Offer]:
                 yield from atom(spot, evidence)
             except (ArithmeticError, AttributeError, LookupError, SyntaxError, TypeError, ValueError):
                 _log.debug("%s gave up", name, exc_info=True)
-
-

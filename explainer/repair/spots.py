@@ -100,7 +100,7 @@ def _assignments_above(place: Place, line: int) -> list[ast.AST]:
     scope = place.source.scope_at(line)
     kinds = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.For)
     found = [one for one in _within(scope) if isinstance(one, kinds) and one.lineno < line] if scope else []
-    return sorted(found, key=lambda one: -one.lineno)
+    return sorted(found, key=lambda one: -getattr(one, "lineno", 0))
 
 
 def _within(scope: ast.AST) -> Iterator[ast.AST]:
@@ -121,7 +121,9 @@ def _attributes(evidence: Evidence, near: list[Spot]) -> Iterator[Spot]:
             targets = node.targets if isinstance(node, ast.Assign) else []
             given = {one.attr for one in targets if isinstance(one, ast.Attribute) and _of_self(one)}
             if given & names and isinstance(node, ast.Assign):
-                yield Spot(spot.place.at(node.value), "bound", spot.distance + 2, None, scope=_of_builder(evidence, spot, node))
+                yield Spot(
+                    spot.place.at(node.value), "bound", spot.distance + 2, None, scope=_of_builder(evidence, spot, node)
+                )
 
 
 def _of_builder(evidence: Evidence, spot: Spot, node: ast.AST) -> Mapping[str, Any]:
@@ -129,9 +131,10 @@ def _of_builder(evidence: Evidence, spot: Spot, node: ast.AST) -> Mapping[str, A
     function = spot.place.source.function_at(node.lineno)  # type: ignore[attr-defined]
     calls: list[Call] = [call for layer in evidence.layers for call in layer.calls]
     for call in calls:
-        if call.place.source.file == spot.place.source.file and function is not None:
-            if function.lineno <= call.place.span.line <= (function.end_lineno or 0):
-                return call.scope
+        if function is None or call.place.source.file != spot.place.source.file:
+            continue
+        if function.lineno <= call.place.span.line <= (function.end_lineno or 0):
+            return call.scope
     return _NONE
 
 

@@ -15,7 +15,7 @@ from explainer.repair.agreement import against
 from explainer.repair.space import Proposal, space
 from explainer.replay.outcomes import further, other_input, passes
 from explainer.replay.program import Run
-from explainer.replay.sieve import OTHER, PASSES, UNKNOWN
+from explainer.replay.sieve import OTHER, PASSES, SAME, UNKNOWN
 
 #: How many proposals are sieved where nothing has been found and where something has, and how many are run then.
 SIEVED, FEWER, RUNS, MORE = 400, 100, 26, 5
@@ -34,7 +34,7 @@ Line = tuple[str, int]
 
 @frozen
 class Survivor:
-    """A candidate with which the program runs, what speaks against it, and how many parameters are not there as before."""
+    """A candidate with which the program runs, what speaks against it, how many parameters are no more as before."""
 
     candidate: Candidate
     run: Run
@@ -81,7 +81,11 @@ def _of_lost(count: int) -> float:
 
 
 def widely(
-    checker: Any, evidence: Evidence, known: Sequence[Survivor], more: Iterable[Proposal], progress: Callable[[str], None]
+    checker: Any,
+    evidence: Evidence,
+    known: Sequence[Survivor],
+    more: Iterable[Proposal],
+    progress: Callable[[str], None],
 ) -> Found:
     """What survives among what the atoms offer; with nothing known that is likely, among `more` as well.
 
@@ -95,7 +99,9 @@ def widely(
     queue = _queue(fates, bar)
     found, tried = _run(checker, queue, control, evidence, progress)
     ran = {one.candidate.edits for one in queue[:tried]}
-    rivals = {(_line(one.candidate), one.cost) for one, fate in fates if fate == PASSES and one.candidate.edits not in ran}
+    rivals = {
+        (_line(one.candidate), one.cost) for one, fate in fates if fate == PASSES and one.candidate.edits not in ran
+    }
     return Found(tuple(found), tuple(rivals), bool(found) or tried >= len(queue))
 
 
@@ -108,7 +114,12 @@ def _proposals(evidence: Evidence, more: Iterable[Proposal], bar: float | None) 
 def _sieved(checker: Any, proposals: Sequence[Proposal], bar: float | None) -> list[tuple[Proposal, str]]:
     """Proposals with how they fare where the program failed."""
     told = checker.sieved([one.candidate for one in proposals], ENOUGH if bar is not None else PAST)
-    return list(zip(proposals, told or [UNKNOWN] * len(proposals), strict=False))
+    fates = list(zip(proposals, told or [UNKNOWN] * len(proposals), strict=False))
+    for one, fate in fates if checker.trace is not None else ():
+        checker.trace.made(one.candidate)
+        if fate == SAME:
+            checker.trace.filtered(one.candidate, "why_sieved")
+    return fates
 
 
 def _queue(fates: Iterable[tuple[Proposal, str]], bar: float | None) -> list[Proposal]:

@@ -98,7 +98,7 @@ def _recorder(request: dict[str, Any]) -> Any:
     if request["record"] == "sieve":
         from explainer.replay.sieve import Sieve
 
-        return Sieve(request["folder"], request["changes"], request["enough"])
+        return Sieve(request["folder"], request["changes"], request["enough"], request["deadline"])
     from explainer.replay.recorder import Recorder
 
     return Recorder(request["folder"], request.get("numbers", True))

@@ -39,7 +39,7 @@ from explainer.replay.program import Program, Run, Trial
 from explainer.replay.trial import LATE, Verdict
 
 #: Seconds for all trials of one crash together, on a machine that has nothing else to do.
-TRIALS = float(os.environ.get("TRIALS_S", 7.0))  # TRACE
+TRIALS = 7.0
 #: Seconds at most until the clean process has started and the control has answered: 2 to 3 on such a machine.
 START = 30.0
 #: How many runs go on at the same time, and how many survivors of a tier are enough.
@@ -143,7 +143,7 @@ class Checker:
         return run.answer.get("recording") if self._same(run) else None
 
     def sieved(self, candidates: Sequence[Candidate], enough: int) -> list[str]:
-        """How candidates fare where the program failed, until enough get past it: see `replay.sieve`. Empty: unknown."""
+        """How candidates fare where the program failed, until enough get past it (`replay.sieve`). Empty: unknown."""
         folder = os.path.realpath(self.program.folder)
         rows = [[_plain(edit, folder) for edit in one.edits] for one in candidates]
         run = self.session.run({}, max(self.left * 0.6, 0.1), record="sieve", changes=rows, enough=enough)
@@ -157,6 +157,7 @@ class Checker:
         with closing(sandbox.abreast(self._begun(candidates, control), ABREAST, _end)) as trials:
             for count, (candidate, trial) in enumerate(trials, 1):
                 run = self._ended(candidate, trial, control)
+                self._note(candidate, run, passes(run, control))
                 passed += passes(run, control)
                 progress(words.progress(count, passed, self.scene.options.language))
                 yield candidate, run

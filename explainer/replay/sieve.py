@@ -17,8 +17,8 @@ from typing import Any
 
 from explainer.replay.stacks import frames_of
 
-#: Seconds for one edit, and for all of them.
-_ONE, _ALL = 0.5, 8.0
+#: Seconds for one edit; the share of the run's time after which it answers with what it has.
+_ONE, _SHARE = 0.5, 0.75
 #: So many edits are looked at, however many get past the call.
 _LEAST = 60
 #: What becomes of an edit: it fails as before, fails otherwise, gets past the call; or it cannot be told here.
@@ -37,7 +37,8 @@ class Sieve:
     constructor; where no layer failed, the statements from the edit to the failing one are executed again.
     """
 
-    def __init__(self, folder: str, changes: Sequence[Sequence[Change]], enough: int):
+    def __init__(self, folder: str, changes: Sequence[Sequence[Change]], enough: int, deadline: float):
+        self.until = time.monotonic() + _SHARE * deadline
         self.folder = folder + os.sep
         self.changes = changes
         self.enough = enough
@@ -62,14 +63,13 @@ class Sieve:
 
     def taken(self, error: BaseException) -> list[str]:
         """How each edit fares, until enough have got past the call."""
-        until = time.monotonic() + _ALL
         own = [one for one in frames_of(error) if one[0].f_code.co_filename.startswith(self.folder)]
         self.frames = own
         self.failed = _told(error, self.folder)
         root = next((one for one in map(_called, frames_of(error)) if one is not None), None)
-        found = []
+        found: list[str] = []
         for edits in self.changes:
-            if time.monotonic() > until or (found.count(PASSES) >= self.enough and len(found) >= _LEAST):
+            if time.monotonic() > self.until or (found.count(PASSES) >= self.enough and len(found) >= _LEAST):
                 break
             found.append(self._guarded(edits, root))
         return found
@@ -102,7 +102,7 @@ class Sieve:
     def _called_again(self, root: Any, names: Sequence[str]) -> None:
         module, given, words = root
         on_stack = {frame.f_code.co_name for frame, _ in self.frames}
-        if any(name == "__init__" or name not in on_stack and name != "forward" for name in names):
+        if any(name == "__init__" or (name not in on_stack and name != "forward") for name in names):
             module = self._rebuilt(module)
         module(*given, **words)
 

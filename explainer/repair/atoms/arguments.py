@@ -151,7 +151,11 @@ def element(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     """`map(split, (q, k))` -> `(q, k, v)`: a tensor that has a name there and is not listed."""
     known = tensors(spot)
     for node in expressions(spot):
-        if isinstance(node, (ast.Tuple, ast.List)) and node.elts and all(isinstance(one, ast.Name) for one in node.elts):
+        if (
+            isinstance(node, (ast.Tuple, ast.List))
+            and node.elts
+            and all(isinstance(one, ast.Name) for one in node.elts)
+        ):
             listed = {one.id for one in node.elts if isinstance(one, ast.Name)}
             whole = text(spot, node)
             ending = whole[-1] if whole[-1:] in ")]" else ""

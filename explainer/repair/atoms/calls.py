@@ -52,8 +52,8 @@ _TEXTS = {ast.MatMult: "@", ast.Mult: "*", ast.FloorDiv: "//", ast.Div: "/", ast
 #: Methods and functions without which a value may be what is wanted.
 _TURNS = (
     "transpose", "permute", "t", "squeeze", "unsqueeze", "flatten", "view", "reshape", "mean", "sum", "contiguous",
-    "float", "long", "int", "half", "double", "bool", "to", "detach", "item", "numpy", "cpu", "cuda", "argmax", "tolist",
-    "expand", "repeat", "chunk", "max", "min", "abs", "clone", "type", "byte", "bfloat16", "swapaxes", "movedim",
+    "float", "long", "int", "half", "double", "bool", "to", "detach", "item", "numpy", "cpu", "cuda", "argmax",
+    "tolist",    "expand", "repeat", "chunk", "max", "min", "abs", "clone", "type", "byte", "bfloat16", "swapaxes", "movedim",
     "rearrange", "one_hot", "pad", "softmax", "data", "unbind", "real", "round", "sqrt_", "unique", "nonzero",
 )  # fmt: skip
 
@@ -73,7 +73,9 @@ def call(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
 def _modules(spot: Spot, node: ast.Call) -> Iterator[Offer]:
     """`self.norm1(x)` -> `self.norm2(x)`: another layer of the same object, one that nothing calls first."""
     function, source = node.func, spot.place.source
-    if not (isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.value.id == "self"):
+    if not (
+        isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.value.id == "self"
+    ):
         return
     owner = source.class_at(node.lineno)
     if owner is None:
@@ -110,7 +112,9 @@ def unwrap(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         if name not in _TURNS:
             continue
         function = node.func
-        if isinstance(function, ast.Attribute) and not (isinstance(function.value, ast.Name) and function.value.id in ("torch", "F", "np")):
+        if isinstance(function, ast.Attribute) and not (
+            isinstance(function.value, ast.Name) and function.value.id in ("torch", "F", "np")
+        ):
             yield Offer("unwrap", spot, node, text(spot, function.value), name, 0.7)
         elif node.args:
             yield Offer("unwrap", spot, node, text(spot, node.args[0]), name, 0.9)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from explainer.edits.evidence import Evidence
 from explainer.edits.expressions import evaluated
@@ -21,7 +20,7 @@ _POSITIONS: Mapping[str, Sequence[int]] = {
          "amax", "amin", "norm", "std", "var", "prod", "cumsum", "cumprod", "unbind", "logsumexp", "any", "all", "sort",
          "argsort", "flip", "select", "narrow", "index_select", "gather", "scatter", "scatter_", "scatter_add",
          "scatter_add_", "index_add", "index_add_", "index_fill", "median", "diff"), (0,)),
-    **dict.fromkeys(("chunk", "split", "topk", "repeat_interleave", "roll", "cat", "stack", "concat", "kthvalue"), (1,)),
+    **dict.fromkeys(("chunk", "split", "topk", "repeat_interleave", "roll", "cat", "stack", "concat"), (1,)),
     **dict.fromkeys(("transpose", "swapaxes", "flatten", "movedim", "permute"), (0, 1)),
 }  # fmt: skip
 _ALL = ("permute",)
@@ -79,7 +78,7 @@ def _of_module(call: ast.Call) -> bool:
     function = call.func
     if not isinstance(function, ast.Attribute):
         return True
-    return isinstance(function.value, ast.Name) and function.value.id in MODULES or _dotted(function.value)
+    return (isinstance(function.value, ast.Name) and function.value.id in MODULES) or _dotted(function.value)
 
 
 def _dotted(node: ast.AST) -> bool:
@@ -93,7 +92,7 @@ def integer(spot: Spot, node: ast.AST) -> int | None:
 
 
 def shape_of(spot: Spot, node: ast.AST, evidence: Evidence) -> list[int] | None:
-    """The shape of the tensor that an expression is at a place, where a call that made it was recorded or it has a name."""
+    """The shape of the tensor that an expression is at a place, where its making was recorded or it has a name."""
     for step in evidence.steps[1:]:
         if step.place is not None and step.place.node is node and step.out:
             return step.shape
@@ -115,7 +114,11 @@ def integers(spot: Spot) -> dict[str, int]:
 
 def tensors(spot: Spot) -> dict[str, list[int]]:
     """The tensors in scope at a place by name, with their shapes."""
-    return {name: value[0] for name, value in spot.scope.items() if isinstance(value, list) and value and isinstance(value[0], list)}
+    return {
+        name: value[0]
+        for name, value in spot.scope.items()
+        if isinstance(value, list) and value and isinstance(value[0], list)
+    }
 
 
 def wanted(evidence: Evidence) -> set[int]:

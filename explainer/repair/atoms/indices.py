@@ -11,7 +11,9 @@ from explainer.repair.atoms.common import expressions, text
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
 
-_PARTS = re.compile(r"tuple|return_types|has no attribute|must be Tensor|not (?:a )?[Tt]ensor|unsupported operand|list|BaseModelOutput")
+_PARTS = re.compile(
+    r"tuple|return_types|has no attribute|must be Tensor|not (?:a )?[Tt]ensor|unsupported operand|list|BaseModelOutput"
+)
 
 
 def index(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
@@ -26,4 +28,4 @@ def index(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
 
 def _called(spot: Spot, node: ast.AST) -> bool:
     parent = spot.place.source.parent_of(node)
-    return isinstance(parent, ast.Call) and parent.func is node or isinstance(parent, ast.Attribute)
+    return (isinstance(parent, ast.Call) and parent.func is node) or isinstance(parent, ast.Attribute)

@@ -16,7 +16,11 @@ _MOST = 10
 def key(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     """`cfg["hidden"]` -> `cfg["code_dim"]`: a key under which the same object has a value of the same kind."""
     for node in expressions(spot):
-        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
+        if (
+            isinstance(node, ast.Subscript)
+            and isinstance(node.slice, ast.Constant)
+            and isinstance(node.slice.value, str)
+        ):
             owner = ast.unparse(node.value).replace("'", '"')
             for other in _keys(spot, owner, node.slice.value)[:_MOST]:
                 yield Offer("key", spot, node.slice, repr(other), "scope", 0.8)

@@ -49,7 +49,11 @@ def _only_written(spot: Spot, node: ast.AST) -> bool:
 def _fits(spot: Spot, evidence: Evidence, node: ast.AST, new: list[int]) -> bool | None:
     """Whether the failing call takes an operand in this layout; None where that is not known."""
     every = operands(evidence)
-    if spot.role != "crash" or evidence.crash is None or spot.place.node is not getattr(evidence.crash.place, "node", None):
+    if (
+        spot.role != "crash"
+        or evidence.crash is None
+        or spot.place.node is not getattr(evidence.crash.place, "node", None)
+    ):
         return None
     mine = [one for one in every if one.place is not None and one.place.node is node]
     if not mine:

@@ -52,7 +52,9 @@ def literal(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
                 yield Offer("literal", spot, node, name, "name", 1.4)
         near = [one for one in (value * 2, value // 2, value + 1, value - 1, value * 3) if one > 0]
         for new in [*near, *sorted(sizes - {value, *near})][:_MOST]:
-            yield Offer("literal", spot, node, str(new), "size" if new in sizes else "near", 1.0 if new in sizes else 1.6)
+            yield Offer(
+                "literal", spot, node, str(new), "size" if new in sizes else "near", 1.0 if new in sizes else 1.6
+            )
 
 
 def _solving(spot: Spot, node: ast.expr, value: int, sizes: set[int]) -> Iterator[int]:

@@ -31,7 +31,7 @@ def name(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
 
 
 def size(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
-    """`hid * 2` -> `hid * 3`'s parts: a name or an expression of another number in place of one, what is in question first."""
+    """`Linear(hid, 10)` -> `Linear(width, 10)`: another name or expression of a number, what is in question first."""
     sizes, known = wanted(evidence), integers(spot)
     for node in expressions(spot):
         value = integer(spot, node)
@@ -40,7 +40,9 @@ def size(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         plain = [text for text, other in known.items() if other != value and text != spot.place.source.text(node)]
         plain.sort(key=lambda text: (known[text] not in sizes, _apart(text, node)))
         for text in plain[:_MOST]:
-            yield Offer("size", spot, node, text, "name", 0.5 + 0.7 * (known[text] not in sizes) + 0.3 * _apart(text, node))
+            yield Offer(
+                "size", spot, node, text, "name", 0.5 + 0.7 * (known[text] not in sizes) + 0.3 * _apart(text, node)
+            )
         old = spot.place.source.text(node)
         for form in (f"{old} * 2", f"{old} // 2", f"{old} * 3", f"{old} + 1", f"{old} - 1"):
             if isinstance(node, (ast.Name, ast.Attribute)):

@@ -30,7 +30,11 @@ def pattern(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
                 quote = text(spot, given)[:1] if text(spot, given)[:1] in "\"'" else '"'
                 known = {word.arg for word in node.keywords if word.arg}
                 rank = _rank(spot, evidence, node)
-                made = _equations(given.value, _shapes(spot)) if _is_equation(given.value, node) else _axes(given.value, known, rank)
+                made = (
+                    _equations(given.value, _shapes(spot))
+                    if _is_equation(given.value, node)
+                    else _axes(given.value, known, rank)
+                )
                 for new, weight in itertools.islice(made, _MOST):
                     yield Offer("pattern", spot, given, f"{quote}{new}{quote}", "pattern", weight)
 
@@ -141,7 +145,10 @@ def _axes(pattern: str, known: set[str], rank: int | None = None) -> Iterator[tu
         if rank is not None and len(first) != rank and ("...",) not in first:
             continue
         if _loose(first, last, known) <= min(loose, 1) if loose else _sound(first, last, one, other, known):  # type: ignore[arg-type]
-            yield f"{_written(first)}{arrow if wide else '->'}{_written(last)}", weight + max(_loose(first, last, known) - loose, 0)
+            yield (
+                f"{_written(first)}{arrow if wide else '->'}{_written(last)}",
+                weight + max(_loose(first, last, known) - loose, 0),
+            )
 
 
 def _loose(left: Side, right: Side, known: set[str]) -> int:

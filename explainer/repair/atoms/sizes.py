@@ -15,7 +15,20 @@ from explainer.repair.spots import Spot
 from explainer.source import called
 
 _VIEWS = ("view", "reshape", "unflatten")
-_MADE = ("expand", "repeat", "zeros", "ones", "empty", "full", "rand", "randn", "new_zeros", "new_ones", "tile", "resize")
+_MADE = (
+    "expand",
+    "repeat",
+    "zeros",
+    "ones",
+    "empty",
+    "full",
+    "rand",
+    "randn",
+    "new_zeros",
+    "new_ones",
+    "tile",
+    "resize",
+)
 _MOST = 40
 #: What it costs that a view no longer begins with the batch.
 _SCRAMBLED = 1.3
@@ -34,7 +47,12 @@ def sizes(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
 def _given(node: ast.Call) -> Sequence[ast.expr]:
     """The sizes of a call: its arguments, the elements of the only one."""
     args = node.args
-    if args and isinstance(node.func, ast.Attribute) and _is_module(node.func.value) and called(node) in (*_VIEWS, "permute"):
+    if (
+        args
+        and isinstance(node.func, ast.Attribute)
+        and _is_module(node.func.value)
+        and called(node) in (*_VIEWS, "permute")
+    ):
         args = args[1:]
     if len(args) == 1 and isinstance(args[0], (ast.Tuple, ast.List)):
         return args[0].elts
@@ -81,14 +99,16 @@ def _source(spot: Spot, evidence: Evidence, node: ast.Call) -> list[int] | None:
     return shape_of(spot, owner, evidence) if owner is not None else None
 
 
-def _others(
-    spot: Spot, evidence: Evidence, node: ast.Call, given: Sequence[ast.expr], views: bool
-) -> Iterator[Offer]:
+def _others(spot: Spot, evidence: Evidence, node: ast.Call, given: Sequence[ast.expr], views: bool) -> Iterator[Offer]:
     texts = [text(spot, one) for one in given]
     values = [integer(spot, one) for one in given]
     shape = _source(spot, evidence, node)
     entries = math.prod(shape) if shape and views else None
-    found = [(row, weight) for row, weight in _rows(spot, evidence, node, texts, values, entries) if _fit([v for _, v in row], entries)]
+    found = [
+        (row, weight)
+        for row, weight in _rows(spot, evidence, node, texts, values, entries)
+        if _fit([v for _, v in row], entries)
+    ]
     for row, weight in sorted(found, key=lambda one: one[1]):
         new = [name for name, _ in row]
         if new != texts:
@@ -128,7 +148,11 @@ def _rows(
             yield [*own[:at], ("-1", -1), *own[at + 1 :]], 0.9
             yield [*own[:at], *own[at + 1 :]], 1.0
         yield from (([*own[:at], one, *own[at + 1 :]], 0.5) for one in _needed(spot, values, at, entries))
-        yield from (([*own[:at], one, *own[at + 1 :]], 0.7 if one[0].isidentifier() else 0.9) for one in fillers if one not in own)
+        yield from (
+            ([*own[:at], one, *own[at + 1 :]], 0.7 if one[0].isidentifier() else 0.9)
+            for one in fillers
+            if one not in own
+        )
     for at in range(len(own) + 1):
         yield [*own[:at], ("1", 1), *own[at:]], 1.2
         yield from (([*own[:at], one, *own[at:]], 0.8) for one in fillers)
