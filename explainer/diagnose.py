@@ -85,7 +85,8 @@ def _diagnosis(match: Match, catalogue: Catalogue, scene: Scene, stages: Stages)
             continue
         if remedy.checked:
             best = stages.run("the wide search", partial(remedies.of_all, match, scene, remedy), remedy)
-            return _with(diagnosis, best, one if best.passed == remedy.passed else None)
+            told_apart = _with(diagnosis, best, one if best.passed == remedy.passed else None)
+            return _innermost(told_apart, scene) if best.exhausted and told_apart.culprit is None else told_apart
         if fallback is None or (fallback[1].refuted and not remedy.refuted):
             fallback = diagnosis, remedy
     found = stages.run("the search for fixes", lambda: remedies.of_search(match, scene), Remedy())

@@ -130,7 +130,7 @@ def of_search(match: Match, scene: Scene) -> Remedy:
 
 def of_all(match: Match, scene: Scene, remedy: Remedy) -> Remedy:
     """A remedy, or none yet, weighed against what the wide search finds: another place may be the better one."""
-    if scene.live is None or not (whole_program(scene) or (whole_script(scene) and remedy.passed)):
+    if scene.live is None or not (whole_program(scene) or (whole_script(scene) and not remedy.passed)):
         return remedy
     from explainer.edits import search
     from explainer.edits.generators import recorded
@@ -148,7 +148,7 @@ def of_all(match: Match, scene: Scene, remedy: Remedy) -> Remedy:
         two = [one for one in from_start(scene, iter(()), progress, family) if one.passed]
         if two:
             return Remedy(_shown(two, ()), two[0].candidate.culprit, passed=tuple(two))
-        return replace(remedy, exhausted=True)
+        return Remedy(refuted=remedy.refuted or bool(remedy.passed), exhausted=True)
     if remedy.passed and first.candidate.edits == remedy.passed[0].candidate.edits:
         return replace(remedy, proves=remedy.proves and blame.alone)
     verdicts = [_verdict(one, scene) for one in blame.survivors]

@@ -15,7 +15,7 @@ from explainer.replay.programs import FOLLOWED
 
 #: How much better another place must be to take the blame, how near one must come to leave it open, and from which
 #: cost on nothing is shown by it alone.
-BETTER, NEAR, PLAUSIBLE = 0.8, 0.6, 2.4
+BETTER, NEAR, PLAUSIBLE = 0.8, 0.6, 2.0
 #: What speaks against a survivor of a rule, and of each tier of the search.
 _RULE, _TIER, _EACH, _TWO, _LITERAL, _ADAPTS = 0.7, 0.9, 0.25, 2.4, 0.5, 0.9
 
@@ -63,9 +63,12 @@ def blamed(
 
 
 def _decided(known: Sequence[Survivor], found: Found) -> Blame:
-    """What is known stays first, unless another place is clearly better."""
+    """What is known stays first unless another place is clearly better; what bends the model to the fault is left out."""
+    known = [one for one in known if not one.bends]
     edits = {one.candidate.edits for one in known}
-    others = sorted((one for one in found.survivors if one.candidate.edits not in edits), key=lambda one: one.cost)
+    others = sorted(
+        (one for one in found.survivors if one.candidate.edits not in edits and not one.bends), key=lambda one: one.cost
+    )
     own = min((one.cost for one in known), default=None)
     better = [one for one in others if own is None or one.cost + BETTER < own]
     ranked = [*better, *known, *(one for one in others if one not in better)]

@@ -27,7 +27,7 @@ ATOM: Mapping[str, float] = {
     "operator": 1.1,
     "literal": 1.2,
     "drop": 1.4,
-    "statement": 1.6,
+    "statement": 2.2,
 }
 ROLE: Mapping[str, float] = {"crash": 0.0, "slice": 0.5, "bound": 0.6, "caller": 0.6, "built": 0.5, "given": 1.0}
 _STEP = 0.12

@@ -17,8 +17,9 @@ from explainer.repair.spots import spots
 
 #: What each further offer of one kind at one node costs, and at most.
 _FURTHER, _MOST = 0.06, 0.6
-#: What it is worth that the new text, of so many characters, stands elsewhere in the file.
-_WRITTEN, _LONG = -0.4, 6
+#: What it is worth that the new text stands elsewhere in the file, and of how many characters it must be at least, or
+#: to count twice.
+_WRITTEN, _SHORT, _LONG = -0.4, 6, 14
 _log = logging.getLogger(__name__)
 
 
@@ -37,15 +38,17 @@ def space(evidence: Evidence, most: int = 600) -> list[Proposal]:
     for offer in _offers(evidence):
         node: Any = offer.node
         key = (offer.place.source.file, node.lineno, node.col_offset, node.end_lineno, node.end_col_offset, offer.text)
-        worth = cost(offer) + _WRITTEN * _elsewhere(offer)
+        worth = cost(offer) + _elsewhere(offer)
         if key not in offers or worth < offers[key][0]:
             offers[key] = worth, offer
     return list(_proposals(_mixed(offers.values()), evidence, most))
 
 
-def _elsewhere(offer: Offer) -> bool:
-    """Whether the new text stands somewhere else in the file: as a sibling has it, which works."""
-    return len(offer.text) >= _LONG and offer.text in offer.place.source.whole
+def _elsewhere(offer: Offer) -> float:
+    """What it is worth that the new text stands somewhere else in the file, as a sibling has it, which works."""
+    if len(offer.text) < _SHORT or offer.text not in offer.place.source.whole:
+        return 0.0
+    return _WRITTEN if len(offer.text) < _LONG else 2 * _WRITTEN
 
 
 def _mixed(offers: Iterable[tuple[float, Offer]]) -> list[tuple[float, Offer]]:

@@ -11,7 +11,7 @@ from explainer.edits.candidate import Candidate
 from explainer.edits.changes import cancels
 from explainer.edits.evidence import Evidence
 from explainer.frozen import frozen
-from explainer.repair.agreement import against
+from explainer.repair.agreement import against, came_along
 from explainer.repair.space import Proposal, space
 from explainer.replay.outcomes import further, other_input, passes
 from explainer.replay.program import Run
@@ -27,20 +27,24 @@ MARGIN, OPEN = 0.6, 0.9
 UNLIKELY = 2.4
 #: What a proposal costs more that the sieve could not tell, or that fails elsewhere then.
 _BEHIND = {PASSES: 0.0, UNKNOWN: 0.6, OTHER: 2.2}
-#: How many of one kind at one line are run.
-_ALIKE = 4
+#: How many of one kind at one line are run; how many parameters a layer has.
+_ALIKE, _LAYER = 4, 2
 Line = tuple[str, int]
 
 
 @frozen
 class Survivor:
-    """A candidate with which the program runs, what speaks against it, how many parameters are no more as before."""
+    """A candidate with which the program runs, what speaks against it, how many parameters are no more as before.
+
+    `bends`: it makes the whole model fit a value that came along in another shape than the model was built for.
+    """
 
     candidate: Candidate
     run: Run
     cost: float
     reshaped: int
     atom: str = ""
+    bends: bool = False
 
     @property
     def line(self) -> Line:
@@ -66,7 +70,7 @@ def weighed(candidate: Candidate, run: Run, control: Run, evidence: Evidence, co
     lost = _lost(run, control)
     worth = cost + 1.5 * min(warned, 1) + 1.5 * other_input(run, control) + _of_lost(lost)
     worth += against(candidate, evidence, lost) + 0.5 * min(int(run.answer.get("ungraded") or 0), 2)
-    return Survivor(candidate, run, worth, lost, atom)
+    return Survivor(candidate, run, worth, lost, atom, lost > _LAYER and came_along(evidence))
 
 
 def _lost(run: Run, control: Run) -> int:
@@ -77,7 +81,7 @@ def _lost(run: Run, control: Run) -> int:
 
 def _of_lost(count: int) -> float:
     """What it costs that so many parameters are not as before: those of one layer are an edit's own business."""
-    return 0.0 if not count else 0.4 if count <= 2 else 1.0 + 0.15 * min(count, 10)
+    return 0.0 if not count else 0.4 if count <= _LAYER else 1.0 + 0.15 * min(count, 10)
 
 
 def widely(

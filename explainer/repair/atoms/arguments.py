@@ -71,7 +71,7 @@ def _turned(spot: Spot, node: ast.expr, own: Sequence[ast.expr]) -> Iterator[Off
 
 def _rows(node: ast.expr) -> Iterator[Sequence[ast.expr]]:
     """What may stand in another order: a call's arguments, its keywords' values, the elements of a tuple or list."""
-    if isinstance(node, ast.Call):
+    if isinstance(node, ast.Call) and called(node) != "range":
         yield [one for one in node.args if not isinstance(one, ast.Starred)]
         yield [word.value for word in node.keywords if not isinstance(word.value, ast.Constant)]
         if len(node.args) == 1 and len(node.keywords) == 1:

@@ -53,8 +53,8 @@ _TEXTS = {ast.MatMult: "@", ast.Mult: "*", ast.FloorDiv: "//", ast.Div: "/", ast
 _TURNS = (
     "transpose", "permute", "t", "squeeze", "unsqueeze", "flatten", "view", "reshape", "mean", "sum", "contiguous",
     "float", "long", "int", "half", "double", "bool", "to", "detach", "item", "numpy", "cpu", "cuda", "argmax",
-    "tolist",    "expand", "repeat", "chunk", "max", "min", "abs", "clone", "type", "byte", "bfloat16", "swapaxes", "movedim",
-    "rearrange", "one_hot", "pad", "softmax", "data", "unbind", "real", "round", "sqrt_", "unique", "nonzero",
+    "tolist", "expand", "repeat", "chunk", "max", "min", "abs", "clone", "type", "byte", "bfloat16", "swapaxes",
+    "movedim", "rearrange", "one_hot", "pad", "softmax", "data", "unbind", "real", "round", "sqrt_", "unique", "nonzero",
 )  # fmt: skip
 
 
