@@ -11,7 +11,7 @@ from explainer import remedies, reporting
 from explainer.catalogue import Catalogue, Match
 from explainer.catalogue.words import in_language, words
 from explainer.crash import Crash
-from explainer.diagnosis import Certainty, Diagnosis, Fix, FixSource, Label, Report, Span
+from explainer.diagnosis import Certainty, Diagnosis, Fix, FixSource, Label, Report
 from explainer.facts import span_of
 from explainer.frozen import mutable
 from explainer.locale import word
@@ -85,25 +85,13 @@ def _diagnosis(match: Match, catalogue: Catalogue, scene: Scene, stages: Stages)
             continue
         if remedy.checked:
             best = stages.run("the wide search", partial(remedies.of_all, match, scene, remedy), remedy)
-            told_apart = _with(diagnosis, best, one if best.passed == remedy.passed else None)
-            return _innermost(told_apart, scene) if best.exhausted and told_apart.culprit is None else told_apart
+            return _with(diagnosis, best, one if best.passed == remedy.passed else None)
         if fallback is None or (fallback[1].refuted and not remedy.refuted):
             fallback = diagnosis, remedy
     found = stages.run("the search for fixes", lambda: remedies.of_search(match, scene), Remedy())
     found = stages.run("the wide search", partial(remedies.of_all, match, scene, found), found)
     diagnosis, remedy = fallback or (of_symptom(match, scene, causes=not found.checked), Remedy())
-    if found.checked:
-        return _with(diagnosis, found, None)
-    told_apart = _with(diagnosis, remedy, None)
-    return _innermost(told_apart, scene) if found.exhausted and told_apart.culprit is None else told_apart
-
-
-def _innermost(diagnosis: Diagnosis, scene: Scene) -> Diagnosis:
-    """A diagnosis that names the failing line, as no more than possible: of all edits that were tried, none held."""
-    frame = scene.crash.user_frame
-    if frame is None:
-        return diagnosis
-    return replace(diagnosis, culprit=Span(frame.file, frame.line, code=frame.code), certainty="possible")
+    return _with(diagnosis, found, None) if found.checked else _with(diagnosis, remedy, None)
 
 
 def _outcome(remedy: Remedy) -> str:

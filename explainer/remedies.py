@@ -41,8 +41,7 @@ LAYER = 1
 class Remedy:
     """The fixes to show, best first, and the line to edit. `refuted`: edits were run, and none of them helped.
 
-    `adapts`: the first only makes the failing call take what came, wherever that went wrong. `exhausted`: the wide
-    search was made, and no edit held.
+    `adapts`: the first only makes the failing call take what came, wherever that went wrong.
     """
 
     fixes: tuple[Fix, ...] = ()
@@ -51,7 +50,6 @@ class Remedy:
     refuted: bool = False
     adapts: bool = False
     passed: tuple[Verdict, ...] = ()
-    exhausted: bool = False
 
     @property
     def checked(self) -> bool:
@@ -148,7 +146,7 @@ def of_all(match: Match, scene: Scene, remedy: Remedy) -> Remedy:
         two = [one for one in from_start(scene, iter(()), progress, family) if one.passed]
         if two:
             return Remedy(_shown(two, ()), two[0].candidate.culprit, passed=tuple(two))
-        return Remedy(refuted=remedy.refuted or bool(remedy.passed), exhausted=True)
+        return Remedy(refuted=remedy.refuted or bool(remedy.passed))
     if remedy.passed and first.candidate.edits == remedy.passed[0].candidate.edits:
         return replace(remedy, proves=remedy.proves and blame.alone)
     verdicts = [_verdict(one, scene) for one in blame.survivors]

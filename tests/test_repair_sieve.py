@@ -8,7 +8,7 @@ from explainer.replay.sieve import OTHER, PASSES, SAME, UNKNOWN, Sieve
 
 torch = pytest.importorskip("torch")
 
-PROGRAM = '''\
+PROGRAM = """\
 import torch
 from torch import nn
 
@@ -27,14 +27,16 @@ class Net(nn.Module):
 net = Net(4)
 x = torch.zeros(3, 4)
 out = net(x)
-'''
+"""
 
 
 def fates(tmp_path, *changes, program=PROGRAM, enough=99):
     """How edits of single lines fare: each is a line's number and its new text."""
     path = tmp_path / "main.py"
     path.write_text(program)
-    sieve = Sieve(str(tmp_path), [[{"file": "main.py", "start": n, "end": n, "after": text}] for n, text in changes], enough, 60.0)
+    sieve = Sieve(
+        str(tmp_path), [[{"file": "main.py", "start": n, "end": n, "after": text}] for n, text in changes], enough, 60.0
+    )
     space = _module(path)
     try:
         exec(compile(program, str(path), "exec"), space.__dict__)

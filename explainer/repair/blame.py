@@ -63,7 +63,7 @@ def blamed(
 
 
 def _decided(known: Sequence[Survivor], found: Found) -> Blame:
-    """What is known stays first unless another place is clearly better; what bends the model to the fault is left out."""
+    """What is known stays first unless another place is clearly better; what bends the model to a fault is left out."""
     known = [one for one in known if not one.bends]
     edits = {one.candidate.edits for one in known}
     others = sorted(

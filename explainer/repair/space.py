@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -14,12 +15,15 @@ from explainer.repair.atoms import ATOMS
 from explainer.repair.offer import Offer
 from explainer.repair.prior import cost
 from explainer.repair.spots import spots
+from explainer.source import called
 
 #: What each further offer of one kind at one node costs, and at most.
 _FURTHER, _MOST = 0.06, 0.6
 #: What it is worth that the new text stands elsewhere in the file, and of how many characters it must be at least, or
 #: to count twice.
 _WRITTEN, _SHORT, _LONG = -0.4, 6, 14
+#: What makes random data.
+_RANDOM = ("rand", "randn", "randint", "normal", "uniform", "standard_normal", "random")
 _log = logging.getLogger(__name__)
 
 
@@ -42,6 +46,17 @@ def space(evidence: Evidence, most: int = 600) -> list[Proposal]:
         if key not in offers or worth < offers[key][0]:
             offers[key] = worth, offer
     return list(_proposals(_mixed(offers.values()), evidence, most))
+
+
+def _of_data(offer: Offer) -> bool:
+    """Whether an offer changes random data: its sizes stand for those of real data."""
+    source, node = offer.place.source, offer.node
+    around: ast.AST | None = node
+    while isinstance(around, (ast.expr, ast.keyword)):
+        if isinstance(around, ast.Call) and called(around) in _RANDOM:
+            return not isinstance(offer.node, ast.Call) or around is offer.node
+        around = source.parent_of(around)
+    return False
 
 
 def _elsewhere(offer: Offer) -> float:
@@ -77,6 +92,6 @@ def _offers(evidence: Evidence) -> Iterator[Offer]:
     for spot in spots(evidence):
         for name, atom in ATOMS.items():
             try:
-                yield from atom(spot, evidence)
+                yield from (one for one in atom(spot, evidence) if not _of_data(one))
             except (ArithmeticError, AttributeError, LookupError, SyntaxError, TypeError, ValueError):
                 _log.debug("%s gave up", name, exc_info=True)

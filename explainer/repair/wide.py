@@ -15,18 +15,18 @@ from explainer.repair.agreement import against, came_along
 from explainer.repair.space import Proposal, space
 from explainer.replay.outcomes import further, other_input, passes
 from explainer.replay.program import Run
-from explainer.replay.sieve import OTHER, PASSES, SAME, UNKNOWN
+from explainer.replay.sieve import MOVED, OTHER, PASSES, SAME, UNKNOWN
 
 #: How many proposals are sieved where nothing has been found and where something has, and how many are run then.
 SIEVED, FEWER, RUNS, MORE = 400, 100, 26, 5
 #: How many of them that get past the failing call are enough; how many runs there are at least where one holds.
 PAST, ENOUGH = 14, 4
 #: How much less likely than what has passed a proposal may be to be run all the same, or to leave the cause open.
-MARGIN, OPEN = 0.6, 0.9
+MARGIN, OPEN = 0.8, 0.9
 #: What has passed and has this cost, or more, counts as nothing.
 UNLIKELY = 2.4
 #: What a proposal costs more that the sieve could not tell, or that fails elsewhere then.
-_BEHIND = {PASSES: 0.0, UNKNOWN: 0.6, OTHER: 2.2}
+_BEHIND = {PASSES: 0.0, UNKNOWN: 0.6, MOVED: 1.0, OTHER: 2.2}
 #: How many of one kind at one line are run; how many parameters a layer has.
 _ALIKE, _LAYER = 4, 2
 Line = tuple[str, int]

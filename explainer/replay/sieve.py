@@ -21,8 +21,8 @@ from explainer.replay.stacks import frames_of
 _ONE, _SHARE = 0.5, 0.75
 #: So many edits are looked at, however many get past the call.
 _LEAST = 60
-#: What becomes of an edit: it fails as before, fails otherwise, gets past the call; or it cannot be told here.
-SAME, OTHER, PASSES, UNKNOWN = "same", "other", "passes", "unknown"
+#: What becomes of an edit: it fails as before, fails otherwise, in the same way further on, gets past the call; or it cannot be told here.
+SAME, OTHER, MOVED, PASSES, UNKNOWN = "same", "other", "moved", "passes", "unknown"
 Change = Mapping[str, Any]
 
 
@@ -66,7 +66,10 @@ class Sieve:
         own = [one for one in frames_of(error) if one[0].f_code.co_filename.startswith(self.folder)]
         self.frames = own
         self.failed = _told(error, self.folder)
-        root = next((one for one in map(_called, frames_of(error)) if one is not None), None)
+        steps = frames_of(error)
+        roots = [(at, one) for at, one in enumerate(map(_called, steps)) if one is not None]
+        root = roots[0][1] if roots else None
+        self.outer = [frame.f_code for frame, _ in steps[: roots[0][0]]] if roots else []
         found: list[str] = []
         for edits in self.changes:
             if time.monotonic() > self.until or (found.count(PASSES) >= self.enough and len(found) >= _LEAST):
@@ -85,19 +88,10 @@ class Sieve:
         changed = [self._changed(edit) for edit in edits]
         if any(one is None for one in changed):
             return self._statements(edits)
-        if root is None or not all(self._below(root, one) for one in changed):
-            return self._statements(edits)
+        if root is None or any(one is not None and one[0].__code__ in self.outer for one in changed):
+            return self._statements(edits)  # a function that called the layer would have to run again
         with _patched([one for one in changed if one is not None]):
             return self._outcome(lambda: self._called_again(root, [one[2] for one in changed if one is not None]))
-
-    def _below(self, root: Any, changed: Any) -> bool:
-        """Whether an edited function is not one of those that called the root: they would have to run again."""
-        outer = []
-        for frame, _ in self.frames:
-            if frame.f_locals.get("self") is root[0]:
-                break
-            outer.append(frame.f_code)
-        return changed[0].__code__ not in outer
 
     def _called_again(self, root: Any, names: Sequence[str]) -> None:
         module, given, words = root
@@ -122,7 +116,10 @@ class Sieve:
             raise
         except Exception as error:
             said = _told(error, self.folder)
-            return SAME if said[:2] == self.failed[:2] or said[2] == self.failed[2] else OTHER
+            if said[:2] == self.failed[:2] or said[2] == self.failed[2]:
+                return SAME
+            (file, line), (own, failed) = said[1], self.failed[1]
+            return MOVED if said[0] == self.failed[0] and (file != own or line > failed) else OTHER
         return PASSES
 
     # --- edited functions

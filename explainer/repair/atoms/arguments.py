@@ -44,6 +44,7 @@ def swap(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
                 one, other = text(spot, own[i]), text(spot, own[j])
                 if one != other and not isinstance(own[i], ast.Starred) and _alike(own[i], own[j]):
                     weight = 0.3 * (j - i) + 1.3 * (_scrambles(node) and i == 0)
+                    weight += 0.8 * (isinstance(own[i], ast.Call) and isinstance(own[j], ast.Call))
                     yield Offer("swap", spot, node, _with(spot, node, {id(own[i]): other, id(own[j]): one}), "", weight)
             if len(own) > 2 and isinstance(node, (ast.Call, ast.Tuple)):
                 yield from _turned(spot, node, own)

@@ -18,7 +18,6 @@ SIBLINGS = (
     ("squeeze", "unsqueeze"),
     ("matmul", "bmm", "mul"),
     ("repeat", "expand", "repeat_interleave"),
-    ("expand", "repeat", "view"),
     ("mm", "mul", "matmul"),
     ("argmax", "amax", "max"),
     ("argmin", "amin", "min"),
@@ -54,8 +53,10 @@ _TURNS = (
     "transpose", "permute", "t", "squeeze", "unsqueeze", "flatten", "view", "reshape", "mean", "sum", "contiguous",
     "float", "long", "int", "half", "double", "bool", "to", "detach", "item", "numpy", "cpu", "cuda", "argmax",
     "tolist", "expand", "repeat", "chunk", "max", "min", "abs", "clone", "type", "byte", "bfloat16", "swapaxes",
-    "movedim", "rearrange", "one_hot", "pad", "softmax", "data", "unbind", "real", "round", "sqrt_", "unique", "nonzero",
+    "movedim", "rearrange", "one_hot", "pad", "softmax", "data", "unbind", "real", "round", "unique", "nonzero",
 )  # fmt: skip
+#: What it costs more to leave out a view, whose sizes say what is meant.
+_VIEW, _VIEWS = 2.2, ("view", "reshape", "expand", "repeat", "one_hot")
 
 
 def call(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
@@ -115,6 +116,6 @@ def unwrap(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         if isinstance(function, ast.Attribute) and not (
             isinstance(function.value, ast.Name) and function.value.id in ("torch", "F", "np")
         ):
-            yield Offer("unwrap", spot, node, text(spot, function.value), name, 0.7)
+            yield Offer("unwrap", spot, node, text(spot, function.value), name, 0.7 + _VIEW * (name in _VIEWS))
         elif node.args:
-            yield Offer("unwrap", spot, node, text(spot, node.args[0]), name, 0.9)
+            yield Offer("unwrap", spot, node, text(spot, node.args[0]), name, 0.9 + _VIEW * (name in _VIEWS))

@@ -12,10 +12,13 @@ from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
 
 _MOST = 8
+#: What a dimension costs more where an index is too large: along a longer one any index fits.
+_BEYOND = 0.9
 
 
 def dimension(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     """`cat((a, b), dim=0)` -> `dim=1`: another dimension in place of one that is written."""
+    beyond = _BEYOND * ("out of bounds" in evidence.message)
     rank = max((len(shape) for shape, _ in (spot.step.before if spot.step else ())), default=4)
     for node in _numbers(spot):
         value = number(node)
@@ -23,7 +26,7 @@ def dimension(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
             continue
         others = [*range(rank), -1, -2]
         for new in dict.fromkeys(one for one in others if one % rank != value % rank or one == -1 != value):
-            yield Offer("dimension", spot, node, str(new), "rank", 0.2 * abs(abs(new) - abs(value)))
+            yield Offer("dimension", spot, node, str(new), "rank", beyond + 0.2 * abs(abs(new) - abs(value)))
     for node in expressions(spot):
         values = [number(one) for one in node.elts] if isinstance(node, ast.Tuple) else []
         if len(values) > 1 and None not in values and all(is_dimension(spot, one) for one in node.elts):  # type: ignore[attr-defined]

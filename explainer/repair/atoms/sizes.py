@@ -30,8 +30,8 @@ _MADE = (
     "resize",
 )
 _MOST = 40
-#: What it costs that a view no longer begins with the batch.
-_SCRAMBLED = 1.3
+#: What it costs that a view no longer begins with the batch, and that one size is to be what is left.
+_SCRAMBLED, _FITS_ALL = 1.3, 1.9
 
 
 def sizes(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
@@ -114,7 +114,8 @@ def _others(spot: Spot, evidence: Evidence, node: ast.Call, given: Sequence[ast.
         if new != texts:
             values_now = [value for _, value in row]
             apart = _scrambles(shape, values, values_now) if views else False
-            yield _offer(spot, node, given, ", ".join(new), "sizes", weight + _SCRAMBLED * apart)
+            fits_all = _FITS_ALL * (new.count("-1") > texts.count("-1"))
+            yield _offer(spot, node, given, ", ".join(new), "sizes", weight + _SCRAMBLED * apart + fits_all)
 
 
 def _scrambles(shape: list[int] | None, before: Sequence[int | None], after: Sequence[int | None]) -> bool:
