@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from explainer import remedies, reporting
 from explainer.catalogue import Catalogue, Match
+from explainer.catalogue.bounds import WordsError, for_crash, of_file
 from explainer.catalogue.words import in_language, words
 from explainer.crash import Crash
 from explainer.diagnosis import Certainty, Diagnosis, Fix, FixSource, Label, Report
@@ -39,12 +40,20 @@ class Stages:
             return otherwise
 
     def note(self, stage: str, error: BaseException) -> None:
-        """One line on what failed."""
-        self.failures.append(f"explainer: {stage} failed ({type(error).__name__}); the rest is shown")
+        """One line on what failed; where it is the words of a file, which and why."""
+        failed = str(error) if isinstance(error, WordsError) else f"{stage} failed ({type(error).__name__})"
+        said = f"explainer: {failed}; the rest is shown"
+        if said not in self.failures:
+            self.failures.append(said)
 
 
 def diagnose(crash: Crash, catalogue: Catalogue, options: Options) -> Report:
     """The report on one crash; without a diagnosis where nothing is known. Raises nothing but KeyboardInterrupt."""
+    with for_crash():
+        return _diagnosed(crash, catalogue, options)
+
+
+def _diagnosed(crash: Crash, catalogue: Catalogue, options: Options) -> Report:
     stages = Stages([])
     match = stages.run("matching", lambda: catalogue.match(crash), None)
     scene = Scene(crash, options, dict(match.captures) if match else None)
@@ -56,7 +65,8 @@ def diagnose(crash: Crash, catalogue: Catalogue, options: Options) -> Report:
     report = stages.run("the report", lambda: reporting.report_on(scene, diagnosis), None)
     report = report or reporting.bare(crash, diagnosis, options.language)
     skipped = ("explainer: replay skipped (Ctrl-C); the rest is shown",) if scene.interrupted else ()
-    remarks = (*report.remarks, *stages.failures, *skipped)
+    late = (f"explainer: {word('no_time', options.language)}",) if scene.starved else ()
+    remarks = (*report.remarks, *stages.failures, *skipped, *late)
     return replace(report, remarks=remarks) if remarks != report.remarks else report
 
 
@@ -138,6 +148,11 @@ def symptom_names(match: Match, scene: Scene) -> dict[str, Any]:
 
 def of_symptom(match: Match, scene: Scene, causes: bool = True) -> Diagnosis:
     """What the message alone says: its meaning, and the usual causes where the one at work is not known."""
+    with of_file(match.symptom.file):
+        return _of_symptom(match, scene, causes)
+
+
+def _of_symptom(match: Match, scene: Scene, causes: bool) -> Diagnosis:
     symptom, names, language = match.symptom, symptom_names(match, scene), scene.options.language
     say = lambda field: _say(symptom.text, field, names, language)  # noqa: E731
     known = in_language(symptom.text["causes"], language) if causes and "causes" in symptom.text else []
@@ -159,6 +174,11 @@ def of_symptom(match: Match, scene: Scene, causes: bool = True) -> Diagnosis:
 
 def of_rule(held: Held, scene: Scene) -> Diagnosis:
     """What a rule says of the crash, its fixes not yet tried."""
+    with of_file(held.rule.file):
+        return _of_rule(held, scene)
+
+
+def _of_rule(held: Held, scene: Scene) -> Diagnosis:
     rule, names, language = held.rule, held.names, scene.options.language
     say = lambda field: _say(rule.text, field, names, language)  # noqa: E731
     certainty: Certainty = "proved" if held.proved else "likely" if scene.live is not None else "possible"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import itertools
-import linecache
 import os
 import sys
 import types
@@ -16,7 +15,7 @@ from explainer.loaded import changed_files
 from explainer.locale import word
 from explainer.probes.scene import Live, LiveFrame
 from explainer.reporting import relative
-from explainer.source import source_of, withhold
+from explainer.source import line_of, withhold
 from explainer.userframes import is_user_file
 
 #: A line of code that recursion passes again and again is kept this often, and the innermost frames always.
@@ -215,9 +214,7 @@ def frozen(live: LiveFrame) -> Frame:
 
 def source_line(live: LiveFrame) -> str:
     """The text of the line at which a frame stood; empty where its file has changed since it was loaded."""
-    if live.user and not source_of(live.file, live.frame.f_globals).lines:
-        return ""
-    return linecache.getline(live.file, live.line, live.frame.f_globals).rstrip("\n")
+    return line_of(live.file, live.line, live.frame.f_globals)
 
 
 def function_name(frame: types.FrameType) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from importlib.machinery import SourceFileLoader
 
+from explainer.sized import PARSED, size_of
 from explainer.userframes import user_modules
 
 #: What loads a file as it stands; a script's module may have no loader.
@@ -64,7 +65,9 @@ def _codes_of(module: types.ModuleType, file: str) -> Iterator[types.CodeType]:
 
 
 def _holds(file: str, codes: Iterable[types.CodeType]) -> bool:
-    """Whether the file's present text compiles to these pieces of code, at these lines."""
+    """Whether the file's present text compiles to these pieces of code, at these lines; a large one is not compiled."""
+    if not 0 < (size_of(file) or 0) <= PARSED:
+        return False
     try:
         with open(file, "rb") as source:
             whole = compile(source.read(), file, "exec", dont_inherit=True)

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Any
 
 from explainer.catalogue import Match
+from explainer.catalogue.bounds import of_file
 from explainer.catalogue.words import holds, in_language, value, words
 from explainer.diagnosis import Fix, FixSource, Span
 from explainer.edits import words as words_of_edits
@@ -59,8 +60,8 @@ class Remedy:
 
 def of_rule(held: Held, scene: Scene) -> Remedy:
     """The fixes of a rule, tried: those that passed, or the suggestions where nothing could be run."""
-    offered = _offers(held, scene)
-    words_only = _plain_fixes(held, scene)
+    with of_file(held.rule.file):
+        offered, words_only = _offers(held, scene), _plain_fixes(held, scene)
     verdicts = _tried(offered, scene)
     passed = [one for one in verdicts if one.passed]
     if passed:

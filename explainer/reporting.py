@@ -121,9 +121,7 @@ def _lines(scene: Scene, diagnosis: Diagnosis | None) -> dict[tuple[str, int], s
     lines: dict[tuple[str, int], str] = {}
     for file, line in _places(scene.crash, diagnosis):
         source = scene.source(file)
-        for number in range(max(1, line - CONTEXT), line + CONTEXT + 1) if source else ():
-            if number <= len(source.lines):  # type: ignore[union-attr]
-                lines[file, number] = source.line(number)  # type: ignore[union-attr]
+        lines |= {(file, number): text for number, text in source.around(line, CONTEXT).items()} if source else {}
     return lines
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from explainer.diagnosis import Span
 from explainer.frozen import frozen
+from explainer.sized import PARSED, TOGETHER, Bookmarks, size_of
 
 #: A node that has a place in the text.
 Node = ast.expr | ast.stmt | ast.keyword | ast.arg | ast.alias | ast.excepthandler | ast.pattern
@@ -29,6 +30,11 @@ class Source:
     def line(self, number: int) -> str:
         """The text of a line without its newline; empty where there is no such line."""
         return self.lines[number - 1] if 0 < number <= len(self.lines) else ""
+
+    def around(self, number: int, context: int) -> dict[int, str]:
+        """The lines from `context` before to `context` after a line, by their numbers, where they are there."""
+        first, last = max(1, number - context), min(number + context, len(self.lines))
+        return {at: self.line(at) for at in range(first, last + 1)}
 
     def text(self, node: ast.AST) -> str:
         """The source text of a node; empty where it has no place. `ast.get_source_segment` splits the file anew."""
@@ -106,6 +112,23 @@ class Source:
         return tuple(ast.walk(self.tree)) if self.tree is not None else ()
 
 
+class Large(Source):
+    """A file too large to be parsed: no tree, and no lines but those that are asked for by number."""
+
+    @functools.cached_property
+    def _bookmarks(self) -> Bookmarks:
+        return Bookmarks(self.file)
+
+    def line(self, number: int) -> str:
+        """As of any source, read from the file; a line that is very long is cut."""
+        return self._bookmarks.line(number) or ""
+
+    def around(self, number: int, context: int) -> dict[int, str]:
+        """As of any source."""
+        lines = ((at, self._bookmarks.line(at)) for at in range(max(1, number - context), number + context + 1))
+        return {at: text for at, text in lines if text is not None}
+
+
 def _bytes(line: str) -> bytes:
     return line.encode("utf-8", "surrogatepass")
 
@@ -136,21 +159,51 @@ def as_attributes(path: str) -> str:
 
 
 def source_of(file: str, module_globals: dict | None = None) -> Source:
-    """A file's source through linecache, which knows notebook cells too; no lines where it cannot be had."""
+    """A file's source through linecache, which knows notebook cells too; no lines where it cannot be had.
+
+    Of a large file only lines are read; what is no regular file (a pipe, a device) is never opened.
+    """
     if file in _withheld:
         return Source(file, (), None)
+    size = size_of(file)
+    if size is not None and not 0 < size <= PARSED:
+        return _large(file, size)
     linecache.checkcache(file)
     found = linecache.getlines(file, module_globals)
     held = _held.get(file)
     if held is None or held[0] is not found:
-        if len(_held) > 64:
-            _held.clear()
-        held = _held[file] = found, _parsed(file, tuple(line.rstrip("\n") for line in found))
+        lines = tuple(line.rstrip("\n") for line in found)
+        weight = sum(map(len, lines))
+        _make_room(weight)
+        held = _held[file] = found, _parsed(file, lines) if weight <= PARSED else Source(file, lines, None), weight
     return held[1]
 
 
-#: The sources by file, each with the list of lines (linecache's own while the file stays as it is) that it was made of.
-_held: dict[str, tuple[list[str], Source]] = {}
+#: The sources by file, each with what tells whether the file is still the same (linecache's own list of lines, or its
+#: size), and the characters that it takes.
+_held: dict[str, tuple[Any, Source, int]] = {}
+
+
+def _large(file: str, size: int) -> Source:
+    held = _held.get(file)
+    if held is None or held[0] != size:
+        held = _held[file] = size, Large(file, (), None) if size else Source(file, (), None), 0
+    return held[1]
+
+
+def _make_room(weight: int) -> None:
+    if len(_held) > 64 or sum(held[2] for held in _held.values()) + weight > TOGETHER:
+        _held.clear()
+
+
+def line_of(file: str, number: int, module_globals: dict | None = None) -> str:
+    """One line of a file without its newline, empty where it cannot be had; the file is not parsed."""
+    if file in _withheld:
+        return ""
+    size = size_of(file)
+    if size is not None and not 0 < size <= PARSED:
+        return _large(file, size).line(number)
+    return linecache.getline(file, number, module_globals).rstrip("\n")
 
 
 #: Files that no longer hold the text which the program runs.
@@ -168,11 +221,21 @@ def parsed_source(file: str, text: str) -> Source:
     return _parsed(file, tuple(text.split("\n")))
 
 
-@functools.lru_cache(maxsize=64)
 def _parsed(file: str, lines: tuple[str, ...]) -> Source:
+    """A source with its tree; small ones are kept, since an edit's text is asked for again and again."""
+    make = _kept if sum(map(len, lines)) <= _SMALL else _kept.__wrapped__
+    return make(file, lines)
+
+
+#: Characters of a source that is kept; a tree takes a few hundred times as many bytes.
+_SMALL = 30_000
+
+
+@functools.lru_cache(maxsize=64)
+def _kept(file: str, lines: tuple[str, ...]) -> Source:
     try:
         tree = ast.parse("\n".join(lines)) if lines else None
-    except (SyntaxError, ValueError, RecursionError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # the last for brackets that nest too deep
         tree = None
     return Source(file, lines, tree)
 

@@ -83,10 +83,16 @@ def _is_library(module: object) -> bool:
     return isinstance(file, str) and not is_user_file(file)
 
 
+_KERNEL = ("/proc/", "/sys/")
+
+
 def below(path: str, root: str) -> bool:
-    """Whether a path is a regular file that resolves, links followed, below a folder; a name that is no path is not."""
+    """Whether a path is a regular file that resolves, links followed, below a folder; a name that is no path is not.
+
+    Nor are the kernel's own files, which have no end, block, or do something when they are read.
+    """
     try:
         real, base = os.path.realpath(path), os.path.realpath(root)
-        return os.path.isfile(real) and os.path.commonpath([real, base]) == base
+        return not real.startswith(_KERNEL) and os.path.isfile(real) and os.path.commonpath([real, base]) == base
     except (ValueError, OSError):
         return False

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from explainer import probes
+from explainer.catalogue.bounds import Exceeded, WordsError, of_file
 from explainer.catalogue.rule import Rule
-from explainer.catalogue.words import WordsError, holds, value
+from explainer.catalogue.words import holds, value
 from explainer.diagnosis import Span
 from explainer.facts import span_of
 from explainer.frozen import frozen
@@ -45,7 +46,11 @@ def held_rules(rules: Iterable[Rule], scene: Scene, names: Mapping[str, Any]) ->
 def _guarded(rule: Rule, scene: Scene, names: Mapping[str, Any]) -> Held | None:
     """A rule that cannot be weighed steps aside, and takes no other rule with it."""
     try:
-        return weigh(rule, scene, names)
+        with of_file(rule.file):
+            return weigh(rule, scene, names)
+    except Exceeded as error:
+        scene.failures.append((f"rule {rule.id}", error))
+        return None
     except WordsError:
         return None
     except Exception as error:

@@ -11,7 +11,7 @@ from commands import ROOT
 PACKAGE = ROOT / "explainer"
 #: From the bottom to the top; a module may import from its own layer and those below it.
 LAYERS = (
-    ("frozen", "patterns", "diagnosis", "decisions", "userframes", "locale", "configured"),
+    ("frozen", "patterns", "diagnosis", "decisions", "userframes", "locale", "configured", "sized"),
     ("crash", "source", "bindings", "facts", "probes.scene"),
     ("replay", "edits", "catalogue"),
     ("probes", "repair"),

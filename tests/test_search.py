@@ -8,7 +8,7 @@ import sys
 import pytest
 import regex
 
-from explainer.catalogue import load
+from explainer.catalogue import load, search
 from explainer.catalogue.search import SHORT, captured, number, plain
 
 WORDINGS = [
@@ -53,8 +53,15 @@ def test_plain_patterns_are_those_of_re(pattern: str) -> None:
 
 
 def test_a_repetition_without_end_is_given_up_in_long_and_in_short_texts() -> None:
-    assert captured(r"(a+)+b", "a" * (SHORT - 1)) is None
-    assert captured(r"(a+)+b", "a" * (SHORT + 1)) is None
+    for length in (SHORT - 1, SHORT + 1):
+        with pytest.raises(TimeoutError):
+            captured(r"(a+)+b", "a" * length)
+
+
+def test_patterns_of_other_packs_are_not_left_to_re(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has no timeout: `a*a*a*a*b` takes as many steps as it has letters, to the power of four."""
+    monkeypatch.setattr(search, "plain", lambda pattern: pytest.fail("re was asked"))
+    assert search.captured(r"of (?P<n>\d+)", "1 of 7", foreign=True) == {"n": 7}
 
 
 def test_a_short_message_is_matched_without_regex() -> None:

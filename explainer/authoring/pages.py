@@ -10,9 +10,10 @@ from explainer.authoring.guides import guide
 from explainer.authoring.named import Named
 from explainer.authoring.texts import named
 from explainer.catalogue import Catalogue, Rule, Symptom
+from explainer.catalogue.bounds import WordsError
 from explainer.catalogue.schemas import FAMILIES
 from explainer.catalogue.search import number
-from explainer.catalogue.words import WordsError, in_language, words
+from explainer.catalogue.words import in_language, words
 
 #: The headings of a page.
 HEADINGS = {

@@ -9,11 +9,12 @@ from typing import Any
 from explainer.authoring.texts import NUMBERS, Found
 from explainer.authoring.variants import variants
 from explainer.catalogue import Catalogue, Symptom
+from explainer.catalogue.bounds import WordsError
 from explainer.catalogue.document import Path_
 from explainer.catalogue.literals import literals
 from explainer.catalogue.match import LONGEST, USER
 from explainer.catalogue.search import SHORT, number, plain
-from explainer.catalogue.words import WordsError, words
+from explainer.catalogue.words import words
 from explainer.crash import Frame, Raised
 
 #: A pattern without this much literal text would be tried on nearly every message.

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from explainer.catalogue.document import Path_
-from explainer.catalogue.words import environment
+from explainer.catalogue.sandbox import environment, refused
 from explainer.patterns import Pattern
 
 #: A particle right after a placeholder would have to agree with a word that is not known yet.
@@ -51,6 +51,7 @@ def _of_text(text: str, language: str) -> Iterator[str]:
     except TemplateSyntaxError as error:
         yield f"is no template: {error.message}"
         return
+    yield from refused(tree)
     for kind, known in ((nodes.Filter, environment().filters), (nodes.Test, environment().tests)):
         for node in tree.find_all(kind):
             if node.name not in known:

@@ -42,11 +42,11 @@ def _warm() -> None:
     torch.set_num_threads(1)
     torch.optim.Adam([torch.nn.Parameter(torch.empty(1))])
     import explainer
-    from explainer.catalogue import words
+    from explainer.catalogue.sandbox import environment
 
     for name in sys.argv[1:]:
         importlib.import_module(name)
-    words.environment()
+    environment()
     explainer.explain("RuntimeError: mat1 and mat2 shapes cannot be multiplied (4x576 and 400x120)")
 
 

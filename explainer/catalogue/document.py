@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from explainer.catalogue.problem import Problem, Unreadable
 
 #: No rule file comes near these; a pack that exceeds them is refused before it costs anything.
-MOST_BYTES, MOST_NODES = 400_000, 20_000
+MOST_BYTES, MOST_NODES, DEEPEST = 400_000, 20_000, 50
 
 Path_ = tuple[str | int, ...]
 
@@ -39,15 +40,24 @@ def read(path: Path, name: str | None = None) -> Document:
     """Read one YAML file. Raises Unreadable with one problem where it is no file, too large, or no YAML."""
     name = name or str(path)
     try:
-        data = path.read_bytes()
-        if len(data) > MOST_BYTES:
-            raise Unreadable(Problem(name, 0, "", f"{len(data)} bytes; a rule file has at most {MOST_BYTES}"))
-        text = data.decode("utf-8-sig")
+        size = _size(path, name)
+        if size > MOST_BYTES:
+            raise Unreadable(Problem(name, 0, "", f"{size} bytes; a rule file has at most {MOST_BYTES}"))
+        with path.open("rb") as file:
+            text = file.read(MOST_BYTES).decode("utf-8-sig")
     except OSError as error:
         raise Unreadable(Problem(name, 0, "", f"cannot be read: {error.strerror}")) from None
     except UnicodeDecodeError as error:
         raise Unreadable(Problem(name, 0, "", f"is not UTF-8 (byte {error.start})")) from None
     return parse(text, name)
+
+
+def _size(path: Path, name: str) -> int:
+    """A file's bytes. Raises OSError where it is not there, Unreadable for a folder, a pipe or a device."""
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode):
+        raise Unreadable(Problem(name, 0, "", "is no regular file"))
+    return status.st_size
 
 
 def parse(text: str, name: str) -> Document:
@@ -57,6 +67,7 @@ def parse(text: str, name: str) -> Document:
     base = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     document = Document(name)
     try:
+        _bounded(yaml, text, base, name)
         loader = base(text)
         node = loader.get_single_node()
         document.value = _Reader(document, loader).value(node, ()) if node is not None else None
@@ -66,6 +77,16 @@ def parse(text: str, name: str) -> Document:
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise Unreadable(Problem(name, 0, "", f"is no YAML: {str(error).splitlines()[0]}")) from None
     return document
+
+
+def _bounded(yaml: Any, text: str, base: Any, name: str) -> None:
+    """Refuse what nests so deep that PyYAML, which recurses in C, would overflow the stack."""
+    depth = 0
+    for number, event in enumerate(yaml.parse(text, Loader=base)):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > DEEPEST or number > 4 * MOST_NODES:
+            said = f"nests deeper than {DEEPEST} levels" if depth > DEEPEST else f"has more than {MOST_NODES} values"
+            raise Unreadable(Problem(name, event.start_mark.line + 1, "", said))
 
 
 class _Reader:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from explainer.catalogue.bounds import joined
+
 
 def product(numbers: Iterable[int]) -> int:
     """`[16, 6, 6] | product` -> 576."""
@@ -58,11 +60,6 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "integers": integers,
     "broadcasts": broadcasts,
 }
-
-
-def joined(items: Iterable[Any], between: str = "") -> str:
-    """`x.shape | join(", ")` -> `4, 576`."""
-    return str(between).join(map(str, items))
 
 
 #: jinja2's own that plain templates know as well; each does to facts what jinja2's does.

@@ -18,6 +18,8 @@ from explainer.patterns import Pattern
 
 #: More of a message than this is never looked at.
 LONGEST = 50_000
+#: When so many patterns came to no end in a message, no further ones of packs are tried.
+ENDLESS = 5
 _WORD = Pattern(r"\w+")
 #: What `raised_in` holds where the user's own code must have raised.
 USER = "<user>"
@@ -49,6 +51,7 @@ class Entry(NamedTuple):
     runner: tuple[str, ...] = ()
     raised_at: tuple[str, ...] = ()
     below: tuple[str, ...] = ()
+    foreign: bool = False
 
 
 class Rows(Sequence[Entry]):
@@ -131,13 +134,17 @@ class Index:
             rank = _rank(entry, names) if _contains(low, entry.runs) else 0
             if rank and fits(entry) and _from_there(entry, error):
                 found.append((-rank, not _circumstances(entry), -entry.weight, entry.symptom, entry.pattern, entry))
-        tried = set()
+        tried, endless = set(), 0
         for *_, pattern, entry in sorted(found, key=lambda one: one[:5]):
-            if pattern not in tried:
-                tried.add(pattern)
-                captures = captured(pattern, text)
-                if captures is not None:
-                    yield entry, captures
+            if pattern in tried or (entry.foreign and endless >= ENDLESS):
+                continue
+            tried.add(pattern)
+            try:
+                captures = captured(pattern, text, entry.foreign)
+            except TimeoutError:
+                endless, captures = endless + 1, None
+            if captures is not None:
+                yield entry, captures
 
     def _candidates(self, low: str) -> Iterator[Entry]:
         words = set(_WORD.findall(low))

@@ -15,18 +15,33 @@ from explainer.catalogue.match import Entry, Words
 from explainer.catalogue.problem import Problem, Unreadable
 from explainer.catalogue.schema import problems
 from explainer.catalogue.schemas import RULE, SYMPTOM
+from explainer.sized import size_of
+
+#: Files of a pack, their bytes, and the characters of a pattern: several times those of the catalogue's own.
+MOST_FILES, MOST_BYTES, LONGEST = 3000, 16_000_000, 4000
 
 
 def pack(folder: Path, strict: bool = False) -> Pack:
-    """Read a folder's YAML files. Broken ones are left out and named; `strict` also compiles every pattern."""
+    """Read a folder's YAML files. Broken ones are left out and named; `strict` also compiles every pattern.
+
+    What such a strict pack's patterns may take is bounded by a clock, see `search`.
+    """
     found: list[Document] = []
-    wrong: list[Problem] = []
-    for path in sources.files(folder):
+    paths = sources.files(folder)
+    wrong = _of_size(paths, folder)
+    for path in paths if not wrong else ():
         try:
             found.append(one(path, folder, strict))
         except Unreadable as error:
             wrong += error.problems
-    return packed(found, wrong)
+    return packed(found, wrong, strict)
+
+
+def _of_size(paths: list[Path], folder: Path) -> list[Problem]:
+    if len(paths) > MOST_FILES:
+        return [Problem(str(folder), 0, "", f"has {len(paths)} files; a pack has at most {MOST_FILES}")]
+    size = sum(size_of(str(path)) or 0 for path in paths)
+    return [Problem(str(folder), 0, "", f"has {size} bytes; a pack has at most {MOST_BYTES}")] * (size > MOST_BYTES)
 
 
 def one(path: Path, folder: Path, strict: bool = True) -> Document:
@@ -62,10 +77,12 @@ def _of_patterns(document: Document, strict: bool) -> list[Problem]:
     wrong = []
     for place, message in enumerate(document.value["messages"]):
         try:
+            if len(message["pattern"]) > LONGEST:
+                raise ValueError(f"it has {len(message['pattern'])} characters, at most {LONGEST} are allowed")
             literals(message["pattern"])
             if strict:
                 _compile(message["pattern"])
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             wrong.append(document.problem(("messages", place, "pattern"), f"is no pattern: {error}"))
     return wrong
 
@@ -75,11 +92,12 @@ def _compile(pattern: str) -> None:
 
     try:
         regex.compile(pattern, regex.DOTALL)
-    except (regex.error, RecursionError) as error:
+    except (regex.error, RecursionError, MemoryError, OverflowError) as error:
         raise ValueError(str(error)) from None
 
 
-def packed(documents: Iterable[Document], wrong: list[Problem]) -> Pack:
+def packed(documents: Iterable[Document], wrong: list[Problem], foreign: bool = False) -> Pack:
+    """The pack of checked files; the patterns of a `foreign` one are not trusted."""
     symptoms: dict[str, bytes] = {}
     rules: dict[str, bytes] = {}
     under: dict[str, tuple[str, ...]] = {}
@@ -91,19 +109,23 @@ def packed(documents: Iterable[Document], wrong: list[Problem]) -> Pack:
             continue
         (symptoms if symptom else rules)[value["id"]] = json.dumps(value, ensure_ascii=False).encode()
         if symptom:
-            entries += _entries(value)
+            entries += _entries(value, foreign)
         elif value["status"] != "retired":
             for name in value["symptoms"]:
                 under[name] = (*under.get(name, ()), value["id"])
     return Pack(Words.of(entries), symptoms, rules, under, tuple(wrong))
 
 
-def _entries(value: dict[str, Any]) -> list[Entry]:
+def _entries(value: dict[str, Any], foreign: bool) -> list[Entry]:
     circumstances = ("exception", "raised_in", "runner", "raised_at", "below")
     when = {name: tuple(value.get(name, ())) for name in circumstances}
     found = []
     for message in value["messages"]:
         pattern = message["pattern"]
         for form in literals(pattern):
-            found.append(Entry(value["id"], value["family"], pattern, form.runs, form.words, form.weight, **when))
+            found.append(
+                Entry(
+                    value["id"], value["family"], pattern, form.runs, form.words, form.weight, **when, foreign=foreign
+                )
+            )
     return found

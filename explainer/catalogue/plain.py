@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from explainer.catalogue import simple
-from explainer.catalogue.simple import Names, Unlike, WordsError, attribute
+from explainer.catalogue.bounds import WordsError, weighed
+from explainer.catalogue.simple import Names, Unlike, attribute
 from explainer.patterns import Pattern
 
 #: `{%-` takes the white space before it away.
@@ -94,7 +95,7 @@ def _literal(text: str) -> Text:
 
 def _printed(expression: str) -> Text:
     value = _value(expression)
-    return lambda names: str(printable(value(names)))
+    return lambda names: str(weighed(printable(value(names))))
 
 
 def printable(found: Any) -> Any:

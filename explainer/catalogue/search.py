@@ -27,19 +27,19 @@ _BEGUN = Pattern(r"\^?(?:\(\?P<\w+>|\(\?:|\()*[\w ]{5}[^|]*$")
 _GROUPS = Pattern(r"\)(?:[*+]|\{)|\(\?[^P:=!<]|\(\?<[^=!]")
 
 
-def captured(pattern: str, text: str) -> dict[str, Any] | None:
-    """What a pattern captures in a text: digits as ints, absent groups as None. None where it does not match."""
-    of_re = plain(pattern) if len(text) <= SHORT else None
+def captured(pattern: str, text: str, foreign: bool = False) -> dict[str, Any] | None:
+    """What a pattern captures in a text: digits as ints, absent groups as None. None where it does not match.
+
+    A `foreign` pattern is not trusted to end. Raises TimeoutError where one did not.
+    """
+    of_re = plain(pattern) if len(text) <= SHORT and not foreign else None
     found = of_re.search(text) if of_re is not None else _by_regex(pattern, text)
     return {name: number(item) for name, item in found.groupdict().items()} if found else None
 
 
 def _by_regex(pattern: str, text: str) -> Any:
     compiled = _with_timeout(pattern)
-    try:
-        return compiled.search(text, timeout=SECONDS) if compiled is not None else None
-    except TimeoutError:
-        return None
+    return compiled.search(text, timeout=SECONDS) if compiled is not None else None
 
 
 @functools.cache

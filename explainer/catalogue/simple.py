@@ -12,6 +12,8 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from explainer.catalogue import bounds
+from explainer.catalogue.bounds import WordsError
 from explainer.catalogue.filters import PLAIN
 from explainer.patterns import Pattern
 
@@ -36,10 +38,6 @@ _METHODS: dict[str, tuple[type, ...]] = {
 }  # fmt: skip
 #: A text that is repeated is no longer than this; jinja2 refuses some that are.
 _LONGEST = 1000
-
-
-class WordsError(Exception):
-    """Raised where a template names what is not there, or cannot be evaluated."""
 
 
 class Unlike(Exception):
@@ -73,15 +71,21 @@ def _of_integers(operation: Callable[[int, int], int]) -> Callable[[Any, Any], i
 def _times(one: Any, other: Any) -> Any:
     if type(one) is str and type(other) is int and len(one) * abs(other) <= _LONGEST:
         return one * other
+    bounds.counted("*", one, other)
     return _of_integers(operator.mul)(one, other)
 
 
+def _plus(one: Any, other: Any) -> Any:
+    bounds.counted("+", one, other)
+    return one + other
+
+
 def _joined_texts(one: Any, other: Any) -> str:
-    return f"{one}{other}"
+    return bounds.joined((one, other))
 
 
 _SIGNS = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: _times, ast.MatMult: _joined_texts,
+    ast.Add: _plus, ast.Sub: operator.sub, ast.Mult: _times, ast.MatMult: _joined_texts,
     ast.FloorDiv: _of_integers(operator.floordiv), ast.Mod: _of_integers(operator.mod),
 }  # fmt: skip
 #: As strong as the joining of texts to Python, stronger to jinja2.

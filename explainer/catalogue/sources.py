@@ -10,6 +10,7 @@ from pathlib import Path
 
 GROUP = "explainer.rules"
 PACKAGE = Path(__file__).resolve().parent.parent
+_DEEPEST = 4
 COMPILED = "catalogue.jsonl"
 
 
@@ -27,12 +28,15 @@ def files(folder: Path) -> list[Path]:
     return sorted(path for path in found if path.suffix in (".yaml", ".yml") and not path.name.startswith("."))
 
 
-def folders(folder: str | Path) -> list[str]:
-    """Where a pack's files lie: its folder, the folders in it, and those of the packs in its folder `packs`."""
+def folders(folder: str | Path, deep: int = 0) -> list[str]:
+    """Where a pack's files lie: its folder, the folders in it, and those of the packs in its folder `packs`.
+
+    Packs in packs are gone into four levels deep: links may make it a circle.
+    """
     found = [str(folder), *_below(folder)]
     packs = os.path.join(folder, "packs")
-    if packs in found:
-        found += [place for pack in _below(packs) for place in folders(pack)]
+    if packs in found and deep < _DEEPEST:
+        found += [place for pack in _below(packs) for place in folders(pack, deep + 1)]
     return found
 
 

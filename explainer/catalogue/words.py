@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from explainer.catalogue import simple
-from explainer.catalogue.filters import FILTERS
-from explainer.catalogue.plain import printable, renderer
-from explainer.catalogue.simple import Unlike, WordsError
+from explainer.catalogue import bounds, simple
+from explainer.catalogue.bounds import Exceeded, WordsError
+from explainer.catalogue.plain import renderer
+from explainer.catalogue.simple import Unlike
 from explainer.patterns import Pattern
 
 _WHOLE = Pattern(r"\{\{((?:(?!\}\}|\{\{).)*)\}\}", re.DOTALL)
 _SPACES = Pattern(r"(?<=\S)  +")
-#: No text that a template makes is longer; a repeated string that would be is refused.
-LONGEST = 20_000
 
 
 def in_language(texts: Mapping[str, Any], language: str) -> Any:
@@ -62,8 +60,13 @@ def _evaluated(expression: str, names: Mapping[str, Any]) -> Any:
 
 
 def _guarded(render: Callable[[Mapping[str, Any]], Any], names: Mapping[str, Any], template: str) -> Any:
+    if len(template) > bounds.WRITTEN:
+        raise Exceeded(f"a template has {len(template)} characters: {template[:60]!r}...")
     try:
-        return render(names)
+        with bounds.for_template():
+            return bounds.weighed(render(names))
+    except Exceeded as error:
+        raise Exceeded(f"{error}: {template[:60]!r}") from None
     except WordsError:
         raise
     except Exception as error:
@@ -90,49 +93,27 @@ _plain = functools.lru_cache(maxsize=4096)(renderer)
 # -- everything else: jinja2's sandbox ------------------------------------------------------------------------------
 
 
-@functools.cache
-def environment() -> Any:
-    """The sandbox in which templates run: no private names, no calls of what facts hold, bounded texts."""
-    from jinja2 import StrictUndefined
-    from jinja2.sandbox import ImmutableSandboxedEnvironment
-
-    class Sandbox(ImmutableSandboxedEnvironment):
-        intercepted_binops = frozenset(["*", "**"])
-
-        def getattr(self, obj: Any, name: str) -> Any:
-            if isinstance(obj, Mapping) and name in obj:
-                return obj[name]
-            return super().getattr(obj, name)
-
-        def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
-            _bounded(operator, left, right)
-            return super().call_binop(context, operator, left, right)
-
-    made = Sandbox(
-        undefined=StrictUndefined, autoescape=False, trim_blocks=True, lstrip_blocks=True, finalize=printable,
-        cache_size=0, optimized=False,
-    )  # fmt: skip
-    made.globals = {name: made.globals[name] for name in ("range", "dict", "namespace")}
-    made.filters.update(FILTERS)
-    return made
-
-
-def _bounded(operator: str, left: Any, right: Any) -> None:
-    """Refuse a product or a power whose result is too large to be meant."""
-    lengthy = hasattr(left, "__len__") or hasattr(right, "__len__")
-    sizes = [len(side) if hasattr(side, "__len__") else abs(side) for side in (left, right)]
-    if (lengthy and sizes[0] * sizes[1] > LONGEST) or (operator == "**" and (sizes[1] > 64 or sizes[0] > 1e6)):
-        raise WordsError(f"{operator} would make too large a value")
-
-
 @functools.lru_cache(maxsize=4096)
 def _rendered(template: str) -> Callable[[Mapping[str, Any]], str]:
     from jinja2 import TemplateSyntaxError
 
     try:
-        return environment().from_string(template).render
+        made = _sandbox(template).from_string(template)
     except TemplateSyntaxError as error:
         raise WordsError(f"{error.message} in {template[:200]!r}") from None
+    return lambda names: _together(made.generate(names))
+
+
+def _together(pieces: Iterable[str]) -> str:
+    """The pieces that a template makes, as far as they are looked at."""
+    found, length = [], 0
+    for piece in pieces:
+        found.append(piece)
+        length += len(piece)
+        bounds.spend(1)
+        if length > bounds.LONGEST:
+            raise Exceeded(f"it makes a text of more than {bounds.LONGEST} characters")
+    return "".join(found)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -140,9 +121,16 @@ def _expression(expression: str) -> Callable[..., Any]:
     from jinja2 import TemplateSyntaxError
 
     try:
-        return environment().compile_expression(expression.strip(), undefined_to_none=False)
+        return _sandbox(expression).compile_expression(expression.strip(), undefined_to_none=False)
     except TemplateSyntaxError as error:
         raise WordsError(f"{error.message} in {expression[:200]!r}") from None
+
+
+def _sandbox(template: str) -> Any:
+    from explainer.catalogue.sandbox import environment
+
+    bounds.spend(len(template) // 4)  # to compile it
+    return environment()
 
 
 # -- what templates may see and use ---------------------------------------------------------------------------------

@@ -20,6 +20,9 @@ SUFFIXES = (".log", ".txt", ".out", ".err", ".ipynb", ".jsonl", ".json", ".gz", 
 PACKED = {".gz": "gzip", ".xz": "lzma", ".bz2": "bz2", ".zst": "zstd"}
 #: What zlib, lzma and the modules for zstd raise where a file is broken.
 _BROKEN = ("error", "LZMAError", "ZstdError")
+#: Unpacked, a file may have so many times its bytes, `LEAST` in any case and never more than `MOST`: logs shrink to a
+#: tenth or a fiftieth, zeros to a thousandth or less. Unpacking takes no more than `MEMORY` bytes.
+RATIO, LEAST, MOST, MEMORY = 100, 256 << 20, 16 << 30, 256 << 20
 #: Folders that hold no logs of the user's.
 SKIPPED = {".git", "__pycache__", "node_modules", ".venv", "venv", "site-packages"}
 #: How many bytes tell whether a file is text.
@@ -42,15 +45,20 @@ def named(word: str) -> list[str]:
 class Input:
     """Bytes to read once, from their first one; tells afterwards whether they were nothing but blanks."""
 
-    def __init__(self, file: BinaryIO, head: bytes = b""):
+    def __init__(self, file: BinaryIO, head: bytes = b"", name: str = STDIN, most: int | None = None):
         self._file = file
         self._head = head
+        self._name, self._most = name, most
         self.blank = not head.strip()
 
     def read(self, size: int = -1) -> bytes:
         """The next `size` bytes, fewer only at the end."""
         head, self._head = self._head, b""
         piece = head + self._file.read(size - len(head) if size >= 0 else -1)
+        if self._most is not None:
+            self._most -= len(piece)
+            if self._most < 0:
+                raise Complaint(f"{self._name} unpacks to too much for a log; if it is one, unpack it first")
         self.blank = self.blank and not piece.strip()
         return piece
 
@@ -66,7 +74,7 @@ def opened(name: str) -> Iterator[Input]:
             head = file.read(_HEAD)
             if is_binary(head):
                 raise Complaint(f"{name} is no text; explain reads logs, notebooks and pasted tracebacks")
-            yield Input(file, head)
+            yield Input(file, head, name, _most_of(name))
     except EOFError:
         raise Complaint(f"{name} cannot be unpacked: it ends too early") from None
     except OSError as error:
@@ -75,6 +83,13 @@ def opened(name: str) -> Iterator[Input]:
         if type(error).__name__ not in _BROKEN:
             raise
         raise Complaint(f"{name} cannot be unpacked: {error}") from None
+
+
+def _most_of(name: str) -> int | None:
+    """How many bytes a packed file may hold; None for one that is not packed."""
+    if Path(name).suffix not in PACKED or not os.path.isfile(name):
+        return None
+    return min(MOST, max(LEAST, RATIO * os.path.getsize(name)))
 
 
 def size_of(name: str) -> int | None:
@@ -114,8 +129,46 @@ def _opened(name: str) -> BinaryIO:
     suffix = Path(name).suffix
     if suffix == ".zst":
         return _zstd(name).open(name, "rb")
+    if suffix == ".xz":
+        return io.BufferedReader(_Xz(open(name, "rb")))
     module = PACKED.get(suffix)
     return importlib.import_module(module).open(name) if module else open(name, "rb")
+
+
+class _Xz(io.RawIOBase):
+    """A file of xz streams, as `lzma.open` reads it, but that a stream cannot ask for gigabytes to unpack into."""
+
+    def __init__(self, file: BinaryIO):
+        self._file, self._stream = file, _xz_stream()
+
+    def readable(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+    def readinto(self, into: Any) -> int:
+        while True:
+            if self._stream.eof:
+                more = self._stream.unused_data.lstrip(b"\0") or self._file.read(1 << 16).lstrip(b"\0")
+                if not more:
+                    return 0
+                self._stream = _xz_stream()
+            else:
+                more = self._file.read(1 << 16) if self._stream.needs_input else b""
+                if self._stream.needs_input and not more:
+                    raise EOFError
+            piece = self._stream.decompress(more, max_length=len(into))
+            if piece:
+                into[: len(piece)] = piece
+                return len(piece)
+
+
+def _xz_stream() -> Any:
+    import lzma
+
+    return lzma.LZMADecompressor(memlimit=MEMORY)
 
 
 def _zstd(name: str) -> Any:
@@ -132,7 +185,8 @@ def _logs(folder: str) -> list[str]:
     found = []
     for where, folders, files in os.walk(folder):
         folders[:] = sorted(one for one in folders if one not in SKIPPED)
-        found += [os.path.join(where, one) for one in sorted(files) if one.endswith(SUFFIXES)]
+        paths = [os.path.join(where, one) for one in sorted(files) if one.endswith(SUFFIXES)]
+        found += [path for path in paths if os.path.isfile(path)]
     if not found:
         raise Complaint(f"the folder {folder} holds no logs ({', '.join(f'*{suffix}' for suffix in SUFFIXES)})")
     return found

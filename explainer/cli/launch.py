@@ -45,9 +45,10 @@ class Target:
     def program(self) -> Any:
         """What the replay needs to run the whole program again; asked for after a crash."""
         from explainer.replay.program import Program
+        from explainer.replay.work import kept_waiting
 
         script, module = (None, self.name) if self.module else (self.name, None)
-        return Program(script, module, self.arguments, self.folder, time.monotonic() - self.started)
+        return Program(script, module, self.arguments, self.folder, time.monotonic() - self.started - kept_waiting())
 
 
 def go(target: Target, settings: process.Settings) -> int:

@@ -41,6 +41,7 @@ WORDS = {
     "changed": "{file} was changed after the program had loaded it: the lines that ran are gone, and nothing is "
     "concluded from its text",
     "replaying": "running the crash again in a child process (Ctrl-C ends it)",
+    "no_time": "not tried: no time (this machine is too busy)",
     # The narrated form, for screen readers.
     "say_error": "Error {rule}: {headline}.",
     "say_plain_error": "Error without a known explanation.",

@@ -39,6 +39,7 @@ WORDS = {
     "changed": "프로그램이 불러온 뒤에 파일이 바뀌었습니다: {file}. 실행된 줄이 남아 있지 않아, "
     "이 파일의 내용에서는 아무것도 추론하지 않습니다",
     "replaying": "자식 프로세스에서 오류를 다시 실행하는 중 (Ctrl-C로 중단)",
+    "no_time": "시도하지 않음: 시간 부족 (이 컴퓨터가 너무 바쁩니다)",
     "say_error": "오류 {rule}: {headline}.",
     "say_plain_error": "알려진 설명이 없는 오류입니다.",
     "say_torch": "메시지: {message}",

@@ -38,6 +38,7 @@ WORDS = {
     "more_rows": "... 还有 {count} 项",
     "changed": "{file} 在程序加载之后被修改：当时运行的代码行已不存在，因此不从其文本得出任何结论",
     "replaying": "正在子进程中重新运行出错的代码（按 Ctrl-C 结束）",
+    "no_time": "未尝试：时间不足（这台机器太忙）",
     "say_error": "错误 {rule}：{headline}。",
     "say_plain_error": "没有已知解释的错误。",
     "say_torch": "错误信息：{message}",

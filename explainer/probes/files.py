@@ -6,12 +6,13 @@ import ast
 import os
 
 from explainer.probes.scene import Scene
+from explainer.sized import Room
 from explainer.source import Source, called
 from explainer.userframes import user_modules
 
 
 def sources(scene: Scene) -> list[Source]:
-    """The user's source files that are on the stack or loaded."""
+    """The user's source files that are on the stack or loaded, the stack's first, as far as there is room."""
     return scene.once("sources", lambda: _sources(scene)) or []
 
 
@@ -26,6 +27,7 @@ def _sources(scene: Scene) -> list[Source]:
     files += [frame.file for frame in scene.crash.frames if frame.user]
     if scene.live is not None:
         files += [file for file in user_modules().values() if file.endswith(".py")]
-    found = [scene.source(file) for file in {os.path.realpath(file): file for file in reversed(files)}.values()]
-    found.reverse()
-    return [source for source in found if source is not None]
+    found = {os.path.realpath(file): file for file in reversed(files)}
+    room = Room()
+    fitting = [file for file in reversed(found.values()) if room.admits(file)]
+    return [source for source in map(scene.source, fitting) if source is not None]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import sys
-import time
 import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,6 +13,8 @@ from typing import Any
 from explainer.crash import Crash, Frame
 from explainer.decisions import Trace
 from explainer.frozen import frozen, mutable
+from explainer.replay.work import Spent
+from explainer.sized import Room
 from explainer.source import Failing, Source, failing_node, source_of
 
 
@@ -74,12 +75,12 @@ def _forget(frame: types.FrameType) -> None:
 
 @frozen
 class Options:
-    """What the caller allows. Times are in seconds, sizes in bytes.
+    """What the caller allows. Sizes are in bytes; the deadline of all replays is in seconds of work (`replay.work`).
 
     `replay`: user code may be re-run in a sandboxed child. `program`: what `explain run` started, so that the whole
     program can be tried again (None elsewhere). `begun`: a run of it that is under way already (`replay.ahead`).
-    `source_roots`: folders below which a paste's files may be read. `meanwhile` is called when a first edit is tried.
-    `trace` takes what becomes of each candidate edit.
+    `source_roots`: folders below which a paste's files may be read, as far as there is `room`. `meanwhile` is called
+    when a first edit is tried. `trace` takes what becomes of each candidate edit.
     """
 
     language: str = "en"
@@ -88,6 +89,7 @@ class Options:
     program: Any = None
     begun: Any = None
     source_roots: tuple[str, ...] = (".",)
+    room: Room = field(default_factory=Room, compare=False, repr=False)
     deadline: float = 2.0
     memory: int = 1 << 30
     progress: Callable[[str], None] | None = None
@@ -105,8 +107,10 @@ class Scene:
         self.live: Live | None = crash.live
         #: Live values by the name of the fact that describes them, for probes that look further.
         self.objects: dict[str, Any] = {}
-        #: Seconds that replays took: all of them together have the deadline, not each.
-        self.spent = 0.0
+        #: What replays took: all of them together have the deadline, not each.
+        self.spent = Spent()
+        #: Whether the wall clock ended what there was work left for.
+        self.starved = False
         #: Whether somebody pressed Ctrl-C while a replay ran.
         self.interrupted = False
         #: What is wanted later, and is done while a run that was begun goes on.
@@ -130,22 +134,22 @@ class Scene:
 
     @property
     def seconds_left(self) -> float:
-        """How long the next replay may take."""
-        return max(0.0, self.options.deadline - self.spent)
+        """How much work the next replay may take, in seconds."""
+        left = max(0.0, self.options.deadline - self.spent.seconds)
+        self.starved = self.starved or (left > 0.0 and self.spent.starved(self.options.deadline))
+        return 0.0 if self.starved or self.interrupted else left
 
     @contextmanager
-    def replaying(self) -> Iterator[float]:
-        """The time that replays take, from the seconds that are left; yields when they must be over (monotonic).
+    def replaying(self) -> Iterator[None]:
+        """What replays take, from the seconds that are left: `spent` is told of the work of children.
 
         Ctrl-C skips this replay and all that would follow; what is known without them is still said.
         """
-        started = time.monotonic()
         try:
-            yield started + self.seconds_left
+            with self.spent.counting():
+                yield
         except KeyboardInterrupt:
-            self.interrupted, self.spent = True, self.options.deadline
-        finally:
-            self.spent += time.monotonic() - started
+            self.interrupted = True
 
     def waiting(self) -> None:
         """Say where a person looks that a replay is under way."""
@@ -186,4 +190,4 @@ class Scene:
     def _allowed(self, file: str) -> bool:
         from explainer.userframes import below
 
-        return any(below(file, root) for root in self.options.source_roots)
+        return any(below(file, root) for root in self.options.source_roots) and self.options.room.admits(file)

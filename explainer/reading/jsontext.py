@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
@@ -61,9 +62,9 @@ def _parsed(text: str) -> Any:
 
 def _texts(value: Any) -> Iterator[str]:
     """Every text in a JSON value that shows an error, outermost first; a list of lines is one text."""
-    todo, seen = [value], 0
+    todo, seen = deque([value]), 0
     while todo and seen < _DEEPEST:
-        one, seen = todo.pop(0), seen + 1
+        one, seen = todo.popleft(), seen + 1
         if isinstance(one, dict):
             shown = _shown(one)
             if shown is not None:

@@ -6,15 +6,16 @@ import os
 import struct
 import sys
 import tempfile
-import time
 import traceback
 import types
 import warnings
 from typing import Any
 
+from explainer.replay.work import Stopwatch
+
 #: The file in the program's copy that counts its optimizer steps; behind them: after how many a long run is over.
 COUNT, STEPS = ".explain-steps", struct.Struct("Q")
-#: A run that has lasted so many seconds is long.
+#: A run of so many seconds of work is long.
 _LONG = 0.5
 
 
@@ -30,7 +31,6 @@ def run(request: dict[str, Any], steps: str) -> dict[str, Any]:
     them had no gradient at the end, `forwards` how many calls of modules returned. `record: true` adds what
     `replay.recorder` saw, `record: "nonfinite"` what `replay.nonfinite` did, `record: "sieve"` how `changes` fared.
     """
-    started = time.monotonic()
     _enter(request)
     notes = _Notes(steps)
     recorder = _recorder(request) if request.get("record") else None
@@ -45,7 +45,7 @@ def run(request: dict[str, Any], steps: str) -> dict[str, Any]:
         answer.update(exit=1, error=_error(error, request))
         if recorder is not None:
             answer["recording"] = recorder.taken(error)
-    return {**answer, **notes.taken(), "seconds": time.monotonic() - started}
+    return {**answer, **notes.taken()}
 
 
 def _enter(request: dict[str, Any]) -> None:
@@ -108,7 +108,7 @@ class _Notes:
     """What is noted while the program runs: warnings, the first module's input, optimizer steps."""
 
     def __init__(self, steps: str):
-        self._until = time.monotonic() + _LONG
+        self._work = Stopwatch()
         self.warnings: list[str] = []
         self.input: list[Any] | None = None
         self.root: Any = None
@@ -134,7 +134,7 @@ class _Notes:
     def _stepped(self, *_: Any) -> None:
         self.count += 1
         os.pwrite(self._file, STEPS.pack(self.count), 0)
-        if time.monotonic() > self._until and self.count >= self._enough() > 0:
+        if self.count >= self._enough() > 0 and self._work.seconds > _LONG:
             raise Enough
 
     def _enough(self) -> int:

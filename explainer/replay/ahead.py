@@ -8,6 +8,10 @@ from explainer.frozen import frozen
 from explainer.replay import sandbox, trial
 from explainer.replay.program import Program, Session, Trial, unavailable
 
+#: A program whose recording takes no more seconds of work is quick.
+SOON = 0.3
+#: Within the limits of a replay: the share of the work that an unedited run may take.
+SHARE = 0.6
 #: What torch raises, and Python about tensors.
 _RAISED = (RuntimeError, TypeError, ValueError, IndexError, AttributeError)
 
@@ -21,9 +25,9 @@ class Begun:
 
 
 def begun(program: Program, seconds: float) -> Begun:
-    """Begin to run a program again, for `seconds` at most."""
+    """Begin to run a program again, for `seconds` of work at most."""
     session = Session(program)
-    return Begun(session, session.begin({}, seconds, record=True))
+    return Begun(session, session.begin({}, seconds, record=True, soon=SOON))
 
 
 def begun_for(error: BaseException, program: Program | None, seconds: float) -> Begun | None:
@@ -37,5 +41,5 @@ def begun_for(error: BaseException, program: Program | None, seconds: float) -> 
     if sandbox.unavailable() or unavailable(program) or not trial.early(program.started):
         return None
     with suppress(Exception):
-        return begun(program, seconds)
+        return begun(program, SHARE * seconds)
     return None

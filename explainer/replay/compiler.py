@@ -9,10 +9,16 @@ import functools
 import importlib
 import os
 import sys
+import tempfile
 import types
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.util import spec_from_loader
 from typing import Any
 
-_NAME = "torch._dynamo"
+_NAME, _OTHER_HALF = "torch._dynamo", "torch._inductor"
+#: What activation checkpointing asks for one of its flags.
+_CONFIG = f"{_NAME}.config"
 
 
 class _StandIn(types.ModuleType):
@@ -30,8 +36,8 @@ class _StandIn(types.ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        if name == "config" and sys.modules.get(_NAME) is self:  # activation checkpointing asks for one of its flags
-            return importlib.import_module(f"{_NAME}.config")
+        if name == "config" and sys.modules.get(_NAME) is self:
+            return importlib.import_module(_CONFIG)
         return getattr(_itself(), name)
 
 
@@ -42,14 +48,38 @@ def _itself() -> types.ModuleType:
     return importlib.import_module(_NAME)
 
 
+class _WholeFirst(MetaPathFinder, Loader):
+    """Parts of the compiler take it to be there whole, and would find the stand-in half way."""
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        """The module that is there once the whole has been imported, as the one that is asked for."""
+        if name != _OTHER_HALF and (not name.startswith(f"{_NAME}.") or name == _CONFIG):
+            return None
+        sys.meta_path.remove(self)
+        _itself()
+        return spec_from_loader(name, self) if name in sys.modules else None
+
+    def create_module(self, spec: ModuleSpec) -> types.ModuleType:
+        """The module itself."""
+        self._spec = sys.modules[spec.name].__spec__
+        return sys.modules[spec.name]
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        """Nothing: it has run."""
+        module.__spec__ = self._spec
+
+
 def without_compiler() -> None:
     """In a child: keep torch from importing its compiler until something is compiled."""
+    # The compiler asks for a folder for temporary files when it is imported, and there may be none to write to.
+    tempfile.tempdir = tempfile.tempdir or os.environ.get("TMPDIR") or "/tmp"
     torch: Any = sys.modules["torch"]
     if _NAME in sys.modules or not hasattr(torch, "compile"):
         return
     stand_in = _StandIn(_NAME)
     stand_in.__path__ = [os.path.join(folder, "_dynamo") for folder in torch.__path__]
     sys.modules[_NAME] = torch._dynamo = stand_in
+    sys.meta_path.insert(0, _WholeFirst())
     compiled = torch.compile
 
     @functools.wraps(compiled)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import ctypes
 import fcntl
-import mmap
 import os
 import resource
 import signal
 import stat
 from collections.abc import Sequence
+from typing import Any
 
 from explainer.replay import landlock, seccomp
+from explainer.replay.capabilities import drop_capabilities
+from explainer.replay.mappings import own_mappings
 
 _PR_SET_PDEATHSIG = 1
-_SHARED_LIMIT = 512 << 20
 _COPY_LIMIT = 16 << 20
 
 
@@ -24,17 +25,44 @@ def confine(keep: int, memory: int, seconds: float, *, writable: Sequence[str] =
     `memory` is how many bytes may be allocated from here on, `seconds` of processor time is the last resort should the
     parent be gone. `writable` folders stay writable (Landlock is needed for that), `processes` may be started.
     """
-    os.setsid()
+    version = landlock.abi()
+    if writable and not version:
+        raise OSError("this kernel has no Landlock")
+    if len(os.listdir("/proc/self/task")) > 1:
+        raise OSError("threads run already, which nothing confines")
+    if os.getsid(0) != os.getpid():
+        os.setsid()
     _die_with_parent()
     _default_signals()
+    own_mappings()
     _own_descriptors(keep)
-    _own_mappings()
     _limit(memory, seconds)
-    if landlock.abi():
+    warden = _warden(keep) if processes and version < landlock.SIGNALS else None
+    if version:
         landlock.restrict(writable)
-    elif writable:
-        raise OSError("this kernel has no Landlock")
-    seccomp.restrict(os.getpid(), files=bool(writable), processes=processes)
+    drop_capabilities()
+    _refuse_calls(warden, files=bool(writable), processes=processes, scoped=version >= landlock.SIGNALS)
+
+
+def _warden(keep: int) -> Any:
+    from explainer.replay.warden import Warden
+
+    try:
+        return Warden(keep)
+    except OSError:  # no descriptors or no processes are left: then signals to children are refused
+        return None
+
+
+def _refuse_calls(warden: Any, **allowed: bool) -> None:
+    """The filter of system calls; without a warden signals to children are refused."""
+    if warden is None:
+        seccomp.restrict(os.getpid(), **allowed)
+        return
+    try:
+        listener = seccomp.restrict(os.getpid(), **allowed, asking=True)
+    except OSError:  # a filter that this process inherited has somebody asked already
+        listener = seccomp.restrict(os.getpid(), **allowed)
+    warden.listen(listener)
 
 
 def _die_with_parent() -> None:
@@ -50,30 +78,37 @@ def _default_signals() -> None:
 def _own_descriptors(keep: int) -> None:
     """Open files that are read anew, for offsets are shared; every other descriptor becomes the null device."""
     null = os.open(os.devnull, os.O_RDWR)
-    for name in os.listdir("/proc/self/fd"):
-        descriptor = int(name)
-        if descriptor in (keep, null):
+    for descriptor in map(int, os.listdir("/proc/self/fd")):
+        if descriptor in (keep, null) or not _is_open(descriptor):
             continue
         try:
             own = _reopened(descriptor)
-            os.dup2(null if own is None else own, descriptor, inheritable=descriptor < 3)
-            if own is not None:
-                os.close(own)
-        except OSError:  # the listing's own descriptor
-            continue
+        except OSError:  # deleted and out of reach, or no descriptors are left
+            own = None
+        os.dup2(null if own is None else own, descriptor, inheritable=descriptor < 3)
+        if own is not None:
+            os.close(own)
+
+
+def _is_open(descriptor: int) -> bool:
+    try:
+        os.fstat(descriptor)
+    except OSError:  # the listing's own
+        return False
+    return True
 
 
 def _reopened(descriptor: int) -> int | None:
-    if descriptor < 3 or not stat.S_ISREG(os.fstat(descriptor).st_mode):
+    """An open file of its own with the same content and offset; None where the null device has to do."""
+    found, access = os.fstat(descriptor), fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE
+    if descriptor < 3 or not stat.S_ISREG(found.st_mode) or access == os.O_WRONLY:
         return None
-    access = fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE
-    if access == os.O_WRONLY:
+    path, small = f"/proc/self/fd/{descriptor}", found.st_size <= _COPY_LIMIT
+    in_memory = os.readlink(path).startswith("/memfd:")
+    if in_memory and not small:  # Landlock would let it be opened again, to write
         return None
-    try:
-        own = os.open(f"/proc/self/fd/{descriptor}", os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:  # deleted and out of reach
-        return None
-    if access == os.O_RDWR and os.fstat(own).st_size <= _COPY_LIMIT:
+    own = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    if small and (in_memory or access == os.O_RDWR):
         own = _copied(own)
     os.lseek(own, os.lseek(descriptor, 0, os.SEEK_CUR), os.SEEK_SET)
     return own
@@ -88,37 +123,15 @@ def _copied(descriptor: int) -> int:
     return own
 
 
-def _own_mappings() -> None:
-    """Memory shared with the parent (tensors of `share_memory_`, memory maps, semaphores) becomes a private copy."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.mmap.restype = ctypes.c_void_p
-    libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
-    shared = _shared()
-    if sum(end - start for start, end in shared) > _SHARED_LIMIT:
-        raise OSError("more memory is shared with other processes than a replay may copy")
-    for start, end in shared:
-        held = ctypes.string_at(start, end - start)
-        flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x10  # MAP_FIXED
-        if libc.mmap(start, end - start, mmap.PROT_READ | mmap.PROT_WRITE, flags, -1, 0) != start:
-            raise OSError(ctypes.get_errno(), "shared memory could not be made private")
-        ctypes.memmove(start, held, len(held))
-
-
-def _shared() -> list[tuple[int, int]]:
-    with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
-        rows = [line.split() for line in maps]
-    areas = [row[0].split("-") for row in rows if row[1].startswith("rw") and row[1].endswith("s")]
-    return [(int(start, 16), int(end, 16)) for start, end in areas]
-
-
 def _limit(memory: int, seconds: float) -> None:
     with open("/proc/self/statm", encoding="ascii") as statm:
         used = int(statm.read().split()[0]) * resource.getpagesize()
     _lower(resource.RLIMIT_AS, used + memory)
     _lower(resource.RLIMIT_CPU, int(seconds) + 2)
     _lower(resource.RLIMIT_CORE, 0)
-    with open("/proc/self/oom_score_adj", "w", encoding="ascii") as score:
-        score.write("1000")
+    score = os.open("/proc/self/oom_score_adj", os.O_WRONLY | os.O_CLOEXEC)
+    os.write(score, b"1000")
+    os.close(score)
 
 
 def _lower(limit: int, value: int) -> None:

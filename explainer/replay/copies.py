@@ -1,4 +1,4 @@
-"""Copies of a program's files: small ones copied, large ones linked (the sandbox lets nobody write through a link)."""
+"""Copies of a program's files: small ones copied, large ones linked (the sandbox lets nobody change what is linked)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import os
 import shutil
 import tempfile
 from collections.abc import Mapping
+
+from explainer.replay.scratch import is_scratch
 
 _MOST_FILES = 2000
 _MOST_BYTES = 32 << 20
@@ -39,7 +41,7 @@ class Copies:
     def _fill(self, folder: str, goal: str) -> None:
         for entry in os.scandir(folder):
             target = os.path.join(goal, entry.name)
-            if entry.name in _SKIPPED:
+            if entry.name in _SKIPPED or is_scratch(entry.path):
                 continue
             if entry.is_dir(follow_symlinks=False) and self._small(entry.path):
                 os.mkdir(target)

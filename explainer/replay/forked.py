@@ -1,4 +1,4 @@
-"""A fork of the crashed process in the place of a clean one: torch is loaded, what the program did is undone."""
+"""A clone of the crashed process in the place of a clean one: torch is loaded, what the program did is undone."""
 
 from __future__ import annotations
 
@@ -6,12 +6,16 @@ import os
 import signal
 import socket
 import sys
+from typing import Any
 
 from explainer.userframes import user_modules
 
+#: What the program holds by being loaded; let go of, its finalizers would run.
+_kept: list[Any] = []
+
 
 class Forked:
-    """A forked process with what is asked of a `subprocess.Popen`."""
+    """A cloned process with what is asked of a `subprocess.Popen`."""
 
     def __init__(self, pid: int):
         self.pid = pid
@@ -22,43 +26,44 @@ class Forked:
 
     def wait(self) -> None:
         """Wait until it has ended."""
-        os.waitpid(self.pid, 0)
+        from explainer.replay.clone import ended
+
+        ended(self.pid)
 
 
-def forked() -> tuple[Forked, socket.socket]:
-    """A process that serves requests as `replay.zygote` does, and the line to it.
+def forked(folder: str) -> tuple[Forked, socket.socket]:
+    """A process that serves requests as `replay.zygote` does, and the line to it; it can write to `folder` alone.
 
     The program's modules are forgotten and torch's modes are as at the start; what else the program changed (patches,
-    registrations, memory that is held) stays. A control run shows whether that matters.
+    registrations, memory that is held) stays. A control run shows whether that matters. It ends with this thread.
+    OSError where there can be no more processes or descriptors.
     """
-    from explainer.replay import again, confine, sandbox, zygote  # noqa: F401 - here once, not in every child
+    from explainer.replay import again, clone, confine, early, pools, sandbox, zygote  # noqa: F401 - here once
 
     own = list(user_modules())  # the child would pay for every module that it looks at with a copied page
     mine, theirs = socket.socketpair()
-    pid = sandbox.fork()
-    if pid == 0:
-        try:
-            mine.close()
-            _begin_anew(own)
-            zygote.serve(theirs, [])
-        finally:
-            os._exit(0)
-    theirs.close()
-    return Forked(pid), mine
+
+    def work() -> None:
+        _begin_anew(own)
+        zygote.serve(theirs, [])
+
+    try:
+        with early.prepared(theirs.fileno(), writable=[folder], processes=True, move=False) as first:
+            return Forked(clone.begin(first.steps, work)), mine
+    except BaseException:
+        mine.close()
+        raise
+    finally:
+        theirs.close()
 
 
 def _begin_anew(own: list[str]) -> None:
+    _kept.extend([sys.excepthook, sys.stdin, sys.stdout, sys.stderr])
     os.environ.update(EXPLAINER="0", EXPLAINER_REPLAY="0")
     sys.excepthook = sys.__excepthook__
-    sys.settrace(None)
-    sys.setprofile(None)
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_DFL)
-    null = os.open(os.devnull, os.O_RDWR)
-    for descriptor in (0, 1, 2):
-        os.dup2(null, descriptor)
-    for name in own:
-        del sys.modules[name]
+        _kept.append(signal.signal(number, signal.SIG_DFL))
+    _kept.extend(sys.modules.pop(name) for name in own)
     if "torch" in sys.modules:
         _reset_modes()
 
@@ -67,7 +72,6 @@ def _reset_modes() -> None:
     """The modes that a program sets for a while, or for good, as torch begins with them."""
     import torch
 
-    torch.set_num_threads(1)
     torch.set_grad_enabled(True)
     torch.set_default_dtype(torch.float32)
     torch.autograd.set_detect_anomaly(False)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from explainer.edits.candidate import Candidate
 from explainer.replay.program import Run
+from explainer.replay.work import STARVED
 
 #: Edits that no line nearer to the cause could stand in for.
 WHOLE_CALLS = ("swap-arguments",)
@@ -22,7 +23,7 @@ def passes(run: Run, control: Run) -> bool:
 
 def late(run: Run) -> bool:
     """Whether a run was ended while it was still going on: it tells nothing against its edit."""
-    return run.failed is not None and run.failed.startswith("no answer within")
+    return run.failed is not None and (run.failed.startswith("no answer within") or run.failed == STARVED)
 
 
 def further(candidate: Candidate, run: Run, control: Run) -> bool:

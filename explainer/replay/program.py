@@ -5,15 +5,12 @@ from __future__ import annotations
 import json
 import os
 import selectors
-import shutil
 import socket
 import struct
-import subprocess
 import sys
-import tempfile
 import time
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -22,11 +19,17 @@ from explainer.replay.again import COUNT, STEPS
 from explainer.replay.compiler import compiles
 from explainer.replay.copies import Copies
 from explainer.replay.forked import Forked, forked
+from explainer.replay.keeper import Keeper
+from explainer.replay.scratch import Scratch
+from explainer.replay.work import STARVED, kept_waiting, longest
+from explainer.replay.zygote import NOT_SOON
 from explainer.userframes import is_user_file
 
 _HEAD = struct.Struct("I")
 #: In front of an answer: its length. The end of the line comes later, when the kernel has taken the child down.
 _SIZE = struct.Struct("Q")
+#: Seconds on the wall that a clean process may take to start.
+_STARTING = 120.0
 #: How many files, and bytes, are copied where the limits of a replay leave no time for more.
 _FEW = 200, 2 << 20
 #: Packages that take long to import: the clean process imports those that the crashed program had.
@@ -56,8 +59,8 @@ _WITH_COMPILER = ("torch._", "torch.distributed", "torch.onnx")
 class Program:
     """What `explain run` started: a script or a module, its arguments, the working directory at the start.
 
-    `started` is how many seconds before the crash the program was started. `warm`: it is run again in forks of the
-    crashed process, within the limits of a replay; otherwise in those of a clean one.
+    `started` is how many seconds of work before the crash the program was started. `warm`: it is run again in forks of
+    the crashed process, within the limits of a replay; otherwise in those of a clean one.
     """
 
     script: str | None
@@ -77,7 +80,7 @@ def script(begun: float) -> Program | None:
     file, spec = getattr(main, "__file__", None), getattr(main, "__spec__", None)
     if not file or not os.path.isfile(file) or not is_user_file(file) or "RANK" in os.environ:
         return None
-    started, here = time.monotonic() - begun, os.getcwd()
+    started, here = time.monotonic() - begun - kept_waiting(), os.getcwd()
     if spec is not None and spec.name:
         return Program(None, spec.name.removesuffix(".__main__"), tuple(sys.argv[1:]), here, started, warm=True)
     return Program(os.path.abspath(file), None, tuple(sys.argv[1:]), here, started, warm=True)
@@ -87,14 +90,13 @@ def script(begun: float) -> Program | None:
 class Run:
     """What a run of the program showed: see `replay.again`. `failed` says why there is no answer at all.
 
-    `slow` is how many times longer than its processor time the clean process took to start: the machine's other work.
+    `seconds` are those of its work (see `replay.work`).
     """
 
     answer: Mapping[str, Any]
     failed: str | None
     steps: int
     seconds: float
-    slow: float = 1.0
 
     @property
     def ended(self) -> bool:
@@ -113,11 +115,14 @@ class Session:
     def __init__(self, program: Program, memory: int = 4 << 30):
         self.program = program
         self.memory = memory
-        scratch = tempfile.mkdtemp(prefix="explain-")
-        self._copies = Copies(program.folder, scratch, *(_FEW if program.warm else ()))
-        zygote, self._line = _shared or (forked() if program.warm else _started(sorted(_imported())))
-        own = None if _shared else zygote
-        self._end = weakref.finalize(self, _ended, own, self._line, scratch)
+        scratch = Scratch()
+        try:
+            zygote, self._line = _shared or (forked(scratch.path) if program.warm else _started(sorted(_imported())))
+        except BaseException:
+            scratch.remove()
+            raise
+        self._copies = Copies(program.folder, scratch.path, *(_FEW if program.warm else ()))
+        self._end = weakref.finalize(self, _ended, None if _shared else zygote, self._line, scratch, os.getpid())
 
     def __enter__(self) -> Session:
         return self
@@ -130,7 +135,10 @@ class Session:
         self._end()
 
     def begin(self, texts: Mapping[str, str], deadline: float, **extra: Any) -> Trial:
-        """Start the program with some files' texts replaced (paths relative to the program's folder)."""
+        """Start the program with some files' texts replaced (paths relative to the program's folder).
+
+        `deadline` is in seconds of work. `soon=seconds` lets `Trial.soon` tell whether it ends within those.
+        """
         folder = self._copies.make(texts)
         program = self.program
         request = {
@@ -149,36 +157,42 @@ class Session:
         socket.send_fds(self._line, [_HEAD.pack(len(data))], [theirs.fileno()])
         self._line.sendall(data)
         theirs.close()
-        return Trial(mine, folder, self._copies)
+        return Trial(mine, folder, self._copies, deadline)
 
     def run(self, texts: Mapping[str, str], deadline: float, **extra: Any) -> Run:
         """Run the program with some files' texts replaced, and wait for it."""
-        return self.begin(texts, deadline, **extra).wait(deadline + 5)
+        return self.begin(texts, deadline, **extra).wait()
 
 
 class Trial:
     """A run that is under way."""
 
-    def __init__(self, line: socket.socket, folder: str, copies: Copies):
+    def __init__(self, line: socket.socket, folder: str, copies: Copies, deadline: float):
         self.line = line
         self._folder = folder
         self._copies = copies
         self._data = b""
-        self.started = time.monotonic()
+        self._longest = _STARTING + longest(deadline)
+        self._soon, self._starved = True, False
         self._run: Run | None = None
 
-    def ready(self, seconds: float) -> bool:
-        """Whether it has ended within `seconds` from now."""
-        if self._run is not None:
-            return True
+    def soon(self) -> bool:
+        """Whether it ends as soon as was asked for (`soon` of `Session.begin`): waits until that is known."""
+        return self._ends(lambda: not self._soon)
+
+    def _ends(self, otherwise: Callable[[], bool] = lambda: False) -> bool:
+        """Wait until it has ended, something else is so, or it takes far too long; whether it has ended."""
+        until = time.monotonic() + self._longest
         with selectors.DefaultSelector() as ready:
-            ready.register(self.line, selectors.EVENT_READ)
-            until = time.monotonic() + seconds
-            while ready.select(max(0.0, until - time.monotonic())):
+            if self._run is None:
+                ready.register(self.line, selectors.EVENT_READ)
+            while self._run is None and not otherwise():
+                if not ready.select(max(0.0, until - time.monotonic())):
+                    self._starved = True
+                    return False
                 if self.read():
                     self.done()
-                    return True
-        return False
+        return self._run is not None
 
     def limit(self, steps: int) -> None:
         """Let it end after so many optimizer steps, where it is long; 0: at its end."""
@@ -186,15 +200,17 @@ class Trial:
             with open(os.open(os.path.join(self._folder, COUNT), os.O_RDWR | os.O_CREAT, 0o600), "r+b") as file:
                 os.pwrite(file.fileno(), STEPS.pack(steps), STEPS.size)
 
-    def wait(self, seconds: float) -> Run:
-        """The run, when it has ended; a failed one after `seconds`."""
-        self.ready(seconds)
+    def wait(self) -> Run:
+        """The run, when it has ended."""
+        self._ends()
         return self.done()
 
     def read(self) -> bool:
         """Take what has come; True where the answer is whole."""
         piece = self.line.recv(1 << 16)
         self._data += piece
+        if self._data.startswith(NOT_SOON):
+            self._soon, self._data = False, self._data[len(NOT_SOON) :]
         return not piece or len(self._data) >= _SIZE.size + self._size()
 
     def _size(self) -> int:
@@ -207,14 +223,13 @@ class Trial:
         return self._run
 
     def _taken(self) -> Run:
-        seconds = time.monotonic() - self.started
         self.line.close()
         self._copies.remove(self._folder)
         try:
             answer = json.loads(self._data[_SIZE.size :])
         except ValueError:
-            return Run({}, "the run gave no answer", 0, seconds)
-        return Run(answer["value"] or {}, answer["failed"], answer["steps"], seconds, answer["slow"])
+            return Run({}, STARVED if self._starved else "the run gave no answer", 0, 0.0)
+        return Run(answer["value"] or {}, answer["failed"], answer["steps"], answer["seconds"])
 
 
 def unavailable(program: Any) -> str | None:
@@ -233,7 +248,7 @@ def unavailable(program: Any) -> str | None:
     return None
 
 
-_shared: tuple[subprocess.Popen[bytes], socket.socket] | None = None
+_shared: tuple[Keeper, socket.socket] | None = None
 
 
 @contextmanager
@@ -244,18 +259,20 @@ def one_clean_process() -> Iterator[None]:
     try:
         yield
     finally:
-        _ended(*_shared, None)
+        _ended(*_shared, None, os.getpid())
         _shared = None
 
 
-def _ended(zygote: subprocess.Popen[bytes] | Forked | None, line: socket.socket, scratch: str | None) -> None:
-    """End a clean process, unless others share it, and remove the copies."""
+def _ended(zygote: Keeper | Forked | None, line: socket.socket, scratch: Scratch | None, owner: int) -> None:
+    """End a clean process, unless others share it, and remove the copies; not in a child that the program forked."""
+    if owner != os.getpid():
+        return
     if zygote is not None:
         line.close()
         zygote.kill()
         zygote.wait()
     if scratch is not None:
-        shutil.rmtree(scratch, ignore_errors=True)
+        scratch.remove()
 
 
 def _imported() -> set[str]:
@@ -264,7 +281,7 @@ def _imported() -> set[str]:
     return heavy if compiles() else {name for name in heavy if not name.startswith(_WITH_COMPILER)}
 
 
-def _started(modules: Sequence[str]) -> tuple[subprocess.Popen[bytes], socket.socket]:
+def _started(modules: Sequence[str]) -> tuple[Keeper, socket.socket]:
     """The clean process and the line to it."""
     mine, theirs = socket.socketpair()
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -272,15 +289,11 @@ def _started(modules: Sequence[str]) -> tuple[subprocess.Popen[bytes], socket.so
     path = f"import sys; sys.path[:] = [{root!r}, *filter(None, sys.path)]"
     code = f"{path}; from explainer.replay.zygote import main; main()"
     environment = {**os.environ, "EXPLAINER": "0", "PYTHONDONTWRITEBYTECODE": "1"}
-    arguments = [sys.executable, "-c", code, str(theirs.fileno()), ",".join(modules)]
-    process = subprocess.Popen(
-        arguments,
-        pass_fds=[theirs.fileno()],
-        env=environment,
-        cwd=tempfile.gettempdir(),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    theirs.close()
-    return process, mine
+    command = [sys.executable, "-c", code, str(theirs.fileno()), ",".join(modules)]
+    try:
+        return Keeper(command=command, environment=environment, handed=[theirs.fileno()]), mine
+    except BaseException:
+        mine.close()
+        raise
+    finally:
+        theirs.close()

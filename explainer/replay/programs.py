@@ -6,7 +6,6 @@ import dataclasses
 import itertools
 import math
 import os
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import groupby
@@ -22,7 +21,7 @@ from explainer.edits.generators import recorded
 from explainer.edits.lines import EditError, applied
 from explainer.edits.relocate import origins
 from explainer.replay import sandbox
-from explainer.replay.ahead import begun
+from explainer.replay.ahead import SHARE, SOON, begun
 from explainer.replay.outcomes import (
     WHOLE_CALLS,
     ended_by,
@@ -37,10 +36,11 @@ from explainer.replay.outcomes import (
 )
 from explainer.replay.program import Program, Run, Trial
 from explainer.replay.trial import LATE, Verdict
+from explainer.replay.work import STARVED, Spent
 
-#: Seconds for all trials of one crash together, on a machine that has nothing else to do.
+#: Seconds of work for all trials of one crash together, those that go on at the same time counted as one.
 TRIALS = 7.0
-#: Seconds at most until the clean process has started and the control has answered: 2 to 3 on such a machine.
+#: For the unedited run, before them.
 START = 30.0
 #: How many runs go on at the same time, and how many survivors of a tier are enough.
 ABREAST, ENOUGH = 2, 4
@@ -49,11 +49,9 @@ BEYOND, _BEYOND = 6, 2
 #: Before the tiers from this one on come repairs of two edits; those have a tier of their own.
 LIKELY, FOLLOWED = 3, -2
 _NOT_RUN = "none"
-#: Within the limits of a replay: the share of the time that the control may take, and the optimizer steps beyond the
-#: failing one after which an edited program has run long enough.
-_CONTROL, _STEPS = 0.6, 20
-#: There a recording that comes within so many seconds is the control as well, and tells that a program is quick.
-_SOON = 0.3
+#: Within the limits of a replay: the optimizer steps beyond the failing one after which an edited program has run long
+#: enough.
+_STEPS = 20
 
 
 def checker(scene: Any) -> Checker:
@@ -71,13 +69,13 @@ class Checker:
         self.scene = scene
         self.trace: Trace | None = scene.options.trace
         self.program: Program = scene.options.program
-        self.patience = scene.seconds_left if self.program.warm else START
-        self.until = time.monotonic() + self.patience
-        first = scene.options.begun or begun(self.program, self.patience)
+        self._spent = scene.spent if self.program.warm else Spent()
+        share = self.left * SHARE if self.program.warm else START
+        first = scene.options.begun or begun(self.program, share)
         self.session, self._recording = first.session, first.recording
-        self.slow = 1.0
-        self._plain = None if self.program.warm else self.session.begin({}, self.patience)
+        self._plain = None if self.program.warm else self.session.begin({}, START)
         self._control: Run | None = None
+        self._taken: Run | None = None
         self.moved: list[Candidate] = []
         self.gone_on: list[Candidate] = []
         self.tried: dict[tuple[Edit, ...], Run] = {}
@@ -85,34 +83,41 @@ class Checker:
 
     @property
     def left(self) -> float:
-        """Seconds that are left."""
-        return self.until - time.monotonic()
+        """Seconds of work that are left."""
+        return self.scene.seconds_left if self.program.warm else max(0.0, TRIALS - self._spent.seconds)
+
+    def _counted(self, run: Run, abreast: int = 1) -> Run:
+        """A run whose work is taken from what is left."""
+        self._spent.add(run.seconds / abreast)
+        self.scene.starved = self.scene.starved or run.failed == STARVED
+        return run
 
     def control(self) -> Run | None:
         """The unedited run where it failed as the crash did; None where it did not."""
         if self._control is None:
-            if self.program.warm:  # it may have been begun ahead
-                self.until = time.monotonic() + self.scene.seconds_left
             self._control = self._recorded_soon() or self._run_plainly()
             for trial in self.started.values():
                 trial.limit(self._enough(self._control))
-            self.slow = min(max(self._control.slow, 1.0), 4.0)
-            if not self.program.warm:
-                self.until = time.monotonic() + TRIALS * self.slow
         return self._control if self._same(self._control) else None
 
     def _recorded_soon(self) -> Run | None:
         """The recording, where it came soon and failed as the crash did: one run that is both."""
-        if not self.program.warm or not self._recording.ready(self._soon()):
+        if not self.program.warm or not self._recording.soon():
             return None
-        return run if self._same(run := self._recording.done()) else None
+        return run if self._same(run := self._recorded()) else None
 
-    def _soon(self) -> float:
-        return max(0.0, min(self.left, self._recording.started + _SOON - time.monotonic()))
+    def _recorded(self) -> Run:
+        """The recording, counted once: beyond the control's work where both went on at the same time."""
+        if self._taken is None:
+            self._taken = self._recording.wait()
+            beside = self._control.seconds if self._control is not None else 0.0
+            self._spent.add(max(0.0, self._taken.seconds - beside))
+        return self._taken
 
     def _run_plainly(self) -> Run:
-        plain = self._plain or self.session.begin({}, max(self.left, 0.1))
-        return plain.wait(max(self.left, 0.1) * (_CONTROL if self.program.warm else 1.0))
+        if self._plain is not None:
+            return self._plain.wait()
+        return self._counted(self.session.begin({}, max(self.left, 0.1) * SHARE).wait())
 
     def quick(self, first: Candidate) -> bool:
         """Whether an unedited run failed as the crash did, and so soon that there is time for many edited ones.
@@ -121,7 +126,7 @@ class Checker:
         """
         self._begin_ahead(first)
         self.scene.idle()
-        quick = self._recording.ready(self._soon()) and self.control() is not None
+        quick = self._recording.soon() and self.control() is not None
         if not quick:
             self._end_ahead()
         return quick
@@ -131,22 +136,23 @@ class Checker:
         control = self.control()
         if control is None or (self.program.warm and self.left < control.seconds):
             return None
-        run = self._recording.wait(max(self.left * 0.6, 0.1))
+        run = self._recorded()
         if not self._same(run):  # code that asks for `type(n) is int` does not take numbers with a memory
-            run = self.session.run({}, max(self.left * 0.4, 0.1), record=True, numbers=False)
+            run = self._counted(self.session.run({}, max(self.left * 0.4, 0.1), record=True, numbers=False))
         return run.answer.get("recording") if self._same(run) else None
 
     def watched(self, recorder: str) -> Any:
         """What another recorder (see `replay.again`) saw in an unedited run; None where that run failed otherwise."""
         self.control()
-        run = self.session.run({}, max(self.left * 0.6, 0.1), record=recorder)
+        run = self._counted(self.session.run({}, max(self.left * 0.6, 0.1), record=recorder))
         return run.answer.get("recording") if self._same(run) else None
 
     def sieved(self, candidates: Sequence[Candidate], enough: int) -> list[str]:
         """How candidates fare where the program failed, until enough get past it (`replay.sieve`). Empty: unknown."""
         folder = os.path.realpath(self.program.folder)
         rows = [[_plain(edit, folder) for edit in one.edits] for one in candidates]
-        run = self.session.run({}, max(self.left * 0.6, 0.1), record="sieve", changes=rows, enough=enough)
+        work = max(self.left * 0.5, 0.1)
+        run = self._counted(self.session.run({}, work, record="sieve", changes=rows, enough=enough))
         return run.answer.get("recording") or [] if self._same(run) else []
 
     def runs(self, candidates: Iterable[Candidate], progress: Callable[[str], None]) -> Iterator[tuple[Candidate, Run]]:
@@ -180,7 +186,7 @@ class Checker:
         for first in going_on(one for one in self.moved if one not in self.gone_on):
             self.gone_on.append(first)
             texts = self._texts(first)
-            run = self.session.run(texts or {}, max(self.left * 0.4, 0.1), record=True)
+            run = self._counted(self.session.run(texts or {}, max(self.left * 0.4, 0.1), record=True))
             recording = run.answer.get("recording")
             if texts and recording and run.error:
                 folder = os.path.realpath(self.program.folder)
@@ -292,7 +298,7 @@ class Checker:
                 self.trace.filtered(candidate, "why_outside")
 
     def _ended(self, candidate: Candidate, run: Run | Trial, control: Run) -> Run:
-        ended = run.wait(self._limit(control) + 2) if isinstance(run, Trial) else run
+        ended = self._counted(run.wait(), ABREAST) if isinstance(run, Trial) else run
         self.tried[candidate.edits] = ended
         return ended
 
@@ -314,12 +320,10 @@ class Checker:
             self.started.popitem()[1].done()
 
     def _limit(self, control: Run | None) -> float:
-        """The seconds for a run with an edit."""
-        seconds = control.seconds if control is not None else _SOON
-        if self.program.warm:
-            return min(max(self.left, 0.1), 0.5 + 3 * seconds)
-        taken = control.answer.get("seconds", 0.0) if control is not None else seconds
-        return min(max(self.left, 0.1), 4 * self.slow + 4 * taken)
+        """The seconds of work for a run with an edit."""
+        seconds = control.seconds if control is not None else SOON
+        more = 0.5 + 3 * seconds if self.program.warm else 4 + 4 * seconds
+        return min(max(self.left, 0.1), more)
 
     def _enough(self, control: Run) -> int:
         """The optimizer steps after which a long run with an edit is over; 0: at its end."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import sys
-import time
 import types
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -39,7 +38,12 @@ def sandboxed(scene: Scene, work: Callable[[], Any], longest: float = float("inf
     """
     with scene.replaying():
         left, memory = min(longest, scene.seconds_left), scene.options.memory
-        return sandbox.run(work, deadline=left, memory=memory, waiting=scene.waiting).value if left > 0.05 else None
+        if left <= 0.05:
+            return None
+        outcome = sandbox.run(work, deadline=left, memory=memory, waiting=scene.waiting)
+        scene.spent.add(outcome.seconds)
+        return outcome.value
+    return None
 
 
 def replay(scene: Scene, recorder: Callable[[], Recorder]) -> Any:
@@ -51,21 +55,23 @@ def replay(scene: Scene, recorder: Callable[[], Recorder]) -> Any:
         return None
     settles = getattr(recorder, "settles", lambda seen: True)
     found = None
-    with scene.replaying() as until:
-        begun = sandbox.abreast(_attempts(scene, recorder, until), at_once(), lambda one: one[1].end())
+    with scene.replaying():
+        begun = sandbox.abreast(_attempts(scene, recorder), at_once(), lambda one: one[1].end())
         with closing(begun) as attempts:
             for window, child in attempts:
-                seen = child.outcome(waiting=scene.waiting).value
+                outcome = child.outcome(waiting=scene.waiting)
+                scene.spent.add(outcome.seconds / at_once())
+                seen = outcome.value
                 found = found if seen is None else seen
                 if seen is not None and (window.loop or settles(seen)):
                     break
     return found
 
 
-def _attempts(scene: Scene, recorder: Callable[[], Recorder], until: float) -> Iterator[tuple[Window, sandbox.Child]]:
+def _attempts(scene: Scene, recorder: Callable[[], Recorder]) -> Iterator[tuple[Window, sandbox.Child]]:
     """The windows, each with the child in which it runs, begun when it is asked for."""
     for window in windows(scene.live.user if scene.live is not None else []):
-        left = until - time.monotonic()
+        left = scene.seconds_left
         if left <= 0.05:
             break
         attempt = functools.partial(_attempt, window, scene, recorder)

@@ -1,21 +1,21 @@
-"""The sandboxed child: runs a function in a fork of this process that can change nothing, and hands back plain data."""
+"""The sandboxed child: runs a function in a clone of this process that can change nothing, and hands back data."""
 
 from __future__ import annotations
 
 import json
 import os
-import select
 import signal
 import struct
 import sys
 import threading
-import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any, TypeVar
 
 from explainer.frozen import frozen
+from explainer.replay.ready import ready
+from explainer.replay.work import STARVED, Stopwatch
 
 T = TypeVar("T")
 
@@ -31,7 +31,7 @@ _ending: list[int] = []
 class Outcome:
     """What a child handed back: `value` is JSON data; `failed` says in one line why there is none.
 
-    `late` where that is because it had not ended in time.
+    `late` where that is because it had not ended in time. `seconds` are those of its work (see `replay.work`).
     """
 
     value: Any = None
@@ -42,10 +42,10 @@ class Outcome:
 
 def unavailable() -> str | None:
     """Why user code cannot be run again in a child of this process, in one line; None where it can."""
-    if not sys.platform.startswith("linux") or not hasattr(os, "fork"):
-        return "there is no sandbox for this system"
-    from explainer.replay import seccomp
+    from explainer.replay import clone, seccomp
 
+    if clone.unavailable():
+        return clone.unavailable()
     if not seccomp.available():
         return "this kernel offers no sandbox (seccomp)"
     return _torch_in_the_way()
@@ -75,31 +75,31 @@ class Child:
 
     def __init__(self, pid: int, pipe: int, deadline: float):
         self._pid, self._pipe, self._deadline, self._ended = pid, pipe, deadline, False
-        self._started = time.monotonic()
+        self.work = Stopwatch(pid)
 
     def fileno(self) -> int:
         """What becomes readable when the child begins to answer."""
         return self._pipe
 
     def outcome(self, patience: float | None = None, waiting: Callable[[], None] | None = None) -> Outcome:
-        """What the child hands back, at the latest at its deadline or `patience` seconds from now; it has ended then.
+        """What the child hands back, at the latest at its deadline or after `patience` seconds more; it has ended then.
 
         `waiting` is called now and then meanwhile. KeyboardInterrupt ends the child and passes.
         """
         deadline = self._deadline
         if patience is not None:
-            deadline = min(deadline, time.monotonic() + patience - self._started)
+            deadline = min(deadline, self.work.seconds + patience)
         try:
-            data = _read(self._pipe, self._started + deadline, waiting)
+            data = _read(self._pipe, self.work, deadline, waiting)
         except BaseException:
             self.end()
             raise
-        seconds = time.monotonic() - self._started
+        seconds, starved = self.work.seconds, self.work.starved(deadline)
         self.end(answered=data is not None)
         if data is None:
-            late = seconds >= deadline
-            return Outcome(None, f"no answer within {deadline:.3g} s" if late else "the child died", seconds, late)
-        value, failed = json.loads(data)
+            late = f"no answer within {deadline:.3g} s" if seconds >= deadline else STARVED if starved else None
+            return Outcome(None, late or "the child died", seconds, late is not None)
+        value, failed, seconds = json.loads(data)
         return Outcome(value, failed, seconds)
 
     def end(self, answered: bool = False) -> None:
@@ -134,18 +134,27 @@ def begin(
 ) -> Child:
     """Start `function` in a sandboxed fork; its result is JSON data.
 
-    `deadline` is in seconds of wall time, after which the child and all it started are killed; `memory` in bytes,
-    beyond what this process holds. `writable` folders may be written to; without `processes` it cannot start any.
-    Never raises for what the child does.
+    `deadline` is in seconds of work, after which the child and all it started are killed; `memory` in bytes, beyond
+    what this process holds. `writable` folders may be written to; without `processes` it cannot start any.
+    Never raises for what the child does; OSError where there can be no more processes or descriptors.
     """
-    from explainer.replay import compiler, confine  # noqa: F401 - here once, not in every child
+    from explainer.replay import clone, compiler, confine, early, pools  # noqa: F401 - here once, not in every child
 
     reading, writing = os.pipe()
-    pid = fork()
-    if pid == 0:
-        _child(function, writing, memory, deadline, writable, processes)
-    os.close(writing)
-    return Child(pid, reading, deadline)
+    try:
+        with early.prepared(writing, writable=writable, processes=processes) as first:
+
+            def work() -> None:
+                confine.confine(writing, memory, deadline, writable=writable, processes=processes)
+                first.settle()
+                _ready()
+
+            return Child(clone.begin(first.steps, lambda: _answer(writing, work, function)), reading, deadline)
+    except BaseException:
+        os.close(reading)
+        raise
+    finally:
+        os.close(writing)
 
 
 def abreast(begun: Iterator[T], at_once: int, end: Callable[[T], Any]) -> Generator[T, None, None]:
@@ -165,40 +174,28 @@ def abreast(begun: Iterator[T], at_once: int, end: Callable[[T], Any]) -> Genera
             end(one)
 
 
-def fork() -> int:
-    """`os.fork`, without the warning that other threads may hold locks: every child has a deadline."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return os.fork()
-
-
-def _child(
-    function: Callable[[], Any], pipe: int, memory: int, deadline: float, writable: Sequence[str], processes: bool
-) -> None:
-    """Confine this process, run the function, write its result to the pipe, and end."""
+def _answer(pipe: int, ready: Callable[[], None], function: Callable[[], Any]) -> None:
+    """In the child: get ready, run the function and write its result to the pipe."""
+    work = Stopwatch()
     try:
-        import gc
-
-        gc.disable()
-        sys.settrace(None)
-        sys.setprofile(None)
-        if "torch" in sys.modules:
-            # A pool of OpenMP threads does not survive the fork: the first parallel operator would wait for ever.
-            sys.modules["torch"].set_num_threads(1)
-            from explainer.replay.compiler import without_compiler
-
-            without_compiler()
-        from explainer.replay.confine import confine
-
-        confine(pipe, memory, deadline, writable=writable, processes=processes)
-        warnings.simplefilter("ignore")
-        answer = json.dumps([function(), None])
+        ready()
+        answer = json.dumps([function(), None, work.seconds])
     except BaseException as error:
-        answer = json.dumps([None, _said(error)])
-    try:
-        _write(pipe, answer.encode())
-    finally:
-        os._exit(0)
+        answer = json.dumps([None, _said(error), work.seconds])
+    _write(pipe, answer.encode())
+
+
+def _ready() -> None:
+    """Make libraries work on in one thread, and nothing be said or explained."""
+    from explainer.replay.pools import without_pools
+
+    os.environ["EXPLAINER"] = "0"
+    warnings.simplefilter("ignore")
+    without_pools()
+    if "torch" in sys.modules:
+        from explainer.replay.compiler import without_compiler
+
+        without_compiler()
 
 
 def _said(error: BaseException) -> str:
@@ -215,16 +212,17 @@ def _write(pipe: int, data: bytes) -> None:
         data = data[os.write(pipe, data) :]
 
 
-def _read(pipe: int, until: float, waiting: Callable[[], None] | None) -> bytes | None:
+def _read(pipe: int, work: Stopwatch, deadline: float, waiting: Callable[[], None] | None) -> bytes | None:
     """What the child wrote, whole; None where it died, came too late or wrote too much."""
     held = b""
     while len(held) < _HEAD.size or len(held) < _HEAD.size + min(_HEAD.unpack_from(held)[0], _LARGEST):
-        left = max(0.0, until - time.monotonic())
-        ready, _, _ = select.select([pipe], [], [], left if waiting is None else min(left, _OFTEN))
-        if not ready and left > _OFTEN and waiting is not None:
-            waiting()
+        left = 0.0 if work.starved(deadline) else max(0.0, deadline - work.seconds)
+        come = ready([pipe], min(left, _OFTEN))
+        if not come and left > 0.0:
+            if waiting is not None:
+                waiting()
             continue
-        piece = os.read(pipe, 1 << 16) if ready else b""
+        piece = os.read(pipe, 1 << 16) if come else b""
         if not piece:
             return None
         held += piece
@@ -245,10 +243,6 @@ def reap(wait: bool = True) -> None:
 
     The kernel takes some 20 ms to take down a copy of a process that holds torch: time for the next one to begin.
     """
-    for pid in list(_ending):
-        try:
-            ended, _ = os.waitpid(pid, 0 if wait else os.WNOHANG)
-        except ChildProcessError:  # a handler of the user's reaps children itself
-            ended = pid
-        if ended:
-            _ending.remove(pid)
+    from explainer.replay.clone import ended
+
+    _ending[:] = [pid for pid in _ending if not ended(pid, wait)]

@@ -5,13 +5,15 @@ from __future__ import annotations
 import functools
 import json
 import os
-import select
 import subprocess
 import sys
 import tempfile
 import time
 from types import TracebackType
 from typing import Any
+
+from explainer.replay import clone
+from explainer.replay.ready import ready
 
 #: Seconds that importing torch may take, and that one script may.
 IMPORTING, RUNNING = 120.0, 20.0
@@ -20,25 +22,41 @@ MEMORY = 3 << 30
 
 
 class CleanProcess:
-    """A fresh interpreter that imports torch once and runs scripts one by one, each in a fork; a context manager."""
+    """A fresh interpreter that imports torch once and runs scripts one by one, each in a fork; a context manager.
+
+    Where there is a `Keeper`, the interpreter is its child: of its end no handler of the user's is told.
+    """
 
     def __init__(self) -> None:
-        root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-        path = f"import sys; sys.path[:] = [{root!r}, *filter(None, sys.path)]"
-        command = [sys.executable, "-c", f"{path}; from explainer.replay.scripts import serve; serve()"]
-        environment = {**os.environ, "EXPLAINER": "0", "PYTHONDONTWRITEBYTECODE": "1"}
-        self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment,
-            cwd=tempfile.gettempdir(),
-        )  # fmt: skip
         self.facts: dict[str, Any] = {}
+        environment = {**os.environ, "EXPLAINER": "0", "PYTHONDONTWRITEBYTECODE": "1"}
+        if clone.unavailable() is not None:
+            self._process: Any = subprocess.Popen(
+                _command(0, 1), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                env=environment, cwd=tempfile.gettempdir(),
+            )  # fmt: skip
+            pipes: Any = self._process
+            self._asking, self._answering = pipes.stdin.fileno(), pipes.stdout.fileno()
+            return
+        from explainer.replay.keeper import Keeper
+
+        (reading, self._asking), (self._answering, writing) = os.pipe(), os.pipe()
+        handed = [reading, writing]
+        try:
+            self._process = Keeper(command=_command(*handed), environment=environment, handed=handed)
+        finally:
+            os.close(reading)
+            os.close(writing)
 
     def __enter__(self) -> CleanProcess:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._process.kill()
-        self._process.communicate()
+        self._process.wait()
+        if clone.unavailable() is None:
+            os.close(self._asking)
+            os.close(self._answering)
 
     def about(self) -> dict[str, Any]:
         """`torch` and `python`, their versions, and `cuda`, whether it can be used; empty where torch is missing."""
@@ -51,33 +69,43 @@ class CleanProcess:
 
     def _answer(self, request: dict[str, Any], seconds: float) -> Any:
         try:
-            self._process.stdin.write(json.dumps(request).encode() + b"\n")  # type: ignore[union-attr]
-            self._process.stdin.flush()  # type: ignore[union-attr]
+            _write(self._asking, json.dumps(request).encode() + b"\n")
             line = self._line(time.monotonic() + seconds)
         except OSError:
             return None
         return json.loads(line) if line else None
 
     def _line(self, until: float) -> bytes:
-        data, stream = b"", self._process.stdout.fileno()  # type: ignore[union-attr]
+        data = b""
         while not data.endswith(b"\n"):
-            ready, _, _ = select.select([stream], [], [], max(0.0, until - time.monotonic()))
-            piece = os.read(stream, 1 << 16) if ready else b""
+            come = ready([self._answering], max(0.0, until - time.monotonic()))
+            piece = os.read(self._answering, 1 << 16) if come else b""
             if not piece:
                 return b""
             data += piece
         return data
 
 
-def serve() -> None:
+def _command(reading: int, writing: int) -> list[str]:
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    path = f"import sys; sys.path[:] = [{root!r}, *filter(None, sys.path)]"
+    return [sys.executable, "-c", f"{path}; from explainer.replay.scripts import serve; serve({reading}, {writing})"]
+
+
+def _write(stream: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(stream, data) :]
+
+
+def serve(reading: int, writing: int) -> None:
     """In the clean process: answer requests, a line of JSON each, until there are no more."""
-    answers = os.fdopen(os.dup(1), "w")
+    requests, answers = os.fdopen(os.dup(reading)), os.fdopen(os.dup(writing), "w")
     os.dup2(2, 1)
     try:
         import torch
     except ImportError:
         torch = None  # type: ignore[assignment]
-    for line in sys.stdin:
+    for line in requests:
         request = json.loads(line)
         answer = _about(torch) if "about" in request else _run(request["script"])
         answers.write(json.dumps(answer) + "\n")

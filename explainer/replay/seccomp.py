@@ -1,4 +1,4 @@
-"""A seccomp filter through ctypes: system calls by which a replayed program could touch anything but itself fail."""
+"""A seccomp filter through ctypes: of all system calls only those that can touch nothing but the caller succeed."""
 
 from __future__ import annotations
 
@@ -6,64 +6,47 @@ import ctypes
 import errno
 import platform
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from explainer.replay.landlock import forbid_new_privileges
+from explainer.replay.syscalls import (
+    ABSENT,
+    ATTRIBUTES,
+    FILES,
+    JUDGED,
+    LAST,
+    OWN,
+    PROCESSES,
+    WISHES,
+    known,
+    numbered,
+)
 
-#: linux/audit.h names of the architectures, and the numbers of the calls (asm/unistd_64.h, asm-generic/unistd.h).
+# linux/audit.h, linux/filter.h and linux/seccomp.h
 _ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
-_COMMON = {
-    "openat2": 437, "fchmodat2": 452, "io_uring_setup": 425, "pidfd_open": 434, "pidfd_send_signal": 424, "clone3": 435,
-}  # fmt: skip
-_NUMBERS = {
-    "x86_64": _COMMON | {
-        "open": 2, "openat": 257, "clone": 56, "kill": 62, "tgkill": 234, "creat": 85, "truncate": 76, "ftruncate": 77,
-        "rename": 82, "renameat": 264, "renameat2": 316, "mkdir": 83, "mkdirat": 258, "rmdir": 84, "link": 86,
-        "linkat": 265, "unlink": 87, "unlinkat": 263, "symlink": 88, "symlinkat": 266, "mknod": 133, "mknodat": 259,
-        "chmod": 90, "fchmod": 91, "fchmodat": 268, "chown": 92, "fchown": 93, "lchown": 94, "fchownat": 260,
-        "utime": 132, "utimes": 235, "futimesat": 261, "utimensat": 280, "setxattr": 188, "lsetxattr": 189,
-        "fsetxattr": 190, "removexattr": 197, "lremovexattr": 198, "fremovexattr": 199, "fallocate": 285,
-        "copy_file_range": 326, "sendfile": 40, "splice": 275, "socket": 41, "connect": 42, "bind": 49, "listen": 50,
-        "fork": 57, "vfork": 58, "execve": 59, "execveat": 322, "tkill": 200, "rt_sigqueueinfo": 129,
-        "rt_tgsigqueueinfo": 297, "ptrace": 101, "process_vm_writev": 311, "shmget": 29, "shmat": 30, "shmctl": 31,
-        "semget": 64, "semop": 65, "semctl": 66, "msgget": 68, "msgsnd": 69, "mq_open": 240, "mount": 165,
-        "umount2": 166, "chroot": 161, "unshare": 272, "setns": 308, "sethostname": 170, "reboot": 169,
-        "settimeofday": 164, "clock_settime": 227, "adjtimex": 159, "setpriority": 141, "bpf": 321, "keyctl": 250,
-        "setsid": 112, "setpgid": 109,
-        "add_key": 248, "init_module": 175, "finit_module": 313, "delete_module": 176,
-    },
-    "aarch64": _COMMON | {
-        "openat": 56, "clone": 220, "kill": 129, "tgkill": 131, "truncate": 45, "ftruncate": 46, "renameat": 38,
-        "renameat2": 276, "mkdirat": 34, "linkat": 37, "unlinkat": 35, "symlinkat": 36, "mknodat": 33, "fchmod": 52,
-        "fchmodat": 53, "fchown": 55, "fchownat": 54, "utimensat": 88, "setxattr": 5, "lsetxattr": 6, "fsetxattr": 7,
-        "removexattr": 14, "lremovexattr": 15, "fremovexattr": 16, "fallocate": 47, "copy_file_range": 285,
-        "sendfile": 71, "splice": 76, "socket": 198, "connect": 203, "bind": 200, "listen": 201, "execve": 221,
-        "execveat": 281, "tkill": 130, "rt_sigqueueinfo": 138, "rt_tgsigqueueinfo": 240, "ptrace": 117,
-        "process_vm_writev": 271, "shmget": 194, "shmat": 196, "shmctl": 195, "semget": 190, "semop": 193,
-        "semctl": 191, "msgget": 186, "msgsnd": 189, "mq_open": 180, "mount": 40, "umount2": 39, "chroot": 51,
-        "unshare": 97, "setns": 268, "sethostname": 161, "reboot": 142, "settimeofday": 170, "clock_settime": 112,
-        "adjtimex": 171, "setpriority": 140, "setsid": 157, "setpgid": 154, "bpf": 280,
-        "keyctl": 219, "add_key": 217, "init_module": 105,
-        "finit_module": 273, "delete_module": 106,
-    },
-}  # fmt: skip
-#: Calls that are judged by an argument, or whose failure must look like an old kernel.
-_SPECIAL = {"open", "openat", "openat2", "clone", "clone3", "kill", "tgkill"}
-_FILES = {
-    "creat", "truncate", "ftruncate", "rename", "renameat", "renameat2", "mkdir", "mkdirat", "rmdir", "link", "linkat",
-    "unlink", "unlinkat", "symlink", "symlinkat", "mknod", "mknodat", "fallocate", "copy_file_range", "sendfile",
-    "splice", "chmod", "fchmod", "fchmodat", "fchmodat2", "utime", "utimes", "futimesat", "utimensat",
-}  # fmt: skip
-_PROCESSES = {"fork", "vfork", "execve", "execveat", "tkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "pidfd_open"}
-
-# linux/filter.h and linux/seccomp.h
-_LOAD, _EQUAL, _ANY_BIT, _RETURN = 0x20, 0x15, 0x45, 0x06
-_ALLOW, _ERRNO = 0x7FFF0000, 0x00050000
-_X32 = 0x40000000
+_LOAD, _AND, _EQUAL, _ABOVE, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x54, 0x15, 0x25, 0x35, 0x45, 0x06
 _CALL, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16
-_WRITING = 0o1 | 0o2 | 0o100 | 0o1000  # O_WRONLY, O_RDWR, O_CREAT, O_TRUNC
+_ALLOW, _ERRNO, _ASK = 0x7FFF0000, 0x00050000, 0x7FC00000
+_X32 = 0x40000000
+_PR_GET_SECCOMP, _SET_MODE_FILTER, _NEW_LISTENER = 21, 1, 1 << 3
+_SECCOMP = {"x86_64": 317, "aarch64": 277}
+
+_REFUSED, _DENIED, _UNKNOWN = _ERRNO | errno.EPERM, _ERRNO | errno.EACCES, _ERRNO | errno.ENOSYS
+#: Success that is only said.
+_NOTHING = _ERRNO
+
+_READ_ONLY, _NEITHER, _TRUNCATE = 0, 3, 0o1000
+_WRITING = 0o1 | 0o2 | 0o100 | _TRUNCATE  # O_WRONLY, O_RDWR, O_CREAT
 _CLONE_THREAD = 0x10000
-_PR_GET_SECCOMP, _PR_SET_SECCOMP, _FILTER = 21, 22, 2
+#: CLONE_PARENT and the flags of new namespaces.
+_CLONE_AWAY = 0x8000 | 0x7E020000
+#: F_DUPFD, _GETFD, _SETFD, _GETFL, _SETFL, _GETLK, _OFD_GETLK, _DUPFD_CLOEXEC, _GETPIPE_SZ, _ADD_SEALS, _GET_SEALS
+_FCNTL = (0, 1, 2, 3, 4, 5, 36, 1030, 1032, 1033, 1034)
+#: F_SETLK, _SETLKW, _OFD_SETLK, _OFD_SETLKW, _SETPIPE_SZ
+_FCNTL_WISHES = (6, 7, 37, 38, 1031)
+#: TCGETS, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX; what is answered to others is what files say of them
+_IOCTL, _NO_IOCTL = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451), _ERRNO | errno.EOPNOTSUPP
+_UNIX, _STREAM, _KIND = 1, 1, 0xF
 
 
 class _Program(ctypes.Structure):
@@ -72,7 +55,7 @@ class _Program(ctypes.Structure):
 
 def available() -> bool:
     """Whether this kernel filters system calls and the calls of this machine are known here."""
-    if platform.machine() not in _NUMBERS:
+    if not known(platform.machine()):
         return False
     try:
         return ctypes.CDLL(None, use_errno=True).prctl(_PR_GET_SECCOMP, 0, 0, 0, 0) >= 0
@@ -80,67 +63,123 @@ def available() -> bool:
         return False
 
 
-def restrict(pid: int, *, files: bool = False, processes: bool = False) -> None:
-    """Refuse this process (`pid`: its own id) sockets, signals to others and other ways out; OSError if that fails.
+def restrict(
+    pid: int, *, files: bool = False, processes: bool = False, scoped: bool = False, asking: bool = False
+) -> int:
+    """Refuse this process (`pid`: its own id) whatever could touch anything but itself; OSError if that fails.
 
-    `files` leaves changes of files to Landlock, `processes` lets it start children and signal them.
+    `files` leaves changes of files to Landlock, `processes` lets it start children. Signals to these go through where
+    they are `scoped` by Landlock; where they are not, a descriptor is handed back if it is `asking`: who holds it is
+    asked about each (see `warden`). It is -1 otherwise.
     """
-    code = b"".join(_filter(platform.machine(), pid, files, processes))
+    others = _REFUSED if not processes else _ALLOW if scoped else _ASK if asking else _REFUSED
+    code = b"".join(_filter(platform.machine(), pid, files, processes, others))
     memory = ctypes.create_string_buffer(code)
     program = _Program(len(code) // 8, ctypes.addressof(memory))
     forbid_new_privileges()
-    libc, zero = ctypes.CDLL(None, use_errno=True), ctypes.c_ulong(0)
-    if libc.prctl(_PR_SET_SECCOMP, ctypes.c_ulong(_FILTER), ctypes.byref(program), zero, zero):
-        raise OSError(ctypes.get_errno(), "prctl(PR_SET_SECCOMP) failed")
+    libc, flags = ctypes.CDLL(None, use_errno=True), _NEW_LISTENER if asking else 0
+    number, mode = _SECCOMP[platform.machine()], ctypes.c_uint(_SET_MODE_FILTER)
+    result = libc.syscall(ctypes.c_long(number), mode, ctypes.c_uint(flags), ctypes.byref(program))
+    if result < 0:
+        raise OSError(ctypes.get_errno(), "seccomp(SECCOMP_SET_MODE_FILTER) failed")
+    return result if asking else -1
 
 
-def _filter(machine: str, pid: int, files: bool, processes: bool) -> Iterator[bytes]:
-    numbers = _NUMBERS[machine]
+def _filter(machine: str, pid: int, files: bool, processes: bool, others: int) -> Iterator[bytes]:
+    """The filter's steps; `others` is what is answered to a signal to another process."""
     yield _step(_LOAD, _ARCHITECTURE)
     yield _step(_EQUAL, _ARCHITECTURES[machine], 1, 0)
-    yield _step(_RETURN, _ERRNO | errno.EPERM)
+    yield _step(_RETURN, _REFUSED)
     yield _step(_LOAD, _CALL)
     if machine == "x86_64":
         yield _step(_ANY_BIT, _X32, 0, 1)
-        yield _step(_RETURN, _ERRNO | errno.EPERM)
-    allowed = _SPECIAL | (_FILES if files else set()) | (_PROCESSES if processes else set())
-    for name, number in numbers.items():
-        if name not in allowed:
-            yield from _refuse(number, errno.EPERM)
-    if not files:
-        yield from _refuse(numbers["openat2"], errno.ENOSYS)
-        yield from _refuse_bits(numbers["openat"], 2, _WRITING, errno.EACCES)
-        if "open" in numbers:
-            yield from _refuse_bits(numbers["open"], 1, _WRITING, errno.EACCES)
-    if not processes:
-        # glibc falls back from clone3, whose flags a filter cannot read, to clone.
-        yield from _refuse(numbers["clone3"], errno.ENOSYS)
-        yield from _refuse_unless(numbers["clone"], _ANY_BIT, _CLONE_THREAD)
-        yield from _refuse_unless(numbers["kill"], _EQUAL, pid)
-        yield from _refuse_unless(numbers["tgkill"], _EQUAL, pid)
-    yield _step(_RETURN, _ALLOW)
+        yield _step(_RETURN, _REFUSED)
+    judged = {**_judged(files), **_of_processes(pid, processes, others)}
+    for name, number in numbered(JUDGED, machine).items():
+        yield from _branch(number, b"".join(judged[name]))
+    for calls, answer in _groups(files, processes):
+        for number in numbered(calls, machine).values():
+            yield from _branch(number, _step(_RETURN, answer))
+    yield from _when(_ABOVE, LAST, _UNKNOWN)
+    yield _step(_RETURN, _REFUSED)
 
 
-def _refuse(number: int, error: int) -> Iterator[bytes]:
-    yield _step(_EQUAL, number, 0, 1)
-    yield _step(_RETURN, _ERRNO | error)
+def _groups(files: bool, processes: bool) -> Iterator[tuple[str, int]]:
+    """Calls that are all answered alike. In a copy a mode or a time that stays as it was fails no program."""
+    yield from ((OWN, _ALLOW), (WISHES, _NOTHING), (ABSENT, _UNKNOWN))
+    if files:
+        yield from ((FILES, _ALLOW), (ATTRIBUTES, _NOTHING))
+    if processes:
+        yield PROCESSES, _ALLOW
 
 
-def _refuse_bits(number: int, argument: int, bits: int, error: int) -> Iterator[bytes]:
-    yield _step(_EQUAL, number, 0, 4)
-    yield _step(_LOAD, _ARGUMENTS + 8 * argument)
-    yield _step(_ANY_BIT, bits, 0, 1)
-    yield _step(_RETURN, _ERRNO | error)
-    yield _step(_LOAD, _CALL)
+def _judged(files: bool) -> dict[str, list[bytes]]:
+    """What is answered to calls by their arguments, whoever makes them."""
+    return {
+        "open": _opened(1, files),
+        "openat": _opened(2, files),
+        "ioctl": _one_of(1, _NO_IOCTL, (_IOCTL, _ALLOW)),
+        "fcntl": _one_of(1, _REFUSED, (_FCNTL, _ALLOW), (_FCNTL_WISHES, _NOTHING)),
+        # Of datagrams each names where it goes: a pair of sockets would reach any other.
+        "socketpair": [
+            _load(0), _step(_EQUAL, _UNIX, 1, 0), _step(_RETURN, _REFUSED),
+            *_one_of(1, _REFUSED, ((_STREAM,), _ALLOW), mask=_KIND),
+        ],
+    }  # fmt: skip
 
 
-def _refuse_unless(number: int, test: int, value: int) -> Iterator[bytes]:
-    """Refuse a call unless its first argument passes a test."""
-    yield _step(_EQUAL, number, 0, 4)
-    yield _step(_LOAD, _ARGUMENTS)
-    yield _step(test, value, 1, 0)
-    yield _step(_RETURN, _ERRNO | errno.EPERM)
-    yield _step(_LOAD, _CALL)
+def _of_processes(pid: int, processes: bool, others: int) -> dict[str, list[bytes]]:
+    """What is answered to calls about a process, by which one it is."""
+    group = -pid & 0xFFFFFFFF
+    to_others = [_step(_RETURN, others)]
+    return {
+        "clone": [
+            _load(0), *_when(_ANY_BIT, _CLONE_AWAY, _REFUSED), *_when(_ANY_BIT, _CLONE_THREAD, _ALLOW),
+            _step(_RETURN, _ALLOW if processes else _REFUSED),
+        ],
+        "kill": [
+            _load(0), *(step for own in (0, pid, group) for step in _when(_EQUAL, own, _ALLOW)),
+            *_when(_AT_LEAST, 1 << 31, _REFUSED), *to_others,
+        ],
+        "tgkill": _one_of(0, others, ((pid,), _ALLOW)),
+        "tkill": to_others,
+        "rt_sigqueueinfo": to_others,
+        "rt_tgsigqueueinfo": to_others,
+        "prlimit64": _one_of(0, _REFUSED, ((0, pid), _ALLOW)),
+    }  # fmt: skip
+
+
+def _opened(argument: int, files: bool) -> list[bytes]:
+    """What is answered to opening a file.
+
+    Before version 3 Landlock did not see files made shorter by opening them for anything but writing.
+    """
+    if files:
+        wrong = (_TRUNCATE | _READ_ONLY, _TRUNCATE | _NEITHER)
+        return _one_of(argument, _ALLOW, (wrong, _DENIED), mask=_TRUNCATE | _NEITHER)
+    return [_load(argument), *_when(_ANY_BIT, _WRITING, _DENIED), _step(_RETURN, _ALLOW)]
+
+
+def _branch(number: int, steps: bytes) -> Iterator[bytes]:
+    """Steps that end in an answer, for one call."""
+    yield _step(_EQUAL, number, 0, len(steps) // 8)
+    yield steps
+
+
+def _one_of(argument: int, otherwise: int, *answers: tuple[Iterable[int], int], mask: int | None = None) -> list[bytes]:
+    """Steps that answer by the value of an argument, of those of its bits that are in `mask`."""
+    masked = [] if mask is None else [_step(_AND, mask)]
+    found = [step for values, answer in answers for value in values for step in _when(_EQUAL, value, answer)]
+    return [_load(argument), *masked, *found, _step(_RETURN, otherwise)]
+
+
+def _when(test: int, value: int, answer: int) -> Iterator[bytes]:
+    yield _step(test, value, 0, 1)
+    yield _step(_RETURN, answer)
+
+
+def _load(argument: int) -> bytes:
+    return _step(_LOAD, _ARGUMENTS + 8 * argument)
 
 
 def _step(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:

@@ -17,7 +17,7 @@ from typing import Any
 
 from explainer.replay.stacks import frames_of
 
-#: Seconds for one edit; the share of the run's time after which it answers with what it has.
+#: Seconds for one edit; the share of the run's work after which it answers with what it has.
 _ONE, _SHARE = 0.5, 0.75
 #: So many edits are looked at, however many get past the call.
 _LEAST = 60
@@ -38,7 +38,7 @@ class Sieve:
     """
 
     def __init__(self, folder: str, changes: Sequence[Sequence[Change]], enough: int, deadline: float):
-        self.until = time.monotonic() + _SHARE * deadline
+        self.until = time.process_time() + _SHARE * deadline
         self.folder = folder + os.sep
         self.changes = changes
         self.enough = enough
@@ -72,7 +72,7 @@ class Sieve:
         self.outer = [frame.f_code for frame, _ in steps[: roots[0][0]]] if roots else []
         found: list[str] = []
         for edits in self.changes:
-            if time.monotonic() > self.until or (found.count(PASSES) >= self.enough and len(found) >= _LEAST):
+            if time.process_time() > self.until or (found.count(PASSES) >= self.enough and len(found) >= _LEAST):
                 break
             found.append(self._guarded(edits, root))
         return found
@@ -304,10 +304,10 @@ def _within(seconds: float) -> Iterator[None]:
     def late(*_: Any) -> None:
         raise _Late
 
-    before = signal.signal(signal.SIGALRM, late)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    before = signal.signal(signal.SIGVTALRM, late)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)

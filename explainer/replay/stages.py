@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -20,7 +19,7 @@ _FRAMES = 3
 #: Of how many, the innermost ones, the crashed statement is run again alone in a large process.
 _ALONE = 2
 #: Of the time that is left, how much the unedited run may take; an edited one may take so many times as long and more,
-#: in seconds, before a frame further in is tried: there an edit that lets a long program go on shows sooner.
+#: in seconds of work, before a frame further in is tried: there an edit that lets a long program go on shows sooner.
 _SHARE, _TIMES, _MORE = 0.4, 3, 0.3
 
 
@@ -48,7 +47,6 @@ class Trials:
 
     def __init__(self, scene: Any, work: Callable[[Stage, list[Edit]], bool | str | None]):
         self.scene, self.work = scene, work
-        self.until = 0.0
         self.at_once = at_once()
         names = [names for live in scene.live.user for names in (live.frame.f_globals, live.locals)]
         namespaces = (*names, *module_namespaces())
@@ -60,7 +58,7 @@ class Trials:
     def of(self, offered: list[list[Edit]]) -> list[tuple[bool | str | None, str]]:
         """Whether the crash's statement runs with each set of edits (None where unknown), and what was run."""
         found: dict[int, tuple[bool | str | None, str]] = {}
-        with self.scene.replaying() as self.until:
+        with self.scene.replaying():
             for at in range(len(self.stages)):
                 waiting = {number: edits for number, edits in enumerate(offered) if number not in found}
                 if waiting and not self.stages[at].over:
@@ -76,6 +74,7 @@ class Trials:
         with closing(sandbox.abreast(begun, self.at_once, sandbox.Child.end)) as children:
             for number, child in zip(edits, children, strict=False):
                 outcome = child.outcome(None if last else stage.patience, self.scene.waiting)
+                self.scene.spent.add(outcome.seconds / self.at_once)
                 if number is None and outcome.value is False:
                     stage = self.stages[at] = replace(stage, patience=_TIMES * outcome.seconds + _MORE)
                 elif number is None or (outcome.late and not last):
@@ -87,7 +86,7 @@ class Trials:
     def _begun(self, stage: Stage, offered: list[list[Edit]]) -> Iterator[sandbox.Child]:
         """The runs with each of the edits, each begun when it is asked for."""
         for edits in offered:
-            left = self.until - time.monotonic()
+            left = self.scene.seconds_left
             if left < 0.05:
                 break
             work, memory = partial(self.work, stage, edits), self.scene.options.memory

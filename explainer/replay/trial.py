@@ -10,7 +10,7 @@ from typing import Any
 from explainer.edits.candidate import Candidate
 from explainer.frozen import frozen
 
-#: A crash within so many seconds of the start is early enough to run the whole program again unasked.
+#: A crash within so many seconds of work from the start is early enough to run the whole program again unasked.
 EARLY = 10.0
 #: A program that holds more than this many bytes is not run again unasked: its weights would be there twice.
 LARGE = 3 << 30
@@ -119,9 +119,9 @@ def quick_script(scene: Any, first: Candidate) -> bool:
 
 
 def early(started: float) -> bool:
-    """Whether a crash so many seconds after the start is early, and a second such program would fit.
+    """Whether a crash after so many seconds of work is early, and a second such program would fit.
 
-    On a busy machine the processor time counts.
+    On a slow disk the processor time counts.
     """
     if resident_bytes() > LARGE:
         return False

@@ -5,15 +5,20 @@ from __future__ import annotations
 import importlib
 import json
 import os
-import select
 import socket
 import struct
 import sys
-import time
+from contextlib import suppress
 from typing import Any
+
+from explainer.replay.ready import ready
 
 _HEAD = struct.Struct("I")
 _SIZE = struct.Struct("Q")
+#: Seconds at least between two looks at what is at work.
+_OFTEN = 0.005
+#: What goes before an answer that does not come as soon as was hoped: the size of no answer.
+NOT_SOON = _SIZE.pack(0)
 
 
 def main() -> None:
@@ -23,20 +28,19 @@ def main() -> None:
 
 def serve(line: socket.socket, modules: list[str]) -> None:
     """Serve requests, several at a time, until the socket is closed."""
-    slow = _import(modules)
+    _import(modules)
     jobs: list[_Job] = []
     while True:
-        until = min((job.until for job in jobs), default=None)
-        left = None if until is None else max(0.0, until - time.monotonic())
+        left = min((job.left for job in jobs), default=None)
         waiting: list[Any] = [line, *jobs, *(job.line for job in jobs)]
-        ready, _, _ = select.select(waiting, [], [], left)
-        for job in [one for one in jobs if one in ready or one.until <= time.monotonic()]:
+        come = ready(waiting, left)
+        for job in [one for one in jobs if one in come or one.over]:
             jobs.remove(job)
-            job.answer(slow)
-        for job in [one for one in jobs if one.line in ready]:  # nobody waits for it any more
+            job.answer()
+        for job in [one for one in jobs if one.line in come]:  # nobody waits for it any more
             jobs.remove(job)
             job.leave()
-        if line in ready:
+        if line in come:
             request = _received(line)
             if request is None:
                 return
@@ -49,9 +53,8 @@ def _received(line: socket.socket) -> tuple[dict[str, Any], int] | None:
     return (json.loads(_exactly(line, _HEAD.unpack(head)[0])), descriptors[0]) if head else None
 
 
-def _import(modules: list[str]) -> float:
-    """Import what the program had imported; how many times its processor time that took: what else the machine does."""
-    started = time.monotonic(), time.process_time()
+def _import(modules: list[str]) -> None:
+    """Import what the program had imported."""
     for name in modules:
         try:
             importlib.import_module(name)
@@ -59,7 +62,6 @@ def _import(modules: list[str]) -> float:
             continue
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(1)
-    return (time.monotonic() - started[0]) / max(time.process_time() - started[1], 0.1)
 
 
 def _exactly(line: socket.socket, size: int) -> bytes:
@@ -80,7 +82,6 @@ class _Job:
 
         self.line = socket.socket(fileno=descriptor)
         self._steps = os.path.join(request["folder"], again.COUNT)
-        self._started = time.monotonic()
         self._child = sandbox.begin(
             lambda: again.run(request, self._steps),
             deadline=request["deadline"],
@@ -88,18 +89,33 @@ class _Job:
             writable=[request["folder"]],
             processes=True,
         )
-        self.until = self._started + request["deadline"]
+        self._deadline, self._soon = request["deadline"], request.get("soon")
 
     def fileno(self) -> int:
         """What becomes readable when the child answers."""
         return self._child.fileno()
 
-    def answer(self, slow: float) -> None:
+    @property
+    def left(self) -> float:
+        """Seconds until it is to be looked at again; whoever wants it soon is told when it no longer comes soon."""
+        done = self._child.work.seconds
+        if self._soon is not None and done >= self._soon:
+            self._soon = None
+            with suppress(OSError):
+                self.line.sendall(NOT_SOON)
+        return max(_OFTEN, (self._deadline if self._soon is None else self._soon) - done)
+
+    @property
+    def over(self) -> bool:
+        """Whether it has had its time."""
+        work = self._child.work
+        return work.seconds >= self._deadline or work.starved(self._deadline)
+
+    def answer(self) -> None:
         """Hand on what the child answers; one that is late is ended."""
         outcome = self._child.outcome()
-        seconds = time.monotonic() - self._started
-        answer = {"value": outcome.value, "failed": outcome.failed, "steps": _steps(self._steps), "slow": slow}
-        data = json.dumps({**answer, "seconds": seconds}).encode()
+        answer = {"value": outcome.value, "failed": outcome.failed, "steps": _steps(self._steps)}
+        data = json.dumps({**answer, "seconds": outcome.seconds}).encode()
         with self.line as line:
             try:
                 line.sendall(_SIZE.pack(len(data)) + data)
