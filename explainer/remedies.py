@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
 from typing import Any
 
 from explainer.catalogue import Match
@@ -29,8 +28,6 @@ DECIDING = ("set-argument", "swap-arguments", "replace-literal")
 
 #: Families in which the wide search looks for other places.
 WIDE = ("shape", "view", "dtype", "index", "device", "unsupported", "amp", "api", "autograd", "inplace", "nan")
-#: How many of the search's candidates are run at once, before all others are sieved.
-FIRST = 4
 #: How many parameters, those of one layer, an edit may give another shape and still show the cause.
 _FEW = 2
 
@@ -116,8 +113,7 @@ def of_search(match: Match, scene: Scene) -> Remedy:
     from explainer.replay.programs import FOLLOWED
 
     family = match.symptom.family
-    early = islice(search(scene, family), FIRST) if family in WIDE else search(scene, family)
-    verdicts = from_start(scene, early, scene.options.progress, None if family in WIDE else family)
+    verdicts = from_start(scene, search(scene, family), scene.options.progress, family)
     found = [one for one in verdicts if one.passed]
     if not found:
         return Remedy()
@@ -131,7 +127,6 @@ def of_all(match: Match, scene: Scene, remedy: Remedy) -> Remedy:
     """A remedy, or none yet, weighed against what the wide search finds: another place may be the better one."""
     if scene.live is None or not (whole_program(scene) or (whole_script(scene) and not remedy.passed)):
         return remedy
-    from explainer.edits import search
     from explainer.edits.generators import recorded
     from explainer.repair.blame import blamed
     from explainer.replay.programs import checker
@@ -140,13 +135,9 @@ def of_all(match: Match, scene: Scene, remedy: Remedy) -> Remedy:
     if evidence is None or family not in WIDE:
         return remedy
     passed, progress = [one.candidate for one in remedy.passed], scene.options.progress or _silent
-    rest = search(scene, family)
-    blame = blamed(checker(scene), evidence, passed, rest, progress)
+    blame = blamed(checker(scene), evidence, passed, progress)
     first = blame.first
     if first is None:
-        two = [one for one in from_start(scene, iter(()), progress, family) if one.passed]
-        if two:
-            return Remedy(_shown(two, ()), two[0].candidate.culprit, passed=tuple(two))
         return Remedy(refuted=remedy.refuted or bool(remedy.passed))
     if remedy.passed and first.candidate.edits == remedy.passed[0].candidate.edits:
         return replace(remedy, proves=remedy.proves and blame.alone)

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from explainer.edits.candidate import Candidate
 from explainer.edits.changes import only_adapts
 from explainer.edits.evidence import Evidence
 from explainer.frozen import frozen
-from explainer.repair.space import Proposal
 from explainer.repair.wide import OPEN, Found, Survivor, weighed, widely
 from explainer.replay.programs import FOLLOWED
 
 #: How much better another place must be to take the blame, how near one must come to leave it open, and from which
 #: cost on nothing is shown by it alone.
-BETTER, NEAR, PLAUSIBLE = 0.8, 0.6, 2.0
+BETTER, NEAR, PLAUSIBLE = 1.2, 0.6, 2.0
+#: What an atom offers and has this cost is no repair, whatever runs with it.
+NEVER = 3.2
 #: What speaks against a survivor of a rule, and of each tier of the search.
 _RULE, _TIER, _EACH, _TWO, _LITERAL, _ADAPTS = 0.7, 0.9, 0.25, 2.4, 0.5, 0.9
 
@@ -50,15 +51,14 @@ def blamed(
     checker: Any,
     evidence: Evidence,
     passed: Sequence[Candidate],
-    more: Iterable[Candidate],
     progress: Callable[[str], None],
 ) -> Blame:
-    """Who is to blame among what had passed already and what the wide search finds, `more` edits included."""
+    """Who is to blame among what had passed already and what the wide search finds."""
     control = checker.control()
     runs = [(one, checker.tried.get(one.edits)) for one in passed if control is not None]
     known = [weighed(one, run, control, evidence, known_cost(one)) for one, run in runs if run is not None]
-    rest = (Proposal(one, known_cost(one)) for one in more)
-    found = widely(checker, evidence, known, rest, progress)
+    checker.extend()
+    found = widely(checker, evidence, known, progress)
     return _decided(known, found)
 
 
@@ -67,7 +67,8 @@ def _decided(known: Sequence[Survivor], found: Found) -> Blame:
     known = [one for one in known if not one.bends]
     edits = {one.candidate.edits for one in known}
     others = sorted(
-        (one for one in found.survivors if one.candidate.edits not in edits and not one.bends), key=lambda one: one.cost
+        (one for one in found.survivors if one.candidate.edits not in edits and one.cost < NEVER and not one.bends),
+        key=lambda one: one.cost,
     )
     own = min((one.cost for one in known), default=None)
     better = [one for one in others if own is None or one.cost + BETTER < own]

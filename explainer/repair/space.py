@@ -22,8 +22,10 @@ _FURTHER, _MOST = 0.06, 0.6
 #: What it is worth that the new text stands elsewhere in the file, and of how many characters it must be at least, or
 #: to count twice.
 _WRITTEN, _SHORT, _LONG = -0.4, 6, 14
-#: What makes random data.
-_RANDOM = ("rand", "randn", "randint", "normal", "uniform", "standard_normal", "random")
+#: What makes random data, or reads them.
+_RANDOM = ("rand", "randn", "randint", "normal", "uniform", "standard_normal", "random", "frombuffer", "fromfile")
+#: What is not to blame where the same call went well with other data.
+_OF_CALL = ("layout", "dimension", "swap", "pattern", "unwrap", "operator", "literal", "call", "drop", "projection")
 _log = logging.getLogger(__name__)
 
 
@@ -91,6 +93,8 @@ def _proposals(ranked: list[tuple[float, Offer]], evidence: Evidence, most: int)
 def _offers(evidence: Evidence) -> Iterator[Offer]:
     for spot in spots(evidence):
         for name, atom in ATOMS.items():
+            if evidence.passed and name in _OF_CALL:
+                continue
             try:
                 yield from (one for one in atom(spot, evidence) if not _of_data(one))
             except (ArithmeticError, AttributeError, LookupError, SyntaxError, TypeError, ValueError):

@@ -18,7 +18,7 @@ from explainer.replay.program import Run
 from explainer.replay.sieve import MOVED, OTHER, PASSES, SAME, UNKNOWN
 
 #: How many proposals are sieved where nothing has been found and where something has, and how many are run then.
-SIEVED, FEWER, RUNS, MORE = 400, 100, 26, 5
+SIEVED, FEWER, RUNS, MORE = 400, 100, 40, 5
 #: How many of them that get past the failing call are enough; how many runs there are at least where one holds.
 PAST, ENOUGH = 14, 4
 #: How much less likely than what has passed a proposal may be to be run all the same, or to leave the cause open.
@@ -68,9 +68,9 @@ def weighed(candidate: Candidate, run: Run, control: Run, evidence: Evidence, co
     """A survivor with what its run tells against it: warnings, another input, parameters that are gone or reshaped."""
     warned = len(set(run.answer.get("warnings", ())) - set(control.answer.get("warnings", ())))
     lost = _lost(run, control)
-    worth = cost + 1.5 * min(warned, 1) + 1.5 * other_input(run, control) + _of_lost(lost)
+    worth = cost + 1.5 * min(warned, 1) + 1.5 * (candidate.literal and other_input(run, control)) + _of_lost(lost)
     worth += against(candidate, evidence, lost) + 0.5 * min(int(run.answer.get("ungraded") or 0), 2)
-    return Survivor(candidate, run, worth, lost, atom, lost > _LAYER and came_along(evidence))
+    return Survivor(candidate, run, worth, lost, atom, candidate.literal and lost > _LAYER and came_along(evidence))
 
 
 def _lost(run: Run, control: Run) -> int:
@@ -88,10 +88,9 @@ def widely(
     checker: Any,
     evidence: Evidence,
     known: Sequence[Survivor],
-    more: Iterable[Proposal],
     progress: Callable[[str], None],
 ) -> Found:
-    """What survives among what the atoms offer; with nothing known that is likely, among `more` as well.
+    """What survives among what the atoms offer.
 
     Where something has passed already, only what is about as likely, and gets past the failing call, is run.
     """
@@ -99,7 +98,7 @@ def widely(
     if control is None or checker.left <= 0:
         return Found()
     bar = min((one.cost for one in known if one.cost < UNLIKELY), default=None)
-    fates = _sieved(checker, _proposals(evidence, more, bar), bar)
+    fates = _sieved(checker, _proposals(evidence, bar), bar)
     queue = _queue(fates, bar)
     found, tried = _run(checker, queue, control, evidence, progress)
     ran = {one.candidate.edits for one in queue[:tried]}
@@ -109,9 +108,8 @@ def widely(
     return Found(tuple(found), tuple(rivals), bool(found) or tried >= len(queue))
 
 
-def _proposals(evidence: Evidence, more: Iterable[Proposal], bar: float | None) -> list[Proposal]:
-    offered = sorted([*space(evidence), *(more if bar is None else ())], key=lambda one: one.cost)
-    near = [one for one in offered if (bar is None or one.cost < bar + OPEN) and not cancels(one.candidate)]
+def _proposals(evidence: Evidence, bar: float | None) -> list[Proposal]:
+    near = [one for one in space(evidence) if (bar is None or one.cost < bar + OPEN) and not cancels(one.candidate)]
     return near[: SIEVED if bar is None else FEWER]
 
 

@@ -40,6 +40,8 @@ from explainer.replay.work import STARVED, Spent
 
 #: Seconds of work for all trials of one crash together, those that go on at the same time counted as one.
 TRIALS = 7.0
+#: For the wide search behind them.
+WIDE = 5.0
 #: For the unedited run, before them.
 START = 30.0
 #: How many runs go on at the same time, and how many survivors of a tier are enough.
@@ -76,6 +78,7 @@ class Checker:
         self._plain = None if self.program.warm else self.session.begin({}, START)
         self._control: Run | None = None
         self._taken: Run | None = None
+        self._most = TRIALS
         self.moved: list[Candidate] = []
         self.gone_on: list[Candidate] = []
         self.tried: dict[tuple[Edit, ...], Run] = {}
@@ -84,7 +87,11 @@ class Checker:
     @property
     def left(self) -> float:
         """Seconds of work that are left."""
-        return self.scene.seconds_left if self.program.warm else max(0.0, TRIALS - self._spent.seconds)
+        return self.scene.seconds_left if self.program.warm else max(0.0, self._most - self._spent.seconds)
+
+    def extend(self) -> None:
+        """Let the wide search have work of its own, once."""
+        self._most = TRIALS + WIDE
 
     def _counted(self, run: Run, abreast: int = 1) -> Run:
         """A run whose work is taken from what is left."""
@@ -221,9 +228,9 @@ class Checker:
         """
         candidates = iter(candidates)
         first = next(candidates, None)
-        if first is None and not self.moved:
+        if first is None:
             return []
-        candidates = itertools.chain([first] if first is not None else [], candidates)
+        candidates = itertools.chain([first], candidates)
         passed: list[Verdict] = []
         found: list[Verdict] = []
         try:
@@ -231,7 +238,7 @@ class Checker:
             if control is None:
                 self._remark("why_control")
                 return [Verdict(one, False, "", _NOT_RUN) for one in candidates]
-            if first is not None and first.fix is not None:
+            if first.fix is not None:
                 candidates = self._with_origins(candidates)
             for tier in self._tiers(self._plausible(candidates), family):
                 held, failed, quiet = self._tier(tier, control, progress)

@@ -21,7 +21,8 @@ from explainer.replay.stacks import frames_of
 _ONE, _SHARE = 0.5, 0.75
 #: So many edits are looked at, however many get past the call.
 _LEAST = 60
-#: What becomes of an edit: it fails as before, fails otherwise, in the same way further on, gets past the call; or it cannot be told here.
+#: What becomes of an edit: it fails as before, fails otherwise, fails in the same way further on, gets past the call;
+#: or it cannot be told here.
 SAME, OTHER, MOVED, PASSES, UNKNOWN = "same", "other", "moved", "passes", "unknown"
 Change = Mapping[str, Any]
 
