@@ -65,6 +65,8 @@ def _elsewhere(offer: Offer) -> float:
     """What it is worth that the new text stands somewhere else in the file, as a sibling has it, which works."""
     if len(offer.text) < _SHORT or offer.text not in offer.place.source.whole:
         return 0.0
+    if offer.place.source.whole.count(offer.text) <= offer.place.text.count(offer.text):  # a part of what stands there
+        return 0.0
     return _WRITTEN if len(offer.text) < _LONG else 2 * _WRITTEN
 
 
