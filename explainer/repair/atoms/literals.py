@@ -13,7 +13,7 @@ from explainer.repair.spots import Spot
 
 _MOST = 8
 #: What a dimension costs more where an index is too large: along a longer one any index fits.
-_BEYOND = 0.9
+_BEYOND = 1.8
 
 
 def dimension(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
