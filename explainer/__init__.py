@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 __version__ = "0.1.0"
-__all__ = ["Explanation", "explain", "install", "repro", "uninstall"]
+__all__ = ["Explanation", "checkup", "explain", "install", "repro", "uninstall", "watch"]
 
 
 def __getattr__(name: str):
@@ -16,6 +16,14 @@ def __getattr__(name: str):
         from explainer import api
 
         return getattr(api, name)
+    if name == "watch":
+        from explainer.training import watching
+
+        return watching.watch
+    if name == "checkup":
+        from explainer.training import checkup
+
+        return checkup.checkup
     if name in ("load_ipython_extension", "unload_ipython_extension"):
         from explainer.hooks import ipython
 

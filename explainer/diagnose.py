@@ -7,14 +7,16 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import Any, TypeVar
 
-from explainer import remedies, reporting
+from explainer import grammar, guarding, remedies, reporting
 from explainer.catalogue import Catalogue, Match
 from explainer.catalogue.bounds import WordsError, for_crash, of_file
+from explainer.catalogue.rule import UNLISTED
 from explainer.catalogue.words import in_language, words
 from explainer.crash import Crash
 from explainer.diagnosis import Certainty, Diagnosis, Fix, FixSource, Label, Report
 from explainer.facts import span_of
 from explainer.frozen import mutable
+from explainer.grammar.told import Told
 from explainer.locale import word
 from explainer.probes import Options, Scene
 from explainer.remedies import Remedy
@@ -55,19 +57,35 @@ def diagnose(crash: Crash, catalogue: Catalogue, options: Options) -> Report:
 
 def _diagnosed(crash: Crash, catalogue: Catalogue, options: Options) -> Report:
     stages = Stages([])
+    scene = Scene(crash, options)
     match = stages.run("matching", lambda: catalogue.match(crash), None)
-    scene = Scene(crash, options, dict(match.captures) if match else None)
+    match = match or stages.run("reading the message", lambda: grammar.read(crash), None)
+    match = match or stages.run("the signature", lambda: _of_keyword(scene, catalogue), None)
+    scene.captures = match.captures if match else {}
     diagnosis = None
     if match is not None:
         diagnosis = stages.run("the diagnosis", lambda: _diagnosis(match, catalogue, scene, stages), None)
         diagnosis = diagnosis or stages.run("the symptom", lambda: of_symptom(match, scene), None)
         diagnosis = stages.run("the history of shapes", lambda: reporting.with_history(diagnosis, scene), diagnosis)
+    else:
+        diagnosis = stages.run("the guard", lambda: guarding.alone(scene), None)
     report = stages.run("the report", lambda: reporting.report_on(scene, diagnosis), None)
     report = report or reporting.bare(crash, diagnosis, options.language)
     skipped = ("explainer: replay skipped (Ctrl-C); the rest is shown",) if scene.interrupted else ()
     late = (f"explainer: {word('no_time', options.language)}",) if scene.starved else ()
     remarks = (*report.remarks, *stages.failures, *skipped, *late)
     return replace(report, remarks=remarks) if remarks != report.remarks else report
+
+
+def _of_keyword(scene: Scene, catalogue: Catalogue) -> Match | None:
+    """The symptom of a keyword that a function of torch's lacks: what Python says of it may be about any function."""
+    from explainer.probes.signatures import torchs_keyword
+
+    found = torchs_keyword(scene)
+    symptom = catalogue.symptoms.get("operator-keyword") if found else None
+    if found is None or symptom is None:
+        return None
+    return Match(symptom, {**dict.fromkeys(symptom.captures), "op": found[0], "name": found[1]})
 
 
 #: How many rules that hold have their edits tried.
@@ -77,7 +95,7 @@ RULES_TRIED = 3
 def _diagnosis(match: Match, catalogue: Catalogue, scene: Scene, stages: Stages) -> Diagnosis:
     """The rule whose edit worked; else the first that was not refuted, or the symptom, with what the search found."""
     names = symptom_names(match, scene)
-    rules = catalogue.rules_for(match.symptom.id)
+    rules = catalogue.rules_for(match.symptom.id if match.symptom.messages else UNLISTED)
     none: list[Held] = []
     held = stages.run("weighing rules", lambda: held_rules(rules, scene, names), none)
     for what, error in scene.failures:
@@ -100,8 +118,24 @@ def _diagnosis(match: Match, catalogue: Catalogue, scene: Scene, stages: Stages)
             fallback = diagnosis, remedy
     found = stages.run("the search for fixes", lambda: remedies.of_search(match, scene), Remedy())
     found = stages.run("the wide search", partial(remedies.of_all, match, scene, found), found)
-    diagnosis, remedy = fallback or (of_symptom(match, scene, causes=not found.checked), Remedy())
-    return _with(diagnosis, found, None) if found.checked else _with(diagnosis, remedy, None)
+    diagnosis, remedy = fallback or (_of_message(match, scene, stages, causes=not found.checked), Remedy())
+    if found.checked:
+        return _with(diagnosis, found, None)
+    if found.edits and not remedy.edits:
+        known = diagnosis.culprit is not None and not remedy.refuted
+        remedy = replace(found, culprit=None if known else found.culprit, refuted=remedy.refuted)
+    return _with(diagnosis, remedy, None)
+
+
+def _of_message(match: Match, scene: Scene, stages: Stages, causes: bool) -> Diagnosis:
+    """What the message says, and the guard of the raise where it has one."""
+    told = of_symptom(match, scene, causes)
+    listed = bool(match.symptom.messages)
+    told = stages.run("the guard", lambda: guarding.with_guard(told, scene, listed), told)
+    read = match.captures
+    if scene.live is None or not isinstance(read, Told):
+        return told
+    return stages.run("the operand", lambda: guarding.with_operand(told, read, scene), told)
 
 
 def _outcome(remedy: Remedy) -> str:
@@ -128,7 +162,7 @@ def _certainty(before: Certainty, held: Held | None, remedy: Remedy) -> Certaint
         return "proved"
     if remedy.checked and before == "possible":
         return "likely"
-    return "likely" if remedy.refuted and before == "proved" else before
+    return "likely" if (remedy.refuted or remedy.doubtful) and before == "proved" else before
 
 
 def symptom_names(match: Match, scene: Scene) -> dict[str, Any]:
@@ -159,11 +193,13 @@ def _of_symptom(match: Match, scene: Scene, causes: bool) -> Diagnosis:
     source = FixSource("symptom", symptom.id)
     fixes = tuple(Fix(words(in_language(fix["title"], language), names), source=source) for fix in symptom.fixes)
     usual = [word("usual", language), *(f"- {words(cause, names)}" for cause in known)] if known else []
-    cause = "\n".join(part for part in (say("why"), *usual) if part)
+    headline, why = say("headline"), say("why")
+    values = grammar.unsaid(scene.crash.message, f"{headline} {why}", language) if scene.live is None else ""
+    cause = "\n".join(part for part in (why, values, *usual) if part)
     return Diagnosis(
         symptom.id,
         symptom.family,
-        say("headline"),
+        headline,
         cause,
         "possible",
         symptom.specific,

@@ -10,12 +10,13 @@ from explainer.catalogue import Match
 from explainer.catalogue.bounds import of_file
 from explainer.catalogue.words import holds, in_language, value, words
 from explainer.diagnosis import Fix, FixSource, Span
-from explainer.edits import words as words_of_edits
 from explainer.edits.candidate import Candidate
 from explainer.edits.changes import drops_name, is_cast, only_adapts
 from explainer.frozen import frozen
+from explainer.oracle import source
+from explainer.oracle.words import doubt
 from explainer.probes import Scene
-from explainer.replay.trial import LATE, Verdict, from_start, try_candidates, whole_program, whole_script
+from explainer.replay.trial import LATE, Verdict, from_start, try_candidates, turned_too, whole_program, whole_script
 from explainer.weighing import Held
 
 #: How many fixes a diagnosis shows.
@@ -39,7 +40,8 @@ LAYER = 1
 class Remedy:
     """The fixes to show, best first, and the line to edit. `refuted`: edits were run, and none of them helped.
 
-    `adapts`: the first only makes the failing call take what came, wherever that went wrong.
+    `adapts`: the first only makes the failing call take what came, wherever that went wrong. `doubtful`: the first ran,
+    and may do harm.
     """
 
     fixes: tuple[Fix, ...] = ()
@@ -47,12 +49,18 @@ class Remedy:
     proves: bool = False
     refuted: bool = False
     adapts: bool = False
+    doubtful: bool = False
     passed: tuple[Verdict, ...] = ()
 
     @property
     def checked(self) -> bool:
         """Whether a fix was run and worked."""
         return any(fix.certainty == "checked" for fix in self.fixes)
+
+    @property
+    def edits(self) -> bool:
+        """Whether a fix has edits."""
+        return any(fix.edits for fix in self.fixes)
 
 
 def of_rule(held: Held, scene: Scene) -> Remedy:
@@ -64,8 +72,9 @@ def of_rule(held: Held, scene: Scene) -> Remedy:
     if passed:
         first = passed[0].candidate
         adapts = held.rule.family in TRAVELS and only_adapts(first)
-        proves = _proves(passed, held)
-        return Remedy(_shown(passed, words_only), first.culprit, proves, adapts=adapts, passed=tuple(passed))
+        proves = _proves(passed, held) and not default_or_layout(scene, first)
+        shown, doubtful = _shown(passed, words_only, scene.options.language), bool(passed[0].judgement.doubts)
+        return Remedy(shown, first.culprit, proves, adapts=adapts, doubtful=doubtful, passed=tuple(passed))
     late = [one.candidate for one in verdicts if one.level == LATE]
     refuted = not late and any(one.level != "none" for one in verdicts)
     untried = () if refuted else tuple(map(_suggestion, (late or [one for _, one in offered])[:MOST]))
@@ -83,9 +92,16 @@ def _proves(passed: Sequence[Verdict], held: Held) -> bool:
         return False
     if passed[0].reshaped > LAYER or (family in TRAVELS and only_adapts(candidate)) or _behind(candidate, held):
         return False
+    if passed[0].judgement.doubts:
+        return False
     if passed[0].level == "program" or family not in TRAVELS:
         return True
     return family in SIZES and candidate.kind in DECIDING and not drops_name(candidate)
+
+
+def default_or_layout(scene: Scene, candidate: Candidate) -> bool:
+    """Whether an edit sets what a function decides by default, where turning a tensor around fits too."""
+    return source.decides_default(candidate.edits) and turned_too(scene, candidate)
 
 
 def _behind(candidate: Candidate, held: Held) -> bool:
@@ -119,8 +135,10 @@ def of_search(match: Match, scene: Scene) -> Remedy:
         return Remedy()
     best = found[0].candidate
     sound = found[0].reshaped <= LAYER and not only_adapts(best) and best.tier != FOLLOWED
-    proves = whole_program(scene) and _of_one_line(found) and sound
-    return Remedy(_shown(found, ()), best.culprit, proves, passed=tuple(found))
+    sound = sound and not found[0].judgement.doubts
+    proves = whole_program(scene) and _of_one_line(found) and sound and not default_or_layout(scene, best)
+    shown, doubtful = _shown(found, (), scene.options.language), bool(found[0].judgement.doubts)
+    return Remedy(shown, best.culprit, proves, doubtful=doubtful, passed=tuple(found))
 
 
 def of_all(match: Match, scene: Scene, remedy: Remedy) -> Remedy:
@@ -134,21 +152,17 @@ def of_all(match: Match, scene: Scene, remedy: Remedy) -> Remedy:
     evidence, family = recorded(scene), match.symptom.family
     if evidence is None or family not in WIDE:
         return remedy
-    passed, progress = [one.candidate for one in remedy.passed], scene.options.progress or _silent
-    blame = blamed(checker(scene), evidence, passed, progress)
+    progress = scene.options.progress or _silent
+    blame = blamed(checker(scene), evidence, list(remedy.passed), progress)
     first = blame.first
     if first is None:
         return Remedy(refuted=remedy.refuted or bool(remedy.passed))
     if remedy.passed and first.candidate.edits == remedy.passed[0].candidate.edits:
         return replace(remedy, proves=remedy.proves and blame.alone)
-    verdicts = [_verdict(one, scene) for one in blame.survivors]
-    proves = blame.alone and first.reshaped <= _FEW and not only_adapts(first.candidate)
-    return Remedy(_shown(verdicts, ()), first.candidate.culprit, proves, passed=tuple(verdicts))
-
-
-def _verdict(survivor: Any, scene: Scene) -> Verdict:
-    said = words_of_edits.ran(survivor.run.ended, survivor.run.steps, scene.options.language)
-    return Verdict(survivor.candidate, True, said, "program", survivor.reshaped)
+    verdicts, doubts = blame.verdicts(checker(scene)), bool(first.judgement.doubts)
+    proves = blame.alone and first.reshaped <= _FEW and not only_adapts(first.candidate) and not doubts
+    shown = _shown(verdicts, (), scene.options.language)
+    return Remedy(shown, first.candidate.culprit, proves, doubtful=doubts, passed=tuple(verdicts))
 
 
 def _silent(_: str) -> None:
@@ -198,15 +212,21 @@ def _tried(offers: list[tuple[str, Candidate]], scene: Scene) -> list[Verdict]:
     return try_candidates(scene, [candidate for _, candidate in offers], offers[0][0], scene.options.progress)
 
 
-def _shown(passed: list[Verdict], words_only: tuple[Fix, ...]) -> tuple[Fix, ...]:
-    checked = tuple(_checked(one) for one in passed)
-    return (*checked, *words_only)[:MOST]
+def _shown(passed: list[Verdict], words_only: tuple[Fix, ...], language: str) -> tuple[Fix, ...]:
+    fixes = tuple(_doubtful(one, language) if one.judgement.doubts else _checked(one) for one in passed)
+    return (*fixes, *words_only)[:MOST]
 
 
 def _checked(verdict: Verdict) -> Fix:
     candidate = verdict.candidate
     title = f"{candidate.title}: {candidate.meaning}" if candidate.meaning else candidate.title
     return Fix(title, "checked", verdict.said, candidate.edits, candidate.source)
+
+
+def _doubtful(verdict: Verdict, language: str) -> Fix:
+    """An edit that ran, and may do harm: it is a suggestion that says so."""
+    title = f"{verdict.candidate.title}: {doubt(verdict.judgement, language)}"
+    return Fix(title, "suggestion", None, verdict.candidate.edits, verdict.candidate.source)
 
 
 def _suggestion(candidate: Candidate) -> Fix:

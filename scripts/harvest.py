@@ -26,6 +26,7 @@ from corrupt import errors, of_module, of_operator
 from snippets import areas
 from snippets import snippets as statements
 
+from explainer import grammar
 from explainer.catalogue import load
 from explainer.crash import Raised
 
@@ -134,7 +135,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = to.parse_args(arguments)
     catalogue = load()
     everything = chain(harvested(given.every), spoiled() if given.spoil else ())
-    found = [(source, error, catalogue.match(error)) for source, error in everything]
+    found = [(source, error, catalogue.match(error) or grammar.read(error)) for source, error in everything]
     _write(given.out, found)
     missing = Counter(_template(error) for _, error, match in found if match is None)
     for template, count in missing.most_common(given.most):
@@ -143,8 +144,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     answered = len(found) - sum(missing.values())
     share = 100 * answered / max(1, len(found))
     own = 100 * specific / max(1, len(found))
-    print(f"{len(found)} messages, {share:.1f} % answered, {own:.1f} % by a symptom of their own kind")
+    unread = 100 * sum(not _is_read(error) for _, error, _ in found) / max(1, len(found))
+    print(
+        f"{len(found)} messages, {share:.1f} % answered, {own:.1f} % by an answer of their own kind, "
+        f"{unread:.1f} % need a listed symptom"
+    )
     return int(share < given.fail_under)
+
+
+def _is_read(error: Raised) -> bool:
+    """Whether the grammar alone says something specific of a message."""
+    match = grammar.read(error)
+    return match is not None and match.symptom.specific
 
 
 def _template(error: Raised) -> str:

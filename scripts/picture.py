@@ -1,6 +1,7 @@
 """Makes `docs/diagnosis.svg` for the README: a real diagnosis of a demo model, as a terminal shows it.
 
 python scripts/picture.py [NAME] [FILE]
+python scripts/picture.py watch [RULE] [FILE]     `docs/training.svg`: the first example of a rule on training, watched
 """
 
 from __future__ import annotations
@@ -59,11 +60,33 @@ def report_of(name: str) -> Report:
         return api.explain_error(*crash, options=options).reports[0]
 
 
-def picture(report: Report, title: str, width: int = 80) -> str:
+def report_of_training(rule: str) -> Report:
+    """The report on the first example of a rule on training, run as `train.py` and watched as `explain watch` does."""
+    import tempfile
+    import time
+
+    from explainer.catalogue import load
+    from explainer.training.session import concluded
+    from explainer.training.watcher import Watcher
+
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        code = re.sub(r"\s*# explain: \S+", "", load().rules[rule].examples[0]["code"])
+        Path("train.py").write_text(code, encoding="utf-8")
+        watcher, began = Watcher().start(), time.monotonic()
+        exec(
+            compile(code, os.path.abspath("train.py"), "exec"),
+            {"__name__": "__main__", "__file__": os.path.abspath("train.py")},
+        )
+        program = Program("train.py", folder=folder)
+        return concluded(watcher, program, 60.0, time.monotonic() - began, "en", lambda _: None)
+
+
+def picture(report: Report, title: str, width: int = 80, command: str = "run") -> str:
     """The report as an SVG text that fetches nothing: rich's web fonts are left out."""
     console = Console(record=True, width=width, file=StringIO(), color_system="standard", force_terminal=True)
     console.print(terminal.render([report], width=width), end="")
-    svg = console.export_svg(title=f"explain run {title}", theme=CALM, unique_id="diagnosis")
+    svg = console.export_svg(title=f"explain {command} {title}", theme=CALM, unique_id="diagnosis")
     return re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL)
 
 
@@ -73,5 +96,14 @@ def main(name: str = "shape", target: str = str(TARGET)) -> None:
     print(f"wrote {target}")
 
 
+def main_training(rule: str = "hidden-state-carried", target: str = str(TARGET.with_name("training.svg"))) -> None:
+    """Write the picture of a training that was watched."""
+    Path(target).write_text(picture(report_of_training(rule), "train.py", command="watch"), encoding="utf-8")
+    print(f"wrote {target}")
+
+
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    if sys.argv[1:2] == ["watch"]:
+        main_training(*sys.argv[2:])
+    else:
+        main(*sys.argv[1:])

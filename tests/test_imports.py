@@ -13,9 +13,22 @@ PACKAGE = ROOT / "explainer"
 LAYERS = (
     ("frozen", "patterns", "diagnosis", "decisions", "userframes", "locale", "configured", "sized"),
     ("crash", "source", "bindings", "facts", "probes.scene"),
-    ("replay", "edits", "catalogue"),
+    ("oracle", "replay", "edits", "catalogue", "grammar"),
     ("probes", "repair"),
-    ("diagnose", "weighing", "remedies", "reporting", "reading", "render", "loaded", "transfer", "live", "reproduce"),
+    (
+        "diagnose",
+        "guarding",
+        "weighing",
+        "remedies",
+        "reporting",
+        "reading",
+        "render",
+        "loaded",
+        "transfer",
+        "live",
+        "reproduce",
+        "training",
+    ),
     ("api",),
     ("hooks",),
     ("cli", "authoring", "serve", "demo", "__main__"),
@@ -82,8 +95,8 @@ def test_no_format_of_reading_knows_another():
 
 
 def test_torch_is_imported_only_to_run_something_again():
-    """torch is the user's: but for `replay/`, which needs it to be there, no module imports it when it is imported."""
-    for path in [path for path in FILES if owner(path) != "replay"]:
+    """torch is the user's: `replay/` and `training/` need it to be there, no other module imports it when imported."""
+    for path in [path for path in FILES if owner(path) not in ("replay", "training")]:
         tree = ast.parse(path.read_text(encoding="utf-8"))
         outer = [node for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))]
         names = {alias.name for node in outer if isinstance(node, ast.Import) for alias in node.names}

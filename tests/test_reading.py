@@ -167,3 +167,14 @@ def test_time_grows_with_the_length_only():
     ):
         text = "\n".join(piece * rng.choice((10, 300, 3000)) for _ in range(20))
         assert isinstance(read_text(text), list)
+
+
+def test_lines_of_the_machine_and_warnings_of_torch_stand_beside_an_error():
+    killed = "[12.3] Out of memory: Killed process 77 (python) total-vm:9kB"
+    warned = "/v/torch/nn/loss.py:5: UserWarning: Using a target size that is different to the input size"
+    error = 'Traceback (most recent call last):\n  File "t.py", line 1, in <module>\n    f()\nRuntimeError: no'
+    noted = [read_text("\n".join(lines))[0].remarks for lines in ((killed, warned, error), (error, "", killed))]
+    assert noted == [(f"log, line 1: {killed}", f"log, line 2: {warned}"), (f"log, line 6: {killed}",)]
+    far = "\n".join([warned, *["epoch 1"] * 100, error])
+    assert read_text(far)[0].remarks == ()
+    assert read_text(killed) == [] or read_text(killed)[0].remarks == ()

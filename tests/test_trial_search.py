@@ -174,9 +174,9 @@ SEARCHED = {
     "a view of memory in another order": (
         """
         import torch
-        x = torch.ones(2, 3).t()
-        y = x.view(6)
-        """, "view", "x.reshape(6)"),
+        x = torch.ones(2, 3, 4).transpose(1, 2)
+        y = x.view(2, 12)
+        """, "view", "x.reshape(2, 12)"),
     "a write into expanded memory": (
         """
         import torch

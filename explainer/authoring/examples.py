@@ -83,6 +83,8 @@ def failures(folder: Path) -> Iterator[tuple[str, str]]:
 def differences(one: Rule | Symptom, example: Mapping[str, Any], runner: Runner) -> list[str]:
     """What an example shows that its rule does not expect; empty where all is well."""
     found = []
+    if one.family == "training" and "code" in example:
+        return _of_training(one, example, runner)
     if "code" in example and example.get("needs") in (None, "program") and _new_enough(example):
         needed = example.get("needs") == "program" or example.get("expect", {}).get("checked")
         whole = "clean" if needed else ""
@@ -98,6 +100,19 @@ def differences(one: Rule | Symptom, example: Mapping[str, Any], runner: Runner)
         if ended["outcome"] != "ended":
             found.append(f"the repaired program does not end well: {_said(ended)}")
     return found
+
+
+def _of_training(one: Rule | Symptom, example: Mapping[str, Any], runner: Runner) -> list[str]:
+    """An example that ends without an error, watched as `explain watch` does; a near miss stays wholly uncommented."""
+    answer = runner.run(example["code"], example.get("files"), "watch")
+    if answer["outcome"] != "ended":
+        return [f"the program was to end without an error: {answer['outcome']}"]
+    found = [each for report in answer["document"]["reports"] for each in report["diagnoses"]]
+    if example.get("silent"):
+        return [f"nothing was to be found: {each['headline']}" for each in found]
+    if not found or found[0]["rule"] != one.id:
+        return [f"{one.id} was to come first; {found[0]['rule'] if found else 'nothing'} does"]
+    return [*_of_expected(example.get("expect", {}), found[0]), *_of_marks(one, example, found[0])]
 
 
 def _new_enough(example: Mapping[str, Any]) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 from explainer.authoring.texts import Found, named, templates
 from explainer.catalogue import Catalogue, Rule
 from explainer.catalogue.document import Path_
+from explainer.catalogue.rule import UNLISTED
 
 #: Names that every template may use, beside facts and `let:`.
 GIVEN = {"m", "crash"}
@@ -26,7 +27,7 @@ def problems(one: Rule, catalogue: Catalogue) -> Found:
 def _of_ids(one: Rule, catalogue: Catalogue) -> Found:
     for field, known in (("symptoms", catalogue.symptoms), ("outranks", catalogue.rules)):
         for place, name in enumerate(getattr(one, field)):
-            if name not in known:
+            if name not in known and name != UNLISTED:
                 yield (field, place), f"there is no {field.rstrip('s') if field == 'symptoms' else 'rule'} {name!r}"
 
 

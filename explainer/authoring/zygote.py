@@ -112,7 +112,7 @@ def _run(request: dict[str, Any], folder: str) -> dict[str, Any]:
     sys.path.insert(0, folder)
     tempfile.tempdir = os.path.join(os.path.dirname(folder), _TEMPORARY)
     os.dup2(os.open(os.devnull, os.O_RDWR), 2)
-    if request.get("program") == "clean":
+    if request.get("program") in ("clean", "watch"):
         _twin()
     path = str(Path(folder, request.get("script", SCRIPT)))
     printed = os.path.join(os.path.dirname(folder), "printed")
@@ -121,6 +121,7 @@ def _run(request: dict[str, Any], folder: str) -> dict[str, Any]:
     module = sys.modules["__main__"] = types.ModuleType("__main__")
     module.__dict__.update(__file__=path, __builtins__=__builtins__)
     began = time.monotonic()
+    watcher = _watcher() if request.get("program") == "watch" else None
     try:
         exec(compile(request["code"], path, "exec"), module.__dict__)
     except SystemExit as error:
@@ -130,6 +131,8 @@ def _run(request: dict[str, Any], folder: str) -> dict[str, Any]:
             built = _shapes(module.__dict__.get(request["bare"]))
             return {"outcome": "raised", "error": _told(error, folder), "built": built}
         return {"outcome": "raised", **_explained(error, request, path, time.monotonic() - began)}
+    if watcher is not None:
+        return {"outcome": "ended", "document": _watched(watcher, path, time.monotonic() - began)}
     sys.stdout.flush()
     return {"outcome": "ended", "printed": Path(printed).read_text(encoding="utf-8", errors="replace")[-_SHOWN:]}
 
@@ -159,6 +162,25 @@ def _shapes(model: Any) -> dict[str, str] | None:
     return {name: "x".join(map(str, value.shape)) or "1" for name, value in model.named_parameters()}
 
 
+def _watcher() -> Any:
+    from explainer.training.watcher import Watcher
+
+    return Watcher().start()
+
+
+def _watched(watcher: Any, path: str, seconds: float) -> Any:
+    """What watching the program found; edits are tried only where nothing is told without a trial, to save time."""
+    from explainer.diagnosis import document
+    from explainer.replay.program import Program
+    from explainer.training.finding import findings
+    from explainer.training.session import concluded
+
+    watcher.stop()
+    proved = any(one.proved for one in findings(watcher))
+    program = Program(path, None, (), os.getcwd(), seconds)
+    return document((concluded(watcher, program, 40.0, seconds, "en", lambda _: None, trial=not proved),))
+
+
 class _Forked:
     """A forked child with what the replay asks of a `Popen`."""
 
@@ -166,8 +188,11 @@ class _Forked:
         self.pid = pid
 
     def wait(self, seconds: float = 0.0) -> None:
-        os.kill(self.pid, signal.SIGKILL)
-        os.waitpid(self.pid, 0)
+        try:
+            os.kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
+        except (ProcessLookupError, ChildProcessError):  # it has ended already
+            pass
 
     kill = wait
 

@@ -9,6 +9,9 @@ from typing import Any
 from explainer.diagnosis import Certainty
 from explainer.frozen import frozen
 
+#: The symptom of what no symptom lists: rules under it are weighed whatever a check says.
+UNLISTED = "unlisted"
+
 
 @frozen
 class Rule:

@@ -23,6 +23,7 @@ FAMILIES = (
     "amp",
     "unsupported",
     "api",
+    "training",
 )
 CERTAINTIES = ["possible", "likely", "proved"]
 ID = {"type": "string", "pattern": "^[a-z0-9]+(-[a-z0-9]+)*$"}

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 #: Commands and what each does; a module `explainer.cli.<name>` with `main(arguments) -> exit status` for each.
 COMMANDS = {
     "run": "run a program and explain the error that ends it",
+    "watch": "run a program and tell what goes wrong in its training without an error",
     "repro": "print a minimal script that raises the same error",
     "fix": "show the last fix as a patch, or apply it",
     "rules": "list the rules, start a new one, check a folder of them",

@@ -19,12 +19,18 @@ def main(arguments: list[str]) -> int:
     from explainer.authoring.pages import family_page, whole_page
     from explainer.catalogue import load
     from explainer.catalogue.schemas import FAMILIES
-    from explainer.locale import language
+    from explainer.grammar import of_id
+    from explainer.locale import language, word
 
     catalogue = load(tuple(map(Path, given.rules)))
     words = language(given.lang)
     if given.id in FAMILIES:
         print(family_page(given.id, words), end="")
+        return 0
+    checked = of_id(given.id)
+    if checked is not None:
+        about = word("c_about", words, kind=word(f"kind_{checked[0]}", words))
+        print(f"{word('page_check', words)} {about}\n\n{family_page(checked[1], words)}", end="")
         return 0
     one = catalogue.rules.get(given.id) or catalogue.symptoms.get(given.id)
     if one is None:

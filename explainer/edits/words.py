@@ -14,6 +14,13 @@ RUNS_ON: Texts = {
     "ko": "이 수정을 적용하면 프로그램이 오류 지점을 지나 옵티마이저 스텝({steps})을 수행합니다 (CPU)",
     "zh": "应用此修改后，程序越过了出错处，并完成了 {steps} 次优化器更新（CPU）",
 }
+#: What was tested beside comes behind it, in as few words as may be.
+RAN_AND: Texts = {"en": "runs to the end, {tested}", "ko": "끝까지 실행됨, {tested}", "zh": "运行到结束，{tested}"}
+RUNS_ON_AND: Texts = {
+    "en": "passes the crash, takes {steps} optimizer steps, {tested}",
+    "ko": "오류 지점을 지나 옵티마이저 스텝({steps}) 수행, {tested}",
+    "zh": "越过出错处，完成 {steps} 次优化器更新，{tested}",
+}
 CALL_RAN: Texts = {
     "en": "with this edit `{call}` runs, on CPU",
     "ko": "이 수정을 적용하면 `{call}` 부분이 CPU에서 실행됩니다",
@@ -31,8 +38,10 @@ def say(texts: Texts, language: str, **values: object) -> str:
     return texts.get(language, texts["en"]).format(**values)
 
 
-def ran(ended: bool, steps: int, language: str) -> str:
-    """What was run with the edit: the whole program, or past the crash."""
+def ran(ended: bool, steps: int, tested: str, language: str) -> str:
+    """What was run with the edit: the whole program, or past the crash; and what was tested beside."""
+    if tested:
+        return say(RAN_AND if ended else RUNS_ON_AND, language, steps=steps, tested=tested)
     return say(RAN, language) if ended else say(RUNS_ON, language, steps=steps)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import os
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from explainer.facts import Settings, SpanFact
@@ -118,7 +118,7 @@ def available_bytes(scene: Scene) -> int | None:
     return _of_process() if scene.live is not None and "bytes" in scene.captures else None
 
 
-def _bytes(captures: dict[str, Any], name: str) -> int | None:
+def _bytes(captures: Mapping[str, Any], name: str) -> int | None:
     number, unit = captures.get(f"{name}_n"), captures.get(f"{name}_u")
     return round(float(number) * _UNITS.get(str(unit), 1)) if number is not None else None
 

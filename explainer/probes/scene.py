@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import field
 from typing import Any
@@ -100,7 +100,7 @@ class Options:
 class Scene:
     """All that probes may look at. Facts are computed once a crash and shared between rules."""
 
-    def __init__(self, crash: Crash, options: Options, captures: dict[str, Any] | None = None):
+    def __init__(self, crash: Crash, options: Options, captures: Mapping[str, Any] | None = None):
         self.crash = crash
         self.options = options
         self.captures = captures or {}

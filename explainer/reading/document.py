@@ -12,7 +12,7 @@ from explainer.reading.order import Seen, arrange, later_turns
 from explainer.reading.places import place
 from explainer.reading.scan import blocks
 from explainer.reading.undress import writers
-from explainer.reading.witnesses import Witness, noted, witnesses
+from explainer.reading.witnesses import NEAR, Witness, noted, witnesses
 
 #: A text without anything that looks like an error is a message itself only where it is this short.
 _SHORT = 40
@@ -47,13 +47,28 @@ def _told(seen: list[Seen], telling: list[Witness], name: str | None) -> list[Se
     """The errors with the telling lines of the log as notes: each goes to the next error, by choice one of CUDA."""
     for one in telling:
         at = _whose(seen, one)
-        if at is None:
+        if one.beside:
+            seen = _remarked(seen, at, one)
+        elif at is None:
             seen = [*seen, Seen(Found(Raised("", one.text), Place(name, one.number)), one.number, "")]
         else:
             found = seen[at].found
             noted_one = replace(found, raised=noted(found.raised, (one.text,)))
             seen = [*seen[:at], replace(seen[at], found=noted_one), *seen[at + 1 :]]
     return seen
+
+
+def _remarked(seen: list[Seen], at: int | None, witness: Witness) -> list[Seen]:
+    """The errors with a line of the log beside the one that it stands near; a traceback holds no such lines."""
+    if at is None:
+        return seen
+    found = seen[at].found
+    line = found.place.line or 0
+    near = witness.number < line and (line - witness.number <= NEAR or "Warning: " not in witness.text)
+    remark = f"log, line {witness.number}: {witness.text}"
+    if (not near and witness.number <= seen[at].end) or len(found.remarks) > 1 or remark in found.remarks:
+        return seen
+    return [*seen[:at], replace(seen[at], found=replace(found, remarks=(*found.remarks, remark))), *seen[at + 1 :]]
 
 
 def _whose(seen: list[Seen], witness: Witness) -> int | None:

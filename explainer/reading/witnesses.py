@@ -17,14 +17,37 @@ _ASSERTION = Pattern(
 )
 _FORWARD = Pattern(r"Error detected in \w{1,100}\. (?:Traceback of forward call|No forward pass information)")
 _MOST = 8
+#: What a log says of the machine, or torch of a call, before an error: it may be why, and is quoted beside it.
+_BESIDE = Pattern(
+    r"(?:Out of memory: )?Killed process \d+ \([^)]{1,60}\)|\boom-kill|oom_reaper|No space left on device|"
+    r"Bus error(?: \(core dumped\))?|insufficient shared memory|Xid \(PCI:[^)]{1,40}\): \d+|"
+    r"torch[\w./-]{0,200}\.py:\d+: \w{0,40}Warning: .{12,300}|compatible with the current PyTorch installation"
+)
+#: In one of these words, of which a line with none is not looked at further.
+_HINTS = (
+    "Killed process",
+    "oom",
+    "No space left",
+    "Bus error",
+    "shared memory",
+    "Xid",
+    "Warning: ",
+    "compatible with the",
+)
+#: How many lines above an error a warning of torch's may stand, and how much of a line is quoted.
+NEAR, QUOTED = 60, 160
 
 
 @frozen
 class Witness:
-    """A line, or lines, that a text holds at the input's line `number`."""
+    """A line, or lines, that a text holds at the input's line `number`.
+
+    `beside`: it is of the surroundings, not of the error itself.
+    """
 
     text: str
     number: int
+    beside: bool = False
 
 
 def witnesses(lines: Lines) -> list[Witness]:
@@ -37,6 +60,10 @@ def witnesses(lines: Lines) -> list[Witness]:
             found.setdefault((match["place"], match["what"]), Witness(match[0] + ".", lines.number(at)))
         elif "Error detected in" in text and (forward := _FORWARD.search(text)):
             found[at] = Witness("\n".join([text[forward.start() :], *_stack(lines.texts, at + 1)]), lines.number(at))
+        elif any(hint in text for hint in _HINTS) and (said := _BESIDE.search(text)):
+            found.setdefault(
+                said[0], Witness(text[max(0, said.start() - 20) :].strip()[:QUOTED], lines.number(at), True)
+            )
     return list(found.values())
 
 

@@ -88,7 +88,8 @@ def _head(report: Report, plan: Plan, width: int) -> list[Row]:
     language = report.language
     if report.diagnoses:
         rows += _headline(report.diagnoses[0], plan, language, width)
-    rows += _message(said(report), plan.message, language, width)
+    if said(report):
+        rows += _message(said(report), plan.message, language, width)
     remarks = [*report.remarks]
     if report.count > 1:
         remarks.append(word("count", language, count=report.count))
@@ -98,7 +99,7 @@ def _head(report: Report, plan: Plan, width: int) -> list[Row]:
 
 def _headline(diagnosis: Diagnosis, plan: Plan, language: str, width: int) -> list[Row]:
     """`error[linear-input-size]: fc1 expects ...`."""
-    head = f"{word('error', language)}[{one_line(diagnosis.rule)}]:"
+    head = f"{word('silent' if diagnosis.family == 'training' else 'error', language)}[{one_line(diagnosis.rule)}]:"
     lines = _limited(_hanging(f"{head} {one_line(diagnosis.headline)}", width), plan.headline)
     if not lines[0].startswith(head):
         return [((line, "headline"),) for line in lines]

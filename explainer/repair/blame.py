@@ -11,6 +11,7 @@ from explainer.edits.evidence import Evidence
 from explainer.frozen import frozen
 from explainer.repair.wide import OPEN, Found, Survivor, weighed, widely
 from explainer.replay.programs import FOLLOWED
+from explainer.replay.trial import Verdict
 
 #: How much better another place must be to take the blame, how near one must come to leave it open, and from which
 #: cost on nothing is shown by it alone.
@@ -32,6 +33,11 @@ class Blame:
     alone: bool
     wide: bool
 
+    def verdicts(self, checker: Any) -> list[Verdict]:
+        """The survivors as verdicts, in their order."""
+        control = checker.control()
+        return [checker.passed(one.candidate, one.run, control, one.judgement) for one in self.survivors]
+
     @property
     def first(self) -> Survivor | None:
         """The survivor that takes the blame."""
@@ -50,13 +56,17 @@ def known_cost(candidate: Candidate) -> float:
 def blamed(
     checker: Any,
     evidence: Evidence,
-    passed: Sequence[Candidate],
+    passed: Sequence[Verdict],
     progress: Callable[[str], None],
 ) -> Blame:
     """Who is to blame among what had passed already and what the wide search finds."""
     control = checker.control()
-    runs = [(one, checker.tried.get(one.edits)) for one in passed if control is not None]
-    known = [weighed(one, run, control, evidence, known_cost(one)) for one, run in runs if run is not None]
+    runs = [(one, checker.tried.get(one.candidate.edits)) for one in passed if control is not None]
+    known = [
+        weighed(one.candidate, run, one.judgement, control, evidence, known_cost(one.candidate))
+        for one, run in runs
+        if run is not None
+    ]
     checker.extend()
     found = widely(checker, evidence, known, progress)
     return _decided(known, found)

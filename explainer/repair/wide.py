@@ -11,9 +11,10 @@ from explainer.edits.candidate import Candidate
 from explainer.edits.changes import cancels
 from explainer.edits.evidence import Evidence
 from explainer.frozen import frozen
+from explainer.oracle.judge import Judgement
 from explainer.repair.agreement import against, came_along
 from explainer.repair.space import Proposal, space
-from explainer.replay.outcomes import further, other_input, passes
+from explainer.replay.outcomes import further, other_input
 from explainer.replay.program import Run
 from explainer.replay.sieve import MOVED, OTHER, PASSES, SAME, UNKNOWN
 
@@ -29,6 +30,8 @@ UNLIKELY = 2.4
 _BEHIND = {PASSES: 0.0, UNKNOWN: 0.6, MOVED: 1.0, OTHER: 2.2}
 #: How many of one kind at one line are run; how many parameters a layer has.
 _ALIKE, _LAYER = 4, 2
+#: What it costs that the oracle doubts it.
+_DOUBTED = 1.0
 Line = tuple[str, int]
 
 
@@ -41,6 +44,7 @@ class Survivor:
 
     candidate: Candidate
     run: Run
+    judgement: Judgement
     cost: float
     reshaped: int
     atom: str = ""
@@ -64,13 +68,24 @@ class Found:
     wide: bool = False
 
 
-def weighed(candidate: Candidate, run: Run, control: Run, evidence: Evidence, cost: float, atom: str = "") -> Survivor:
+def weighed(
+    candidate: Candidate,
+    run: Run,
+    judgement: Judgement,
+    control: Run,
+    evidence: Evidence,
+    cost: float,
+    atom: str = "",
+) -> Survivor:
     """A survivor with what its run tells against it: warnings, another input, parameters that are gone or reshaped."""
     warned = len(set(run.answer.get("warnings", ())) - set(control.answer.get("warnings", ())))
     lost = _lost(run, control)
     worth = cost + 1.5 * min(warned, 1) + 1.5 * (candidate.literal and other_input(run, control)) + _of_lost(lost)
+    worth += _DOUBTED * bool(judgement.doubts)
     worth += against(candidate, evidence, lost) + 0.5 * min(int(run.answer.get("ungraded") or 0), 2)
-    return Survivor(candidate, run, worth, lost, atom, candidate.literal and lost > _LAYER and came_along(evidence))
+    return Survivor(
+        candidate, run, judgement, worth, lost, atom, candidate.literal and lost > _LAYER and came_along(evidence)
+    )
 
 
 def _lost(run: Run, control: Run) -> int:
@@ -148,11 +163,11 @@ def _run(
     by_edits = {one.candidate.edits: one for one in queue}
     found: list[Survivor] = []
     tried = 0
-    for candidate, run in checker.runs((one.candidate for one in queue), progress):
+    for candidate, run, judgement in checker.runs((one.candidate for one in queue), progress):
         tried += 1
         own = by_edits[candidate.edits]
-        if passes(run, control):
-            found.append(weighed(candidate, run, control, evidence, own.cost, own.atom))
+        if judgement is not None:
+            found.append(weighed(candidate, run, judgement, control, evidence, own.cost, own.atom))
         elif further(candidate, run, control):
             checker.moved.append(candidate)
         best = min((one.cost for one in found), default=None)

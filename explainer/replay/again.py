@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import os
+import random
 import struct
 import sys
 import tempfile
@@ -11,6 +13,7 @@ import types
 import warnings
 from typing import Any
 
+from explainer.oracle.observer import Observer
 from explainer.replay.work import Stopwatch
 
 #: The file in the program's copy that counts its optimizer steps; behind them: after how many a long run is over.
@@ -28,24 +31,31 @@ def run(request: dict[str, Any], steps: str) -> dict[str, Any]:
 
     `exit` is 0 where it ran to the end, `error` the exception that ended it otherwise, `warnings` their texts, `input`
     the shapes of what the first module called was given, `parameters` its parameters' shapes, `ungraded` how many of
-    them had no gradient at the end, `forwards` how many calls of modules returned. `record: true` adds what
-    `replay.recorder` saw, `record: "nonfinite"` what `replay.nonfinite` did, `record: "sieve"` how `changes` fared.
+    them had no gradient at the end, `forwards` how many calls of modules returned, `seen` what `oracle.observer` saw.
+    `record: true` adds what `replay.recorder` saw, `record: "nonfinite"` what `replay.nonfinite` did, `record: "sieve"`
+    how `changes` fared. `observer` names
+    a module whose `Observer` watches the whole run: what it has `taken` is `observed`.
     """
     _enter(request)
-    notes = _Notes(steps)
+    notes = _Notes(steps, Observer(request["folder"], request.get("edited") or {}))
     recorder = _recorder(request) if request.get("record") else None
+    observer = importlib.import_module(request["observer"]).Observer(request) if request.get("observer") else None
     answer: dict[str, Any] = {"exit": 0, "error": None}
+    failed: BaseException | None = None
     try:
         _run(request)
     except SystemExit as error:
         answer["exit"] = _status(error)
+        failed = error if answer["exit"] else None
     except Enough:
         answer["exit"] = None
     except BaseException as error:
+        failed = error
         answer.update(exit=1, error=_error(error, request))
         if recorder is not None:
             answer["recording"] = recorder.taken(error)
-    return {**answer, **notes.taken()}
+    observed = observer.taken() if observer is not None else None
+    return {**answer, **notes.taken(), "seen": notes.observer.taken(failed), "observed": observed}
 
 
 def _enter(request: dict[str, Any]) -> None:
@@ -55,6 +65,7 @@ def _enter(request: dict[str, Any]) -> None:
     os.environ.update(TMPDIR=folder, PYTHONDONTWRITEBYTECODE="1", MPLBACKEND="Agg", CUDA_VISIBLE_DEVICES="")
     tempfile.tempdir = None  # the clean process may have asked for it before
     sys.dont_write_bytecode = True
+    random.seed(0)  # Python draws a new seed in each fork
     sys.path[:] = [_moved(path, original, folder) for path in request["path"]]
     if request["module"] is None:
         first = os.path.dirname(os.path.join(folder, _relative(request["script"], original)))
@@ -107,7 +118,8 @@ def _recorder(request: dict[str, Any]) -> Any:
 class _Notes:
     """What is noted while the program runs: warnings, the first module's input, optimizer steps."""
 
-    def __init__(self, steps: str):
+    def __init__(self, steps: str, observer: Observer):
+        self.observer = observer
         self._work = Stopwatch()
         self.warnings: list[str] = []
         self.input: list[Any] | None = None
@@ -126,6 +138,7 @@ class _Notes:
 
         from explainer.replay.workers import without_workers
 
+        self.observer.watch(torch)
         register_optimizer_step_post_hook(self._stepped)
         self._hook = torch.nn.modules.module.register_module_forward_pre_hook(self._called)
         torch.nn.modules.module.register_module_forward_hook(self._passed)
@@ -152,6 +165,7 @@ class _Notes:
 
     def _warned(self, message: Any, category: type, *_: Any, **__: Any) -> None:
         self.warnings.append(f"{category.__name__}: {message}"[:300])
+        self.observer.warning(self.warnings[-1])
 
     def taken(self) -> dict[str, Any]:
         """All of it, plain."""
@@ -181,7 +195,9 @@ def _error(error: BaseException, request: dict[str, Any]) -> dict[str, Any]:
     message = str(error).replace(folder, original)
     own = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename.startswith(folder)]
     column = [getattr(own[-1], name, None) for name in ("colno", "end_colno")] if own else []
-    return {"type": type(error).__name__, "message": message, "frames": frames[-20:], "column": column}
+    behind = any(frame.name in ("backward", "grad") for frame in traceback.extract_tb(error.__traceback__))
+    about = {"type": type(error).__name__, "message": message, "backward": behind}
+    return {**about, "frames": frames[-20:], "column": column}
 
 
 def _line(frame: traceback.FrameSummary) -> int:

@@ -15,6 +15,11 @@ from explainer.edits import words
 from explainer.edits.candidate import Candidate
 from explainer.edits.lines import applied
 from explainer.frozen import frozen
+from explainer.oracle.casts import Casts
+from explainer.oracle.joins import Joins
+from explainer.oracle.judge import Judgement
+from explainer.oracle.places import Places, lines_after
+from explainer.oracle.source import loses_write, summed_names
 from explainer.replay import run
 from explainer.replay.stages import Stage, Trials
 from explainer.replay.swap import swap
@@ -24,6 +29,8 @@ from explainer.source import Source, source_of
 
 #: What a run is that gets past the crash and fails at a statement behind it.
 LATER = "later"
+#: What a run is that joins sizes which are no neighbours, at an edited line.
+MIXED = "mixed"
 
 
 def try_in_process(scene: Any, candidates: Iterable[Candidate], check: str) -> list[Verdict]:
@@ -36,14 +43,20 @@ def try_in_process(scene: Any, candidates: Iterable[Candidate], check: str) -> l
         return [Verdict(one, False, "", "none") for one in offered]
     trials: Trials = scene.once("trials", lambda: Trials(scene, _child))
     found = trials.of([list(one.edits) for one in offered])
-    verdicts = []
-    for candidate, (held, text) in zip(offered, found, strict=True):
-        said = words.say(words.CALL_RAN, scene.options.language, call=text) if held else ""
-        level = "none" if held is None else "operator" if held == LATER else "forward"
+    verdicts = [_verdict(one, *outcome, scene.options.language) for one, outcome in zip(offered, found, strict=True)]
+    for one, (held, _) in zip(verdicts, found, strict=True):
         if scene.options.trace is not None:
-            _note(scene.options.trace, candidate, held)
-        verdicts.append(Verdict(candidate, bool(held), said, level))
-    return sorted(verdicts, key=lambda one: (not one.passed, one.level != "forward"))
+            _note(scene.options.trace, one.candidate, held and one.passed)
+    doubtful = lambda one: bool(one.judgement.doubts)  # noqa: E731
+    return sorted(verdicts, key=lambda one: (not one.passed, doubtful(one), one.level != "forward"))
+
+
+def _verdict(candidate: Candidate, held: bool | str | None, text: str, language: str) -> Verdict:
+    if held is None or not held or loses_write(candidate.edits):
+        return Verdict(candidate, False, "", "none" if held is None else "forward")
+    doubts = (*(["scrambled"] if held == MIXED else []), *(["chance"] if summed_names(candidate.edits) else []))
+    said = words.say(words.CALL_RAN, language, call=text)
+    return Verdict(candidate, True, said, "operator" if held == LATER else "forward", 0, Judgement(doubts=doubts))
 
 
 def _note(trace: Trace, candidate: Candidate, held: bool | str | None) -> None:
@@ -73,7 +86,21 @@ def _child(stage: Stage, edits: list[Edit]) -> bool | str | None:
             return None
     further = max(through, behind + sum(_growth(edit) for edit in above) if behind else 0)
     window = window_of(_Moved(frame, line), through=further, alone=stage.alone)  # type: ignore[arg-type]
-    return None if window is None or window.end_line < through else _runs(window, elsewhere, through)
+    return None if window is None or window.end_line < through else _watched(frame, edits, window, elsewhere, through)
+
+
+def _watched(
+    frame: Any, edits: list[Edit], window: Window, wanted: set[tuple[str, str]], through: int
+) -> bool | str | None:
+    """Whether the statements run; MIXED or False where they do because the edit joins or cuts off what it may not."""
+    folder = os.path.dirname(frame.file)
+    places = Places(folder, lines_after(edits, folder))
+    casts, joins = Casts(places), Joins(places)
+    if "torch" in sys.modules and edits:
+        casts.watch(sys.modules["torch"])
+        joins.watch(sys.modules["torch"])
+    ran = _runs(window, wanted, through)
+    return False if ran and casts.cut else MIXED if ran and joins.mixed else ran
 
 
 def _backward_behind(frame: Any) -> int:

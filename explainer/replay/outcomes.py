@@ -61,7 +61,7 @@ def ties(candidate: Candidate, run: Run, control: Run) -> tuple[int, ...]:
 
 
 #: What `ties` compares, as words of `locale`, and the order in which candidates were made behind it.
-_TIES = ("why_warns", "why_input", "why_partly", "why_ungraded", "why_reshaped", "why_earlier")
+_TIES = ("why_doubts", "why_warns", "why_input", "why_partly", "why_ungraded", "why_reshaped", "why_earlier")
 
 
 def told_apart(ranks: Sequence[Sequence[int]]) -> str:

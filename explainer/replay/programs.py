@@ -20,6 +20,9 @@ from explainer.edits.evidence import evidence_of
 from explainer.edits.generators import recorded
 from explainer.edits.lines import EditError, applied
 from explainer.edits.relocate import origins
+from explainer.oracle.judge import Judgement, judged
+from explainer.oracle.places import lines_after
+from explainer.oracle.words import tested
 from explainer.replay import sandbox
 from explainer.replay.ahead import SHARE, SOON, begun
 from explainer.replay.outcomes import (
@@ -35,6 +38,7 @@ from explainer.replay.outcomes import (
     told_apart,
 )
 from explainer.replay.program import Program, Run, Trial
+from explainer.replay.rivals import with_ties
 from explainer.replay.trial import LATE, Verdict
 from explainer.replay.work import STARVED, Spent
 
@@ -162,18 +166,22 @@ class Checker:
         run = self._counted(self.session.run({}, work, record="sieve", changes=rows, enough=enough))
         return run.answer.get("recording") or [] if self._same(run) else []
 
-    def runs(self, candidates: Iterable[Candidate], progress: Callable[[str], None]) -> Iterator[tuple[Candidate, Run]]:
-        """Each candidate with its run, in turn, as long as somebody asks and there is time."""
+    def runs(
+        self, candidates: Iterable[Candidate], progress: Callable[[str], None]
+    ) -> Iterator[tuple[Candidate, Run, Judgement | None]]:
+        """Each candidate with its run and what the oracle says of one that passed, as long as there is work left."""
         control, passed = self.control(), 0
         if control is None:
             return
         with closing(sandbox.abreast(self._begun(candidates, control), ABREAST, _end)) as trials:
             for count, (candidate, trial) in enumerate(trials, 1):
                 run = self._ended(candidate, trial, control)
-                self._note(candidate, run, passes(run, control))
-                passed += passes(run, control)
+                judgement = judged(candidate.edits, run.answer, control.answer) if passes(run, control) else None
+                self._note(candidate, run, judgement)
+                held = judgement is not None and judgement.refused is None
+                passed += held
                 progress(words.progress(count, passed, self.scene.options.language))
-                yield candidate, run
+                yield candidate, run, judgement if held else None
                 if self.left <= 0:
                     return
 
@@ -248,7 +256,7 @@ class Checker:
         except KeyboardInterrupt:
             pass
         self._end_ahead()
-        return passed + found
+        return sorted(passed, key=lambda one: bool(one.judgement.doubts)) + found
 
     def _plausible(self, candidates: Iterable[Candidate]) -> Iterator[Candidate]:
         """The candidates that are worth a run."""
@@ -263,22 +271,27 @@ class Checker:
         if self.trace is not None and word not in self.trace.remarks:
             self.trace.remarks.append(word)
 
-    def _note(self, candidate: Candidate, run: Run, passed: bool) -> None:
+    def _note(self, candidate: Candidate, run: Run, judgement: Judgement | None) -> None:
         """Keep how a run of a candidate ended, where somebody asks."""
-        if self.trace is not None:
-            self.trace.tried(candidate, "passed" if passed else "late" if late(run) else "failed", ended_by(run))
+        if self.trace is None:
+            return
+        refused = judgement.refused if judgement is not None else None
+        passed = judgement is not None and refused is None
+        reason = f"why_refused_{refused}" if refused else ended_by(run)
+        self.trace.tried(candidate, "passed" if passed else "late" if late(run) else "failed", reason)
 
     def _tier(self, tier: Iterable[Candidate], control: Run, progress: Callable[[str], None]) -> Any:
-        ranked: list[tuple[tuple[int, ...], Candidate, Run]] = []
+        ranked: list[tuple[tuple[int, ...], Candidate, Run, Judgement]] = []
         failed: list[Verdict] = []
         most, beyond = math.inf, _BEYOND if self.program.warm else BEYOND
         with closing(sandbox.abreast(self._begun(tier, control), ABREAST, _end)) as trials:
             for count, (candidate, trial) in enumerate(trials, 1):
                 run = self._ended(candidate, trial, control)
-                held = passes(run, control)
-                self._note(candidate, run, held)
-                if held:
-                    ranked.append(((*ties(candidate, run, control), count), candidate, run))
+                judgement = judged(candidate.edits, run.answer, control.answer) if passes(run, control) else None
+                self._note(candidate, run, judgement)
+                if judgement is not None and judgement.refused is None:
+                    doubtful = int(bool(judgement.doubts))
+                    ranked.append(((doubtful, *ties(candidate, run, control), count), candidate, run, judgement))
                 else:
                     failed.append(Verdict(candidate, False, "", LATE if late(run) else "program"))
                     if further(candidate, run, control):
@@ -289,10 +302,18 @@ class Checker:
                     if self.left <= 0 or len(ranked) >= ENOUGH or count >= most:
                         break
         ranked.sort(key=lambda one: one[0])
-        quiet = bool(ranked) and ranked[0][0][0] == 0
+        quiet = bool(ranked) and ranked[0][0][:2] == (0, 0)
         if self.trace is not None and ranked and not self.trace.first:
-            self.trace.first = told_apart([ranks for ranks, _, _ in ranked])
-        return [self._passed(candidate, run, control) for _, candidate, run in ranked], failed, quiet
+            self.trace.first = told_apart([ranks for ranks, *_ in ranked])
+        held = [self.passed(candidate, run, control, judgement) for _, candidate, run, judgement in ranked]
+        return with_ties(self, held, control), failed, quiet
+
+    def tried_with(self, candidate: Candidate, control: Run) -> Run | None:
+        """The run of the program with an edit; None where it cannot be made, or nothing is left."""
+        if self.left <= 0:
+            return None
+        run = self.tried.get(candidate.edits) or self._begin(candidate, control)
+        return self._ended(candidate, run, control) if run is not None else None
 
     def _begun(self, tier: Iterable[Candidate], control: Run) -> Iterator[tuple[Candidate, Run | Trial]]:
         """The candidates that can be tried, each with its trial, begun when it is asked for, or its known run."""
@@ -311,7 +332,7 @@ class Checker:
 
     def _begin(self, candidate: Candidate, control: Run) -> Trial | None:
         texts = self._texts(candidate)
-        trial = self.session.begin(texts, self._limit(control)) if texts is not None else None
+        trial = self._run_with(candidate, texts, control) if texts is not None else None
         if trial is not None:
             trial.limit(self._enough(control))
         return trial
@@ -319,7 +340,11 @@ class Checker:
     def _begin_ahead(self, candidate: Candidate) -> None:
         texts = self._texts(candidate) if candidate.edits not in self.tried else None
         if texts is not None:
-            self.started[candidate.edits] = self.session.begin(texts, self._limit(self._control))
+            self.started[candidate.edits] = self._run_with(candidate, texts, self._control)
+
+    def _run_with(self, candidate: Candidate, texts: dict[str, str], control: Run | None) -> Trial:
+        lines = lines_after(candidate.edits, self.program.folder)
+        return self.session.begin(texts, self._limit(control), edited=lines)
 
     def _end_ahead(self) -> None:
         """End what was begun ahead and not asked for."""
@@ -360,11 +385,13 @@ class Checker:
         lines = {line for _, line, _ in error["frames"]}
         return frame is None or not lines or frame.line in lines
 
-    def _passed(self, candidate: Candidate, run: Run, control: Run) -> Verdict:
+    def passed(self, candidate: Candidate, run: Run, control: Run, judgement: Judgement) -> Verdict:
+        """The verdict on a candidate with which the program ran."""
         language = self.scene.options.language
         level = "program" if run.ended or not self.program.warm else "forward"
         changed = reshaped(run, control, 2) + 2 * other_input(run, control) if candidate.literal else 0
-        return Verdict(candidate, True, words.ran(run.ended, run.steps, language), level, changed)
+        said = words.ran(run.ended, run.steps, tested(judgement, language), language)
+        return Verdict(candidate, True, said, level, changed, judgement)
 
 
 def _plain(edit: Edit, folder: str) -> dict[str, Any]:

@@ -14,8 +14,9 @@ from typing import Any
 
 from explainer.replay import clone
 from explainer.replay.ready import ready
+from explainer.replay.work import Stopwatch, longest
 
-#: Seconds that importing torch may take, and that one script may.
+#: Seconds of work that importing torch may take, and that one script may.
 IMPORTING, RUNNING = 120.0, 20.0
 #: Bytes that a script may take beyond what the clean process holds.
 MEMORY = 3 << 30
@@ -29,6 +30,8 @@ class CleanProcess:
 
     def __init__(self) -> None:
         self.facts: dict[str, Any] = {}
+        #: Seconds of work that its scripts took.
+        self.spent = 0.0
         environment = {**os.environ, "EXPLAINER": "0", "PYTHONDONTWRITEBYTECODE": "1"}
         if clone.unavailable() is not None:
             self._process: Any = subprocess.Popen(
@@ -65,12 +68,17 @@ class CleanProcess:
 
     def run(self, script: str) -> dict[str, str] | None:
         """`type` and `message` of the error that ends a script, `type` empty where it ends well; None: no answer."""
-        return self._answer({"script": script}, RUNNING) if self.about() else None
+        answer = self._answer({"script": script}, RUNNING) if self.about() else None
+        if answer is None:
+            return None
+        ended, seconds = answer
+        self.spent += seconds
+        return ended
 
     def _answer(self, request: dict[str, Any], seconds: float) -> Any:
         try:
             _write(self._asking, json.dumps(request).encode() + b"\n")
-            line = self._line(time.monotonic() + seconds)
+            line = self._line(time.monotonic() + longest(seconds))
         except OSError:
             return None
         return json.loads(line) if line else None
@@ -119,14 +127,19 @@ def _about(torch: Any) -> dict[str, Any] | None:
 
 
 def _run(script: str) -> Any:
-    """In a sandboxed fork; where there is none, as it is: the script is made of torch's own operators and numbers."""
+    """How it ends, and its seconds of work, in a sandboxed fork; where there is none, as it is.
+
+    The script is made of torch's own operators and numbers.
+    """
     from explainer.replay import sandbox
 
     if '"meta"' in script or "torch.optim" in script:
         _load_more()
     if sandbox.unavailable() is not None or "cuda" in script:
-        return _ended(script)
-    return sandbox.run(lambda: _ended(script), deadline=RUNNING - 2, memory=MEMORY).value
+        work = Stopwatch()
+        return _ended(script), work.seconds
+    outcome = sandbox.run(lambda: _ended(script), deadline=RUNNING - 2, memory=MEMORY)
+    return outcome.value, outcome.seconds
 
 
 @functools.cache

@@ -9,6 +9,7 @@ from typing import Any
 
 from explainer.edits.candidate import Candidate
 from explainer.frozen import frozen
+from explainer.oracle.judge import Judgement
 
 #: A crash within so many seconds of work from the start is early enough to run the whole program again unasked.
 EARLY = 10.0
@@ -28,6 +29,7 @@ class Verdict:
     """How a candidate did: `said` is what was run, in words; `level` program, forward, operator, late, none (untried).
 
     `reshaped`, of a number changed: how many weights have another shape by it, the model's input counted as two.
+    `judgement`: what the oracle says of one that passed.
     """
 
     candidate: Candidate
@@ -35,6 +37,7 @@ class Verdict:
     said: str
     level: str
     reshaped: int = 0
+    judgement: Judgement = Judgement()
 
 
 def try_candidates(
@@ -116,6 +119,18 @@ def quick_script(scene: Any, first: Candidate) -> bool:
     with scene.replaying():
         return checker(scene).quick(first)
     return False
+
+
+def turned_too(scene: Any, candidate: Candidate) -> bool:
+    """Whether turning a tensor of the failing call around makes the program run as an edit does."""
+    from explainer.replay.programs import checker
+    from explainer.replay.rivals import fits_turned
+
+    found = False
+    if whole_program(scene) or whole_script(scene):
+        with scene.replaying():
+            found = fits_turned(checker(scene), candidate)
+    return found
 
 
 def early(started: float) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import platform
 import re
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -17,7 +16,7 @@ from explainer.render.visible import visible
 from explainer.replay.scripts import CleanProcess
 from explainer.reproduce import Repro, agreement, autograd, calls, checkpoints, collate, pasted, shrink
 
-#: How many scripts are tried for one error, and for how many seconds.
+#: How many scripts are tried for one error, and for how many seconds of work.
 TRIED, LONGEST = 60, 15.0
 
 
@@ -91,9 +90,9 @@ def _guarded(source: Callable[[], Any]) -> list[str]:
 
 def _best(scripts: list[str], crash: Crash, symptom: str | None, catalogue: Catalogue, process: Any) -> Trial | None:
     """The first script that raises the very same message; else the one that comes nearest, None where none does."""
-    best, until = None, time.monotonic() + LONGEST
+    best, before = None, process.spent
     for script in scripts[:TRIED]:
-        if time.monotonic() > until:
+        if process.spent - before > LONGEST:
             break
         ended = process.run(script)
         rank = agreement.rank(crash, symptom, ended, catalogue) if ended else 0

@@ -1,0 +1,67 @@
+"""What a check says that no symptom lists: its sentence taken apart, and said again in the reader's words.
+
+A reading quotes what the message says and never guesses a cause.
+"""
+
+from __future__ import annotations
+
+from explainer.catalogue import Match, Symptom
+from explainer.crash import Crash, Raised
+from explainer.grammar.frames import WEAK, Clause, clauses
+from explainer.grammar.kinds import family_of, field_of, kind_of, of_id
+from explainer.grammar.owner import is_torchs
+from explainer.grammar.phrases import quoted
+from explainer.grammar.sentence import cleaned, sentences
+from explainer.grammar.told import Told, advice, is_advice, values
+from explainer.locale import LANGUAGES, word
+from explainer.patterns import Pattern
+
+__all__ = ["field_of", "of_id", "read", "unsaid"]
+#: Kinds of which anybody's checks are.
+VAGUE = ("other", "type", "choice")
+#: Braces of a message are none of a template.
+_BRACES = str.maketrans("{}", "()")
+_ASIDE = Pattern(r"\(.*")
+_WORD = Pattern(r"[A-Za-z_][\w.]+")
+
+
+def read(error: Crash | Raised) -> Match | None:
+    """The reading of an error's message, as a symptom of its own; None where it is not torch's or has no known form."""
+    text = cleaned(error.message)
+    parts = sentences(text)
+    claims = [
+        clause
+        for part in parts[:1] + [one for one in parts[1:] if not is_advice(one.text)]
+        if (clause := next(clauses(part), None)) is not None
+    ]
+    claims.sort(key=lambda clause: clause.frame in WEAK)
+    if not claims:
+        return None
+    clause = claims[0]
+    kind, sure = kind_of(clause)
+    detail = bool(clause.given) + bool(clause.operator)
+    firm = clause.frame not in WEAK and kind not in VAGUE and (sure or error.name == "RuntimeError")
+    if not is_torchs(error, text, detail, firm):
+        return None
+    family = family_of(clause, kind, text)
+    told = Told(clause, claims[1:3], kind if sure else None, text)
+    texts = {field: {code: f"{{{{ m.{field}_{code} }}}}" for code in LANGUAGES} for field in ("headline", "why")}
+    hint = (advice([part.text for part in parts]) or "").translate(_BRACES)
+    fixes = ({"title": {code: word("c_advice", code, advice=hint) for code in LANGUAGES}},) if hint else ()
+    whole = bool(clause.subject and clause.asked) and clause.frame not in WEAK
+    specific = kind != "other" or detail > 0 or whole
+    symptom = Symptom(f"check-{kind}-{_name(clause)}", family, (), (), texts, specific, fixes=fixes)
+    return Match(symptom, told)
+
+
+def _name(clause: Clause) -> str:
+    """What a check is known by: the operator that made it, else what it is about, else its frame."""
+    about = _WORD.findall(_ASIDE.sub("", clause.subject))
+    name = clause.operator or (about[-1] if about else clause.frame)
+    return name.lower().removeprefix("torch.").replace("::", ".")[:30].strip("._-") or clause.frame
+
+
+def unsaid(message: str, told: str, language: str) -> str:
+    """A sentence with the values that a message names and an explanation does not; empty where it names them all."""
+    left = values(cleaned(message), told)
+    return word("c_values", language, values=word("listed", language).join(map(quoted, left))) if left else ""

@@ -1,0 +1,233 @@
+"""The frames of which check messages are made, and what stands in them: who, what is asked, what was given.
+
+A frame quotes. What a sentence leaves out (the argument, the value that was given) stays out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from explainer.frozen import frozen
+from explainer.grammar.sentence import Sentence
+from explainer.patterns import Pattern
+
+
+@frozen
+class Clause:
+    """One claim. `subject` is what it is about, `asked` the requirement, `given` the actual value, all as written;
+    `text` the whole sentence but for what was given.
+    """
+
+    frame: str
+    subject: str = ""
+    asked: str = ""
+    given: str = ""
+    operator: str | None = None
+    text: str = ""
+
+    @property
+    def predicate(self) -> str:
+        """What the sentence says of its subject."""
+        return self.text.partition(self.subject)[2].strip(" ,:;.") if self.subject else self.text
+
+
+#: What was given, behind the requirement.
+_GIVEN = Pattern(
+    r"(?:\s?[,.:;(\[-]{0,3}\s?(?:but|and|instead|however|while|whereas|yet)?,?\s*(?:instead\s+|we\s+|it\s+|also\s+)?"
+    r"(?:\bgot\b|\bfound\b|\breceived\b|(?<=[,;(] )given\b|\bgiven(?=:)|\bactual(?:ly)?\b|\bsaw\b|\bwas given\b|"
+    r"\bencountered\b|"
+    r"\bbut(?= (?:[\w.]+ ){1,3}(?:is|are|has|have|was|were|had)\b)|(?<=but )(?:is|was|were|are|has|have|had|it is|"
+    r"it was|it has|the|its|there (?:is|are|were))\b|"
+    r"\bgets?\b|\binstead of\b|(?<=, )not\b|\bpassed(?: in)?\b|\bprovided\b(?=\s*[:\d\[(<]))"
+    r"(?:\s+(?:instead|an?|the|type|value)\b)?\s*[:=]?)\s*(?P<given>\S.*)",
+    2,
+)
+#: What a clause of advice adds to a claim, and words at the edges of a part that say nothing.
+_ASIDE = Pattern(r"[,;] (?:please|but you|so (?:please|you)|(?:did you|try|consider|use) )\b.*", 2)
+_LOOSE = Pattern(
+    r"^(?:is|are|was|were|that|which|it|this|this is|there)(?: |$)|(?:^| )(?:that|which|who|it|this|this is|and|is|are|"
+    r"at the moment|at present|currently|yet|for now|but|because|since|right now)$"
+)
+_NEED = (
+    r"(?:must|shall|should|shouldn't|mustn't|has to|have to|needs? to|can only|may only|cannot|can't|can not|"
+    r"(?:is|are|was|were) expected to|(?:is|are) required to|(?:is|are) supposed to|ought to|(?:can|may) (?=take|only))"
+)
+#: In this order; the first whose pattern fits is the frame.
+_FRAMES: tuple[tuple[str, tuple[str, ...], Any], ...] = (
+    ("needs", ("assertion",), Pattern(r".*?Assertion [`'\"](?P<asked>.+?)[`'\"] failed.*")),
+    ("build", ("compil", "built with", "build", "backend"), Pattern(
+        r"(?P<subject>.*?)\b(?:(?:was|is|were|has been)?\s*(?:not|n't|without)\s*(?:been )?(?:compiled|built|linked)"
+        r"(?: with)?|compiled without|without (?=\w+ support)|requires? (?:compiling|building) (?:PyTorch )?with|"
+        r"(?:library )?not found in compilation|was not enabled for|requires? PyTorch (?:built|"
+        r"compiled) with)\s*(?P<asked>.*)")),
+    ("exclusive", ("exclusive", "either", "both", "at the same time", "exactly one", "at most one", "only one",
+                   "simultaneously", "at least one of", "together"), Pattern(
+        r"(?P<subject>.+?) (?:are|is) mutually exclusive(?P<asked>.*)|"
+        r"(?:[Cc]annot|[Cc]an't|[Cc]an not|must not|[Dd]o not|should not)"
+        r"(?: \w+)? (?P<subject2>both .+|.+ (?:at the same time|simultaneously|together).*)|"
+        r"(?P<subject3>(?:.*\b)?(?:[Ee]ither|[Ee]xactly one|[Aa]t (?:most|least) one|[Oo]nly one) of .+)|"
+        r"(?P<subject4>.+ and .+?) (?:can't|cannot|can not|must not|should not|may not) (?:be )?both (?P<asked4>.+)")),
+    ("removed", ("no longer", "deprecated", "removed", "obsolete", "legacy", "used to"), Pattern(
+        r"(?P<subject>.+?) (?:is|are|has been|was|were)(?: now)? (?:no longer (?P<asked>\w+.*)|(?P<asked2>deprecated|"
+        r"removed|obsolete)\b.*)|no longer (?P<asked3>.+)")),
+    ("only", ("only",), Pattern(
+        r"(?P<subject>.*?)(?:\b(?:currently|now|yet)\s)?\b(?:only (?:supports?|accepts?|works?|takes?|allows?|handles?|"
+        r"implements?|implemented|applies|operates|deals?|supported|available)|(?:supports?|accepts?|works?|takes?|"
+        r"handles?|"
+        r"implemented|operates|supported|available|defined|called|used) only)\b(?: with| on| for| to)?\s*(?P<asked>.+)|"
+        r"(?P<subject2>.+?) (?:is|are|be|can be|may be|"
+        r"must be)(?: currently)? only(?: be)?(?: currently)? (?:supported|"
+        r"implemented|available|defined|valid|allowed|meaningful|possible|used|applied|applicable|enabled|called|made|"
+        r"set|created|specified|relevant)\s*(?P<asked2>.*)|"
+        r"(?P<subject3>.+?) (?:can|may|should|must|will) only (?:be )?(?P<asked3>.+)|"
+        r"(?:.*?[,:] )?(?:[Cc]urrently,? )?(?:can )?[Oo]nly (?P<asked4>.+?) (?:is|are|can be|be|was)(?: currently)?"
+        r"(?: supported| allowed| implemented| accepted| valid| available| used)*(?: (?:for|in|by|on|with|to|at|as|"
+        r"when)"
+        r" (?P<subject4>.+))?$|"
+        r"(?:.*?[,:] )?(?:[Cc]urrently,? )?(?:[Cc]an )?[Oo]nly (?:be )?(?:supports? |support )?(?P<asked5>.+)")),
+    ("only", ("supports ", "handles "), Pattern(
+        r"(?P<subject>\S+(?: \S+){0,3}?) (?:supports|handles) (?P<asked>(?:up to |at most )?.*\d.*)")),
+    ("unsupported", ("support", "implement", "nyi", "not yet", "not allow", "n't allow", "not available", "not handle",
+                     "n't handle", "not permitted", "no implementation", "not applicable", "not enabled"), Pattern(
+        r"(?P<subject>.+?) (?:is|are|was|were|has|have|isn't|aren't|be)?\s?(?:not|n't|never|un)?(?: \w+)?(?: yet|"
+        r" been)?"
+        r"(?:(?<=not)|(?<=n't)|(?<=un)|(?<=not \w{8})|(?<=not \w{5})|(?<=not yet)|(?<=not been)|(?<=\bnot \w{9}))\s?"
+        r"(?:be )?(?:supported|implemented|allowed|available|permitted|handled|applicable|enabled)\b(?: yet)?[,:]?"
+        r"\s*(?P<asked>.*)|"
+        r"(?P<subject2>.*?)\b(?:do|does|did|is|can|could|will)(?: not|n't|not)(?: currently| yet| directly| really)* "
+        r"(?:support|implement|allow|handle|accept|permit)(?:ing|ed)?\b\s*(?P<asked2>.*)|"
+        r"(?:.*?\b)?(?:[Uu]nsupported|[Uu]nimplemented|[Nn]ot (?:yet )?(?:supported|implemented)|NYI|nyi|"
+        r"[Uu]nhandled)\b"
+        r"[:,]?\s*(?P<asked3>.*)|"
+        r"(?P<subject4>.+?) (?:has|have|with) no (?P<asked4>implementation.*)")),
+    ("match", ("match", "mismatch", "agree", "inconsisten", "incompatible", "differ", "not equal", "!=", "the same",
+               "compatible", "not equal", "unequal", "disagree"), Pattern(
+        r"(?P<subject>.+?) (?:mismatch(?:es|ed)?|does(?: not|n't) (?:match|agree)|do(?: not|n't) (?:match|agree)|"
+        r"did(?: not|n't) match|(?:is|are)(?: not|n't) (?:equal|compatible|consistent|the same|equivalent|identical)|"
+        r"(?:is|are) (?:different|inconsistent|incompatible|unequal)|differs?)\b(?: to| with| from| as| between)?[,:]?"
+        r"\s*(?P<asked>.*)|"
+        r"(?:.*?\b)?(?:[Ii]nconsistent|[Mm]ismatch(?:ed)?|[Ii]ncompatible|[Dd]ifferent|[Nn]on-?matching)"
+        r"(?: (?:in|of|between|for))?\s+(?P<subject2>.+)|"
+        r"(?P<subject3>.+?) (?:!=|=/=) (?P<asked3>.+)")),
+    ("range", ("out of", "exceed", "too ", "larger", "smaller", "greater", "less than", "bigger", "overflow", "beyond",
+               "outside", "more than", "above", "below", " < ", " > "), Pattern(
+        r"(?P<subject>.*?)\b(?:is|are|was|were|has|have|being|went)?\s*(?:out of(?: the)? (?:range|bounds?|"
+        r"\w+ bounds?)|"
+        r"outside(?: of)?(?: the)?|exceeds?|exceeded|overflows?|(?:is |are )?(?:beyond|above|"
+        r"below))\b[,:]?(?: (?:for|of|with|in))?\s*"
+        r"(?P<asked>.*)|"
+        r"(?P<subject2>(?!.*\b(?:must|should|expected|has to|needs to|requires?)\b).+?) (?:is|are|was|were|has|have)"
+        r"(?: too)? (?P<asked2>(?:too (?:large|small|many|few|big|long|short|high|low|deep)|"
+        r"(?:larger|smaller|greater|less|bigger|more|fewer|longer|shorter|higher|lower) than).*)|"
+        r"(?P<asked3>[Tt]oo (?:many|few|much|large|small)\b) (?P<subject3>.+)|"
+        r"(?P<subject4>.+?) (?P<asked4>too (?:large|small|many|few|big|long)\b.*)|"
+        r"(?P<subject5>.+?) (?P<asked5>[<>]=? .+)")),
+    ("needs", ("must", "should", "shall", "have to", "has to", "need to", "needs to", "can only", "cannot be",
+        "can't be",
+               "can not be", "could not be", "expected to", "required to", "supposed to", "ought", "can take",
+                   "may not"), Pattern(
+        rf"(?P<subject>.+?),? {_NEED}(?: all| either| both| always| also| each| itself| (?:only )?currently)*"
+        r" (?P<asked>(?:not |only |never |n't )?\S.*)|"
+        rf"(?P<asked2>(?:[Mm]ust|[Ss]hould) \S.*)")),
+    ("expected", ("expect", "require", "need"), Pattern(
+        r"(?:.*?\b)?(?:[Ee]xpect(?:s|ed|ing)?|EXPECTED)(?: that)?:? (?P<subject>(?:(?!\bto\b).)*?)\bto "
+        r"(?P<asked>(?!be true\b)[a-z]\w+ .*)|"
+        r"(?P<asked4>(?!.*[Ee]xpected \w+.* expected).+?) (?:(?:is|are|was) )?(?:expected|required|needed)\b"
+        r"(?: (?:for|in|by|with|when|if|as|on) (?P<subject4>.+))?$|"
+        r"(?P<subject2>.+?) (?:(?:is|are|was|were) )?(?:expects?|expecting|expected|requires?|needs)\b:?"
+        r"(?: that)?\s+(?P<asked2>\S.*)|"
+        r"(?:(?:.*?\b)?(?:[Ee]xpect(?:s|ed|ing)?|EXPECTED|[Rr]equires?)|[Nn]eeds?)\b:?(?: that\b|"
+        r" to\b)?\s*(?P<asked3>\S.*)")),
+    ("invalid", ("invalid", "unknown", "unrecogni", "unexpected", "illegal", "not a valid", "not valid", "incorrect",
+                 "wrong", "bad ", "malformed", "not recogni", "ill-formed", "ambiguous", "duplicate", "nonsens",
+                 "corrupt", "not understand", "undefined"), Pattern(
+        r"(?P<given>.+?) (?:is|are|was)(?: not|n't) (?:a |an |one of the )?(?:valid|recogni[sz]ed|legal|correct|"
+        r"understood|known)\b\s*(?P<subject>.*)|"
+        r"(?P<subject4>.+?) (?:is|are|was|were|has|have)(?: an?)? (?:invalid|incorrect|wrong|ill-formed|malformed|"
+        r"illegal|"
+        r"ambiguous|undefined|duplicated?|corrupt(?:ed)?)\b\s*(?P<asked4>.*)|"
+        r"(?:.*?\b)?(?:[Ii]nvalid|[Uu]nknown|[Uu]nrecogni[sz]ed|[Uu]nexpected|[Ii]llegal|[Ii]ncorrect|[Ww]rong|[Bb]ad|"
+        r"[Mm]alformed|[Ii]ll-formed|[Aa]mbiguous|[Dd]uplicate[d]?|[Uu]ndefined|[Cc]orrupt(?:ed)?)"
+        r"(?: (?:values?|number|amount|type)(?= of| for))?(?: (?:of|for|in))? (?P<subject2>.+)|"
+        r"(?P<subject5>.+?) (?:do|did|does)(?: not|n't) (?:understand|recogni[sz]e) (?P<asked5>.+)")),
+    ("missing", ("missing", " no ", "no ", "not found", "not provided", "not specified", "not defined", "not set",
+                 "not initialized", "not registered", "not given", "not passed", "n't found", "not find", "n't find",
+                 "not exist", "n't exist", "without", "must provide", "must specify", "not been", "is none", "not have",
+                 "n't have", "not contain", "not present", "empty", "zero", "lacks", "not in ", "not installed",
+                 "not initialised", "uninitialized", "is null", "not part of", "not know", "no such"), Pattern(
+        r"(?P<subject>.+?) (?:is|are|was|were|has|have|hasn't|isn't|wasn't|aren't)\s?(?:not|n't)?(?: yet)?(?: been)?"
+        r"(?:(?<=not)|(?<=n't)|(?<=not yet)|(?<=not been)|(?<=n't been)|(?<=not yet been))(?: fully| properly)? "
+        r"(?P<asked>(?:found|provided|specified|defined|set|initiali[sz]ed|registered|given|passed|present|installed|"
+        r"known|started|created|part of|in|attached|enabled|supplied|loaded|populated|ready|synchronized|declared|"
+        r"exported|built|recorded|called|entered|used)\b.*)|"
+        r"(?P<subject2>.+?) (?:do|does|did)(?: not|n't)(?: yet)? (?P<asked2>(?:exist|have|contain|include|provide|"
+        r"define|"
+        r"find|specify|know|own|hold|appear|correspond|belong|return|require|depend|carry|set)\b.*)|"
+        r"(?P<subject3>.+?) (?:is|are|was|were) (?P<asked3>(?:missing|undefined|None|null|empty|absent|zero|"
+        r"uninitiali[sz]ed|required|unset|lost)\b.*)|"
+        r"(?P<subject6>.+?) (?P<asked6>(?:lacks?|misses|has no|have no|had no|without|with no|found no|contains no|"
+        r"got no)"
+        r"\b.*)|"
+        r"(?:.*?\b)?(?:[Mm]issing|[Nn]o|[Dd]id(?: not|n't) (?:find|get|receive)|[Cc]ould(?: not|n't) find|"
+        r"[Cc]an(?:not|'t) find)\b:? (?P<asked4>.+?)(?: (?:for|in|of|on|from|at) (?P<subject4>.+))?$")),
+    ("is-not", (" not ", "n't ", "neither", "non-"), Pattern(
+        r"(?P<subject>.+?) (?:is|are|was|were)(?: not|n't) (?P<asked>\S.*)|"
+        r"(?P<subject2>.+?) (?:do|does|did|will|would)(?: not|n't) (?P<asked2>\S.*)")),
+    ("refused", ("cannot", "can't", "can not", "could not", "couldn't", "failed", "unable", "trying", "tried",
+        "attempt",
+                 "not possible", "impossible", "refus", "disallow", "forbid", "illegal", "never be", "must not",
+                     "don't",
+                 "do not", "error"), Pattern(
+        r"(?P<subject>.*?)\b(?:[Cc]an(?:not|'t| not)|[Cc]ould(?: not|n't)|[Ff]ailed(?: to| in| at| during)?|"
+        r"[Uu]nable to|[Tt]rying to|[Tt]ried to|[Aa]ttempt(?:ed|ing|s)?(?: to)?|"
+        r"[Ii]t is (?:not possible|impossible) to|[Dd]o(?: not|n't))\b:? (?P<asked>.+)|"
+        r"(?:.*?\b)?[Ee]rror (?P<asked2>.+)|(?P<subject3>.+?) (?P<asked3>(?:has )?failed\b.*)")),
+    ("state", ("already", "twice", "more than once", "again", "only once", "after", "before", "has been", "was called",
+               "while", "called", "multiple times", "appear", "repeat", "freed", "disabled", "duplicat"), Pattern(
+        r"(?P<subject>.+?) (?:has|have|is|are|was|were)(?: been)? (?P<asked>already .+)|"
+        r"(?:.*?[,:] )?[Aa]lready (?P<asked2>.+)|"
+        r"(?P<subject3>.+?) (?P<asked3>(?:appears? in more than|appears?|have been freed|(?:is|are) (?:disabled|"
+        r"repeated|duplicated)|called|is called|was called|has been|have been|were called)\b.*|"
+        r"(?:more than once|twice|multiple times).*)|[Rr]epeated (?P<subject4>.+)|(?P<asked5>[Cc]alled .+)")),
+    ("got", ("got", "received", "found", "given", "detected", "encountered"), Pattern(
+        r"(?P<subject>.*?)\b(?:[Gg]ot|[Rr]eceived|[Ff]ound|[Gg]iven|[Dd]etected|[Ee]ncountered):? (?P<asked>.+)")),
+)  # fmt: skip
+
+
+#: Frames that state no requirement: what another sentence of the message requires tells more.
+WEAK = ("got", "state", "refused", "is-not", "missing")
+
+
+def clauses(sentence: Sentence) -> Iterator[Clause]:
+    """What a sentence claims, the frame that fits first coming first."""
+    claim, given = _apart(_ASIDE.sub("", sentence.text))
+    low = f" {claim.lower()} "
+    for name, triggers, pattern in _FRAMES:
+        if any(trigger in low for trigger in triggers):
+            found = pattern.match(claim)
+            if found is not None:
+                parts = _parts(found.groupdict())
+                yield Clause(name, parts["subject"], parts["asked"], parts["given"] or given, sentence.operator, claim)
+
+
+def _apart(text: str) -> tuple[str, str]:
+    """The requirement and what was given."""
+    found = _GIVEN.search(text, 1)
+    if found is None or not text[: found.start()].strip(" ,.:;(") or len(text[: found.start()].split()) < 2:
+        return text, ""
+    return text[: found.start()].rstrip(" ,.:;(["), found["given"].strip()
+
+
+def _tidy(part: str) -> str:
+    """A part without the words that tie it to the rest: `is`, `that`, `at the moment`."""
+    return _LOOSE.sub("", part.strip(" ,:;.")).strip(" ,:;.")
+
+
+def _parts(groups: dict[str, str | None]) -> dict[str, str]:
+    """Groups by their names without the number of their alternative."""
+    parts = {"subject": "", "asked": "", "given": ""}
+    for name, text in groups.items():
+        if text and not parts[name.rstrip("0123456789")]:
+            parts[name.rstrip("0123456789")] = _tidy(text)
+    return parts

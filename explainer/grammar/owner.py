@@ -1,0 +1,141 @@
+"""Whose error is it? Decided by where it was raised, else by its type and the words of its message.
+
+Right or silent: what may as well be numpy's, TensorFlow's, JAX's, Python's or the system's gets no reading.
+"""
+
+from __future__ import annotations
+
+from explainer.crash import ALIASES, Crash, Raised
+from explainer.grammar.vocabulary import lowered, words_of
+from explainer.patterns import Pattern
+
+#: Types of which torch's checks are; of any other one only what was raised in torch's own files is.
+_CHECKED = frozenset(
+    [
+        "RuntimeError", "ValueError", "TypeError", "IndexError", "NotImplementedError", "AssertionError",
+        "Unsupported",
+    ]
+)  # fmt: skip
+#: Types that only torch has.
+_ONLY_OURS = frozenset(
+    [
+        "GradcheckError", "CheckpointError", "OpCheckError", "UserError", "GuardOnDataDependentSymNode",
+        "ConstraintViolationError", "DistError", "InductorError", "TorchRuntimeError", "BackendCompilerFailed",
+        "InternalTorchDynamoError", "OnnxExporterError", "DistStoreError", "DistNetworkError", "DistBackendError",
+        "TraceError", "RecompileError", "SpecViolationError",
+    ]
+)  # fmt: skip
+#: Words of other frameworks.
+_OTHERS = words_of(
+    "gufunc dot_general contracting tf tensorflow keras eagertensor kerastensor jax jaxlib jnp shapedarray sklearn "
+    "estimator n_samples "
+    "n_features "
+    "n_splits multiclass metrics dataframe pandas paddle mxnet cupy onnxruntime xgboost dmatrix openai matplotlib "
+    "plt series ufunc "
+    "__array_function__ sympy decimal scipy mpmath symbols polynomial"
+)
+#: Words that others use more often than torch's checks do.
+_MAYBE_OTHERS = words_of(
+    "numpy np ndarray array arrays json unicode codec url pickle protobuf proto http https sql regex csv axis "
+    "tokenizer pil mismatch_is datetime arg kwarg iterator coordinates population bytes numerator"
+)
+#: Words that outweigh those.
+_SURELY_OURS = words_of(
+    "torch tensor tensors aten c10 autograd nn dataloader iterabledataset cuda scalartype torchscript"
+)
+#: Words that torch's checks use, and others hardly do; names are taken apart at `_`.
+_OURS = words_of(
+    "torch tensor tensors tensorbase aten c autograd grad grads gradient gradients cuda cudnn cublas mkldnn onednn "
+    "fbgemm qnnpack magma scalartype bfloat complexfloat complexdouble dim dims ndim ndims stride strides strided "
+    "kernel padding dilation channels embed hidden batch_size nn optimizer optimizers lr beta betas momentum "
+    "decay weight bias biases normalized attn attention query conv convolution pool pooling maxpool sparse quantize "
+    "quantized quantization dequantize vmap functorch meta backward forward inplace storage storages contiguous "
+    "logits probs reduction dataloader dataset datasets sampler samplers worker workers rank nccl gloo torchscript "
+    "jit dynamo inductor fx onnx export dtensor mesh fsdp ddp params module modules submodule schema cudagraph mps "
+    "xpu fake symint elementwise numel dropout embedding loss lstm rnn gru offsets mask linalg fft window target "
+    "targets logprob opoverload parametrization parametrizations checkpoint collate iterabledataset transforms "
+    "dtensors groups fused foreach capturable cudagraphs datapipe shard shards sharded pipeline microbatch wishart "
+    "distribution distributions event nested jagged bilinear bicubic nearest scalar scalars triton quantizer "
+    "observer fbgemm histc vml prims namespace mutates mutated opcheck state_dict datapipes tcpstore "
+    "rendezvous backends slope scheduler upsample interpolate subgraph graphmodule wrapper"
+)
+#: Messages of TensorFlow, Keras and JAX, of which no word is enough.
+_FOREIGN = Pattern(
+    r"\{\{|\[Op:|[Nn]ode \S+ defined at|[Ll]ayer [\"'].*[\"']|operands could not be broadcast|not aligned: \d|"
+    r"to a single shape|[Tt]raced<|\(None, ?\d|:0'|Attempt to convert a value|Failed to convert a NumPy"
+)
+#: An input, and what torch asks of it.
+_INPUT = frozenset(["size", "dim", "dimension", "dimensions", "shape", "channels", "dtype", "length", "lengths"])
+#: What Python itself says, in whatever program.
+_PYTHON = (
+    "' object is not ", "' object has no ", "' object does not ", "' object cannot ", "list index",
+        "list assignment index",
+    "tuple index", "string index", "pop index", "range object index", "values to unpack", "unsupported operand type",
+    " missing 1 required", " missing 2 required", " missing 3 required", "takes from ", "positional argument but",
+    "positional arguments but", "got an unexpected keyword", "got multiple values for argument", "invalid literal for",
+    "could not convert string", "object of type '", "must be str, not", "must be real number", "must be integer, not",
+    "not subscriptable", "cannot concatenate", "can only concatenate", "can't multiply", "indices must be integers",
+    "index must be integers", "math domain", "dictionary changed", "dictionary update", "generator already",
+    "generator raised", "substring not found", "is not in list", "arg is an empty", "' not supported between",
+        "unhashable",
+    "maximum recursion", "not all arguments converted", "descriptor '", "bad operand type", "invalid index to scalar",
+    "expected str instance", "expected string or", "expected bytes", "max() arg", "min() arg", "exceeds the limit",
+    "embedded null",
+    "missing required argument", "argument after *", "is not a module, class", "module, class, method", "event loop",
+    "new futures", "new thread", "changed size during", "mutated during", "application context", "asyncio", "coroutine",
+    "lost sys", "unlocked lock", "current thread", "main thread", "Circular reference", "dictionary keys",
+        "I/O operation",
+    "write to closed", "No active exception", "exceptions must", "takes exactly", "takes no arguments",
+)  # fmt: skip
+_TORCH_FILE = Pattern(r"(?:^|/)torch/(?!.*(?:site|dist)-packages/)")
+_LIBRARY = Pattern(r"(?:site|dist)-packages/(?!torch/)|(?:^|/)lib(?:64)?/python\d")
+_ECOSYSTEM = Pattern(
+    r"/(?:transformers|accelerate|peft|diffusers|timm|lightning|pytorch_lightning|torchvision|torchaudio|"
+    r"torch_geometric|"
+    r"torchmetrics|deepspeed|bitsandbytes|fairscale|ignite|fastai|ultralytics|vllm|trl|monai|einops|xformers|apex)/"
+)
+_RAISES = Pattern(r"\s*(?:raise\b|assert\b)")
+
+
+def is_torchs(error: Crash | Raised, text: str, detail: int, firm: bool) -> bool:
+    """Whether torch, or a library built on it, made a check that failed with this message.
+
+    `detail` counts what the message gives besides its requirement: the operator, the actual value. `firm`: it states
+    a requirement in the words of tensors.
+    """
+    kind = ALIASES.get(error.name, error.name)
+    words = lowered(text)
+    if not words or words & _OTHERS or _FOREIGN.search(text) or any(part in text for part in _PYTHON):
+        return False
+    if error.frames:
+        return _raised_there(error, words, kind, detail, firm)
+    if error.type.startswith(("torch.", "c10")) or kind in _ONLY_OURS:
+        return True
+    return "." not in error.type and _speaks_so(error.name, kind, words, detail, firm)
+
+
+def _speaks_so(own_name: str, kind: str, words: frozenset[str], detail: int, firm: bool) -> bool:
+    """Whether the words are torch's: of a RuntimeError one is enough, others are raised by everybody."""
+    if kind not in _CHECKED or (own_name != "RuntimeError" and words & _MAYBE_OTHERS and not words & _SURELY_OURS):
+        return False
+    own = len(words & _OURS) + len(words & _SURELY_OURS) + ("input" in words and bool(words & _INPUT))
+    if kind == "RuntimeError":
+        return own > 0 or detail > 1 or firm
+    return own > 0 and own + detail + firm > 1
+
+
+def _raised_there(error: Crash | Raised, words: frozenset[str], kind: str, detail: int, firm: bool) -> bool:
+    """What a file of torch's raised is torch's; in the user's own line C++ may have, where the words are torch's."""
+    last = error.frames[-1]
+    file = last.file.replace("\\", "/")
+    if _TORCH_FILE.search(file):
+        return "/torch/_vendor/" not in file
+    known = last.user or file.startswith("<")
+    if not _ECOSYSTEM.search(file) and (_LIBRARY.search(file) or not known or _RAISES.match(last.code)):
+        return False
+    return _speaks_so(error.name, kind, words, detail, firm)
+
+
+def is_library(file: str) -> bool:
+    """Whether a file is torch's or of a library that is built on it."""
+    return (_TORCH_FILE.search(file) or _ECOSYSTEM.search(file)) is not None

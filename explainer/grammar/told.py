@@ -1,0 +1,125 @@
+"""What a clause says in the reader's language: a headline, what was checked, the values that it names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from explainer.grammar.frames import Clause
+from explainer.grammar.phrases import common, is_blank, phrase, quoted
+from explainer.locale import LANGUAGES, word
+from explainer.patterns import Pattern
+
+#: What in a message is a value: numbers, sizes, dtypes, devices.
+_VALUE = Pattern(
+    r"[\[(]-?\d+(?:, ?-?\d+)*,?[\])]|(?<![\w.])-?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?![\w.]|-?[dD]\b)|torch\.\w+|"
+    r"\b(?:cuda:\d+|cpu|cuda|meta|mps|xpu)\b|"
+    r"\b(?:Float|Double|Half|Long|Int|Bool|BFloat16|ComplexFloat|ComplexDouble|Byte|Char|Short)\b"
+)
+_ADVICE = Pattern(
+    r"(?:Please|Use|Try|Consider|Did you|You (?:can|may|might|should|need)|Specify|Set|Make sure|Instead|Hint|Pass|"
+    r"Call|"
+    r"If you|To (?!dim)|Do not|Check|Perhaps|Maybe|Note that|see |In order)\b.*"
+)
+_INLINE = Pattern(r"[,;:(]\s*(?:please|(?:try|consider|use|did you)) (?P<advice>[^.]{4,160})")
+_NEGATIVE = Pattern(r"(?:not|never|n't) (?:be )?")
+#: A requirement that goes on from "must".
+_VERB = Pattern(
+    r"(?:be|have|match|contain|equal|return|satisfy|divide|agree|not|fit|start|end|share|lie|take|hold|come|provide|"
+    r"use|"
+    r"specify|require|support|broadcast|receive|include|all|both|either|live|reside|only|point|at least|also) "
+)
+MOST_VALUES = 16
+#: A quotation in which values are easily overlooked.
+_LONG = Pattern(r"`[^`]{38,}`")
+#: Frames of which the predicate is quoted whole.
+SAID = ("missing", "is-not", "state", "got")
+
+
+class Told(Mapping[str, str]):
+    """The texts of a clause by `field_language` (`headline_en`), each made when it is first asked for."""
+
+    def __init__(self, clause: Clause, others: list[Clause], kind: str | None, text: str):
+        self.clause, self._others, self.kind, self._text = clause, others, kind, text
+        self._made: dict[str, str] = {}
+
+    def __getitem__(self, name: str) -> str:
+        field, _, language = name.rpartition("_")
+        if field not in ("headline", "why") or language not in LANGUAGES:
+            raise KeyError(name)
+        if name not in self._made:
+            make = headline if field == "headline" else self._why
+            self._made[name] = make(self.clause, language)
+        return self._made[name]
+
+    def _why(self, clause: Clause, language: str) -> str:
+        parts = [word("c_also", language, claim=headline(other, language)) for other in self._others]
+        if self.kind is not None:
+            parts.append(word("c_about", language, kind=word(f"kind_{self.kind}", language)))
+        left = values(self._text, " ".join([self["headline_" + language], *parts]))
+        if left:
+            parts.append(word("c_values", language, values=word("listed", language).join(map(quoted, left))))
+        return " ".join(parts)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(f"{field}_{language}" for field in ("headline", "why") for language in LANGUAGES)
+
+    def __len__(self) -> int:
+        return 2 * len(LANGUAGES)
+
+
+def headline(clause: Clause, language: str) -> str:
+    """One line: who, what is asked, what was given; each only where the message says it."""
+    claim = _claim(clause, language)
+    if clause.given and not is_blank(clause.given) and clause.frame not in ("invalid",):
+        claim = word("c_got", language, claim=claim, given=given(clause.given, language))
+    if clause.operator and clause.subject and clause.operator not in claim:
+        claim = word("c_at", language, operator=quoted(clause.operator), claim=claim)
+    return claim
+
+
+def _claim(clause: Clause, language: str) -> str:
+    frame, subject, asked = clause.frame, clause.subject, clause.asked
+    who = quoted(subject) if subject and not is_blank(subject) else clause.operator and quoted(clause.operator)
+    if frame in SAID:
+        frame, asked = "said", clause.predicate
+    elif frame in ("needs", "expected"):
+        frame, asked = _needed(asked)
+    elif frame == "invalid" and clause.given:
+        asked = clause.given
+    what = "" if is_blank(asked) else common(asked, language) or quoted(asked)
+    if what and frame == "needs" and what[0] == "`" and _VERB.match(asked):
+        frame = "must"
+    key = f"c_{frame}" + ("" if who and what else "_bare" if what else "_who")
+    return word(key, language, who=who or "", asked=what)
+
+
+def _needed(asked: str) -> tuple[str, str]:
+    """Whether something is needed or forbidden, and what."""
+    found = _NEGATIVE.match(asked)
+    return ("forbids", asked[found.end() :]) if found else ("needs", asked)
+
+
+def given(text: str, language: str) -> str:
+    """What was given."""
+    return phrase(text.removesuffix(" instead").strip("`'\" "), language)
+
+
+def values(text: str, told: str) -> list[str]:
+    """The values of a message that are not said yet outside of long quotations, each once, in their order."""
+    said = {one.strip("[]()") for one in _VALUE.findall(_LONG.sub("", told))}
+    found = [one for one in dict.fromkeys(_VALUE.findall(text)) if one.strip("[]()") not in said]
+    return found[:MOST_VALUES]
+
+
+def is_advice(sentence: str) -> bool:
+    """Whether a sentence tells what to do."""
+    return _ADVICE.match(sentence) is not None
+
+
+def advice(sentences: list[str]) -> str | None:
+    """The sentence of a message that tells what to do; None where it has none."""
+    for sentence in sentences[1:]:
+        if is_advice(sentence):
+            return sentence[:240]
+    inline = _INLINE.search(sentences[0]) if sentences else None
+    return inline["advice"].strip() if inline else None

@@ -1,0 +1,111 @@
+"""What a check says beyond its message: the guard of the raise, the values that it met, the operand or argument."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from explainer.crash import Crash
+from explainer.diagnosis import Diagnosis, Label, Span
+from explainer.grammar import field_of
+from explainer.grammar.guards import Guard, guard_at, installed
+from explainer.grammar.owner import is_library
+from explainer.grammar.phrases import quoted
+from explainer.grammar.told import Told
+from explainer.locale import word
+from explainer.probes import Scene
+from explainer.probes.checked import checked_operand
+from explainer.probes.guards import Guarded, guarded
+
+#: A longer requirement is told below the headline.
+SHORT = 90
+
+
+def with_guard(diagnosis: Diagnosis, scene: Scene, listed: bool) -> Diagnosis:
+    """A diagnosis that rests on the message alone, with what the guard of the raise adds.
+
+    The headline of a `listed` symptom stays; another gives way to requirement and values.
+    """
+    found = _found(scene)
+    if found is None:
+        return diagnosis
+    told = _told(found, scene.options.language)
+    headline = _headline(found, scene.options.language)
+    before, usual, after = diagnosis.cause.partition("\n" + word("usual", scene.options.language))
+    cause = "\n".join(part for part in (before, told) if part) + usual + after
+    if not listed and headline is not None:
+        cause = "\n".join(part for part in (told, f"{diagnosis.headline}. {diagnosis.cause}".strip()) if part)
+        diagnosis = replace(diagnosis, headline=headline)
+    return _placed(replace(diagnosis, cause=cause), found, scene)
+
+
+def alone(scene: Scene) -> Diagnosis | None:
+    """What the guard says where the message says nothing: of torch, a library on it, or a check of tensors."""
+    found = _found(scene)
+    if found is None or scene.live is None or not (found.tensors or is_library(_file(scene.crash))):
+        return None
+    headline = _headline(found, scene.options.language)
+    if headline is None:
+        return None
+    kind, family = field_of(found.guard.text, scene.crash.message)
+    told = _told(found, scene.options.language)
+    return _placed(Diagnosis(f"check-{kind}-{found.guard.where.lower()}", family, headline, told), found, scene)
+
+
+def with_operand(diagnosis: Diagnosis, told: Told, scene: Scene) -> Diagnosis:
+    """A reading with the operand that it is about, where live frames tell which one that is."""
+    found = checked_operand(scene, told.clause, told.kind or "other") if scene.failing is not None else None
+    if found is None or diagnosis.culprit is not None or scene.failing is None:
+        return diagnosis
+    fact, node = found
+    values = word("g_values", scene.options.language, values=f"{quoted(fact.name)}: {fact}")
+    diagnosis = replace(diagnosis, cause=f"{values} {diagnosis.cause}".strip())
+    if node is None:
+        return diagnosis
+    span = scene.failing.source.span(node, fact.name)
+    label = Label(span.file, span.line, str(fact), span.column, span.end_column)
+    return replace(diagnosis, culprit=span, labels=(*diagnosis.labels, label))
+
+
+def _file(crash: Crash) -> str:
+    return crash.frames[-1].file.replace("\\", "/") if crash.frames else ""
+
+
+def _found(scene: Scene) -> Guarded | None:
+    """The guard: in live frames with its values, of a paste from the same source where it is installed here."""
+    if scene.live is not None:
+        return scene.once("guard", lambda: guarded(scene))
+    guard = scene.once("guard", lambda: _pasted(scene.crash))
+    return Guarded(guard, (), None, False) if guard is not None else None
+
+
+def _pasted(crash: Crash) -> Guard | None:
+    frame = crash.frames[-1] if crash.frames else None
+    source = installed(frame.file, frame.line, frame.code) if frame is not None else None
+    return guard_at(source, frame.line) if source is not None and frame is not None else None
+
+
+def _headline(found: Guarded, language: str) -> str | None:
+    if not found.values or len(found.guard.text) > SHORT:
+        return None
+    claim = word("g_needs", language, where=quoted(found.guard.where), asked=quoted(found.guard.text))
+    return word("g_got", language, claim=claim, values=_values(found, language))
+
+
+def _told(found: Guarded, language: str) -> str:
+    asked = word("g_raises", language, where=quoted(found.guard.where), asked=f"`{found.guard.text}`")
+    return " ".join([asked, word("g_values", language, values=_values(found, language))] if found.values else [asked])
+
+
+def _values(found: Guarded, language: str) -> str:
+    return word("listed", language).join(f"`{name}` = {value}" for name, value in found.values)
+
+
+def _placed(diagnosis: Diagnosis, found: Guarded, scene: Scene) -> Diagnosis:
+    """With the user's argument as the culprit, where the guard is about one and nothing else is blamed yet."""
+    span: Span | None = found.argument
+    if span is None or diagnosis.culprit is not None:
+        return diagnosis
+    text = word("g_argument", scene.options.language, name=quoted(span.symbol or ""))
+    label = Label(span.file, span.line, text, span.column, span.end_column)
+    certainty = "likely" if diagnosis.certainty == "possible" else diagnosis.certainty
+    return replace(diagnosis, culprit=span, labels=(*diagnosis.labels, label), certainty=certainty)

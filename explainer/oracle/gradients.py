@@ -1,0 +1,40 @@
+"""Which parameters that an optimizer was to train got a gradient by the time it stepped."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_STEPS = 20
+
+
+class Gradients:
+    """Watches the steps of optimizers. `used` are modules that were called with gradients on."""
+
+    def __init__(self) -> None:
+        self.trained: dict[int, Any] = {}
+        self.graded: set[int] = set()
+        self.used: set[int] = set()
+        self.steps = 0
+
+    def stepped(self, optimizer: Any, *_: Any) -> None:
+        """Look at an optimizer's parameters when it has stepped."""
+        self.steps += 1
+        if self.steps > _STEPS and len(self.graded) >= len(self.trained):
+            return
+        for group in optimizer.param_groups:
+            for one in group["params"]:
+                self.trained[id(one)] = one
+                if one.grad is not None:
+                    self.graded.add(id(one))
+
+    def missing(self, roots: list[Any]) -> list[str]:
+        """The names of parameters of modules that were called, were to be trained, and never got a gradient."""
+        found = []
+        for number, root in enumerate(roots):
+            every = not self.trained and any(one.grad is not None for one in root.parameters())
+            for path, module in root.named_modules():
+                for name, one in module.named_parameters(recurse=False) if id(module) in self.used else ():
+                    wanted = one.requires_grad and (every or id(one) in self.trained)
+                    if wanted and id(one) not in self.graded and one.grad is None:
+                        found.append(f"{number}.{path}.{name}".replace("..", "."))
+        return found

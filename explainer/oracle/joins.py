@@ -1,0 +1,104 @@
+"""A reshape at an edited line of a tensor that does not lie in memory as its sizes are: what it joins, or mixes."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from explainer.oracle.places import Places
+
+_TURNS = ("transpose", "permute", "t", "swapaxes", "swapdims", "movedim", "moveaxis")
+CROSSED, TURNED = "crossed", "turned"
+_RESHAPES = ("reshape", "flatten", "view", "reshape_as", "view_as")
+
+
+class Joins:
+    """Watches reshapes; `mixed` is the first that joins what are no neighbours, with the place of the turn before."""
+
+    def __init__(self, places: Places):
+        self.places = places
+        self.mixed: dict[str, Any] | None = None
+        self._turned: dict[int, tuple[Any, Any]] = {}
+        self._strides: dict[int, tuple[Any, Any]] = {}
+
+    def watch(self, torch: Any) -> None:
+        """Put watched functions in the place of those that turn, copy and reshape."""
+        if not self.places.edited:
+            return
+        watched = [(_TURNS, self._turns), (("contiguous", "clone"), self._copies), (_RESHAPES, self._reshapes)]
+        for names, note in watched:
+            for owner, name in [(owner, name) for name in names for owner in (torch.Tensor, torch)]:
+                if hasattr(owner, name):
+                    self.places.put(owner, name, _noting(getattr(owner, name), note))
+
+    def _turns(self, given: Any, made: Any) -> None:
+        frame = self.places.caller() if len(self._turned) < 1000 else None
+        if frame is not None:
+            self._turned[id(made)] = made, list(self.places.at(frame))
+
+    def _copies(self, given: Any, made: Any) -> None:
+        if made is not given and self.places.is_edited():
+            self._strides[id(made)] = made, given.stride()
+            self._turned[id(made)] = made, self._turn(given)
+
+    def _reshapes(self, given: Any, made: Any) -> None:
+        if self.mixed is not None or not self.places.is_edited():
+            return
+        held = self._strides.get(id(given))
+        strides = held[1] if held is not None else given.stride()
+        mixed, turned = mixes(given.shape, strides, made.shape), self._turn(given)
+        if mixed == CROSSED or (mixed == TURNED and turned is not None):
+            self.mixed = {"at": list(self.places.at(self.places.innermost())), "turned": turned}
+
+    def _turn(self, tensor: Any) -> Any:
+        held = self._turned.get(id(tensor))
+        return held[1] if held is not None else None
+
+
+def _noting(plain: Callable[..., Any], note: Callable[[Any, Any], None]) -> Callable[..., Any]:
+    @functools.wraps(plain)
+    def noted(given: Any, *args: Any, **words: Any) -> Any:
+        made = plain(given, *args, **words)
+        if hasattr(made, "stride") and hasattr(given, "stride") and not made.is_sparse:
+            note(given, made)
+        return made
+
+    return noted
+
+
+def mixes(before: Sequence[int], strides: Sequence[int], after: Sequence[int]) -> str | None:
+    """How a reshape of a tensor that does not lie in memory as its sizes are mixes its dimensions; None: it does not.
+
+    CROSSED: sizes are neither joined nor split but shifted across each other ([8, 12, 4] to [12, 32]). TURNED: the
+    first dimension is joined with others in another order than they have in memory (rows of samples and of time).
+    """
+    rows = [(size, stride) for size, stride in zip(before, strides, strict=True) if size > 1]
+    if [stride for _, stride in rows] == sorted((stride for _, stride in rows), reverse=True):
+        return None
+    left, right = list(rows), [size for size in after if size > 1]
+    first = True
+    while left and right:
+        group, goal = [left.pop(0)], [right.pop(0)]
+        while _product([size for size, _ in group]) != _product(goal):
+            smaller = _product([size for size, _ in group]) < _product(goal)
+            if not (left if smaller else right):
+                return CROSSED
+            if smaller:
+                group.append(left.pop(0))
+            else:
+                goal.append(right.pop(0))
+        turned = [stride for _, stride in group] != sorted((stride for _, stride in group), reverse=True)
+        if turned and len(group) > 1 and len(goal) > 1:
+            return CROSSED
+        if turned and first and before[0] > 1:
+            return TURNED
+        first = False
+    return None
+
+
+def _product(sizes: Sequence[int]) -> int:
+    made = 1
+    for size in sizes:
+        made *= size
+    return made

@@ -1,0 +1,173 @@
+"""Weighs what a run with an edit showed beside the unedited run: refused, in doubt, and what was tested."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import zip_longest
+from typing import Any
+
+from explainer.diagnosis import Edit
+from explainer.frozen import frozen
+from explainer.oracle import draws, source
+
+Seen = Mapping[str, Any]
+
+
+@frozen
+class Judgement:
+    """`refused`: why an edit that ran is none to show. `doubts`: why it is shown as a suggestion. Names of `words`.
+
+    `more`: it ran with so many samples, too; `apart`: they came out on their own; `shorter`: it ran with shorter
+    sequences; `causal`: earlier steps do not know of later ones. `turned` is the file and line at which a tensor was
+    turned around whose sizes the edit mixes.
+    """
+
+    refused: str | None = None
+    doubts: tuple[str, ...] = ()
+    more: int = 0
+    apart: bool = False
+    shorter: bool = False
+    causal: bool = False
+    turned: tuple[str, int] | None = None
+
+
+def judged(edits: Sequence[Edit], run: Mapping[str, Any], control: Mapping[str, Any]) -> Judgement:
+    """What two answers of `replay.again` say of an edit under which the program ran."""
+    seen, before = run.get("seen") or {}, control.get("seen") or {}
+    models = seen.get("models") or []
+    samples = [one["samples"] for one in models if one.get("samples")]
+    turned = (seen.get("mixed") or {}).get("turned")
+    doubts = [name for name, doubtful in _DOUBTS.items() if doubtful(edits, seen, before, control)]
+    doubts += ["chance"] if _by_chance(edits, run, control) else []
+    runs = [one["more"] for one in samples if one.get("runs") and not one.get("time_first")]
+    return Judgement(
+        next((name for name, refuses in _REFUSALS.items() if refuses(edits, seen, before)), None),
+        tuple(doubts),
+        runs[0] if runs and len(runs) == len(samples) else 0,
+        bool(runs) and all(one.get("apart") and not one.get("time_first") for one in samples),
+        [one["shorter"] for one in models if one.get("shorter") is not None] in ([True], [True, True]),
+        any(one.get("causal") for one in models),
+        tuple(turned) if turned else None,  # type: ignore[arg-type]
+    )
+
+
+def _by_chance(edits: Sequence[Edit], run: Mapping[str, Any], control: Mapping[str, Any]) -> bool:
+    """Whether a size was made of names that nothing puts together: no join of as many parts has it."""
+    seen = run.get("seen") or {}
+    known, sizes = seen.get("numbers") or {}, {size for shape in run.get("parameters") or () for size in shape}
+    for terms in source.summed_names(edits):
+        joined = [parts for parts in seen.get("joined") or () if len(parts) == len(terms) and sum(parts) in sizes]
+        values = sorted(known[one] for one in terms) if all(one in known for one in terms) else None
+        if not any(values is None or values == sorted(parts) for parts in joined):
+            return True
+    return False
+
+
+def _cut(edits: Sequence[Edit], seen: Seen, before: Seen) -> bool:
+    return bool(seen.get("cut"))
+
+
+def _resized_data(edits: Sequence[Edit], seen: Seen, before: Seen) -> bool:
+    return source.changes_number(edits) and draws.other_sizes(before.get("draws") or [], seen.get("draws") or [])
+
+
+def _ungraded(edits: Sequence[Edit], seen: Seen, before: Seen) -> bool:
+    """A path that the edit cut: what it led to is trained no more."""
+    return bool(_left_out(seen, before)) and source.cuts_graph(edits)
+
+
+def _left_out(seen: Seen, before: Seen) -> set[str]:
+    known = set(before.get("ungraded") or ()) if before.get("steps") else set()
+    return set(seen.get("ungraded") or ()) - known
+
+
+def _lost_write(edits: Sequence[Edit], seen: Seen, before: Seen) -> bool:
+    return source.loses_write(edits)
+
+
+_REFUSALS = {"cut": _cut, "data": _resized_data, "ungraded": _ungraded, "write": _lost_write}
+
+
+def _unwritten(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[str, Any]) -> bool:
+    """A tensor that is kept, and that the unedited run had written over, is as it was."""
+    written = {name for name, in_place in (before.get("written") or {}).items() if in_place}
+    return "written" in seen and bool(written - set(seen["written"]))
+
+
+def _untrained(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[str, Any]) -> bool:
+    return bool(_left_out(seen, before))
+
+
+def _outputs(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[str, Any]) -> bool:
+    """Another number of results, of a function or of a model that had handed some back; gradients are no results."""
+    behind = (control.get("error") or {}).get("backward")
+    return (not behind and source.hands_back_otherwise(edits)) or any(
+        one.get("out") and other.get("out") and one["out"] != other["out"] for one, other in _pairs(seen, before)
+    )
+
+
+def _values(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[str, Any]) -> bool:
+    """A model hands back other values than in a run that failed in backward only: finite ones were right."""
+    frames = (control.get("error") or {}).get("frames") or []
+    if not (control.get("error") or {}).get("backward") or not frames:
+        return False
+    known = [(one, other) for one, other in _pairs(seen, before) if one.get("made") and other.get("made")]
+    same = [(one, other) for one, other in known if all(_alike(one[name], other[name]) for name in ("given", "held"))]
+    return any(not _alike(one["made"], other["made"]) for one, other in same if _alike(other["made"], other["made"]))
+
+
+def _mixed(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[str, Any]) -> bool:
+    apart = [(one.get("samples") or {}).get("apart") for one in seen.get("models") or ()]
+    known = [(other.get("samples") or {}).get("apart") for _, other in _pairs(seen, before)]
+    return any(
+        now is False and (was or (was is None and source.of_layout(edits))) for now, was in zip_longest(apart, known)
+    )
+
+
+def _scrambled(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[str, Any]) -> bool:
+    return bool(seen.get("mixed"))
+
+
+def _one_batch(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[str, Any]) -> bool:
+    """One sample more does not run, and what fails is the line that was edited or that had failed."""
+    frames = (control.get("error") or {}).get("frames") or [[None, None]]
+    known = [other["name"] for _, other in _pairs(seen, before) if (other.get("samples") or {}).get("runs") is False]
+    failed = [one.get("samples") or {} for one in seen.get("models") or () if one["name"] not in known]
+    own = [one for one in failed if one.get("runs") is False and one.get("at")]
+    return any(one.get("own") or list(one["at"]) == list(frames[-1][:2]) for one in own)
+
+
+def _not_causal(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[str, Any]) -> bool:
+    """A program that makes masks of what comes later, and a model whose earlier steps know of it all the same."""
+    return any(one.get("causal") is False for one in seen.get("models") or ()) and source.of_layout(edits)
+
+
+def _warned(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[str, Any]) -> bool:
+    known = {text for text, *_ in before.get("warned") or ()}
+    return any(own for text, *_, own in seen.get("warned") or () if text not in known)
+
+
+_DOUBTS = {
+    "untrained": _untrained,
+    "outputs": _outputs,
+    "write": _unwritten,
+    "values": _values,
+    "mixed": _mixed,
+    "scrambled": _scrambled,
+    "batch": _one_batch,
+    "causal": _not_causal,
+    "warned": _warned,
+}
+
+
+def _pairs(seen: Seen, before: Seen) -> list[tuple[Seen, Seen]]:
+    """The models of two runs that are the same, in the order in which they were called first."""
+    every = list(zip(seen.get("models") or (), before.get("models") or (), strict=False))
+    return [(one, other) for one, other in every if one["name"] == other["name"]]
+
+
+def _alike(one: Any, other: Any) -> bool:
+    if not one or not other or len(one) != len(other) or None in one or None in other:
+        return one == other
+    pairs = [pair for x, y in zip(one, other, strict=True) for pair in zip(x, y, strict=True)]
+    return all(abs(a - b) <= 1e-4 * max(abs(a), abs(b), 1.0) for a, b in pairs)

@@ -1,0 +1,155 @@
+"""What the lines of an edit show before anything is run: lost writes, other numbers of results, numbers that fit."""
+
+from __future__ import annotations
+
+import ast
+import re
+import textwrap
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from explainer.diagnosis import Edit
+
+#: What hands back memory of its own: what is written there reaches nobody else.
+_COPIES = ("clone", "contiguous", "float", "double", "half", "long", "int", "bool", "to", "repeat", "copy", "deepcopy")
+#: What orders or groups the dimensions of a tensor, or picks among them.
+_LAYOUT = re.compile(
+    r"\.(?:transpose|permute|t|T|mT|swapaxes|swapdims|movedim|moveaxis|view|reshape|flatten|unflatten|squeeze|unsqueeze"
+    r"|expand|expand_as|mean|sum|amax|amin|max|min|roll|flip)\b|\b(?:dim|axis|batch_first|start_dim)\s*=|\beinsum\("
+    r"|\brearrange\(|\bstack\(|\bcat\(|\[[^\]]*(?::|None)"
+)
+#: Classes of layers, and functions that are given sizes.
+_TAKES_SIZES = re.compile(
+    r"(?:^|\.)(?:[A-Z]\w*|zeros|ones|empty|full|rand|randn|randint|arange|view|reshape|expand|repeat|narrow|unflatten)$"
+)
+_CUTS = re.compile(
+    r"\.detach\(|\bno_grad\b|\binference_mode\b|\.data\b|\.item\(|\.numpy\(|\.tolist\(|requires_grad\s*=\s*False"
+    r"|\brequires_grad_\(False|\bargmax\(|\.round\(|set_grad_enabled\(False"
+)
+
+
+def loses_write(edits: Iterable[Edit]) -> bool:
+    """Whether a write goes into a copy that nobody keeps: `x.clone()[0] = 1`, `x.clone().add_(1)` as a statement."""
+    return any(_writes_to_copy(edit.after) and not _writes_to_copy(edit.before) for edit in edits)
+
+
+def _writes_to_copy(text: str | None) -> bool:
+    return any(_copies(target) for node in _nodes(text) for target in _written(node))
+
+
+def _written(node: ast.AST) -> Iterator[ast.AST]:
+    """The expressions whose memory a statement writes into."""
+    if isinstance(node, ast.Assign):
+        yield from (one.value for one in node.targets if isinstance(one, ast.Subscript))
+    elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Subscript):
+        yield node.target.value
+    elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        func = node.value.func
+        if isinstance(func, ast.Attribute) and re.fullmatch(r"[a-z]\w*[a-z]_", func.attr):
+            yield func.value
+
+
+def _copies(node: ast.AST) -> bool:
+    """Whether an expression ends in memory of its own: a copy, or a part of one."""
+    while isinstance(node, (ast.Subscript, ast.Attribute)):
+        node = node.value
+    called = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+    return called and (node.func.attr in _COPIES or _copies(node.func.value))  # type: ignore[attr-defined]
+
+
+def hands_back_otherwise(edits: Iterable[Edit]) -> bool:
+    """Whether a `return` hands back another number of results."""
+    for edit in edits:
+        before, after = ([_count(one) for one in _returns(text)] for text in (edit.before, edit.after))
+        if before and after and len(before) == len(after) and before != after:
+            return True
+    return False
+
+
+def _returns(text: str | None) -> Iterator[ast.Return]:
+    return (one for one in _nodes(text) if isinstance(one, ast.Return))
+
+
+def _count(node: ast.Return) -> int:
+    return len(node.value.elts) if isinstance(node.value, ast.Tuple) else 1
+
+
+def of_layout(edits: Iterable[Edit]) -> bool:
+    """Whether an edit orders, groups or picks dimensions otherwise: samples can mix by that."""
+    return any(_more(_LAYOUT, edit) for edit in edits)
+
+
+def cuts_graph(edits: Iterable[Edit]) -> bool:
+    """Whether an edit takes a value out of the graph."""
+    return any(_more(_CUTS, edit) for edit in edits)
+
+
+def _more(pattern: re.Pattern[str], edit: Edit) -> bool:
+    before, after = (Counter(pattern.findall(text or "")) for text in (edit.before, edit.after))
+    return bool(after - before or (before - after and pattern is _LAYOUT))
+
+
+def changes_number(edits: Iterable[Edit]) -> bool:
+    """Whether an edit puts another whole number in the place of one."""
+    numbers = [(_numbers(edit.before), _numbers(edit.after)) for edit in edits]
+    return any(before - after and after - before for before, after in numbers)
+
+
+def _numbers(text: str | None) -> Counter[str]:
+    return Counter(re.findall(r"(?<![\w.])\d+(?![\w.])", text or ""))
+
+
+def summed_names(edits: Sequence[Edit]) -> list[tuple[str, ...]]:
+    """The terms of which an edit makes sizes: that their sum is the number that is wanted may be chance."""
+    sums = [_sums(edit.after) - _sums(edit.before) for edit in edits]
+    return [tuple(_terms(ast.parse(text, mode="eval").body)) for found in sums for text in sorted(found)]
+
+
+def _terms(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
+        yield from _terms(node.left)
+        yield from _terms(node.right)
+    else:
+        yield ast.unparse(node)
+
+
+def _sums(text: str | None) -> set[str]:
+    """The sums and differences of names among the sizes that calls are given."""
+    found = set()
+    for node in _nodes(text):
+        given = [*node.args, *(word.value for word in node.keywords)] if isinstance(node, ast.Call) else []
+        sizes = given if given and _TAKES_SIZES.search(ast.unparse(node.func)) else []  # type: ignore[attr-defined]
+        found |= {ast.unparse(one) for one in sizes if _sum_of_names(one)}
+    return found
+
+
+def _sum_of_names(node: ast.AST) -> bool:
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, (ast.Add, ast.Sub)):
+        return False
+    return all(re.search(r"[A-Za-z_]", ast.unparse(side)) for side in (node.left, node.right))
+
+
+def decides_default(edits: Iterable[Edit]) -> bool:
+    """Whether an edit gives an argument a value that the function decided by default."""
+    for edit in edits:
+        before, after = (Counter(_keywords(text)) for text in (edit.before, edit.after))
+        if after - before and edit.before is not None:
+            return True
+    return False
+
+
+def _keywords(text: str | None) -> Iterator[str]:
+    for node in _nodes(text):
+        if isinstance(node, ast.Call):
+            yield from (f"{ast.unparse(node.func)}:{word.arg}" for word in node.keywords if word.arg)
+
+
+def _nodes(text: str | None) -> list[ast.AST]:
+    """The nodes of some lines of source; of a statement's head too (`for x in y:`), none of a part of one."""
+    code = textwrap.dedent(text or "").strip()
+    for form in (code, f"{code}\n    pass", f"{code})", f"f({code})"):
+        try:
+            return list(ast.walk(ast.parse(form)))
+        except SyntaxError:
+            continue
+    return []

@@ -1,0 +1,52 @@
+"""Other edits that would do as well as a survivor: with one, it is in doubt, or proves nothing."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from explainer.edits.candidate import Candidate
+from explainer.oracle.alignments import alignments, other_alignments, other_places
+from explainer.oracle.judge import Judgement
+from explainer.oracle.turns import turned_at
+from explainer.replay.outcomes import passes
+from explainer.replay.program import Run
+from explainer.replay.trial import Verdict
+
+
+def with_ties(checker: Any, held: list[Verdict], control: Run) -> list[Verdict]:
+    """Survivors; the first is in doubt where the program runs as well with its dimensions aligned otherwise."""
+    first = held[0] if held and not held[0].judgement.doubts else None
+    if first is None or not alignments(first.candidate.edits):
+        return held
+    alike = [one for one in held if alignments(one.candidate.edits)]
+    others = [one for one in alike[1:] if other_places(first.candidate.edits, one.candidate.edits)]
+    others = others or _otherwise_aligned(checker, first, control)
+    if not others:
+        return held
+    tied = [dataclasses.replace(one, judgement=Judgement(doubts=("tied",))) for one in (first, *others[:1], *alike)]
+    rest = [one for one in held if one not in alike]
+    return [*rest, *{one.candidate.edits: one for one in tied}.values()]
+
+
+def _otherwise_aligned(checker: Any, first: Verdict, control: Run) -> list[Verdict]:
+    """What runs as well as a survivor and aligns its dimensions otherwise: the first found."""
+    for edits, old, new in other_alignments(first.candidate.edits):
+        other = dataclasses.replace(first.candidate, edits=edits, title=first.candidate.title.replace(old, new))
+        run = checker.tried_with(other, control)
+        if run is not None and passes(run, control):
+            return [checker.passed(other, run, control, Judgement())]
+    return []
+
+
+def fits_turned(checker: Any, candidate: Candidate) -> bool:
+    """Whether the program runs as well without an edit, where a tensor of the failing call is turned around."""
+    control, frame = checker.control(), checker.scene.crash.user_frame
+    source = checker.scene.source(frame.file) if frame is not None else None
+    if source is None or control is None:
+        return False
+    for edit in turned_at(source, frame.line):
+        run = checker.tried_with(dataclasses.replace(candidate, edits=(edit,)), control)
+        if run is not None and passes(run, control):
+            return True
+    return False

@@ -1,0 +1,135 @@
+"""Loaders, their batches, and random generators that begin again: whether every step sees something new."""
+
+from __future__ import annotations
+
+import random
+import sys
+import time
+import weakref
+from typing import Any
+
+import torch
+
+from explainer.training.sites import frames, key
+
+
+def install(watcher: Any) -> None:
+    """Watch loaders and the seeding of generators."""
+    from torch.utils.data import DataLoader
+
+    wrap = watcher.patches.wrap
+    wrap(DataLoader, "__init__", watcher.after(lambda _, args, __: _made(watcher, args[0])))
+    wrap(DataLoader, "__iter__", watcher.after(lambda out, args, _: _iterated(watcher, args[0], out)))
+    wrap(
+        torch, "manual_seed", watcher.after(lambda _, args, kwargs: _seeded(watcher, "torch.manual_seed", args, kwargs))
+    )
+    wrap(random, "seed", watcher.after(lambda _, args, kwargs: _seeded(watcher, "random.seed", args, kwargs)))
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        for name in ("seed", "default_rng", "RandomState"):
+            _wrap_numpy(watcher, numpy.random, name)
+
+
+def _wrap_numpy(watcher: Any, owner: Any, name: str) -> None:
+    original = getattr(owner, name)
+    if isinstance(original, type):  # a class must stay one
+        return
+    watcher.patches.wrap(
+        owner, name, watcher.after(lambda _, args, kwargs: _seeded(watcher, f"np.random.{name}", args, kwargs))
+    )
+
+
+def _seeded(watcher: Any, name: str, args: Any, kwargs: Any) -> None:
+    """Note a generator that is seeded; a seed that comes again at its place begins the same numbers again."""
+    seed = args[0] if args else kwargs.get("seed")
+    if not isinstance(seed, int):
+        return
+    site = frames()
+    if not site:
+        return
+    place = ("seed", key(site))
+    entry = watcher.seeds.setdefault(
+        place, {"site": site, "name": name, "seeds": {}, "in_sample": 0, "steps": set(), "count": 0}
+    )
+    entry["count"] += 1
+    entry["in_sample"] += any(frame.code.co_name == "__getitem__" for frame in site)
+    if len(entry["seeds"]) < 50 or seed in entry["seeds"]:
+        entry["seeds"][seed] = entry["seeds"].get(seed, 0) + 1
+    if len(entry["steps"]) < 100:
+        entry["steps"].add(watcher.notes.steps)
+
+
+def _made(watcher: Any, loader: Any) -> None:
+    watcher.notes.loaders[id(loader)] = {
+        "of": weakref.ref(loader),
+        "site": frames(),
+        "begun": 0,
+        "taken": 0,
+        "sampler": type(loader.sampler).__name__,
+        "length": _length(loader),
+        "batch": loader.batch_size,
+        "begun_at": (),
+        "sizes": [],
+        "steps": [],
+        "seconds": 0.0,
+        "first": [],
+    }
+
+
+def _length(loader: Any) -> int | None:
+    try:
+        return len(loader)
+    except TypeError:
+        return None
+
+
+def _iterated(watcher: Any, loader: Any, iterator: Any) -> None:
+    """Note that a loader was begun; its iterator tells how many batches were taken."""
+    entry = watcher.notes.loaders.get(id(loader))
+    if entry is None or entry["of"]() is not loader:
+        _made(watcher, loader)
+        entry = watcher.notes.loaders[id(loader)]
+    entry["begun"] += 1
+    if entry["begun"] < 20:
+        entry["begun_at"] = frames()
+        entry["steps"].append((watcher.notes.steps, torch.is_grad_enabled()))
+    kind = type(iterator)
+    if "__next__" not in vars(kind):
+        kind = next((one for one in kind.__mro__ if "__next__" in vars(one)), kind)
+    if kind not in watcher.counted:
+        watcher.counted.add(kind)
+        watcher.patches.wrap(kind, "__next__", lambda original: _counts(watcher, original))
+    watcher.iterators[id(iterator)] = (weakref.ref(iterator), entry)
+
+
+def _counts(watcher: Any, original: Any) -> Any:
+    def following(self: Any) -> Any:
+        began = time.perf_counter()
+        batch = original(self)
+        known = watcher.iterators.get(id(self))
+        if known is not None:
+            entry = known[1]
+            entry["seconds"] += time.perf_counter() - began
+            entry["taken"] += 1
+            if watcher.looking and len(entry["first"]) < 60:
+                try:
+                    entry["first"].append(_of_batch(watcher, batch))
+                except Exception as error:
+                    watcher.failed(error)
+        return batch
+
+    return following
+
+
+def _of_batch(watcher: Any, batch: Any) -> dict[str, Any]:
+    """What a batch holds: how many different labels, its size, the scale of its numbers."""
+    parts = (
+        list(batch.values())
+        if isinstance(batch, dict)
+        else list(batch)
+        if isinstance(batch, (list, tuple))
+        else [batch]
+    )
+    tensors = [one for one in parts if isinstance(one, torch.Tensor)]
+    labels = [one for one in tensors if one.dim() == 1 and not one.is_floating_point() and len(one) > 3]
+    return {"labels": sorted(set(labels[-1].tolist())) if labels else None, "size": len(tensors[0]) if tensors else 0}

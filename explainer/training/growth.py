@@ -1,0 +1,99 @@
+"""What grows with every step: losses of earlier steps that are still held, with the graphs that made them."""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from typing import Any
+
+import torch
+
+from explainer.training.sites import user_frames
+
+
+def after_backward(watcher: Any, loss: Any, name: str) -> None:
+    """Now and then: whether losses of earlier steps are still held, with the graphs that made them."""
+    if name != "backward" or not isinstance(loss, torch.Tensor) or loss.grad_fn is None:
+        return
+    count = watcher.notes.counts["backward"]
+    if count <= 64:
+        watcher.past.append(weakref.ref(loss))
+    if count in (12, 20, 28, 40, 52, 64, 128):
+        for frame in user_frames(sys._getframe(3)):
+            _look_for_lists(watcher, frame, loss)
+    if count in (64, 128):
+        alive = {id(one()) for one in watcher.past if one() is not None} - {id(loss)}
+        for frame in user_frames(sys._getframe(3)):
+            _look_for_graphs(watcher, frame, alive, loss)
+
+
+def _look_for_lists(watcher: Any, frame: Any, loss: Any) -> None:
+    """Lists that have held the same scalars with their graphs since an earlier look, over several steps."""
+    for name, value in list(frame.f_locals.items()):
+        if not isinstance(value, list) or len(value) < 2 or len(value) > 5000:
+            continue
+        tracked = [
+            one for one in value if isinstance(one, torch.Tensor) and one.grad_fn is not None and one.numel() == 1
+        ]
+        if len(tracked) < 2 or tracked[0] is loss:
+            continue
+        before = watcher.lists.get(name)
+        if (
+            before is not None
+            and before[0]() is tracked[0]
+            and len(tracked) > before[1]
+            and watcher.notes.steps > before[2] + 6
+        ):
+            watcher.kept.setdefault(
+                name,
+                {
+                    "kind": "list",
+                    "count": len(tracked),
+                    "file": frame.f_code.co_filename,
+                    "function": frame.f_code.co_name,
+                    "line": frame.f_lineno,
+                },
+            )
+        elif before is None or before[0]() is not tracked[0]:
+            watcher.lists[name] = (weakref.ref(tracked[0]), len(tracked), watcher.notes.steps)
+
+
+def _look_for_graphs(watcher: Any, frame: Any, alive: set[int], loss: Any) -> None:
+    """The names of a frame that hold many past losses, or a sum of them that can still be differentiated."""
+    own = frame.f_locals.get("self")
+    held = (
+        [*frame.f_locals.items(), *((f"self.{name}", value) for name, value in vars(own).items())]
+        if hasattr(own, "__dict__")
+        else list(frame.f_locals.items())
+    )
+    for name, value in held:
+        inner = list(value) if isinstance(value, list) else []
+        many = sum(1 for one in inner if id(one) in alive)
+        deep = (
+            isinstance(value, torch.Tensor)
+            and value is not loss
+            and value.grad_fn is not None
+            and _chain(value.grad_fn) > 30
+        )
+        if many > 30 or deep:
+            watcher.kept.setdefault(
+                name,
+                {
+                    "kind": "list" if many else "sum",
+                    "count": many or _chain(value.grad_fn),
+                    "file": frame.f_code.co_filename,
+                    "function": frame.f_code.co_name,
+                    "line": frame.f_lineno,
+                },
+            )
+
+
+def _chain(node: Any) -> int:
+    """How many additions hang on each other behind a sum."""
+    count = 0
+    while node is not None and "Add" in type(node).__name__ and count < 1000:
+        count += 1
+        node = next(
+            (child for child, _ in node.next_functions if child is not None and "Add" in type(child).__name__), None
+        )
+    return count

@@ -1,0 +1,199 @@
+"""Whether training went better with an edit than without: its own numbers and its losses, stretch by stretch."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from explainer.frozen import frozen
+from explainer.patterns import Pattern
+
+_NUMBER = Pattern(r"([A-Za-z_][\w@.-]*?)\s*(?:=|:|\s)\s*(-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|nan|inf)(%?)(?![\w.])")
+_UP = frozenset(
+    [
+        "acc",
+        "accuracy",
+        "f1",
+        "auc",
+        "auroc",
+        "r2",
+        "precision",
+        "recall",
+        "map",
+        "iou",
+        "miou",
+        "dice",
+        "psnr",
+        "ssim",
+        "bleu",
+        "corr",
+        "correlation",
+        "reward",
+        "return",
+        "explained",
+        "top1",
+        "top5",
+        "correct",
+        "hits",
+        "ndcg",
+        "mrr",
+        "hit",
+        "right",
+        "success",
+        "solved",
+        "match",
+        "exact",
+    ]
+)
+_DOWN = frozenset(
+    [
+        "loss",
+        "error",
+        "err",
+        "mse",
+        "mae",
+        "rmse",
+        "nll",
+        "ppl",
+        "perplexity",
+        "cer",
+        "wer",
+        "fid",
+        "bce",
+        "nmse",
+        "mape",
+        "bits",
+        "bpc",
+        "distance",
+        "gap",
+        "mb",
+        "mib",
+        "gb",
+        "growth",
+        "memory",
+        "seconds",
+        "ms",
+        "time",
+        "wait",
+        "leak",
+        "graphs",
+        "nodes",
+    ]
+)
+_STRETCHES = 5
+
+
+@frozen
+class Compared:
+    """What a pair of runs showed. `better` and `worse` speak of the program's own numbers, or else of its loss."""
+
+    better: bool
+    worse: bool
+    metric: str = ""
+    before: float = math.nan
+    after: float = math.nan
+    first: float = math.nan
+    loss_before: float = math.nan
+    loss_after: float = math.nan
+    steps: int = 0
+
+
+def compared(control: Mapping[str, Any], edited: Mapping[str, Any], comparable: bool = True) -> Compared:
+    """The run with an edit beside the one without."""
+    own, others = metrics(control["printed"]), metrics(edited["printed"])
+    shared = [name for name in own if name in others]
+    first, before, after = _losses(control, edited)
+    steps = min(control["steps"], edited["steps"])
+    numbers = (first, before, after, steps)
+    if shared:
+        gains = {name: _gain(own[name], others[name], rises(name)) for name in shared}
+        name = max(gains, key=lambda one: abs(gains[one]))
+        better = max(gains.values()) > 0.05 and min(gains.values()) > -0.02
+        return Compared(better, min(gains.values()) < -0.05, name, own[name], others[name], *numbers)
+    if not comparable or math.isnan(before) or math.isnan(after):
+        return Compared(False, False, "", math.nan, math.nan, *numbers)
+    return Compared(_lower(control, edited), _lower(edited, control), "", math.nan, math.nan, *numbers)
+
+
+def gain(pair: Compared) -> float:
+    """By which share a run went better, in the program's own number or else in its loss."""
+    if pair.metric:
+        return _gain(pair.before, pair.after, rises(pair.metric))
+    return _gain(pair.loss_before, pair.loss_after, False)
+
+
+def strong(pair: Compared) -> bool:
+    """Whether an edit that no structural fact asks for changed so much that chance does not explain it."""
+    return gain(pair) > (0.15 if pair.metric else 0.4)
+
+
+def metrics(printed: str) -> dict[str, float]:
+    """The numbers with a known direction in the last line that has any."""
+    for line in reversed(printed.strip().splitlines()):
+        found = {}
+        for match in _NUMBER.finditer(line):
+            name = match.group(1).lower()
+            if rises(name) is not None:
+                found[name] = float(match.group(2))
+        if found:
+            return found
+    return {}
+
+
+def rises(name: str) -> bool | None:
+    """Whether a quantity of this name gets better by rising; None where that is not known."""
+    words = [word for word in re.split(r"[^a-z0-9]+", name.lower()) if word]
+    if any(word in _DOWN or word.endswith(("loss", "error")) for word in words):
+        return False
+    return True if any(word in _UP or word.startswith("acc") for word in words) else None
+
+
+def _gain(before: float, after: float, up: bool | None) -> float:
+    """By which share of its size a number got better; a number that is none is as bad as can be."""
+    if not math.isfinite(after):
+        return -1.0 if math.isfinite(before) else 0.0
+    if not math.isfinite(before):
+        return 1.0
+    size = max(abs(before), abs(after), 1e-12)
+    return (after - before) / size if up else (before - after) / size
+
+
+def main_losses(run: Mapping[str, Any]) -> list[float]:
+    """The losses of the backward that ran most often, the last of those where several did alike."""
+    counts = Counter(run["sites"])
+    if not counts:
+        return []
+    most = max(counts.values())
+    site = max(one for one, count in counts.items() if count == most)
+    return [loss for loss, at in zip(run["losses"], run["sites"], strict=False) if at == site]
+
+
+def _losses(control: Mapping[str, Any], edited: Mapping[str, Any]) -> tuple[float, float, float]:
+    one, other = main_losses(control), main_losses(edited)
+    count = min(len(one), len(other))
+    if count < 5:
+        return math.nan, math.nan, math.nan
+    part = max(count // _STRETCHES, 1)
+    return _mean(one[: max(part // 4, 1)]), _mean(one[count - part : count]), _mean(other[count - part : count])
+
+
+def _mean(values: list[float]) -> float:
+    return sum(values) / len(values) if values else math.nan
+
+
+def _lower(control: Mapping[str, Any], edited: Mapping[str, Any]) -> bool:
+    """Whether the loss of the second run lies lower in nearly every stretch of the second half, and clearly so."""
+    one, other = main_losses(control), main_losses(edited)
+    count = min(len(one), len(other))
+    if count < 2 * _STRETCHES:
+        return False
+    half = count // 2
+    size = max((count - half) // _STRETCHES, 1)
+    pairs = [(_mean(one[at : at + size]), _mean(other[at : at + size])) for at in range(half, count - size + 1, size)]
+    lower = sum(after < before or (not math.isfinite(before) and math.isfinite(after)) for before, after in pairs)
+    total_before, total_after = _mean([p[0] for p in pairs]), _mean([p[1] for p in pairs])
+    clear = not math.isfinite(total_before) or total_before - total_after > 0.1 * abs(total_before)
+    return math.isfinite(total_after) and lower >= len(pairs) - 1 and clear

@@ -1,0 +1,24 @@
+"""The kinds of silent faults: each module looks for some of them in what was noted."""
+
+from __future__ import annotations
+
+import importlib
+
+NAMES = (
+    "losses",
+    "optimizers",
+    "strength",
+    "batches",
+    "attention",
+    "states",
+    "sizes",
+    "evaluations",
+    "memory",
+    "scaling",
+)
+
+
+def load() -> None:
+    """Have every kind register what looks for it."""
+    for name in NAMES:
+        importlib.import_module(f"explainer.training.kinds.{name}")

@@ -1,0 +1,272 @@
+"""Batches that do not vary: the same one every step, the same random numbers, one class at a time."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+from explainer.source import Source, called
+from explainer.training import rewrite
+from explainer.training.finding import Attempt, Finding, finder
+from explainer.training.kinds.losses import shown
+from explainer.training.sites import Site, statement
+
+
+@finder
+def first_batch(watcher: Any) -> Iterator[Finding]:
+    """A loader that is begun anew for every step, so that its first batch is all that is ever seen."""
+    notes = watcher.notes
+    for entry in notes.loaders.values():
+        learning = [step for step, grad in entry["steps"] if grad]
+        if not entry["length"] or entry["length"] < 2 or entry["begun"] < 8 or entry["taken"] > entry["begun"]:
+            continue
+        if entry["sampler"] != "SequentialSampler" or len(learning) < 8 or not _same_inputs(watcher):
+            continue
+        call = rewrite.call_in(entry["site"][0]) if entry["site"] else None
+        attempts = []
+        if call is not None:
+            edits = rewrite.with_keyword(call[0], call[1], "shuffle", "True")
+            attempts = [Attempt("shuffle", edits)] if edits else []
+        name = _assigned(entry["site"]) or "loader"
+        attempts += [
+            Attempt("once", edits, {"name": name}) for edits in (_iterator_outside(entry["begun_at"], name),) if edits
+        ]
+        names = {"begun": entry["begun"], "batches": entry["length"], "name": name, "size": entry["batch"] or 0}
+        at = entry["begun_at"]
+        yield Finding(
+            "same-batch-every-step",
+            {**names, "how": "iter"},
+            shown(rewrite.call_in(at[0], "next"), at[0]) if at else None,
+            tuple(attempts),
+            weight=9,
+        )
+
+
+def _assigned(site: Site) -> str:
+    found = statement(site[0]) if site else None
+    return found[0].text(found[1].targets[0]) if found is not None and isinstance(found[1], ast.Assign) else ""
+
+
+def _iterator_outside(site: Site, name: str) -> Any:
+    """`batches = itertools.cycle(loader)` before the loop, `next(batches)` in it."""
+    found = statement(site[0]) if site else None
+    if found is None:
+        return ()
+    source, inner = found
+    call = next((one for one in ast.walk(inner) if isinstance(one, ast.Call) and called(one) == "iter"), None)
+    loop = rewrite.loop_around(source, inner)
+    if call is None or loop is None or not call.args:
+        return ()
+    text = source.text(call.args[0])
+    made = rewrite.before(source, loop, f"batches = (batch for _ in iter(int, 1) for batch in {text})")
+    return rewrite.together(source, made, rewrite.replaced(source, call, "batches"))
+
+
+def _same_inputs(watcher: Any) -> bool:
+    """Whether some model was given the same values at every step that was looked at, new tensors each time."""
+    return any(_repeated(root) for root in watcher.notes.roots.values())
+
+
+def _repeated(root: dict[str, Any]) -> Any:
+    prints: dict[int, Any] = {}
+    for learning, _, _, _, _, evaluation, fingerprint, step in root["modes"]:
+        if learning and not evaluation and fingerprint is not None:
+            prints.setdefault(step, fingerprint)
+    if len(prints) < 5 or len({one[:3] for one in prints.values()}) != 1:
+        return None
+    return next(iter(prints.values()))
+
+
+@finder
+def seeded_again(watcher: Any) -> Iterator[Finding]:
+    """A generator that begins at the same seed for every sample, so that what should be random is always the same."""
+    for entry in watcher.seeds.values():
+        most, times = max(entry["seeds"].items(), key=lambda one: one[1])
+        inside = entry["in_sample"] >= 0.9 * entry["count"] and entry["count"] >= 50 and times >= 0.9 * entry["count"]
+        looped = (
+            entry["name"] in ("torch.manual_seed", "random.seed", "np.random.seed")
+            and len(entry["seeds"]) == 1
+            and len(entry["steps"]) >= 8
+            and entry["count"] >= 0.8 * watcher.notes.steps
+        )
+        if not (inside or looped):
+            continue
+        site = entry["site"]
+        call = rewrite.call_in(site[0], entry["name"].rpartition(".")[2])
+        attempts = _hoisted(call, inside)
+        names = {
+            "name": entry["name"],
+            "seed": most,
+            "count": times,
+            "function": site[0].code.co_name,
+            "made": called(call[1]) if call else entry["name"],
+            "inside": inside,
+        }
+        yield Finding(
+            "augmentation-seed-fixed", names, shown(call, site[0]), tuple(attempts), proved=False, seen=True, weight=8
+        )
+
+
+def _hoisted(call: tuple[Source, ast.Call] | None, inside: bool) -> list[Attempt]:
+    """The generator made once: in the constructor of the class, or the seeding left out of the loop."""
+    if call is None:
+        return []
+    source, node = call
+    found = source.statement_at(node.lineno)
+    if found is None:
+        return []
+    if isinstance(found, ast.Expr):
+        loop = rewrite.loop_around(source, found)
+        edits = rewrite.moved(source, found, loop, False) if loop is not None else rewrite.without(source, found)
+        return [Attempt("once", edits)] if edits else []
+    owner = source.class_at(node.lineno)
+    first = (
+        next((one for one in owner.body if isinstance(one, ast.FunctionDef) and one.name == "__init__"), None)
+        if owner
+        else None
+    )
+    if (
+        first is None
+        or not isinstance(found, ast.Assign)
+        or found.value is not node
+        or not isinstance(found.targets[0], ast.Name)
+    ):
+        return []
+    if any(
+        isinstance(one, ast.Name) and one.id not in ("self", "np", "numpy", "torch", "random") for one in ast.walk(node)
+    ):
+        return []
+    name = found.targets[0].id
+    needed = {
+        one.attr
+        for one in ast.walk(node)
+        if isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name) and one.value.id == "self"
+    }
+    behind = first.body[-1] if needed else first.body[0]
+    put = (
+        rewrite.after(source, behind, f"self._{name} = {source.text(node)}")
+        if needed
+        else rewrite.before(source, behind, f"self._{name} = {source.text(node)}")
+    )
+    edits = rewrite.together(source, put, rewrite.replaced(source, node, f"self._{name}"))
+    return [Attempt("once", edits)] if edits else []
+
+
+@finder
+def one_class(watcher: Any) -> Iterator[Finding]:
+    """Batches of one class each, from a loader that keeps the order of sorted data."""
+    for entry in watcher.notes.loaders.values():
+        batches = [one["labels"] for one in entry["first"] if one["labels"] is not None]
+        if entry["sampler"] != "SequentialSampler" or len(batches) < 5 or not any(grad for _, grad in entry["steps"]):
+            continue
+        single = [one for one in batches if len(one) <= 2]
+        classes = sorted({label for one in batches for label in one})
+        if len(single) < 0.8 * len(batches) or len(classes) < 3:
+            continue
+        call = rewrite.call_in(entry["site"][0]) if entry["site"] else None
+        attempts = []
+        if call is not None:
+            edits = rewrite.with_keyword(call[0], call[1], "shuffle", "True")
+            attempts = [Attempt("shuffle", edits)] if edits else []
+        names = {
+            "name": _assigned(entry["site"]) or "loader",
+            "classes": len(classes),
+            "batches": len(batches),
+            "single": len(single),
+        }
+        yield Finding(
+            "unshuffled-classes",
+            names,
+            shown(call, entry["site"][0] if entry["site"] else None),
+            tuple(attempts),
+            proved=False,
+            seen=True,
+            weight=7,
+        )
+
+
+_SHUFFLES = ("permutation", "randperm", "shuffle", "sample", "shuffled", "permuted")
+
+
+@finder
+def shuffled_apart(watcher: Any) -> Iterator[Finding]:
+    """Inputs and labels that are put in two random orders, one after the other."""
+    from explainer.training.sources import program_sources
+
+    for source in program_sources(watcher):
+        for body in _bodies(source):
+            found = [(one, _permuted(source, one)) for one in body]
+            pairs = [(one, what) for one, what in found if what is not None]
+            for (first, one), (second, other) in itertools.pairwise(pairs):
+                if one[0] == other[0] or second.lineno - first.lineno > 3:
+                    continue
+                attempts = _one_order(source, first, second, one, other)
+                names = {"one": one[0], "other": other[0], "line": first.lineno, "call": called(other[1])}
+                yield Finding(
+                    "labels-shuffled", names, source.span(other[1]), tuple(attempts), proved=False, seen=True, weight=8
+                )
+
+
+def _bodies(source: Source) -> Iterator[list[ast.stmt]]:
+    for node in source.nodes():
+        for field in ("body", "orelse"):
+            body = getattr(node, field, None)
+            if isinstance(body, list) and body and isinstance(body[0], ast.stmt):
+                yield body
+
+
+def _permuted(source: Source, one: ast.stmt) -> tuple[str, ast.Call, ast.expr] | None:
+    """What a statement puts in a random order: `x = x[rng.permutation(len(x))]`, `rng.shuffle(x)`."""
+    if (
+        isinstance(one, ast.Expr)
+        and isinstance(one.value, ast.Call)
+        and called(one.value) == "shuffle"
+        and len(one.value.args) == 1
+    ):
+        return source.text(one.value.args[0]), one.value, one.value.args[0]
+    if isinstance(one, ast.Assign) and isinstance(one.value, ast.Subscript):
+        index = one.value.slice
+        if isinstance(index, ast.Call) and called(index) in ("permutation", "randperm", "permuted"):
+            return source.text(one.value.value), index, index
+    if (
+        isinstance(one, ast.Assign)
+        and isinstance(one.value, ast.Call)
+        and called(one.value) in ("permutation", "permuted", "shuffled")
+    ):
+        given = one.value.args[0] if len(one.value.args) == 1 else None
+        if isinstance(given, (ast.Name, ast.Attribute)) and source.text(given) == source.text(one.targets[0]):
+            return source.text(given), one.value, given
+    return None
+
+
+def _one_order(source: Source, first: ast.stmt, second: ast.stmt, one: Any, other: Any) -> list[Attempt]:
+    """One order for both, made before them."""
+    if isinstance(first, ast.Expr) or not isinstance(getattr(first, "value", None), ast.Subscript):
+        prefix = source.text(one[1].func).rpartition(".")[0]
+        if not prefix or not isinstance(second, (ast.Expr, ast.Assign)):
+            return []
+        if prefix == "random":
+            text = f"order = random.sample(range(len({one[0]})), len({one[0]}))"
+            lines = (
+                f"{text}\n{one[0]}[:] = [{one[0]}[i] for i in order]\n{other[0]}[:] = [{other[0]}[i] for i in order]"
+            )
+        else:
+            pair = f"{one[0]}, {other[0]} = {one[0]}[order], {other[0]}[order]"
+            lines = f"order = {prefix}.permutation(len({one[0]}))\n{pair}"
+        edits = rewrite.together(
+            source,
+            rewrite.before(source, first, lines),
+            rewrite.without(source, first),
+            rewrite.without(source, second),
+        )
+        return [Attempt("one-order", edits, {"one": one[0], "other": other[0]})] if edits else []
+    text = f"order = {source.text(one[1])}"
+    edits = rewrite.together(
+        source,
+        rewrite.before(source, first, text),
+        rewrite.replaced(source, one[1], "order"),
+        rewrite.replaced(source, other[1], "order"),
+    )
+    return [Attempt("one-order", edits, {"one": one[0], "other": other[0]})] if edits else []

@@ -1,0 +1,341 @@
+"""Optimizers that hold the wrong parameters, take no step, never clear gradients, or whose steps come to nothing."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+from explainer.diagnosis import Span
+from explainer.source import Source, called
+from explainer.training import rewrite
+from explainer.training.finding import Attempt, Finding, finder
+from explainer.training.kinds.losses import shown
+from explainer.training.notes import Optimizing
+from explainer.training.sites import Frame, Site, statement
+
+
+def built(one: Optimizing) -> tuple[Source, ast.Call] | None:
+    """The call that made an optimizer."""
+    return rewrite.call_in(one.site[0], one.kind) if one.site else None
+
+
+def span_of(site: Site, *names: str) -> Span | None:
+    """The call, or the line, at which a site stood."""
+    if not site:
+        return None
+    return shown(rewrite.call_in(site[0], *names), site[0])
+
+
+def name_of(one: Optimizing) -> str:
+    """The name of an optimizer in the program: what it was assigned to, or how a frame called it."""
+    found = statement(one.site[0]) if one.site else None
+    if found is not None and isinstance(found[1], ast.Assign):
+        return found[0].text(found[1].targets[0])
+    return one.name or "optimizer"
+
+
+def backward_site(watcher: Any, one: Optimizing) -> Site:
+    """The backward that comes before an optimizer's steps, or the first one of all."""
+    last: Site = ()
+    for event in watcher.notes.events:
+        if event.name == "backward":
+            last = event.site
+        elif event.name == "step" and event.optimizer == one.number and last:
+            return last
+    return last
+
+
+@finder
+def never_stepped(watcher: Any) -> Iterator[Finding]:
+    """An optimizer whose parameters get gradients, and which takes no step."""
+    notes = watcher.notes
+    if notes.counts["backward"] < 5:
+        return
+    for one in notes.optimizers:
+        if one.steps or not one.site or not one.name or not one.reached or _shared(notes, one):
+            continue
+        site = next((event.site for event in notes.events if event.name == "backward"), ())
+        found = statement(site[0]) if site else None
+        attempts = []
+        if found is not None:
+            edits = rewrite.after(found[0], found[1], f"{one.name}.step()")
+            attempts = [Attempt("step", edits, {"name": one.name})] if edits else []
+        names = {"name": one.name, "count": notes.counts["backward"], "kind": one.kind}
+        yield Finding(
+            "optimizer-never-steps",
+            names,
+            shown(None, site[0]) if site else span_of(one.site),
+            tuple(attempts),
+            weight=10,
+        )
+
+
+@finder
+def never_cleared(watcher: Any) -> Iterator[Finding]:
+    """Steps that begin on the gradients of earlier ones."""
+    for one in watcher.notes.optimizers if not watcher.closures else ():
+        if one.looked < 4 or one.stale < 4 or one.stale < 0.75 * one.looked or one.steps < 8:
+            continue
+        site = backward_site(watcher, one)
+        found = statement(site[0]) if site else None
+        name = one.name or name_of(one)
+        attempts = []
+        if found is not None:
+            edits = rewrite.before(found[0], found[1], f"{name}.zero_grad()")
+            attempts.append(Attempt("clear", edits, {"name": name}))
+            if one.zeroed_at and (other := statement(one.zeroed_at[0])) is not None and other[0] is found[0]:
+                attempts.insert(0, Attempt("move", rewrite.moved(found[0], other[1], found[1], False), {"name": name}))
+        names = {"name": name, "steps": one.steps, "zeroed": one.zeroed, "kind": one.kind}
+        culprit = span_of(one.zeroed_at) if one.zeroed else span_of(site)
+        yield Finding(
+            "gradients-never-cleared", names, culprit, tuple(each for each in attempts if each.edits), weight=10
+        )
+
+
+@finder
+def steps_without_gradient(watcher: Any) -> Iterator[Finding]:
+    """Steps that find no gradient, because it was cleared between backward and step."""
+    notes = watcher.notes
+    for one in notes.optimizers if not watcher.closures else ():
+        if one.looked < 4 or one.lost < one.looked - 1 or one.steps < 8:
+            continue
+        order = _between(notes.events, one.number)
+        if order is None:
+            continue
+        back, zero = order
+        first, second = statement(back[0]), statement(zero[0])
+        attempts = []
+        if first is not None and second is not None and first[0] is second[0]:
+            attempts = [
+                Attempt(
+                    "before", rewrite.moved(first[0], second[1], first[1], False), {"name": one.name or name_of(one)}
+                )
+            ]
+        names = {"name": one.name or name_of(one), "line": back[0].line, "steps": one.steps}
+        yield Finding(
+            "gradients-cleared-before-step",
+            names,
+            span_of(zero),
+            tuple(each for each in attempts if each.edits),
+            weight=10,
+        )
+
+
+def _between(events: Any, number: int) -> tuple[Site, Site] | None:
+    """The places of a backward and of a clearing after it and before the step."""
+    times = 0
+    back: Site = ()
+    zero: Site = ()
+    for event in events:
+        if event.name == "backward":
+            back, zero = event.site, ()
+        elif event.name == "zero" and event.optimizer == number and back:
+            zero = event.site
+        elif event.name == "step" and event.optimizer == number:
+            times += bool(zero and back)
+            if times > 3:
+                return back, zero
+    return None
+
+
+@finder
+def foreign_parameters(watcher: Any) -> Iterator[Finding]:
+    """An optimizer that holds parameters of a layer that was replaced, while the new layer's never move."""
+    missing = [
+        one
+        for one in watcher.weights.values()
+        if not one["held"] and one["graded"] >= 2 and not one["moved"] and not one["gone"]
+    ]
+    for number, orphans in watcher.orphans.items():
+        if not missing:
+            return
+        one = watcher.notes.optimizers[number]
+        root = missing[0]["root"]()
+        names = {
+            "name": name_of(one),
+            "kind": one.kind,
+            "count": orphans["count"],
+            "missing": _names(missing),
+            "many": len(missing),
+            "line": one.site[0].line if one.site else 0,
+            "root": type(root).__name__ if root is not None else "",
+        }
+        made = _made_later(watcher, missing, one)
+        attempts = []
+        if made is not None and one.site:
+            found, other = statement(one.site[0]), statement(made)
+            if found is not None and other is not None and found[0] is other[0] and isinstance(found[1], ast.Assign):
+                text = found[0].text(found[1])
+                attempts = [Attempt("again", rewrite.after(found[0], other[1], text), {"name": names["name"]})]
+                attempts.append(
+                    Attempt("again", rewrite.moved(found[0], found[1], other[1], True), {"name": names["name"]})
+                )
+            names["later"] = made.line
+        yield Finding(
+            "optimizer-misses-parameters",
+            {**names, "why": "replaced", "later": names.get("later", 0)},
+            span_of(one.site, one.kind),
+            tuple(each for each in attempts if each.edits),
+            weight=10,
+        )
+
+
+def _shared(notes: Any, one: Optimizing) -> bool:
+    """Whether another optimizer that does step has some of the same parameters."""
+    held = one.of()
+    own = {id(p) for group in held.param_groups for p in group["params"]} if held is not None else set()
+    others = [other.of() for other in notes.optimizers if other is not one and other.steps]
+    return any(
+        id(p) in own for other in others if other is not None for group in other.param_groups for p in group["params"]
+    )
+
+
+def _names(entries: list[dict[str, Any]]) -> str:
+    return ", ".join(dict.fromkeys(entry["name"] for entry in entries[:3]))
+
+
+def _made_later(watcher: Any, missing: list[dict[str, Any]], one: Optimizing) -> Frame | None:
+    """The frame, in the function that made an optimizer, in which the missing parameters' layer was built after it."""
+    root = missing[0]["root"]()
+    if root is None or not one.site:
+        return None
+    path = missing[0]["name"].rpartition(".")[0]
+    layer = next((module for name, module in root.named_modules() if name == path), None)
+    site = watcher.notes.built.get(layer, ()) if layer is not None else ()
+    later = [frame for frame in site if frame.code is one.site[0].code and frame.line > one.site[0].line]
+    return later[0] if later else None
+
+
+@finder
+def partial_parameters(watcher: Any) -> Iterator[Finding]:
+    """Parameters that get gradients at every step and that no optimizer holds, although it was made of the model."""
+    notes = watcher.notes
+    if watcher.orphans:
+        return
+    missing = [
+        one
+        for one in watcher.weights.values()
+        if not one["held"] and one["graded"] >= 3 and not one["moved"] and not one["gone"] and not one["frozen"]
+    ]
+    held = [one for one in watcher.weights.values() if one["held"]]
+    stepping = [one for one in notes.optimizers if one.steps > 4]
+    if not missing or not held or len(stepping) != 1 or any(id(one["of"]()) in watcher.pretrained for one in missing):
+        return
+    one = stepping[0]
+    found = built(one)
+    if found is None:
+        return
+    source, call = found
+    given = call.args[0] if call.args else next((each.value for each in call.keywords if each.arg == "params"), None)
+    if given is None:
+        return
+    attempts = []
+    for text in _whole(source, given, missing, watcher):
+        edits = rewrite.replaced(source, given, text)
+        attempts += [Attempt("whole", edits, {"text": text})] if edits else []
+    root = missing[0]["root"]()
+    names = {
+        "name": name_of(one),
+        "kind": one.kind,
+        "count": 0,
+        "missing": _names(missing),
+        "many": len(missing),
+        "line": call.lineno,
+        "root": type(root).__name__ if root is not None else "",
+        "why": "partial",
+        "later": 0,
+    }
+    yield Finding(
+        "optimizer-misses-parameters", names, source.span(call), tuple(attempts), proved=False, seen=True, weight=7
+    )
+
+
+def _whole(source: Source, given: ast.expr, missing: list[dict[str, Any]], watcher: Any) -> list[str]:
+    """What could be given to the optimizer instead, so that it holds the missing parameters too."""
+    text = source.text(given)
+    texts = []
+    if isinstance(given, ast.Call) and called(given) == "parameters" and isinstance(given.func, ast.Attribute):
+        owner = given.func.value
+        if isinstance(owner, ast.Attribute):
+            texts.append(f"{source.text(owner.value)}.parameters()")
+    known = {id(root["of"]()): root["name"] for root in watcher.notes.roots.values()}
+    names = [known.get(number) for number in dict.fromkeys(id(entry["root"]()) for entry in missing)]
+    others = "".join(f", *{name}.parameters()" for name in names if name and f"{name}." not in text)
+    if others and isinstance(given, (ast.List, ast.Tuple)) and len(text) > 2:
+        texts.append(f"{text[:-1].rstrip().rstrip(',')}{others}{text[-1]}")
+    elif others:
+        texts.append(f"[*{text}{others}]")
+    return texts
+
+
+@finder
+def unregistered(watcher: Any) -> Iterator[Finding]:
+    """Layers in a plain list, tensors as plain attributes: they get gradients, and no optimizer can know of them."""
+    done = set()
+    for entry in watcher.strays.values():
+        if id(entry["of"]()) in watcher.pretrained:
+            continue
+        if entry["seen"] < 3 or entry["moved"] or entry["gone"] or not entry["holders"]:
+            continue
+        holder = entry["holders"][0]
+        place = (holder["class"], holder["attribute"])
+        if place in done:
+            continue
+        done.add(place)
+        found = _assigned(holder["class"], holder["attribute"])
+        attempts = []
+        if found is not None:
+            source, value = found
+            text = source.text(value)
+            wrapped = _registered(source, holder["kind"], text)
+            edits = rewrite.replaced(source, value, wrapped) if wrapped else ()
+            attempts = [Attempt("register", edits, {"text": wrapped})] if edits else []
+        names = {
+            "attribute": holder["attribute"],
+            "class": holder["class"].__name__,
+            "kind": holder["kind"],
+            "shape": list(entry["shape"]),
+        }
+        culprit = found[0].span(found[1]) if found else span_of(holder["built"] or ())
+        yield Finding("parameters-not-registered", names, culprit, tuple(attempts), weight=10)
+
+
+def _registered(source: Source, kind: str, text: str) -> str | None:
+    prefix = "nn" if any(isinstance(one, ast.Name) and one.id == "nn" for one in source.nodes()) else "torch.nn"
+    if kind == "tensor":
+        inner = text.removesuffix(".requires_grad_()").removesuffix(".requires_grad_(True)")
+        inner = inner.replace(", requires_grad=True", "")
+        return f"{prefix}.Parameter({inner})"
+    names = {
+        "list of modules": "ModuleList",
+        "dict of modules": "ModuleDict",
+        "list of tensors": "ParameterList",
+        "dict of tensors": "ParameterDict",
+    }
+    return f"{prefix}.{names[kind]}({text})"
+
+
+def _assigned(owner: type, attribute: str) -> tuple[Source, ast.expr] | None:
+    """The value that a class's own code gives to an attribute of `self`, where it does so once."""
+    import inspect
+
+    from explainer.source import source_of
+
+    try:
+        file = inspect.getsourcefile(owner)
+        first = inspect.getsourcelines(owner)[1]
+    except (OSError, TypeError):
+        return None
+    if file is None:
+        return None
+    source = source_of(file)
+    holder = source.class_at(first) or source.class_at(first + 1)
+    values = [
+        node.value
+        for node in (ast.walk(holder) if holder else ())
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Attribute) and target.attr == attribute
+    ]
+    return (source, values[0]) if len(values) == 1 else None

@@ -1,0 +1,57 @@
+"""Sizes that fit and mean something else: a view in place of a permutation."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+from explainer.source import Source, called
+from explainer.training import rewrite
+from explainer.training.finding import Attempt, Finding, finder
+from explainer.training.kinds.losses import shown
+
+
+@finder
+def mixed_by_view(watcher: Any) -> Iterator[Finding]:
+    """A view or reshape that asks for the sizes in another order than the values lie in."""
+    for seen, times in watcher.notes.of("view-mixes-dimensions"):
+        if times < 2 or not seen.site:
+            continue
+        found = rewrite.call_in(seen.site[0], seen.data["name"])
+        before, after = seen.data["before"], seen.data["after"]
+        attempts = []
+        if found is not None:
+            text = _permuted(found[0], found[1], before, after)
+            edits = rewrite.replaced(found[0], found[1], text) if text else ()
+            attempts = [Attempt("permute", edits, {"text": text})] if edits else []
+        names = {"before": list(before), "after": list(after), "name": seen.data["name"]}
+        yield Finding(
+            "view-mixes-dimensions",
+            names,
+            shown(found, seen.site[0]),
+            tuple(attempts),
+            proved=False,
+            seen=True,
+            weight=7,
+        )
+
+
+def _permuted(source: Source, call: ast.Call, before: tuple[int, ...], after: tuple[int, ...]) -> str:
+    """The same sizes by a permutation."""
+    if not isinstance(call.func, ast.Attribute):
+        return ""
+    method = not (isinstance(call.func.value, ast.Name) and call.func.value.id == "torch")
+    value = source.text(call.func.value if method else call.args[0])
+    if len(before) == len(after):
+        order = [before.index(size) for size in after]
+        moved = [place for place, one in enumerate(order) if place != one]
+        if len(moved) == 2:
+            return f"{value}.transpose({moved[0]}, {moved[1]})"
+        return f"{value}.permute({', '.join(map(str, order))})"
+    sizes = [source.text(one) for one in (call.args if method else call.args[1:])]
+    if len(sizes) == 1 and isinstance(call.args[-1], (ast.Tuple, ast.List)):
+        sizes = [source.text(one) for one in call.args[-1].elts]
+    if len(sizes) != 4:
+        return ""
+    return f"{value}.{called(call)}({sizes[0]}, {sizes[2]}, {sizes[1]}, {sizes[3]}).transpose(1, 2)"

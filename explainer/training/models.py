@@ -1,0 +1,174 @@
+"""Where modules were built, what they loaded, which weights were kept and how, when their mode was set."""
+
+from __future__ import annotations
+
+import copy
+import sys
+import weakref
+from typing import Any
+
+import torch
+
+from explainer.training.sites import frames, named, user_frames
+
+
+def install(watcher: Any) -> None:
+    """Watch modules being built, saved and loaded."""
+    wrap, module = watcher.patches.wrap, torch.nn.Module
+    wrap(module, "__init__", lambda original: _built(watcher, original))
+    wrap(module, "state_dict", watcher.after(lambda out, args, _: _kept(watcher, out, args)))
+    wrap(module, "load_state_dict", lambda original: _loads(watcher, original))
+    wrap(copy, "deepcopy", watcher.after(lambda out, args, _: _copied(watcher, out)))
+    wrap(module, "train", watcher.after(lambda _, args, kwargs: _mode(watcher, args, kwargs)))
+
+
+def _built(watcher: Any, original: Any) -> Any:
+    built = watcher.notes.built
+
+    def made(self: Any, *args: Any, **kwargs: Any) -> None:
+        original(self, *args, **kwargs)
+        if self not in built:
+            built[self] = frames()
+
+    return made
+
+
+def _copied(watcher: Any, out: Any) -> None:
+    """Note where a model was copied."""
+    if isinstance(out, torch.nn.Module):
+        watcher.copied[id(out)] = (weakref.ref(out), frames())
+
+
+def _mode(watcher: Any, args: Any, kwargs: Any) -> None:
+    """Note calls of `train` and `eval` on models that are called by themselves, not on their parts."""
+    mode = kwargs.get("mode", args[1] if len(args) > 1 else True)
+    caller = sys._getframe(3)
+    if caller.f_code.co_filename == torch.nn.modules.module.__file__ and caller.f_code.co_name == "train":
+        return
+    notes = watcher.notes
+    place = ("mode", id(args[0]), bool(mode))
+    notes.times[place] += 1
+    if place not in notes.seen:
+        from explainer.training.notes import Seen
+
+        notes.seen[place] = Seen("mode", frames(), {"module": id(args[0]), "train": bool(mode), "step": notes.steps})
+
+
+def _kept(watcher: Any, out: Any, args: Any) -> None:
+    """Note a state that was taken: it shares its memory with the model until it is copied."""
+    if not isinstance(out, dict) or not out or len(watcher.states) > 50:
+        return
+    first = next((value for value in out.values() if isinstance(value, torch.Tensor)), None)
+    if first is not None and watcher.notes.losses:
+        watcher.states.append(
+            (first.data_ptr(), frames(), watcher.notes.steps, weakref.ref(out) if hasattr(out, "__weakref__") else None)
+        )
+
+
+def _loads(watcher: Any, original: Any) -> Any:
+    def load(self: Any, state_dict: Any, *args: Any, **kwargs: Any) -> Any:
+        before = None
+        try:
+            before = _before_loading(self, state_dict)
+        except Exception as error:
+            watcher.failed(error)
+        result = original(self, state_dict, *args, **kwargs)
+        try:
+            _loaded(watcher, self, state_dict, result, before)
+        except Exception as error:
+            watcher.failed(error)
+        return result
+
+    return load
+
+
+def _before_loading(module: Any, state: Any) -> dict[str, Any]:
+    own = dict(module.named_parameters())
+    shared = [
+        name
+        for name, value in own.items()
+        if name in state
+        and isinstance(state[name], torch.Tensor)
+        and state[name].data_ptr() == value.data_ptr()
+        and value.numel()
+    ]
+    return {"own": own, "shared": shared}
+
+
+def _loaded(watcher: Any, module: Any, state: Any, result: Any, before: Any) -> None:
+    site = frames()
+    notes = watcher.notes
+    keys = [name for name in state if isinstance(state[name], torch.Tensor)]
+    own = list(module.state_dict()) if not hasattr(module, "_explain") else []
+    fitting = [name for name in keys if name in set(own)]
+    if before and before["own"] and len(before["shared"]) == len(before["own"]) and watcher.notes.losses:
+        pointer = next(iter(before["own"].values())).data_ptr()
+        kept = [(place, step) for one, place, step, _ in watcher.states if one == pointer]
+        stale = [one for one in kept if one[1] < notes.steps]
+        notes.saw(
+            "weights-kept-by-reference",
+            site,
+            kept=stale[-1][0] if stale else (),
+            step=stale[-1][1] if stale else None,
+            steps=notes.steps,
+        )
+    if keys and own and not fitting:
+        notes.saw(
+            "checkpoint-loads-nothing",
+            site,
+            keys=keys[:4],
+            count=len(keys),
+            own=own[:4],
+            expects=len(own),
+            prefix=_prefix(keys, own),
+            module=type(module).__name__,
+            owner=_owner_of(watcher, module),
+            name=_name_of(module),
+        )
+    watcher.loaded.add(id(module))
+    for parameter in module.parameters():
+        watcher.pretrained.add(id(parameter))
+
+
+def _name_of(module: Any) -> str | None:
+    for frame in user_frames(sys._getframe(3)):
+        return named(frame, module) or _attribute_of(frame, module)
+    return None
+
+
+def _attribute_of(frame: Any, module: Any) -> str | None:
+    """The name of a part of a model that a frame knows: `model.encoder`."""
+    for name, held in [*frame.f_locals.items(), *frame.f_globals.items()]:
+        if isinstance(held, torch.nn.Module):
+            for path, one in held.named_modules():
+                if one is module and path:
+                    return f"{name}.{path}"
+    return None
+
+
+def _owner_of(watcher: Any, module: Any) -> dict[str, Any] | None:
+    """The model that a part belongs to, where the caller's frame knows it, with the part's path."""
+    for frame in user_frames(sys._getframe(3)):
+        for name, held in [*frame.f_locals.items(), *frame.f_globals.items()]:
+            if isinstance(held, torch.nn.Module) and held is not module:
+                for path, one in held.named_modules():
+                    if one is module and path:
+                        return {"name": name, "path": path}
+        return None
+    return None
+
+
+def _prefix(keys: list[str], own: list[str]) -> dict[str, str] | None:
+    """What the saved names have in front of the model's own, or lack."""
+    for there, here, what in ((keys, own, "strip"), (own, keys, "add")):
+        for name in here[:3]:
+            ending = next((other for other in there if other.endswith("." + name)), None)
+            if ending is not None:
+                prefix = ending[: -len(name)]
+                if all(
+                    other.startswith(prefix) or other[len(prefix) :] in here
+                    for other in there
+                    if other.startswith(prefix)
+                ):
+                    return {"what": what, "prefix": prefix}
+    return None

@@ -1,0 +1,116 @@
+"""Rates, schedulers and the clipping of gradients, noted as they happen."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+import torch
+
+from explainer.training.notes import Optimizing
+from explainer.training.sites import frames
+
+
+def install(watcher: Any) -> None:
+    """Watch schedulers and the functions that clip."""
+    wrap = watcher.patches.wrap
+    scheduler = torch.optim.lr_scheduler
+    for name in ("LRScheduler", "ReduceLROnPlateau"):
+        owner = getattr(scheduler, name, None)
+        if owner is not None and "__init__" in vars(owner):
+            wrap(owner, "__init__", watcher.after(lambda _, args, __: _made(watcher, args)))
+    for name in dir(scheduler):
+        owner = getattr(scheduler, name)
+        if isinstance(owner, type) and "step" in vars(owner) and hasattr(owner, "state_dict"):
+            wrap(owner, "step", watcher.after(lambda _, args, __: _stepped(watcher, args)))
+    scaler = getattr(torch.amp, "GradScaler", None) or torch.cuda.amp.GradScaler
+    wrap(scaler, "unscale_", watcher.after(lambda _, args, __: watcher.notes.event("unscale", frames())))
+    wrap(scaler, "step", watcher.after(lambda _, args, __: _scaled_step(watcher, args)))
+    for name in ("clip_grad_norm_", "clip_grad_value_", "clip_grad_norm"):
+        for owner in (torch.nn.utils, torch.nn.utils.clip_grad):
+            if hasattr(owner, name):
+                wrap(owner, name, lambda original, name=name: _clips(watcher, name, original))
+
+
+def _scaled_step(watcher: Any, args: Any) -> None:
+    """Note a step that a gradient scaler takes, and by what the gradients were multiplied."""
+    scale = args[0].get_scale() if watcher.notes.counts["scaled"] < 3 else 0.0
+    watcher.notes.event("scaled", frames(), None, float(scale))
+
+
+def _entry(watcher: Any, of: Any) -> dict[str, Any]:
+    for one in watcher.notes.schedulers:
+        if one["of"]() is of:
+            return one
+    made = {
+        "of": weakref.ref(of),
+        "kind": type(of).__name__,
+        "site": (),
+        "steps": 0,
+        "stepped_at": (),
+        "optimizer": None,
+    }
+    optimizer = getattr(of, "optimizer", None)
+    if optimizer is not None:
+        made["optimizer"] = watcher.optimizer(optimizer).number
+    watcher.notes.schedulers.append(made)
+    return made
+
+
+def _made(watcher: Any, args: Any) -> None:
+    entry = _entry(watcher, args[0])
+    entry["site"] = frames()
+    entry["steps"] = 0  # a scheduler takes a step of its own when it is made
+
+
+def _stepped(watcher: Any, args: Any) -> None:
+    entry = _entry(watcher, args[0])
+    site = frames()
+    if (
+        not site
+        or not entry["site"]
+        or (site[0].line == entry["site"][0].line and site[0].file == entry["site"][0].file)
+    ):
+        return
+    entry["steps"] += 1
+    entry["stepped_at"] = site
+    entry["settings"] = {
+        name: getattr(args[0], name)
+        for name in ("T_max", "step_size", "total_steps", "gamma", "T_0", "milestones", "patience")
+        if isinstance(getattr(args[0], name, None), (int, float))
+    }
+    watcher.notes.event("rate", site, entry["optimizer"])
+
+
+def stepped(one: Optimizing, of: Any) -> None:
+    """Note the rate of a step, as stretches of equal rates."""
+    rate = of.param_groups[0].get("lr", 0.0)
+    rate = float(rate)
+    if one.rates and one.rates[-1][0] == rate:
+        one.rates[-1][1] += 1
+    elif len(one.rates) < 20_000:
+        one.rates.append([rate, 1])
+
+
+def _clips(watcher: Any, name: str, original: Any) -> Any:
+    def clip(parameters: Any, *args: Any, **kwargs: Any) -> Any:
+        given = [parameters] if isinstance(parameters, torch.Tensor) else list(parameters)
+        graded = sum(p.grad is not None for p in given)
+        result = original(given, *args, **kwargs)
+        try:
+            bound = args[0] if args else kwargs.get("max_norm", kwargs.get("clip_value"))
+            looked = watcher.looking and isinstance(result, torch.Tensor)
+            data = {
+                "function": name,
+                "bound": float(bound or 0.0),
+                "graded": graded,
+                "given": len(given),
+                "norm": float(result) if looked else None,
+            }
+            watcher.notes.event("clip", frames(), None, data)
+            watcher.clips.append(data) if looked or not given else None
+        except Exception as error:
+            watcher.failed(error)
+        return result
+
+    return clip

@@ -1,0 +1,265 @@
+"""What single calls of torch show of sequences: padding that counts, masks upside down, a future that is seen."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import torch
+
+from explainer.training.calls import THROUGH, looks, settings
+from explainer.training.deep import Call, Deep, Made
+from explainer.training.sites import user_frames
+
+
+def _keys_behind_softmax(made: Made | None) -> Made | None:
+    """The keys of scores that were multiplied out by hand."""
+    for one in made.all_behind(40) if made is not None else ():
+        if one.name in ("matmul", "__matmul__", "bmm", "baddbmm", "einsum") and len(one.inputs) >= 2:
+            return one.inputs[1]
+    return None
+
+
+@looks("embedding")
+def tokens_seen(deep: Deep, call: Call) -> None:
+    """Remember the tokens of this iteration with the index of padding."""
+    if call.made is not None and isinstance(call.get("input", 0), torch.Tensor):
+        deep.watcher.embedded[id(call.made)] = (call.made, id(call.get("input", 0)))
+    tokens = call.get("input", 0)
+    if isinstance(tokens, torch.Tensor) and tokens.dim() == 2:
+        padding = call.get("padding_idx", 2)
+        held = deep.watcher.tokens
+        held.append((tokens, padding if isinstance(padding, int) and padding >= 0 else None))
+        del held[:-4]
+
+
+def padding_of(tokens: Any, known: int | None) -> int | None:
+    """The index that fills up the ends of rows of different lengths; None where there is none."""
+    last = tokens[:, -1]
+    for one in [known] if known is not None else last.unique().tolist()[:20]:
+        is_one = tokens == one
+        counts = is_one.sum(1)
+        begins = tokens.shape[1] - counts
+        ends = (torch.arange(tokens.shape[1], device=tokens.device)[None] >= begins[:, None]) == is_one
+        if bool(ends.all()) and bool(counts.any()) and len(counts.unique()) > 2:
+            return int(one)
+    return None
+
+
+@looks("cross_entropy", "nll_loss")
+def padding_counts(deep: Deep, call: Call) -> None:
+    """Targets that are padding and count in the loss."""
+    target = call.get("target", 1)
+    if deep.evaluation or call.get("weight", 2) is not None or call.get("reduction", 6, "mean") != "mean":
+        return
+    if not isinstance(target, torch.Tensor) or target.is_floating_point():
+        return
+    ignored = call.get("ignore_index", 4, -100)
+    for tokens, known in deep.watcher.tokens:
+        if tokens.numel() != target.numel():
+            continue
+        padding, flat = padding_of(tokens, known), target.reshape(tokens.shape)
+        if padding is None:
+            continue
+        at_padding = flat[tokens == padding].unique()
+        if len(at_padding) != 1 or int(at_padding[0]) == ignored:
+            continue
+        filler = int(at_padding[0])
+        share = float((tokens == padding).float().mean())
+        if bool((flat[tokens != padding] == filler).any()) or share < 0.05:
+            continue
+        made = call.made.module if call.made is not None else None
+        built = deep.watcher.notes.built.get(made) if made is not None else None
+        deep.watcher.notes.saw(
+            "loss-on-padding",
+            call.site,
+            filler=filler,
+            share=round(100 * share),
+            built=built,
+            loss=call.name,
+            names=_constants(filler),
+        )
+        return
+
+
+def _constants(value: int) -> list[str]:
+    """Names of the user's frames' globals that hold a number and speak of padding."""
+    for frame in user_frames(sys._getframe(2)):
+        names = [name for name, one in list(frame.f_globals.items()) if type(one) is int and one == value]
+        return [name for name in names if "pad" in name.lower()]
+    return []
+
+
+def _masked_tokens(deep: Deep, masked: Any) -> tuple[Any, int] | None:
+    """The tokens whose real ones a mask takes away, and leaves only the padding."""
+    for tokens, known in deep.watcher.tokens:
+        if tuple(tokens.shape) != tuple(masked.shape):
+            continue
+        padding = padding_of(tokens, known)
+        if padding is not None and bool(((tokens != padding) == masked).all()):
+            return tokens, padding
+    return None
+
+
+@looks("multi_head_attention_forward")
+def inverted_padding_mask(deep: Deep, call: Call) -> None:
+    """A mask that hides the tokens and shows the padding."""
+    mask = call.kwargs.get("key_padding_mask")
+    if isinstance(mask, torch.Tensor):
+        hidden = mask if mask.dtype == torch.bool else mask == float("-inf")
+        found = _masked_tokens(deep, hidden)
+        if found is not None:
+            made = deep.made(mask) or None
+            while made is not None and made.name in (*THROUGH, "zeros_like", "masked_fill", "_canonical_mask"):
+                made = made.inputs[0] if made.inputs else None
+            deep.watcher.notes.saw(
+                "padding-mask-inverted",
+                call.site,
+                made=settings(made, deep) if made else None,
+                padding=found[1],
+                argument="key_padding_mask",
+            )
+    _seen_future(deep, call, call.kwargs.get("attn_mask"), call.kwargs.get("is_causal"), inverted=True)
+
+
+@looks("masked_fill", "masked_fill_")
+def inverted_fill(deep: Deep, call: Call) -> None:
+    """The same, where scores are filled with minus infinity by hand."""
+    mask, value = call.get("mask", 1), call.get("value", 2)
+    if not isinstance(mask, torch.Tensor) or not isinstance(value, (int, float)) or value > -1e3:
+        return
+    flat = mask.squeeze()
+    if flat.dim() == 3 and bool((flat == flat[:, :1]).all()):
+        flat = flat[:, 0]
+    if flat.dim() == 2 and flat.dtype == torch.bool and (found := _masked_tokens(deep, flat)) is not None:
+        made = deep.made(mask)
+        while made is not None and made.name in THROUGH:
+            made = made.inputs[0] if made.inputs else None
+        deep.watcher.notes.saw(
+            "padding-mask-inverted",
+            call.site,
+            made=settings(made, deep) if made else None,
+            padding=found[1],
+            argument="masked_fill",
+        )
+
+
+@looks("scaled_dot_product_attention")
+def fused_attention(deep: Deep, call: Call) -> None:
+    """Masks of torch's own attention: True keeps."""
+    mask = call.get("attn_mask", 3)
+    if isinstance(mask, torch.Tensor) and mask.dtype == torch.bool:
+        flat = mask.squeeze()
+        if flat.dim() == 3 and bool((flat == flat[:, :1]).all()):
+            flat = flat[:, 0]
+        if flat.dim() == 2 and (found := _masked_tokens(deep, ~flat)) is not None:
+            made = deep.made(mask)
+            while made is not None and made.name in THROUGH:
+                made = made.inputs[0] if made.inputs else None
+            deep.watcher.notes.saw(
+                "padding-mask-inverted",
+                call.site,
+                made=settings(made, deep) if made else None,
+                padding=found[1],
+                argument="attn_mask",
+            )
+    _seen_future(deep, call, mask, call.get("is_causal", 5), inverted=False)
+
+
+def _seen_future(deep: Deep, call: Call, mask: Any, causal: Any, inverted: bool) -> None:
+    """Note whether positions attend to later ones: told only where those are what they are to predict."""
+    if causal or deep.evaluation:
+        return
+    query, keys = call.args[0], call.args[1]
+    length = query.shape[0] if call.name == "multi_head_attention_forward" else query.shape[-2]
+    other = keys.shape[0] if call.name == "multi_head_attention_forward" else keys.shape[-2]
+    if length != other or length < 3:
+        return
+    future = torch.ones(length, length, dtype=torch.bool, device=query.device).triu(1)
+    if isinstance(mask, torch.Tensor):
+        if mask.dim() != 2 or mask.shape != future.shape:
+            return
+        kept = (mask == 0) if mask.dtype != torch.bool else ~mask if inverted else mask
+        if not bool((kept & future).any()):
+            return
+        past = bool((kept & future.T).any())
+        made = deep.made(mask)
+        while made is not None and made.name in THROUGH:
+            made = made.inputs[0] if made.inputs else None
+        place = settings(made, deep) if made else None
+        deep.watcher.future.append(
+            (
+                call.site,
+                {
+                    "length": length,
+                    "masked": True,
+                    "past": past,
+                    "made": place,
+                    "name": call.name,
+                    "module": _owner(deep),
+                },
+                deep.made(keys),
+            )
+        )
+        return
+    deep.watcher.future.append(
+        (
+            call.site,
+            {"length": length, "masked": False, "past": True, "made": None, "name": call.name, "module": _owner(deep)},
+            deep.made(keys),
+        )
+    )
+
+
+def _owner(deep: Deep) -> str | None:
+    module = deep.stack[-1] if deep.stack else None
+    return type(module).__name__ if module is not None else None
+
+
+@looks("softmax")
+def future_by_hand(deep: Deep, call: Call) -> None:
+    """Scores [.., t, t] whose softmax leaves weight on later positions."""
+    out = call.out
+    if not isinstance(out, torch.Tensor) or out.dim() < 3 or out.shape[-1] != out.shape[-2] or out.shape[-1] < 3:
+        return
+    if deep.evaluation or not call.made or not call.made.tracked:
+        return
+    upper = out.detach().triu(1)
+    if bool(upper.any()):
+        past = bool(out.detach().tril(-1).any())
+        deep.watcher.future.append(
+            (
+                call.site,
+                {
+                    "length": out.shape[-1],
+                    "masked": False,
+                    "past": past,
+                    "made": settings(call.made, deep),
+                    "name": "softmax",
+                    "module": None,
+                },
+                _keys_behind_softmax(call.made),
+            )
+        )
+
+
+@looks("cross_entropy", "nll_loss")
+def future_is_target(deep: Deep, call: Call) -> None:
+    """Positions that see the very token they are to predict."""
+    target = call.get("target", 1)
+    if not deep.watcher.future or not isinstance(target, torch.Tensor) or target.is_floating_point():
+        return
+    for tokens, _ in deep.watcher.tokens:
+        if tokens.numel() != target.numel() or tokens.shape[1] < 3:
+            continue
+        following = target.reshape(tokens.shape)[:, :-1] == tokens[:, 1:]
+        if bool(following.all()) and not bool((tokens[:, 1:] == tokens[:, :-1]).all()):
+            for site, data, keys in deep.watcher.future:
+                if data["length"] == tokens.shape[1] and _of_tokens(deep, keys, tokens):
+                    deep.watcher.notes.saw("future-seen", site, loss=call.site, **data)
+
+
+def _of_tokens(deep: Deep, keys: Made | None, tokens: Any) -> bool:
+    """Whether attention's keys come from these tokens, and not from another sequence alone."""
+    embedded = deep.watcher.embedded
+    return keys is not None and any(embedded.get(id(one), (None, 0))[1] == id(tokens) for one in keys.all_behind())

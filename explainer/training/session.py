@@ -1,0 +1,110 @@
+"""One watched run from its end on: what was found, the trials that it asks for, the report."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from explainer.diagnosis import Diagnosis, Report
+from explainer.locale import word
+from explainer.training.finding import Finding, findings
+from explainer.training.judge import strong
+from explainer.training.told import diagnosis_of, report_of
+from explainer.training.trials import Trials, Tried
+
+#: Diagnoses of one run that are shown at most.
+_MOST = 3
+
+
+def concluded(
+    watcher: Any,
+    program: Any,
+    budget: float,
+    took: float,
+    language: str,
+    progress: Callable[[str], None],
+    trial: bool = True,
+) -> Report:
+    """The report on a run that has ended. `took` is how many seconds it ran; `budget` those for trials; 0 for none."""
+    from explainer.training.proposals import proposals
+
+    notes = watcher.stop()
+    found = findings(watcher)
+    if not notes.losses and not notes.steps:
+        return report_of((), language, [word("watch_nothing", language)])
+    trials = Trials(program, budget if trial else 0.0, took, progress)
+    try:
+        told = _proved(found, trials, language)
+        if not any(_held(tried) for _, tried in told):
+            told += _proposed([one for one in found if not one.proved], trials)
+            if not told:
+                told += _proposed(list(proposals(watcher)), trials)
+    except KeyboardInterrupt:
+        told = [(one, []) for one in found if one.proved]
+    finally:
+        trials.close()
+    told.sort(key=lambda one: (not _held(one[1]), not one[0].proved, -one[0].weight))
+    diagnoses = [diagnosis_of(one, tried, language) for one, tried in told]
+    shown = _apart([one for one in diagnoses if one is not None])[:_MOST]
+    remarks = [] if shown else [_looked(notes, language)]
+    if trial and trials.why and any(one.attempts for one in found) and shown:
+        remarks.append(word("watch_untried", language, why=trials.why))
+    return report_of(shown, language, remarks)
+
+
+def _held(tried: list[Tried]) -> bool:
+    return any(one.compared.better and one.gone and one.seeds == one.of for one in tried)
+
+
+def _proved(found: list[Finding], trials: Trials, language: str) -> list[tuple[Finding, list[Tried]]]:
+    told = [(one, trials.tried(one)) for one in found if one.proved]
+    return [(one, tried) for one, tried in told if not _harmless(one, tried)]
+
+
+#: Rules on how the program measures and what it holds: there an edit need not make a number better.
+_MEASURING = ("metric-of-last-batch", "stale-weights-evaluated", "graph-kept-across-steps")
+
+
+def _harmless(finding: Finding, tried: list[Tried]) -> bool:
+    """Whether the edits took the fact away, the program ran whole, and nothing went better by its own number."""
+    if finding.rule in _MEASURING:
+        return False
+    return bool(tried) and all(
+        one.whole and one.gone and not one.compared.better and one.compared.metric for one in tried
+    )
+
+
+def _proposed(found: list[Finding], trials: Trials) -> list[tuple[Finding, list[Tried]]]:
+    """Those for which a trial spoke, on every seed it was run with; the first one ends it."""
+    for one in found:
+        tried = trials.tried(one, comparable=one.names.get("comparable", True))
+        if _held(tried) and tried[0].of > 1 and (one.seen or strong(tried[0].compared)):
+            return [(one, [each for each in tried if each.of > 1])]
+    return []
+
+
+def _apart(diagnoses: list[Diagnosis]) -> list[Diagnosis]:
+    """One diagnosis a rule and line."""
+    seen: dict[Any, Diagnosis] = {}
+    for one in diagnoses:
+        seen.setdefault((one.rule, one.culprit and (one.culprit.file, one.culprit.line)), one)
+    return list(seen.values())
+
+
+def _looked(notes: Any, language: str) -> str:
+    """One line: what was looked at, and that nothing was found."""
+    models = ", ".join(dict.fromkeys(root["kind"] for root in notes.roots.values())) or "-"
+    return word(
+        "watch_quiet",
+        language,
+        steps=notes.steps,
+        models=models,
+        optimizers=len(notes.optimizers),
+        loaders=len(notes.loaders),
+    )
+
+
+def rank() -> int:
+    """This process's rank in a job of several, 0 where there is one."""
+    return int(os.environ.get("RANK", "0") or 0)

@@ -1,0 +1,96 @@
+"""Where the user's code stood when something was called: cheap to note, turned into source only when it is told."""
+
+from __future__ import annotations
+
+import ast
+import sys
+import types
+from collections.abc import Iterator
+from typing import Any
+
+from explainer.frozen import frozen
+from explainer.source import Failing, Source, failing_node, source_of
+from explainer.userframes import is_user_file
+
+_DEEPEST = 120
+#: Code whose source nobody can show: `-c`, `exec`, a prompt.
+_UNREAD = ("<string>", "<stdin>", "<unknown>", "<frozen", "<__array")
+
+
+@frozen
+class Frame:
+    """One of the user's frames: its code, the instruction and the line at which it stood."""
+
+    code: Any
+    lasti: int
+    line: int
+
+    @property
+    def file(self) -> str:
+        """The file of the frame's code."""
+        return str(self.code.co_filename)
+
+    def source(self) -> Source:
+        """The file's source."""
+        return source_of(self.file)
+
+    def node(self) -> Failing | None:
+        """The expression at which the frame stood."""
+        return failing_node(_Standing(self), self.lasti, self.line)  # type: ignore[arg-type]
+
+
+class _Standing:
+    """What `failing_node` asks of a frame, for one that may be gone."""
+
+    def __init__(self, frame: Frame):
+        self.f_code, self.f_lasti, self.f_lineno = frame.code, frame.lasti, frame.line
+        self.f_globals: dict[str, Any] = {}
+
+
+Site = tuple[Frame, ...]
+
+
+def frames(skip: int = 1, most: int = 6) -> Site:
+    """The user's frames above the caller, innermost first."""
+    found: list[Frame] = []
+    for frame in user_frames(sys._getframe(skip + 1)):
+        found.append(Frame(frame.f_code, frame.f_lasti, frame.f_lineno))
+        if len(found) == most:
+            break
+    return tuple(found)
+
+
+def user_frames(frame: types.FrameType | None) -> Iterator[types.FrameType]:
+    """The frames of the user's own code from one on outwards."""
+    for _ in range(_DEEPEST):
+        if frame is None:
+            return
+        if is_user_file(file := frame.f_code.co_filename) and not file.startswith(_UNREAD):
+            yield frame
+        frame = frame.f_back
+
+
+def key(site: Site) -> tuple[str, int, int] | None:
+    """What tells sites apart: file, line and instruction of the innermost frame."""
+    return (site[0].file, site[0].line, site[0].lasti) if site else None
+
+
+def statement(frame: Frame) -> tuple[Source, ast.stmt] | None:
+    """The statement at which a frame stood, with its source."""
+    source = frame.source()
+    found = source.statement_at(frame.line)
+    return (source, found) if found is not None else None
+
+
+def named(frame: types.FrameType, value: Any) -> str | None:
+    """The name under which a live frame knows an object: a local, a global, or an attribute of `self`."""
+    for names in (frame.f_locals, frame.f_globals):
+        for name, held in list(names.items()):
+            if held is value and name.isidentifier() and not name.startswith("_"):
+                return name
+    for owner in ("self", "cls"):
+        held = frame.f_locals.get(owner)
+        for name, one in list(getattr(held, "__dict__", {}).items()):
+            if one is value and str(name).isidentifier():
+                return f"{owner}.{name}"
+    return None

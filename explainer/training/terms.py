@@ -1,0 +1,95 @@
+"""The terms of a loss: which of them are averages over the batch, which are sums over it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from explainer.training.calls import settings
+from explainer.training.deep import Made
+
+_SUMS, _SCALES = (
+    ("add", "__add__", "__radd__", "__iadd__", "sub", "__sub__"),
+    ("mul", "__mul__", "__rmul__", "neg", "__neg__"),
+)
+_QUOTIENTS = ("div", "__truediv__", "true_divide")
+#: Losses that average unless they are told otherwise.
+AVERAGED = (
+    "mse_loss",
+    "l1_loss",
+    "smooth_l1_loss",
+    "huber_loss",
+    "cross_entropy",
+    "nll_loss",
+    "binary_cross_entropy",
+    "binary_cross_entropy_with_logits",
+    "kl_div",
+    "gaussian_nll_loss",
+)
+
+
+def terms(made: Made, weight: float = 1.0, depth: int = 12) -> Iterator[tuple[Made, float]]:
+    """The terms that a scalar is the sum of, each with the numbers it is multiplied by."""
+    if depth and made.name in _SUMS and made.shape == ():
+        known = [one for one in made.inputs if one is not None]
+        for one in known:
+            yield from terms(one, weight, depth - 1)
+        return
+    numbers = [value for value in made.args if isinstance(value, (int, float)) and not isinstance(value, bool)]
+    known = [one for one in made.inputs if one is not None]
+    if depth and len(known) == 1 and made.shape == () and made.name in (*_SCALES, *_QUOTIENTS):
+        factor = numbers[0] if numbers else 1.0
+        factor = 1 / factor if made.name in _QUOTIENTS and factor else factor
+        yield from terms(known[0], weight * abs(factor), depth - 1)
+        return
+    yield made, weight
+
+
+def reduction(made: Made, batch: int) -> str | None:
+    """`mean` or `sum` where a term is one over the whole batch; None otherwise."""
+    sizes = made.shapes[0] if made.shapes else ()
+    if not sizes or sizes[0] != batch or batch < 2 or not made.tracked:
+        return None
+    if made.name in AVERAGED:
+        given = made.kwargs.get("reduction", "mean")
+        return given if given in ("mean", "sum") else None
+    if made.name in ("mean", "sum") and made.argument("dim", 1) is None:
+        return str(made.name)
+    return None
+
+
+def look_at_terms(watcher: Any, made: Made) -> None:
+    """Note a loss one term of which is summed over the batch while another one is averaged."""
+    batch = _batch(watcher)
+    if batch is None:
+        return
+    found = [(one, weight, reduction(one, batch)) for one, weight in terms(made)]
+    means = [one for one in found if one[2] == "mean"]
+    sums = [one for one in found if one[2] == "sum" and one[1] >= 0.1]
+    if len(means) == 1 and len(sums) == 1:
+        one, other = means[0][0], sums[0][0]
+        watcher.notes.saw(
+            "loss-terms-reduction-mismatch",
+            other.site,
+            mean=settings(one, watcher.deep),
+            sum=settings(other, watcher.deep),
+            batch=batch,
+            averaged=_count(one),
+            summed=_count(other),
+        )
+
+
+def _count(made: Made) -> int:
+    total = 1
+    for size in made.shapes[0]:
+        total *= size
+    return total
+
+
+def _batch(watcher: Any) -> int | None:
+    """The samples of this iteration: the first size of what the first model called was given."""
+    for root in watcher.notes.roots.values():
+        for *_, evaluation, fingerprint, _ in reversed(root["modes"]):
+            if fingerprint is not None and not evaluation:
+                return int(fingerprint[0][0])
+    return None

@@ -1,0 +1,127 @@
+"""A finding as a diagnosis: the rule's words with the finding's numbers, the fixes with what was run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from explainer.catalogue import load
+from explainer.catalogue.words import WordsError, in_language, words
+from explainer.diagnosis import Certainty, Diagnosis, Fix, Report, Span
+from explainer.edits.lines import shown
+from explainer.locale import word
+from explainer.source import source_of
+from explainer.training.finding import Attempt, Finding
+from explainer.training.judge import Compared
+from explainer.training.trials import Tried
+
+#: Lines of context that a report carries around each place it points at.
+_CONTEXT = 3
+
+
+def diagnosis_of(finding: Finding, tried: Sequence[Tried], language: str) -> Diagnosis | None:
+    """The diagnosis; None where the rule's words cannot be made."""
+    rule = load().rules.get(finding.rule)
+    if rule is None:
+        return None
+    held = [one for one in tried if one.compared.better and one.gone and one.seeds == one.of]
+    names = {"f": {**finding.names, **(held[0].attempt.names if held else {})}}
+    try:
+        headline = words(in_language(rule.text["headline"], language), names)
+        cause = words(in_language(rule.text["why"], language), names)
+    except WordsError:
+        return None
+    fixes = _fixes(finding, rule.fixes, tried, held, language)
+    culprit = held[0].attempt.culprit if held and held[0].attempt.culprit else finding.culprit
+    certainty: Certainty = "proved" if finding.proved or held else "possible"
+    return Diagnosis(
+        rule.id,
+        "training",
+        headline,
+        cause,
+        certainty,
+        culprit=_relative(culprit),
+        fixes=tuple(fixes),
+        labels=tuple(replace(label, file=shown(label.file)) for label in finding.labels),
+        links=rule.links,
+    )
+
+
+def _fixes(
+    finding: Finding, titles: Sequence[Mapping[str, Any]], tried: Sequence[Tried], held: Sequence[Tried], language: str
+) -> list[Fix]:
+    """The fixes that a trial confirmed, best first; without any, those that were not refuted, as suggestions."""
+    texts = {str(one["id"]): one["title"] for one in titles}
+    fixes = []
+    for one in held:
+        title = _title(texts, one.attempt, finding, language)
+        fixes.append(Fix(title, "checked", said(one, language), one.attempt.edits))
+    if fixes:
+        return fixes
+    refuted = {id(one.attempt) for one in tried if one.compared.worse or not one.gone}
+    for attempt in finding.attempts:
+        if id(attempt) not in refuted or len(finding.attempts) == 1:
+            fixes.append(Fix(_title(texts, attempt, finding, language), "suggestion", None, attempt.edits))
+    if not fixes:
+        fixes = [Fix(_title(texts, Attempt(name, ()), finding, language)) for name in list(texts)[:1]]
+    return fixes
+
+
+def _title(texts: Mapping[str, Any], attempt: Attempt, finding: Finding, language: str) -> str:
+    try:
+        return words(in_language(texts[attempt.id], language), {"f": {**finding.names, **attempt.names}})
+    except (KeyError, WordsError):
+        return attempt.id
+
+
+def said(one: Tried, language: str) -> str:
+    """What was run with an edit, and what came of it beside the run without."""
+    pair = one.compared
+    parts = []
+    if pair.metric:
+        parts.append(
+            word("trial_metric", language, name=pair.metric, before=number(pair.before), after=number(pair.after))
+        )
+    elif not math.isnan(pair.loss_after):
+        parts.append(_loss(pair, language))
+    if one.of > 1:
+        parts.append(word("trial_seeds", language, count=one.of))
+    if not one.whole:
+        parts.append(word("trial_steps", language, steps=pair.steps))
+    return word("trial_joint", language).join(parts)
+
+
+def _loss(pair: Compared, language: str) -> str:
+    values = {
+        name: number(value)
+        for name, value in (("first", pair.first), ("before", pair.loss_before), ("after", pair.loss_after))
+    }
+    return word("trial_loss", language, steps=pair.steps, **values)
+
+
+def number(value: float) -> str:
+    """A number as people write it: three digits that tell."""
+    if not math.isfinite(value):
+        return str(value)
+    return f"{value:.3g}" if abs(value) < 1000 or abs(value) >= 1e6 else f"{value:,.0f}"
+
+
+def _relative(span: Span | None) -> Span | None:
+    return replace(span, file=shown(span.file)) if span is not None else None
+
+
+def report_of(
+    diagnoses: Sequence[Diagnosis], language: str, remarks: Sequence[str] = (), rank: int | None = None
+) -> Report:
+    """The report on a run without an error."""
+    lines: dict[tuple[str, int], str] = {}
+    for diagnosis in diagnoses:
+        places = [(diagnosis.culprit.file, diagnosis.culprit.line)] if diagnosis.culprit else []
+        places += [(label.file, label.line) for label in diagnosis.labels]
+        for file, line in places:
+            source = source_of(file)
+            for one in range(max(1, line - _CONTEXT), min(line + _CONTEXT, len(source.lines)) + 1):
+                lines[file, one] = source.line(one)
+    return Report("", "", (), (), tuple(diagnoses), language=language, remarks=tuple(remarks), source=lines, rank=rank)

@@ -1,0 +1,152 @@
+"""Trials: the program once more in the sandboxed child, as it is and with an edit, on the same seeds and on others."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from explainer.diagnosis import Edit
+from explainer.edits.lines import EditError, applied
+from explainer.frozen import frozen
+from explainer.replay.program import Program, Run, Session, Trial, unavailable
+from explainer.training.finding import Attempt, Finding
+from explainer.training.judge import Compared, compared, gain
+
+_OBSERVER = "explainer.training.observer"
+#: Attempts of one finding that are tried at most.
+_MOST = 4
+
+
+@frozen
+class Tried:
+    """An attempt that was run. `seeds` is on how many different seeds it went better, `gone` that the fact has gone."""
+
+    attempt: Attempt
+    compared: Compared
+    seeds: int
+    of: int
+    gone: bool
+    whole: bool
+
+
+class Trials:
+    """The runs of one program within a budget in seconds. `interrupted` after Ctrl-C: nothing more is begun."""
+
+    def __init__(self, program: Program, budget: float, took: float, progress: Callable[[str], None]):
+        self.until = time.monotonic() + budget
+        self.why = unavailable(program)
+        self.progress = progress
+        self.took = took
+        self.interrupted = False
+        self.count = 0
+        self._program = program
+        self._session: Session | None = None
+        self._controls: dict[int, Any] = {}
+        self._running: list[Trial] = []
+
+    @property
+    def left(self) -> float:
+        """Seconds of the budget that are left."""
+        return self.until - time.monotonic()
+
+    def close(self) -> None:
+        """End what is still at work."""
+        for trial in self._running:
+            trial.done()
+        if self._session is not None:
+            self._session.close()
+
+    def tried(self, finding: Finding, comparable: bool = True) -> list[Tried]:
+        """The attempts of a finding that could be run, those that went better first."""
+        if self.why or self.interrupted or not finding.attempts or self.left <= 0:
+            return []
+        try:
+            return self._tried(finding, comparable)
+        except KeyboardInterrupt:
+            self.interrupted = True
+            return []
+
+    def _tried(self, finding: Finding, comparable: bool) -> list[Tried]:
+        attempts = [one for one in finding.attempts[:_MOST] if self._texts(one.edits) is not None]
+        found = []
+        firsts = self._runs([(one, 0) for one in attempts])
+        control = self._controls.get(0)
+        if control is None:
+            return []
+        for one, run in zip(attempts, firsts, strict=True):
+            seen = observed(run)
+            if seen is None or (not run.ended and run.answer.get("exit") is not None):
+                continue
+            pair = compared(control, seen, comparable)
+            found.append(Tried(one, pair, int(pair.better), 1, finding.rule not in seen["rules"], run.ended))
+        found.sort(
+            key=lambda one: (not (one.compared.better and one.gone), one.compared.worse, -round(4 * gain(one.compared)))
+        )
+        if found and found[0].compared.better and found[0].gone and self.left > self.took * 2:
+            found[0] = self._confirmed(found[0], comparable)
+        return found
+
+    def _confirmed(self, one: Tried, comparable: bool) -> Tried:
+        """The same on another seed."""
+        runs = self._runs([(one.attempt, 1)])
+        control, seen = self._controls.get(1), observed(runs[0])
+        if control is None or seen is None:
+            return one
+        again = compared(control, seen, comparable)
+        return Tried(one.attempt, one.compared, one.seeds + again.better, one.of + 1, one.gone, one.whole)
+
+    def _runs(self, wanted: Sequence[tuple[Attempt, int]]) -> list[Run]:
+        """Run attempts, each on a seed, two at a time; beside them the control of each seed where it is not known."""
+        if self._session is None:
+            self._session = Session(self._program)
+        waiting: list[tuple[Any, int]] = [
+            (None, seed) for seed in dict.fromkeys(seed for _, seed in wanted) if seed not in self._controls
+        ]
+        waiting += wanted
+        results: dict[int, Run] = {}
+        begun: list[tuple[int, Trial]] = []
+        for number, (attempt, seed) in enumerate(waiting):
+            texts = self._texts(attempt.edits) if attempt is not None else {}
+            limit = max(min(self.left, 20 + 6 * self.took), 0.1)
+            trial = self._session.begin(texts or {}, limit, observer=_OBSERVER, shift=1000 * seed)
+            self._running.append(trial)
+            begun.append((number, trial))
+            self.progress("trial")
+            if len(begun) == 2:
+                results.update([self._ended(*begun.pop(0))])
+        for one in begun:
+            results.update([self._ended(*one)])
+        for number, (attempt, seed) in enumerate(waiting):
+            if attempt is None:
+                self._controls[seed] = observed(results[number])
+        return [results[number] for number, (attempt, _) in enumerate(waiting) if attempt is not None]
+
+    def _ended(self, number: int, trial: Trial) -> tuple[int, Run]:
+        run = trial.wait()
+        self._running.remove(trial)
+        self.count += 1
+        return number, run
+
+    def _texts(self, edits: Sequence[Edit]) -> dict[str, str] | None:
+        """The edited files' texts by path below the program's folder; None where one lies outside of it."""
+        folder = os.path.realpath(self._program.folder)
+        texts: dict[str, str] = {}
+        for file in {edit.file for edit in edits}:
+            path = os.path.realpath(os.path.join(folder, file))
+            below = os.path.relpath(path, folder)
+            if below.startswith(os.pardir):
+                return None
+            try:
+                with open(path, encoding="utf-8") as opened:
+                    texts[below] = applied(opened.read(), [edit for edit in edits if edit.file == file])
+            except (OSError, UnicodeDecodeError, EditError):
+                return None
+        return texts
+
+
+def observed(run: Run) -> Any:
+    """What the observer in the child handed back; None where the run gave nothing or nothing was trained."""
+    seen = run.answer.get("observed")
+    return seen if seen and run.failed is None else None

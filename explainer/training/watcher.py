@@ -1,0 +1,319 @@
+"""Watches the training of this process: what is called is noted, every step at first, then ever more rarely."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import weakref
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from explainer.training import data, deep, growth, inspect, models, rates
+from explainer.training.notes import Notes, Optimizing
+from explainer.training.patches import Patches
+from explainer.training.sites import frames, key, named, user_frames
+
+
+class Watcher:
+    """One run that is watched. `dense` looks at every step's loss where that would make an accelerator wait."""
+
+    def __init__(self, dense: bool = False):
+        self.notes = Notes()
+        self.dense = dense
+        self.patches = Patches()
+        self.thread = threading.get_ident()
+        self.handles: list[Any] = []
+        self.stepping = self.closures = self.stopped = False
+        self.deep = deep.Deep(self)
+        self.tokens: list[Any] = []
+        self.future: list[Any] = []
+        self.embedded: dict[int, Any] = {}
+        self.outputs: dict[int, Any] = {}
+        self.leaves: list[set[int]] = []
+        self.weights: dict[int, dict[str, Any]] = {}
+        self.strays: dict[int, dict[str, Any]] = {}
+        self.orphans: dict[int, dict[str, Any]] = {}
+        self.ungraded: dict[int, dict[str, Any]] = {}
+        self.past: list[Any] = []
+        self.kept: dict[str, dict[str, Any]] = {}
+        self.lists: dict[str, Any] = {}
+        self.copied: dict[int, Any] = {}
+        self.states: list[Any] = []
+        self.loaded: set[int] = set()
+        self.pretrained: set[int] = set()
+        self.clips: list[dict[str, Any]] = []
+        self.seeds: dict[Any, dict[str, Any]] = {}
+        self.counted: set[type] = set()
+        self.iterators: dict[int, Any] = {}
+        self._blocks: Counter[Any] = Counter()
+        self._dirty: dict[int, bool] = {}
+        self._numbers: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+
+    # -- begin and end ----------------------------------------------------------------------------------------------
+
+    def start(self) -> Watcher:
+        """Put everything in place."""
+        wrap = self.patches.wrap
+        wrap(torch.autograd, "backward", self._backward)
+        wrap(torch.autograd, "grad", self._grad)
+        wrap(torch.optim.Optimizer, "__init__", self._made_optimizer)
+        wrap(torch.optim.Optimizer, "zero_grad", self._zeroes)
+        wrap(torch.nn.Module, "zero_grad", self._module_zeroes)
+        wrap(torch.no_grad, "__enter__", self._enters)
+        wrap(torch.no_grad, "__exit__", self._leaves)
+        wrap(torch.inference_mode, "__enter__", self._enters)
+        wrap(torch.inference_mode, "__exit__", self._leaves)
+        models.install(self)
+        rates.install(self)
+        data.install(self)
+        hooks = sys.modules[torch.optim.Optimizer.__module__]
+        for register, hook in (
+            ("register_optimizer_step_pre_hook", self._before_step),
+            ("register_optimizer_step_post_hook", self._after_step),
+        ):
+            if hasattr(hooks, register):
+                self.handles.append(getattr(hooks, register)(self.guarded(hook)))
+        return self
+
+    def stop(self) -> Notes:
+        """Put everything back; what was noted."""
+        if self.stopped:
+            return self.notes
+        self.stopped = True
+        self.deep.sleep()
+        self.patches.remove()
+        for handle in self.handles:
+            handle.remove()
+        self.handles.clear()
+        try:
+            inspect.at_end(self)
+        except Exception as error:
+            self.failed(error)
+        return self.notes
+
+    def guarded(self, hook: Callable[..., None]) -> Callable[..., None]:
+        """A hook whose failure is noted and never seen by the program."""
+
+        def safely(*given: Any) -> None:
+            try:
+                hook(*given)
+            except Exception as error:
+                self.failed(error)
+
+        return safely
+
+    def failed(self, error: Exception) -> None:
+        """Note a failure of our own."""
+        if len(self.notes.trouble) < 5:
+            place = error.__traceback__
+            while place is not None and place.tb_next is not None:
+                place = place.tb_next
+            where = f"{place.tb_frame.f_code.co_filename.rsplit('/', 1)[-1]}:{place.tb_lineno}" if place else ""
+            self.notes.trouble.append(f"{type(error).__name__}: {error} ({where})"[:300])
+
+    def after(self, note: Callable[..., None], before: Callable[..., None] | None = None) -> Callable[[Any], Any]:
+        """What wraps a function so that `note(result, args, kwargs)` is told of each call from outside of torch."""
+
+        def make(original: Any) -> Any:
+            def called(*args: Any, **kwargs: Any) -> Any:
+                if self.stopped:  # somebody has wrapped this wrapper, which therefore stays
+                    return original(*args, **kwargs)
+                if before is not None:
+                    try:
+                        before(args, kwargs)
+                    except Exception as error:
+                        self.failed(error)
+                result = original(*args, **kwargs)
+                try:
+                    note(result, args, kwargs)
+                except Exception as error:
+                    self.failed(error)
+                return result
+
+            return called
+
+        return make
+
+    # -- optimizers -------------------------------------------------------------------------------------------------
+
+    def optimizer(self, of: Any) -> Optimizing:
+        """The notes on an optimizer."""
+        number = self._numbers.get(of)
+        if number is None:
+            number = self._numbers[of] = len(self.notes.optimizers)
+            self.notes.optimizers.append(Optimizing(number, type(of).__name__, (), weakref.ref(of)))
+        return self.notes.optimizers[number]
+
+    def _made_optimizer(self, original: Any) -> Any:
+        def note(_: Any, args: Any, __: Any) -> None:
+            made = self.optimizer(args[0])
+            made.site = frames()
+            made.settings = {name: value for name, value in args[0].defaults.items() if isinstance(value, (int, float))}
+
+        return self.after(note)(original)
+
+    def _zeroes(self, original: Any) -> Any:
+        def note(_: Any, args: Any, __: Any) -> None:
+            self._zeroed(self.optimizer(args[0]))
+
+        return self.after(note)(original)
+
+    def _zeroed(self, one: Optimizing) -> None:
+        one.zeroed += 1
+        if one.zeroed < 12 or not one.zeroed_at:
+            one.zeroed_at = frames()
+        self._dirty[one.number] = False
+        self.notes.event("zero", one.zeroed_at, one.number)
+
+    def _module_zeroes(self, original: Any) -> Any:
+        def note(_: Any, args: Any, __: Any) -> None:
+            inside = {id(parameter) for parameter in args[0].parameters()}
+            for one in self.notes.optimizers:
+                held = one.of()
+                if held is not None and any(id(p) in inside for group in held.param_groups for p in group["params"]):
+                    self._zeroed(one)
+
+        return self.after(note)(original)
+
+    def _before_step(self, of: Any, *_: Any) -> None:
+        self.stepping = True
+        one = self.optimizer(of)
+        inspect.before_step(self, of, one)
+        if self.looking:
+            one.looked += 1
+            gradients = [p.grad for group in of.param_groups for p in group["params"] if p.grad is not None]
+            if not any(bool(torch.count_nonzero(one_grad)) for one_grad in gradients[:40]):
+                one.lost += 1
+            elif self._dirty.get(one.number) and one.steps:
+                one.stale += 1
+
+    def _after_step(self, of: Any, *_: Any) -> None:
+        self.stepping = False
+        one = self.optimizer(of)
+        one.steps += 1
+        if one.steps < 12:
+            one.stepped_at = frames()
+        self._dirty[one.number] = True
+        rates.stepped(one, of)
+        self.notes.event("step", one.stepped_at, one.number)
+        self._turn()
+
+    @property
+    def looking(self) -> bool:
+        """Whether this step is one of those that are looked at."""
+        return self.deep.awake
+
+    def _turn(self) -> None:
+        """The end of an iteration: whether the next one is looked at."""
+        count = self.notes.counts["step"] or self.notes.counts["grad"] + self.notes.counts["backward"]
+        self.deep.sleep()
+        if threading.get_ident() == self.thread and sampled(count):
+            self.deep.wake()
+
+    def unchanged(self, module: Any) -> bool:
+        """Whether none of a model's weights was written to since it was built, as far as versions tell."""
+        return all(parameter._version <= 2 for parameter in module.parameters())
+
+    # -- backward ---------------------------------------------------------------------------------------------------
+
+    def _backward(self, original: Any) -> Any:
+        def before(args: Any, kwargs: Any) -> None:
+            if self.looking:
+                self._clean()
+            inspect.before_backward(self, args[0] if args else kwargs.get("tensors"))
+
+        def note(_: Any, args: Any, kwargs: Any) -> None:
+            self._went_back("backward", args[0] if args else kwargs.get("tensors"))
+
+        return self.after(note, before)(original)
+
+    def _grad(self, original: Any) -> Any:
+        def note(_: Any, args: Any, kwargs: Any) -> None:
+            inside = sys._getframe(3).f_code.co_filename == torch.overrides.__file__
+            if kwargs.get("create_graph") or inside:  # torch calls itself again where a mode is at work
+                return
+            self._went_back("grad", args[0] if args else kwargs.get("outputs"))
+            if not self.notes.optimizers:
+                self._turn()
+
+        return self.after(note)(original)
+
+    def _went_back(self, name: str, loss: Any) -> None:
+        site = frames()
+        place = key(site)
+        if self.stepping:
+            self.closures = True  # gradients are cleared and made inside of `step`, as LBFGS asks for
+        if place not in self.notes.backwards:
+            self.notes.backwards[place] = site
+            self._names()
+        order = list(self.notes.backwards).index(place)
+        count = self.notes.counts["backward"]
+        if count < 6 or (not self.notes.counts["step"] and count < 40):
+            self._reaches()
+        if name == "backward" and count > 3 and not self.notes.counts["step"]:
+            self._turn()
+        self.notes.event(name, self.notes.backwards[place], None, order)
+        loss = loss[0] if isinstance(loss, (list, tuple)) and loss else loss
+        known = isinstance(loss, torch.Tensor) and loss.numel() == 1 and len(self.notes.losses) < 200_000
+        if known and (self.dense or loss.device.type == "cpu"):
+            self.notes.losses.append(float(loss.detach()))
+            self.notes.loss_sites.append(order)
+        growth.after_backward(self, loss, name)
+
+    def _reaches(self) -> None:
+        """Note the optimizers whose parameters have gradients."""
+        for one in self.notes.optimizers:
+            held = one.of()
+            if held is not None and not one.reached:
+                one.reached = any(p.grad is not None for group in held.param_groups for p in group["params"])
+
+    def _names(self) -> None:
+        """Under which names the frames at a backward know the optimizers."""
+        for frame in user_frames(sys._getframe(3)):
+            for one in self.notes.optimizers:
+                held = one.of()
+                if one.name is None and held is not None:
+                    one.name = named(frame, held)
+                    if one.name:
+                        one.backward_at = frames()
+            break
+
+    def _clean(self) -> None:
+        """Which optimizers' gradients were cleared by hand (`p.grad = None`) since their last step."""
+        for one in self.notes.optimizers:
+            held = one.of()
+            if held is None or not self._dirty.get(one.number):
+                continue
+            gradients = [p.grad for group in held.param_groups for p in group["params"]][:20]
+            if not any(grad is not None and bool(torch.count_nonzero(grad)) for grad in gradients):
+                self._dirty[one.number] = False
+
+    # -- stretches without gradients: evaluation --------------------------------------------------------------------
+
+    def _enters(self, original: Any) -> Any:
+        def note(_: Any, args: Any, __: Any) -> None:
+            if self.stepping or not self.notes.losses or threading.get_ident() != self.thread or self.looking:
+                return
+            place = key(frames(1, 1))
+            if place is None:
+                return
+            self._blocks[place] += 1
+            if sampled(self._blocks[place]):
+                self.deep.wake(evaluation=args[0])
+
+        return self.after(note)(original)
+
+    def _leaves(self, original: Any) -> Any:
+        def before(args: Any, __: Any) -> None:
+            if self.deep.evaluation is not None and self.deep.evaluation is args[0]:
+                self.deep.sleep()
+
+        return self.after(lambda *_: None, before)(original)
+
+
+def sampled(count: int) -> bool:
+    """Whether the step after the `count`-th is looked at: the first ones, then ever more rarely."""
+    return count <= 4 or count & (count - 1) == 0

@@ -1,0 +1,114 @@
+"""Readings of checks that no symptom lists: what they quote, whose errors they leave alone, what bad input does."""
+
+from __future__ import annotations
+
+import pytest
+
+from explainer import grammar
+from explainer.catalogue.words import in_language, words
+from explainer.crash import Crash, Frame
+from explainer.diagnosis import Diagnosis
+from explainer.locale import LANGUAGES
+
+
+def read(message, kind="RuntimeError", frames=(), language="en"):
+    found = grammar.read(Crash(kind, message, frames))
+    if found is None:
+        return None
+    say = lambda field: words(in_language(found.symptom.text[field], language), {"m": found.captures})  # noqa: E731
+    return Diagnosis(
+        found.symptom.id, found.symptom.family, say("headline"), say("why"), "possible", found.symptom.specific
+    )
+
+
+@pytest.mark.parametrize(
+    ("message", "family", "headline"),
+    [
+        ("frobnicate(): input must be 2-D, but got 3-D tensor", "shape",
+         "in `frobnicate`: `input` needs 2 dimensions, but got 3 dimensions"),
+        ("torch.warp: expected all tensors to be on the same device. Got cpu and meta", "device",
+         "in `torch.warp`: `all tensors` needs the same device, but got `cpu and meta`"),
+        ("Expected parameter frob (Tensor of shape (2,)) to satisfy the constraint Real()", "api",
+         "`parameter frob (Tensor of shape (2,))` must `satisfy the constraint Real()`"),
+        ("frob_dim must be divisible by num_frobs, got 30 and 4", "shape",
+         "`frob_dim` needs a multiple of `num_frobs`, but got `30 and 4`"),
+        ("expected scale dtype to be Float but found Half", "dtype",
+         "`scale dtype` needs the dtype `Float`, but got the dtype `Half`"),
+        ("frob is not implemented for sparse tensors", "unsupported", "not supported: `frob`, `for sparse tensors`"),
+        ("_frob_cuda: ATen not compiled with FROBLAS support", "environment",
+         "in `_frob_cuda`: `ATen`: this build of PyTorch lacks `FROBLAS support`"),
+        ("frob stride must be non-negative, but got -2", "api",
+         "`frob stride` needs a number not below 0, but got `-2`"),
+        ("Cannot frob a tensor twice", "api", "could not be done: `frob a tensor twice`"),
+    ],
+)  # fmt: skip
+def test_a_check_is_taken_apart(message, family, headline):
+    diagnosis = read(message)
+    assert (diagnosis.family, diagnosis.headline) == (family, headline)
+
+
+def test_the_reader_is_spoken_to_in_his_language():
+    message = "frobnicate(): input must be 2-D, but got 3-D tensor"
+    told = [read(message, language=code).headline for code in LANGUAGES]
+    assert all(name in text for text in told for name in ("frobnicate", "input", "2", "3"))
+    assert "차원" in told[1]
+    assert "维" in told[2]
+    assert len(set(told)) == 3
+
+
+def test_values_that_a_long_quotation_hides_are_listed():
+    why = read("frob: weight must hold the very same long list of sizes as [2, 3] in torch.float64").cause
+    assert "`[2, 3]`" in why
+    assert "`torch.float64`" in why
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("ValueError", "operands could not be broadcast together with shapes (2,3) (4,)"),
+        ("ValueError", "Expected 2D array, got 1D array instead: array=[1 2]."),
+        ("ValueError", "Input 0 of layer \"dense\" is incompatible with the layer: expected axis -1"),
+        ("ValueError", "Shape must be at least rank 3 but is rank 2 for '{{node BiasAdd}}'"),
+        ("TypeError", "add got incompatible shapes for broadcasting: (3,), (4,) in jnp.add"),
+        ("TypeError", "'NoneType' object is not callable"),
+        ("TypeError", "unsupported operand type(s) for +: 'int' and 'str'"),
+        ("ValueError", "invalid literal for int() with base 10: 'a'"), ("ValueError", "not enough values to unpack"),
+        ("IndexError", "list index out of range"), ("KeyError", "'weight'"), ("RuntimeError", "Event loop is closed"),
+        ("RuntimeError", "dictionary changed size during iteration"),
+        ("FileNotFoundError", "[Errno 2] No such file: 'a.pt'"),
+        ("ValueError", "n_splits=5 cannot be greater than the number of members in each class."),
+        ("sklearn.exceptions.NotFittedError", "This instance is not fitted yet."),
+        ("ValueError", "could not convert string to float: 'a'"), ("AssertionError", "expected 3 rows"),
+    ],
+)  # fmt: skip
+def test_others_errors_stay_without_a_reading(kind, message):
+    assert read(message, kind) is None
+
+
+@pytest.mark.parametrize(
+    ("file", "code", "ours"),
+    [
+        ("/venv/lib/python3.11/site-packages/torch/nn/frob.py", "raise ValueError(text)", True),
+        ("/venv/lib/python3.11/site-packages/frob/core.py", "raise ValueError(text)", False),
+        ("train.py", "y = frob(x)", True),
+        ("train.py", 'raise ValueError("weight must be 2-D")', False),
+        ("/usr/lib/python3.11/random.py", "raise ValueError(text)", False),
+    ],
+)
+def test_where_it_was_raised_decides_whose_it_is(file, code, ours):
+    frame = Frame(file, 3, "f", code, user=file == "train.py")
+    assert (read("weight must be 2-D, got 3-D", "ValueError", (frame,)) is not None) is ours
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["", "{} must be {}, got {}", "%s must be %d", "expected input to have 3 dimen", "input must be 2-D, but got",
+     "텐서의 차원이 맞지 않습니다", "input must be " + "9" * 1_000_000, "[" * 5000, "expected " * 400, "is not " * 800,
+     "\x00must\x1b[31m be\n\n`tensor`", "{{ m.x }} must be {% if %} tensor"],
+)  # fmt: skip
+def test_bad_input_is_read_as_far_as_it_goes(message):
+    for language in LANGUAGES:
+        diagnosis = read(message, language=language)
+        said = diagnosis.headline if diagnosis else ""
+        assert len(said) < 600
+        assert not any(sign in said for sign in ("`{}`", "%s", "%d", "``"))
