@@ -14,12 +14,16 @@ def explained(runner: Runner, program: str) -> Any:
     return answer["document"]["reports"][0]["diagnoses"][0]
 
 
-def assert_repaired(runner: Runner, program: str, line: str, repair: str) -> None:
-    """The line that holds `line` is blamed, and the first fix was checked and puts `repair` there."""
+def assert_repaired(runner: Runner, program: str, line: str, repair: str, certainty: str = "checked") -> None:
+    """The line that holds `line` is blamed, and the first fix puts `repair` there; it was run.
+
+    It is a `suggestion` where it ran, and something else about it is in doubt (see `oracle`).
+    """
     best = explained(runner, program)
     assert line in textwrap.dedent(program).lstrip().splitlines()[best["culprit"]["line"] - 1]
     first = best["fixes"][0]
-    assert first["certainty"] == "checked"
+    assert first["certainty"] == certainty
+    assert first["source"]["kind"] in ("generator", "rule", "atom")
     assert any(repair in (edit["after"] or "") for edit in first["edits"])
 
 

@@ -36,7 +36,7 @@ FAULTS = {
             matrix[pairs[1], pairs[0]] = 1.0
             return matrix
         links(torch.tensor([[0, 1, 2], [3, 4, 5]]), 300_000) @ torch.rand(300_000, 2)
-        """, "torch.zeros((count, count))", "torch.sparse_coo_tensor("),
+        """, "torch.zeros((count, count))", "torch.sparse_coo_tensor(", "suggestion"),  # torch warns of its invariants
     "a product of all pairs of which the diagonal is kept": (
         """
         import torch

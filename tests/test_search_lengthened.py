@@ -120,7 +120,7 @@ FAULTS = {
         values = nn.Linear(3, 4)(torch.rand(5, 3))
         taken = values.gather(1, torch.tensor([0, 1, 3, 2, 2]))
         nn.functional.mse_loss(taken, torch.rand(5)).backward()
-        """, "values.gather", ".unsqueeze(1)).squeeze(1)"),
+        """, "values.gather", ".unsqueeze(1)).squeeze(1)", "suggestion"),  # as `.unsqueeze(0)` runs too
     "a token behind steps with a label each": (
         _TAGGER.format(order=_BEHIND), "self.out(self.mix(x))", "self.out(self.mix(x))[:, :-1]"),
 }  # fmt: skip

@@ -30,7 +30,8 @@ FAULTS = {
         net = Pick()
         for count in (8, 7, 5):
             net(torch.rand(count, 3)).sum().backward()
-        """, "torch.topk(", "F.pad(points[best], (0, 0, 0, self.keep - len(best)))"),
+        """, "torch.topk(", "F.pad(points[best], (0, 0, 0, self.keep - len(best)))",
+        "suggestion"),  # nothing trains `score`
     "the largest values as features": (
         """
         import torch

@@ -48,7 +48,7 @@ def test_a_number_that_a_factory_was_given_is_found_and_tried(tmp_path):
     """No statement that crashed can be run again with another config: the model was built before."""
     said = crashed(tmp_path, SCRIPT)
     assert "train.py:7" in said
-    assert "checked: runs to the end, with 9 samples too" in said
+    assert "checked: runs to the end, with 5 samples too" in said
     assert '"inputs": 12' in said
 
 
@@ -56,7 +56,7 @@ def test_modes_that_the_program_set_do_not_reach_its_second_run(tmp_path):
     """A default dtype left at float64 would make the control fail in another way."""
     script = SCRIPT.replace("torch.randn(8, 12)", "torch.randn(8, 12, dtype=torch.float32)")
     late = script.replace("for step in", "torch.set_default_dtype(torch.float64)\nfor step in")
-    assert "checked: runs to the end, with 9 samples too" in crashed(tmp_path, late)
+    assert "checked: runs to the end, with 5 samples too" in crashed(tmp_path, late)
 
 
 def test_nothing_that_the_script_wrote_is_written_again(tmp_path):

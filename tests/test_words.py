@@ -157,7 +157,7 @@ def _invented(trees, draw):
         if way and all(step.isidentifier() for step in way) and not isinstance(at.get(way[-1]), dict):
             shape = tuple(draw.choices(range(4), k=draw.randrange(5)))
             at[way[-1]] = draw.choice([shape, shape, draw.randrange(4), draw.choice(texts or ["x"]), None])
-            if draw.random() < 0.1:
+            if draw.random() < 0.1 and not hasattr(dict, way[-1]):  # to jinja a method of the dict stands in for it
                 del at[way[-1]]
     return {name: item for name, item in names.items() if name not in ("none", "true", "false", "length", "defined")}
 

@@ -131,10 +131,10 @@ def _run(request: dict[str, Any], folder: str) -> dict[str, Any]:
             built = _shapes(module.__dict__.get(request["bare"]))
             return {"outcome": "raised", "error": _told(error, folder), "built": built}
         return {"outcome": "raised", **_explained(error, request, path, time.monotonic() - began)}
-    if watcher is not None:
-        return {"outcome": "ended", "document": _watched(watcher, path, time.monotonic() - began)}
     sys.stdout.flush()
-    return {"outcome": "ended", "printed": Path(printed).read_text(encoding="utf-8", errors="replace")[-_SHOWN:]}
+    told = {} if watcher is None else {"document": _watched(watcher, path, time.monotonic() - began)}
+    shown = Path(printed).read_text(encoding="utf-8", errors="replace")[-_SHOWN:]
+    return {"outcome": "ended", "printed": shown, **told}
 
 
 def _told(error: Exception, folder: str) -> dict[str, Any]:

@@ -231,4 +231,5 @@ WORDS = {
     "check_modes": "outputs in train and eval mode differ by",
     "check_overfit": "one batch can be learned (loss, steps)",
     "check_time": "time: forward, backward",
+    # What `explain watch` and `explainer.checkup` say.
 }

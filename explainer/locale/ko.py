@@ -224,4 +224,5 @@ WORDS = {
     "check_modes": "학습 모드와 평가 모드 출력의 차이",
     "check_overfit": "배치 하나를 배울 수 있음 (손실, 단계)",
     "check_time": "시간: forward, backward",
+    # What `explain watch` and `explainer.checkup` say.
 }

@@ -220,4 +220,5 @@ WORDS = {
     "check_modes": "训练与评估模式的输出之差",
     "check_overfit": "能学会一个批次（损失，步数）",
     "check_time": "时间：forward、backward",
+    # What `explain watch` and `explainer.checkup` say.
 }

@@ -58,8 +58,8 @@ def cut_graph(watcher: Any) -> Iterator[Finding]:
     entries = [one for one in watcher.ungraded.values() if one["looked"] >= 4 and one["none"] == one["looked"]]
     entries = [one for one in entries if one["name"]]
     cuts = {(seen.site[0].file, seen.site[0].line) for seen, _ in watcher.notes.of("graph-cut") if seen.site}
-    if not entries and not cuts:
-        return
+    if not entries and (not cuts or not learned(watcher) < 0.5):
+        return  # a cut alone is no fault: targets, critics and carried states are cut on purpose
     names: dict[str, Any] = {"missing": "", "many": 0, "root": "", "optimizer": ""}
     if entries:
         owner = watcher.notes.optimizers[entries[0]["optimizer"]]
@@ -81,7 +81,9 @@ def cut_graph(watcher: Any) -> Iterator[Finding]:
     attempts.sort(key=lambda one: one[0])
     ranked = tuple(one for _, one in attempts)
     if ranked:
-        yield Finding("gradient-cut", {**names, **ranked[0].names}, ranked[0].culprit, ranked, proved=False, seen=True)
+        yield Finding(
+            "gradient-cut", {**names, **ranked[0].names}, ranked[0].culprit, ranked, proved=False, seen=bool(entries)
+        )
 
 
 def _cuts(source: Source) -> Iterator[tuple[ast.AST, str, Any]]:

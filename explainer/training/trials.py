@@ -17,6 +17,8 @@ from explainer.training.judge import Compared, compared, gain
 _OBSERVER = "explainer.training.observer"
 #: Attempts of one finding that are tried at most.
 _MOST = 4
+#: How many times its budget trials may take by the clock, on a machine that has other work.
+_LONGEST = 2.0
 
 
 @frozen
@@ -35,7 +37,8 @@ class Trials:
     """The runs of one program within a budget in seconds. `interrupted` after Ctrl-C: nothing more is begun."""
 
     def __init__(self, program: Program, budget: float, took: float, progress: Callable[[str], None]):
-        self.until = time.monotonic() + budget
+        self.budget, self.spent = budget, 0.0
+        self.until = time.monotonic() + _LONGEST * budget
         self.why = unavailable(program)
         self.progress = progress
         self.took = took
@@ -48,8 +51,8 @@ class Trials:
 
     @property
     def left(self) -> float:
-        """Seconds of the budget that are left."""
-        return self.until - time.monotonic()
+        """Seconds of the budget that are left: seconds of work, so that a busy machine gives the same answer."""
+        return min(self.budget - self.spent, self.until - time.monotonic())
 
     def close(self) -> None:
         """End what is still at work."""
@@ -125,6 +128,7 @@ class Trials:
 
     def _ended(self, number: int, trial: Trial) -> tuple[int, Run]:
         run = trial.wait()
+        self.spent += run.seconds
         self._running.remove(trial)
         self.count += 1
         return number, run
