@@ -13,7 +13,7 @@ from explainer.diagnosis import Fix, FixSource, Span
 from explainer.edits.candidate import Candidate
 from explainer.edits.changes import drops_name, is_cast, only_adapts
 from explainer.frozen import frozen
-from explainer.oracle import source
+from explainer.oracle import judge, source
 from explainer.oracle.words import doubt
 from explainer.probes import Scene
 from explainer.replay.trial import LATE, Verdict, from_start, try_candidates, turned_too, whole_program, whole_script
@@ -68,7 +68,8 @@ def of_rule(held: Held, scene: Scene) -> Remedy:
     with of_file(held.rule.file):
         offered, words_only = _offers(held, scene), _plain_fixes(held, scene)
     verdicts = _tried(offered, scene)
-    passed = [one for one in verdicts if one.passed]
+    passed = [replace(one, judgement=judge.of_rule(one.judgement)) for one in verdicts if one.passed]
+    passed.sort(key=lambda one: bool(one.judgement.doubts))
     if passed:
         first = passed[0].candidate
         adapts = held.rule.family in TRAVELS and only_adapts(first)
