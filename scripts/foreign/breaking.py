@@ -132,7 +132,7 @@ def of_torch(error: Mapping[str, Any]) -> bool:
 def facts_of(
     model: Model, mutant: Mutant, error: Mapping[str, Any], printed: str, built: Mapping[str, str] | None
 ) -> dict[str, Any]:
-    """What is known of a broken program: the mutation is its truth. `built` are the shapes of its model, if it has one."""
+    """What is known of a broken program: the mutation is its truth. `built` are the shapes of its model, if any."""
     *_, loss, last = printed.strip().splitlines()
     return {
         "id": mutant.name,
