@@ -13,7 +13,7 @@ from explainer.diagnosis import Fix, FixSource, Span
 from explainer.edits.candidate import Candidate
 from explainer.edits.changes import drops_name, is_cast, only_adapts
 from explainer.frozen import frozen
-from explainer.oracle import source
+from explainer.oracle import judge, source
 from explainer.oracle.words import doubt
 from explainer.probes import Scene
 from explainer.replay.trial import LATE, Verdict, from_start, try_candidates, turned_too, whole_program, whole_script
@@ -26,6 +26,11 @@ MOST = 3
 TRAVELS = ("shape", "view", "dtype", "device", "index")
 SIZES = ("shape", "view")
 DECIDING = ("set-argument", "swap-arguments", "replace-literal")
+
+#: Families in which the wide search looks for other places.
+WIDE = ("shape", "view", "dtype", "index", "device", "unsupported", "amp", "api", "autograd", "inplace", "nan")
+#: How many parameters, those of one layer, an edit may give another shape and still show the cause.
+_FEW = 2
 
 #: How many layers' weights a number may change that is to show the cause.
 LAYER = 1
@@ -45,6 +50,7 @@ class Remedy:
     refuted: bool = False
     adapts: bool = False
     doubtful: bool = False
+    passed: tuple[Verdict, ...] = ()
 
     @property
     def checked(self) -> bool:
@@ -62,13 +68,14 @@ def of_rule(held: Held, scene: Scene) -> Remedy:
     with of_file(held.rule.file):
         offered, words_only = _offers(held, scene), _plain_fixes(held, scene)
     verdicts = _tried(offered, scene)
-    passed = [one for one in verdicts if one.passed]
+    passed = [replace(one, judgement=judge.of_rule(one.judgement)) for one in verdicts if one.passed]
+    passed.sort(key=lambda one: bool(one.judgement.doubts))
     if passed:
         first = passed[0].candidate
         adapts = held.rule.family in TRAVELS and only_adapts(first)
         proves = _proves(passed, held) and not default_or_layout(scene, first)
         shown, doubtful = _shown(passed, words_only, scene.options.language), bool(passed[0].judgement.doubts)
-        return Remedy(shown, first.culprit, proves, adapts=adapts, doubtful=doubtful)
+        return Remedy(shown, first.culprit, proves, adapts=adapts, doubtful=doubtful, passed=tuple(passed))
     late = [one.candidate for one in verdicts if one.level == LATE]
     refuted = not late and any(one.level != "none" for one in verdicts)
     untried = () if refuted else tuple(map(_suggestion, (late or [one for _, one in offered])[:MOST]))
@@ -132,7 +139,35 @@ def of_search(match: Match, scene: Scene) -> Remedy:
     sound = sound and not found[0].judgement.doubts
     proves = whole_program(scene) and _of_one_line(found) and sound and not default_or_layout(scene, best)
     shown, doubtful = _shown(found, (), scene.options.language), bool(found[0].judgement.doubts)
-    return Remedy(shown, best.culprit, proves, doubtful=doubtful)
+    return Remedy(shown, best.culprit, proves, doubtful=doubtful, passed=tuple(found))
+
+
+def of_all(match: Match, scene: Scene, remedy: Remedy) -> Remedy:
+    """A remedy, or none yet, weighed against what the wide search finds: another place may be the better one."""
+    if scene.live is None or not (whole_program(scene) or (whole_script(scene) and not remedy.passed)):
+        return remedy
+    from explainer.edits.generators import recorded
+    from explainer.repair.blame import blamed
+    from explainer.replay.programs import checker
+
+    evidence, family = recorded(scene), match.symptom.family
+    if evidence is None or family not in WIDE:
+        return remedy
+    progress = scene.options.progress or _silent
+    blame = blamed(checker(scene), evidence, list(remedy.passed), progress)
+    first = blame.first
+    if first is None:
+        return Remedy(refuted=remedy.refuted or bool(remedy.passed))
+    if remedy.passed and first.candidate.edits == remedy.passed[0].candidate.edits:
+        return replace(remedy, proves=remedy.proves and blame.alone)
+    verdicts, doubts = blame.verdicts(checker(scene)), bool(first.judgement.doubts)
+    proves = blame.alone and first.reshaped <= _FEW and not only_adapts(first.candidate) and not doubts
+    shown = _shown(verdicts, (), scene.options.language)
+    return Remedy(shown, first.candidate.culprit, proves, doubtful=doubts, passed=tuple(verdicts))
+
+
+def _silent(_: str) -> None:
+    pass
 
 
 def _of_one_line(passed: Sequence[Verdict]) -> bool:

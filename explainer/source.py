@@ -86,6 +86,19 @@ class Source:
         return self._by_bounds.get((line, end_line, byte, end_byte))
 
     @functools.cached_property
+    def whole(self) -> str:
+        """The whole text."""
+        return "\n".join(self.lines)
+
+    def parent_of(self, node: ast.AST) -> ast.AST | None:
+        """The node that has this one as its child; None for the tree itself and for nodes of other files."""
+        return self._parents.get(id(node))
+
+    @functools.cached_property
+    def _parents(self) -> dict[int, ast.AST]:
+        return {id(child): node for node in self._nodes for child in ast.iter_child_nodes(node)}
+
+    @functools.cached_property
     def _by_bounds(self) -> dict[tuple[int, ...], Node]:
         nodes = [node for node in reversed(self._nodes) if isinstance(node, Node)]
         return {(one.lineno, one.end_lineno or 0, one.col_offset, one.end_col_offset or 0): one for one in nodes}

@@ -14,7 +14,7 @@ LAYERS = (
     ("frozen", "patterns", "diagnosis", "decisions", "userframes", "locale", "configured", "sized"),
     ("crash", "source", "bindings", "facts", "probes.scene"),
     ("oracle", "replay", "edits", "catalogue", "grammar"),
-    ("probes",),
+    ("probes", "repair"),
     (
         "diagnose",
         "guarding",

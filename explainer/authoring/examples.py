@@ -15,6 +15,8 @@ from explainer.authoring.check import catalogue_for, read_all
 from explainer.authoring.zygote import SCRIPT
 from explainer.catalogue import Rule, Symptom, sources
 
+#: The module that runs them; another one may stand in for it.
+ENTRY = "explainer.authoring.zygote"
 #: No example may take longer, in seconds.
 SECONDS = 60.0
 
@@ -22,13 +24,13 @@ SECONDS = 60.0
 class Runner:
     """One process with torch and `modules` loaded, in whose children examples run. Use it in a `with`."""
 
-    def __init__(self, packs: tuple[Path, ...] = (), modules: tuple[str, ...] = ()):
-        self.modules = modules
+    def __init__(self, packs: tuple[Path, ...] = (), modules: tuple[str, ...] = (), entry: str = ENTRY):
+        self.modules, self.entry = modules, entry
         self.packs = [str(pack.resolve()) for pack in packs]
         self._process: subprocess.Popen[str] | None = None
 
     def __enter__(self) -> Runner:
-        command = [sys.executable, "-m", "explainer.authoring.zygote", *self.modules]
+        command = [sys.executable, "-m", self.entry, *self.modules]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         return self
 
@@ -48,7 +50,8 @@ class Runner:
 
         `program`: how it is tried again whole, from a `clean` process as `explain run` does or `warm`, in forks of the
         crashed one, as after `install()`; not at all where it is empty. `more`: `script` names the file that is
-        started, `trace` asks for what became of each candidate edit.
+        started, `trace` asks for what became of each candidate edit, `bare` for no more than the error and the shapes
+        of the parameters of the model that it names.
         """
         request = {"code": code, "files": dict(files or {}), "packs": self.packs, "program": program, **more}
         process = self._process

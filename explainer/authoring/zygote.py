@@ -127,11 +127,39 @@ def _run(request: dict[str, Any], folder: str) -> dict[str, Any]:
     except SystemExit as error:
         return {"outcome": "ended"} if not error.code else {"outcome": f"exit status {error.code}"}
     except Exception as error:
+        if request.get("bare"):
+            built = _shapes(module.__dict__.get(request["bare"]))
+            return {"outcome": "raised", "error": _told(error, folder), "built": built}
         return {"outcome": "raised", **_explained(error, request, path, time.monotonic() - began)}
     sys.stdout.flush()
     told = {} if watcher is None else {"document": _watched(watcher, path, time.monotonic() - began)}
     shown = Path(printed).read_text(encoding="utf-8", errors="replace")[-_SHOWN:]
     return {"outcome": "ended", "printed": shown, **told}
+
+
+def _told(error: Exception, folder: str) -> dict[str, Any]:
+    """An error's type and message, and the innermost line of the program's: its file, number and text."""
+    import traceback
+
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if frame.filename.startswith(folder)]
+    last = own[-1] if own else frames[-1]
+    place = {"file": os.path.relpath(last.filename, folder), "line": last.lineno, "code": last.line}
+    return {
+        "type": type(error).__name__,
+        "message": str(error)[:500],
+        "own": bool(own) and own[-1] is frames[-1],
+        **place,
+    }
+
+
+def _shapes(model: Any) -> dict[str, str] | None:
+    """The shapes of a model's parameters; None where there is no model yet."""
+    import torch
+
+    if not isinstance(model, torch.nn.Module):
+        return None
+    return {name: "x".join(map(str, value.shape)) or "1" for name, value in model.named_parameters()}
 
 
 def _watcher() -> Any:

@@ -63,10 +63,7 @@ class Place:
 
     def parent(self) -> ast.AST | None:
         """The node that has this one as its child."""
-        for node in self.source.nodes():
-            if any(child is self.node for child in ast.iter_child_nodes(node)):
-                return node
-        return None
+        return self.source.parent_of(self.node)
 
 
 def place_of(sources: Sources, fact: Any) -> Place:

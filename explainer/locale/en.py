@@ -84,6 +84,7 @@ WORDS = {
     "why_untried": "the rule holds; no edit of it could be tried",
     "why_control": "nothing was tried: the unedited program did not fail again as it had",
     "why_cancels": "it takes back what the same line does",
+    "why_sieved": "the program fails where it did, as before",
     "why_outside": "its file lies outside the program's folder, or the edit does not fit",
     "why_statements": "the statements through the crash ran again with it",
     "why_first": "the first fix is first because {reason}",

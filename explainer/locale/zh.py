@@ -78,6 +78,7 @@ WORDS = {
     "why_untried": "规则成立，但没有能试的修改",
     "why_control": "什么都没有试：未修改的程序没有像原来那样失败",
     "why_cancels": "它只是撤销同一行所做的事",
+    "why_sieved": "程序仍在原处以同样的方式失败",
     "why_outside": "文件在程序的文件夹之外，或修改无法套用",
     "why_statements": "已用它重新运行到出错处为止的语句",
     "why_first": "第一个修改排在最前，因为{reason}",

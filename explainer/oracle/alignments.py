@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import itertools
+import re
 import textwrap
 from collections.abc import Iterator, Sequence
 
@@ -56,10 +57,19 @@ def other_places(edits: Sequence[Edit], others: Sequence[Edit]) -> bool:
 
 
 def added_in(edit: Edit) -> list[Added]:
-    """What adds dimensions of size 1 in an edit's new lines and not in the old ones."""
+    """What adds dimensions of size 1 in an edit's new lines and not in the old ones; a name mended adds nothing."""
+    if _renames(edit):
+        return []
     before, after = ({one.text: one for one in _found(text)} for text in (edit.before, edit.after))
     new = [one for text, one in after.items() if text not in before]
     return [one for one in new if not any(one is not other and one.text in other.text for other in new)]
+
+
+def _renames(edit: Edit) -> bool:
+    """Whether an edit only gives one name in place of another."""
+    old, new = (re.findall(r"\w+|\S", text or "") for text in (edit.before, edit.after))
+    changed = [(one, other) for one, other in zip(old, new, strict=False) if one != other]
+    return len(old) == len(new) and len(changed) == 1 and all(one.isidentifier() for one in changed[0])
 
 
 def _found(text: str | None) -> Iterator[Added]:

@@ -39,6 +39,15 @@ class Call:
         """Whether it can be made again a few times."""
         return self.returned and self.seconds <= _LONG
 
+    @property
+    def repeats(self) -> bool:
+        """Whether it can be made again as it was: without gradients a hook of the user's may fail, say."""
+        try:
+            self.again()
+        except Exception:
+            return False
+        return True
+
     def again(self, change: Callable[[Any], Any] = lambda one: one) -> Any:
         """What the module, set to evaluate, hands back for its first inputs, changed."""
         import torch

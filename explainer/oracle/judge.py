@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import zip_longest
 from typing import Any
 
@@ -145,6 +146,16 @@ def _not_causal(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mappin
 def _warned(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[str, Any]) -> bool:
     known = {text for text, *_ in before.get("warned") or ()}
     return any(own for text, *_, own in seen.get("warned") or () if text not in known)
+
+
+#: What a rule has looked at before it offers an edit: which outputs are meant, what is trained, what belongs together.
+_KNOWN_TO_RULES = frozenset(["untrained", "outputs", "chance"])
+
+
+def of_rule(judgement: Judgement) -> Judgement:
+    """A judgement on an edit that a rule offers, without the doubts that its own evidence answers."""
+    left = tuple(name for name in judgement.doubts if name not in _KNOWN_TO_RULES)
+    return judgement if left == judgement.doubts else replace(judgement, doubts=left)
 
 
 _DOUBTS = {

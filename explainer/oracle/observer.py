@@ -150,6 +150,8 @@ class Observer:
                 outcome, steady = call.plainly(few)
             seen["samples"] = samples.with_one_more(call, outcome, steady)
         except Exception as error:
+            if not call.repeats:
+                return {}
             at = self.places.failed_at(error)
             own = at is not None and self.places.edits(*at)
             return {"samples": {"runs": False, "at": at, "own": own, "apart": None}}

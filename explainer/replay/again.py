@@ -32,7 +32,8 @@ def run(request: dict[str, Any], steps: str) -> dict[str, Any]:
     `exit` is 0 where it ran to the end, `error` the exception that ended it otherwise, `warnings` their texts, `input`
     the shapes of what the first module called was given, `parameters` its parameters' shapes, `ungraded` how many of
     them had no gradient at the end, `forwards` how many calls of modules returned, `seen` what `oracle.observer` saw.
-    `record: true` adds what `replay.recorder` saw, `record: "nonfinite"` what `replay.nonfinite` did. `observer` names
+    `record: true` adds what `replay.recorder` saw, `record: "nonfinite"` what `replay.nonfinite` did, `record: "sieve"`
+    how `changes` fared. `observer` names
     a module whose `Observer` watches the whole run: what it has `taken` is `observed`.
     """
     _enter(request)
@@ -106,6 +107,10 @@ def _recorder(request: dict[str, Any]) -> Any:
         from explainer.replay.nonfinite import Whole
 
         return Whole(request["folder"], request["original"])
+    if request["record"] == "sieve":
+        from explainer.replay.sieve import Sieve
+
+        return Sieve(request["folder"], request["changes"], request["enough"], request["deadline"])
     from explainer.replay.recorder import Recorder
 
     return Recorder(request["folder"], request.get("numbers", True))

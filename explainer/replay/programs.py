@@ -6,7 +6,7 @@ import dataclasses
 import itertools
 import math
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import groupby
 from typing import Any
@@ -44,6 +44,8 @@ from explainer.replay.work import STARVED, Spent
 
 #: Seconds of work for all trials of one crash together, those that go on at the same time counted as one.
 TRIALS = 7.0
+#: For the wide search behind them.
+WIDE = 5.0
 #: For the unedited run, before them.
 START = 30.0
 #: How many runs go on at the same time, and how many survivors of a tier are enough.
@@ -80,6 +82,7 @@ class Checker:
         self._plain = None if self.program.warm else self.session.begin({}, START)
         self._control: Run | None = None
         self._taken: Run | None = None
+        self._most = TRIALS
         self.moved: list[Candidate] = []
         self.gone_on: list[Candidate] = []
         self.tried: dict[tuple[Edit, ...], Run] = {}
@@ -88,7 +91,11 @@ class Checker:
     @property
     def left(self) -> float:
         """Seconds of work that are left."""
-        return self.scene.seconds_left if self.program.warm else max(0.0, TRIALS - self._spent.seconds)
+        return self.scene.seconds_left if self.program.warm else max(0.0, self._most - self._spent.seconds)
+
+    def extend(self) -> None:
+        """Let the wide search have work of its own, once."""
+        self._most = TRIALS + WIDE
 
     def _counted(self, run: Run, abreast: int = 1) -> Run:
         """A run whose work is taken from what is left."""
@@ -150,6 +157,33 @@ class Checker:
         self.control()
         run = self._counted(self.session.run({}, max(self.left * 0.6, 0.1), record=recorder))
         return run.answer.get("recording") if self._same(run) else None
+
+    def sieved(self, candidates: Sequence[Candidate], enough: int) -> list[str]:
+        """How candidates fare where the program failed, until enough get past it (`replay.sieve`). Empty: unknown."""
+        folder = os.path.realpath(self.program.folder)
+        rows = [[_plain(edit, folder) for edit in one.edits] for one in candidates]
+        work = max(self.left * 0.5, 0.1)
+        run = self._counted(self.session.run({}, work, record="sieve", changes=rows, enough=enough))
+        return run.answer.get("recording") or [] if self._same(run) else []
+
+    def runs(
+        self, candidates: Iterable[Candidate], progress: Callable[[str], None]
+    ) -> Iterator[tuple[Candidate, Run, Judgement | None]]:
+        """Each candidate with its run and what the oracle says of one that passed, as long as there is work left."""
+        control, passed = self.control(), 0
+        if control is None:
+            return
+        with closing(sandbox.abreast(self._begun(candidates, control), ABREAST, _end)) as trials:
+            for count, (candidate, trial) in enumerate(trials, 1):
+                run = self._ended(candidate, trial, control)
+                judgement = judged(candidate.edits, run.answer, control.answer) if passes(run, control) else None
+                self._note(candidate, run, judgement)
+                held = judgement is not None and judgement.refused is None
+                passed += held
+                progress(words.progress(count, passed, self.scene.options.language))
+                yield candidate, run, judgement if held else None
+                if self.left <= 0:
+                    return
 
     def _tiers(self, candidates: Iterable[Candidate], family: str | None) -> Iterator[Iterable[Candidate]]:
         """The tiers in their order; for a family, repairs of two edits before each that is no more than possible."""
@@ -358,6 +392,11 @@ class Checker:
         changed = reshaped(run, control, 2) + 2 * other_input(run, control) if candidate.literal else 0
         said = words.ran(run.ended, run.steps, tested(judgement, language), language)
         return Verdict(candidate, True, said, level, changed, judgement)
+
+
+def _plain(edit: Edit, folder: str) -> dict[str, Any]:
+    path = os.path.relpath(os.path.realpath(edit.file), folder)
+    return {"file": path, "start": edit.start_line, "end": edit.end_line, "after": edit.after}
 
 
 def _end(begun: tuple[Candidate, Run | Trial]) -> None:

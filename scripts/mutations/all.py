@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from mutations import dtypes, graphs, inplace, layout, ranges, sizes
 from mutations.mutant import Change, Mutant, broken
@@ -45,31 +45,53 @@ OPERATORS: tuple[Operator, ...] = (
 )
 
 
-def mutants(program: Program) -> dict[str, list[Mutant]]:
+def mutants(program: Program, operators: Sequence[Operator] = OPERATORS) -> dict[str, list[Mutant]]:
     """All different mutants of a program, by kind."""
     found: dict[str, list[Mutant]] = {}
     seen = set()
-    for operator in OPERATORS:
-        for source in program.sources:
-            for change in operator(program, source):
-                mutant = broken(program, source, change)
-                if mutant is not None and mutant.name not in seen:
-                    seen.add(mutant.name)
-                    found.setdefault(mutant.kind, []).append(mutant)
+    for source, change in (one for some in changes(program, operators).values() for one in some):
+        mutant = broken(program, source, change)
+        if mutant is not None and mutant.name not in seen:
+            seen.add(mutant.name)
+            found.setdefault(mutant.kind, []).append(mutant)
     return found
 
 
-def drawn(all_programs: list[Program], seed: int, kind: str = "") -> Iterator[Mutant]:
+def changes(program: Program, operators: Sequence[Operator] = OPERATORS) -> dict[str, list[tuple[Source, Change]]]:
+    """What can be broken in a program, by kind; some changes are none, or the same as others."""
+    found: dict[str, list[tuple[Source, Change]]] = {}
+    for operator in operators:
+        for source in program.sources:
+            for change in operator(program, source):
+                found.setdefault(change.kind, []).append((source, change))
+    return found
+
+
+def drawn(
+    all_programs: list[Program], seed: int, kind: str = "", operators: Sequence[Operator] = OPERATORS
+) -> Iterator[Mutant]:
     """Mutants without end of the list: kinds and programs take turns, so that a first part is as mixed as the whole."""
     chance = random.Random(seed)
-    queues = []
+    queues, seen = [], set()
     for program in all_programs:
-        for name, some in sorted(mutants(program).items()):
+        for name, some in sorted(changes(program, operators).items()):
             if kind in name:
                 chance.shuffle(some)
-                queues.append(some)
+                queues.append((program, some))
     while queues:
         chance.shuffle(queues)
-        for queue in queues:
-            yield queue.pop()
-        queues = [queue for queue in queues if queue]
+        for program, queue in queues:
+            mutant = _next(program, queue, seen)
+            if mutant is not None:
+                seen.add(mutant.name)
+                yield mutant
+        queues = [(program, queue) for program, queue in queues if queue]
+
+
+def _next(program: Program, queue: list[tuple[Source, Change]], seen: set[str]) -> Mutant | None:
+    """The next mutant of a queue that is none of those seen."""
+    while queue:
+        mutant = broken(program, *queue.pop())
+        if mutant is not None and mutant.name not in seen:
+            return mutant
+    return None

@@ -37,6 +37,11 @@ class Source:
         return tree
 
     @cached_property
+    def nodes(self) -> list[ast.AST]:
+        """All nodes of the tree."""
+        return list(ast.walk(self.tree))
+
+    @cached_property
     def starts(self) -> list[int]:
         """The offset at which each line starts; programs are ASCII, so that bytes are characters."""
         starts = [0]

@@ -73,22 +73,30 @@ def _name(node: ast.AST, context: type) -> str | None:
 
 
 def _lines(around: Scope, name: str, context: type, before: int = 10**9, after: int = 0) -> Iterator[int]:
-    found = {
-        statement(one).lineno if context is ast.Store else one.lineno
-        for one in ast.walk(around)
-        if _name(one, context) == name and scope(one) is around
-    }
-    return (line for line in sorted(found) if after < line < before)
+    return (line for line in _index(around).get((name, context), ()) if after < line < before)
+
+
+def _index(around: Scope) -> dict[tuple[str, type], list[int]]:
+    """The lines at which each name is read and set in a scope, kept on its node: every change asks."""
+    if not hasattr(around, "names"):
+        found: dict[tuple[str, type], set[int]] = {}
+        for one in ast.walk(around):
+            if isinstance(one, (ast.Name, ast.Attribute)) and scope(one) is around:
+                name, context = _name(one, type(one.ctx)), type(one.ctx)
+                line = statement(one).lineno if context is ast.Store else one.lineno
+                found.setdefault((name or "", context), set()).add(line)
+        around.names = {key: sorted(lines) for key, lines in found.items()}  # type: ignore[union-attr]
+    return around.names  # type: ignore[union-attr,no-any-return]
 
 
 def _anywhere(source: Source, name: str) -> Iterator[Place]:
-    for one in ast.walk(source.tree):
+    for one in source.nodes:
         if _name(one, ast.Load) == name:
             yield source.name, one.lineno
 
 
 def _calls(program: Program, name: str) -> Iterator[Place]:
     for source in program.sources:
-        for one in ast.walk(source.tree):
+        for one in source.nodes:
             if isinstance(one, ast.Call) and name == getattr(one.func, "id", getattr(one.func, "attr", None)):
                 yield source.name, one.lineno

@@ -19,8 +19,8 @@ _ANSWERS = ("*.patch", FACTS)
 @dataclass(frozen=True)
 class Case:
     """One folder. `facts` has `family`, `culprits` (a `file` and `line` each), how the repaired program's last line
-    reads (`expected_stdout_last`, or `expected_stdout_regex`); `symbols`, `kind`, `half` and `parameters` (the shapes
-    of the healthy model's, by name) where they are known.
+    reads (`expected_stdout_last`, or `expected_stdout_regex`); `symbols`, `kind`, `half`, `parameters` (the shapes
+    of the healthy model's, by name) and `reshaped` (whether the broken one's differ) where they are known.
     """
 
     path: Path

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from explainer.authoring.examples import Runner
@@ -35,8 +36,8 @@ def judged(case: Case, runner: Runner, program: str = "clean") -> Row:
         "group": case.facts.get("kind") or case.facts["family"],
         "half": case.facts.get("half", ""),
         "outcome": answer["outcome"],
-        **_line(case, best),
-        **_fix(case, fix, runner),
+        **(repaired := _fix(case, fix, runner)),
+        **_line(case, best, fix if repaired["same"] else None),
         "rule": (best or {}).get("rule", ""),
         "family": (best or {}).get("family") == case.facts["family"],
         "said": _said(case, best),
@@ -47,18 +48,28 @@ def judged(case: Case, runner: Runner, program: str = "clean") -> Row:
     }
 
 
-def _line(case: Case, best: Mapping[str, Any] | None) -> Row:
-    """Which line is named, how surely, and whether it is right: `right`, `wrong`, or `none` where none is named."""
+def _line(case: Case, best: Mapping[str, Any] | None, equal: Mapping[str, Any] | None) -> Row:
+    """Which line is named, how surely, and whether it is right: `right`, `wrong`, or `none` where none is named.
+
+    Every line that a fix edits which makes the program what it was before it was broken (`equal`) is right.
+    """
     at = (best or {}).get("culprit")
-    named = (at["file"].replace("\\", "/").rsplit("/", 1)[-1], at["line"]) if at else None
-    right = "none" if named is None else "right" if named in case.culprits else "wrong"
+    named = (Path(at["file"]).name, at["line"]) if at else None
+    edits = (equal or {}).get("edits", ())
+    also = {(Path(edit["file"]).name, edit["start_line"] + more) for edit in edits for more in range(_length(edit))}
+    right = "none" if named is None else "right" if named in case.culprits | also else "wrong"
     return {"line": right, "named": named, "certainty": (best or {}).get("certainty", "")}
+
+
+def _length(edit: Mapping[str, Any]) -> int:
+    return max(edit["end_line"] - edit["start_line"] + 1, 1)
 
 
 def _fix(case: Case, fix: Mapping[str, Any] | None, runner: Runner) -> Row:
     """What made the first fix with edits, and whether the program reaches its goal with it.
 
-    `kept`: all parameters but those of the layers that the edit is about keep their shapes.
+    `kept`: all parameters but those of the layers that the edit is about keep their shapes; `same`: all of them do, and
+    the loss is what it was before the program was broken.
     """
     printed = _printed(case, fix, runner) if fix else ""
     reached = bool(printed) and case.reached(printed)
@@ -66,6 +77,7 @@ def _fix(case: Case, fix: Mapping[str, Any] | None, runner: Runner) -> Row:
     return {
         "fixed": reached,
         "kept": reached and _kept(case, printed),
+        "same": reached and _same(case, printed),
         "fix": (fix or {}).get("certainty", ""),
         "source": f"{source.get('kind', '')} {source.get('name', '')}".strip(),
         "at": f"{source['file']}:{source['line']}" if source.get("file") else "",
@@ -90,12 +102,20 @@ def shapes(printed: str) -> dict[str, str]:
     return dict(pair.split("=") for pair in found[1].split()) if found else {}
 
 
+def _same(case: Case, printed: str) -> bool:
+    loss = case.facts.get("loss")
+    return loss is not None and f"LOSS {loss}" in printed.splitlines() and shapes(printed) == case.facts["parameters"]
+
+
 def _kept(case: Case, printed: str) -> bool:
+    """Whether other parameters have their shapes: all of them, where what is broken had left them alone."""
     healthy = case.facts.get("parameters")
     if not healthy:
         return True
     now = shapes(printed)
     other = {name for name in healthy.keys() | now.keys() if healthy.get(name) != now.get(name)}
+    if not case.facts.get("reshaped", True):
+        return not other
     return len({re.sub(r"\d+", "#", name.rpartition(".")[0]) for name in other}) <= LAYERS
 
 

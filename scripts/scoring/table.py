@@ -26,7 +26,21 @@ def _program(row: Row) -> tuple[str, ...]:
 def totals(rows: Sequence[Row], by: str = "group") -> str:
     """Totals by group and of all, in percent of the programs that crashed."""
     groups = sorted({row[by] for row in rows})
-    head = ("", "programs", "line", "wrong", "fix", "kept", "no fix", "family", "said", "candidates", "tried", "s")
+    head = (
+        "",
+        "programs",
+        "line",
+        "wrong",
+        "fix",
+        "kept",
+        "same",
+        "no fix",
+        "family",
+        "said",
+        "candidates",
+        "tried",
+        "s",
+    )
     of_groups = [(name, *_totals([row for row in rows if row[by] == name])) for name in groups]
     return aligned([head, *of_groups, ("all", *_totals(rows))])
 
@@ -38,6 +52,7 @@ def _totals(rows: Sequence[Row]) -> tuple[str, ...]:
         lambda row: row["line"] == "wrong",
         lambda row: row["fixed"],
         lambda row: row["kept"],
+        lambda row: row.get("same", False),
         lambda row: not row["fix"],
         lambda row: row["family"],
         lambda row: row["said"],

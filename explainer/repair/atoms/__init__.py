@@ -1,0 +1,44 @@
+"""The kinds of atomic edits, a file each: every one is a function from a place of the slice to what it offers there."""
+
+from __future__ import annotations
+
+from explainer.repair.atoms import (
+    arguments,
+    calls,
+    indices,
+    keys,
+    layout,
+    literals,
+    names,
+    patterns,
+    projection,
+    sizes,
+    slices,
+    statements,
+    values,
+)
+from explainer.repair.offer import Atom
+
+#: Every atom by its name.
+ATOMS: dict[str, Atom] = {
+    "literal": literals.literal,
+    "dimension": literals.dimension,
+    "name": names.name,
+    "size": names.size,
+    "swap": arguments.swap,
+    "drop": arguments.drop,
+    "keyword": arguments.keyword,
+    "element": arguments.element,
+    "call": calls.call,
+    "operator": calls.operator,
+    "unwrap": calls.unwrap,
+    "key": keys.key,
+    "slice": slices.slice_,
+    "pattern": patterns.pattern,
+    "sizes": sizes.sizes,
+    "layout": layout.layout,
+    "projection": projection.projection,
+    "index": indices.index,
+    "value": values.value,
+    "statement": statements.statement,
+}

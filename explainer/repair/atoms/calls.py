@@ -1,0 +1,121 @@
+"""The function that is called, or the sign between two operands: a sibling in its place, or none."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from explainer.edits.evidence import Evidence
+from explainer.repair.atoms.common import calls, expressions, text
+from explainer.repair.offer import Offer
+from explainer.repair.spots import Spot
+from explainer.source import called
+
+#: Functions that are mistaken for each other.
+SIBLINGS = (
+    ("cat", "stack"),
+    ("view", "reshape"),
+    ("squeeze", "unsqueeze"),
+    ("matmul", "bmm", "mul"),
+    ("repeat", "expand", "repeat_interleave"),
+    ("mm", "mul", "matmul"),
+    ("argmax", "amax", "max"),
+    ("argmin", "amin", "min"),
+    ("chunk", "split"),
+    ("sum", "mean"),
+    ("gather", "index_select"),
+    ("transpose", "permute"),
+    ("hstack", "vstack"),
+    ("append", "extend"),
+    ("Conv1d", "ConvTranspose1d"),
+    ("Conv2d", "ConvTranspose2d"),
+    ("Conv3d", "ConvTranspose3d"),
+    ("BatchNorm1d", "BatchNorm2d", "BatchNorm3d"),
+    ("Conv1d", "Conv2d"),
+    ("MaxPool1d", "MaxPool2d"),
+    ("Dropout", "Dropout2d"),
+    ("ModuleList", "Sequential"),
+    ("cross_entropy", "binary_cross_entropy_with_logits"),
+    ("CrossEntropyLoss", "BCEWithLogitsLoss"),
+    ("zeros", "zeros_like"),
+    ("ones", "ones_like"),
+    ("outer", "dot"),
+    ("index_add", "index_copy"),
+    ("scatter", "scatter_add"),
+    ("add_module", "register_buffer"),
+    ("keys", "values", "items"),
+)
+_SIGNS = {ast.MatMult: ("*",), ast.Mult: ("@",), ast.FloorDiv: ("*", "/"), ast.Div: ("//",), ast.Add: ("-", "*"),
+          ast.Sub: ("+",)}  # fmt: skip
+_TEXTS = {ast.MatMult: "@", ast.Mult: "*", ast.FloorDiv: "//", ast.Div: "/", ast.Add: "+", ast.Sub: "-"}
+#: Methods and functions without which a value may be what is wanted.
+_TURNS = (
+    "transpose", "permute", "t", "squeeze", "unsqueeze", "flatten", "view", "reshape", "mean", "sum", "contiguous",
+    "float", "long", "int", "half", "double", "bool", "to", "detach", "item", "numpy", "cpu", "cuda", "argmax",
+    "tolist", "expand", "repeat", "chunk", "max", "min", "abs", "clone", "type", "byte", "bfloat16", "swapaxes",
+    "movedim", "rearrange", "one_hot", "pad", "softmax", "data", "unbind", "real", "round", "unique", "nonzero",
+)  # fmt: skip
+#: What it costs more to leave out a view, whose sizes say what is meant.
+_VIEW, _VIEWS = 2.2, ("view", "reshape", "expand", "repeat", "one_hot")
+
+
+def call(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`torch.stack(parts, 1)` -> `torch.cat(parts, 1)`: another function of the same kind."""
+    for node in calls(spot):
+        name = called(node)
+        others = dict.fromkeys(other for row in SIBLINGS if name in row for other in row if other != name)
+        function = node.func
+        for other in others:
+            head = text(spot, function)
+            yield Offer("call", spot, function, head[: len(head) - len(name)] + other, "sibling", 0.8)
+        yield from _modules(spot, node)
+
+
+def _modules(spot: Spot, node: ast.Call) -> Iterator[Offer]:
+    """`self.norm1(x)` -> `self.norm2(x)`: another layer of the same object, one that nothing calls first."""
+    function, source = node.func, spot.place.source
+    if not (
+        isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.value.id == "self"
+    ):
+        return
+    owner = source.class_at(node.lineno)
+    if owner is None:
+        return
+    assigned = [one for one in ast.walk(owner) if isinstance(one, ast.Assign) and isinstance(one.value, ast.Call)]
+    targets = [(target.attr, called(one.value)) for one in assigned for target in one.targets  # type: ignore[arg-type]
+               if isinstance(target, ast.Attribute)]  # fmt: skip
+    kind = dict(targets).get(function.attr)
+    read = {one.attr for one in ast.walk(owner) if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Load)}
+    for other, made in targets:
+        if other != function.attr and (made == kind or other not in read) and kind is not None:
+            weight = 0.5 if other not in read else 1.4
+            yield Offer("call", spot, function, f"self.{other}", "unread" if other not in read else "sibling", weight)
+
+
+def operator(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`a * b` -> `a @ b`, `(a - 1) // 2` -> `(a - 1) // 2 + 1`, `2 * n` -> `n`: another sign, or one operand alone."""
+    for node in expressions(spot):
+        if not isinstance(node, ast.BinOp):
+            continue
+        left, right = text(spot, node.left), text(spot, node.right)
+        for sign in _SIGNS.get(type(node.op), ()):
+            middle = text(spot, node)[len(left) : -len(right)] if text(spot, node).endswith(right) else ""
+            if text(spot, node).startswith(left) and middle.strip() == _TEXTS[type(node.op)]:
+                yield Offer("operator", spot, node, f"{left} {sign} {right}", "sign", 1.1)
+        for one in (left, right):
+            yield Offer("operator", spot, node, one, "operand", 1.5)
+
+
+def unwrap(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`self.proj(y.transpose(1, 2))` -> `self.proj(y)`: a change of layout, dtype or graph taken away."""
+    for node in calls(spot):
+        name = called(node)
+        if name not in _TURNS:
+            continue
+        function = node.func
+        if isinstance(function, ast.Attribute) and not (
+            isinstance(function.value, ast.Name) and function.value.id in ("torch", "F", "np")
+        ):
+            yield Offer("unwrap", spot, node, text(spot, function.value), name, 0.7 + _VIEW * (name in _VIEWS))
+        elif node.args:
+            yield Offer("unwrap", spot, node, text(spot, node.args[0]), name, 0.9 + _VIEW * (name in _VIEWS))

@@ -1,0 +1,133 @@
+"""What the atoms share: the expressions at a place, what they are worth there, and how their offers are weighed."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+
+from explainer.edits.evidence import Evidence
+from explainer.edits.expressions import evaluated
+from explainer.edits.slices import operands
+from explainer.repair.spots import Spot
+from explainer.source import called
+
+#: Arguments that name a dimension.
+DIMENSIONS = ("dim", "axis", "dim0", "dim1", "start_dim", "end_dim", "dims", "axes", "batch_dim")
+#: By the last name of a call: the positions of its arguments that are dimensions, the receiver of a method left out.
+_POSITIONS: Mapping[str, Sequence[int]] = {
+    **dict.fromkeys(
+        ("unsqueeze", "squeeze", "softmax", "log_softmax", "sum", "mean", "argmax", "argmin", "max", "min", "size",
+         "amax", "amin", "norm", "std", "var", "prod", "cumsum", "cumprod", "unbind", "logsumexp", "any", "all", "sort",
+         "argsort", "flip", "select", "narrow", "index_select", "gather", "scatter", "scatter_", "scatter_add",
+         "scatter_add_", "index_add", "index_add_", "index_fill", "median", "diff"), (0,)),
+    **dict.fromkeys(("chunk", "split", "topk", "repeat_interleave", "roll", "cat", "stack", "concat"), (1,)),
+    **dict.fromkeys(("transpose", "swapaxes", "flatten", "movedim", "permute"), (0, 1)),
+}  # fmt: skip
+_ALL = ("permute",)
+_JOINING = ("cat", "stack", "concat")
+MODULES = ("torch", "F", "nn", "np", "functional", "einops")
+
+
+def expressions(spot: Spot) -> Iterator[ast.expr]:
+    """The expressions that are read at a place, outermost first."""
+    for node in ast.walk(spot.place.node):
+        if isinstance(node, ast.expr) and not isinstance(getattr(node, "ctx", None), (ast.Store, ast.Del)):
+            yield node
+
+
+def calls(spot: Spot) -> Iterator[ast.Call]:
+    """The calls at a place, outermost first."""
+    return (node for node in expressions(spot) if isinstance(node, ast.Call))
+
+
+def text(spot: Spot, node: ast.AST) -> str:
+    """The source of a node."""
+    return spot.place.source.text(node)
+
+
+def number(node: ast.AST) -> int | None:
+    """The integer that a literal stands for, a sign before it counted."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        inner = number(node.operand)
+        return -inner if inner is not None else None
+    return node.value if isinstance(node, ast.Constant) and type(node.value) is int else None
+
+
+def is_dimension(spot: Spot, node: ast.AST) -> bool:
+    """Whether an expression names a dimension: by its keyword, or its position in a call that is known."""
+    parent = spot.place.source.parent_of(node)
+    while isinstance(parent, (ast.Tuple, ast.List)):
+        node, parent = parent, spot.place.source.parent_of(parent)
+    if isinstance(parent, ast.keyword):
+        return parent.arg in DIMENSIONS
+    if isinstance(parent, ast.Subscript) and parent.slice is node:
+        return isinstance(parent.value, ast.Attribute) and parent.value.attr == "shape"
+    if not isinstance(parent, ast.Call) or node not in parent.args:
+        return False
+    name = called(parent)
+    at = parent.args.index(node)  # type: ignore[arg-type]
+    if not _of_module(parent) and name in _JOINING:
+        return False
+    shift = 1 if _of_module(parent) and name not in _JOINING and name not in ("chunk", "split", "topk", "roll") else 0
+    shift = 1 if _of_module(parent) and name in ("chunk", "split", "topk", "roll", "repeat_interleave") else shift
+    return name in _POSITIONS and (at - shift in _POSITIONS[name] or (name in _ALL and at >= shift))
+
+
+def _of_module(call: ast.Call) -> bool:
+    """Whether a function of a module is called, `torch.sum(x, 1)`, not a method."""
+    function = call.func
+    if not isinstance(function, ast.Attribute):
+        return True
+    return (isinstance(function.value, ast.Name) and function.value.id in MODULES) or _dotted(function.value)
+
+
+def _dotted(node: ast.AST) -> bool:
+    return isinstance(node, ast.Attribute) and ast.unparse(node).startswith(("torch.nn", "torch."))
+
+
+def integer(spot: Spot, node: ast.AST) -> int | None:
+    """What an expression is worth at a place, where it is a number that is known."""
+    literal = number(node)
+    return literal if literal is not None else evaluated(node, spot.scope)
+
+
+def shape_of(spot: Spot, node: ast.AST, evidence: Evidence) -> list[int] | None:
+    """The shape of the tensor that an expression is at a place, where its making was recorded or it has a name."""
+    for step in evidence.steps[1:]:
+        if step.place is not None and step.place.node is node and step.out:
+            return step.shape
+    for operand in operands(evidence):
+        if operand.place is not None and operand.place.node is node:
+            return operand.shape
+    known = spot.scope.get(ast.unparse(node).replace("'", '"')) if isinstance(node, (ast.Name, ast.Attribute)) else None
+    return known[0] if isinstance(known, list) else None
+
+
+def integers(spot: Spot) -> dict[str, int]:
+    """The plain names of whole numbers in scope at a place: `n`, `self.heads`, `config.n_embd`."""
+    return {
+        name: value
+        for name, value in spot.scope.items()
+        if type(value) is int and "(" not in name and not name.startswith("_") and 0 < value < 10**7
+    }
+
+
+def tensors(spot: Spot) -> dict[str, list[int]]:
+    """The tensors in scope at a place by name, with their shapes."""
+    return {
+        name: value[0]
+        for name, value in spot.scope.items()
+        if isinstance(value, list) and value and isinstance(value[0], list)
+    }
+
+
+def wanted(evidence: Evidence) -> set[int]:
+    """The sizes that meet at the failing call: those of its operands, its layer and the message."""
+    crash = evidence.crash
+    sizes = {size for shape, _ in (crash.before if crash is not None else ()) for size in shape}
+    return sizes | set(evidence.said)
+
+
+def of_tensor(spot: Spot, node: ast.AST, evidence: Evidence) -> bool:
+    """Whether an expression is known to be a tensor."""
+    return shape_of(spot, node, evidence) is not None

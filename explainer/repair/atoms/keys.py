@@ -1,0 +1,41 @@
+"""Another key of a dict, another attribute of a settings object."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from explainer.edits.evidence import Evidence
+from explainer.repair.atoms.common import expressions
+from explainer.repair.offer import Offer
+from explainer.repair.spots import Spot
+
+_MOST = 10
+
+
+def key(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`cfg["hidden"]` -> `cfg["code_dim"]`: a key under which the same object has a value of the same kind."""
+    for node in expressions(spot):
+        if (
+            isinstance(node, ast.Subscript)
+            and isinstance(node.slice, ast.Constant)
+            and isinstance(node.slice.value, str)
+        ):
+            owner = ast.unparse(node.value).replace("'", '"')
+            for other in _keys(spot, owner, node.slice.value)[:_MOST]:
+                yield Offer("key", spot, node.slice, repr(other), "scope", 0.8)
+
+
+def _keys(spot: Spot, owner: str, own: str) -> list[str]:
+    """The keys of an object in scope, else those that the file reads or writes anywhere."""
+    known = [name[len(owner) + 2 : -2] for name in spot.scope if name.startswith(f'{owner}["')]
+    if not known:
+        for node in spot.place.source.nodes():
+            if isinstance(node, ast.Dict):
+                texts = [one.value for one in node.keys if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+                known += texts if own in texts else []
+    if not known:
+        known = [node.slice.value for node in spot.place.source.nodes()
+                 if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant)
+                 and isinstance(node.slice.value, str)]  # fmt: skip
+    return [one for one in dict.fromkeys(known) if one != own]

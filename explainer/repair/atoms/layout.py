@@ -1,0 +1,96 @@
+"""A change of layout put behind a tensor: transpose, permute, unsqueeze, squeeze, flatten, an index with None."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Iterator
+
+from explainer.edits.evidence import Evidence
+from explainer.edits.place import as_primary
+from explainer.edits.shapes import BROADCAST, fits
+from explainer.edits.slices import operands
+from explainer.repair.atoms.common import expressions, shape_of
+from explainer.repair.offer import Offer
+from explainer.repair.spots import Spot
+
+_MOST = 4
+
+
+def layout(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`s` -> `s[:, :, None, None]`, `w` -> `w.t()`: what fits the failing call first, where that can be told."""
+    if spot.role in ("built", "given"):
+        return
+    for node in expressions(spot):
+        if not isinstance(node, (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.BinOp)):
+            continue
+        if _only_written(spot, node):
+            continue
+        shape = shape_of(spot, node, evidence) if node is not spot.place.node else spot.shape
+        if not shape or len(shape) > 5:
+            continue
+        for method, new in _changes(shape):
+            fit = _fits(spot, evidence, node, new)
+            if fit is not False:
+                primary = as_primary(spot.place.at(node))
+                text = f"{primary}{method}" if method.startswith("[") else f"{primary}.{method}"
+                yield Offer("layout", spot, node, text, method.partition("(")[0], 0.4 if fit else 1.0)
+
+
+def _only_written(spot: Spot, node: ast.AST) -> bool:
+    """Whether an expression is there to be written into: `x` of the statement `x.add_(y)`."""
+    source = spot.place.source
+    method = source.parent_of(node)
+    call = source.parent_of(method) if isinstance(method, ast.Attribute) else None
+    written = isinstance(method, ast.Attribute) and method.attr.endswith("_") and not method.attr.endswith("__")
+    return written and isinstance(call, ast.Call) and isinstance(source.parent_of(call), ast.Expr)
+
+
+def _fits(spot: Spot, evidence: Evidence, node: ast.AST, new: list[int]) -> bool | None:
+    """Whether the failing call takes an operand in this layout; None where that is not known."""
+    every = operands(evidence)
+    if (
+        spot.role != "crash"
+        or evidence.crash is None
+        or spot.place.node is not getattr(evidence.crash.place, "node", None)
+    ):
+        return None
+    mine = [one for one in every if one.place is not None and one.place.node is node]
+    if not mine:
+        return None
+    others = [one.shape for one in every if one is not mine[0]]
+    if evidence.crash.function in BROADCAST and any(len(new) > max(len(one), len(mine[0].shape)) for one in others):
+        return False
+    if evidence.crash.function in BROADCAST and len(new) < len(mine[0].shape) and new not in others:
+        return False
+    return fits(evidence.crash.function, [new if one is mine[0] else one.shape for one in every])
+
+
+def _changes(shape: list[int]) -> Iterator[tuple[str, list[int]]]:
+    rank = len(shape)
+    if rank == 2:
+        yield "t()", shape[::-1]
+    for one, other in itertools.combinations(range(rank), 2) if rank > 2 else ():
+        new = shape.copy()
+        new[one], new[other] = shape[other], shape[one]
+        yield f"transpose({one}, {other})" if one < rank - 2 else "transpose(-2, -1)", new
+    for at in range(rank + 1):
+        yield f"unsqueeze({at if at < rank else -1})", [*shape[:at], 1, *shape[at:]]
+    yield from ((f"squeeze({at})", shape[:at] + shape[at + 1 :]) for at in range(rank) if shape[at] == 1)
+    if rank in (3, 4):
+        for order in itertools.permutations(range(rank)):
+            if sum(a != b for a, b in zip(order, range(rank), strict=True)) > 2:
+                yield f"permute({', '.join(map(str, order))})", [shape[at] for at in order]
+    if rank > 2:
+        yield "flatten(1)", [shape[0], _product(shape[1:])]
+        yield "flatten(0, 1)", [shape[0] * shape[1], *shape[2:]]
+        yield "flatten(-2)", [*shape[:-2], shape[-2] * shape[-1]]
+    if rank < _MOST:
+        yield "[:, None, None]" if rank == 1 else "[..., None, None]", [*shape, 1, 1]
+
+
+def _product(sizes: list[int]) -> int:
+    total = 1
+    for size in sizes:
+        total *= size
+    return total

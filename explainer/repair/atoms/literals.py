@@ -1,0 +1,93 @@
+"""Whole numbers written in the source: a dimension, and any other."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Iterator
+
+from explainer.edits.evidence import Evidence
+from explainer.repair.atoms.common import expressions, integer, integers, is_dimension, number, wanted
+from explainer.repair.offer import Offer
+from explainer.repair.spots import Spot
+
+_MOST = 8
+#: What a dimension costs more where an index is too large: along a longer one any index fits.
+_BEYOND = 1.8
+
+
+def dimension(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`cat((a, b), dim=0)` -> `dim=1`: another dimension in place of one that is written."""
+    beyond = _BEYOND * ("out of bounds" in evidence.message)
+    rank = max((len(shape) for shape, _ in (spot.step.before if spot.step else ())), default=4)
+    for node in _numbers(spot):
+        value = number(node)
+        if value is None or not is_dimension(spot, node):
+            continue
+        others = [*range(rank), -1, -2]
+        for new in dict.fromkeys(one for one in others if one % rank != value % rank or one == -1 != value):
+            yield Offer("dimension", spot, node, str(new), "rank", beyond + 0.2 * abs(abs(new) - abs(value)))
+    for node in expressions(spot):
+        values = [number(one) for one in node.elts] if isinstance(node, ast.Tuple) else []
+        if len(values) > 1 and None not in values and all(is_dimension(spot, one) for one in node.elts):  # type: ignore[attr-defined]
+            for new in itertools.combinations(range(rank), len(values)):
+                if list(new) != values:
+                    yield Offer("dimension", spot, node, f"({', '.join(map(str, new))})", "rank", 0.3)
+
+
+def literal(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`Linear(32, 10)` -> `Linear(64, 10)`: a number in place of another, a name that has a size in question first."""
+    sizes, names = wanted(evidence), integers(spot)
+    for node in _numbers(spot):
+        value = number(node)
+        if value is None or is_dimension(spot, node) or _counts(spot, node):
+            continue
+        for name, known in names.items():
+            if known in sizes and known != value:
+                yield Offer("literal", spot, node, name, "name", 0.6)
+        for new in _solving(spot, node, value, sizes):
+            yield Offer("literal", spot, node, str(new), "solved", 0.4)
+        parent = spot.place.source.parent_of(node)
+        if isinstance(parent, ast.keyword) and parent.arg in names and names[parent.arg] != value:
+            yield Offer("literal", spot, node, parent.arg, "keyword", -0.6)
+        for name, known in list(names.items())[:12]:
+            if known not in sizes and known != value:
+                yield Offer("literal", spot, node, name, "name", 1.4)
+        near = [one for one in (value * 2, value // 2, value + 1, value - 1, value * 3) if one > 0]
+        for new in [*near, *sorted(sizes - {value, *near})][:_MOST]:
+            yield Offer(
+                "literal", spot, node, str(new), "size" if new in sizes else "near", 1.0 if new in sizes else 1.6
+            )
+
+
+def _solving(spot: Spot, node: ast.expr, value: int, sizes: set[int]) -> Iterator[int]:
+    """Values with which the product or sum that a number stands in is one of the sizes in question."""
+    parent = spot.place.source.parent_of(node)
+    whole = integer(spot, parent) if isinstance(parent, ast.BinOp) else None
+    if whole is None or not isinstance(parent, ast.BinOp):
+        return
+    for size in sizes - {whole}:
+        if isinstance(parent.op, ast.Mult) and value and size % max(whole // value, 1) == 0 and whole >= value:
+            yield size // max(whole // value, 1)
+        elif isinstance(parent.op, (ast.Add, ast.Sub)):
+            shift = size - whole if isinstance(parent.op, ast.Add) or parent.left is node else whole - size
+            if value + shift >= 0:
+                yield value + shift
+
+
+def _numbers(spot: Spot) -> Iterator[ast.expr]:
+    """The numbers at a place, a sign taken with its number."""
+    signed = set()
+    for node in expressions(spot):
+        if number(node) is not None and id(node) not in signed:
+            if isinstance(node, ast.UnaryOp):
+                signed.add(id(node.operand))
+            yield node
+
+
+def _counts(spot: Spot, node: ast.expr) -> bool:
+    """Whether a number stands in a subscript: those belong to the atom of slices."""
+    parent = spot.place.source.parent_of(node)
+    while isinstance(parent, (ast.Tuple, ast.Slice)):
+        parent = spot.place.source.parent_of(parent)
+    return isinstance(parent, ast.Subscript) or integer(spot, node) is None

@@ -1,0 +1,65 @@
+"""Another name of the same abstract value: a tensor for a tensor, a number for a number, a size for a size."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from explainer.edits.evidence import Evidence
+from explainer.edits.expressions import named
+from explainer.repair.atoms.common import expressions, integer, integers, number, shape_of, tensors, wanted
+from explainer.repair.offer import Offer
+from explainer.repair.spots import Spot
+from explainer.source import loaded
+
+_MOST = 8
+
+
+def name(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`self.u2(y, s1)` -> `self.u2(y, s0)`: another tensor that has a name there, those that nothing reads first."""
+    known = {text: shape for text, shape in tensors(spot).items() if text.isidentifier()}
+    function = spot.place.source.function_at(spot.place.span.line)
+    read = loaded(function) if function is not None else set()
+    for node in expressions(spot):
+        if not isinstance(node, ast.Name):
+            continue
+        own = shape_of(spot, node, evidence)
+        for other, shape in known.items() if own is not None else ():
+            if other != node.id and shape != own and abs(len(shape) - len(own or [])) <= 1:
+                weight = 1.4 + 0.4 * (len(shape) != len(own or [])) - 0.6 * (other not in read)
+                yield Offer("name", spot, node, other, "unread" if other not in read else "scope", weight)
+
+
+def size(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`Linear(hid, 10)` -> `Linear(width, 10)`: another name or expression of a number, what is in question first."""
+    sizes, known = wanted(evidence), integers(spot)
+    for node in expressions(spot):
+        value = integer(spot, node)
+        if value is None or number(node) is not None or _inside(spot, node):
+            continue
+        plain = [text for text, other in known.items() if other != value and text != spot.place.source.text(node)]
+        plain.sort(key=lambda text: (known[text] not in sizes, _apart(text, node)))
+        for text in plain[:_MOST]:
+            yield Offer(
+                "size", spot, node, text, "name", 0.5 + 0.7 * (known[text] not in sizes) + 0.3 * _apart(text, node)
+            )
+        old = spot.place.source.text(node)
+        for form in (f"{old} * 2", f"{old} // 2", f"{old} * 3", f"{old} + 1", f"{old} - 1"):
+            if isinstance(node, (ast.Name, ast.Attribute)):
+                yield Offer("size", spot, node, form, "factor", 1.0)
+        for goal in sorted(sizes - {value, 0, 1})[:_MOST]:
+            for text in list(named(goal, spot.scope, spot.place.source.text(node)))[:3]:
+                if text not in plain:
+                    yield Offer("size", spot, node, text, "expression", 1.3)
+
+
+def _apart(text: str, node: ast.AST) -> int:
+    """Whether a name belongs to another object than the one that stands there: `config.heads` for `config.width`."""
+    owner = ast.unparse(node.value) if isinstance(node, ast.Attribute) else ""
+    return int(text.rpartition(".")[0] != owner)
+
+
+def _inside(spot: Spot, node: ast.expr) -> bool:
+    """Whether a name is the owner of an attribute or a function's name."""
+    parent = spot.place.source.parent_of(node)
+    return isinstance(parent, (ast.Attribute, ast.keyword)) and not isinstance(parent, ast.keyword)

@@ -1,0 +1,155 @@
+"""Subscripts: their bounds, which dimension they cut, how many parts they have."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from explainer.edits.evidence import Evidence
+from explainer.repair.atoms.common import expressions, integers, number, shape_of, tensors, text, wanted
+from explainer.repair.offer import Offer
+from explainer.repair.spots import Spot
+
+
+def slice_(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`x[:, :n]` -> `x[:, :n + 1]`, `x[:, :, 0]` -> `x[:, 0]`: bounds, dimensions and parts of a subscript."""
+    for node in expressions(spot):
+        if isinstance(node, ast.Subscript) and not _textual(node.slice):
+            parts = _parts(spot, node)
+            for new, weight, why in _changed(spot, evidence, node, parts):
+                if new != parts and new:
+                    yield Offer("slice", spot, node, f"{text(spot, node.value)}[{', '.join(new)}]", why, weight)
+            if _editable(node, evidence, spot):
+                yield Offer("slice", spot, node, text(spot, node.value), "without", 1.2)
+
+
+def _textual(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def _editable(node: ast.Subscript, evidence: Evidence, spot: Spot) -> bool:
+    return shape_of(spot, node.value, evidence) is not None or isinstance(node.slice, (ast.Tuple, ast.Slice))
+
+
+def _parts(spot: Spot, node: ast.Subscript) -> list[str]:
+    elements = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    return [text(spot, one) for one in elements]
+
+
+Change = tuple[list[str], float, str]
+
+
+def _changed(spot: Spot, evidence: Evidence, node: ast.Subscript, parts: list[str]) -> Iterator[Change]:
+    count = len(parts)
+    for at in range(count):
+        rest = parts[:at] + parts[at + 1 :]
+        if count > 1:
+            yield rest, 0.9, "part"
+        for to in range(count):
+            if to != at and parts[to] != parts[at]:
+                yield [*rest[:to], parts[at], *rest[to:]], 0.9, "moved"
+        for new, weight in _of_part(spot, evidence, parts[at]):
+            yield [*parts[:at], new, *parts[at + 1 :]], weight, "bound"
+    if not _of_shape(node) and (count > 1 or isinstance(node.slice, ast.Slice) or _is_tensor(spot, evidence, node)):
+        yield [":", *parts], 0.7, "part"
+        yield [*parts, "None"], 1.0, "part"
+        yield ["None", *parts], 1.4, "part"
+        yield [*parts[:1], ":", *parts[1:]], 1.0, "part"
+        yield ["...", *parts], 1.0, "part"
+        for at in range(1, count + 1):
+            yield [*parts[:at], "None", *parts[at:]], 0.9, "part"
+
+
+def _of_shape(node: ast.Subscript) -> bool:
+    return isinstance(node.value, ast.Attribute) and node.value.attr == "shape"
+
+
+def _is_tensor(spot: Spot, evidence: Evidence, node: ast.Subscript) -> bool:
+    return shape_of(spot, node.value, evidence) is not None
+
+
+def _of_part(spot: Spot, evidence: Evidence, part: str) -> Iterator[tuple[str, float]]:
+    """What else may stand for one part of a subscript."""
+    if part == "None":
+        yield ":", 1.0
+        return
+    if part == ":":
+        yield "0", 1.8
+        yield ":-1", 1.0
+        yield "1:", 1.0
+        yield from ((f":{text}", 1.3) for text in _sizes(spot, evidence))
+        return
+    low, colon, high = _bounds(part)
+    if not colon:
+        yield from _of_index(part)
+        return
+    yield ":", 0.9
+    yield from ((_joined(low, new), weight) for new, weight in _of_bound(spot, evidence, high))
+    yield from ((_joined(new, high), weight) for new, weight in _of_bound(spot, evidence, low) if low)
+    if low and high:
+        yield _joined("", high), 1.0
+        yield _joined(low, ""), 1.0
+    elif low:
+        yield _joined("", low), 1.0
+        yield _joined(low, "-1"), 1.2
+    else:
+        yield _joined(high, ""), 1.0
+
+
+def _bounds(part: str) -> tuple[str, str, str]:
+    try:
+        node = ast.parse(f"x[{part}]", mode="eval").body.slice  # type: ignore[attr-defined]
+    except SyntaxError:
+        return part, "", ""
+    if not isinstance(node, ast.Slice) or node.step is not None:
+        return part, "", ""
+    low, high = (ast.unparse(one) if one is not None else "" for one in (node.lower, node.upper))
+    return low, ":", high
+
+
+def _joined(low: str, high: str) -> str:
+    return f"{low}:{high}"
+
+
+def _of_index(part: str) -> Iterator[tuple[str, float]]:
+    try:
+        value = number(ast.parse(part, mode="eval").body)
+    except SyntaxError:
+        return
+    if value is not None:
+        yield from ((str(one), 1.0) for one in (value + 1, value - 1, -1, 0) if one != value)
+        yield f"{value}:{value + 1}" if value != -1 else "-1:", 1.0
+        yield ":", 1.0
+    else:
+        yield f"{part} + 1", 1.4
+        yield f"{part} - 1", 1.2
+
+
+def _of_bound(spot: Spot, evidence: Evidence, bound: str) -> Iterator[tuple[str, float]]:
+    if bound:
+        value = number(ast.parse(bound, mode="eval").body)
+        if value is not None:
+            yield from ((str(one), 0.6) for one in (value + 1, value - 1))
+            yield str(-value), 1.2
+        else:
+            yield f"{bound} + 1", 0.5
+            yield f"{bound} - 1", 0.6
+            yield from ((one, 1.0) for one in _inner(bound))
+    yield from ((one, 1.0) for one in _sizes(spot, evidence) if one != bound)
+
+
+def _inner(bound: str) -> Iterator[str]:
+    """The parts of a bound that is a sum: `n + 1` -> `n`; `i + block` -> `i + 1 + block`."""
+    node = ast.parse(bound, mode="eval").body
+    if isinstance(node, ast.BinOp):
+        yield ast.unparse(node.left)
+        yield ast.unparse(node.right)
+
+
+def _sizes(spot: Spot, evidence: Evidence) -> list[str]:
+    """Names and sizes of tensors in scope that are one of the sizes in question."""
+    sizes = wanted(evidence)
+    found = [name for name, value in integers(spot).items() if value in sizes]
+    for name, shape in tensors(spot).items():
+        found += [f"{name}.size({at})" for at, size in enumerate(shape) if size in sizes and size > 1 and at]
+    return found[:8]

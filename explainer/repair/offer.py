@@ -1,0 +1,99 @@
+"""One edit that an atom offers: a node's new text, with what it is, where it stands and what speaks for it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+
+from explainer.diagnosis import Edit, FixSource
+from explainer.edits import words
+from explainer.edits.candidate import Candidate
+from explainer.edits.evidence import Evidence
+from explainer.edits.lines import shown
+from explainer.edits.place import Place, fitted
+from explainer.frozen import frozen
+from explainer.repair.spots import Spot
+
+#: The longest piece of source that a title shows.
+_WIDE = 64
+
+
+@frozen
+class Offer:
+    """`atom` names the kind of edit, `filler` says where its new part was taken from; `weight` orders offers.
+
+    A lower weight is tried earlier. `node` is what is replaced by `text`.
+    """
+
+    atom: str
+    spot: Spot
+    node: ast.AST
+    text: str
+    filler: str = ""
+    weight: float = 0.0
+
+    @property
+    def place(self) -> Place:
+        """What is replaced."""
+        return self.spot.place.at(self.node)  # type: ignore[arg-type]
+
+    def edits(self) -> tuple[Edit, ...]:
+        """The edit of whole lines; empty where the text cannot stand there."""
+        place, span = self.place, self.place.span
+        lines = place.source.lines[span.line - 1 : span.end_line or span.line]
+        text = self.text if isinstance(self.node, ast.stmt) else fitted(place, self.text)
+        head, tail = lines[0][: (span.column or 1) - 1], lines[-1][(span.end_column or 1) - 1 :]
+        after = head + text + tail
+        before = "\n".join(lines)
+        return (
+            (Edit(shown(place.source.file), span.line, span.end_line or span.line, before, after),)
+            if after != before
+            else ()
+        )
+
+    def candidate(self, evidence: Evidence) -> Candidate | None:
+        """The offer as a candidate; None where the text is no expression, or says what stands there already."""
+        if not _parses(self.text, isinstance(self.node, ast.stmt)):
+            return None
+        edits = self.edits()
+        if not edits:
+            return None
+        old, new = self.shown()
+        title = words.title("rename", evidence.language, old=old, new=new)
+        span = self.place.span
+        source = FixSource("atom", self.atom).at(span)
+        return Candidate(edits, f"atom-{self.atom}", title, span, literal=self.atom == "literal", source=source)
+
+    def shown(self) -> tuple[str, str]:
+        """The old and the new source of the widest expression around the node that a title can hold."""
+        place, node = self.place, self.node
+        old, new = place.text, self.text
+        best = old, new
+        while True:
+            parent = place.at(node).parent()  # type: ignore[arg-type]
+            if not isinstance(parent, (ast.expr, ast.keyword)):
+                break
+            outer = place.at(parent)
+            start = _offset(outer, place)
+            text = outer.text
+            if start is None or len(text) > _WIDE or "\n" in text:
+                break
+            best = text, text[:start] + self.text + text[start + len(old) :]
+            node = parent
+        return " ".join(best[0].split()), " ".join(best[1].split())
+
+
+Atom = Callable[[Spot, Evidence], Iterator[Offer]]
+
+
+def _offset(outer: Place, inner: Place) -> int | None:
+    one, two = outer.span, inner.span
+    return (two.column or 1) - (one.column or 1) if one.line == two.line == (two.end_line or two.line) else None
+
+
+def _parses(text: str, statement: bool) -> bool:
+    try:
+        ast.parse(text.strip(), mode="exec" if statement else "eval")
+    except (SyntaxError, ValueError):
+        return False
+    return True

@@ -1,0 +1,103 @@
+"""All that the atoms offer at all places of a crash, each edit once, the most likely first."""
+
+from __future__ import annotations
+
+import ast
+import logging
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from explainer.edits.candidate import Candidate
+from explainer.edits.evidence import Evidence
+from explainer.frozen import frozen
+from explainer.repair.atoms import ATOMS
+from explainer.repair.offer import Offer
+from explainer.repair.prior import cost
+from explainer.repair.spots import spots
+from explainer.source import called
+
+#: What each further offer of one kind at one node costs, and at most.
+_FURTHER, _MOST = 0.06, 0.6
+#: What it is worth that the new text stands elsewhere in the file, and of how many characters it must be at least, or
+#: to count twice.
+_WRITTEN, _SHORT, _LONG = -0.4, 6, 14
+#: What makes random data, or reads them.
+_RANDOM = ("rand", "randn", "randint", "normal", "uniform", "standard_normal", "random", "frombuffer", "fromfile")
+#: What is not to blame where the same call went well with other data.
+_OF_CALL = ("layout", "dimension", "swap", "pattern", "unwrap", "operator", "literal", "call", "drop", "projection")
+_log = logging.getLogger(__name__)
+
+
+@frozen
+class Proposal:
+    """A candidate with what speaks against it; `atom` is the kind of edit, empty for that of a generator."""
+
+    candidate: Candidate
+    cost: float
+    atom: str = ""
+
+
+def space(evidence: Evidence, most: int = 600) -> list[Proposal]:
+    """The proposals of all atoms at all places, the most likely first."""
+    offers: dict[Any, tuple[float, Offer]] = {}
+    for offer in _offers(evidence):
+        node: Any = offer.node
+        key = (offer.place.source.file, node.lineno, node.col_offset, node.end_lineno, node.end_col_offset, offer.text)
+        worth = cost(offer) + _elsewhere(offer)
+        if key not in offers or worth < offers[key][0]:
+            offers[key] = worth, offer
+    return list(_proposals(_mixed(offers.values()), evidence, most))
+
+
+def _of_data(offer: Offer) -> bool:
+    """Whether an offer changes random data: its sizes stand for those of real data."""
+    source, node = offer.place.source, offer.node
+    around: ast.AST | None = node
+    while isinstance(around, (ast.expr, ast.keyword)):
+        if isinstance(around, ast.Call) and called(around) in _RANDOM:
+            return not isinstance(offer.node, ast.Call) or around is offer.node
+        around = source.parent_of(around)
+    return False
+
+
+def _elsewhere(offer: Offer) -> float:
+    """What it is worth that the new text stands somewhere else in the file, as a sibling has it, which works."""
+    if len(offer.text) < _SHORT or offer.text not in offer.place.source.whole:
+        return 0.0
+    if offer.place.source.whole.count(offer.text) <= offer.place.text.count(offer.text):  # a part of what stands there
+        return 0.0
+    return _WRITTEN if len(offer.text) < _LONG else 2 * _WRITTEN
+
+
+def _mixed(offers: Iterable[tuple[float, Offer]]) -> list[tuple[float, Offer]]:
+    """Offers by their cost, of which each further one of a kind at a node costs more."""
+    met: Counter[Any] = Counter()
+    found = []
+    for worth, offer in sorted(offers, key=lambda one: one[0]):
+        kind = (id(offer.node), offer.atom)
+        found.append((worth + min(_FURTHER * met[kind], _MOST), offer))
+        met[kind] += 1
+    return sorted(found, key=lambda one: one[0])
+
+
+def _proposals(ranked: list[tuple[float, Offer]], evidence: Evidence, most: int) -> Iterator[Proposal]:
+    seen: set[Any] = set()
+    for worth, offer in ranked:
+        candidate = offer.candidate(evidence)
+        if candidate is not None and candidate.edits not in seen:
+            seen.add(candidate.edits)
+            yield Proposal(candidate, worth, offer.atom)
+            if len(seen) >= most:
+                return
+
+
+def _offers(evidence: Evidence) -> Iterator[Offer]:
+    for spot in spots(evidence):
+        for name, atom in ATOMS.items():
+            if evidence.passed and name in _OF_CALL:
+                continue
+            try:
+                yield from (one for one in atom(spot, evidence) if not _of_data(one))
+            except (ArithmeticError, AttributeError, LookupError, SyntaxError, TypeError, ValueError):
+                _log.debug("%s gave up", name, exc_info=True)

@@ -1,0 +1,152 @@
+"""Places where an edit may repair a crash: the failing call, what led to it, what built the layers on the way."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from explainer.edits.evidence import Call, Evidence, Layer, Step
+from explainer.edits.place import Place
+from explainer.frozen import frozen
+
+#: How far the slice is followed: steps behind the failing call, layers built, names bound.
+_STEPS, _LAYERS, _BOUND = 30, 14, 12
+_NONE: Mapping[str, Any] = {}
+
+
+@frozen
+class Spot:
+    """An expression or statement with its role in the crash, how far it lies behind it, and what is in scope there.
+
+    Roles: `crash` (the failing call), `caller` (a call on the way to it), `slice` (made an operand), `bound` (gave a
+    name or attribute that is read on the way its value), `built` (built a layer on the way), `given` (its caller).
+    """
+
+    place: Place
+    role: str
+    distance: int
+    step: Step | None = None
+    layer: Layer | None = None
+    scope: Mapping[str, Any] = _NONE
+
+    @property
+    def shape(self) -> list[int] | None:
+        """The shape of what the expression made, where a call was recorded there."""
+        return self.step.shape if self.step is not None and self.role == "slice" and self.step.out else None
+
+
+def spots(evidence: Evidence) -> list[Spot]:
+    """All places, those of each role from the nearest to the farthest; a place that has two roles has the first."""
+    found: dict[tuple[str, int, int, int, int], Spot] = {}
+    for spot in _all(evidence):
+        span = spot.place.node
+        key = (spot.place.source.file, span.lineno, span.col_offset, span.end_lineno or 0, span.end_col_offset or 0)
+        found.setdefault(key, spot)
+    return list(found.values())
+
+
+def _all(evidence: Evidence) -> Iterator[Spot]:
+    near = list(_failing(evidence))
+    yield from near
+    for distance, step in enumerate(evidence.steps[1:_STEPS], 1):
+        for at, place in enumerate(step.places[:2]):
+            yield Spot(place, "caller" if at else "slice", distance + at, step, scope=_scope(evidence, place))
+    yield from _bound(evidence, near)
+    yield from _built(evidence)
+    yield from _attributes(evidence, near)
+
+
+def _failing(evidence: Evidence) -> Iterator[Spot]:
+    """The failing call and the calls that led to it, innermost first."""
+    crash = evidence.crash
+    places = list(crash.places) if crash is not None else []
+    frames = [frame.place for frame in reversed(evidence.frames)]
+    for distance, place in enumerate(places or frames):
+        role = "caller" if distance else "crash"
+        yield Spot(place, role, distance, crash if not distance else None, scope=_scope(evidence, place))
+    for distance, place in enumerate(frames):
+        yield Spot(place, "caller" if distance else "crash", distance, None, scope=_scope(evidence, place))
+
+
+def _scope(evidence: Evidence, place: Place) -> Mapping[str, Any]:
+    frame = evidence.frame_of(place)
+    return frame.scope if frame is not None else _NONE
+
+
+def _built(evidence: Evidence) -> Iterator[Spot]:
+    """The calls that built the layers on the way, those of the failing call first."""
+    for distance, layer in enumerate(evidence.layers_around()[:_LAYERS]):
+        for at, call in enumerate(layer.calls[:3]):
+            yield Spot(call.place, "given" if at else "built", distance + at, None, layer, call.scope)
+
+
+def _bound(evidence: Evidence, near: list[Spot]) -> Iterator[Spot]:
+    """The assignments, above the failing calls in their functions, of the names that these read."""
+    for spot in near:
+        wanted = _read(spot.place.node)
+        line = spot.place.statement().node.lineno
+        distance = spot.distance
+        for statement in _assignments_above(spot.place, line):
+            value = getattr(statement, "value", None) or getattr(statement, "iter", None)
+            if _stored(statement) & wanted and value is not None and distance < spot.distance + _BOUND:
+                wanted |= _read(value)
+                distance += 1
+                yield Spot(spot.place.at(value), "bound", distance, None, scope=spot.scope)
+
+
+def _assignments_above(place: Place, line: int) -> list[ast.AST]:
+    """The statements of a function, or a file, that bind names above a line, the nearest first."""
+    scope = place.source.scope_at(line)
+    kinds = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.For)
+    found = [one for one in _within(scope) if isinstance(one, kinds) and one.lineno < line] if scope else []
+    return sorted(found, key=lambda one: -getattr(one, "lineno", 0))
+
+
+def _within(scope: ast.AST) -> Iterator[ast.AST]:
+    """The nodes of a function or file, without those of the functions and classes in it."""
+    for node in ast.iter_child_nodes(scope):
+        yield node
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+            yield from _within(node)
+
+
+def _attributes(evidence: Evidence, near: list[Spot]) -> Iterator[Spot]:
+    """What the attributes of `self` that the failing functions read were given in the constructor of their class."""
+    for spot in near:
+        wanted = [one for one in ast.walk(spot.place.statement().node) if _of_self(one)]
+        names = {one.attr for one in wanted if isinstance(one, ast.Attribute)}
+        owner = spot.place.source.class_at(spot.place.span.line)
+        for node in ast.walk(owner) if owner is not None and names else ():
+            targets = node.targets if isinstance(node, ast.Assign) else []
+            given = {one.attr for one in targets if isinstance(one, ast.Attribute) and _of_self(one)}
+            if given & names and isinstance(node, ast.Assign):
+                yield Spot(
+                    spot.place.at(node.value), "bound", spot.distance + 2, None, scope=_of_builder(evidence, spot, node)
+                )
+
+
+def _of_builder(evidence: Evidence, spot: Spot, node: ast.AST) -> Mapping[str, Any]:
+    """What was in scope in the constructor in which a statement stands, as a call in it recorded it."""
+    function = spot.place.source.function_at(node.lineno)  # type: ignore[attr-defined]
+    calls: list[Call] = [call for layer in evidence.layers for call in layer.calls]
+    for call in calls:
+        if function is None or call.place.source.file != spot.place.source.file:
+            continue
+        if function.lineno <= call.place.span.line <= (function.end_lineno or 0):
+            return call.scope
+    return _NONE
+
+
+def _of_self(node: ast.AST) -> bool:
+    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
+
+
+def _read(node: ast.AST) -> set[str]:
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)}
+
+
+def _stored(node: ast.AST) -> set[str]:
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]  # type: ignore[attr-defined]
+    return {one.id for target in targets for one in ast.walk(target)
+            if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}  # fmt: skip

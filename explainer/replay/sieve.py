@@ -1,0 +1,314 @@
+"""Which of many edits get past the failing call: each put in force in the crashed run itself, where it stands."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import signal
+import sys
+import textwrap
+import time
+import types
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from explainer.replay.stacks import frames_of
+
+#: Seconds for one edit; the share of the run's work after which it answers with what it has.
+_ONE, _SHARE = 0.5, 0.75
+#: So many edits are looked at, however many get past the call.
+_LEAST = 60
+#: What becomes of an edit: it fails as before, fails otherwise, fails in the same way further on, gets past the call;
+#: or it cannot be told here.
+SAME, OTHER, MOVED, PASSES, UNKNOWN = "same", "other", "moved", "passes", "unknown"
+Change = Mapping[str, Any]
+
+
+class _Late(BaseException):
+    """An edit takes too long."""
+
+
+class Sieve:
+    """A recorder that keeps what layers were built with; `taken(error)` says how each of the edits fares.
+
+    The outermost layer on the failing stack is called again with its arguments, built anew where the edit changes a
+    constructor; where no layer failed, the statements from the edit to the failing one are executed again.
+    """
+
+    def __init__(self, folder: str, changes: Sequence[Sequence[Change]], enough: int, deadline: float):
+        self.until = time.process_time() + _SHARE * deadline
+        self.folder = folder + os.sep
+        self.changes = changes
+        self.enough = enough
+        self.built: dict[int, tuple[Any, tuple[Any, ...], dict[str, Any]]] = {}
+        self.trees: dict[str, tuple[list[str], ast.Module]] = {}
+        if "torch" in sys.modules:
+            self._watch(sys.modules["torch"].nn.Module)
+
+    def _watch(self, module: Any) -> None:
+        plain = module.__init__
+
+        def init(one: Any, *given: Any, **words: Any) -> None:
+            plain(one, *given, **words)
+            frame: Any = sys._getframe(1)
+            top = None
+            while frame is not None and frame.f_code.co_name == "__init__" and frame.f_locals.get("self") is one:
+                top, frame = frame, frame.f_back
+            if top is not None:
+                self.built[id(one)] = (weakref.ref(one), *_arguments(top))
+
+        module.__init__ = init
+
+    def taken(self, error: BaseException) -> list[str]:
+        """How each edit fares, until enough have got past the call."""
+        own = [one for one in frames_of(error) if one[0].f_code.co_filename.startswith(self.folder)]
+        self.frames = own
+        self.failed = _told(error, self.folder)
+        steps = frames_of(error)
+        roots = [(at, one) for at, one in enumerate(map(_called, steps)) if one is not None]
+        root = roots[0][1] if roots else None
+        self.outer = [frame.f_code for frame, _ in steps[: roots[0][0]]] if roots else []
+        found: list[str] = []
+        for edits in self.changes:
+            if time.process_time() > self.until or (found.count(PASSES) >= self.enough and len(found) >= _LEAST):
+                break
+            found.append(self._guarded(edits, root))
+        return found
+
+    def _guarded(self, edits: Sequence[Change], root: Any) -> str:
+        try:
+            with _within(_ONE):
+                return self._of(edits, root)
+        except (_Late, Exception):
+            return UNKNOWN
+
+    def _of(self, edits: Sequence[Change], root: Any) -> str:
+        changed = [self._changed(edit) for edit in edits]
+        if any(one is None for one in changed):
+            return self._statements(edits)
+        if root is None or any(one is not None and one[0].__code__ in self.outer for one in changed):
+            return self._statements(edits)  # a function that called the layer would have to run again
+        with _patched([one for one in changed if one is not None]):
+            return self._outcome(lambda: self._called_again(root, [one[2] for one in changed if one is not None]))
+
+    def _called_again(self, root: Any, names: Sequence[str]) -> None:
+        module, given, words = root
+        on_stack = {frame.f_code.co_name for frame, _ in self.frames}
+        if any(name == "__init__" or (name not in on_stack and name != "forward") for name in names):
+            module = self._rebuilt(module)
+        module(*given, **words)
+
+    def _rebuilt(self, module: Any) -> Any:
+        held = self.built.get(id(module))
+        if held is None or held[0]() is not module:
+            raise ValueError("its making was not seen")
+        return type(module)(*held[1], **held[2]).train(module.training)
+
+    def _outcome(self, work: Callable[[], None]) -> str:
+        import torch
+
+        try:
+            with torch.no_grad():
+                work()
+        except _Late:
+            raise
+        except Exception as error:
+            said = _told(error, self.folder)
+            if said[:2] == self.failed[:2] or said[2] == self.failed[2]:
+                return SAME
+            (file, line), (own, failed) = said[1], self.failed[1]
+            return MOVED if said[0] == self.failed[0] and (file != own or line > failed) else OTHER
+        return PASSES
+
+    # --- edited functions
+
+    def _changed(self, edit: Change) -> tuple[Any, types.CodeType, str] | None:
+        """The live function that an edit changes, its new code and its name; None where it changes no function."""
+        path = os.path.join(self.folder, edit["file"])
+        lines, tree = self._tree(path)
+        node = _function_of(tree, edit["start"], edit["end"])
+        live = _live(path, node) if node is not None else None
+        if node is None or live is None:
+            return None
+        text = list(lines)
+        text[edit["start"] - 1 : edit["end"]] = [] if edit["after"] is None else edit["after"].split("\n")
+        last = (node[-1].end_lineno or 0) + len(text) - len(lines)
+        code = _compiled(path, text[node[-1].lineno - 1 : last], node, live.__code__.co_freevars)
+        return (live, code, node[-1].name) if code.co_freevars == live.__code__.co_freevars else None
+
+    def _tree(self, path: str) -> tuple[list[str], ast.Module]:
+        if path not in self.trees:
+            with open(path, encoding="utf-8") as file:
+                text = file.read()
+            self.trees[path] = text.split("\n"), ast.parse(text)
+        return self.trees[path]
+
+    # --- edited statements
+
+    def _statements(self, edits: Sequence[Change]) -> str:
+        """Execute the statements of the innermost frame from the edited one through the failing one again."""
+        frame, _ = self.frames[-1]
+        path = frame.f_code.co_filename
+        if len(edits) != 1 or os.path.join(self.folder, edits[0]["file"]) != path:
+            return UNKNOWN
+        lines, tree = self._tree(path)
+        failed = self.failed[1][1]
+        body = _block_of(tree, failed)
+        start, end = edits[0]["start"], edits[0]["end"]
+        first = next((one for one in body if one.lineno <= start and end <= (one.end_lineno or 0)), None)
+        last = next((one for one in body if one.lineno <= failed <= (one.end_lineno or 0)), None)
+        if first is None or last is None or first.lineno > last.lineno or _rebinds(body, first, last):
+            return UNKNOWN
+        text = list(lines)
+        text[start - 1 : end] = [] if edits[0]["after"] is None else edits[0]["after"].split("\n")
+        piece = text[first.lineno - 1 : (last.end_lineno or 0) + len(text) - len(lines)]
+        code = _body(path, piece, first.lineno)
+        space = {**frame.f_globals, **frame.f_locals}
+        return self._outcome(lambda: exec(code, space))
+
+
+def _arguments(frame: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """What a constructor was given, as its frame holds it when the base class's is called."""
+    code, known = frame.f_code, frame.f_locals
+    count = code.co_argcount
+    names = code.co_varnames[1:count]
+    words = {name: known[name] for name in code.co_varnames[count : count + code.co_kwonlyargcount] if name in known}
+    stars = code.co_varnames[count + code.co_kwonlyargcount :]
+    rest: tuple[Any, ...] = ()
+    if code.co_flags & 4:
+        rest, stars = tuple(known.get(stars[0], ())), stars[1:]
+    if code.co_flags & 8 and stars:
+        words.update(known.get(stars[0], {}))
+    return (*(known[name] for name in names if name in known), *rest), words
+
+
+def _called(step: tuple[Any, int]) -> tuple[Any, tuple[Any, ...], dict[str, Any]] | None:
+    """The layer that a frame calls, with its arguments."""
+    frame, _ = step
+    if frame.f_code.co_name != "_call_impl" or "self" not in frame.f_locals:
+        return None
+    return frame.f_locals["self"], tuple(frame.f_locals.get("args", ())), dict(frame.f_locals.get("kwargs", {}))
+
+
+def _told(error: BaseException, folder: str) -> tuple[str, tuple[str, int], str]:
+    """An error's type, the innermost place in the program, and its message without numbers."""
+    own = [(frame, lasti) for frame, lasti in frames_of(error) if frame.f_code.co_filename.startswith(folder)]
+    trace, line = error.__traceback__, 0
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename.startswith(folder):
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    file = own[-1][0].f_code.co_filename if own else ""
+    return type(error).__name__, (file, line), re.sub(r"\d+", "#", str(error))
+
+
+def _function_of(tree: ast.Module, start: int, end: int) -> tuple[Any, ...] | None:
+    """The function of a file, or the class and its method, in whose body some lines stand."""
+    for outer in tree.body:
+        holders = [(outer, one) for one in outer.body] if isinstance(outer, ast.ClassDef) else [(outer,)]
+        for row in holders:
+            node = row[-1]
+            if isinstance(node, ast.FunctionDef) and node.lineno <= start and end <= (node.end_lineno or 0):
+                return row
+    return None
+
+
+def _live(path: str, node: tuple[Any, ...]) -> Any:
+    """The function object of a definition, its decorators looked through; None where it cannot be found."""
+    modules = [one for one in list(sys.modules.values()) if getattr(one, "__file__", None) == path]
+    for module in modules:
+        found: Any = module
+        for part in node:
+            found = vars(found).get(part.name) if hasattr(found, "__dict__") else None
+        found = getattr(found, "__func__", found)
+        while found is not None and hasattr(found, "__wrapped__"):
+            found = found.__wrapped__
+        if isinstance(found, types.FunctionType) and found.__code__.co_filename == path:
+            return found
+    return None
+
+
+def _compiled(path: str, lines: Sequence[str], node: tuple[Any, ...], free: tuple[str, ...]) -> types.CodeType:
+    """The code of a function's new text, with the free names of the old one."""
+    tree = ast.parse(textwrap.dedent("\n".join(lines)))
+    ast.increment_lineno(tree, node[-1].lineno - 1)
+    function: Any = tree.body[0]
+    function.decorator_list = []
+    holder = "\n".join([f"def outer({', '.join(one for one in free if one != '__class__')}):",
+                        f" class {node[0].name if len(node) > 1 else 'C'}:", "  pass"])  # fmt: skip
+    outer = ast.parse(holder)
+    definition: Any = outer.body[0]
+    if len(node) > 1:
+        definition.body[0].body = [function]
+    else:
+        definition.body = [function]
+    return _code_named(compile(outer, path, "exec"), function.name)
+
+
+def _code_named(code: types.CodeType, name: str) -> types.CodeType:
+    """The code of a function inside of another code."""
+    inner = [one for one in code.co_consts if isinstance(one, types.CodeType)]
+    for one in inner:
+        if one.co_name == name and name != "outer":
+            return one
+    return next(found for found in (_code_named(one, name) for one in inner) if found)
+
+
+def _body(path: str, lines: Sequence[str], first: int) -> types.CodeType:
+    tree = ast.parse(textwrap.dedent("\n".join(lines)))
+    return compile(ast.increment_lineno(tree, first - 1), path, "exec")
+
+
+def _block_of(tree: ast.Module, line: int) -> list[ast.stmt]:
+    """The innermost list of statements one of which stands on a line and holds no other."""
+    body: list[ast.stmt] = list(tree.body)
+    while True:
+        holding = next((one for one in body if one.lineno <= line <= (one.end_lineno or 0)), None)
+        inner = [getattr(holding, name, []) for name in ("body", "orelse", "finalbody")]
+        deeper = next((row for row in inner if row and row[0].lineno <= line <= (row[-1].end_lineno or 0)), None)
+        if deeper is None:
+            return body
+        body = deeper
+
+
+def _rebinds(body: Sequence[ast.stmt], first: ast.stmt, last: ast.stmt) -> bool:
+    """Whether statements from one to before another read what they bind: what they read is gone."""
+    before = [one for one in body if first.lineno <= one.lineno < last.lineno]
+    names = [one for statement in before for one in ast.walk(statement) if isinstance(one, ast.Name)]
+    stored = {one.id for one in names if isinstance(one.ctx, ast.Store)}
+    seen: set[str] = set()
+    for statement in before:
+        loaded = {one.id for one in ast.walk(statement) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)}
+        if loaded & stored - seen:
+            return True
+        seen |= {one.id for one in ast.walk(statement) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+    return False
+
+
+@contextmanager
+def _patched(changed: Sequence[tuple[Any, types.CodeType, str]]) -> Iterator[None]:
+    before = [(function, function.__code__) for function, _, _ in changed]
+    try:
+        for function, code, _ in changed:
+            function.__code__ = code
+        yield
+    finally:
+        for function, code in before:
+            function.__code__ = code
+
+
+@contextmanager
+def _within(seconds: float) -> Iterator[None]:
+    def late(*_: Any) -> None:
+        raise _Late
+
+    before = signal.signal(signal.SIGVTALRM, late)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)

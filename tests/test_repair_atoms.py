@@ -1,0 +1,156 @@
+"""Each atom on an expression that it repairs and on one that it leaves alone: what it offers, nothing is run."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from explainer.edits.evidence import Evidence
+from explainer.edits.place import Place
+from explainer.repair.atoms import ATOMS
+from explainer.repair.offer import Offer
+from explainer.repair.prior import ATOM, cost
+from explainer.repair.space import space
+from explainer.repair.spots import Spot
+from explainer.source import parsed_source
+
+F32 = "float32"
+SCOPE = {
+    "b": 4,
+    "t": 6,
+    "c": 8,
+    "heads": 2,
+    "stride": 2,
+    "cin": 3,
+    "x": [[4, 6, 8], F32],
+    "s": [[4, 8], F32],
+    "k": [[4, 6, 8], F32],
+    "v": [[4, 6, 8], F32],
+    'cfg["hidden"]': 8,
+    'cfg["width"]': 16,
+    "config.width": 8,
+    "config.heads": 2,
+}
+
+
+def spot_of(text: str, message: str = "", role: str = "crash") -> tuple[Spot, Evidence]:
+    """The expression of a statement as a place, and what is known of a run that failed there."""
+    source = parsed_source("model.py", text)
+    assert source.tree is not None
+    statement = source.tree.body[-1]
+    node = getattr(statement, "value", statement)
+    return Spot(Place(source, node), role, 0, scope=SCOPE), Evidence(message, "en", sources=lambda _: source)
+
+
+def offered(atom: str, text: str, message: str = "") -> set[str]:
+    """The whole statements with each offer of an atom in force."""
+    spot, evidence = spot_of(text, message)
+    return {_applied(one) for one in ATOMS[atom](spot, evidence)}
+
+
+def _applied(offer: Offer) -> str:
+    edits = offer.edits()
+    return (edits[0].after or "") if edits else ""
+
+
+REPAIRS = [
+    ("literal", "nn.Linear(c, 10)", "sizes 12 and 10", "nn.Linear(c, 12)"),
+    ("literal", "nn.Linear(c * 2, t)", "24 against 16", "nn.Linear(c * 3, t)"),
+    ("literal", "repeat(s, 'd -> b d', b=1)", "", "repeat(s, 'd -> b d', b=b)"),
+    ("dimension", "torch.cat((s, s), dim=0)", "", "torch.cat((s, s), dim=1)"),
+    ("dimension", "x.mean(dim=(1, 2))", "", "x.mean(dim=(2, 3))"),
+    ("dimension", "x.shape[0]", "", "x.shape[1]"),
+    ("name", "f(x, s)", "", "f(x, x)"),
+    ("size", "nn.Linear(t, c)", "3 and 6", "nn.Linear(cin, c)"),
+    ("size", "nn.Conv1d(c, t, cin)", "", "nn.Conv1d(c // 2, t, cin)"),
+    ("swap", "nn.Linear(c, t)", "", "nn.Linear(t, c)"),
+    ("swap", "g(x, rows=s)", "", "g(s, rows=x)"),
+    ("drop", "f(x, c)", "", "f(x)"),
+    ("keyword", "x.sum(-1)", "", "x.sum(-1, keepdim=True)"),
+    ("keyword", "torch.flatten(x)", "", "torch.flatten(x, start_dim=1)"),
+    ("element", "g((x, k))", "", "g((x, k, v))"),
+    ("call", "torch.stack(parts, 1)", "", "torch.cat(parts, 1)"),
+    ("operator", "s * x", "", "s @ x"),
+    ("unwrap", "f(x.transpose(1, 2))", "", "f(x)"),
+    ("key", "nn.Linear(cfg['hidden'], 2)", "", "nn.Linear(cfg['width'], 2)"),
+    ("slice", "x[:, :t]", "", "x[:, :t + 1]"),
+    ("slice", "x[:, :, 0]", "", "x[:, 0]"),
+    ("slice", "s[t, 0]", "", "s[t]"),
+    ("pattern", "einsum('bid,bdj->bij', x, k)", "", "einsum('bid,bjd->bij', x, k)"),
+    ("pattern", "rearrange(x, 'b n (d h) -> b h n d', h=2)", "", "rearrange(x, 'b n (h d) -> b h n d', h=2)"),
+    ("pattern", "rearrange(y, 'b h n d -> b n h d')", "", "rearrange(y, 'b h n d -> b n (h d)')"),
+    ("pattern", "reduce(x, 'b n d -> b n', 'mean')", "", "reduce(x, 'b n d -> b d', 'mean')"),
+    ("sizes", "x.view(b, c, t)", "", "x.view(b, t, c)"),
+    ("sizes", "x.reshape(b, t, heads, c)", "", "x.reshape(b, t, heads, c // heads)"),
+    ("sizes", "x.permute(0, 1, 2)", "", "x.permute(0, 2, 1)"),
+    ("layout", "x @ k", "", "x @ k.transpose(-2, -1)"),
+    ("layout", "s + x", "", "s.unsqueeze(1) + x"),
+    ("index", "f(rnn(x))", "'tuple' object has no attribute 'shape'", "f(rnn(x)[0])"),
+    ("value", "torch.arange(t, dtype=torch.float)", "", "torch.arange(t, dtype=torch.long)"),
+    ("value", "nn.GRU(c, t, batch_first=False)", "", "nn.GRU(c, t, batch_first=True)"),
+    ("statement", "x = x.mean(1)", "", "pass"),
+]
+
+
+@pytest.mark.parametrize(("atom", "text", "message", "repaired"), REPAIRS, ids=lambda one: str(one)[:40])
+def test_an_atom_offers_the_repair(atom, text, message, repaired):
+    assert repaired in offered(atom, text, message)
+
+
+ALONE = [
+    ("literal", "x[:, :3]", ""),  # a bound belongs to the slices
+    ("dimension", "nn.Linear(3, 4)", ""),
+    ("name", "f(b)", ""),
+    ("size", "f(x)", ""),
+    ("swap", 'g(x, "mean")', ""),
+    ("drop", "f(x)", ""),
+    ("keyword", "x.sum(-1, keepdim=True)", ""),
+    ("element", "g(x)", ""),
+    ("call", "f(x)", ""),
+    ("operator", "f(x)", ""),
+    ("unwrap", "f(x)", ""),
+    ("key", "table[0]", ""),
+    ("slice", "cfg['hidden']", ""),
+    ("pattern", "f('b n d')", ""),
+    ("sizes", "f(b, c)", ""),
+    ("layout", "f(b)", ""),
+    ("projection", "nn.Identity()", ""),  # nothing of two widths is added
+    ("index", "f(rnn(x))", "shapes cannot be multiplied"),
+    ("value", "f(x, 3)", ""),
+    ("statement", "y = x.mean(1)", ""),
+]
+
+
+@pytest.mark.parametrize(("atom", "text", "message"), ALONE, ids=lambda one: str(one)[:40])
+def test_an_atom_leaves_alone_what_it_does_not_know(atom, text, message):
+    assert not offered(atom, text, message) - {""}
+
+
+def test_every_atom_has_examples_and_a_cost():
+    assert set(ATOMS) == set(ATOM)
+    assert set(ATOMS) - {"projection"} == {row[0] for row in REPAIRS}
+    assert set(ATOMS) == {row[0] for row in ALONE}
+
+
+def test_the_space_holds_each_edit_once_and_the_cheapest_first():
+    spot, evidence = spot_of("y = torch.cat((s, x.transpose(1, 2)), dim=0)")
+    evidence.frames.append(_frame(spot))
+    proposals = space(evidence)
+    assert len({one.candidate.edits for one in proposals}) == len(proposals) > 20
+    assert [one.cost for one in proposals] == sorted(one.cost for one in proposals)
+    assert proposals[0].atom == "dimension"
+    assert all(ast.parse(one.candidate.edits[0].after or "") for one in proposals)
+
+
+def _frame(spot: Spot):
+    from explainer.edits.evidence import Call
+
+    return Call(spot.place, spot.scope, "<module>")
+
+
+def test_the_farther_place_of_the_same_edit_costs_more():
+    spot, evidence = spot_of("x.sum(-1)")
+    far = Spot(spot.place, "slice", 4, scope=SCOPE)
+    near, other = next(ATOMS["keyword"](spot, evidence)), next(ATOMS["keyword"](far, evidence))
+    assert cost(near) < cost(other)
