@@ -112,14 +112,12 @@ def _diagnosis(match: Match, catalogue: Catalogue, scene: Scene, stages: Stages)
         if diagnosis is None:
             continue
         if remedy.checked:
-            # What a rule knew and a run proved is not put to the vote: looking elsewhere costs seconds.
-            wide = partial(remedies.of_all, match, scene, remedy)
-            best = remedy if remedy.proves else stages.run("the wide search", wide, remedy)
-            return _with(diagnosis, best, one if best.passed == remedy.passed else None)
+            return _with(diagnosis, remedy, one)
         if fallback is None or (fallback[1].refuted and not remedy.refuted):
             fallback = diagnosis, remedy
     found = stages.run("the search for fixes", lambda: remedies.of_search(match, scene), Remedy())
-    found = stages.run("the wide search", partial(remedies.of_all, match, scene, found), found)
+    if not found.passed:  # what is known is not put to the vote: a wide search has survivors that merely run
+        found = stages.run("the wide search", partial(remedies.of_all, match, scene, found), found)
     diagnosis, remedy = fallback or (_of_message(match, scene, stages, causes=not found.checked), Remedy())
     if found.checked:
         return _with(diagnosis, found, None)

@@ -27,8 +27,8 @@ _KNOWN = (
     "map", "max", "min", "reverse", "round", "select", "sort", "string", "title", "trim", "truncate", "unique", "upper",
 )  # fmt: skip
 _TESTS = (
-    "boolean", "defined", "divisibleby", "even", "false", "float", "integer", "mapping", "none", "number", "odd",
-    "sequence", "string", "true", "undefined",
+    "boolean", "defined", "divisibleby", "eq", "even", "false", "float", "ge", "gt", "in", "integer", "le", "lt",
+    "mapping", "ne", "none", "number", "odd", "sequence", "string", "true", "undefined",
 )  # fmt: skip
 #: Methods of texts, lists and mappings that give no more than they are given.
 _METHODS = frozenset((
