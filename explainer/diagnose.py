@@ -116,8 +116,8 @@ def _diagnosis(match: Match, catalogue: Catalogue, scene: Scene, stages: Stages)
         if fallback is None or (fallback[1].refuted and not remedy.refuted):
             fallback = diagnosis, remedy
     found = stages.run("the search for fixes", lambda: remedies.of_search(match, scene), Remedy())
-    if not found.passed:  # what is known is not put to the vote: a wide search has survivors that merely run
-        found = stages.run("the wide search", partial(remedies.of_all, match, scene, found), found)
+    if not found.fixes:  # what is known is not put to the vote: a wide search has survivors that merely run
+        found = stages.run("the wide search", lambda: remedies.of_wide_search(match, scene), found)
     diagnosis, remedy = fallback or (_of_message(match, scene, stages, causes=not found.checked), Remedy())
     if found.checked:
         return _with(diagnosis, found, None)

@@ -50,7 +50,6 @@ class Remedy:
     refuted: bool = False
     adapts: bool = False
     doubtful: bool = False
-    passed: tuple[Verdict, ...] = ()
 
     @property
     def checked(self) -> bool:
@@ -75,7 +74,7 @@ def of_rule(held: Held, scene: Scene) -> Remedy:
         adapts = held.rule.family in TRAVELS and only_adapts(first)
         proves = _proves(passed, held) and not default_or_layout(scene, first)
         shown, doubtful = _shown(passed, words_only, scene.options.language), bool(passed[0].judgement.doubts)
-        return Remedy(shown, first.culprit, proves, adapts=adapts, doubtful=doubtful, passed=tuple(passed))
+        return Remedy(shown, first.culprit, proves, adapts=adapts, doubtful=doubtful)
     late = [one.candidate for one in verdicts if one.level == LATE]
     refuted = not late and any(one.level != "none" for one in verdicts)
     untried = () if refuted else tuple(map(_suggestion, (late or [one for _, one in offered])[:MOST]))
@@ -139,31 +138,27 @@ def of_search(match: Match, scene: Scene) -> Remedy:
     sound = sound and not found[0].judgement.doubts
     proves = whole_program(scene) and _of_one_line(found) and sound and not default_or_layout(scene, best)
     shown, doubtful = _shown(found, (), scene.options.language), bool(found[0].judgement.doubts)
-    return Remedy(shown, best.culprit, proves, doubtful=doubtful, passed=tuple(found))
+    return Remedy(shown, best.culprit, proves, doubtful=doubtful)
 
 
-def of_all(match: Match, scene: Scene, remedy: Remedy) -> Remedy:
-    """A remedy, or none yet, weighed against what the wide search finds: another place may be the better one."""
-    if scene.live is None or not (whole_program(scene) or (whole_script(scene) and not remedy.passed)):
-        return remedy
+def of_wide_search(match: Match, scene: Scene) -> Remedy:
+    """What the wide search finds, where the whole program can be tried again."""
+    if scene.live is None or not (whole_program(scene) or whole_script(scene)):
+        return Remedy()
     from explainer.edits.generators import recorded
     from explainer.repair.blame import blamed
     from explainer.replay.programs import checker
 
-    evidence, family = recorded(scene), match.symptom.family
-    if evidence is None or family not in WIDE:
-        return remedy
-    progress = scene.options.progress or _silent
-    blame = blamed(checker(scene), evidence, list(remedy.passed), progress)
+    evidence = recorded(scene) if match.symptom.family in WIDE else None
+    if evidence is None:
+        return Remedy()
+    blame = blamed(checker(scene), evidence, scene.options.progress or _silent)
     first = blame.first
     if first is None:
-        return Remedy(refuted=remedy.refuted or bool(remedy.passed))
-    if remedy.passed and first.candidate.edits == remedy.passed[0].candidate.edits:
-        return replace(remedy, proves=remedy.proves and blame.alone)
+        return Remedy()
     verdicts, doubts = blame.verdicts(checker(scene)), bool(first.judgement.doubts)
     proves = blame.alone and first.reshaped <= _FEW and not only_adapts(first.candidate) and not doubts
-    shown = _shown(verdicts, (), scene.options.language)
-    return Remedy(shown, first.candidate.culprit, proves, doubtful=doubts, passed=tuple(verdicts))
+    return Remedy(_shown(verdicts, (), scene.options.language), first.candidate.culprit, proves, doubtful=doubts)
 
 
 def _silent(_: str) -> None:

@@ -14,18 +14,16 @@ from explainer.frozen import frozen
 from explainer.oracle.judge import Judgement
 from explainer.repair.agreement import against, came_along
 from explainer.repair.space import Proposal, space
-from explainer.replay.outcomes import further, other_input
+from explainer.replay.outcomes import other_input
 from explainer.replay.program import Run
 from explainer.replay.sieve import MOVED, OTHER, PASSES, SAME, UNKNOWN
 
-#: How many proposals are sieved where nothing has been found and where something has, and how many are run then.
-SIEVED, FEWER, RUNS, MORE = 400, 100, 40, 5
+#: How many proposals are sieved, and how many are run.
+SIEVED, RUNS = 400, 40
 #: How many of them that get past the failing call are enough; how many runs there are at least where one holds.
 PAST, ENOUGH = 14, 4
 #: How much less likely than what has passed a proposal may be to be run all the same, or to leave the cause open.
 MARGIN, OPEN = 0.8, 0.9
-#: What has passed and has this cost, or more, counts as nothing.
-UNLIKELY = 2.4
 #: What a proposal costs more that the sieve could not tell, or that fails elsewhere then.
 _BEHIND = {PASSES: 0.0, UNKNOWN: 0.6, MOVED: 1.0, OTHER: 2.2}
 #: How many of one kind at one line are run; how many parameters a layer has.
@@ -47,7 +45,6 @@ class Survivor:
     judgement: Judgement
     cost: float
     reshaped: int
-    atom: str = ""
     bends: bool = False
 
     @property
@@ -58,24 +55,14 @@ class Survivor:
 
 @frozen
 class Found:
-    """The survivors, the lines at which an edit gets past the failing call without having been run, with its cost.
-
-    `wide`: all that was worth a run had one.
-    """
+    """The survivors, the lines at which an edit gets past the failing call without having been run, with its cost."""
 
     survivors: tuple[Survivor, ...] = ()
     rivals: tuple[tuple[Line, float], ...] = ()
-    wide: bool = False
 
 
 def weighed(
-    candidate: Candidate,
-    run: Run,
-    judgement: Judgement,
-    control: Run,
-    evidence: Evidence,
-    cost: float,
-    atom: str = "",
+    candidate: Candidate, run: Run, judgement: Judgement, control: Run, evidence: Evidence, cost: float
 ) -> Survivor:
     """A survivor with what its run tells against it: warnings, another input, parameters that are gone or reshaped."""
     warned = len(set(run.answer.get("warnings", ())) - set(control.answer.get("warnings", ())))
@@ -83,9 +70,8 @@ def weighed(
     worth = cost + 1.5 * min(warned, 1) + 1.5 * (candidate.literal and other_input(run, control)) + _of_lost(lost)
     worth += _DOUBTED * bool(judgement.doubts)
     worth += against(candidate, evidence, lost) + 0.5 * min(int(run.answer.get("ungraded") or 0), 2)
-    return Survivor(
-        candidate, run, judgement, worth, lost, atom, candidate.literal and lost > _LAYER and came_along(evidence)
-    )
+    bends = candidate.literal and lost > _LAYER and came_along(evidence)
+    return Survivor(candidate, run, judgement, worth, lost, bends)
 
 
 def _lost(run: Run, control: Run) -> int:
@@ -99,38 +85,28 @@ def _of_lost(count: int) -> float:
     return 0.0 if not count else 0.4 if count <= _LAYER else 1.0 + 0.15 * min(count, 10)
 
 
-def widely(
-    checker: Any,
-    evidence: Evidence,
-    known: Sequence[Survivor],
-    progress: Callable[[str], None],
-) -> Found:
-    """What survives among what the atoms offer.
-
-    Where something has passed already, only what is about as likely, and gets past the failing call, is run.
-    """
+def widely(checker: Any, evidence: Evidence, progress: Callable[[str], None]) -> Found:
+    """What survives among what the atoms offer."""
     control = checker.control()
     if control is None or checker.left <= 0:
         return Found()
-    bar = min((one.cost for one in known if one.cost < UNLIKELY), default=None)
-    fates = _sieved(checker, _proposals(evidence, bar), bar)
-    queue = _queue(fates, bar)
+    fates = _sieved(checker, _proposals(evidence))
+    queue = _queue(fates)
     found, tried = _run(checker, queue, control, evidence, progress)
     ran = {one.candidate.edits for one in queue[:tried]}
     rivals = {
         (_line(one.candidate), one.cost) for one, fate in fates if fate == PASSES and one.candidate.edits not in ran
     }
-    return Found(tuple(found), tuple(rivals), bool(found) or tried >= len(queue))
+    return Found(tuple(found), tuple(rivals))
 
 
-def _proposals(evidence: Evidence, bar: float | None) -> list[Proposal]:
-    near = [one for one in space(evidence) if (bar is None or one.cost < bar + OPEN) and not cancels(one.candidate)]
-    return near[: SIEVED if bar is None else FEWER]
+def _proposals(evidence: Evidence) -> list[Proposal]:
+    return [one for one in space(evidence) if not cancels(one.candidate)][:SIEVED]
 
 
-def _sieved(checker: Any, proposals: Sequence[Proposal], bar: float | None) -> list[tuple[Proposal, str]]:
+def _sieved(checker: Any, proposals: Sequence[Proposal]) -> list[tuple[Proposal, str]]:
     """Proposals with how they fare where the program failed."""
-    told = checker.sieved([one.candidate for one in proposals], ENOUGH if bar is not None else PAST)
+    told = checker.sieved([one.candidate for one in proposals], PAST)
     fates = list(zip(proposals, told or [UNKNOWN] * len(proposals), strict=False))
     for one, fate in fates if checker.trace is not None else ():
         checker.trace.made(one.candidate)
@@ -139,12 +115,11 @@ def _sieved(checker: Any, proposals: Sequence[Proposal], bar: float | None) -> l
     return fates
 
 
-def _queue(fates: Iterable[tuple[Proposal, str]], bar: float | None) -> list[Proposal]:
+def _queue(fates: Iterable[tuple[Proposal, str]]) -> list[Proposal]:
     """What is worth a whole run, the best first, with a few of one kind at one line."""
     kept = [replace(one, cost=one.cost + _BEHIND[fate]) for one, fate in fates if fate in _BEHIND]
-    kept = [one for one in kept if bar is None or one.cost < bar + MARGIN]
     kept.sort(key=lambda one: one.cost)
-    return list(_spread(kept))[: RUNS if bar is None else MORE]
+    return list(_spread(kept))[:RUNS]
 
 
 def _spread(ranked: Iterable[Proposal]) -> Iterator[Proposal]:
@@ -165,11 +140,8 @@ def _run(
     tried = 0
     for candidate, run, judgement in checker.runs((one.candidate for one in queue), progress):
         tried += 1
-        own = by_edits[candidate.edits]
         if judgement is not None:
-            found.append(weighed(candidate, run, judgement, control, evidence, own.cost, own.atom))
-        elif further(candidate, run, control):
-            checker.moved.append(candidate)
+            found.append(weighed(candidate, run, judgement, control, evidence, by_edits[candidate.edits].cost))
         best = min((one.cost for one in found), default=None)
         if best is not None and tried >= ENOUGH and (tried >= len(queue) or queue[tried].cost > best + MARGIN):
             break
