@@ -126,7 +126,7 @@ def of_search(match: Match, scene: Scene) -> Remedy:
     if scene.live is None or not (whole_program(scene) or whole_script(scene)):
         return Remedy()
     from explainer.edits import search
-    from explainer.replay.programs import FOLLOWED
+    from explainer.replay.verdicts import FOLLOWED
 
     family = match.symptom.family
     verdicts = from_start(scene, search(scene, family), scene.options.progress, family)

@@ -1,45 +1,32 @@
-"""Trials by whole programs: the control first, then candidates two at a time, best tier first, within one budget."""
+"""Runs of the whole program: the unedited one first, as control and recorded, then edited ones, within one budget."""
 
 from __future__ import annotations
 
-import dataclasses
-import itertools
-import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from itertools import groupby
 from typing import Any
 
 from explainer.decisions import Trace
 from explainer.diagnosis import Edit
 from explainer.edits import words
 from explainer.edits.candidate import Candidate
-from explainer.edits.changes import cancels
-from explainer.edits.evidence import evidence_of
-from explainer.edits.generators import recorded
 from explainer.edits.lines import EditError, applied
-from explainer.edits.relocate import origins
 from explainer.oracle.judge import Judgement, judged
 from explainer.oracle.places import lines_after
 from explainer.oracle.words import tested
 from explainer.replay import sandbox
 from explainer.replay.ahead import SHARE, SOON, begun
 from explainer.replay.outcomes import (
-    WHOLE_CALLS,
     ended_by,
-    further,
     late,
     other_input,
     passes,
     plain,
     reshaped,
-    ties,
-    told_apart,
 )
 from explainer.replay.program import Program, Run, Trial
-from explainer.replay.rivals import with_ties
-from explainer.replay.trial import LATE, Verdict
+from explainer.replay.trial import Verdict
 from explainer.replay.work import STARVED, Spent
 
 #: Seconds of work for all trials of one crash together, those that go on at the same time counted as one.
@@ -48,13 +35,8 @@ TRIALS = 7.0
 WIDE = 5.0
 #: For the unedited run, before them.
 START = 30.0
-#: How many runs go on at the same time, and how many survivors of a tier are enough.
-ABREAST, ENOUGH = 2, 4
-#: How many more candidates of a tier are run once one holds; within the limits of a replay.
-BEYOND, _BEYOND = 6, 2
-#: Before the tiers from this one on come repairs of two edits; those have a tier of their own.
-LIKELY, FOLLOWED = 3, -2
-_NOT_RUN = "none"
+#: How many runs go on at the same time.
+ABREAST = 2
 #: Within the limits of a replay: the optimizer steps beyond the failing one after which an edited program has run long
 #: enough.
 _STEPS = 20
@@ -83,8 +65,6 @@ class Checker:
         self._control: Run | None = None
         self._taken: Run | None = None
         self._most = TRIALS
-        self.moved: list[Candidate] = []
-        self.gone_on: list[Candidate] = []
         self.tried: dict[tuple[Edit, ...], Run] = {}
         self.started: dict[tuple[Edit, ...], Trial] = {}
 
@@ -97,7 +77,7 @@ class Checker:
         """Let the wide search have work of its own, once."""
         self._most = TRIALS + WIDE
 
-    def _counted(self, run: Run, abreast: int = 1) -> Run:
+    def counted(self, run: Run, abreast: int = 1) -> Run:
         """A run whose work is taken from what is left."""
         self._spent.add(run.seconds / abreast)
         self.scene.starved = self.scene.starved or run.failed == STARVED
@@ -128,7 +108,7 @@ class Checker:
     def _run_plainly(self) -> Run:
         if self._plain is not None:
             return self._plain.wait()
-        return self._counted(self.session.begin({}, max(self.left, 0.1) * SHARE).wait())
+        return self.counted(self.session.begin({}, max(self.left, 0.1) * SHARE).wait())
 
     def quick(self, first: Candidate) -> bool:
         """Whether an unedited run failed as the crash did, and so soon that there is time for many edited ones.
@@ -139,7 +119,7 @@ class Checker:
         self.scene.idle()
         quick = self._recording.soon() and self.control() is not None
         if not quick:
-            self._end_ahead()
+            self.end_ahead()
         return quick
 
     def record(self) -> Mapping[str, Any] | None:
@@ -149,13 +129,13 @@ class Checker:
             return None
         run = self._recorded()
         if not self._same(run):  # code that asks for `type(n) is int` does not take numbers with a memory
-            run = self._counted(self.session.run({}, max(self.left * 0.4, 0.1), record=True, numbers=False))
+            run = self.counted(self.session.run({}, max(self.left * 0.4, 0.1), record=True, numbers=False))
         return run.answer.get("recording") if self._same(run) else None
 
     def watched(self, recorder: str) -> Any:
         """What another recorder (see `replay.again`) saw in an unedited run; None where that run failed otherwise."""
         self.control()
-        run = self._counted(self.session.run({}, max(self.left * 0.6, 0.1), record=recorder))
+        run = self.counted(self.session.run({}, max(self.left * 0.6, 0.1), record=recorder))
         return run.answer.get("recording") if self._same(run) else None
 
     def sieved(self, candidates: Sequence[Candidate], enough: int) -> list[str]:
@@ -163,7 +143,7 @@ class Checker:
         folder = os.path.realpath(self.program.folder)
         rows = [[_plain(edit, folder) for edit in one.edits] for one in candidates]
         work = max(self.left * 0.5, 0.1)
-        run = self._counted(self.session.run({}, work, record="sieve", changes=rows, enough=enough))
+        run = self.counted(self.session.run({}, work, record="sieve", changes=rows, enough=enough))
         return run.answer.get("recording") or [] if self._same(run) else []
 
     def runs(
@@ -173,11 +153,11 @@ class Checker:
         control, passed = self.control(), 0
         if control is None:
             return
-        with closing(sandbox.abreast(self._begun(candidates, control), ABREAST, _end)) as trials:
+        with closing(sandbox.abreast(self.begun(candidates, control), ABREAST, end)) as trials:
             for count, (candidate, trial) in enumerate(trials, 1):
-                run = self._ended(candidate, trial, control)
+                run = self.ended(candidate, trial, control)
                 judgement = judged(candidate.edits, run.answer, control.answer) if passes(run, control) else None
-                self._note(candidate, run, judgement)
+                self.note(candidate, run, judgement)
                 held = judgement is not None and judgement.refused is None
                 passed += held
                 progress(words.progress(count, passed, self.scene.options.language))
@@ -185,93 +165,7 @@ class Checker:
                 if self.left <= 0:
                     return
 
-    def _tiers(self, candidates: Iterable[Candidate], family: str | None) -> Iterator[Iterable[Candidate]]:
-        """The tiers in their order; for a family, repairs of two edits before each that is no more than possible."""
-        for number, tier in groupby(candidates, key=lambda one: one.tier):
-            if family is not None and number >= LIKELY:
-                yield self._followed(family)
-            yield tier
-        if family is not None:
-            yield self._followed(family)
-
-    def _followed(self, family: str) -> Iterator[Candidate]:
-        """Candidates of two edits: behind each first one that moved the failure on, what the search finds then."""
-        from explainer.edits.chains import chained, going_on, sources_with
-
-        for first in going_on(one for one in self.moved if one not in self.gone_on):
-            self.gone_on.append(first)
-            texts = self._texts(first)
-            run = self._counted(self.session.run(texts or {}, max(self.left * 0.4, 0.1), record=True))
-            recording = run.answer.get("recording")
-            if texts and recording and run.error:
-                folder = os.path.realpath(self.program.folder)
-                edited = {os.path.join(folder, below): text for below, text in texts.items()}
-                sources = sources_with(edited, self.scene.source)
-                evidence = evidence_of(recording, self.scene, run.error["message"], sources)
-                for both in chained(evidence, first, edited, family):
-                    yield dataclasses.replace(both, tier=FOLLOWED)
-
-    def _with_origins(self, candidates: Iterable[Candidate]) -> Iterator[Candidate]:
-        """What rules propose, after the same repair nearer to its cause: a better line to edit, if it holds.
-
-        That of a rule's first fix, and what is certain, goes before its fixes as they are, those of the others behind.
-        """
-        offered = list(candidates)
-        evidence = recorded(self.scene)
-        moved = [(candidate.fix, one) for candidate in offered for one in _guarded(evidence, candidate)]
-        sure = [one for _, one in moved if one.tier < 0]
-        better = [one for fix, one in moved if fix == offered[0].fix or one in sure]
-        others = [one for _, one in moved if one not in better]
-        lone = [one for one in offered if one.kind in WHOLE_CALLS]
-        yield from dict.fromkeys([*sure, *lone, *better])
-        rest = [one for one in (*offered, *others) if one not in lone]
-        yield from (dataclasses.replace(one, tier=int(bool(better))) for one in dict.fromkeys(rest))
-
-    def verdicts(
-        self, candidates: Iterable[Candidate], progress: Callable[[str], None], family: str | None = None
-    ) -> list[Verdict]:
-        """Verdicts on candidates; tiers after the first with a survivor that brings no new warnings are left alone.
-
-        With a `family`, edits that moved the failure on are followed by a second one that its search finds.
-        """
-        candidates = iter(candidates)
-        first = next(candidates, None)
-        if first is None:
-            return []
-        candidates = itertools.chain([first], candidates)
-        passed: list[Verdict] = []
-        found: list[Verdict] = []
-        try:
-            control = self.control()
-            if control is None:
-                self._remark("why_control")
-                return [Verdict(one, False, "", _NOT_RUN) for one in candidates]
-            if first.fix is not None:
-                candidates = self._with_origins(candidates)
-            for tier in self._tiers(self._plausible(candidates), family):
-                held, failed, quiet = self._tier(tier, control, progress)
-                passed, found = ([*held, *passed] if quiet else [*passed, *held]), found + failed
-                if quiet or self.left <= 0:
-                    break
-        except KeyboardInterrupt:
-            pass
-        self._end_ahead()
-        return sorted(passed, key=lambda one: bool(one.judgement.doubts)) + found
-
-    def _plausible(self, candidates: Iterable[Candidate]) -> Iterator[Candidate]:
-        """The candidates that are worth a run."""
-        for one in candidates:
-            keep = not cancels(one)
-            if self.trace is not None:
-                self.trace.made(one) if keep else self.trace.filtered(one, "why_cancels")
-            if keep:
-                yield one
-
-    def _remark(self, word: str) -> None:
-        if self.trace is not None and word not in self.trace.remarks:
-            self.trace.remarks.append(word)
-
-    def _note(self, candidate: Candidate, run: Run, judgement: Judgement | None) -> None:
+    def note(self, candidate: Candidate, run: Run, judgement: Judgement | None) -> None:
         """Keep how a run of a candidate ended, where somebody asks."""
         if self.trace is None:
             return
@@ -280,42 +174,14 @@ class Checker:
         reason = f"why_refused_{refused}" if refused else ended_by(run)
         self.trace.tried(candidate, "passed" if passed else "late" if late(run) else "failed", reason)
 
-    def _tier(self, tier: Iterable[Candidate], control: Run, progress: Callable[[str], None]) -> Any:
-        ranked: list[tuple[tuple[int, ...], Candidate, Run, Judgement]] = []
-        failed: list[Verdict] = []
-        most, beyond = math.inf, _BEYOND if self.program.warm else BEYOND
-        with closing(sandbox.abreast(self._begun(tier, control), ABREAST, _end)) as trials:
-            for count, (candidate, trial) in enumerate(trials, 1):
-                run = self._ended(candidate, trial, control)
-                judgement = judged(candidate.edits, run.answer, control.answer) if passes(run, control) else None
-                self._note(candidate, run, judgement)
-                if judgement is not None and judgement.refused is None:
-                    doubtful = int(bool(judgement.doubts))
-                    ranked.append(((doubtful, *ties(candidate, run, control), count), candidate, run, judgement))
-                else:
-                    failed.append(Verdict(candidate, False, "", LATE if late(run) else "program"))
-                    if further(candidate, run, control):
-                        self.moved.append(candidate)
-                progress(words.progress(count, len(ranked), self.scene.options.language))
-                if count % ABREAST == 0:  # those that ran abreast count alike, whichever ended first
-                    most = min(most, count + beyond) if ranked else most
-                    if self.left <= 0 or len(ranked) >= ENOUGH or count >= most:
-                        break
-        ranked.sort(key=lambda one: one[0])
-        quiet = bool(ranked) and ranked[0][0][:2] == (0, 0)
-        if self.trace is not None and ranked and not self.trace.first:
-            self.trace.first = told_apart([ranks for ranks, *_ in ranked])
-        held = [self.passed(candidate, run, control, judgement) for _, candidate, run, judgement in ranked]
-        return with_ties(self, held, control), failed, quiet
-
     def tried_with(self, candidate: Candidate, control: Run) -> Run | None:
         """The run of the program with an edit; None where it cannot be made, or nothing is left."""
         if self.left <= 0:
             return None
         run = self.tried.get(candidate.edits) or self._begin(candidate, control)
-        return self._ended(candidate, run, control) if run is not None else None
+        return self.ended(candidate, run, control) if run is not None else None
 
-    def _begun(self, tier: Iterable[Candidate], control: Run) -> Iterator[tuple[Candidate, Run | Trial]]:
+    def begun(self, tier: Iterable[Candidate], control: Run) -> Iterator[tuple[Candidate, Run | Trial]]:
         """The candidates that can be tried, each with its trial, begun when it is asked for, or its known run."""
         for candidate in tier if self.left > 0 else ():
             known = self.tried.get(candidate.edits) or self.started.pop(candidate.edits, None)
@@ -325,20 +191,20 @@ class Checker:
             elif self.trace is not None:
                 self.trace.filtered(candidate, "why_outside")
 
-    def _ended(self, candidate: Candidate, run: Run | Trial, control: Run) -> Run:
-        ended = self._counted(run.wait(), ABREAST) if isinstance(run, Trial) else run
+    def ended(self, candidate: Candidate, run: Run | Trial, control: Run) -> Run:
+        ended = self.counted(run.wait(), ABREAST) if isinstance(run, Trial) else run
         self.tried[candidate.edits] = ended
         return ended
 
     def _begin(self, candidate: Candidate, control: Run) -> Trial | None:
-        texts = self._texts(candidate)
+        texts = self.texts(candidate)
         trial = self._run_with(candidate, texts, control) if texts is not None else None
         if trial is not None:
             trial.limit(self._enough(control))
         return trial
 
     def _begin_ahead(self, candidate: Candidate) -> None:
-        texts = self._texts(candidate) if candidate.edits not in self.tried else None
+        texts = self.texts(candidate) if candidate.edits not in self.tried else None
         if texts is not None:
             self.started[candidate.edits] = self._run_with(candidate, texts, self._control)
 
@@ -346,7 +212,7 @@ class Checker:
         lines = lines_after(candidate.edits, self.program.folder)
         return self.session.begin(texts, self._limit(control), edited=lines)
 
-    def _end_ahead(self) -> None:
+    def end_ahead(self) -> None:
         """End what was begun ahead and not asked for."""
         while self.started:
             self.started.popitem()[1].done()
@@ -361,7 +227,7 @@ class Checker:
         """The optimizer steps after which a long run with an edit is over; 0: at its end."""
         return control.steps + _STEPS if self.program.warm else 0
 
-    def _texts(self, candidate: Candidate) -> dict[str, str] | None:
+    def texts(self, candidate: Candidate) -> dict[str, str] | None:
         """The edited files' texts by path below the program's folder; None where one lies outside of it."""
         folder = os.path.realpath(self.program.folder)
         texts: dict[str, str] = {}
@@ -399,16 +265,10 @@ def _plain(edit: Edit, folder: str) -> dict[str, Any]:
     return {"file": path, "start": edit.start_line, "end": edit.end_line, "after": edit.after}
 
 
-def _end(begun: tuple[Candidate, Run | Trial]) -> None:
+def end(begun: tuple[Candidate, Run | Trial]) -> None:
+    """Leave a trial that was begun and is not asked for."""
     if isinstance(begun[1], Trial):
         begun[1].done()
-
-
-def _guarded(evidence: Any, candidate: Candidate) -> list[Candidate]:
-    try:
-        return list(origins(evidence, candidate)) if evidence is not None and evidence.crash is not None else []
-    except (AttributeError, LookupError, TypeError, ValueError):
-        return []
 
 
 def edited(file: str, edits: list[Edit]) -> str:

@@ -77,13 +77,13 @@ def from_start(
     scene: Any, candidates: Iterable[Candidate], progress: Progress | None = None, family: str | None = None
 ) -> list[Verdict]:
     """Verdicts on candidates by the whole program, run again from its start; of a `family`, with second edits."""
-    from explainer.replay.programs import checker
+    from explainer.replay.verdicts import verdicts
 
     if not scene.options.program.warm:
-        return checker(scene).verdicts(candidates, progress or _silent, family)
+        return verdicts(scene, candidates, progress or _silent, family)
     found: list[Verdict] = []
     with scene.replaying():  # which Ctrl-C ends
-        found += checker(scene).verdicts(candidates, progress or _silent, family)
+        found += verdicts(scene, candidates, progress or _silent, family)
     return found
 
 

@@ -1,0 +1,173 @@
+"""Verdicts on candidates: tier by tier, repairs nearer to the cause before them, those of two edits behind."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from itertools import groupby
+from typing import Any
+
+from explainer.edits import words
+from explainer.edits.candidate import Candidate
+from explainer.edits.changes import cancels
+from explainer.edits.evidence import evidence_of
+from explainer.edits.generators import recorded
+from explainer.edits.relocate import origins
+from explainer.oracle.judge import Judgement, judged
+from explainer.replay import sandbox
+from explainer.replay.outcomes import WHOLE_CALLS, further, late, passes, ties, told_apart
+from explainer.replay.program import Run
+from explainer.replay.programs import ABREAST, Checker, checker, end
+from explainer.replay.rivals import with_ties
+from explainer.replay.trial import LATE, Verdict
+
+#: How many survivors of a tier are enough.
+ENOUGH = 4
+#: How many more candidates of a tier are run once one holds; within the limits of a replay.
+BEYOND, _BEYOND = 6, 2
+#: Before the tiers from this one on come repairs of two edits; those have a tier of their own.
+LIKELY, FOLLOWED = 3, -2
+_NOT_RUN = "none"
+
+
+def verdicts(
+    scene: Any, candidates: Iterable[Candidate], progress: Callable[[str], None], family: str | None = None
+) -> list[Verdict]:
+    """Verdicts on candidates by the crash's checker; with a `family`, repairs of two edits that its search finds."""
+    found: list[Verdict] = scene.once("verdicts", lambda: Verdicts(checker(scene))).of(candidates, progress, family)
+    return found
+
+
+class Verdicts:
+    """The verdicts on a crash's candidates. What moved its failure further on is kept for all that comes later."""
+
+    def __init__(self, checker: Checker):
+        self.checker = checker
+        self.moved: list[Candidate] = []
+        self.gone_on: list[Candidate] = []
+
+    def _tiers(self, candidates: Iterable[Candidate], family: str | None) -> Iterator[Iterable[Candidate]]:
+        """The tiers in their order; for a family, repairs of two edits before each that is no more than possible."""
+        for number, tier in groupby(candidates, key=lambda one: one.tier):
+            if family is not None and number >= LIKELY:
+                yield self._followed(family)
+            yield tier
+        if family is not None:
+            yield self._followed(family)
+
+    def _followed(self, family: str) -> Iterator[Candidate]:
+        """Candidates of two edits: behind each first one that moved the failure on, what the search finds then."""
+        from explainer.edits.chains import chained, going_on, sources_with
+
+        checker = self.checker
+        for first in going_on(one for one in self.moved if one not in self.gone_on):
+            self.gone_on.append(first)
+            texts = checker.texts(first)
+            run = checker.counted(checker.session.run(texts or {}, max(checker.left * 0.4, 0.1), record=True))
+            recording = run.answer.get("recording")
+            if texts and recording and run.error:
+                folder = os.path.realpath(checker.program.folder)
+                edited = {os.path.join(folder, below): text for below, text in texts.items()}
+                sources = sources_with(edited, checker.scene.source)
+                evidence = evidence_of(recording, checker.scene, run.error["message"], sources)
+                for both in chained(evidence, first, edited, family):
+                    yield dataclasses.replace(both, tier=FOLLOWED)
+
+    def _with_origins(self, candidates: Iterable[Candidate]) -> Iterator[Candidate]:
+        """What rules propose, after the same repair nearer to its cause: a better line to edit, if it holds.
+
+        That of a rule's first fix, and what is certain, goes before its fixes as they are, those of the others behind.
+        """
+        offered = list(candidates)
+        evidence = recorded(self.checker.scene)
+        moved = [(candidate.fix, one) for candidate in offered for one in _guarded(evidence, candidate)]
+        sure = [one for _, one in moved if one.tier < 0]
+        better = [one for fix, one in moved if fix == offered[0].fix or one in sure]
+        others = [one for _, one in moved if one not in better]
+        lone = [one for one in offered if one.kind in WHOLE_CALLS]
+        yield from dict.fromkeys([*sure, *lone, *better])
+        rest = [one for one in (*offered, *others) if one not in lone]
+        yield from (dataclasses.replace(one, tier=int(bool(better))) for one in dict.fromkeys(rest))
+
+    def of(
+        self, candidates: Iterable[Candidate], progress: Callable[[str], None], family: str | None = None
+    ) -> list[Verdict]:
+        """Verdicts on candidates; tiers after the first with a survivor that brings no new warnings are left alone.
+
+        With a `family`, edits that moved the failure on are followed by a second one that its search finds.
+        """
+        candidates = iter(candidates)
+        first = next(candidates, None)
+        if first is None:
+            return []
+        candidates = itertools.chain([first], candidates)
+        passed: list[Verdict] = []
+        found: list[Verdict] = []
+        try:
+            control = self.checker.control()
+            if control is None:
+                self._remark("why_control")
+                return [Verdict(one, False, "", _NOT_RUN) for one in candidates]
+            if first.fix is not None:
+                candidates = self._with_origins(candidates)
+            for tier in self._tiers(self._plausible(candidates), family):
+                held, failed, quiet = self._tier(tier, control, progress)
+                passed, found = ([*held, *passed] if quiet else [*passed, *held]), found + failed
+                if quiet or self.checker.left <= 0:
+                    break
+        except KeyboardInterrupt:
+            pass
+        self.checker.end_ahead()
+        return sorted(passed, key=lambda one: bool(one.judgement.doubts)) + found
+
+    def _plausible(self, candidates: Iterable[Candidate]) -> Iterator[Candidate]:
+        """The candidates that are worth a run."""
+        for one in candidates:
+            keep = not cancels(one)
+            if self.checker.trace is not None:
+                self.checker.trace.made(one) if keep else self.checker.trace.filtered(one, "why_cancels")
+            if keep:
+                yield one
+
+    def _remark(self, word: str) -> None:
+        if self.checker.trace is not None and word not in self.checker.trace.remarks:
+            self.checker.trace.remarks.append(word)
+
+    def _tier(self, tier: Iterable[Candidate], control: Run, progress: Callable[[str], None]) -> Any:
+        ranked: list[tuple[tuple[int, ...], Candidate, Run, Judgement]] = []
+        failed: list[Verdict] = []
+        most, beyond = math.inf, _BEYOND if self.checker.program.warm else BEYOND
+        with closing(sandbox.abreast(self.checker.begun(tier, control), ABREAST, end)) as trials:
+            for count, (candidate, trial) in enumerate(trials, 1):
+                run = self.checker.ended(candidate, trial, control)
+                judgement = judged(candidate.edits, run.answer, control.answer) if passes(run, control) else None
+                self.checker.note(candidate, run, judgement)
+                if judgement is not None and judgement.refused is None:
+                    doubtful = int(bool(judgement.doubts))
+                    ranked.append(((doubtful, *ties(candidate, run, control), count), candidate, run, judgement))
+                else:
+                    failed.append(Verdict(candidate, False, "", LATE if late(run) else "program"))
+                    if further(candidate, run, control):
+                        self.moved.append(candidate)
+                progress(words.progress(count, len(ranked), self.checker.scene.options.language))
+                if count % ABREAST == 0:  # those that ran abreast count alike, whichever ended first
+                    most = min(most, count + beyond) if ranked else most
+                    if self.checker.left <= 0 or len(ranked) >= ENOUGH or count >= most:
+                        break
+        ranked.sort(key=lambda one: one[0])
+        quiet = bool(ranked) and ranked[0][0][:2] == (0, 0)
+        if self.checker.trace is not None and ranked and not self.checker.trace.first:
+            self.checker.trace.first = told_apart([ranks for ranks, *_ in ranked])
+        held = [self.checker.passed(candidate, run, control, judgement) for _, candidate, run, judgement in ranked]
+        return with_ties(self.checker, held, control), failed, quiet
+
+
+def _guarded(evidence: Any, candidate: Candidate) -> list[Candidate]:
+    try:
+        return list(origins(evidence, candidate)) if evidence is not None and evidence.crash is not None else []
+    except (AttributeError, LookupError, TypeError, ValueError):
+        return []
