@@ -11,7 +11,6 @@ from typing import Any
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Call, Evidence
 from explainer.edits.place import Place
-from explainer.edits.slices import operands
 from explainer.source import stored
 
 _LIBRARIES = ("torch", "F", "nn", "np", "numpy", "super", "math", "range", "len", "print", "zip", "enumerate")
@@ -50,41 +49,9 @@ def _layers(text: str) -> set[str]:
     return {found for found in map(ast.unparse, calls) if found.startswith("self.")}
 
 
-def picked_after(evidence: Evidence) -> Iterator[Candidate]:
-    """`model(x[idx], adj)` -> `model(x, adj)[idx]`: some of the rows are taken from the result, not of one argument."""
-    for frame in reversed(evidence.frames):
-        call = frame.place
-        given = call.node.args if isinstance(call.node, ast.Call) and _own_call(call) else []
-        for one in given if len(given) > 1 else ():
-            if isinstance(one, ast.Subscript) and _rows(frame, one.slice):
-                args = ", ".join(call.source.text(part.value if part is one else part) for part in given)  # type: ignore
-                new = f"{call.source.text(call.node.func)}({args})[{call.source.text(one.slice)}]"  # type: ignore
-                yield from evidence.replaced(call, new, "replace", "picked", new=new[:70])
-
-
-def picked_too(evidence: Evidence) -> Iterator[Candidate]:
-    """`loss(scores, y[idx])` -> `loss(scores[idx], y[idx])`: the rows that only one of two operands is reduced to."""
-    every = [one for one in operands(evidence)[:2] if one.place is not None and one.shape]
-    if len(every) < 2 or every[0].shape[0] == every[1].shape[0] or not evidence.frames:
-        return
-    for one, other in (every, every[::-1]):
-        place, part = one.place, other.place
-        node = part.node if part is not None else None
-        if place is None or not isinstance(node, ast.Subscript) or isinstance(place.node, ast.Subscript):
-            continue
-        if one.shape[0] > other.shape[0] and _rows(evidence.frames[-1], node.slice):
-            new = f"{place.text}[{place.source.text(node.slice)}]"
-            yield from evidence.replaced(place, new, "insert-method", "picked", new=new[:70])
-
-
 def _own_call(call: Place) -> bool:
     """Whether a call is of the program's own: a function, a method, a module; not of a library."""
     return isinstance(call.node, ast.Call) and ast.unparse(call.node.func).split(".")[0] not in _LIBRARIES
-
-
-def _rows(frame: Call, index: ast.expr) -> bool:
-    """Whether an index is a tensor or array of positions, or a mask: no number, no slice."""
-    return len(frame.shape(ast.unparse(index).replace("'", '"'))) == 1
 
 
 def _others(evidence: Evidence, call: Place) -> list[Place]:

@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from functools import partial
-from typing import Any
 
-from explainer.edits.calls import is_method
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
-from explainer.edits.methods import delete_method
 from explainer.edits.place import Place
 from explainer.edits.search_layout import put_behind
 from explainer.edits.slices import editable, trunk
 from explainer.patterns import Pattern
-from explainer.source import loaded
 
 _COUNT = Pattern(r"values to unpack \(expected (\d+)")
 #: How many calls behind the tensor are looked at.
 _MOST = 12
 #: An expression that an edit may stand behind, with the shape of its tensor.
 _Site = tuple[Place, list[int]]
-_MERGED = ("flatten", "view", "reshape", "squeeze", "mean", "sum", "amax", "argmax")
 
 
 def entries(evidence: Evidence) -> Iterator[Candidate]:
@@ -37,56 +31,6 @@ def entries(evidence: Evidence) -> Iterator[Candidate]:
     if shape and count and shape[-1] % count == 0:
         for site in _taken(evidence):
             yield from put_behind(evidence, site[0], f"chunk({count}, dim=-1)", site[1])
-
-
-def one_state(evidence: Evidence) -> Iterator[Candidate]:
-    """`out, (h, c) = self.gru(x)` -> `out, h = self.gru(x)`: a state that is one tensor, of which one part is used."""
-    at = evidence.frames[-1].place if evidence.frames and evidence.crash is not None else None
-    statement = at.statement() if at is not None and evidence.crash.function == "unpack" else None  # type: ignore
-    target = statement.node.targets[0] if statement is not None and isinstance(statement.node, ast.Assign) else None
-    for inner in (one for one in getattr(target, "elts", ()) if isinstance(one, ast.Tuple)):
-        names = [one.id for one in inner.elts if isinstance(one, ast.Name)]
-        used = [name for name in names if statement is not None and _read(statement, name)]
-        if len(names) == len(inner.elts) and len(used) == 1 and statement is not None:
-            yield from evidence.replaced(statement.at(inner), used[0], "replace", "one-state", statement, new=used[0])
-
-
-def _read(statement: Place, name: str) -> bool:
-    """Whether the function of a statement reads a name."""
-    function = statement.source.scope_at(statement.node.lineno)
-    return function is not None and name in loaded(function)
-
-
-def ranks(evidence: Evidence) -> Iterator[Candidate]:
-    """`b, c, h, w = x.shape` of another rank: a dimension put in or taken away where `x` is handed on or made."""
-    if evidence.crash is None or evidence.crash.function != "unpack_shape":
-        return
-    count, shape = _wanted(evidence), evidence.crash.before[0][0]
-    yield from _kept(evidence, count)
-    for method in _changes(shape, count):
-        for site in (*_handed(evidence), *reversed(_makers(evidence))):
-            yield from put_behind(evidence, site[0], method, site[1])
-
-
-def _changes(shape: list[int], count: int) -> list[str]:
-    """What makes a tensor of one dimension more, or of one less."""
-    rank = len(shape)
-    if rank == count - 1:
-        return [f"unsqueeze({at})" for at in (0, 1, -1, *range(2, rank))]
-    single = [f"squeeze({at})" for at, size in enumerate(shape) if size == 1]
-    return [*single, "flatten(0, 1)", f"flatten({rank - 2})"] if rank == count + 1 else []
-
-
-def _kept(evidence: Evidence, count: int) -> Iterator[Candidate]:
-    """A call taken away that merged or dropped dimensions of what still had the wanted number: `x.flatten(1)`."""
-    crash = evidence.crash
-    for step in trunk(evidence, crash.inputs[0] if crash is not None and crash.inputs else None, _MOST):
-        place, node = step.place, step.place.node if step.place is not None else None
-        if place is None or step.function not in _MERGED or not step.before or len(step.before[0][0]) != count:
-            continue
-        if isinstance(node, ast.Call) and is_method(node):
-            words: dict[str, Any] = {"what": place.text[:48], "method": step.function}
-            yield from evidence.made(partial(delete_method, place), "delete-method", place, "kept", **words)
 
 
 def _wanted(evidence: Evidence) -> int:

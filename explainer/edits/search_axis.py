@@ -100,20 +100,3 @@ def _parts(call: Place) -> list[Place]:
     given = call.node.args[0] if isinstance(call.node, ast.Call) and call.node.args else None
     plain = isinstance(given, (ast.List, ast.Tuple)) and not any(isinstance(one, ast.Starred) for one in given.elts)
     return [call.at(one) for one in given.elts] if plain else []  # type: ignore[union-attr]
-
-
-def repeated(evidence: Evidence) -> Iterator[Candidate]:
-    """`h.repeat(1, n, 1)` -> `h.transpose(0, 1).repeat(1, n, 1)`: a state (1, batch, size) beside (batch, n, size)."""
-    crash, every = evidence.crash, operands(evidence)
-    for one, other in itertools.permutations(every, 2) if crash is not None else ():
-        for step in chain(evidence, one.start, 4):
-            place, before = step.place, step.before[0][0] if step.before else []
-            node = place.node if place is not None else None
-            if place is None or not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
-                continue
-            state = len(before) == len(other.shape) == 3 and before[0] == 1 < before[1] == other.shape[0]
-            if step.function in ("repeat", "expand") and state:
-                owner = place.at(node.func.value)
-                words: dict[str, Any] = {"what": owner.text[:48], "at": 1}
-                new = f"{as_primary(owner)}.transpose(0, 1)"
-                yield from evidence.replaced(owner, new, "insert-method", "turned", **words)

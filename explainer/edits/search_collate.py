@@ -14,11 +14,8 @@ from explainer.edits.lines import EditError, inserted, joined
 from explainer.edits.place import Place
 from explainer.edits.plain_values import plain, refused
 from explainer.edits.search_samples import parts_returned
-from explainer.patterns import Pattern
 from explainer.source import called, holds
 
-#: What the default collate function says of samples that it cannot make one batch of, also from a worker.
-_COLLATING = Pattern(r"collate|stack expects each tensor|resize storage that is not resizable")
 _PADDED = '''def collate_padded(batch):
     """Pads the first item of every sample to the longest of the batch."""
     first, *others = zip(*batch)
@@ -107,20 +104,6 @@ def padded_lists(evidence: Evidence) -> Iterator[Candidate]:
     """A `collate_fn` for samples that hold lists of numbers of different lengths."""
     if "each element in list of batch" in evidence.message:
         yield from _with_function(evidence, _PADDED_LISTS, "collate")
-
-
-def as_beside(evidence: Evidence) -> Iterator[Candidate]:
-    """`DataLoader(held_out)` -> `collate_fn=padded`, as another loader of the same file has it."""
-    if _COLLATING.search(evidence.message) is None:
-        return
-    for source in evidence.sources_seen():
-        calls = [node for node in source.nodes() if isinstance(node, ast.Call) and called(node) == "DataLoader"]
-        given = [word.value for node in calls for word in node.keywords if word.arg == "collate_fn"]
-        names = dict.fromkeys(source.text(one) for one in given if isinstance(one, (ast.Name, ast.Attribute)))
-        for call in (Place(source, node) for node in calls if _is_loader(node)):
-            for name in names:
-                edits = partial(arguments.add_argument, call, f"collate_fn={name}")
-                yield from evidence.made(edits, "set-argument", call, "collate-beside", new=name)
 
 
 def _with_function(evidence: Evidence, text: str, title: str) -> Iterator[Candidate]:

@@ -9,9 +9,7 @@ from collections.abc import Iterator
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
 from explainer.edits.place import Place, fitted
-from explainer.edits.search_upstream import reduced
 from explainer.edits.sites import trees_hit
-from explainer.edits.slices import chain, operands
 from explainer.patterns import Pattern
 from explainer.replay.taint import literals, parts, value_of, value_with
 from explainer.source import Source
@@ -60,21 +58,6 @@ def one_too_many(evidence: Evidence) -> Iterator[Candidate]:
             if place is not None and fits and isinstance(place.node, ast.BinOp):
                 rest = place.source.text(place.node.left)
                 yield from evidence.replaced(place, rest, "replace", "count-as", new=rest)
-
-
-def from_zero_already(evidence: Evidence) -> Iterator[Candidate]:
-    """`labels - 1` -> `labels` where the least comes out as -1: they counted from zero before."""
-    extents = evidence.crash.extents if evidence.crash is not None else ()
-    for operand, extent in zip(operands(evidence), extents, strict=False):
-        steps = chain(evidence, operand.start) if extent is not None and extent[0] == -1 else []
-        for place in [step.place for step in steps if step.place is not None and _less_one(step.place.node)]:
-            rest = place.source.text(place.node.left)  # type: ignore[union-attr]
-            yield from reduced(evidence, place, rest, "replace", "from-zero", new=rest, old=place.text)
-
-
-def _less_one(node: ast.AST) -> bool:
-    one = node.right if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) else None
-    return isinstance(one, ast.Constant) and one.value == 1
 
 
 def _counted_more(evidence: Evidence, place: Place, more: int) -> Iterator[Candidate]:

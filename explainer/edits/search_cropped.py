@@ -14,10 +14,6 @@ from explainer.edits.shapes import by_channel
 from explainer.edits.slices import operands
 from explainer.patterns import Pattern
 
-_STRETCHED = Pattern(
-    r"size of the tensor \((\d+)\) must match the existing size \((\d+)\) at non-singleton dimension (\d+)"
-    r"\.\s+Target sizes: \[([^\]]*)\]"
-)
 _EXPECTED = Pattern(r"should be [\[(](\d+(?:, \d+)+)")
 
 
@@ -35,21 +31,6 @@ def cropped(evidence: Evidence) -> Iterator[Candidate]:
                     text = f"{as_primary(part)}[{index}]"
                     words: dict[str, Any] = {"what": part.text, "method": f"[{index}]", "shape": shape}
                     yield from evidence.replaced(part, text, "insert-method", "insert", **words)
-
-
-def assigned(evidence: Evidence) -> Iterator[Candidate]:
-    """`table[:, 1::2] = x.cos()` -> `x.cos()[..., :table[:, 1::2].size(-1)]`: a place too narrow for the value."""
-    crash = evidence.crash
-    statement = crash.place.statement().node if crash is not None and crash.place is not None else None
-    sizes = _STRETCHED.search(evidence.message)
-    if crash is None or crash.place is None or not isinstance(statement, ast.Assign) or sizes is None:
-        return
-    target = statement.targets[0]
-    rank = sizes[4].count(",") + 1
-    if isinstance(target, ast.Subscript) and int(sizes[1]) < int(sizes[2]) and int(sizes[3]) == rank - 1:
-        text, value = crash.place.source.text(target), crash.place.at(statement.value)
-        new = f"{as_primary(value)}[..., :{text}.size(-1)]"
-        yield from evidence.replaced(value, new, "insert-method", "fit-target", what=text)
 
 
 def _wanted(evidence: Evidence) -> Iterator[list[int]]:

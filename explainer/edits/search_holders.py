@@ -14,7 +14,6 @@ from explainer.edits.lines import EditError, changed
 from explainer.edits.methods import insert_method
 from explainer.edits.place import Place
 from explainer.edits.search_device import at_home, odd_operands
-from explainer.edits.statements import insert_statement
 from explainer.source import Source
 
 #: How many expressions for a device are tried at one place.
@@ -104,24 +103,3 @@ def _read_alike(
             if alike and text in held and text not in homes:
                 found.append(node)
     return found
-
-
-def built_late(evidence: Evidence) -> Iterator[Candidate]:
-    """`self.to(x.device)` behind the call in a forward that builds layers when their input is first seen."""
-    crash = evidence.crash
-    layer = crash.layer if crash is not None else None
-    for call in layer.calls[1:] if layer is not None and not layer.own else ():
-        place, function = call.place, call.place.source.function_at(call.place.span.line)
-        inner = place.node.func if isinstance(place.node, ast.Call) else None
-        if getattr(function, "name", "__init__") == "__init__" or not isinstance(inner, ast.Attribute):
-            continue
-        if place.source.text(inner.value) == "self":
-            for device in [one for one in dict.fromkeys(devices_at(place)) if _of_tensor(one)][:_MOST]:
-                text = f"self.to({device})"
-                edits = partial(insert_statement, text, after=place.statement())
-                yield from evidence.made(edits, "insert-statement", place, "move", what="self", device=device)
-
-
-def _of_tensor(device: str) -> bool:
-    """Whether an expression for a device names a tensor that has one: the layers are still to be built."""
-    return device.endswith(".device") and not device.startswith("next(")

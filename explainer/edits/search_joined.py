@@ -21,24 +21,6 @@ _OF_MAPS = ("conv", "max_pool", "avg_pool", "adaptive", "interpolate", "upsample
 _PLAIN = (ast.Name, ast.Attribute, ast.Subscript)
 
 
-def caught_up(evidence: Evidence) -> Iterator[Candidate]:
-    """A map that upsampling left less than a step apart from the one beside it, as odd sizes do: brought to its size.
-
-    One that is a step or more too small lost its edges to convolutions without padding: the other is cropped.
-    """
-    for grown, other in _pairs(evidence, _JOINS):
-        step = _upsampling(evidence, grown)
-        apart = [b - a for a, b in zip(grown.shape[2:], other.shape[2:], strict=True)]
-        if step is None or _upsampling(evidence, other) is not None:
-            continue
-        if max(map(abs, apart)) < _times(step):
-            yield from _rescaled(evidence, step, other)
-            yield from _interpolated(evidence, grown, other)
-            yield from _padded(evidence, grown, other)
-        elif min(apart) >= 0 and _lost_edges(grown, other):
-            yield from _cropped(evidence, grown, other)
-
-
 def resized(evidence: Evidence) -> Iterator[Candidate]:
     """Two maps joined, added or compared whose last sizes differ: one interpolated, or the larger cropped.
 
@@ -65,18 +47,6 @@ def _created(evidence: Evidence, operand: Operand) -> bool:
 def _lost_edges(small: Operand, large: Operand) -> bool:
     """Whether a map may have lost its edges to the other one's: half as large, it was halved once more."""
     return all(2 * a > b for a, b in zip(small.shape[2:], large.shape[2:], strict=True))
-
-
-def enlarged(evidence: Evidence) -> Iterator[Candidate]:
-    """`cross_entropy(scores, labels)` -> `interpolate(scores, ...)`: scores of fewer places than the map of labels."""
-    crash, every = evidence.crash, operands(evidence)
-    if crash is None or "cross_entropy" not in crash.function or len(every) < 2:
-        return
-    scores, labels = every[:2]
-    smaller = len(scores.shape) == 4 and len(labels.shape) == 3 and scores.shape[2:] < labels.shape[1:]
-    if smaller and scores.place is not None and labels.place is not None:
-        text = f'{_functional(scores.place)}.interpolate({scores.text}, size={{}}.shape[1:], mode="bilinear")'
-        yield from _in_place(evidence, scores.place, labels.place, text, "resize", what=scores.text)
 
 
 def _pairs(evidence: Evidence, functions: tuple[str, ...]) -> Iterator[tuple[Operand, Operand]]:
@@ -109,48 +79,10 @@ def _times(step: Step) -> float:
     return step.shape[-1] / before[-1] if len(step.shape) > 2 and before[-1] else 0.0
 
 
-def _rescaled(evidence: Evidence, step: Step, other: Operand) -> Iterator[Candidate]:
-    """`interpolate(x, scale_factor=2)` -> `interpolate(x, size=skip.shape[2:])`, where the skip is known there."""
-    call, crash = step.place, evidence.crash
-    words = call.node.keywords if call is not None and isinstance(call.node, ast.Call) else []
-    factor = next((word for word in words if word.arg == "scale_factor"), None)
-    if call is None or factor is None or crash is None or crash.place is None or not _together(call, crash.place):
-        return
-    for name in _names_of(evidence, other):
-        new = f"size={name}.shape[2:]"
-        edits = partial(changed, call.source, [(call.source.span(factor), new)])
-        yield from evidence.made(edits, "set-argument", call, "flag", new=new, layer=step.function)
-
-
-def _together(one: Place, other: Place) -> bool:
-    """Whether two places stand in one function."""
-    function = one.source.function_at(one.node.lineno)
-    return one.source.file == other.source.file and function is one.source.function_at(other.node.lineno)
-
-
-def _names_of(evidence: Evidence, operand: Operand) -> list[str]:
-    """How the failing function can name an operand, or a map of its size."""
-    if operand.place is not None and isinstance(operand.place.node, _PLAIN):
-        return [as_primary(operand.place)]
-    scope = evidence.frames[-1].scope if evidence.frames else {}
-    shapes = {name: value[0] for name, value in scope.items() if isinstance(value, list) and name.isidentifier()}
-    return [name for name, shape in shapes.items() if shape[2:] == operand.shape[2:]][:2]
-
-
 def _interpolated(evidence: Evidence, one: Operand, other: Operand) -> Iterator[Candidate]:
     if one.place is not None and other.place is not None:
         text = f"{_functional(one.place)}.interpolate({one.text}, size={{}}.shape[2:])"
         yield from _in_place(evidence, one.place, other.place, text, "resize", what=one.text)
-
-
-def _padded(evidence: Evidence, small: Operand, large: Operand) -> Iterator[Candidate]:
-    """`x` -> `F.pad(x, (0, skip.size(-1) - x.size(-1)))`: zeros at the ends."""
-    if small.place is None or large.place is None or not isinstance(small.place.node, ast.Name):
-        return
-    last = range(-1, 1 - len(small.shape), -1)
-    sizes = ", ".join(f"0, {{0}}.size({at}) - {small.text}.size({at})" for at in last)
-    text = f"{_functional(small.place)}.pad({small.text}, ({sizes}))"
-    yield from _in_place(evidence, small.place, large.place, text, "pad-to", what=small.text, other=large.text)
 
 
 def _cropped(evidence: Evidence, small: Operand, large: Operand) -> Iterator[Candidate]:

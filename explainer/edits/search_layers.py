@@ -70,13 +70,6 @@ def flattened_elsewhere(evidence: Evidence) -> Iterator[Candidate]:
             yield from evidence.made(edits, "set-argument", place, "flag", new="start_dim=1", layer="flatten")
 
 
-def channels_last(evidence: Evidence) -> Iterator[Candidate]:
-    """`norm(x)` -> `norm(x.transpose(1, 2)).transpose(1, 2)`: features that a layer before left last."""
-    for layer, step in layers_hit(evidence):
-        if evidence.crash is not None and features_last(evidence, layer, step):
-            yield from _around(evidence, evidence.crash)
-
-
 def features_last(evidence: Evidence, layer: Layer, step: Step) -> bool:
     """Whether a norm by channels gets its channels last, where a layer made them: `Linear`, `Embedding`, `LSTM`."""
     shape = step.before[0][0] if step.before else []

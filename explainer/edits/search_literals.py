@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from functools import partial
 from typing import Any
 
-from explainer.bindings import name_of_value
-from explainer.diagnosis import Span
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, Step
 from explainer.edits.expressions import solved
-from explainer.edits.lines import changed
 from explainer.edits.lookups import stands_for_another
 from explainer.edits.place import Place, fitted
-from explainer.edits.sites import arriving, layers_hit
 from explainer.replay.taint import literals
 
 _RANDOM = ("rand", "randn", "randint", "normal", "standard_normal", "random", "uniform")
@@ -78,59 +71,6 @@ def _given(step: Step, tree: list) -> list[Place]:
     at = [one[-1] for one in step.numbers].index(tree[-1])
     named = [one for one in given[at : at + 1] if isinstance(one, (ast.Name, ast.Attribute))]
     return [place.at(one) for one in named if len(given) == len(step.numbers)]
-
-
-def in_text(evidence: Evidence) -> Iterator[Candidate]:
-    """A number inside of a text that holds settings, JSON say, given the size that arrives."""
-    for layer, step in layers_hit(evidence):
-        need = arriving(layer, step)
-        built = layer.value(need[0]) if need else None
-        if need is None or not built:
-            continue
-        for source in evidence.sources_seen():
-            for node in source.nodes():
-                if isinstance(node, ast.Constant) and isinstance(node.value, str) and ":" in node.value:
-                    place = Place(source, node)
-                    for found in re.finditer(rf"(?<![\w.]){built}(?![\w.])", place.text):
-                        text = f"{place.text[: found.start()]}{need[1]}{place.text[found.end() :]}"
-                        words: dict[str, Any] = {"old": built, "new": need[1], "what": need[0], "value": need[1]}
-                        at = _within(place, found.start())
-                        edits = partial(changed, source, [(place.span, text)])
-                        yield from (
-                            replace(one, culprit=at)
-                            for one in evidence.made(edits, "replace-literal", place, "literal", True, **words)
-                        )
-
-
-def _within(place: Place, offset: int) -> Span:
-    """The line on which a piece of a longer text stands."""
-    line = place.span.line + place.text[:offset].count("\n")
-    return Span(place.span.file, line, code=place.source.line(line).strip())
-
-
-def of_data(evidence: Evidence) -> Iterator[Candidate]:
-    """Literals behind the data of a call that went well before, with those that the call itself has: `6` -> `4`.
-
-    Training went through it, the test set does not: the number that belongs to the test set is to blame. It has the
-    name of the other, as a key or an argument: `"frames": 6` beside `"frames": 4`.
-    """
-    crash = evidence.crash
-    if crash is None or not evidence.passed:
-        return
-    layers = [layer for layer in (crash.layer, *evidence.on_stack) if layer is not None]
-    own = leaves([*crash.numbers, *(tree for one in layers for found in one.numbers.values() for tree in found)])
-    kept = {tuple(leaf[1]) for leaf in own}
-    for leaf in leaves([tree for step in evidence.steps[1:] for tree in step.numbers]):
-        name = _name(evidence, leaf) if tuple(leaf[1]) not in kept else ""
-        for one in own if name else ():
-            if one[-1] != leaf[-1] and _name(evidence, one) == name:
-                yield from changed_leaf(evidence, leaf, one[-1])
-
-
-def _name(evidence: Evidence, leaf: list) -> str:
-    """What a literal is given to: the key, the argument or the name; empty where to none."""
-    place = evidence.place(leaf[1])
-    return name_of_value(place.source, place.node) if place is not None else ""
 
 
 def neighbours(evidence: Evidence) -> Iterator[Candidate]:

@@ -8,12 +8,11 @@ from functools import partial
 from typing import Any
 
 from explainer.edits.candidate import Candidate
-from explainer.edits.evidence import Evidence, Tree
-from explainer.edits.expressions import evaluated, named
+from explainer.edits.evidence import Evidence
+from explainer.edits.expressions import evaluated
 from explainer.edits.lines import changed
 from explainer.edits.place import Place
 from explainer.edits.sites import arriving, layers_hit
-from explainer.replay.taint import value_of
 from explainer.source import holds
 
 _MOST_NAMES = 8
@@ -30,45 +29,6 @@ def carried(evidence: Evidence) -> Iterator[Candidate]:
                 for text in _values(evidence, place, times):
                     words: dict[str, Any] = {"new": text, "old": place.text}
                     yield from evidence.replaced(place, text, "replace", "rename", **words)
-
-
-def counted_up(evidence: Evidence) -> Iterator[Candidate]:
-    """`width += growth` -> `width += n * growth`: what a loop adds to a size, where another sum gives the size."""
-    for layer, step in layers_hit(evidence):
-        need = arriving(layer, step)
-        for tree in layer.numbers.get(need[0], ()) if need else ():
-            for node in _sums(tree):
-                place = evidence.place(node[4])
-                calls = [one for one in layer.calls if place is not None and _same_function(one.place, place)]
-                more = value_of(node[3]) + need[1] - value_of(tree) if need else 0
-                if place is None or not calls or not isinstance(place.node, ast.AugAssign) or more < 1:
-                    continue
-                part = place.at(place.node.value)
-                # The loop has gone on since: what its own names were at the sum is not known, a run has to tell.
-                turning = [f"{name} * {part.text}" for name in sorted(_targets(place)) if name in calls[0].scope]
-                for text in dict.fromkeys([*turning, *named(more, calls[0].scope, part.text)]):
-                    yield from evidence.replaced(part, text, "replace", "rename", new=text, old=part.text)
-
-
-def _targets(place: Place) -> set[str]:
-    """The names that the loops around a place give another value each time."""
-    line = place.span.line
-    loops = [
-        one for one in place.source.nodes() if isinstance(one, ast.For) and one.lineno < line <= (one.end_lineno or 0)
-    ]
-    return {node.id for loop in loops for node in ast.walk(loop.target) if isinstance(node, ast.Name)}
-
-
-def _sums(tree: Tree) -> Iterator[Tree]:
-    """The sum that a size is, or that the size before it is."""
-    if tree[0] == "op" and tree[1] == "+" and tree[4]:
-        yield tree
-        yield from _sums(tree[2])
-
-
-def _same_function(one: Place, other: Place) -> bool:
-    function = one.source.function_at(one.span.line)
-    return one.source is other.source and function is other.source.function_at(other.span.line)
 
 
 def _set_in_loop(call: Place) -> Iterator[Place]:
@@ -127,36 +87,6 @@ def _sizes(evidence: Evidence) -> list[str]:
             if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and "out" in node.attr:
                 names.insert(0, node.attr)
     return list(dict.fromkeys(names))[:_MOST_NAMES]
-
-
-def paired(evidence: Evidence) -> Iterator[Candidate]:
-    """`zip(sizes[:-1], sizes[2:])` -> `sizes[1:]`: a loop over neighbours that leaves one out between them."""
-    calls = [call.place for layer in evidence.layers_around() for call in layer.calls[:4]]
-    seen: set[ast.AST] = set()
-    for place in calls:
-        for node in _zips(place):
-            slices = [one.slice for one in node.args if isinstance(one, ast.Subscript)]
-            bounds = [(one.lower, one.upper) for one in slices if isinstance(one, ast.Slice)]
-            alike = len({ast.unparse(one.value) for one in node.args if isinstance(one, ast.Subscript)}) == 1
-            if node in seen or len(node.args) != 2 or len(bounds) != 2 or not alike:
-                continue
-            seen.add(node)
-            far = bounds[1][0]
-            if isinstance(far, ast.Constant) and far.value == 2:
-                old = ast.unparse(node.args[1])
-                words: dict[str, Any] = {"new": old.replace("2:", "1:"), "old": old}
-                yield from evidence.replaced(place.at(far), "1", "replace", "rename", place.at(node), **words)
-
-
-def _zips(place: Place) -> Iterator[ast.Call]:
-    """The calls of `zip` that the loops around a place go over."""
-    line = place.span.line
-    for node in place.source.nodes():
-        if isinstance(node, (ast.For, ast.comprehension)) and isinstance(node.iter, ast.Call):
-            end = node.end_lineno if isinstance(node, ast.For) else line
-            near = isinstance(node, ast.comprehension) or node.lineno <= line <= (end or 0)
-            if near and ast.unparse(node.iter.func) == "zip":
-                yield node.iter
 
 
 def first_apart(evidence: Evidence) -> Iterator[Candidate]:

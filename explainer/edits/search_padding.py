@@ -11,7 +11,6 @@ from explainer.edits import arguments
 from explainer.edits.arguments import argument_node
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, Layer
-from explainer.edits.expressions import named
 from explainer.edits.lines import joined
 from explainer.edits.place import Place
 from explainer.edits.sites import layers_hit
@@ -109,19 +108,3 @@ def _all_padded(evidence: Evidence, layers: list[Layer]) -> Iterator[Candidate]:
     edits = partial(joined, calls[0].source, *each)
     words: dict[str, Any] = {"layer": layers[0].type, "argument": "output_padding", "new": 1}
     yield from evidence.made(edits, "set-argument", calls[0], "padding", **words)
-
-
-def grouped(evidence: Evidence) -> Iterator[Candidate]:
-    """`conv2d(x, w)` -> `groups=n` where the samples of a batch were folded into the channels of one image."""
-    crash = evidence.crash
-    place = crash.place if crash is not None else None
-    if crash is None or place is None or not crash.function.startswith("conv") or len(crash.before) < 2:
-        return
-    image, filters = crash.before[0][0], crash.before[1][0]
-    groups = image[1] // filters[1] if len(image) == len(filters) > 2 else 0
-    if image[:1] != [1] or groups < 2 or image[1] % filters[1] or filters[0] % groups:
-        return
-    for text in [*named(groups, evidence.frames[-1].scope if evidence.frames else {}), str(groups)][:2]:
-        words: dict[str, Any] = {"layer": crash.function, "argument": "groups", "new": text}
-        edits = partial(arguments.set_argument, place, "groups", text)
-        yield from evidence.made(edits, "set-argument", place, "padding", **words)

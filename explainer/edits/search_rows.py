@@ -9,7 +9,7 @@ from functools import partial
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, Step
 from explainer.edits.lines import changed
-from explainer.edits.place import Place, as_primary
+from explainer.edits.place import Place
 from explainer.edits.slices import operands, trunk
 from explainer.patterns import Pattern
 from explainer.source import Function, Source
@@ -89,17 +89,6 @@ def _columns(node: ast.AST) -> Iterator[ast.Subscript]:
         for one in call.args if isinstance(call, ast.Call) else ():
             if isinstance(one, ast.Subscript) and _numbered(one):
                 yield one
-
-
-def turned(evidence: Evidence) -> Iterator[Candidate]:
-    """`x[mask]` -> `x[mask.t()]` for a mask that has the two sizes of what it marks the other way round."""
-    every = operands(evidence)
-    for mask in every[1:]:
-        place = mask.place
-        fits = len(mask.shape) == 2 and mask.shape[::-1] == every[0].shape[:2]
-        if place is not None and mask.dtype == "bool" and fits:
-            new = f"{as_primary(place)}.t()"
-            yield from evidence.replaced(place, new, "insert-method", "rename", new=new, old=place.text)
 
 
 def largest(evidence: Evidence) -> Iterator[Candidate]:

@@ -10,8 +10,6 @@ from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, Step
 from explainer.edits.place import Place, as_primary
 
-_LACKING = ("Dimension out of range", "too many indices for tensor")
-
 
 def as_before(evidence: Evidence) -> Iterator[Candidate]:
     """`x.squeeze()` -> `x.squeeze(-1)`: the dimensions that it dropped of an earlier batch, and no more."""
@@ -21,12 +19,6 @@ def as_before(evidence: Evidence) -> Iterator[Candidate]:
         ones = [at for at, size in enumerate(before) if size == 1]
         if len(before) == len(now) and len(step.shape) < len(made) == len(before) - len(ones):
             yield from _named(evidence, step, before, ones)
-
-
-def of_dimension_asked(evidence: Evidence) -> Iterator[Candidate]:
-    """What `squeezed` finds, where a dimension is asked for that a tensor of one sample has no more."""
-    if any(one in evidence.message for one in _LACKING):
-        yield from squeezed(evidence)
 
 
 def squeezed(evidence: Evidence) -> Iterator[Candidate]:

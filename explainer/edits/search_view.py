@@ -10,7 +10,6 @@ from explainer.edits import methods
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
 from explainer.edits.lines import changed
-from explainer.edits.place import Place
 from explainer.edits.slices import chain, editable, operands, trunk
 from explainer.patterns import Pattern
 
@@ -87,39 +86,3 @@ def windows(evidence: Evidence) -> Iterator[Candidate]:
         owner = node.args[0]
     new = f"{text(owner)}.unfold(0, {text(given[0].elts[1])}, {text(given[1].elts[0])})"
     yield from evidence.replaced(crash.place, new, "replace-call", "unfold", new=new)
-
-
-def surplus(evidence: Evidence) -> Iterator[Candidate]:
-    """A dimension of size 1 that a view or `unsqueeze` adds and `expand` has no size for: `view(n, c, 1, 1)`."""
-    if "number of sizes provided" not in evidence.message:
-        return
-    for step in [one for operand in operands(evidence)[:1] for one in chain(evidence, operand.start, 8)]:
-        place = step.place
-        node = place.node if place is not None else None
-        if place is None or not isinstance(node, (ast.Call, ast.Subscript)):
-            continue
-        if step.function == "unsqueeze":
-            edits = partial(methods.delete_method, place)
-            yield from evidence.made(edits, "delete-method", place, "surplus", what=place.text[:48])
-        elif step.function in ("view", "reshape", "__getitem__"):
-            for new in _without_one(place):
-                yield from evidence.replaced(place, new, "replace", "surplus", what=place.text[:48])
-
-
-def _without_one(place: Place) -> Iterator[str]:
-    """A view's source without one of its sizes of 1, an index without one of its `None`, the last ones first."""
-    wanted = None if isinstance(place.node, ast.Subscript) else 1
-    for position in range(len(_sizes_of(place.node)) - 1, -1, -1):
-        tree = ast.parse(place.text, mode="eval").body
-        sizes = _sizes_of(tree)
-        if len(sizes) > 1 and isinstance(sizes[position], ast.Constant) and sizes[position].value is wanted:  # type: ignore[attr-defined]
-            del sizes[position]
-            yield ast.unparse(tree)
-
-
-def _sizes_of(node: ast.AST) -> list[ast.expr]:
-    """The list of the sizes in a view's syntax, or of the parts of an index."""
-    if isinstance(node, ast.Subscript):
-        return node.slice.elts if isinstance(node.slice, ast.Tuple) else []
-    args = node.args if isinstance(node, ast.Call) else []
-    return args[0].elts if len(args) == 1 and isinstance(args[0], (ast.Tuple, ast.List)) else args

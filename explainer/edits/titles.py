@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from explainer.edits import titles_parts, titles_sizes, titles_values
+from explainer.edits import titles_sizes
 
 Texts = Mapping[str, str]
 
 #: Titles of the search's candidates by generator.
 TITLES: Mapping[str, Texts] = {
-    **titles_parts.TITLES,
     **titles_sizes.TITLES,
-    **titles_values.TITLES,
     "moved-first": {
         "en": "move `{what}` to its device before `{other}` takes its weights",
         "ko": "`{other}` 구문이 가중치를 가져가기 전에 `{what}` 모델을 장치로 옮기기",
@@ -43,16 +41,6 @@ TITLES: Mapping[str, Texts] = {
         "ko": "가중치를 불러온 뒤 `{model}` 모델을 float32로 되돌리기: `{model}.float()`",
         "zh": "加载权重后把 `{model}` 恢复为 float32：`{model}.float()`",
     },
-    "cut-too": {
-        "en": "leave out of `{what}` what was left out of the other: `{new}`",
-        "ko": "다른 쪽에서 뺀 부분을 `{what}` 값에서도 빼기: `{new}`",
-        "zh": "把另一方去掉的部分也从 `{what}` 中去掉：`{new}`",
-    },
-    "take-in-order": {
-        "en": "take what the call returns in the order in which it comes: `{new}`",
-        "ko": "호출이 돌려주는 값을 나오는 순서대로 받기: `{new}`",
-        "zh": "按调用返回的顺序接收各个值：`{new}`",
-    },
     "on-device": {
         "en": "make it where the model is: `device={device}` for `{what}`",
         "ko": "모델이 있는 장치에 만들기: `{what}` 호출에 `device={device}` 지정",
@@ -73,11 +61,6 @@ TITLES: Mapping[str, Texts] = {
         "ko": "`{old}` 일부가 아니라 `{new}` 전체를 같은 dtype으로 변환",
         "zh": "把整个 `{new}` 转换为同一 dtype，而不只是 `{old}`",
     },
-    "from-zero": {
-        "en": "use `{new}` in place of `{old}`: it counts from 0 already, and -1 comes out",
-        "ko": "`{old}` 대신 `{new}` 사용: 이미 0 부터 세므로 -1 이 나옴",
-        "zh": "用 `{new}` 代替 `{old}`：它已从 0 计数，减 1 会得到 -1",
-    },
     "rename": {
         "en": "use `{new}` in place of `{old}`",
         "ko": "`{old}` 대신 `{new}` 사용",
@@ -92,41 +75,6 @@ TITLES: Mapping[str, Texts] = {
         "en": "keep in a list what cannot be stacked, with a `collate_fn`",
         "ko": "쌓을 수 없는 것은 `collate_fn` 함수로 리스트에 그대로 두기",
         "zh": "用 `collate_fn` 把无法堆叠的对象保留在列表中",
-    },
-    "rounded-up": {
-        "en": "round `{old}` up: a loader gives the last, smaller batch too",
-        "ko": "`{old}` 올림: 로더는 더 작은 마지막 배치도 내놓음",
-        "zh": "对 `{old}` 向上取整：加载器也会给出较小的最后一批",
-    },
-    "once-a-batch": {
-        "en": "drop `{what}`: the same is done in the inner loop already",
-        "ko": "`{what}` 삭제: 안쪽 반복문에서 이미 같은 일을 함",
-        "zh": "删除 `{what}`：内层循环中已做过同样的事",
-    },
-    "beside-step": {
-        "en": "do `{what}` where the optimizer steps, not for each batch",
-        "ko": "배치마다가 아니라 옵티마이저가 스텝하는 곳에서 `{what}` 하기",
-        "zh": "在优化器更新处执行 `{what}`，而不是每个批次",
-    },
-    "other-unit": {
-        "en": "use `{new}` in place of `{old}`: cells of the unit that the data are in, {unit} times as large",
-        "ko": "`{old}` 대신 `{new}` 사용: 데이터와 같은 단위의 칸 ({unit}배)",
-        "zh": "用 `{new}` 代替 `{old}`：与数据同一单位的格子，大 {unit} 倍",
-    },
-    "less-by-unit": {
-        "en": "bring `{what}` to the unit of the cells: divided by {unit}",
-        "ko": "`{what}` 값을 칸과 같은 단위로 바꾸기: {unit} 으로 나눔",
-        "zh": "把 `{what}` 换算成格子的单位：除以 {unit}",
-    },
-    "after-loop": {
-        "en": "do `{what}` once behind the loop, not in each pass of it",
-        "ko": "반복문 안에서 매번 하지 않고 반복문 뒤에서 한 번 `{what}` 하기",
-        "zh": "不在每次循环中、而在循环之后执行一次 `{what}`",
-    },
-    "then-crop": {
-        "en": "crop to one size behind `{old}`, which scales the shorter side and keeps the aspect ratio: `{new}`",
-        "ko": "짧은 변을 맞추고 가로세로 비를 유지하는 `{old}` 뒤에서 같은 크기로 자르기: `{new}`",
-        "zh": "在缩放较短的边、保持长宽比的 `{old}` 之后裁剪成同一大小：`{new}`",
     },
     "present": {
         "en": "leave out of the batch the samples for which the dataset returns None, with a `collate_fn`",
@@ -152,11 +100,6 @@ TITLES: Mapping[str, Texts] = {
         "en": "keep the {columns} columns of `{what}` where there are no rows",
         "ko": "행이 없을 때도 `{what}` 텐서의 열 {columns}개 유지하기",
         "zh": "没有行时也保留 `{what}` 的 {columns} 列",
-    },
-    "centred": {
-        "en": "shift `{what}` by `{by}`: its values run from {low} to {high}, the {rows} rows from 0",
-        "ko": "`{what}` 값을 `{by}` 만큼 옮기기: 값은 {low}~{high} 범위, 행 {rows}개는 0부터",
-        "zh": "把 `{what}` 平移 `{by}`：其值为 {low} 到 {high}，而 {rows} 行从 0 开始",
     },
     "term": {
         "en": "use `{new}`, a position that exists, in place of `{old}`",
@@ -188,11 +131,6 @@ TITLES: Mapping[str, Texts] = {
         "ko": "다른 dtype 으로 읽기 전에 `.{method}` 호출로 `{what}` 바이트를 나란히 놓기",
         "zh": "先用 `.{method}` 把 `{what}` 的字节排在一起，再按另一种 dtype 读取",
     },
-    "collate-beside": {
-        "en": "give this loader the `{new}` with which another one makes batches of such samples",
-        "ko": "다른 로더가 이런 샘플로 배치를 만들 때 쓰는 `{new}` 함수를 이 로더에도 지정하기",
-        "zh": "给这个加载器也加上另一个加载器用来组成批次的 `{new}`",
-    },
     "collate": {
         "en": "pad the samples of a batch to equal size in a collate_fn with `pad_sequence`",
         "ko": "collate_fn에서 `pad_sequence` 함수로 배치의 샘플을 같은 길이로 채우기",
@@ -203,45 +141,10 @@ TITLES: Mapping[str, Texts] = {
         "ko": "`{old}` 행이 아니라 실제로 인덱싱하는 `{new}` 행 {size}개를 세기",
         "zh": "统计被索引的 `{new}` 的 {size} 行，而不是 `{old}` 的行数",
     },
-    "pool-map": {
-        "en": "pool the map to {side}x{side} before it is flattened: {features} features",
-        "ko": "펼치기 전에 특성 맵을 {side}x{side} 크기로 풀링: 특성 {features}개",
-        "zh": "展平之前把特征图池化到 {side}x{side}：{features} 个特征",
-    },
-    "sizes-not-counts": {
-        "en": "`repeat` takes counts, not sizes: {shape} becomes what is wanted with `{new}`",
-        "ko": "`repeat` 인자는 크기가 아니라 횟수: {shape} 텐서에 `{new}` 사용",
-        "zh": "`repeat` 的参数是次数而不是大小：对 {shape} 使用 `{new}`",
-    },
-    "all-classes": {
-        "en": "count all {new} classes, not only the {old} that occur: `{argument}`",
-        "ko": "나타난 {old}개만이 아니라 클래스 {new}개를 모두 세기: `{argument}`",
-        "zh": "数全部 {new} 个类别，而不只是出现过的 {old} 个：`{argument}`",
-    },
-    "all-labels": {
-        "en": "count the classes of all labels, `{new}`, not only those of `{old}`",
-        "ko": "`{old}`만이 아니라 모든 레이블 `{new}`의 클래스를 세기",
-        "zh": "统计全部标签 `{new}` 的类别，而不只是 `{old}` 的类别",
-    },
-    "unfold-position": {
-        "en": "`{what}` counts through all {rows} rows of {columns}: `{new}`",
-        "ko": "`{what}` 값은 {columns}개씩 {rows}행 전체에서 센 위치: `{new}`",
-        "zh": "`{what}` 是在全部 {rows} 行、每行 {columns} 个中的位置：`{new}`",
-    },
-    "one-hot": {
-        "en": "`{what}` numbers the {count} classes: give each a column of its own, one-hot",
-        "ko": "`{what}` 값은 클래스 {count}개의 번호: 클래스마다 열을 주기(원-핫)",
-        "zh": "`{what}` 是 {count} 个类别的编号：改为每类一列（独热）",
-    },
     "swap-items": {
         "en": "take the parts of a sample in the order in which they come: `{new}`",
         "ko": "샘플의 각 부분을 나오는 순서대로 받기: `{new}`",
         "zh": "按样本各部分给出的顺序接收：`{new}`",
-    },
-    "unused": {
-        "en": "use `{new}`, which was computed and is not used, in place of `{old}`",
-        "ko": "`{old}` 대신, 계산만 하고 쓰지 않은 `{new}` 사용",
-        "zh": "用算出却没有使用的 `{new}` 代替 `{old}`",
     },
     "since": {
         "en": "count `{what}`, whose smallest value is {low}, from its start: `{new}`",
@@ -338,14 +241,9 @@ TITLES: Mapping[str, Texts] = {
         "ko": "인자 순서 바꾸기: `{new}`",
         "zh": "交换参数：`{new}`",
     },
-    "reset": {
-        "en": "start with a fresh state here: `{new}`",
-        "ko": "여기서 상태를 새로 시작하기: `{new}`",
-        "zh": "在此处从新的状态开始：`{new}`",
-    },
-    "remake": {
-        "en": "drop `{what}` where it is of a batch of another size",
-        "ko": "`{what}` 상태가 다른 크기의 배치에서 온 것이면 버리기",
-        "zh": "当 `{what}` 来自其他大小的批次时丢弃它",
+    "pairs-together": {
+        "en": "lay the pairs of `{what}` side by side in memory first: `.{method}`",
+        "ko": "먼저 `{what}` 쌍을 메모리에 나란히 놓기: `.{method}`",
+        "zh": "先把 `{what}` 的数对在内存中排在一起：`.{method}`",
     },
 }

@@ -14,8 +14,6 @@ from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.values import is_tensor
 from explainer.source import Source, called, holds
 
-_LOOPS = (ast.For, ast.While)
-
 
 @probe
 def read_early(scene: Scene) -> SpanFact | None:

@@ -17,7 +17,6 @@ from explainer.probes.scene import Scene
 from explainer.probes.values import MISSING, is_tensor, read
 from explainer.source import Source, called
 
-_Found = tuple[Source, ast.Call]
 #: What is read of the report that `load_state_dict` returns.
 _OF_REPORT = ("missing_keys", "unexpected_keys")
 

@@ -31,8 +31,6 @@ _LOOKS = frozenset(
         "__eq__",
     ]
 )
-#: Calls that make tensors of what is no tensor: what is not finite there was so in the data.
-DATA = ("tensor", "as_tensor", "from_numpy", "asarray", "FloatTensor")
 #: Calls whose second operand must not be zero.
 OF_SECOND = ("__truediv__", "__itruediv__", "div", "div_", "divide", "true_divide", "xlogy")
 #: Losses that leave out the labels of one class.

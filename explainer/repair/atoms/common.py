@@ -126,8 +126,3 @@ def wanted(evidence: Evidence) -> set[int]:
     crash = evidence.crash
     sizes = {size for shape, _ in (crash.before if crash is not None else ()) for size in shape}
     return sizes | set(evidence.said)
-
-
-def of_tensor(spot: Spot, node: ast.AST, evidence: Evidence) -> bool:
-    """Whether an expression is known to be a tensor."""
-    return shape_of(spot, node, evidence) is not None

@@ -10,8 +10,6 @@ from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
 from explainer.source import loaded, stored
 
-_SIMPLE = (ast.Assign, ast.AugAssign, ast.Expr)
-
 
 def statement(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     """`x = x.mean(1)` left out, where `x` is there without it; a statement exchanged with the next one."""
