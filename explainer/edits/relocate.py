@@ -22,11 +22,8 @@ from explainer.patterns import Pattern
 
 #: Generators for what a rule's repair does at the failing call.
 _CAST = "samples.cast_samples dtype.loaded dtype.structural converted.converted dtype.casts"
-_MOVED = "device.moved_owner device.beside device.nested device.together device.created"
-_SIZES = (
-    "crossed.exchanged directions.both_ways sizes.rounded counted.one_more counted.one_too_many sizes.named_out"
-    " alike.given_alike order.unpacked"
-)
+_MOVED = "device.beside device.nested device.together device.created"
+_SIZES = "crossed.exchanged sizes.rounded counted.one_more counted.one_too_many sizes.named_out"
 _LAYOUT = Pattern(r"\.(permute|transpose|unsqueeze|squeeze|flatten|movedim)\(([-\d, ]*)\)$")
 #: Dimensions added at the end of an expression.
 _ADDED = Pattern(r"\[\.\.\.(?:, None)+\]")
@@ -43,19 +40,14 @@ def origins(evidence: Evidence, candidate: Candidate) -> Iterator[Candidate]:
 def _origins(evidence: Evidence, candidate: Candidate) -> Iterator[Candidate]:
     end = added(candidate).rstrip(") ")
     if is_cast(candidate):
-        yield from _certain(named("promoted.as_given"), evidence)
         yield from offered_by(named(_CAST), evidence)
     elif candidate.kind == "as-dtype":
-        yield from _certain(named("promoted.as_given"), evidence)
         yield from offered_by(named("converted.converted"), evidence)
     elif end.endswith("- 1"):
         yield from offered_by(named("samples.counted_from_one index.shifted"), evidence)
     elif end.endswith(".device"):
-        yield from _certain(named("late.moved_first"), evidence)
         yield from offered_by(named(_MOVED), evidence)
     elif candidate.kind == "insert-method":
-        flat = " layers.flattened_elsewhere" if "flatten" in added(candidate) else ""
-        yield from _certain(named("alike.given_alike densities.summed" + flat), evidence)
         yield from _relaid(evidence, candidate)
     elif candidate.kind in ("replace", "set-argument"):
         yield from _certain(_sizes(), evidence)

@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any
 
 from explainer.edits.arguments import add_argument
-from explainer.edits.calls import is_method
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Call, Evidence, Step
 from explainer.edits.expressions import evaluated, named, product
@@ -54,22 +53,6 @@ def _batch_kept(evidence: Evidence, step: Step, failing: bool) -> Iterator[Candi
     if len(before) > 2 and isinstance(sizes[0], ast.UnaryOp) and len(sizes) == 2 and step.shape:
         yield from _whole_rows(evidence, step, f"{owner.id}.size(-1)", sizes[1], before[-1])
     yield from _sizes_replaced(evidence, step, sizes, batch, before, failing)
-
-
-def own_sizes(evidence: Evidence) -> Iterator[Candidate]:
-    """`x.view(n, length, heads, -1)` -> `x.size(1)` for `length`, which is that of another tensor."""
-    crash, place = evidence.crash, evidence.crash.place if evidence.crash is not None else None
-    node: Any = place.node if place is not None else None
-    frame = evidence.frames[-1] if evidence.frames else None
-    if crash is None or place is None or frame is None or crash.function not in ("view", "reshape"):
-        return
-    owner: Any = node.func.value if isinstance(node, ast.Call) and is_method(node) else None  # type: ignore[attr-defined]
-    shape = crash.before[0][0]
-    for at, (size, arg) in enumerate(zip(shape, node.args if isinstance(owner, ast.Name) else (), strict=False)):
-        value = evaluated(arg, frame.scope)
-        if at and isinstance(arg, (ast.Name, ast.Attribute)) and value not in (None, size):
-            words: dict[str, Any] = {"new": f"{owner.id}.size({at})", "old": place.source.text(arg)}
-            yield from evidence.replaced(place.at(arg), words["new"], "replace", "own-size", place, **words)
 
 
 def _whole_rows(evidence: Evidence, step: Step, new: str, size: ast.expr, width: int) -> Iterator[Candidate]:

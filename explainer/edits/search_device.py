@@ -77,18 +77,6 @@ def moved_layer(evidence: Evidence) -> Iterator[Candidate]:
     yield from _moved(evidence, layer) if layer is not None and left else ()
 
 
-def moved_owner(evidence: Evidence) -> Iterator[Candidate]:
-    """The same for a layer of the program's own, in whose forward a buffer or parameter of its own stayed behind."""
-    crash = evidence.crash
-    place = crash.place if crash is not None else None
-    owner = place.source.class_at(place.span.line) if place is not None else None
-    left = any(one.text.startswith("self.") for one in odd_operands(evidence))
-    for layer in reversed(evidence.on_stack):
-        if owner is not None and left and layer.type == owner.name:
-            yield from _moved(evidence, layer)
-            return
-
-
 def _moved(evidence: Evidence, layer: Layer) -> Iterator[Candidate]:
     for call in layer.calls:
         if not isinstance(call.place.node, ast.Call):

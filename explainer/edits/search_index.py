@@ -9,12 +9,10 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from explainer.edits.arguments import argument_node, set_argument
+from explainer.edits.arguments import set_argument
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, Layer, Step
-from explainer.edits.lines import EditError
 from explainer.edits.place import Place, fitted
-from explainer.edits.search_literals import solved_in
 from explainer.edits.search_sizes import built_for
 from explainer.edits.sites import LEAVING
 from explainer.edits.slices import chain, editable, operands, trunk
@@ -26,41 +24,6 @@ _AROUND = ("int(", "max(")
 _VALUES = ("tensor", "as_tensor")
 #: Labels that go this many times beyond the classes, or are seen so often each, are the numbers of something else.
 _FAR, _OFTEN = 3, 4
-_DIMENSIONS = ("dim", "axis", "start_dim", "end_dim", "dim0", "dim1", "dims")
-
-
-def dimensions(evidence: Evidence) -> Iterator[Candidate]:
-    """Another `dim` for the failing call: -1 first, then those that its first operand has."""
-    crash = evidence.crash
-    if crash is None or crash.place is None or not isinstance(crash.place.node, ast.Call):
-        return
-    if "out of bounds" in evidence.message:  # an index, not a dimension
-        return
-    rank = len(crash.before[0][0]) if crash.before else 3
-    for name in _DIMENSIONS:
-        try:
-            given = argument_node(crash.place, name)
-        except EditError:
-            return
-        old = _constant(given)
-        if given is None and name == "dim" and crash.function in ("cat", "concat", "stack", "gather", "index_select"):
-            for new in (1, -1, *range(2, rank)):
-                edits = partial(set_argument, crash.place, "dim", new)
-                yield from evidence.made(edits, "set-argument", crash.place, "dim", new=new, old=0)
-        if given is None or old is None:
-            continue
-        for new in (-1, *range(rank)):
-            if new not in (old, old - rank):
-                place = crash.place.at(given)
-                yield from evidence.replaced(place, str(new), "set-argument", "dim", crash.place, new=new, old=old)
-
-
-def _constant(node: ast.expr | None) -> int | None:
-    try:
-        value = ast.literal_eval(node) if node is not None else None
-    except ValueError:
-        return None
-    return value if type(value) is int else None
 
 
 def lengths(evidence: Evidence) -> Iterator[Candidate]:
@@ -112,23 +75,6 @@ def made(evidence: Evidence) -> Iterator[Candidate]:
                 if place is not None and isinstance(place.node, ast.BinOp):
                     for text in _parts(place):
                         yield from evidence.replaced(place, text, "replace", "term", new=text, old=place.text)
-
-
-def drawn(evidence: Evidence) -> Iterator[Candidate]:
-    """`torch.randperm(100)` -> `torch.randperm(len(x))`: a number of rows that is written out, and too large."""
-    every = operands(evidence)
-    if not every or not every[0].shape:
-        return
-    table, others = every[0], every[1:]
-    new = f"len({table.text})" if table.text.isidentifier() else str(table.shape[0])
-    for step in (step for operand in others for step in chain(evidence, operand.start)):
-        place, node = step.place, step.place.node if step.place is not None else None
-        given = node.args[-1:] if isinstance(node, ast.Call) and step.function in ("randperm", "arange") else []
-        for one in given if place is not None else ():
-            too_large = isinstance(one, ast.Constant) and type(one.value) is int and one.value > table.shape[0]
-            if place is not None and too_large:
-                words: dict[str, Any] = {"new": new, "old": place.source.text(one)}
-                yield from evidence.replaced(place.at(one), new, "replace", "rename", place, **words)
 
 
 def _missing(evidence: Evidence) -> int:
@@ -231,23 +177,6 @@ def ranged(evidence: Evidence) -> Iterator[Candidate]:
                 yield from evidence.replaced(stop, new, "replace", "stop", call, new=new)
 
 
-def terms(evidence: Evidence) -> Iterator[Candidate]:
-    """Parts of the arithmetic that gave an index, where they are positions that exist."""
-    crash = evidence.crash
-    if crash is None:
-        return
-    for tree in crash.numbers:
-        place = evidence.place(tree[4]) if tree[0] == "op" and tree[4] else None
-        if place is not None and isinstance(place.node, ast.BinOp):
-            for text in _parts(place):
-                yield from evidence.replaced(place, text, "replace", "term", new=text, old=place.text)
-    for node in ast.walk(crash.place.node) if crash.place else ():
-        if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)) and crash.place is not None:
-            for text in _parts(crash.place.at(node)):
-                place = crash.place.at(node)
-                yield from evidence.replaced(place, text, "replace", "term", new=text, old=place.text)
-
-
 def _parts(place: Place) -> list[str]:
     """The sums that are left when terms are dropped, those with fewer terms first; names before numbers."""
     summed = _summands(place.node)
@@ -306,17 +235,6 @@ def sparse(crash: Step, classes: int, high: int, distinct: int) -> bool:
 def _summed(candidate: Candidate) -> bool:
     added = len((candidate.edits[0].after or "").split(" + ")) > len((candidate.edits[0].before or "").split(" + "))
     return candidate.kind == "set-argument" and added
-
-
-def lengthened(evidence: Evidence) -> Iterator[Candidate]:
-    """A tensor made with a literal size that an index just does not fit: `zeros(5, 3)` for index 3."""
-    match = re.search(r"index (\d+) is out of bounds for dimension \d+ with size (\d+)", evidence.message)
-    if match is None:
-        return
-    index, size = int(match[1]), int(match[2])
-    for tree in (tree for step in evidence.steps[1:] for tree in step.numbers):
-        if int(tree[-1]) == size:
-            yield from solved_in(evidence, tree, index + 1, "the size")
 
 
 def _tables(evidence: Evidence) -> list[Layer]:

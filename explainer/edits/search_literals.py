@@ -73,21 +73,6 @@ def _given(step: Step, tree: list) -> list[Place]:
     return [place.at(one) for one in named if len(given) == len(step.numbers)]
 
 
-def neighbours(evidence: Evidence) -> Iterator[Candidate]:
-    """Literals behind the failing call's numbers, with values near them that the message's numbers divide by."""
-    crash = evidence.crash
-    if crash is None or evidence.passed:
-        return
-    trees = list(crash.numbers)
-    for layer in [crash.layer, *(step.layer for step in evidence.steps[1:4]), *evidence.on_stack[::-1]]:
-        trees += [tree for found in (layer.numbers.values() if layer else ()) for tree in found]
-    sizes = [size for shape, _ in crash.before for size in shape]
-    others = [number for tree in trees for number in _numbers(tree)] + evidence.said + sizes
-    for leaf in sorted(leaves(trees), key=lambda leaf: leaf[-1]):
-        for value in _near(leaf[-1], others):
-            yield from changed_leaf(evidence, leaf, value)
-
-
 def leaves(trees: Sequence[list], above: int = 1) -> list[list]:
     """The literals greater than a number that trees end in, each once."""
     return list({
@@ -110,21 +95,3 @@ def of_random_data(place: Place) -> bool:
         call = place.at(call).parent()
     named = call.func.attr if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) else ""
     return named in _RANDOM and place.source.class_at(place.node.lineno) is None
-
-
-def _near(value: int, others: list[int]) -> list[int]:
-    """The numbers around a value that divide most of the larger numbers of the failing call, the nearest first."""
-    others = list({other for other in others if other > value})
-    fitting = {
-        new: sum(other % new == 0 for other in others)
-        for new in range(max(2, value // 2), 2 * value + 1)
-        if new != value
-    }
-    best = sorted(fitting, key=lambda new: (-fitting[new], abs(new - value), -new))
-    return [new for new in best if fitting[new]][:6]
-
-
-def _numbers(tree: list) -> list[int]:
-    """Every number in a tree, those of its operations included."""
-    inner = _numbers(tree[2]) + _numbers(tree[3]) if tree[0] == "op" else []
-    return [*inner, int(tree[-1])]

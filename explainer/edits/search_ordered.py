@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
-from explainer.edits.inplace import block_of
 from explainer.edits.place import Place
 from explainer.edits.statements import move_statement
-from explainer.source import called, loaded, stored
+from explainer.source import loaded, stored
 
 #: From how many of the steps behind the failing call functions are looked at.
 _STEPS = 30
@@ -35,36 +33,6 @@ def computed_early(evidence: Evidence) -> Iterator[Candidate]:
                     edits = partial(move_statement, first, after=then)
                     yield from evidence.made(edits, "move-statement", first, "later", **words)
                     break
-
-
-def loaded_otherwise(evidence: Evidence) -> Iterator[Candidate]:
-    """`net.fuse()`, then `net.load_state_dict(state)` -> the other way round: what was saved was not fused yet.
-
-    Before the statements above that use the model, the nearest first, then behind those below.
-    """
-    load = evidence.frames[-1].place.statement() if evidence.frames else None
-    call = load.node.value if load is not None and isinstance(load.node, ast.Expr) else None
-    if load is None or not isinstance(call, ast.Call) or called(call) != "load_state_dict":
-        return
-    model = re.compile(rf"\b{re.escape(load.source.text(call.func)[: -len('.load_state_dict')])}\b")
-    body = block_of(load)
-    at = body.index(load.node)  # type: ignore[arg-type]
-    for other in reversed(body[:at]):
-        if stored(other) & loaded(load.node):
-            break
-        if model.search(load.source.text(other)):
-            yield from _loaded(evidence, load, load.at(other), before=True)
-    for other in body[at + 1 :]:
-        if isinstance(other, (ast.Return, ast.Raise, ast.Continue, ast.Break)):
-            break
-        if model.search(load.source.text(other)):
-            yield from _loaded(evidence, load, load.at(other), before=False)
-
-
-def _loaded(evidence: Evidence, load: Place, other: Place, before: bool) -> Iterator[Candidate]:
-    edits = partial(move_statement, load, other) if before else partial(move_statement, load, after=other)
-    title = "load-before" if before else "load-after"
-    yield from evidence.made(edits, "move-statement", load, title, what=other.text[:48])
 
 
 def _functions(evidence: Evidence) -> list[tuple[Place, ast.FunctionDef]]:

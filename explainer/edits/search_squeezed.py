@@ -11,16 +11,6 @@ from explainer.edits.evidence import Evidence, Step
 from explainer.edits.place import Place, as_primary
 
 
-def as_before(evidence: Evidence) -> Iterator[Candidate]:
-    """`x.squeeze()` -> `x.squeeze(-1)`: the dimensions that it dropped of an earlier batch, and no more."""
-    for step in evidence.steps[1:30]:
-        before, made = step.first or ([], [])
-        now = step.before[0][0] if step.before else []
-        ones = [at for at, size in enumerate(before) if size == 1]
-        if len(before) == len(now) and len(step.shape) < len(made) == len(before) - len(ones):
-            yield from _named(evidence, step, before, ones)
-
-
 def squeezed(evidence: Evidence) -> Iterator[Candidate]:
     """`x.squeeze()` -> `x.squeeze(-1)`, `x.flatten(1)`: only the dimensions that it has dropped behind the first."""
     for step in evidence.steps[1:30]:

@@ -39,22 +39,6 @@ def dimensions(evidence: Evidence) -> Iterator[Candidate]:
     yield from itertools.islice(found, _MOST)
 
 
-def sizes(evidence: Evidence) -> Iterator[Candidate]:
-    """`self.pe[:, :x.size(0)]` -> `self.pe[:, :x.size(1)]` for an operand of the failing call."""
-    crash = evidence.crash
-    every = [one.place for one in operands(evidence) if one.place is not None] if crash is not None else []
-    for place in every:
-        for node in ast.walk(place.node) if isinstance(place.node, ast.Subscript) else ():
-            number = _asked(node)
-            scope = evidence.frames[-1].scope if evidence.frames else {}
-            shape = scope.get(ast.unparse(_owner(node))) if number is not None else None
-            for other in range(len(shape[0]) if isinstance(shape, list) else 0):
-                if number is not None and other != number.value:
-                    new = ast.unparse(node).replace(repr(number.value), str(other))
-                    yield from evidence.replaced(place.at(number), str(other), "replace", "rename",
-                                                 place, new=new, old=ast.unparse(node))  # fmt: skip
-
-
 def _steps(evidence: Evidence) -> list[Step]:
     found: list[Step] = []
     for one in operands(evidence):
@@ -98,17 +82,6 @@ def _index(evidence: Evidence, step: Step) -> Iterator[Candidate]:
         return
     words: dict[str, Any] = {"old": step.place.text, "new": f"{step.place.source.text(node.value)}[{new}]"}
     yield from evidence.replaced(step.place.at(node.slice), new, "replace", "rename", step.place, **words)
-
-
-def unindexed(evidence: Evidence) -> Iterator[Candidate]:
-    """`act(state)[0]` -> `act(state)`: an entry was taken where the whole is wanted."""
-    if len({len(one.shape) for one in operands(evidence)}) < 2:
-        return
-    for step in _steps(evidence):
-        place, node = step.place, step.place.node if step.place is not None else None
-        if place is not None and isinstance(node, ast.Subscript) and _is_number(node.slice):
-            words: dict[str, Any] = {"new": place.source.text(node.value), "old": place.text}
-            yield from evidence.replaced(place, words["new"], "replace", "rename", **words)
 
 
 def untransposed(evidence: Evidence) -> Iterator[Candidate]:
@@ -158,20 +131,3 @@ def _is_state(evidence: Evidence, step: Step) -> bool:
 def _is_number(node: ast.expr) -> bool:
     inner = node.operand if isinstance(node, ast.UnaryOp) else node
     return isinstance(inner, ast.Constant) and type(inner.value) is int
-
-
-def _asked(node: ast.AST) -> ast.Constant | None:
-    """The number in `x.size(0)` and `x.shape[0]`."""
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "size" and node.args:
-        number: ast.expr = node.args[0]
-    elif isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
-        number = node.slice
-    else:
-        return None
-    return number if isinstance(number, ast.Constant) and type(number.value) is int else None
-
-
-def _owner(node: Any) -> ast.expr:
-    """The tensor that is asked."""
-    owner: ast.expr = node.func.value if hasattr(node, "func") else node.value.value
-    return owner

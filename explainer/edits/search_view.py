@@ -10,11 +10,7 @@ from explainer.edits import methods
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
 from explainer.edits.lines import changed
-from explainer.edits.slices import chain, editable, operands, trunk
-from explainer.patterns import Pattern
-
-_SIZES = Pattern(r"self\.(?:stride|storage_offset)\(-?\d*\) must be .* to view \w+ as \w+ ")
-_APART = Pattern("with stride 1|stride of 1|divisible by 2")
+from explainer.edits.slices import chain, editable, operands
 
 
 def copied(evidence: Evidence) -> Iterator[Candidate]:
@@ -37,34 +33,6 @@ def copied(evidence: Evidence) -> Iterator[Candidate]:
                     for place in (one for one in step.places[:1] if editable(one)):
                         edits = partial(methods.insert_method, place, "clone()")
                         yield from evidence.made(edits, "insert-method", place, "clone", what=place.text[:48])
-
-
-def as_dtype(evidence: Evidence) -> Iterator[Candidate]:
-    """`raw[:, 1:].view(dtype)` -> `raw[:, 1:].contiguous().view(dtype)`: bytes side by side, in memory of their own."""
-    place = evidence.crash.place if evidence.crash is not None else None
-    if place is None or not _SIZES.search(evidence.message):
-        return
-    for node in (one for one in ast.walk(place.node) if _is_view(one)):
-        receiver = place.at(node.func.value)  # type: ignore[attr-defined]
-        for method in ("contiguous()", "clone()"):  # a slice of one dimension is contiguous as it is
-            edits = partial(methods.insert_method, receiver, method)
-            yield from evidence.made(
-                edits, "insert-method", receiver, "own-bytes", what=receiver.text[:48], method=method
-            )
-
-
-def pairs_together(evidence: Evidence) -> Iterator[Candidate]:
-    """`x.transpose(-1, -2)` -> `x.transpose(-1, -2).contiguous()`, of which `view_as_complex` reads the pairs."""
-    crash = evidence.crash
-    if crash is None or crash.function != "view_as_complex" or not _APART.search(evidence.message):
-        return
-    method = "clone()" if "storage_offset" in evidence.message else "contiguous()"
-    for operand in operands(evidence)[:1]:
-        behind = [step.place for step in trunk(evidence, operand.start, 6) if step.shape == operand.shape]
-        for place in (one for one in [*behind, operand.place] if one is not None and editable(one)):
-            edits = partial(methods.insert_method, place, method)
-            what = place.text[:48]
-            yield from evidence.made(edits, "insert-method", place, "pairs-together", what=what, method=method)
 
 
 def _is_view(node: ast.AST) -> bool:

@@ -11,11 +11,6 @@ Texts = Mapping[str, str]
 #: Titles of the search's candidates by generator.
 TITLES: Mapping[str, Texts] = {
     **titles_sizes.TITLES,
-    "moved-first": {
-        "en": "move `{what}` to its device before `{other}` takes its weights",
-        "ko": "`{other}` 구문이 가중치를 가져가기 전에 `{what}` 모델을 장치로 옮기기",
-        "zh": "在 `{other}` 取用权重之前先把 `{what}` 移到设备上",
-    },
     "cast": {
         "en": "cast `{what}` with `.{method}`, where the {dtype} values come from",
         "ko": "{dtype} 값이 생기는 `{what}` 뒤에 `.{method}` 변환 추가",
@@ -25,16 +20,6 @@ TITLES: Mapping[str, Texts] = {
         "en": "cast `{what}` and the others that are made like it with `.{method}`: all of them are {dtype}",
         "ko": "`{what}` 및 같은 방식으로 만든 나머지에도 `.{method}` 변환 추가: 모두 {dtype} 값",
         "zh": "对 `{what}` 以及同样方式得到的其他张量都用 `.{method}` 转换：它们都是 {dtype}",
-    },
-    "cast-back": {
-        "en": "give the result of `{what}` the dtype of `{name}` back: the other operand made it float32",
-        "ko": "`{what}` 결과를 `{name}` 자료형으로 되돌리기: 다른 피연산자 때문에 float32로 바뀜",
-        "zh": "把 `{what}` 的结果转回 `{name}` 的类型：另一个操作数使它变成了 float32",
-    },
-    "there-and-back": {
-        "en": "compute it from `{what}` in floating point and give the result its dtype back with `.{method}`",
-        "ko": "`{what}` 값을 부동소수점으로 바꿔 계산하고 결과를 `.{method}` 호출로 원래 자료형으로 되돌리기",
-        "zh": "把 `{what}` 转为浮点数计算，再用 `.{method}` 把结果转回原来的类型",
     },
     "as-built": {
         "en": "bring `{model}` back to float32 after its weights are loaded: `{model}.float()`",
@@ -116,35 +101,10 @@ TITLES: Mapping[str, Texts] = {
         "ko": "`.clone()` 호출로 `{what}` 텐서에 자체 메모리 부여",
         "zh": "用 `.clone()` 让 `{what}` 拥有自己的内存",
     },
-    "load-before": {
-        "en": "load the state before `{what}`: the model that was saved had not been changed so",
-        "ko": "`{what}` 문보다 먼저 상태를 불러오기: 저장된 모델은 아직 그렇게 바뀌지 않음",
-        "zh": "在 `{what}` 之前加载状态：保存时的模型还没有这样改变",
-    },
-    "load-after": {
-        "en": "load the state after `{what}`: the model that was saved had been changed so",
-        "ko": "`{what}` 문 다음에 상태를 불러오기: 저장된 모델은 그렇게 바뀐 뒤의 것임",
-        "zh": "在 `{what}` 之后加载状态：保存时的模型已经这样改变",
-    },
-    "own-bytes": {
-        "en": "lay the bytes of `{what}` side by side first, with `.{method}`, to read them as another dtype",
-        "ko": "다른 dtype 으로 읽기 전에 `.{method}` 호출로 `{what}` 바이트를 나란히 놓기",
-        "zh": "先用 `.{method}` 把 `{what}` 的字节排在一起，再按另一种 dtype 读取",
-    },
     "collate": {
         "en": "pad the samples of a batch to equal size in a collate_fn with `pad_sequence`",
         "ko": "collate_fn에서 `pad_sequence` 함수로 배치의 샘플을 같은 길이로 채우기",
         "zh": "在 collate_fn 中用 `pad_sequence` 把一个批次的样本补齐到相同长度",
-    },
-    "other-rows": {
-        "en": "count the rows of `{new}`, {size}, which are indexed, not those of `{old}`",
-        "ko": "`{old}` 행이 아니라 실제로 인덱싱하는 `{new}` 행 {size}개를 세기",
-        "zh": "统计被索引的 `{new}` 的 {size} 行，而不是 `{old}` 的行数",
-    },
-    "swap-items": {
-        "en": "take the parts of a sample in the order in which they come: `{new}`",
-        "ko": "샘플의 각 부분을 나오는 순서대로 받기: `{new}`",
-        "zh": "按样本各部分给出的顺序接收：`{new}`",
     },
     "since": {
         "en": "count `{what}`, whose smallest value is {low}, from its start: `{new}`",
@@ -201,20 +161,10 @@ TITLES: Mapping[str, Texts] = {
         "ko": "주어진 값을 텐서로 바꾸기: `{new}`",
         "zh": "把给出的值变为张量：`{new}`",
     },
-    "all-parts": {
-        "en": "name all parts of what the loop is given: `{new}`",
-        "ko": "반복문이 받는 모든 부분에 이름 주기: `{new}`",
-        "zh": "写出循环得到的所有部分：`{new}`",
-    },
     "folder": {
         "en": "make the folder first: `{new}`",
         "ko": "먼저 폴더 만들기: `{new}`",
         "zh": "先创建文件夹：`{new}`",
-    },
-    "exchange-columns": {
-        "en": "exchange the columns that the two lookups read: `{new}`",
-        "ko": "두 조회가 읽는 열을 서로 바꾸기: `{new}`",
-        "zh": "交换两次查找所读取的列：`{new}`",
     },
     "subset": {
         "en": "build the sampler for the samples of `{data}` alone: `{new}`",
@@ -241,9 +191,14 @@ TITLES: Mapping[str, Texts] = {
         "ko": "인자 순서 바꾸기: `{new}`",
         "zh": "交换参数：`{new}`",
     },
-    "pairs-together": {
-        "en": "lay the pairs of `{what}` side by side in memory first: `.{method}`",
-        "ko": "먼저 `{what}` 쌍을 메모리에 나란히 놓기: `.{method}`",
-        "zh": "先把 `{what}` 的数对在内存中排在一起：`.{method}`",
+    "signs": {
+        "en": "the labels are -1 and 1: make them the classes 0 and 1 with `{new}`",
+        "ko": "레이블이 -1과 1이므로 `{new}` 식으로 클래스 0과 1로 바꾸기",
+        "zh": "标签是 -1 和 1：用 `{new}` 换成类别 0 和 1",
+    },
+    "cut-too": {
+        "en": "leave out of `{what}` what was left out of the other: `{new}`",
+        "ko": "다른 쪽에서 뺀 부분을 `{what}` 값에서도 빼기: `{new}`",
+        "zh": "把另一方去掉的部分也从 `{what}` 中去掉：`{new}`",
     },
 }

@@ -25,11 +25,6 @@ TITLES: Mapping[str, Mapping[str, str]] = {
         "ko": "상태에 계층 차원을 넣어 [계층, 배치, 은닉] 모양으로 만들기: `{new}`",
         "zh": "给状态加上层数维，成为 [层, 批次, 隐藏]：`{new}`",
     },
-    "fold": {
-        "en": "fold the images of each sample in `{what}` into the batch, and unfold the result",
-        "ko": "`{what}` 의 샘플마다 여러 장인 이미지를 배치에 합치고 결과를 다시 나누기",
-        "zh": "把 `{what}` 中每个样本的多幅图像并入批，再把结果拆开",
-    },
     "undo": {
         "en": "leave out `{method}`, so that it stays {shape}: `{what}`",
         "ko": "`{method}` 빼고 {shape} 그대로 두기: `{what}`",
@@ -40,11 +35,6 @@ TITLES: Mapping[str, Mapping[str, str]] = {
         "ko": "`{name}` 값을 바꾸는 줄 다음에 `{what}` 계산하기",
         "zh": "在改变 `{name}` 的那一行之后再计算 `{what}`",
     },
-    "own-size": {
-        "en": "take the size from the tensor itself: `{new}` in place of `{old}`",
-        "ko": "크기를 텐서 자체에서 얻기: `{old}` 대신 `{new}`",
-        "zh": "从张量本身取大小：用 `{new}` 代替 `{old}`",
-    },
     "kept": {
         "en": "leave out `{method}`, which takes dimensions away: `{what}`",
         "ko": "차원을 없애는 `{method}` 빼기: `{what}`",
@@ -54,16 +44,6 @@ TITLES: Mapping[str, Mapping[str, str]] = {
         "en": "move the {size} channels of `{what}` to where this layer reads them, and back",
         "ko": "이 계층이 읽는 위치로 `{what}` 텐서의 채널 {size}개를 옮기고 되돌리기",
         "zh": "把 `{what}` 的 {size} 个通道移到此层读取的位置，再移回来",
-    },
-    "reduced-too": {
-        "en": "reduce `{what}` as `{other}` is reduced: `.{method}`",
-        "ko": "`{other}` 처럼 `{what}` 텐서도 줄이기: `.{method}`",
-        "zh": "像 `{other}` 那样也对 `{what}` 归约：`.{method}`",
-    },
-    "both-ways": {
-        "en": "count both directions of {layer}: `{new}`",
-        "ko": "{layer} 계층의 두 방향을 모두 세기: `{new}`",
-        "zh": "把 {layer} 的两个方向都算上：`{new}`",
     },
     "squeeze": {
         "en": "keep the batch, `{new}`: a bare `squeeze()` drops it where it has one sample",
@@ -140,11 +120,6 @@ TITLES: Mapping[str, Mapping[str, str]] = {
         "ko": "빠진 것까지 세기: `{new}`",
         "zh": "把缺少的也算上：`{new}`",
     },
-    "letters": {
-        "en": "write `{new}`, with which every letter has one size",
-        "ko": "글자마다 크기가 하나로 맞도록 `{new}` 사용",
-        "zh": "写成 `{new}`，使每个字母只有一个大小",
-    },
     "unfold": {
         "en": "let `{new}` count the windows that fit",
         "ko": "`{new}` 호출로 들어맞는 구간 수 계산",
@@ -185,11 +160,6 @@ TITLES: Mapping[str, Mapping[str, str]] = {
         "ko": "양쪽 모두 같은 행 고르기: `{new}`",
         "zh": "在两边都取相同的行：`{new}`",
     },
-    "swap-names": {
-        "en": "take the sizes in the other order: `{new}`",
-        "ko": "크기를 반대 순서로 받기: `{new}`",
-        "zh": "按另一顺序取大小：`{new}`",
-    },
     "window": {
         "en": "give the model only the last {limit} of `{what}`, which grows with each step",
         "ko": "단계마다 길어지는 `{what}` 텐서의 마지막 {limit} 부분만 모델에 주기",
@@ -199,11 +169,6 @@ TITLES: Mapping[str, Mapping[str, str]] = {
         "en": "create it with sizes of one behind, so that each sample of `{other}` gets its own value",
         "ko": "`{other}` 텐서의 샘플마다 값이 하나씩 적용되도록 뒤에 크기 1인 차원을 두어 만들기",
         "zh": "创建时在后面加上大小为一的维度，使 `{other}` 的每个样本对应各自的值",
-    },
-    "crop-to": {
-        "en": "crop `{what}` to the size of `{other}`",
-        "ko": "`{what}` 텐서를 `{other}` 텐서의 크기로 자르기",
-        "zh": "把 `{what}` 裁剪到 `{other}` 的大小",
     },
     "resize": {
         "en": "bring `{what}` to the size of the tensor beside it",
