@@ -59,8 +59,7 @@ class Layer:
 class Step:
     """A torch call: its place (the innermost of the user's frames first), shapes and dtypes before and after.
 
-    `devices` are those of the tensors that went in, `lies` is that of what came out. `first` are the shapes that the
-    first call at the same place got and made, where they were others.
+    `devices` are those of the tensors that went in, `lies` is that of what came out.
     """
 
     function: str
@@ -73,7 +72,6 @@ class Step:
     extents: tuple[list[int] | None, ...] = ()
     devices: tuple[str, ...] = ()
     lies: str = ""
-    first: tuple[list[int], list[int]] | None = None
 
     @property
     def place(self) -> Place | None:
@@ -231,5 +229,4 @@ def _step(evidence: Evidence, row: Mapping[str, Any]) -> Step:
         tuple(row["extents"]),
         tuple(row["devices"]),
         row["lies"],
-        tuple(row["first"]) if row["first"] else None,
     )

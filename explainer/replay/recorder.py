@@ -28,7 +28,6 @@ class Recorder:
         self.files: list[str] = []
         self.failed: list[tuple[BaseException, Step, list[Any]]] = []
         self.passed: set[tuple[Any, ...]] = set()
-        self.first: dict[tuple[Any, ...], list[list[int]]] = {}
         self.numbers = numbers
         self.parted: Step | None = None
         self.refusing: Any = None
@@ -73,16 +72,8 @@ class Recorder:
         step.out = [described(value) for value in tensors]
         step.lies = str(tensors[0].device)
         self.passed |= {_call_of(step), _layer_of(step, step.module)}
-        self._compare(step)
         for value in tensors:
             self.steps[id(value)] = (weakref.ref(value), step)
-
-    def _compare(self, step: Step) -> None:
-        """Note with a step what the first call at its place got and made, where that had other sizes."""
-        if step.stack and step.stack[0] and step.before:
-            shapes = [step.before[0][0], step.out[0][0]]
-            first = self.first.setdefault((step.function, *step.stack[0]), shapes)
-            step.first = first if first != shapes else None
 
     def sizes(self, tensor: Any, out: Any) -> Any:
         """A size, or all of them, as numbers that remember which tensor had them."""
@@ -189,7 +180,6 @@ class Recorder:
             "extents": step.extents,
             "devices": step.devices,
             "lies": step.lies,
-            "first": step.first,
         }
 
     def _frame(self, frame: Any, lasti: int) -> dict[str, Any]:

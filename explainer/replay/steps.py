@@ -24,7 +24,6 @@ class Step:
     extents: list[Any] = field(default_factory=list)
     devices: list[str] = field(default_factory=list)
     lies: str = ""
-    first: list[list[int]] | None = None
     repeats: bool = False
 
 
