@@ -145,7 +145,7 @@ def of_wide_search(match: Match, scene: Scene) -> Remedy:
     """What the wide search finds, where the whole program can be tried again."""
     if scene.live is None or not (whole_program(scene) or whole_script(scene)):
         return Remedy()
-    from explainer.edits.generators import recorded
+    from explainer.edits.generators.driver import recorded
     from explainer.repair.blame import blamed
     from explainer.replay.programs import checker
 

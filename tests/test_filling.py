@@ -7,7 +7,7 @@ import ast
 import pytest
 
 from explainer.edits import EditError, applied
-from explainer.edits.filling import companions, fill_key, keyed
+from explainer.edits.kinds.filling import companions, fill_key, keyed
 from explainer.edits.place import Place
 from explainer.source import Source
 

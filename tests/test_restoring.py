@@ -8,12 +8,12 @@ import textwrap
 import pytest
 
 from explainer.edits.borrowed import imports_for
-from explainer.edits.choosing import choose_device
-from explainer.edits.devices import give_device
+from explainer.edits.kinds.choosing import choose_device
+from explainer.edits.kinds.devices import give_device
+from explainer.edits.kinds.restoring import always_add, build_and_load, load_apart
+from explainer.edits.kinds.tables import save_table
 from explainer.edits.lines import EditError, applied
 from explainer.edits.place import Place
-from explainer.edits.restoring import always_add, build_and_load, load_apart
-from explainer.edits.tables import save_table
 from explainer.source import parsed_source
 
 

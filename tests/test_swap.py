@@ -71,7 +71,7 @@ def test_a_changed_function_runs_its_new_code(module):
 
 def test_arguments_are_swapped_only_where_both_are_given_and_differ():
     from explainer.diagnosis import Span
-    from explainer.edits.arguments import swap_arguments
+    from explainer.edits.kinds.arguments import swap_arguments
     from explainer.edits.lines import EditError, applied
     from explainer.edits.place import place_of
     from explainer.source import parsed_source

@@ -9,7 +9,7 @@ __all__ = ["Candidate", "EditError", "applied", "changed", "search"]
 
 
 def search(scene, family, limit=400):
-    """Candidates of the generic generators for a family, best first: see `edits.generators`."""
-    from explainer.edits.generators import search as generate
+    """Candidates of the generic generators for a family, best first: see `edits.generators.driver`."""
+    from explainer.edits.generators.driver import search as generate
 
     return generate(scene, family, limit)

@@ -13,8 +13,9 @@ from explainer.edits.imports import with_imports
 from explainer.edits.lines import EditError
 from explainer.edits.place import Place, place_of
 
-#: Every kind of edit that a rule may name, and the function that makes it, as `module.function` below `edits`: one is
-#: imported when a rule asks for it. Values that are places (`at`, `call`, `before`, `after`) name facts.
+#: Every kind of edit that a rule may name, and the function that makes it, as `module.function` below
+#: `edits/kinds`: one is imported when a rule asks for it. Values that are places (`at`, `call`, `before`, `after`) name
+#: facts.
 KINDS = {
     "set-argument": "arguments.set_argument",
     "swap-arguments": "arguments.swap_arguments",
@@ -148,7 +149,9 @@ def edit(scene: Any, kind: str, **values: Any) -> tuple[Edit, ...]:
 def maker(kind: str) -> Callable[..., tuple[Edit, ...]]:
     """The function that makes edits of a kind."""
     module, function = KINDS[kind].split(".")
-    made: Callable[..., tuple[Edit, ...]] = getattr(importlib.import_module(f"explainer.edits.{module}"), function)
+    made: Callable[..., tuple[Edit, ...]] = getattr(
+        importlib.import_module(f"explainer.edits.kinds.{module}"), function
+    )
     return made
 
 

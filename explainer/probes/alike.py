@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from explainer.edits.inplace import block_of, index_in
+from explainer.edits.kinds.inplace import block_of, index_in
 from explainer.edits.lines import EditError
 from explainer.edits.place import Place
 from explainer.facts import SpanFact, WriteFact

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from explainer.edits.averaged import using
+from explainer.edits.kinds.averaged import using
 from explainer.edits.place import Place
 from explainer.facts import SpanFact
 from explainer.probes import probe

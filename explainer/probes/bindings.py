@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from explainer.edits.arguments import argument_node
+from explainer.edits.kinds.arguments import argument_node
 from explainer.edits.lines import EditError
 from explainer.edits.place import Place
 from explainer.frozen import frozen

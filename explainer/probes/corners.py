@@ -7,8 +7,8 @@ import math
 import os
 
 from explainer.bindings import given_to_name, name_of_value
+from explainer.edits.kinds.where_used import table_of
 from explainer.edits.place import Place
-from explainer.edits.where_used import table_of
 from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.call import call_node

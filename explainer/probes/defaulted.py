@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from explainer.bindings import arguments_of
-from explainer.edits.devices import devices_given
+from explainer.edits.kinds.devices import devices_given
 from explainer.facts import SpanFact
 from explainer.frozen import frozen
 from explainer.probes import probe
@@ -45,7 +45,7 @@ def device_left_out(scene: Scene) -> SpanFact | None:
 
 
 def _fact(found: Omission) -> SpanFact | None:
-    from explainer.edits.devices import devices_at
+    from explainer.edits.kinds.devices import devices_at
     from explainer.edits.place import Place
 
     near = [one for one in devices_at(Place(found.source, found.call)) if one[:1] not in "\"'"]

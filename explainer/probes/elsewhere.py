@@ -179,8 +179,8 @@ def _set_late(scene: Scene, owner: Any, name: str) -> SpanFact | None:
 
 @probe
 def device_near(scene: Scene, of: SpanFact | None = None) -> SpanFact | None:
-    """The expression for the model's device that can be written where a fact stands: see `edits.devices`."""
-    from explainer.edits.devices import devices_at
+    """The expression for the model's device that can be written where a fact stands: see `edits.kinds.devices`."""
+    from explainer.edits.kinds.devices import devices_at
     from explainer.edits.lines import EditError
     from explainer.edits.place import place_of
 

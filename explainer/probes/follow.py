@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
-from explainer.edits.arguments import argument_node
+from explainer.edits.kinds.arguments import argument_node
 from explainer.edits.place import Place, place_of
 from explainer.facts import TensorFact
 from explainer.frozen import frozen

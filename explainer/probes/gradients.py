@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from explainer.edits.arguments import argument_node
+from explainer.edits.kinds.arguments import argument_node
 from explainer.edits.place import Place
 from explainer.facts import SpanFact, TensorFact
 from explainer.probes import probe

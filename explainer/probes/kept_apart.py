@@ -6,8 +6,8 @@ import ast
 import re
 from collections.abc import Iterator
 
-from explainer.edits.devices import bound_names, devices_given
-from explainer.edits.keyed import key_made
+from explainer.edits.kinds.devices import bound_names, devices_given
+from explainer.edits.kinds.keyed import key_made
 from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.behind import Behind, out_of_place

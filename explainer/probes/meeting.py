@@ -6,7 +6,7 @@ import ast
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from explainer.edits.inplace import block_of
+from explainer.edits.kinds.inplace import block_of
 from explainer.edits.place import Place
 from explainer.facts import MeetingFact, SpanFact, WriteFact
 from explainer.probes import probe

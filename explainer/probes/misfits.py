@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-from explainer.edits.inplace import block_of
+from explainer.edits.kinds.inplace import block_of
 from explainer.edits.lines import EditError
 from explainer.edits.place import Place
 from explainer.facts import Settings, SpanFact

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from explainer.edits.operators import SIGNS
+from explainer.edits.kinds.operators import SIGNS
 from explainer.source import Node, Source, called
 
 _OPERATORS = {

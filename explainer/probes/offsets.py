@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from explainer.edits.generators.offsets import noted_late, starts_of
 from explainer.edits.place import Place
-from explainer.edits.search_offsets import noted_late, starts_of
 from explainer.facts import ModuleFact, SpanFact
 from explainer.probes import probe
 from explainer.probes.files import sources

@@ -7,8 +7,8 @@ from math import prod
 from types import FrameType
 from typing import Any
 
+from explainer.edits.kinds.products import exchanged, factors
 from explainer.edits.place import Place
-from explainer.edits.products import exchanged, factors
 from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.call import call_node

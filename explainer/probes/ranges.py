@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from explainer.edits.arguments import argument_node
+from explainer.edits.kinds.arguments import argument_node
 from explainer.edits.place import Place
 from explainer.facts import NanFact, SpanFact
 from explainer.probes import probe

@@ -6,7 +6,7 @@ import ast
 import math
 from typing import Any
 
-from explainer.edits.arguments import argument_node
+from explainer.edits.kinds.arguments import argument_node
 from explainer.edits.place import Place
 from explainer.facts import SpanFact
 from explainer.probes import probe

@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
+from explainer.edits.kinds.updates import unrecorded
 from explainer.edits.place import Place
-from explainer.edits.updates import unrecorded
 from explainer.facts import CutFact, SpanFact
 from explainer.patterns import Pattern
 from explainer.probes import probe

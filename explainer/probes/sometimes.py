@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from explainer.edits.filling import companions, fill_key, keyed
+from explainer.edits.kinds.filling import companions, fill_key, keyed
 from explainer.edits.lines import EditError
 from explainer.edits.place import Place
 from explainer.facts import SpanFact

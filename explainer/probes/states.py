@@ -70,7 +70,7 @@ def made_together(scene: Scene) -> tuple[SpanFact, ...] | None:
     Followed through names, `self`, the callers on the stack and functions of the user's. `detail.device` is what can
     be written there for the model's device, "" for none.
     """
-    from explainer.edits.devices import devices_at
+    from explainer.edits.kinds.devices import devices_at
     from explainer.edits.place import Place
 
     odd, failing = _odd(scene), scene.failing

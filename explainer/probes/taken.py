@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from explainer.edits.kinds.products import factors
+from explainer.edits.kinds.rows_first import index_of, selected
 from explainer.edits.place import Place, as_primary
-from explainer.edits.products import factors
-from explainer.edits.rows_first import index_of, selected
 from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.call import call_node

@@ -92,7 +92,7 @@ def unmoved_handed(scene: Scene) -> SpanFact | None:
 
 
 def _placed(source: Source, node: ast.AST) -> SpanFact:
-    from explainer.edits.devices import devices_at
+    from explainer.edits.kinds.devices import devices_at
     from explainer.edits.place import Place
 
     found = list(devices_at(Place(source, node)))  # type: ignore[arg-type]

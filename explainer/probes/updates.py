@@ -7,7 +7,7 @@ import builtins
 from collections.abc import Mapping
 from typing import Any
 
-from explainer.edits.arguments import argument_node
+from explainer.edits.kinds.arguments import argument_node
 from explainer.edits.place import Place
 from explainer.facts import SpanFact
 from explainer.probes import probe
@@ -130,7 +130,7 @@ class _Substituted(ast.NodeTransformer):
 @probe
 def after_backward(scene: Scene) -> SpanFact | None:
     """The statement after which weights may be changed again: the optimizer's step where one follows, else backward."""
-    from explainer.edits.inplace import block_of
+    from explainer.edits.kinds.inplace import block_of
 
     frame, failing = scene.user_frame, scene.failing
     crashed = failing.source.statement_at(frame.line) if frame is not None and failing is not None else None

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from explainer.diagnosis import Span
-from explainer.edits.operators import SIGNS
+from explainer.edits.kinds.operators import SIGNS
 from explainer.facts import SpanFact, WriteFact
 from explainer.patterns import Pattern
 from explainer.probes import probe

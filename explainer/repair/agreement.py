@@ -8,8 +8,8 @@ import re
 from explainer.diagnosis import Edit
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
-from explainer.edits.sites import arriving, layers_hit
-from explainer.edits.slices import trunk
+from explainer.edits.generators.sites import arriving, layers_hit
+from explainer.edits.generators.slices import trunk
 from explainer.patterns import Pattern
 from explainer.source import Function
 

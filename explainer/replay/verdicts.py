@@ -15,8 +15,8 @@ from explainer.edits import words
 from explainer.edits.candidate import Candidate
 from explainer.edits.changes import cancels
 from explainer.edits.evidence import evidence_of
-from explainer.edits.generators import recorded
-from explainer.edits.relocate import origins
+from explainer.edits.generators.driver import recorded
+from explainer.edits.generators.relocate import origins
 from explainer.oracle.judge import Judgement, judged
 from explainer.replay import sandbox
 from explainer.replay.outcomes import WHOLE_CALLS, further, late, passes, ties, told_apart
@@ -61,7 +61,7 @@ class Verdicts:
 
     def _followed(self, family: str) -> Iterator[Candidate]:
         """Candidates of two edits: behind each first one that moved the failure on, what the search finds then."""
-        from explainer.edits.chains import chained, going_on, sources_with
+        from explainer.edits.generators.chains import chained, going_on, sources_with
 
         checker = self.checker
         for first in going_on(one for one in self.moved if one not in self.gone_on):

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from explainer.edits.evidence import Evidence
 from explainer.edits.expressions import evaluated
-from explainer.edits.slices import operands
+from explainer.edits.generators.slices import operands
 from explainer.repair.spots import Spot
 from explainer.source import called
 

@@ -7,9 +7,9 @@ import itertools
 from collections.abc import Iterator
 
 from explainer.edits.evidence import Evidence
+from explainer.edits.generators.shapes import BROADCAST, fits
+from explainer.edits.generators.slices import operands
 from explainer.edits.place import as_primary
-from explainer.edits.shapes import BROADCAST, fits
-from explainer.edits.slices import operands
 from explainer.repair.atoms.common import expressions, shape_of
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from explainer.edits.evidence import Evidence
-from explainer.edits.shapes import BROADCAST
+from explainer.edits.generators.shapes import BROADCAST
 from explainer.repair.atoms.common import expressions, integers, text
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot

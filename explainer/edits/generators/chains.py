@@ -1,0 +1,90 @@
+"""Two mistakes of one kind: behind an edit that moved the failure further on, the search for the second edit."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import itertools
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from explainer.diagnosis import Edit, FixSource
+from explainer.edits.candidate import Candidate
+from explainer.edits.changes import is_cast
+from explainer.edits.evidence import Evidence
+from explainer.edits.generators.driver import found_in
+from explainer.edits.generators.tiers import GUESSES
+from explainer.edits.lines import EditError, applied, shown
+from explainer.source import Source, parsed_source
+
+#: How many first edits are followed, how many second ones each is tried with, and how many edits there may be.
+FIRST, SECOND, MOST = 2, 16, 3
+
+
+def chained(evidence: Evidence, first: Candidate, texts: Mapping[str, str], family: str) -> Iterator[Candidate]:
+    """Candidates that add a second edit to `first`. `evidence` and `texts` are of the program edited already."""
+    family = "dtype" if is_cast(first) else family
+    for second in itertools.islice(found_in(evidence, family, but=GUESSES), SECOND):
+        if second.literal and second.culprit.line == first.culprit.line:  # the number that was changed already
+            continue
+        edits = tuple(_both(first, second, texts))
+        if edits and len(edits) <= MOST:
+            title = f"{first.title}; {second.title}" if second.title != first.title else first.title
+            literal, source = first.literal or second.literal, _source(first, second)
+            yield dataclasses.replace(first, edits=edits, title=title, literal=literal, source=source)
+
+
+def _source(first: Candidate, second: Candidate) -> FixSource | None:
+    if first.source is None or second.source is None:
+        return first.source or second.source
+    return dataclasses.replace(first.source, name=f"{first.source.name} + {second.source.name}")
+
+
+def _both(first: Candidate, second: Candidate, texts: Mapping[str, str]) -> Iterator[Edit]:
+    files = dict.fromkeys([*(edit.file for edit in first.edits), *(edit.file for edit in second.edits)])
+    for file in files:
+        then = [edit for edit in second.edits if edit.file == file]
+        edited = texts.get(os.path.realpath(file))
+        if edited is None:
+            yield from then
+            continue
+        try:
+            yield from differing(file, _read(file), applied(edited, then))
+        except (EditError, OSError, UnicodeDecodeError):
+            return
+
+
+def differing(file: str, before: str, after: str) -> Iterator[Edit]:
+    """The edits that make one text of a file of another."""
+    old, new = before.split("\n"), after.split("\n")
+    for kind, start, end, first, last in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if kind != "equal":
+            was = "\n".join(old[start:end]) if end > start else None
+            made = "\n".join(new[first:last]) if last > first else None
+            yield Edit(shown(file), start + 1, end, was, made)
+
+
+def sources_with(texts: Mapping[str, str], plain: Any) -> Any:
+    """A reader of sources that gives edited files their edited text."""
+    edited = {path: parsed_source(path, text) for path, text in texts.items()}
+
+    def read(path: str) -> Source | None:
+        return edited.get(os.path.realpath(path)) or plain(path)
+
+    return read
+
+
+def _read(file: str) -> str:
+    import tokenize
+
+    with tokenize.open(file) as opened:
+        return opened.read()
+
+
+def going_on(moved: Iterable[Candidate]) -> list[Candidate]:
+    """The edits to follow: one a place, in the order in which they were tried."""
+    places: dict[Any, Candidate] = {}
+    for one in moved:
+        places.setdefault((one.culprit.file, one.culprit.line, one.kind), one)
+    return list(places.values())[:FIRST]

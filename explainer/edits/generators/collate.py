@@ -1,0 +1,137 @@
+"""Candidates for samples that do not go into a batch: a collate function put before the loader that needs it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import partial
+
+from explainer.diagnosis import Edit
+from explainer.edits.candidate import Candidate
+from explainer.edits.evidence import Evidence
+from explainer.edits.generators.samples import parts_returned
+from explainer.edits.kinds import arguments
+from explainer.edits.kinds.plain_values import plain, refused
+from explainer.edits.lines import EditError, inserted, joined
+from explainer.edits.place import Place
+from explainer.source import called, holds
+
+_PADDED = '''def collate_padded(batch):
+    """Pads the first item of every sample to the longest of the batch."""
+    first, *others = zip(*batch)
+    padded = torch.nn.utils.rnn.pad_sequence(first, batch_first=True)
+    return padded, *(torch.utils.data.default_collate(list(other)) for other in others)
+
+
+'''
+
+
+_PADDED_PARTS = '''def collate_padded(batch):
+    """Pads the tensors of every sample to the longest of the batch; dicts and tuples part by part."""
+    first = batch[0]
+    if isinstance(first, dict):
+        return {key: collate_padded([sample[key] for sample in batch]) for key in first}
+    if isinstance(first, (list, tuple)):
+        return [collate_padded(list(part)) for part in zip(*batch)]
+    if isinstance(first, torch.Tensor) and first.dim() > 0:
+        return torch.nn.utils.rnn.pad_sequence(batch, batch_first=True)
+    return torch.utils.data.default_collate(batch)
+'''
+_PADDED_LISTS = '''def collate_padded(batch):
+    """Makes tensors of lists of numbers and pads them to the longest of the batch; dicts and tuples part by part."""
+    first = batch[0]
+    if isinstance(first, dict):
+        return {key: collate_padded([sample[key] for sample in batch]) for key in first}
+    if isinstance(first, tuple):
+        return [collate_padded(list(part)) for part in zip(*batch)]
+    if isinstance(first, list):
+        return torch.nn.utils.rnn.pad_sequence([torch.tensor(one) for one in batch], batch_first=True)
+    return torch.utils.data.default_collate(batch)
+'''
+_PRESENT = '''def collate_present(batch):
+    """Leaves out the samples for which the dataset gave None."""
+    return torch.utils.data.default_collate([sample for sample in batch if sample is not None])
+'''
+_KEPT = '''def collate_kept(batch):
+    """Collates as by default, and keeps in a list what cannot be stacked."""
+    first = batch[0]
+    if isinstance(first, dict):
+        return {key: collate_kept([sample[key] for sample in batch]) for key in first}
+    if isinstance(first, (list, tuple)):
+        return [collate_kept(list(part)) for part in zip(*batch)]
+    if isinstance(first, (torch.Tensor, int, float)) or type(first).__module__ == "numpy":
+        return torch.utils.data.default_collate(batch)
+    return batch
+'''
+
+
+def plain_parts(evidence: Evidence) -> Iterator[Candidate]:
+    """A part of what `__getitem__` returns made a plain value, where a worker said which class it could not collate."""
+    kind = refused(evidence.message) if "collate" in evidence.message else ""
+    for place in parts_returned(evidence) if kind else ():
+        new = plain(kind, place.text)
+        if new:
+            yield from evidence.replaced(place, new, "replace", "rename", new=new, old=place.text)
+
+
+def kept(evidence: Evidence) -> Iterator[Candidate]:
+    """A `collate_fn` that keeps what the default one refuses in a list."""
+    if refused(evidence.message) not in ("", "NoneType") and "collate" in evidence.message:
+        yield from _with_function(evidence, _KEPT, "kept-objects")
+
+
+def present(evidence: Evidence) -> Iterator[Candidate]:
+    """A `collate_fn` that leaves out samples which the dataset says it does not have: it returned None."""
+    if "NoneType" in evidence.message and ("collate" in evidence.message or _gives_none(evidence)):
+        yield from _with_function(evidence, _PRESENT, "present")
+
+
+def _gives_none(evidence: Evidence) -> bool:
+    """Whether a `__getitem__` of the program returns None somewhere."""
+    nodes = (node for source in evidence.sources_seen() for node in source.nodes())
+    getters = (node for node in nodes if isinstance(node, ast.FunctionDef) and node.name == "__getitem__")
+    returned = (one for getter in getters for one in ast.walk(getter) if isinstance(one, ast.Return))
+    return any(one.value is None or getattr(one.value, "value", "") is None for one in returned)
+
+
+def collated(evidence: Evidence) -> Iterator[Candidate]:
+    """A `collate_fn` for every DataLoader that has none, in the files of the failing frames."""
+    yield from _with_function(evidence, _PADDED, "collate")
+    yield from _with_function(evidence, _PADDED_PARTS, "collate")
+
+
+def padded_lists(evidence: Evidence) -> Iterator[Candidate]:
+    """A `collate_fn` for samples that hold lists of numbers of different lengths."""
+    if "each element in list of batch" in evidence.message:
+        yield from _with_function(evidence, _PADDED_LISTS, "collate")
+
+
+def _with_function(evidence: Evidence, text: str, title: str) -> Iterator[Candidate]:
+    for source in evidence.sources_seen():
+        for node in source.nodes():
+            if isinstance(node, ast.Call) and _is_loader(node):
+                call = Place(source, node)
+                yield from evidence.made(partial(_edits, call, text), "set-argument", call, title)
+
+
+def _is_loader(node: ast.Call) -> bool:
+    name = called(node)
+    return name == "DataLoader" and not any(word.arg == "collate_fn" for word in node.keywords)
+
+
+def _edits(call: Place, function: str) -> tuple[Edit, ...]:
+    """The function before the outermost statement that holds the call, and the argument."""
+    source = call.source
+    line = call.node.lineno
+    top = next((n for n in source.tree.body if holds(n, line)), None)  # type: ignore
+    if top is None or not _imports_torch(source.tree):
+        raise EditError("the file does not import torch")
+    first = min([top.lineno, *(one.lineno for one in getattr(top, "decorator_list", []))])
+    text = function.rstrip("\n") + "\n\n"
+    name = function.removeprefix("def ").partition("(")[0]
+    return joined(source, inserted(source, first, text), arguments.add_argument(call, f"collate_fn={name}"))
+
+
+def _imports_torch(tree: ast.Module | None) -> bool:
+    imports = [node for node in tree.body if isinstance(node, ast.Import)] if tree is not None else []
+    return any(name.name.split(".")[0] == "torch" and name.asname is None for node in imports for name in node.names)

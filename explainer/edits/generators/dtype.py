@@ -1,0 +1,220 @@
+"""Candidates for dtype errors: invert a mask, cast the whole model, cast where the odd dtype enters."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import partial
+
+from explainer.edits.candidate import Candidate
+from explainer.edits.cut_out import is_column, shares_out
+from explainer.edits.evidence import Evidence, Step
+from explainer.edits.generators.slices import Operand, chain, editable, operands, trunk
+from explainer.edits.kinds import methods, operators, statements
+from explainer.edits.lines import changed
+from explainer.edits.place import Place
+from explainer.patterns import Pattern
+from explainer.source import Source
+
+#: The method that gives each dtype.
+CASTS = {
+    "float32": "float()",
+    "float64": "double()",
+    "int64": "long()",
+    "bool": "bool()",
+    "float16": "half()",
+    "bfloat16": "bfloat16()",
+    "int32": "int()",
+    "uint8": "byte()",
+    "complex64": "to(torch.complex64)",
+}
+#: Dtypes that are chosen for a whole model, so that one value of another dtype is the odd one.
+SHORT = ("float16", "bfloat16")
+_METHODS = ("float", "double", "half", "bfloat16", "long", "int", "byte", "bool", "to")
+#: Calls whose results hold the values that they were given.
+_MOVING = (
+    "__getitem__", "view", "reshape", "flatten", "squeeze", "unsqueeze", "transpose", "permute", "t", "stack", "cat",
+    "contiguous", "clone", "detach", "expand", "chunk", "split", "select", "unbind", "index_select", "to", "cpu",
+)  # fmt: skip
+#: Calls whose first operand is what is indexed.
+_INDEXED = ("__getitem__", "__setitem__", "gather", "index_select", "scatter", "scatter_", "take_along_dim")
+_TO_LONG = Pattern(
+    r"indices|index tensor|used as ind|target dtype to be Long|scalar type Long but|expected (?:scalar type |dtype )?"
+    r"(?:Long|int64)|must be (?:long|int64)|one of the following scalar types: Long",
+    re.I,
+)
+
+
+def structural(evidence: Evidence) -> Iterator[Candidate]:
+    """`1 - mask` -> `~mask`; `model.encoder.to(dtype)` -> `model.to(dtype)`."""
+    crash = evidence.crash
+    if crash is not None and crash.place is not None and "bool" in {dtype for _, dtype in crash.before}:
+        place = crash.place
+        inverted = lambda: operators.replace_operator(place, "invert")  # noqa: E731
+        yield from evidence.made(inverted, "replace-operator", place, "invert", new=_after(place))
+    for source in evidence.sources_seen():
+        for node in source.nodes():
+            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+                yield from _widened(evidence, Place(source, node.value))
+
+
+def loaded(evidence: Evidence) -> Iterator[Candidate]:
+    """`model.float()` behind the `load_state_dict` that gave a model its weights of half precision."""
+    crash = evidence.crash
+    odd = {dtype for _, dtype in crash.before} & {"float16", "bfloat16", "float64"} if crash is not None else set()
+    for source in evidence.sources_seen() if odd else ():
+        for node in source.nodes():
+            call = node.value if isinstance(node, (ast.Expr, ast.Assign)) else None
+            function = getattr(call, "func", None)
+            if call and isinstance(function, ast.Attribute) and function.attr == "load_state_dict":
+                place, model = Place(source, call).statement(), source.text(function.value)
+                if _cast_before(source, model):
+                    continue
+                edits = partial(statements.insert_statement, f"{model}.float()", after=place)
+                yield from evidence.made(edits, "insert-statement", place, "as-built", model=model)
+
+
+def _cast_before(source: Source, model: str) -> bool:
+    """Whether the program casts a model itself: `net.half()`, `net = Net().to(torch.bfloat16)`."""
+    for node in source.nodes():
+        function = node.func if isinstance(node, ast.Call) else None
+        if isinstance(function, ast.Attribute) and function.attr in _METHODS and function.attr != "float":
+            statement = source.statement_at(function.lineno)
+            target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+            if model in (source.text(function.value), source.text(target) if target is not None else ""):
+                return True
+    return False
+
+
+def _after(place: Place) -> str:
+    node = place.node
+    inner = node.right if isinstance(node, ast.BinOp) else node
+    return f"`~{place.source.text(inner)}`"
+
+
+def _widened(evidence: Evidence, call: Place) -> Iterator[Candidate]:
+    function = getattr(call.node, "func", None)
+    if not (isinstance(function, ast.Attribute) and function.attr in _METHODS):
+        return
+    part = function.value
+    if isinstance(part, ast.Attribute):
+        old, new = call.source.text(part), call.source.text(part.value)
+        edits = lambda: changed(call.source, [(call.source.span(part), new)])  # noqa: E731
+        yield from evidence.made(edits, "replace", call, "widen-cast", old=old, new=new)
+
+
+def casts(evidence: Evidence) -> Iterator[Candidate]:
+    """Casts that the message asks for, at the deepest place where the odd dtype already is, then nearer ones."""
+    for operand, dtype in wanted(evidence):
+        yield from _casts_of(evidence, operand, dtype)
+
+
+def as_index(evidence: Evidence) -> Iterator[Candidate]:
+    """Casts of what is used as an index, where the message finds fault with its dtype, not with its values."""
+    if evidence.crash is not None and _TO_LONG.search(evidence.message):
+        for operand, dtype in wanted(evidence):
+            if dtype in ("int64", "bool") and not (operand.index == 0 and evidence.crash.function in _INDEXED):
+                yield from _casts_of(evidence, operand, dtype)
+
+
+def other_casts(evidence: Evidence) -> Iterator[Candidate]:
+    """Casts of every operand to the usual dtypes."""
+    for operand in operands(evidence):
+        for dtype in ("float32", "int64", "bool"):
+            if dtype != operand.dtype and (operand.place is not None or operand.start is not None):
+                yield from _casts_of(evidence, operand, dtype)
+
+
+def wanted(evidence: Evidence) -> list[tuple[Operand, str]]:
+    """Which operand should have which dtype, the most likely first."""
+    found = [one for one in operands(evidence) if one.place is not None or one.start is not None]
+    everything = operands(evidence)
+    weights = [one.dtype for one in everything if one.place is None and one.start is None]
+    floats = [one.dtype for one in everything if "float" in one.dtype]
+    pairs: list[tuple[Operand, str]] = []
+    if _TO_LONG.search(evidence.message):
+        masks = [one for one in found if "bool" in evidence.message and _compared(evidence, one)]
+        pairs += [(one, "bool") for one in masks]
+        pairs += [(one, "int64") for one in reversed(found) if one.dtype != "int64" and one not in masks]
+    elif "bool" in evidence.message.lower():
+        pairs += [(one, "bool") for one in reversed(found) if one.dtype != "bool"]
+    goals = list(dict.fromkeys([*weights, *(dtype for dtype in floats if dtype == "float32"), *floats, "float32"]))
+    for dtype in goals:
+        pairs += [(one, dtype) for one in reversed(found) if one.dtype != dtype and "int" not in dtype]
+    return pairs
+
+
+def _compared(evidence: Evidence, operand: Operand) -> list[Step]:
+    """The steps behind an operand back to the one that made numbers of truth values; none where none did."""
+    found: list[Step] = []
+    for step in trunk(evidence, operand.start):
+        if step.dtype != operand.dtype or "float" not in step.dtype:
+            return []
+        found.append(step)
+        if any(dtype == "bool" for _, dtype in step.before):
+            return found
+    return []
+
+
+def _casts_of(evidence: Evidence, operand: Operand, dtype: str) -> Iterator[Candidate]:
+    method = "abs()" if operand.dtype.startswith("complex") else CASTS.get(dtype, f"to(torch.{dtype})")
+    if operand.dtype == "uint8" and method == "float()" and _scaled(evidence):
+        method = "float().div(255)"
+    alike = [step for step in chain(evidence, operand.start) if step.dtype == operand.dtype]
+    alike = _from_where_it_met(evidence, alike, dtype)
+    if dtype == "bool":
+        alike = _compared(evidence, operand) or alike
+    if dtype.startswith("int") and "float" in operand.dtype:  # fractions are lost: only behind the last arithmetic
+        computed = next((at for at, step in enumerate(alike) if step.function not in _MOVING), len(alike))
+        alike = _cut_off(alike[: computed + 1])
+    inner = [step.places[0] for step in reversed(alike) if step.places]
+    outer = [place for step in alike for place in step.places[1:2]]
+    for place in [*inner, operand.place, *outer]:
+        if place is not None and editable(place):
+            yield from _cast_at(evidence, place, method, operand.dtype)
+
+
+def _from_where_it_met(evidence: Evidence, steps: list[Step], dtype: str) -> list[Step]:
+    """The steps down to those that met a value in half precision: a table made on its own keeps its precision."""
+    met = [step for step in steps if dtype in SHORT and dtype in {one for _, one in step.before}]
+    apart = {id(one) for step in met for start in step.inputs for one in chain(evidence, start)}
+    return [step for step in steps if id(step) not in apart]
+
+
+def _cut_off(steps: list[Step]) -> list[Step]:
+    """The steps down to the one that cut the value out of a table of other values, which are to keep theirs."""
+    for at, step in enumerate(steps):
+        if step.place is not None and shares_out(step.place.node):
+            return steps[:at]
+        if step.place is not None and is_column(step.place.source, step.place.node):
+            return steps[: at + 1]
+    return steps
+
+
+def _scaled(evidence: Evidence) -> bool:
+    """Whether the program divides by 255 somewhere, as it does with the images that it learns from."""
+    numbers = (node for source in evidence.sources_seen() for node in source.nodes() if isinstance(node, ast.BinOp))
+    return any(isinstance(one.right, ast.Constant) and one.right.value == 255 for one in numbers)
+
+
+def _cast_at(evidence: Evidence, place: Place, method: str, dtype: str) -> Iterator[Candidate]:
+    """A cast behind an expression; another cast that stands there already gives way to it."""
+    node = place.node
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _METHODS[:-1]:
+        name = method.partition("(")[0]
+        if name == "bool" and isinstance(node.func.value, ast.Compare):  # truth values already
+            edits = lambda: methods.delete_method(place)  # noqa: E731
+            yield from evidence.made(edits, "cast", place, "cast", what=_short(place), method=method, dtype=dtype)
+            return
+        if method.endswith("()") and name in _METHODS:
+            edits = lambda: methods.replace_call(place, name)  # noqa: E731
+            yield from evidence.made(edits, "cast", place, "cast", what=_short(place), method=method, dtype=dtype)
+            return
+    edits = lambda: methods.insert_method(place, method)  # noqa: E731
+    yield from evidence.made(edits, "cast", place, "cast", what=_short(place), method=method, dtype=dtype)
+
+
+def _short(place: Place) -> str:
+    text = " ".join(place.text.split())
+    return text if len(text) <= 48 else text[:45] + "..."

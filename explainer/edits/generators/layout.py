@@ -1,0 +1,151 @@
+"""Candidates that change a tensor's layout: transposes, new and dropped dimensions, channels moved, padded samples."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from explainer.edits.candidate import Candidate
+from explainer.edits.evidence import Evidence, Step
+from explainer.edits.generators import layers
+from explainer.edits.generators.collate import collated
+from explainer.edits.generators.shapes import BROADCAST, MATRIX, SAME, by_channel, changes, fits
+from explainer.edits.generators.slices import Operand, chain, editable, operands, trunk
+from explainer.edits.kinds import arguments, methods
+from explainer.edits.lines import changed
+from explainer.edits.place import Place
+
+_REDUCTIONS = ("mean", "sum", "amax", "amin", "norm", "std", "var", "logsumexp", "prod")
+
+
+#: By the ranks of weight and data: how channels come in front, in a batch and in one sample.
+_ORDERS = {
+    (4, 4): ("permute(0, 3, 1, 2)", "permute(2, 0, 1)"),
+    (4, 3): ("permute(2, 0, 1)", "permute(2, 0, 1)"),
+    (3, 3): ("transpose(1, 2)", "transpose(0, 1)"),
+    (3, 2): ("transpose(0, 1)", "transpose(0, 1)"),
+}
+
+
+def structural(evidence: Evidence) -> Iterator[Candidate]:
+    """Transposes of products, layers of another rank, `batch_first`, samples padded in a collate_fn."""
+    crash = evidence.crash
+    if crash is None:
+        return
+    if crash.function in MATRIX:
+        yield from _transposed(evidence, crash)
+    if crash.function == "stack":
+        yield from collated(evidence)
+    yield from layers.around(evidence)
+    yield from _channels(evidence, crash)
+
+
+def _transposed(evidence: Evidence, crash: Step) -> Iterator[Candidate]:
+    every = operands(evidence)[:2]
+    for operand in reversed(every):
+        shape = operand.shape
+        if len(shape) < 2 or not editable(operand.place):
+            continue
+        shapes = [one.shape for one in every]
+        shapes[operand.index] = [*shape[:-2], shape[-1], shape[-2]]
+        if fits(crash.function, shapes):
+            last = {2: "t()", 3: "transpose(1, 2)"}.get(len(shape), "transpose(-2, -1)")
+            yield from put_behind(evidence, operand.place, last, shape)
+
+
+def put_behind(evidence: Evidence, place: Place | None, method: str, shape: list[int]) -> Iterator[Candidate]:
+    """A method, or an index like `[:, None]`, put behind an expression whose tensor has a shape; none without it."""
+    if place is not None:
+        edits = partial(methods.insert_method, place, method)
+        shown = method if method[0] == "[" else f".{method}"
+        words: dict[str, Any] = {"what": " ".join(place.text.split())[:48], "method": shown, "shape": shape}
+        yield from evidence.made(edits, "insert-method", place, "insert", **words)
+
+
+#: Changes of layout that put dimensions in another order.
+_TURNS = ("transpose", "permute", "movedim", "t()", "mT")
+
+
+def inserted(evidence: Evidence) -> Iterator[Candidate]:
+    """One change of layout on one operand with which the shapes fit; at its origin first, then at the call."""
+    crash = evidence.crash
+    if crash is None:
+        return
+    every = operands(evidence)
+    if crash.function in ("view", "reshape", "__getitem__", "__setitem__"):  # not a matter of layout
+        return
+    if crash.function in BROADCAST:
+        yield from _sliced(evidence, every)
+        yield from _kept_dimensions(evidence, every)
+    widest = max((len(one.shape) for one in every), default=0)
+    # A dimension of size 1 that is too much goes before a new one comes.
+    both = [(operand, *change) for operand in every for change in changes(operand.shape)]
+    for operand, method, shape in sorted(both, key=lambda one: not one[1].startswith("squeeze")):
+        fitting = fits(crash.function, [shape if one is operand else one.shape for one in every])
+        if method.startswith("mean") and crash.function in (*SAME, *BROADCAST):  # it runs, but is hardly ever meant
+            continue
+        if evidence.passed and method.startswith(_TURNS):  # other data came, in the same order as before
+            continue
+        if crash.function in BROADCAST and len(shape) > widest:  # every pair broadcasts once it is spread far enough
+            continue
+        beside = [one.shape for one in every if one is not operand]
+        if crash.function in BROADCAST and method.startswith("flatten") and shape not in beside:
+            continue
+        if fitting or (fitting is None and method[:3] in ("uns", "squ", "tra", "t()")):
+            yield from put_behind(evidence, operand.place if editable(operand.place) else None, method, operand.shape)
+
+
+def _sliced(evidence: Evidence, every: list[Operand]) -> Iterator[Candidate]:
+    """`self.pe` -> `self.pe[:x.size(1)]`: a stored tensor that is longer than what it is joined with."""
+    for stored, other in ((one, two) for one in every for two in every if one is not two):
+        rank, shape = len(other.shape), stored.shape
+        if stored.place is None or not isinstance(stored.place.node, ast.Attribute) or rank < len(shape):
+            continue
+        aligned = other.shape[rank - len(shape) :]
+        longer = [at for at, (own, given) in enumerate(zip(shape, aligned, strict=True)) if own > given > 1]
+        if len(longer) == 1 and other.place is not None and not by_channel(shape):
+            size = f"{other.text}.size({longer[0] + rank - len(shape)})"
+            index = ", ".join([":"] * longer[0] + [f":{size}"])
+            yield from put_behind(evidence, stored.place, f"[{index}]", shape)
+
+
+def _kept_dimensions(evidence: Evidence, every: list[Operand]) -> Iterator[Candidate]:
+    """`x.mean(1)` -> `x.mean(1, keepdim=True)` on the way to an operand."""
+    for operand in every:
+        for step in trunk(evidence, operand.start, 4):
+            if step.function in _REDUCTIONS and step.place is not None and isinstance(step.place.node, ast.Call):
+                edits = partial(arguments.set_argument, step.place, "keepdim", True)
+                words: dict[str, Any] = {"new": "keepdim=True", "layer": step.function}
+                yield from evidence.made(edits, "set-argument", step.place, "flag", **words)
+
+
+def _channels(evidence: Evidence, crash: Step) -> Iterator[Candidate]:
+    """Channels moved in front, where the samples are made first: `permute(2, 0, 1)` of one, or of the batch."""
+    every = operands(evidence)
+    if not crash.function.startswith("conv") or len(every) < 2:
+        return
+    data, weight = every[0], every[1]
+    sizes = len(weight.shape), len(data.shape)
+    if sizes not in _ORDERS or data.shape[-1] != weight.shape[1]:
+        return
+    of_batch, of_one = _ORDERS[sizes]
+    for step in reversed(chain(evidence, data.start)):
+        if step.shape == data.shape:
+            yield from put_behind(evidence, next((p for p in step.places if editable(p)), None), of_batch, step.shape)
+        elif step.shape == data.shape[1:]:
+            yield from put_behind(evidence, next((p for p in step.places if editable(p)), None), of_one, step.shape)
+    yield from put_behind(evidence, data.place if editable(data.place) else None, of_batch, data.shape)
+
+
+def swapped(evidence: Evidence) -> Iterator[Candidate]:
+    """The first two arguments of the failing call in the other order."""
+    crash = evidence.crash
+    node = crash.place.node if crash and crash.place else None
+    if not isinstance(node, ast.Call) or len(node.args) < 2 or crash is None or crash.place is None:
+        return
+    one, other = crash.place.at(node.args[0]), crash.place.at(node.args[1])
+    edits = partial(changed, one.source, [(one.span, other.text), (other.span, one.text)])
+    new = f"{one.source.text(node.func)}({other.text}, {one.text})"
+    yield from evidence.made(edits, "replace", crash.place, "swap", new=new[:70])

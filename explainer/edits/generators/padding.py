@@ -1,0 +1,110 @@
+"""Candidates for the geometry of convolutions: padding, stride, kernel size, output_padding."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from explainer.edits.candidate import Candidate
+from explainer.edits.evidence import Evidence, Layer
+from explainer.edits.generators.sites import layers_hit
+from explainer.edits.generators.slices import Operand, operands, trunk
+from explainer.edits.kinds import arguments
+from explainer.edits.kinds.arguments import argument_node
+from explainer.edits.lines import joined
+from explainer.edits.place import Place
+
+
+def padded(evidence: Evidence) -> Iterator[Candidate]:
+    """Padding for a kernel larger than its input, output_padding for transposed convolutions that fall short."""
+    for layer, _ in layers_hit(evidence):
+        kernel = layer.value("kernel_size")
+        if layer.type.startswith("Conv") and kernel and "ernel" in evidence.message:
+            yield from _argument(evidence, layer, "padding", kernel // 2)
+            yield from _argument(evidence, layer, "kernel_size", max(1, kernel - 2))
+    transposed = [s.layer for s in evidence.steps if s.layer and s.layer.type.startswith("ConvTranspose")]
+    unique = {id(layer): layer for layer in transposed if (layer.value("stride") or 1) > 1}.values()
+    for layer in unique:
+        yield from _argument(evidence, layer, "output_padding", 1)
+    yield from _all_padded(evidence, list(unique))
+    convolutions = [s.layer for s in evidence.steps if s.layer and s.layer.type.startswith("Conv")]
+    for layer in {id(one): one for one in convolutions if one not in transposed}.values():
+        kernel = layer.value("kernel_size") or 1
+        if kernel > 1 and layer.value("stride") in (None, 1) and _dilated(layer):
+            yield from _argument(evidence, layer, "padding", '"same"')
+        if kernel > 1 and layer.value("padding") != kernel // 2:
+            yield from _argument(evidence, layer, "padding", kernel // 2)
+
+
+def fallen_short(evidence: Evidence) -> Iterator[Candidate]:
+    """`output_padding` for the transposed convolution whose map is less than a stride too small."""
+    every = operands(evidence)
+    for small, large in ((one, two) for one in every for two in every if one is not two):
+        apart = {b - a for a, b in zip(small.shape[2:], large.shape[2:], strict=False)}
+        layer = last_transposed(evidence, small)
+        if layer is None or len(small.shape) != len(large.shape) or len(apart) != 1:
+            continue
+        short = apart.pop()
+        if 0 < short < (layer.value("stride") or 1):
+            yield from _argument(evidence, layer, "output_padding", short)
+
+
+def last_transposed(evidence: Evidence, operand: Operand) -> Layer | None:
+    """The transposed convolution nearest to an operand on the way of its data."""
+    layers = (step.layer for step in trunk(evidence, operand.start, 8))
+    return next((one for one in layers if one is not None and one.type.startswith("ConvTranspose")), None)
+
+
+def strided(evidence: Evidence) -> Iterator[Candidate]:
+    """The stride of the other branch for a convolution whose map is a whole number of times too large."""
+    maps = [one.shape[-1] for one in operands(evidence) if len(one.shape) > 2]
+    if len(maps) < 2 or min(maps) < 1 or max(maps) % min(maps):
+        return
+    times = max(maps) // min(maps)
+    for step in evidence.steps[1:8]:
+        layer = step.layer
+        if layer is None or times == 1 or not layer.type.startswith("Conv") or layer.value("stride") != 1:
+            continue
+        call = _written(layer, "stride")
+        scope = next(one.scope for one in layer.calls if one.place is call)
+        names = [name for name, value in scope.items() if value == times and name.isidentifier()]
+        for value in (*names[:2], times):
+            edits = partial(arguments.set_argument, call, "stride", value)
+            words: dict[str, Any] = {"layer": layer.type, "argument": "stride", "new": value}
+            yield from evidence.made(edits, "set-argument", call, "padding", **words)
+
+
+def _dilated(layer: Layer) -> bool:
+    """Whether a convolution is given a dilation: what keeps its map as it is then differs from call to call."""
+    return any(argument_node(call.place, "dilation") is not None for call in layer.calls[:1])
+
+
+def _argument(evidence: Evidence, layer: Layer, argument: str, value: int | str) -> Iterator[Candidate]:
+    call = _written(layer, argument)
+    edits = partial(arguments.set_argument, call, argument, value)
+    yield from evidence.made(edits, "set-argument", call, "padding", layer=layer.type, argument=argument, new=value)
+
+
+def _written(layer: Layer, argument: str) -> Place:
+    """The call to give a layer's argument in: its own, or that which hands it on through `**kwargs`."""
+    for call in layer.calls:
+        node, function = call.place.node, call.place.source.function_at(call.place.span.line)
+        rest = function.args.kwarg.arg if function is not None and function.args.kwarg is not None else None
+        spread = [one.value for one in getattr(node, "keywords", ()) if one.arg is None]
+        given = any(one.arg == argument for one in getattr(node, "keywords", ()))
+        if given or rest is None or rest not in [one.id for one in spread if isinstance(one, ast.Name)]:
+            return call.place
+    return layer.calls[0].place
+
+
+def _all_padded(evidence: Evidence, layers: list[Layer]) -> Iterator[Candidate]:
+    """The same argument for all transposed convolutions of one file at once."""
+    calls = sorted((layer.calls[0].place for layer in layers), key=lambda place: place.node.lineno)
+    if len(calls) < 2 or len({call.source.file for call in calls}) > 1:
+        return
+    each = [arguments.set_argument(call, "output_padding", 1) for call in calls]
+    edits = partial(joined, calls[0].source, *each)
+    words: dict[str, Any] = {"layer": layers[0].type, "argument": "output_padding", "new": 1}
+    yield from evidence.made(edits, "set-argument", calls[0], "padding", **words)

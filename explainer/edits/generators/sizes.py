@@ -1,0 +1,295 @@
+"""Candidates for sizes: what a layer is built for, from the sizes that arrive or are expected next."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from explainer.edits.candidate import Candidate
+from explainer.edits.evidence import Evidence, Layer, Step
+from explainer.edits.expressions import evaluated, named, product, sized
+from explainer.edits.generators.layers import features_last
+from explainer.edits.generators.literals import solved_in
+from explainer.edits.generators.shapes import BROADCAST
+from explainer.edits.generators.sites import LEAVING, Site, layers_hit, sites, trees_hit
+from explainer.edits.generators.sites import arriving as needed
+from explainer.edits.generators.slices import operands, trunk
+from explainer.edits.generators.state import shuffled, viewed
+from explainer.edits.kinds import statements
+from explainer.edits.place import Place, fitted
+from explainer.replay.taint import parts, value_with
+from explainer.source import holds
+
+_FOLDS = ("flatten", "view", "reshape")
+_VIEWS = ("view", "reshape", "unflatten", "split", "split_with_sizes")
+
+
+def arriving(evidence: Evidence) -> Iterator[Candidate]:
+    """The failing layer built for the size that arrives."""
+    for layer, step in layers_hit(evidence):
+        need = needed(layer, step)
+        if need is not None and layer.value(need[0]) != need[1]:
+            yield from built_for(evidence, layer, *need, _folded(evidence))
+
+
+def rounded(evidence: Evidence) -> Iterator[Candidate]:
+    """`(side - 3) // 2` -> `(side - 3) // 2 + 1`: a size that counts the steps of a window, not its places."""
+    for tree, size in trees_hit(evidence):
+        for node in parts(tree):
+            place = evidence.place(node[4]) if node[1] == "//" and node[4] else None
+            if place is None or value_with(tree, node, int(node[-1]) + 1) != size:
+                continue
+            new = f"{place.text} + 1"
+            yield from evidence.replaced(place, fitted(place, new), "replace", "one-more", new=new)
+
+
+def named_norm(evidence: Evidence) -> Iterator[Candidate]:
+    """A norm layer given the name that has the size which arrives: `nn.LayerNorm(tokens)` -> `nn.LayerNorm(width)`."""
+    for layer, step in layers_hit(evidence):
+        need = needed(layer, step)
+        if need is None or need[0] not in ("normalized_shape", "num_features", "num_channels"):
+            continue
+        for site in () if features_last(evidence, layer, step) else sites(layer, need[0]):
+            names = [name for name, value in site.scope.items() if value == need[1] and name.isidentifier()]
+            if not isinstance(site.place.node, ast.Name) or len(names) != 1:
+                continue
+            words: dict[str, Any] = {"argument": need[0], "layer": layer.type, "value": need[1]}
+            yield from _at_site(evidence, site, names[0], "set", False, words)
+
+
+def expected(evidence: Evidence) -> Iterator[Candidate]:
+    """The layers behind the failing call made to give the size that is expected."""
+    for size, step in _mismatches(evidence):
+        if step.layer is None or step.layer.type not in LEAVING:
+            continue
+        argument, _ = LEAVING[step.layer.type]
+        if step.layer.value(argument) not in (None, size):
+            yield from built_for(evidence, step.layer, argument, size, "", "set-out")
+
+
+def _parts(steps: list[Step]) -> list[int]:
+    """Into how many parts along the last dimension what each step gave was split on its way, the nearest step first."""
+    found, times = [], 1
+    for step in steps:
+        found.append(times)
+        if step.function in ("chunk", "split", "tensor_split") and step.before and step.shape and step.shape[-1]:
+            times *= max(step.before[0][0][-1] // step.shape[-1], 1)
+    return found
+
+
+def named_out(evidence: Evidence) -> Iterator[Candidate]:
+    """`nn.Conv2d(3, 16, 3)` -> `nn.Conv2d(3, widths[0], 3)`: a number where the layer that reads it has a name."""
+    for layer, step in layers_hit(evidence):
+        need = needed(layer, step)
+        built = layer.value(need[0]) if need else None
+        reads = list(sites(layer, need[0])) if need else []
+        behind = trunk(evidence, step.inputs[0] if step.inputs else None, 12)
+        before = next((one for one in behind if _leaves(one)), None)
+        if built is None or before is None or before.layer is None or not reads or reads[-1].plain:
+            continue
+        argument, _ = LEAVING[before.layer.type]
+        for site in sites(before.layer, argument):
+            names = [text for text in _names(site) if site.scope[text] == built] if site.plain else []
+            words: dict[str, Any] = {"argument": argument, "layer": before.layer.type, "value": built}
+            for text in sorted(names, key=lambda text: text != reads[-1].place.text):
+                yield from _at_site(evidence, site, text, "set-out", False, words)
+
+
+def _leaves(step: Step) -> bool:
+    return step.layer is not None and step.layer.type in LEAVING
+
+
+def _names(site: Site) -> list[str]:
+    """The plain names of numbers in scope, and the entries of lists of them."""
+    return [text for text, value in site.scope.items() if type(value) is int and re.fullmatch(r"[\w.]+(\[\d\])?", text)]
+
+
+def _mismatches(evidence: Evidence) -> Iterator[tuple[int, Step]]:
+    """Layers on the way to the operands, each with a size of the other operand or of the failing layer."""
+    every = operands(evidence)
+    for size in (*viewed(evidence), *shuffled(evidence)):
+        yield from ((size, one) for one in trunk(evidence, every[0].start if every else None, 4))
+    for layer, step in layers_hit(evidence):
+        need = needed(layer, step)
+        built = layer.value(need[0]) if need else None
+        behind = trunk(evidence, step.inputs[0] if step.inputs else None, 12)
+        if built is not None:
+            yield from ((built * times, one) for times, one in zip(_parts(behind), behind, strict=True))
+    for one in every:
+        for other in every:
+            if one is not other and len(one.shape) == len(other.shape):
+                apart = [b for a, b in zip(one.shape, other.shape, strict=True) if a != b]
+                yield from ((size, step) for size in apart[:1] for step in trunk(evidence, one.start, 12))
+
+
+def _folded(evidence: Evidence) -> str:
+    """`16 * 5 * 5` where the operand was flattened from [N, 16, 5, 5] on the way; empty where not."""
+    crash = evidence.crash
+    for step in trunk(evidence, crash.inputs[0] if crash and crash.inputs else None, 6):
+        before = step.before[0][0] if step.before else []
+        if step.function in _FOLDS and len(before) > len(step.shape):
+            sizes = before[1:] if len(step.shape) > 1 else before
+            return product(sizes)
+    return ""
+
+
+def built_for(
+    evidence: Evidence, layer: Layer, argument: str, value: int, folded: str = "", title: str = "set"
+) -> Iterator[Candidate]:
+    """A layer's argument given another value: at its site, in the literal it comes from, as a name's expression."""
+    found = list(sites(layer, argument))
+    words: dict[str, Any] = {"argument": argument, "layer": layer.type, "value": value}
+    for site in found:
+        if site.plain:
+            text = folded if folded and ast.literal_eval(_computed(folded)) == value else str(value)
+            yield from _at_site(evidence, site, text, title, True, words)
+    for tree in layer.numbers.get(argument, ())[:2]:
+        yield from solved_in(evidence, tree, value, argument)
+    for site in found:
+        node = site.place.node
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and node.slice.value == 0:
+            yield from _at_site(evidence, site, f"{site.place.source.text(node.value)}[-1]", title, False, words)
+        if not site.plain:
+            old, asked = site.place.text, _asked(evidence)
+            texts = dict.fromkeys([*named(value, _apart(site), old), *named(value, site.scope, old)])
+            for text in sorted(texts, key=lambda text: -len(_words(text) & asked)):
+                yield from _at_site(evidence, site, text, title, False, words)
+    for site in reversed(found):
+        for text in sized(value, site.scope):
+            yield from _at_site(evidence, site, text, title, False, words)
+    for site in reversed(found):
+        if not site.plain and site.call is not None:
+            yield from _at_site(evidence, site, folded or str(value), title, True, words)
+
+
+def _apart(site: Site) -> dict[str, Any]:
+    """What is in scope at a site, without the names that the call's other arguments have: `classes` is no width."""
+    node = site.call.node
+    given = [*node.args, *(word.value for word in node.keywords)] if isinstance(node, ast.Call) else []
+    others = {word for one in given if one is not site.place.node for word in _words(ast.unparse(one))}
+    others -= _words(site.place.text)
+    return {name: value for name, value in site.scope.items() if not _words(name) <= others}
+
+
+def own_layers(evidence: Evidence) -> Iterator[Candidate]:
+    """An own layer whose values do not broadcast with what it is given, built for one of the sizes: for the other."""
+    broadcast = evidence.crash is not None and evidence.crash.function in BROADCAST and not evidence.passed
+    for layer in [one for one in evidence.on_stack[-1:] if one.own and broadcast]:
+        for argument, trees in layer.numbers.items():
+            for value in evidence.said if layer.value(argument) in evidence.said else ():
+                if value != layer.value(argument) and value > 1:
+                    made = built_for if len(trees) == 1 else _first_built_for
+                    yield from made(evidence, layer, argument, value)
+
+
+def _first_built_for(evidence: Evidence, layer: Layer, argument: str, value: int) -> Iterator[Candidate]:
+    """The first number of a tuple given another value: `Scale((c, 1, 1))` -> `Scale((c // 2, 1, 1))`."""
+    for site in sites(layer, argument):
+        elements = getattr(site.place.node, "elts", [])
+        for text in named(value, _apart(site), site.place.source.text(elements[0])) if elements else ():
+            words: dict[str, Any] = {"argument": argument, "layer": layer.type, "value": value}
+            inner = Site(site.place.at(elements[0]), site.scope, site.call)
+            yield from _at_site(evidence, inner, text, "set", False, words)
+
+
+def _asked(evidence: Evidence) -> set[str]:
+    """The names by which a failing `view` asks for sizes: an expression of the same ones is meant."""
+    crash = evidence.crash
+    node = crash.place.node if crash is not None and crash.place is not None else None
+    if crash is None or crash.function not in _VIEWS or not isinstance(node, ast.Call):
+        return set()
+    return {word for one in node.args for word in _words(ast.unparse(one))} - {"self"}
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"[A-Za-z_]\w*", text))
+
+
+def _computed(text: str) -> str:
+    total = 1
+    for part in text.split(" * "):
+        total *= int(part)
+    return str(total)
+
+
+def _at_site(
+    evidence: Evidence, site: Site, text: str, title: str, plain: bool, words: dict[str, Any]
+) -> Iterator[Candidate]:
+    size = text if text == str(words["value"]) else f"{text} = {words['value']}"
+    yield from evidence.replaced(site.place, text, "set-argument", title, site.call, plain, size=size, **words)
+
+
+def advanced(evidence: Evidence) -> Iterator[Candidate]:
+    """A loop that builds layers lets its running size follow: `cin = cout` at the end of the body."""
+    for layer, step in layers_hit(evidence):
+        need = needed(layer, step)
+        if need is None:
+            continue
+        for call in layer.calls:
+            yield from _advanced_at(evidence, call.place, call.scope, layer.value(need[0]), need[1])
+
+
+def _advanced_at(evidence: Evidence, call: Place, scope: object, old: int | None, new: int) -> Iterator[Candidate]:
+    loop = _loop(call)
+    if loop is None or not isinstance(call.node, ast.Call):
+        return
+    names = {one.id for one in ast.walk(call.node) if isinstance(one, ast.Name)}
+    ints = {name: scope.get(name) for name in names if isinstance(scope.get(name), int)}  # type: ignore[attr-defined]
+    for stale in (name for name, value in ints.items() if value == old):
+        for fresh in (name for name, value in ints.items() if value == new and name != stale):
+            edits = partial(statements.append_to_body, call.at(loop), f"{stale} = {fresh}")
+            yield from evidence.made(edits, "append-to-body", call, "advance", old=stale, new=fresh)
+
+
+def _loop(call: Place) -> ast.For | ast.While | None:
+    loops = [
+        one for one in call.source.nodes() if isinstance(one, (ast.For, ast.While)) and holds(one, call.node.lineno)
+    ]
+    return max(loops, key=lambda node: node.lineno, default=None)
+
+
+def factored(evidence: Evidence) -> Iterator[Candidate]:
+    """A fixed number in a constructor's arithmetic replaced by a name, or its square, that is in scope there."""
+    for step in evidence.steps[:20]:
+        layer = step.layer
+        if layer is None or layer.type not in LEAVING:
+            continue
+        for site in sites(layer, LEAVING[layer.type][0]):
+            if isinstance(site.place.node, ast.BinOp):
+                yield from _factors(evidence, site)
+
+
+def _factors(evidence: Evidence, site: Site) -> Iterator[Candidate]:
+    fixed = [node for node in ast.walk(site.place.node) if isinstance(node, ast.Constant) and type(node.value) is int]
+    names = [name for name, value in site.scope.items() if isinstance(value, int) and name.isidentifier()]
+    for node in fixed:
+        for text in (form for name in names for form in (f"{name} ** 2", name)):
+            if text not in site.place.text:
+                words: dict[str, Any] = {"new": text, "old": site.place.text}
+                yield from evidence.replaced(site.place.at(node), text, "replace-literal", "factor", site.call, **words)
+
+
+def passed_down(evidence: Evidence) -> Iterator[Candidate]:
+    """Other names in scope for a layer's size at every call on the way to its construction."""
+    for layer, step in layers_hit(evidence):
+        need = needed(layer, step)
+        old = layer.value(need[0]) if need else None
+        for call in layer.calls[:4]:
+            if need is None or old is None or not isinstance(call.place.node, ast.Call):
+                continue
+            for given in argument_places_of(call.place):
+                if evaluated(given.node, call.scope) == old:
+                    site = Site(given, call.scope, call.place)
+                    words: dict[str, Any] = {"argument": need[0], "layer": layer.type, "value": need[1]}
+                    for text in named(need[1], call.scope, given.text):
+                        yield from _at_site(evidence, site, text, "set", False, words)
+
+
+def argument_places_of(call: Place) -> list[Place]:
+    """All argument expressions of a call."""
+    node = call.node
+    given = [*node.args, *(word.value for word in node.keywords)] if isinstance(node, ast.Call) else []
+    return [call.at(one) for one in given]

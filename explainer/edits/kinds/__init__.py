@@ -1,0 +1,1 @@
+"""The kinds of edit that a rule may name (see `candidates.KINDS`)."""

@@ -1,0 +1,205 @@
+"""Edits against in-place writes: chains of methods without their underscores, a value computed anew after a step."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Iterator
+
+from explainer.diagnosis import Edit, Span
+from explainer.edits.kinds import operators
+from explainer.edits.lines import EditError, changed, indentation, joined, relined, shown
+from explainer.edits.place import Place, by_file
+from explainer.source import Node, holds, loaded, stored
+
+_TARGETS = (ast.Name, ast.Attribute)
+
+
+def out_of_place(at: Place) -> tuple[Edit, ...]:
+    """The same work without the write: also `x.sub_(a).div_(b)`, where each call writes, and `nn.ReLU(True)`."""
+    node = _whole(at, at.node.value if isinstance(at.node, ast.Expr) else at.node)
+    _refuse_lost(at, node)
+    calls = list(_writes(node))
+    if len(calls) > 1 or (calls and calls[0] is not node):
+        return _plain_chain(at, node, calls)
+    if isinstance(node, ast.Call) and not calls and _flag(node) is not None:
+        kept = [at.source.text(part) for part in (*node.args, *node.keywords) if part is not _flag(node)]
+        return changed(at.source, [(at.source.span(node), f"{at.source.text(node.func)}({', '.join(kept)})")])
+    return operators.out_of_place(at)
+
+
+def _whole(at: Place, node: Node) -> Node:
+    """A write, or the chain of writes that begins with it where the chain is a statement whose result nothing takes."""
+    statement = at.at(node).statement().node
+    top = statement.value if isinstance(statement, ast.Expr) else None
+    writes = list(_writes(top)) if top is not None else []
+    return top if top is not None and top in writes and node in writes else node
+
+
+def _refuse_lost(at: Place, node: Node) -> None:
+    """EditError where a loop's variable would be bound anew and nothing reads it: then nothing at all is changed."""
+    statement = at.at(node).statement().node
+    target = _base(node) if isinstance(statement, (ast.Expr, ast.AugAssign)) else None
+    line = statement.end_lineno or statement.lineno
+    name = target.id if isinstance(target, ast.Name) else ""
+    loops = [one for one in at.source.nodes() if isinstance(one, ast.For) and holds(one, line)]
+    own = [one for one in loops if name in stored(one.target)]
+    if any(all(name not in loaded(one) for one in _after(loop, line)) for loop in own):
+        raise EditError("nothing would read the result")
+
+
+def _base(node: ast.AST) -> ast.AST:
+    """What a write writes into: `v` of `v.mul_(a).add_(b)` and `v *= a`."""
+    if isinstance(node, ast.AugAssign):
+        return node.target
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        node = node.func.value
+    return node
+
+
+def _after(loop: ast.For, line: int) -> Iterator[ast.stmt]:
+    """The statements of a loop's body behind a line."""
+    return (one for one in ast.walk(loop) if isinstance(one, ast.stmt) and one.lineno > line)
+
+
+def _writes(node: ast.AST) -> Iterator[ast.Call]:
+    """The calls of a chain whose methods end in an underscore, the last one first."""
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        if node.func.attr.endswith("_") and not node.func.attr.endswith("__"):
+            yield node
+        node = node.func.value
+
+
+def _flag(node: ast.Call) -> ast.expr | None:
+    """The positional `True` with which torch's activations are told to work in place."""
+    last = node.args[-1] if node.args and not node.keywords else None
+    return last if isinstance(last, ast.Constant) and last.value is True else None
+
+
+def _plain_chain(at: Place, node: Node, calls: list[ast.Call]) -> tuple[Edit, ...]:
+    changes = []
+    for call in calls:
+        name = at.source.span(call.func)
+        end = name.end_column or 1
+        last = dataclasses.replace(name, line=name.end_line or name.line, column=end - 1)
+        if call.func.attr not in operators.FILLS:  # type: ignore[attr-defined]
+            changes.append((last, ""))
+        elif call is calls[-1]:
+            changes.append((at.source.span(call.func.value), f"{at.source.text(call.func.value)}.clone()"))  # type: ignore[attr-defined]
+    statement = at.at(node).statement().node
+    if isinstance(statement, ast.Expr) and statement.value is node:
+        target = calls[-1].func.value  # type: ignore[attr-defined]
+        if not isinstance(target, _TARGETS):
+            raise EditError("the result could not be assigned back")
+        changes.append((_start(at.source.span(statement)), f"{at.source.text(target)} = "))
+    return changed(at.source, changes)
+
+
+def _start(span: Span) -> Span:
+    return dataclasses.replace(span, end_line=span.line, end_column=span.column)
+
+
+def all_out_of_place(each: tuple[Place, ...]) -> tuple[Edit, ...]:
+    """Several writes made without writing; those into parts of a tensor go into a copy, one for each name."""
+    edits: list[Edit] = []
+    for source, own in by_file(each):
+        groups, copied = list[tuple[Edit, ...]](), set[str]()
+        for place in own:
+            whole = _part_of(place)
+            if whole is None:
+                groups.append(out_of_place(place))
+            elif whole not in copied:
+                copied.add(whole)
+                line = place.statement().node.lineno
+                put = f"{indentation(source, line)}{whole} = {whole}.clone()"
+                groups.append((Edit(shown(source.file), line, line - 1, None, put),))
+        edits += joined(source, *groups)
+    return tuple(edits)
+
+
+def _part_of(place: Place) -> str | None:
+    """The tensor of which a statement writes a part: `y` of `y[i] = v` and `y[i] += v`."""
+    statement = place.statement().node
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else getattr(statement, "target", None)
+    if not isinstance(target, ast.Subscript):
+        return None
+    while isinstance(target, ast.Subscript):
+        target = target.value
+    return place.source.text(target) if isinstance(target, _TARGETS) else None
+
+
+def wrap_block(at: Place, header: str) -> tuple[Edit, ...]:
+    """A statement put into a block: `header` is `with torch.no_grad():`."""
+    node = at.statement().node
+    return _wrapped(at, node.lineno, node.end_lineno or node.lineno, header)
+
+
+def wrap_blocks(each: tuple[Place, ...], header: str) -> tuple[Edit, ...]:
+    """The statements of one block from the first of some through the last put into a new block."""
+    body = block_of(each[0])
+    held = [body[index_in(body, place)] for place in each]
+    return _wrapped(each[0], held[0].lineno, held[-1].end_lineno or 0, header)
+
+
+def _wrapped(at: Place, first: int, last: int, header: str) -> tuple[Edit, ...]:
+    indent = indentation(at.source, first)
+    body = [f"    {line}" if line.strip() else line for line in at.source.lines[first - 1 : last]]
+    return relined(at.source, first, last, "\n".join([indent + header, *body]))
+
+
+def recompute_after(at: Place, kept: Place, before: Place) -> tuple[Edit, ...]:
+    """What `before` needs of the statements from `kept` on, computed again after the step `at`.
+
+    `d_fake = D(fake); g_loss = f(d_fake); step(); g_loss.backward()`: the first two are repeated after the step, and
+    the first computation of what nothing else reads is dropped.
+    """
+    body = block_of(at)
+    first, step, last = (index_in(body, place) for place in (kept, at, before))
+    if not first <= step < last:
+        raise EditError("the step does not lie between the two statements")
+    needed, copied = loaded(body[last]), list[ast.stmt]()
+    for statement in reversed(body[first:step]):
+        if stored(statement) & needed:
+            copied.insert(0, statement)
+            needed |= loaded(statement)
+    if not copied:
+        raise EditError("nothing before the step is needed after it")
+    source, line = at.source, (body[step].end_lineno or 0) + 1
+    text = "\n".join("\n".join(source.lines[one.lineno - 1 : one.end_lineno]) for one in copied)
+    put = Edit(shown(source.file), line, line - 1, None, text)
+    return joined(source, [put], [dropped(at, one) for one in _unread(copied, body, step)])
+
+
+def _unread(copied: list[ast.stmt], body: list[ast.stmt], step: int) -> list[ast.stmt]:
+    """Those of the copied statements whose first results nothing reads before the step."""
+    dropped: list[ast.stmt] = []
+    for statement in reversed(copied):
+        others = [one for one in body[: step + 1] if one is not statement and one not in dropped]
+        if not any(stored(statement) & loaded(one) for one in others):
+            dropped.append(statement)
+    return dropped
+
+
+def dropped(at: Place, statement: ast.stmt) -> Edit:
+    first, last = statement.lineno, statement.end_lineno or statement.lineno
+    return Edit(shown(at.source.file), first, last, "\n".join(at.source.lines[first - 1 : last]), None)
+
+
+def block_of(at: Place) -> list[ast.stmt]:
+    """The statements among which a place's statement stands."""
+    wanted = at.statement().node
+    for node in at.source.nodes():
+        for name in ("body", "orelse", "finalbody"):
+            body = getattr(node, name, None)
+            if isinstance(body, list) and any(one is wanted for one in body):
+                return body
+    raise EditError("no block holds this place")
+
+
+def index_in(body: list[ast.stmt], place: Place) -> int:
+    """Which statement of a block holds a place."""
+    line = place.node.lineno
+    for index, statement in enumerate(body):
+        if holds(statement, line):
+            return index
+    raise EditError("the places do not stand in one block")

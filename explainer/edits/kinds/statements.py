@@ -1,0 +1,190 @@
+"""Edits of whole statements: insert, delete, move, unwrap a block, register a buffer, make a list a ModuleList."""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+
+from explainer.diagnosis import Edit
+from explainer.edits.kinds.inplace import block_of, index_in
+from explainer.edits.lines import EditError, changed, deleted, indentation, inserted, joined, relined, shown
+from explainer.edits.place import Place, by_file
+
+
+def insert_statement(text: str, before: Place | None = None, after: Place | None = None) -> tuple[Edit, ...]:
+    """A new statement before or after another, at its indentation."""
+    place = (before or after or _nowhere()).statement()
+    line = _first(place.node) if before is not None else (place.node.end_lineno or 0) + 1
+    return inserted(place.source, line, _indented(text, indentation(place.source, place.node.lineno)))
+
+
+def append_to_body(block: Place, text: str) -> tuple[Edit, ...]:
+    """A new last statement of a loop's, function's or with-block's body."""
+    last = block.node.body[-1]  # type: ignore[union-attr]
+    return inserted(block.source, last.end_lineno + 1, _indented(text, indentation(block.source, last.lineno)))
+
+
+def delete_statement(at: Place) -> tuple[Edit, ...]:
+    """A statement taken out; `pass` in its place where its block would be empty."""
+    node = at.statement().node
+    first, last = _first(node), node.end_lineno or 0
+    try:
+        return deleted(at.source, first, last)
+    except EditError:
+        return relined(at.source, first, last, indentation(at.source, first) + "pass")
+
+
+def move_statement(at: Place, before: Place | None = None, after: Place | None = None) -> tuple[Edit, ...]:
+    """A statement put before or after another of the same file, at that one's indentation."""
+    moved, goal = at.statement(), (before or after or _nowhere()).statement()
+    first, last = _first(moved.node), moved.node.end_lineno or 0
+    text = _dedented(list(at.source.lines[first - 1 : last]))
+    line = _first(goal.node) if before is not None else (goal.node.end_lineno or 0) + 1
+    if first <= line <= last:
+        raise EditError("the statement stands there already")
+    indent = indentation(goal.source, goal.node.lineno)
+    gone = Edit(_shown(at), first, last, "\n".join(at.source.lines[first - 1 : last]), None)
+    put = Edit(_shown(at), line, line - 1, None, _indented(text, indent))
+    return joined(at.source, [gone], [put])
+
+
+def move_after_loop(at: Place) -> tuple[Edit, ...]:
+    """A statement put behind the innermost loop around it."""
+    line = at.statement().node.lineno
+    loops = [one for one in at.source.nodes() if isinstance(one, (ast.For, ast.AsyncFor, ast.While))]
+    around = [one for one in loops if one.lineno < line <= (one.end_lineno or 0)]
+    if not around:
+        raise EditError("no loop stands around it")
+    loop = max(around, key=lambda one: one.lineno)
+    if len(loop.body) == 1:
+        raise EditError("nothing else is done in the loop")
+    return move_statement(at, after=at.at(loop))
+
+
+def move_to_caller(at: Place, after: Place, text: str) -> tuple[Edit, ...]:
+    """A statement taken out of a function, and put as `text` after one of another function, maybe in another file."""
+    gone, put = delete_statement(at), insert_statement(text, after=after)
+    return joined(at.source, gone, put) if at.source.file == after.source.file else (*gone, *put)
+
+
+def unwrap_block(at: Place) -> tuple[Edit, ...]:
+    """The body of a `with`, `if` or `try` block without the block around it."""
+    node = at.statement().node
+    body = getattr(node, "body", None)
+    if not isinstance(node, (ast.With, ast.If, ast.Try)) or not body:
+        raise EditError("no block stands here")
+    if getattr(node, "orelse", None):
+        raise EditError("the block has an else")
+    inner = list(at.source.lines[body[0].lineno - 1 : body[-1].end_lineno])
+    text = _indented(_dedented(inner), indentation(at.source, node.lineno))
+    return relined(at.source, node.lineno, node.end_lineno or node.lineno, text)
+
+
+def delete_decorator(at: Place, name: str) -> tuple[Edit, ...]:
+    """A decorator's line taken off a function: `@torch.no_grad()`."""
+    for decorator in getattr(at.node, "decorator_list", []):
+        if name in at.source.text(decorator):
+            return deleted(at.source, decorator.lineno, decorator.end_lineno)
+    raise EditError(f"no decorator {name} stands here")
+
+
+def register_buffer(at: Place) -> tuple[Edit, ...]:
+    """`self.mask = value` -> `self.register_buffer("mask", value)`."""
+    owner, name, value = _self_assignment(at)
+    text = f'{owner}.register_buffer("{name}", {at.source.text(value)})'
+    return changed(at.source, [(at.source.span(at.statement().node), text)])
+
+
+def register_buffers(each: tuple[Place, ...]) -> tuple[Edit, ...]:
+    """`register_buffer` for several `self.mask = value` at once, also of different files."""
+    edits: list[Edit] = []
+    for source, own in by_file(each):
+        changes = []
+        for place in own:
+            owner, name, value = _self_assignment(place)
+            text = f'{owner}.register_buffer("{name}", {source.text(value)})'
+            changes.append((source.span(place.statement().node), text))
+        edits += changed(source, changes)
+    return tuple(edits)
+
+
+def parameters(each: tuple[Place, ...]) -> tuple[Edit, ...]:
+    """Values wrapped as parameters: `torch.ones(n)` -> `nn.Parameter(torch.ones(n))`."""
+    edits: list[Edit] = []
+    for source, own in by_file(each):
+        edits += changed(source, [(place.span, f"{nn_name(place)}.Parameter({place.text})") for place in own])
+    return tuple(edits)
+
+
+def wrap_rest(at: Place, header: str) -> tuple[Edit, ...]:
+    """A statement replaced by a block header, with the statements that follow it put into the block."""
+    node, body = at.statement().node, block_of(at)
+    rest = body[index_in(body, at) + 1 :]
+    if not rest:
+        raise EditError("nothing follows")
+    first, last = node.lineno, rest[-1].end_lineno or rest[-1].lineno
+    lines = at.source.lines[(node.end_lineno or first) : last]
+    inner = [f"    {line}" if line.strip() else line for line in lines]
+    return relined(at.source, first, last, "\n".join([indentation(at.source, first) + header, *inner]))
+
+
+def wrapped(at: Place, header: str) -> tuple[Edit, ...]:
+    """A statement put into a block of its own: `if torch.cuda.is_available():` before it."""
+    node = at.statement().node
+    first, last = node.lineno, node.end_lineno or node.lineno
+    indent = indentation(at.source, first)
+    inner = [f"    {line}" if line.strip() else line for line in at.source.lines[first - 1 : last]]
+    return relined(at.source, first, last, "\n".join([indent + header, *inner]))
+
+
+def module_list(at: Place, to: str = "") -> tuple[Edit, ...]:
+    """`self.blocks = [...]` -> `nn.ModuleList([...])`, or the container `to`; a dict becomes a ModuleDict."""
+    node = at.node
+    value = node.value if isinstance(node, (ast.Assign, ast.AnnAssign)) else node
+    if not isinstance(value, (ast.List, ast.ListComp, ast.Dict, ast.DictComp, ast.Call, ast.Name, ast.BinOp)):
+        raise EditError("no list stands here")
+    wanted = to or ("ModuleDict" if isinstance(value, (ast.Dict, ast.DictComp)) else "ModuleList")
+    return changed(at.source, [(at.source.span(value), f"{nn_name(at)}.{wanted}({at.source.text(value)})")])
+
+
+def nn_name(at: Place) -> str:
+    """What the file calls `torch.nn`: `nn` where it is imported under that name."""
+    for node in at.source.nodes():
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            for name in node.names:
+                if name.name in ("torch.nn", "nn") and (name.asname or name.name) != "torch.nn":
+                    return name.asname or name.name
+    return "torch.nn"
+
+
+def _self_assignment(at: Place) -> tuple[str, str, ast.expr]:
+    node = at.statement().node
+    target = node.targets[0] if isinstance(node, ast.Assign) and len(node.targets) == 1 else None
+    if isinstance(node, ast.AnnAssign):
+        target = node.target
+    value = getattr(node, "value", None)
+    if not isinstance(target, ast.Attribute) or not isinstance(target.value, ast.Name) or value is None:
+        raise EditError("no attribute of self is assigned here")
+    return target.value.id, target.attr, value
+
+
+def _first(node: ast.AST) -> int:
+    """The first line of a statement, its decorators included."""
+    decorators = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(one.lineno for one in decorators)])  # type: ignore[attr-defined]
+
+
+def _dedented(lines: list[str]) -> str:
+    return textwrap.dedent("\n".join(lines))
+
+
+def _indented(text: str, indent: str) -> str:
+    return "\n".join(indent + line if line.strip() else line for line in text.split("\n"))
+
+
+def _shown(at: Place) -> str:
+    return shown(at.source.file)
+
+
+def _nowhere() -> Place:
+    raise EditError("say before or after what")
