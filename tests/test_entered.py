@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from explainer.probes.conversions import converts, makes
+from explainer.probes.dtype.conversions import converts, makes
 
 pytest.importorskip("torch")
 

@@ -15,7 +15,7 @@ from torch import nn
 from explainer.catalogue import load
 from explainer.diagnose import diagnose
 from explainer.live import crash_from
-from explainer.probes.held import kept_graphs, step_memory
+from explainer.probes.numerics.held import kept_graphs, step_memory
 from explainer.probes.scene import Options, Scene
 from explainer.replay import graphs, run, sandbox, trial
 

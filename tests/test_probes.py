@@ -16,11 +16,12 @@ from explainer.probes.homes import HOMES
 def test_the_table_names_exactly_the_probes_that_the_modules_register():
     """A probe that is missing there is never found; one that is gone would fail under a crash."""
     registered = {}
-    for path in (ROOT / "explainer" / "probes").glob("*.py"):
+    folder = ROOT / "explainer" / "probes"
+    for path in folder.rglob("*.py"):
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             decorators = getattr(node, "decorator_list", [])
             if any(isinstance(one, ast.Name) and one.id == "probe" for one in decorators):
-                registered[node.name] = path.stem
+                registered[node.name] = ".".join(path.relative_to(folder).with_suffix("").parts)
     assert registered == HOMES
 
 

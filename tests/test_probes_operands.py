@@ -10,7 +10,7 @@ import pytest
 
 from explainer import probes
 from explainer.live import crash_from
-from explainer.probes import asked_cuda
+from explainer.probes.device import asked_cuda
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="needs torch")
 

@@ -10,8 +10,8 @@ from typing import Any
 from explainer.edits.lines import EditError
 from explainer.edits.place import place_of
 from explainer.probes.call import call_node
-from explainer.probes.device import misplaced
-from explainer.probes.elsewhere import foreign_result
+from explainer.probes.device.elsewhere import foreign_result
+from explainer.probes.device.misplaced import misplaced
 from explainer.probes.files import sources
 from explainer.probes.makers import bindings
 from explainer.probes.module import below_user

@@ -11,10 +11,10 @@ from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.built import bound, construction
 from explainer.probes.call import Operand, call_node, function_name, operands
-from explainer.probes.indices import LARGEST
 from explainer.probes.module import below_user
 from explainer.probes.places import span_fact as spanned
 from explainer.probes.scene import Scene
+from explainer.probes.shape.indices import LARGEST
 from explainer.probes.tensor import fact_of
 from explainer.probes.values import MISSING, fields_of, is_tensor, picked, read
 

@@ -151,7 +151,7 @@ def _unreturned(called: Any) -> SpanFact | None:
     node = source.function_at(code.co_firstlineno)
     if not isinstance(node, ast.FunctionDef):
         return None
-    from explainer.probes.samples import can_end, returns_of
+    from explainer.probes.dataloader.samples import can_end, returns_of
 
     given = [one for one in returns_of(node) if one.value is not None]
     bare = [one for one in returns_of(node) if one.value is None]

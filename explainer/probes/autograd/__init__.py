@@ -1,0 +1,1 @@
+"""Facts about the graph: what was recorded, cut, freed or written over."""

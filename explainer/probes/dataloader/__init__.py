@@ -1,0 +1,1 @@
+"""Facts about datasets, samples and loaders."""

@@ -1,0 +1,156 @@
+"""The part of a sample that is None for some samples of a dataset, and what can stand in its place."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import Any
+
+from explainer.facts import SpanFact
+from explainer.patterns import Pattern
+from explainer.probes import probe
+from explainer.probes.dataloader.samples import in_collate, method_of, own_dataset, returns_of
+from explainer.probes.dataloader.uncollated import (
+    only_value,
+    samples_given,
+    value_at,
+    ways_to,
+    written_part,
+    written_way,
+)
+from explainer.probes.files import calls_named
+from explainer.probes.places import span_fact, spanned
+from explainer.probes.scene import Scene
+from explainer.probes.values import attribute, fields_of, is_tensor
+from explainer.source import Function, stored
+
+_TARGET = Pattern(r"(^|_)(labels?|targets?|class(es)?|y|gt|truth)($|_)", re.IGNORECASE)
+#: Of more samples than this no stored value is looked at, of more loaders none is changed.
+_STORED, _LOADERS = 100_000, 3
+_FILLERS = {"bool": "False", "int": "0", "float": "0.0", "str": '""'}
+_Way = tuple[Any, ...]
+
+
+@probe
+def missing_part(scene: Scene) -> SpanFact | None:
+    """The expression of `__getitem__` whose value is None for some samples: a span with `detail`.
+
+    `dataset` is the class, `way` where the part stands in a sample (`["age"]`, `[1]`), `count` for how many it is None
+    and `of` how many are known (those of the batch, or all that the dataset stores), `target` whether it is called a
+    label or the like, `fill` what can stand in its place and `new` the expression with it (both empty where unknown).
+    """
+    dataset = own_dataset(scene) if in_collate(scene) and "NoneType" in scene.crash.message else None
+    found = method_of(dataset, "__getitem__") if dataset is not None else None
+    if found is None:
+        return None
+    source, function = found
+    batch = samples_given(scene)
+    way, values = _of_batch(batch) if batch is not None else ((), [])
+    if all(one is None for one in values):
+        way, values = _of_stored(dataset, function)
+    node = written_part(function, way) if way else None
+    if node is None or not any(one is None for one in values):
+        return None
+    target = any(_TARGET.search(one) for one in (str(way[-1]), source.text(node)))
+    origin = _origin(function, node)
+    fill = "" if target else _filler([one for one in values if one is not None])
+    about: dict[str, Any] = {"dataset": type(dataset).__name__, "way": written_way(way), "target": target, "fill": fill}
+    about |= {"count": sum(one is None for one in values), "of": len(values)}
+    return span_fact(source, origin, None, **about, new=_filled(function, source.text(origin), fill))
+
+
+def _of_batch(batch: list[Any]) -> tuple[_Way, list[Any]]:
+    """The way to the first None in the samples of a batch, and what stands there in each."""
+    way = next((way for sample in batch for way in ways_to(sample, "NoneType")), ())
+    try:
+        return way, [value_at(sample, way) for sample in batch]
+    except (LookupError, TypeError):
+        return (), []
+
+
+def _of_stored(dataset: Any, function: Function) -> tuple[_Way, list[Any]]:
+    """The same read from what the dataset stores, where the batch is not at hand or all None: `self.rows[i][1]`."""
+    returned = [one.value for one in returns_of(function)]
+    whole = returned[0] if len(returned) == 1 else None
+    if isinstance(whole, ast.Name):
+        whole = only_value(function, whole.id)
+    keys: list[Any] = []
+    if isinstance(whole, ast.Dict):
+        keys = [key.value for key in whole.keys if isinstance(key, ast.Constant)]
+    elif isinstance(whole, (ast.Tuple, ast.List)):
+        keys = list(range(len(whole.elts)))
+    for key in keys:
+        part = written_part(function, (key,))
+        values = _stored(dataset, function, part) if part is not None else []
+        if any(one is None for one in values):
+            return (key,), values
+    return (), []
+
+
+def _stored(dataset: Any, function: Function, node: ast.expr) -> list[Any]:
+    """What an expression is for every index, where it only reads what a dataset keeps in a list; else nothing."""
+    if isinstance(node, ast.Name):
+        value = only_value(function, node.id)
+        return _stored(dataset, function, value) if value is not None and not isinstance(value, ast.Name) else []
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+        key = node.slice.value
+        inner = _stored(dataset, function, node.value)
+        return [one[key] for one in inner] if all(_holds(one, key) for one in inner) else []
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Name) and isinstance(node.value, ast.Attribute):
+        held = attribute(dataset, node.value.attr) if ast.unparse(node.value.value) == "self" else None
+        index = [one.arg for one in function.args.args][1:2]
+        return list(held[:_STORED]) if isinstance(held, (list, tuple)) and index == [node.slice.id] else []
+    if isinstance(node, ast.Attribute):
+        fields = [fields_of(one) for one in _stored(dataset, function, node.value)]
+        return [one[node.attr] for one in fields] if all(node.attr in one for one in fields) else []
+    return []
+
+
+def _holds(value: Any, key: Any) -> bool:
+    if type(value) is dict:
+        return key in value
+    return type(value) in (list, tuple) and type(key) is int and -len(value) <= key < len(value)
+
+
+def _origin(function: Function, node: ast.expr) -> ast.expr:
+    """What the name of a part is set to, where that only reads something: `age = record["age"]`."""
+    value = only_value(function, node.id) if isinstance(node, ast.Name) else None
+    return value if isinstance(value, (ast.Subscript, ast.Attribute)) else node
+
+
+def _filler(values: list[Any]) -> str:
+    """The source of a value like others: 0 for numbers, zeros for tensors of one shape; empty where none is known."""
+    kinds = {type(one).__name__ for one in values}
+    if kinds == {"int", "float"}:
+        return "0.0"
+    if len(kinds) == 1 and kinds <= set(_FILLERS):
+        return _FILLERS[kinds.pop()]
+    shapes = {(tuple(one.shape), str(one.dtype)) for one in values if is_tensor(one)}
+    if len(shapes) != 1 or not all(is_tensor(one) for one in values):
+        return ""
+    shape, dtype = shapes.pop()
+    kept = "" if dtype == "torch.float32" else f", dtype={dtype}"
+    return f"torch.zeros({shape if len(shape) != 1 else shape[0]}{kept})"
+
+
+def _filled(function: Function, text: str, fill: str) -> str:
+    """`age if age is not None else 0`; a call is made once."""
+    if not fill or "\n" in text:
+        return ""
+    if "(" not in text:
+        return f"{text} if {text} is not None else {fill}"
+    used = stored(function)
+    name = next(one for one in ("found", "given", "there", "what") if one not in used)
+    return f"{fill} if ({name} := {text}) is None else {name}"
+
+
+@probe
+def loaded_datasets(scene: Scene) -> tuple[SpanFact, ...] | None:
+    """What the calls of DataLoader without a `collate_fn` are given as their dataset; None where there are many."""
+    found = []
+    for source, call in calls_named(scene, "DataLoader"):
+        words = {word.arg: word.value for word in call.keywords}
+        given = words.get("dataset") or next(iter(call.args), None)
+        if given is not None and not {"collate_fn", "sampler", "batch_sampler"} & set(words):
+            found.append(spanned(source, given))
+    return tuple(found) if 0 < len(found) <= _LOADERS else None

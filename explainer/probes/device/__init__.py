@@ -1,0 +1,1 @@
+"""Facts about devices: what lies where, and what moved it."""

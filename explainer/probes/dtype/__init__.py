@@ -1,0 +1,1 @@
+"""Facts about dtypes: where one came in, what was converted."""

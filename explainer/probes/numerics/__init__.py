@@ -1,0 +1,1 @@
+"""Facts about values that are not finite, and about memory."""

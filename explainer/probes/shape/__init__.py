@@ -1,0 +1,1 @@
+"""Facts about sizes, views and indices."""
