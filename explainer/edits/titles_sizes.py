@@ -175,4 +175,14 @@ TITLES: Mapping[str, Mapping[str, str]] = {
         "ko": "`{what}` 텐서를 옆 텐서의 크기에 맞추기",
         "zh": "把 `{what}` 调整到旁边张量的大小",
     },
+    "pad-to": {
+        "en": "pad `{what}` with zeros to the size of `{other}`",
+        "ko": "`{what}` 텐서를 0으로 채워 `{other}` 텐서의 크기에 맞추기",
+        "zh": "用零把 `{what}` 补齐到 `{other}` 的大小",
+    },
+    "crop-to": {
+        "en": "crop `{what}` to the size of `{other}`",
+        "ko": "`{what}` 텐서를 `{other}` 텐서의 크기로 자르기",
+        "zh": "把 `{what}` 裁剪到 `{other}` 的大小",
+    },
 }

@@ -9,7 +9,7 @@ GUESSES = ("literals.swapped_sizes",)
 _SHAPE = (
     "crossed.crossed sizes.named_norm padding.fallen_short upstream.undone",
     "crossed.exchanged apart.entries layout.structural batch.reshaped batch.resized_view batch.created"
-    " ordered.computed_early axis.joined_otherwise",
+    " ordered.computed_early axis.joined_otherwise joined.caught_up",
     "sizes.named_out sizes.rounded counted.one_more counted.one_too_many sizes.advanced sizes.arriving",
     "upstream.untransposed upstream.dimensions layout.inserted padding.strided literals.one_off",
     "padding.padded sizes.factored batch.left_out",
