@@ -31,38 +31,6 @@ FAULTS = {
             return nn.Sequential(embed, kind(settings["hidden"], settings["embed"]))
         build({"kind": "rnn", "embed": 4, "hidden": 7})(torch.zeros(2, 3, dtype=torch.long)).sum().backward()
         """, "kind(settings", 'kind(settings["embed"], settings["hidden"])'),
-    "a width that a sum of joined branches leaves out": (
-        """
-        import torch
-        from torch import nn
-        class Fork(nn.Module):
-            def __init__(self, given, wide, deep, direct):
-                super().__init__()
-                self.wide, self.deep = nn.Conv2d(given, wide, 3, padding=1), nn.Conv2d(given, deep, 5, padding=2)
-                self.direct = nn.Conv2d(given, direct, 1)
-                self.made = wide + deep
-            def forward(self, x):
-                return torch.cat([self.wide(x), self.deep(x), self.direct(x)], 1)
-        class Net(nn.Module):
-            def __init__(self, widths):
-                super().__init__()
-                self.fork = Fork(3, **widths)
-                self.head = nn.Conv2d(self.fork.made, 2, 1)
-            def forward(self, x):
-                return self.head(self.fork(x))
-        Net({"wide": 4, "deep": 6, "direct": 5})(torch.rand(2, 3, 8, 8)).mean().backward()
-        """, "self.made = wide", "wide + deep + direct"),
-    "neighbouring sizes with one left out between them": (
-        """
-        import torch
-        from torch import nn
-        def stacked(sizes):
-            layers = []
-            for given, made in zip(sizes[:-1], sizes[2:]):
-                layers += [nn.Linear(given, made), nn.Tanh()]
-            return nn.Sequential(*layers[:-1])
-        stacked([4, 8, 12, 2])(torch.rand(3, 4)).sum().backward()
-        """, "sizes[2:]", "zip(sizes[:-1], sizes[1:])"),
     "features written down twice, for smaller images": (
         """
         import torch
@@ -94,22 +62,6 @@ FAULTS = {
                 return self.norm(x + self.back(self.grow(x).relu()))
         Mixer(Settings)(torch.rand(2, 4, 10)).sum().backward()
         """, "nn.LayerNorm(settings.inner)", "nn.LayerNorm(settings.width)"),
-    "a shortcut made only where the channels change": (
-        """
-        import torch
-        from torch import nn
-        class Unit(nn.Module):
-            def __init__(self, given, made, stride=1):
-                super().__init__()
-                self.body = nn.Conv2d(given, made, 3, stride, 1)
-                if given != made:
-                    self.short = nn.Conv2d(given, made, 1, stride)
-                else:
-                    self.short = nn.Identity()
-            def forward(self, x):
-                return self.body(x) + self.short(x)
-        nn.Sequential(Unit(3, 4), Unit(4, 4, 2))(torch.rand(2, 3, 8, 8)).sum().backward()
-        """, "if given != made", "if stride != 1 or given != made"),
     "a layer splits what a linear layer made into maps of another size": (
         """
         import torch
@@ -177,26 +129,6 @@ FAULTS = {
                 return self.body(self.stem(x).relu())
         Net(0.5)(torch.rand(2, 2, 9)).sum().backward()
         """, "nn.Conv1d(2, 16", "nn.Conv1d(2, widths[0], 3)"),
-    "layers of one list that all read what only the first is given": (
-        """
-        import torch
-        from torch import nn
-        class Step(nn.Module):
-            def __init__(self, size, width):
-                super().__init__()
-                self.take, self.keep = nn.Linear(size, width), nn.Linear(width, width)
-            def forward(self, x):
-                return self.keep(self.take(x).tanh())
-        class Deep(nn.Module):
-            def __init__(self, size, width, depth):
-                super().__init__()
-                self.steps = nn.ModuleList(Step(size, width) for _ in range(depth))
-            def forward(self, x):
-                for step in self.steps:
-                    x = step(x)
-                return x
-        Deep(4, 9, 3)(torch.rand(2, 4)).sum().backward()
-        """, "Step(size, width) for _", "Step(size if i == 0 else width, width) for i in"),
     "maps for another number of classes than the view splits them into": (
         """
         import torch
@@ -217,41 +149,6 @@ FAULTS = {
             return nn.Sequential(*made, Cells(2, classes))
         built(3, 4)(torch.rand(2, 3, 9, 9)).sum().backward()
         """, "layers = ", '{"maps": 18, "size": 1}'),
-    "a crop that only the training data gets": (
-        """
-        import torch
-        from torch import nn
-        class Crop:
-            def __init__(self, size):
-                self.size = size
-            def __call__(self, x):
-                return x[:, : self.size]
-        def steps(size, train):
-            found = []
-            if train:
-                found.append(Crop(size))
-            return found
-        def prepared(x, every):
-            for one in every:
-                x = one(x)
-            return x
-        net = nn.Linear(6, 2)
-        for train in (True, False):
-            net(prepared(torch.rand(3, 9), steps(6, train))).sum().backward()
-        """, "if train:", "found.append(Crop(size))"),
-    "a batch that is padded to its longest sample only": (
-        """
-        import torch
-        from torch import nn
-        from torch.nn.utils.rnn import pad_sequence
-        LONGEST = 6
-        def batch(rows):
-            ids = pad_sequence([torch.tensor(row) for row in rows], batch_first=True, padding_value=1)
-            return ids[:, :LONGEST]
-        net = nn.Sequential(nn.Embedding(9, 4), nn.Flatten(), nn.Linear(LONGEST * 4, 2))
-        for rows in ([[3, 4, 5, 6, 7, 8, 2], [2]], [[3, 2], [4, 5, 2]]):
-            net(batch(rows)).sum().backward()
-        """, "ids[:, :LONGEST]", "(0, LONGEST - ids.size(1)), value=1)"),
 }  # fmt: skip
 
 

@@ -33,16 +33,6 @@ FAULTS = {
         low, high = torch.rand(3), torch.rand(3)
         both = torch.stack(low, high, dim=1)
         """, "torch.stack(", "torch.stack((low, high), dim=1)"),
-    "half of a width is no whole number": (
-        """
-        import torch
-        class Half(torch.nn.Module):
-            def __init__(self, width):
-                super().__init__()
-                self.inner = width / 2
-                self.down = torch.nn.Linear(width, self.inner)
-        Half(8).down(torch.rand(2, 8)).sum().backward()
-        """, "width / 2", "width // 2"),
     "a function among the layers of a Sequential": (
         """
         import torch
@@ -58,31 +48,6 @@ FAULTS = {
         rows = DataLoader(torch.rand(6, 3), batch_size=2)
         print(rows[0].shape)
         """, "rows[0]", "next(iter(rows))"),
-    "a cycle of rates that is as long as the epochs": (
-        """
-        import torch
-        net = torch.nn.Linear(3, 1)
-        loader = torch.utils.data.DataLoader(torch.rand(6, 3), batch_size=2)
-        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
-        rates = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=0.1, total_steps=4)
-        for epoch in range(4):
-            for x in loader:
-                net(x).mean().backward()
-                optimizer.step()
-                rates.step()
-        """, "total_steps=4", "4 * len(loader)"),
-    "a rate that is text": (
-        """
-        import torch
-        settings = {"rate": "3e-4", "name": "first"}
-        optimizer = torch.optim.Adam(torch.nn.Linear(2, 2).parameters(), lr=settings["rate"])
-        """, '"3e-4"', '"rate": 3e-4'),
-    "a share in per cent": (
-        """
-        import torch
-        DROPPED = 30
-        net = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Dropout(DROPPED))
-        """, "DROPPED = 30", "0.3"),
 }  # fmt: skip
 
 

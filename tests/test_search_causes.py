@@ -78,10 +78,6 @@ SPECIAL = """
     """
 
 
-def test_room_is_left_for_the_tokens_put_around_a_sequence(runner: Runner) -> None:
-    assert_repaired(runner, SPECIAL, "[:most]", "[:most - 2]")
-
-
 def test_a_sequence_is_not_cut_for_tokens_of_another_count(runner: Runner) -> None:
     assert_never_offered(runner, SPECIAL.replace("nn.Embedding(8, 4)", "nn.Embedding(7, 4)"), "most - ")
 
@@ -125,10 +121,6 @@ AVERAGED = """
     """
 
 
-def test_a_model_is_moved_before_its_weights_are_copied(runner: Runner) -> None:
-    assert_repaired(runner, AVERAGED, "model.to(device)", "model.to(device)")
-
-
 def test_nothing_is_written_into_a_copy_that_nobody_keeps(runner: Runner) -> None:
     assert_never_offered(runner, AVERAGED, ".to(p.device).lerp_")
 
@@ -161,10 +153,6 @@ GRAPH = """
     """
 
 
-def test_nodes_that_no_edge_names_are_counted_too(runner: Runner) -> None:
-    assert_repaired(runner, GRAPH, "adjacency = matrix(edges)", "matrix(edges, nodes=x.size(0))")
-
-
 def test_a_size_that_the_caller_gives_is_not_given_again(runner: Runner) -> None:
     assert_never_offered(runner, GRAPH.replace("matrix(edges)", "matrix(edges, nodes=7)"), "nodes=7, nodes")
 
@@ -191,20 +179,6 @@ def test_labels_that_hold_a_mark_keep_it(runner: Runner) -> None:
     assert_never_offered(runner, program, "labels > 2, labels, labels")
 
 
-@pytest.mark.parametrize(
-    ("cut", "read"), [("table[:, 1:]", "table[:, 1:].contiguous()"), ("table[0, 1:]", "table[0, 1:].clone()")]
-)
-def test_bytes_that_are_read_as_numbers_lie_side_by_side_first(runner: Runner, cut: str, read: str) -> None:
-    """A slice of one dimension is contiguous as it is, and begins at an odd byte all the same."""
-    program = f"""
-        import torch
-        table = torch.arange(36, dtype=torch.uint8).view(4, 9)
-        numbers = {cut}.view(torch.float32)
-        assert numbers.shape[-1] == 2
-        """
-    assert_repaired(runner, program, f"numbers = {cut}.view(torch.float32)", f"{read}.view(torch.float32)")
-
-
 PRUNED = """
     import torch
     from torch import nn
@@ -221,69 +195,6 @@ PRUNED = """
         return net
     assert restored("net.pt")(torch.rand(4, 3)).shape == (4, 2)
     """
-
-
-def test_a_state_is_loaded_before_the_model_is_changed(runner: Runner) -> None:
-    """The arguments come from the file itself: that the model was built with others is not said."""
-    program = PRUNED.replace("FIRST", 'parametrize.remove_parametrizations(net[0], "weight")')
-    program = program.replace("SECOND", 'net.load_state_dict(kept["state"])')
-    assert_repaired(runner, program, 'net.load_state_dict(kept["state"])', 'net.load_state_dict(kept["state"])')
-
-
-def test_a_state_is_loaded_after_the_model_is_wrapped_as_the_saved_one_was(runner: Runner) -> None:
-    program = """
-        import torch
-        from torch import nn
-        saved = nn.Sequential(nn.Linear(3, 4))
-        saved.append(nn.Linear(4, 2))
-        state = saved.state_dict()
-        net = nn.Sequential(nn.Linear(3, 4))
-        net.load_state_dict(state)
-        net.append(nn.Linear(4, 2))
-        assert net(torch.rand(5, 3)).shape == (5, 2)
-        """
-    assert_repaired(runner, program, "net.load_state_dict(state)", "net.load_state_dict(state)")
-
-
-@pytest.mark.parametrize(
-    ("given", "repair"),
-    [
-        ("bidirectional=settings.both", "(2 if settings.both else 1) * settings.width"),
-        ("bidirectional=True", "2 * settings.width"),
-    ],
-)
-def test_both_directions_of_a_recurrent_layer_are_counted(runner: Runner, given: str, repair: str) -> None:
-    """The number of layers is two as well: it gives the same size, for another reason."""
-    program = f"""
-        import torch
-        from torch import nn
-        class Settings:
-            width, layers, both = 6, 2, True
-        class Net(nn.Module):
-            def __init__(self, settings):
-                super().__init__()
-                self.rnn = nn.GRU(3, settings.width, settings.layers, batch_first=True, {given})
-                self.out = nn.Linear(settings.width, 4)
-            def forward(self, x):
-                steps, _ = self.rnn(x)
-                return self.out(torch.relu(steps))
-        Net(Settings())(torch.rand(2, 5, 3)).sum().backward()
-        """
-    assert_repaired(runner, program, "self.out = nn.Linear(settings.width, 4)", repair)
-
-
-def test_what_a_sum_is_divided_by_is_summed_as_well(runner: Runner) -> None:
-    program = """
-        import torch
-        from torch import nn
-        def pooled(x, kept):
-            kept = kept.unsqueeze(-1).float()
-            return (x * kept).sum(dim=1) / kept
-        out = pooled(nn.Linear(3, 4)(torch.rand(6, 10, 3)), torch.rand(6, 10) > 0.2)
-        assert out.shape == (6, 4)
-        out.sum().backward()
-        """
-    assert_repaired(runner, program, "/ kept", "/ kept.sum(dim=1)")
 
 
 def test_data_in_the_same_order_as_before_is_not_turned_round(runner: Runner) -> None:

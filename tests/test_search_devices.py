@@ -258,38 +258,6 @@ FAULTS = {
             maps = torch.rand(2, 2, 4, 4, device=device)
             maps = maps * grid.of(maps)
         """, "self.made.get((h, w))", "self.made.get((h, w, x.device))"),
-    "averages of weights that are moved under another name later": (
-        """
-        import torch
-        from torch import nn
-        class Averages:
-            def __init__(self, net):
-                self.kept = {name: p.detach().clone() for name, p in net.named_parameters()}
-            @torch.no_grad()
-            def update(self, net):
-                for name, p in net.named_parameters():
-                    self.kept[name].lerp_(p, 0.1)
-        class Runner:
-            def __init__(self, net, where):
-                self.where = torch.device(where)
-                self.averages = Averages(net)
-                self.net = net.to(self.where)
-        runner = Runner(nn.Linear(4, 2), "meta")
-        runner.net(torch.rand(3, 4, device=runner.where)).sum().backward()
-        runner.averages.update(runner.net)
-        """, "self.net = net.to(self.where)", "self.net = net.to(self.where)"),
-    "copies of a state dict that are updated in place": (
-        """
-        import torch
-        from torch import nn
-        def fit(net, where):
-            slow = {name: p.detach().clone() for name, p in net.state_dict().items()}
-            student = net.to(where)
-            student(torch.rand(3, 4, device=where)).sum().backward()
-            for name, p in student.state_dict().items():
-                slow[name].lerp_(p.detach(), 0.1)
-        fit(nn.Linear(4, 2), torch.device("meta"))
-        """, "student = net.to(where)", "student = net.to(where)"),
 }  # fmt: skip
 
 

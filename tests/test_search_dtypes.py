@@ -14,24 +14,6 @@ pytestmark = pytest.mark.skipif(not can_check(), reason="no sandbox here")
 
 #: Program, a piece of the line to edit, what the first fix puts there.
 FAULTS = {
-    "class ids are made smaller and have to stay class ids": (
-        """
-        import torch
-        from torch import nn
-        from torch.nn import functional as F
-        def smaller(ids, like):
-            return F.interpolate(ids[:, None], like.shape[2:], mode="nearest")[:, 0]
-        scores = nn.Conv2d(1, 3, 2, stride=2)(torch.rand(2, 1, 8, 8))
-        F.cross_entropy(scores, smaller(torch.randint(0, 3, (2, 8, 8)), scores)).backward()
-        """, "F.interpolate(ids", 'F.interpolate(ids[:, None].float(), like.shape[2:], mode="nearest").long()[:, 0]'),
-    "a mask that chooses goes through a layer": (
-        """
-        import torch
-        from torch import nn
-        widest = nn.MaxPool2d(3, stride=1, padding=1)
-        hole, picture = torch.rand(1, 6, 6) > 0.8, torch.rand(1, 6, 6, requires_grad=True)
-        torch.where(widest(hole), torch.zeros(1), picture).sum().backward()
-        """, "torch.where(widest", "widest(hole.float()).bool()"),
 }  # fmt: skip
 
 
@@ -51,34 +33,6 @@ def test_a_result_with_fractions_is_not_cut_to_whole_numbers(runner: Runner) -> 
 
 #: Values in half precision that meet a float32 table.
 PROMOTED = {
-    "queries and keys are turned by angles in float32": (
-        """
-        import torch
-        from torch.nn import functional as F
-        def angles(length, width):
-            return torch.outer(torch.arange(length).float(), torch.arange(width).float() / width)
-        def turned(q, k, table):
-            q = q * table.cos() + q.flip(-1) * table.sin()
-            k = k * table.cos() + k.flip(-1) * table.sin()
-            return q, k
-        q, k, v = (torch.rand(2, 5, 4).bfloat16().requires_grad_() for _ in range(3))
-        q, k = turned(q, k, angles(5, 4))
-        F.scaled_dot_product_attention(q, k, v).sum().backward()
-        """, "    q = q * table", "q = (q * table.cos() + q.flip(-1) * table.sin()).to(q.dtype)"),
-    "places are added before a layer": (
-        """
-        import torch
-        from torch import nn
-        class Reader(nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.places = torch.linspace(0, 1, 12).view(3, 4)
-                self.layer, self.out = nn.Linear(4, 4), nn.Linear(4, 2)
-            def forward(self, x):
-                hidden = self.layer(x)
-                return self.out(hidden + self.places)
-        Reader().bfloat16()(torch.rand(2, 3, 4).bfloat16()).sum().backward()
-        """, "hidden + self.places", "self.out((hidden + self.places).to(hidden.dtype))"),
 }  # fmt: skip
 
 

@@ -44,64 +44,6 @@ FAULTS = {
             net.load_state_dict(torch.load(path))
         restored()
         """, "def restored", 'path="weights.pt"'),
-    "the collate function of the other loader, for samples that a worker batches": (
-        """
-        import torch
-        from torch.nn.utils.rnn import pad_sequence
-        from torch.utils.data import DataLoader, Dataset
-        class Calls(Dataset):
-            lengths = [3, 5, 2, 4]
-            def __len__(self):
-                return 4
-            def __getitem__(self, number):
-                return torch.ones(self.lengths[number])
-        def padded(samples):
-            return pad_sequence(samples, batch_first=True)
-        def loaders(workers):
-            train = DataLoader(Calls(), 2, collate_fn=padded)
-            held_out = DataLoader(Calls(), 2, num_workers=workers)
-            return train, held_out
-        if __name__ == "__main__":
-            for loader in loaders(1):
-                print([batch.shape for batch in loader])
-        """, "held_out = DataLoader", "num_workers=workers, collate_fn=padded)"),
-    "a sampler of batches given as a sampler of indices": (
-        _NOTES + """
-        batches = BatchSampler(RandomSampler(notes), 4, drop_last=False)
-        print(len(list(DataLoader(notes, shuffle=False, sampler=batches))))
-        """, "DataLoader(notes, shuffle=False, sampler=batches)", "DataLoader(notes, batch_sampler=batches)"),
-    "the same among options in a dict": (
-        _NOTES + """
-        options = {"num_workers": 0}
-        options["sampler"] = BatchSampler(RandomSampler(notes), 4, drop_last=False)
-        print(len(list(DataLoader(notes, **options))))
-        """, "options[\"sampler\"]", "options[\"batch_sampler\"]"),
-    "a sampler of indices given as a sampler of batches": (
-        _NOTES + """
-        print(len(list(DataLoader(notes, batch_sampler=RandomSampler(notes)))))
-        """, "batch_sampler=RandomSampler(notes)", "DataLoader(notes, sampler=RandomSampler(notes))"),
-    "a subset whose indices are a tensor": (
-        _NOTES + """
-        part = Subset(notes, torch.randperm(12)[:8])
-        print(len(list(DataLoader(part, batch_size=4))))
-        """, "torch.randperm(12)[:8]", "torch.randperm(12)[:8].tolist()"),
-    "a sampler of one's own that goes through a tensor": (
-        _NOTES + """
-        class Longest(Sampler):
-            def __init__(self, lengths):
-                self.lengths = lengths
-            def __iter__(self):
-                yield from self.lengths.argsort()
-            def __len__(self):
-                return len(self.lengths)
-        print(len(list(DataLoader(notes, sampler=Longest(torch.rand(12))))))
-        """, "self.lengths.argsort()", "self.lengths.argsort().tolist()"),
-    "names looked up by the entries of a tensor": (
-        """
-        import torch
-        names = {0: "cold", 1: "warm"}
-        print([names[one] for one in torch.tensor([1, 0])])
-        """, "names[one]", "names[int(one)]"),
     "samples counted before some are left out": (
         """
         import torch
@@ -158,25 +100,6 @@ FAULTS = {
         pairs = TensorDataset(np.zeros((4, 2)), np.arange(4))
         print(len(list(DataLoader(pairs))))
         """, "TensorDataset(np.zeros((4, 2)), np.arange(4))", ""),
-    "a loop with too few names for the parts of a batch": (
-        """
-        import torch
-        from torch.utils.data import DataLoader
-        loader = DataLoader([(torch.rand(2), 1, 0), (torch.rand(2), 0, 1)])
-        for x, y in loader:
-            print(x.shape)
-        """, "for x, y in loader", "for x, y, *_ in loader"),
-    "tensors of a batch left in a list": (
-        """
-        import torch
-        from torch import nn
-        from torch.utils.data import DataLoader
-        def together(batch):
-            rows, labels = zip(*batch)
-            return list(rows), torch.tensor(labels)
-        for rows, labels in DataLoader([(torch.rand(2), 1), (torch.rand(2), 0)], batch_size=2, collate_fn=together):
-            nn.functional.cross_entropy(nn.Linear(2, 2)(rows), labels)
-        """, "list(rows)", "torch.stack(rows)"),
 }  # fmt: skip
 
 

@@ -93,49 +93,6 @@ FAULTS = {
         for batch in DataLoader(samples, batch_size=2):
             print(batch["x"].shape, [box.corner for box in batch["box"]])
         """, "DataLoader(samples", "def collate_kept("),
-    "a resize that keeps the ratio of the sides": (
-        """
-        import torch
-        from torch.utils.data import DataLoader, Dataset
-        class ShortSide:
-            def __init__(self, size):
-                self.size = size
-            def __call__(self, image):
-                factor = self.size / min(image.shape[1:])
-                sides = [round(side * factor) for side in image.shape[1:]]
-                return torch.nn.functional.interpolate(image[None], size=sides)[0]
-        class MiddleCrop:
-            def __init__(self, size):
-                self.size = size
-            def __call__(self, image):
-                return image[:, :self.size, :self.size]
-        class Views(Dataset):
-            def __init__(self, steps):
-                self.steps = steps
-            def __len__(self):
-                return 4
-            def __getitem__(self, i):
-                view = torch.rand(3, 10 + 5 * i, 20)
-                for step in self.steps:
-                    view = step(view)
-                return view
-        views = Views([ShortSide(8), torch.abs])
-        for batch in DataLoader(views, batch_size=2):
-            print(batch.shape)
-        """, "ShortSide(8)", "ShortSide(8), MiddleCrop(8)"),
-    "grey images among colour ones": (
-        """
-        import torch
-        from torch.utils.data import DataLoader, Dataset
-        class Scans(Dataset):
-            def __len__(self):
-                return 4
-            def __getitem__(self, i):
-                scan = torch.rand(1 if i == 2 else 3, 6, 6)
-                return scan, i
-        for scans, kinds in DataLoader(Scans(), batch_size=4):
-            print(scans.shape, kinds)
-        """, "return scan, i", "scan.expand(3, -1, -1)"),
     "lists of numbers that differ in length": (
         """
         import torch
@@ -145,31 +102,6 @@ FAULTS = {
         for ids, kinds in DataLoader(rows, batch_size=2):
             table(ids).mean(1)
         """, "DataLoader(rows", "pad_sequence([torch.tensor(one)"),
-    "sequences cut at a length that some do not reach": (
-        """
-        import torch
-        from torch.utils.data import DataLoader, Dataset
-        class Notes(Dataset):
-            def __init__(self, longest):
-                self.longest = longest
-            def __len__(self):
-                return 4
-            def __getitem__(self, i):
-                notes = torch.arange(1, 3 + 2 * i)[: self.longest]
-                return {"notes": notes}
-        for batch in DataLoader(Notes(5), batch_size=2):
-            print(batch["notes"].reshape(2, 5).shape)
-        """, '{"notes": notes}', "pad(notes, (0, self.longest - len(notes)))"),
-    "labels taken for the inputs of a batch": (
-        """
-        import torch
-        from torch import nn
-        from torch.utils.data import DataLoader, TensorDataset
-        rows, kinds = torch.rand(12, 5), torch.arange(12) % 3
-        net = nn.Linear(5, 3)
-        for x, y in DataLoader(TensorDataset(kinds, rows), batch_size=4):
-            nn.functional.cross_entropy(net(x), y).backward()
-        """, "for x, y in", "for y, x in"),
 }  # fmt: skip
 
 #: Programs in which the same signs mean something else, and what must not be put there.

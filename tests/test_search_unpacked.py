@@ -46,35 +46,6 @@ FAULTS = {
                 return torch.softmax(asks @ keys.transpose(-2, -1), -1) @ values
         Mix(8)(torch.rand(5, 7, 8)).sum().backward()
         """, "asks, keys, values", ".chunk(3, dim=-1)"),
-    "the state of a GRU taken for a pair": (
-        """
-        import torch
-        from torch import nn
-        class Reader(nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.rnn = nn.GRU(4, 6, batch_first=True)
-                self.out = nn.Linear(6, 2)
-            def forward(self, x):
-                every, (last, cell) = self.rnn(x)
-                return self.out(last[-1])
-        Reader()(torch.rand(3, 5, 4)).sum().backward()
-        """, "every, (last, cell)", "every, last ="),
-    "one image given without a batch to a model that unpacks four sizes": (
-        """
-        import torch
-        from torch import nn
-        class Gate(nn.Module):
-            def __init__(self, c):
-                super().__init__()
-                self.fc = nn.Linear(c, c)
-            def forward(self, x):
-                b, c, h, w = x.shape
-                return x * self.fc(x.mean((2, 3))).sigmoid().view(b, c, 1, 1)
-        net = nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), Gate(8))
-        image = torch.rand(3, 8, 8)
-        print(net(image).flatten(1).argmax(1))
-        """, "net(image)", "image.unsqueeze(0)"),
     "maps flattened before a layer that unpacks their sizes": (
         """
         import torch
@@ -92,44 +63,6 @@ FAULTS = {
                 return self.fc(self.pool(x))
         Net()(torch.rand(2, 3, 8, 8)).sum().backward()
         """, ".flatten(1)", "torch.relu(self.conv(x))"),
-    "frames of a clip given to a network for images": (
-        """
-        import torch
-        from torch import nn
-        class Gesture(nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.cnn = nn.Sequential(nn.Conv2d(3, 6, 3), nn.AdaptiveAvgPool2d(1), nn.Flatten())
-                self.rnn, self.fc = nn.LSTM(6, 5, batch_first=True), nn.Linear(5, 4)
-            def forward(self, clip):
-                out, _ = self.rnn(self.cnn(clip))
-                return self.fc(out[:, -1])
-        clips, kinds = torch.rand(3, 7, 3, 10, 10), torch.tensor([0, 3, 1])
-        nn.functional.cross_entropy(Gesture()(clips), kinds).backward()
-        """, "self.cnn(clip)", "self.cnn(clip.flatten(0, 1)).unflatten(0, clip.shape[:2])"),
-    "several crops of each image, with one label for all": (
-        """
-        import torch
-        from torch import nn
-        net = nn.Sequential(nn.Conv2d(3, 6, 3), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(6, 3))
-        crops, kinds = torch.rand(4, 5, 3, 8, 8), torch.tensor([0, 2, 1, 1])
-        scores = net(crops)
-        nn.functional.cross_entropy(scores, kinds).backward()
-        """, "net(crops)", ".unflatten(0, crops.shape[:2]).mean(1)"),
-    "two directions in the view of a state that may have one": (
-        """
-        import torch
-        from torch import nn
-        class Encoder(nn.Module):
-            def __init__(self, both):
-                super().__init__()
-                self.rnn = nn.LSTM(4, 6, num_layers=3, bidirectional=both)
-            def forward(self, x):
-                _, (h, _) = self.rnn(x)
-                return h.view(3, 2, x.size(1), 6)[-1].mean(0)
-        for both in (True, False):
-            Encoder(both)(torch.rand(5, 7, 4)).sum().backward()
-        """, "h.view(3, 2", "2 if self.rnn.bidirectional else 1"),
     "a table of positions as wide as the model in place of a head": (
         """
         import torch
@@ -151,22 +84,6 @@ FAULTS = {
                 return self.turn(heads)
         Attend(24, 4)(torch.rand(2, 7, 24)).sum().backward()
         """, "Turn(width, 20)", "Turn(width // "),
-    "a helper for sizes whose defaults the last convolution does not have": (
-        """
-        import torch
-        from torch import nn
-        def after(n, kernel=5, stride=2):
-            return (n - kernel) // stride + 1
-        class Net(nn.Module):
-            def __init__(self, h, w):
-                super().__init__()
-                self.one = nn.Conv2d(1, 4, kernel_size=5, stride=2)
-                self.two = nn.Conv2d(4, 8, kernel_size=3, stride=1)
-                self.fc = nn.Linear(8 * after(after(h)) * after(after(w)), 3)
-            def forward(self, x):
-                return self.fc(self.two(self.one(x)).flatten(1))
-        Net(28, 20)(torch.rand(2, 1, 28, 20)).sum().backward()
-        """, "after(after(h))", "after(after(w), kernel=3, stride=1)"),
     "heads split by the length of another tensor": (
         """
         import torch
@@ -182,20 +99,6 @@ FAULTS = {
                 return split(self.ask(x)) @ split(self.keys(memory)).transpose(-2, -1)
         Cross()(torch.rand(3, 5, 8), torch.rand(3, 7, 8)).sum().backward()
         """, "part.view(n, length", "part.size(1)"),
-    "one of two calls with a flag that the other lacks": (
-        """
-        import torch
-        from torch import nn
-        from torch.nn.utils.rnn import pad_sequence
-        def joined(samples):
-            first, second = zip(*samples)
-            known = pad_sequence(first)
-            wanted = pad_sequence(second, batch_first=True)
-            return known, wanted
-        samples = [(torch.rand(n, 8), torch.rand(n + 1, 8)) for n in (4, 5, 2)]
-        known, wanted = joined(samples)
-        nn.Transformer(8, 2, 1, 1, 16)(known, wanted)
-        """, "batch_first=True", "pad_sequence(second)"),
 }  # fmt: skip
 
 #: Programs in which the same signs mean something else, and what must not be put there.

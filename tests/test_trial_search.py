@@ -135,12 +135,6 @@ SEARCHED = {
         table = torch.nn.Embedding(len(WORDS), 3)
         table(torch.tensor([0, 1, len(WORDS)])).sum().backward()
         """, "index", "len(WORDS) + 1"),
-    "a dimension that is not there": (
-        """
-        import torch
-        x = torch.ones(2, 3)
-        y = torch.softmax(x, dim=2)
-        """, "index", "dim=-1"),
     "numpy's float64": (
         """
         import numpy as np
