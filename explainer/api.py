@@ -219,7 +219,7 @@ def _let_go(crash: Crash) -> None:
     withhold(())
     if crash.live is not None:
         crash.live.drop()
-    sandbox = sys.modules.get("explainer.replay.sandbox")
+    sandbox = sys.modules.get("explainer.replay.confine.sandbox")
     if sandbox is not None:
         sandbox.reap()
 

@@ -25,7 +25,7 @@ def runner():
 
 @pytest.fixture
 def in_process(tmp_path: Path) -> Path:
-    from explainer.replay import sandbox
+    from explainer.replay.confine import sandbox
 
     if sandbox.unavailable():
         pytest.skip(str(sandbox.unavailable()))

@@ -9,7 +9,7 @@ import pytest
 
 _BEFORE = """
 import sys, torch
-from explainer.replay.compiler import compiles, without_compiler
+from explainer.replay.confine.compiler import compiles, without_compiler
 without_compiler()
 weight = torch.nn.Parameter(torch.ones(3))
 """

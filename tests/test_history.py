@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from explainer.authoring.examples import Runner
-from explainer.replay import sandbox
+from explainer.replay.confine import sandbox
 
 pytest.importorskip("torch")
 pytestmark = pytest.mark.skipif(sandbox.unavailable() is not None, reason="no sandbox here")

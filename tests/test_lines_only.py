@@ -5,7 +5,7 @@ import ast
 import pytest
 
 from explainer.probes.named import operation_at
-from explainer.replay import numbered
+from explainer.replay.recorders import numbered
 from explainer.source import failing_node, parsed_source
 
 

@@ -17,7 +17,8 @@ from explainer.diagnose import diagnose
 from explainer.live import crash_from
 from explainer.probes.numerics.held import kept_graphs, step_memory
 from explainer.probes.scene import Options, Scene
-from explainer.replay import graphs, run, sandbox, trial
+from explainer.replay import graphs, run, trial
+from explainer.replay.confine import sandbox
 
 FULL = (
     "CUDA out of memory. Tried to allocate 4.00 MiB. GPU 0 has a total capacity of {total} MiB of which 0.50 MiB is"

@@ -13,7 +13,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from explainer.replay.copies import Copies  # noqa: E402
+from explainer.replay.confine.copies import Copies  # noqa: E402
 from explainer.replay.program import Program, Session, unavailable  # noqa: E402
 
 NET = """

@@ -179,7 +179,13 @@ def test_a_diagnosis_imports_only_what_it_is_made_of(tmp_path):
     ran = python("main.py", cwd=tmp_path)
     modules = set(ran.stdout.split())
     assert "error[linear-input-size]" in ran.stderr
-    assert not modules & {"rich.text", "rich.console", "yaml", "explainer.replay.sandbox", "explainer.replay.window"}
+    assert not modules & {
+        "rich.text",
+        "rich.console",
+        "yaml",
+        "explainer.replay.confine.sandbox",
+        "explainer.replay.window",
+    }
     assert not modules & {
         "explainer.edits.generators.driver",
         "explainer.edits.generators.relocate",

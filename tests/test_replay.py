@@ -8,7 +8,7 @@ torch = pytest.importorskip("torch")
 
 from explainer.live import crash_from  # noqa: E402
 from explainer.probes import Options, Scene, find  # noqa: E402
-from explainer.replay import sandbox  # noqa: E402
+from explainer.replay.confine import sandbox  # noqa: E402
 from explainer.replay.window import window_of  # noqa: E402
 
 pytestmark = pytest.mark.skipif(sandbox.unavailable() is not None, reason=f"no sandbox: {sandbox.unavailable()}")
@@ -232,7 +232,7 @@ def test_what_a_check_of_the_programs_own_refused_is_followed_to_its_birth(crash
 
 def test_gradients_that_turned_bad_in_an_earlier_backward_are_followed(tmp_path):
     """A check of weights comes a step late: the root at zero, whose slope was infinite, is named."""
-    from explainer.replay.nonfinite import Nonfinite
+    from explainer.replay.recorders.nonfinite import Nonfinite
 
     watching = Nonfinite()
     with watching:

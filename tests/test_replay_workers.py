@@ -15,7 +15,7 @@ _STREAM = """
     import torch
     from torch.utils.data import DataLoader, IterableDataset, get_worker_info
     if "played" in sys.argv:
-        from explainer.replay.workers import without_workers
+        from explainer.replay.confine.workers import without_workers
         without_workers()
     torch.set_num_threads(1)
     class Numbers(IterableDataset):

@@ -15,7 +15,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from explainer.replay import early, landlock, sandbox, seccomp  # noqa: E402
+from explainer.replay.confine import early, landlock, sandbox, seccomp  # noqa: E402
 
 pytestmark = pytest.mark.skipif(sandbox.unavailable() is not None, reason=f"no sandbox: {sandbox.unavailable()}")
 

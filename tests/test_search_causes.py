@@ -66,22 +66,6 @@ def test_one_position_more_is_made_where_the_positions_are(runner: Runner) -> No
     assert_repaired(runner, program, "torch.zeros(1, patches.count, 6)", "torch.zeros(1, patches.count + 1, 6)")
 
 
-SPECIAL = """
-    import torch
-    from torch import nn
-    def encode(words, most):
-        ids = [len(word) for word in words][:most]
-        return torch.tensor([1] + ids + [2])
-    table = nn.Embedding(8, 4)
-    ids = encode("one two three four five six seven eight nine ten".split(), 8)
-    table(torch.arange(len(ids))).sum().backward()
-    """
-
-
-def test_a_sequence_is_not_cut_for_tokens_of_another_count(runner: Runner) -> None:
-    assert_never_offered(runner, SPECIAL.replace("nn.Embedding(8, 4)", "nn.Embedding(7, 4)"), "most - ")
-
-
 def test_arrays_are_all_cast_where_one_alone_would_leave_the_others_behind(runner: Runner) -> None:
     program = """
         import numpy as np
@@ -102,29 +86,6 @@ def test_arrays_are_all_cast_where_one_alone_would_leave_the_others_behind(runne
     assert_repaired(runner, program, "torch.from_numpy(rows), torch.from_numpy(goals)", repaired)
 
 
-AVERAGED = """
-    import torch
-    from torch import nn
-    class Average:
-        def __init__(self, model):
-            self.kept = {name: p.detach().clone() for name, p in model.named_parameters()}
-        @torch.no_grad()
-        def update(self, model):
-            for name, p in model.named_parameters():
-                self.kept[name].lerp_(p, 0.1)
-    def train(model, device):
-        average = Average(model)
-        model.to(device)
-        average.update(model)
-        return average
-    train(nn.Linear(3, 2), torch.device("meta"))
-    """
-
-
-def test_nothing_is_written_into_a_copy_that_nobody_keeps(runner: Runner) -> None:
-    assert_never_offered(runner, AVERAGED, ".to(p.device).lerp_")
-
-
 def test_a_side_is_named_where_a_name_has_its_length(runner: Runner) -> None:
     program = """
         import torch
@@ -135,26 +96,6 @@ def test_a_side_is_named_where_a_name_has_its_length(runner: Runner) -> None:
         decoder(12)(torch.rand(3, 5)).sum().backward()
         """
     assert_repaired(runner, program, "nn.Unflatten(1, (6, 2, 2))", "nn.Unflatten(1, (6, side, side))")
-
-
-GRAPH = """
-    import torch
-    from torch import nn
-    def matrix(edges, nodes=None):
-        if nodes is None:
-            nodes = int(edges.max()) + 1
-        dense = torch.eye(nodes)
-        dense[edges[0], edges[1]] = 1.0
-        return dense
-    x = torch.rand(9, 4)
-    edges = torch.tensor([[0, 1, 2], [3, 4, 6]])
-    adjacency = matrix(edges)
-    (adjacency @ nn.Linear(4, 2)(x)).sum().backward()
-    """
-
-
-def test_a_size_that_the_caller_gives_is_not_given_again(runner: Runner) -> None:
-    assert_never_offered(runner, GRAPH.replace("matrix(edges)", "matrix(edges, nodes=7)"), "nodes=7, nodes")
 
 
 SHIFTED = """
@@ -177,24 +118,6 @@ def test_labels_that_count_from_zero_are_not_shifted(runner: Runner) -> None:
 def test_labels_that_hold_a_mark_keep_it(runner: Runner) -> None:
     program = SHIFTED.replace("labels = labels - 1", "labels = torch.where(labels > 2, labels - 4, labels)")
     assert_never_offered(runner, program, "labels > 2, labels, labels")
-
-
-PRUNED = """
-    import torch
-    from torch import nn
-    from torch.nn.utils import parametrizations, parametrize
-    def made(width):
-        return nn.Sequential(parametrizations.weight_norm(nn.Linear(3, width)), nn.ReLU(), nn.Linear(width, 2))
-    torch.save({"width": 5, "state": made(5).state_dict()}, "net.pt")
-    def restored(path):
-        kept = torch.load(path)
-        net = made(kept["width"])
-        net.eval()
-        FIRST
-        SECOND
-        return net
-    assert restored("net.pt")(torch.rand(4, 3)).shape == (4, 2)
-    """
 
 
 def test_data_in_the_same_order_as_before_is_not_turned_round(runner: Runner) -> None:

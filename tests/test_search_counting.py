@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from faults import assert_never_offered, assert_repaired
+from faults import assert_repaired
 
 from explainer.authoring.examples import Runner, can_check
 
@@ -38,23 +38,3 @@ FAULTS = {
 @pytest.mark.parametrize("fault", FAULTS)
 def test_what_was_counted_wrongly_is_counted_right(fault: str, runner: Runner) -> None:
     assert_repaired(runner, *FAULTS[fault])
-
-
-def test_a_loop_whose_number_is_no_index_is_left_alone(runner: Runner) -> None:
-    """The index is beyond the end in each pass of the loop."""
-    program = """
-        import torch
-        marks = torch.ones(5)
-        for turn in range(1, 3):
-            print(turn, marks[9].item())
-        """
-    assert_never_offered(runner, program, "range(2)")
-
-
-def test_numbers_that_are_too_few_are_not_sought_in_a_header(runner: Runner) -> None:
-    program = """
-        import torch
-        raw = bytearray(4 + 10)
-        torch.frombuffer(raw, dtype=torch.uint8, offset=4).view(3, 4)
-        """
-    assert_never_offered(runner, program, "offset=")

@@ -12,34 +12,6 @@ from explainer.authoring.examples import Runner, can_check
 
 pytestmark = pytest.mark.skipif(not can_check(), reason="no sandbox here")
 
-#: Program, a piece of the line to edit, what the first fix puts there.
-FAULTS = {
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("fault", FAULTS)
-def test_what_must_stay_whole_is_given_back_as_it_came(fault: str, runner: Runner) -> None:
-    assert_repaired(runner, *FAULTS[fault])
-
-
-def test_a_result_with_fractions_is_not_cut_to_whole_numbers(runner: Runner) -> None:
-    program = """
-        import torch
-        counts = torch.arange(6)
-        print(counts.std().item())
-        """
-    assert_never_offered(runner, program, ".long()")
-
-
-#: Values in half precision that meet a float32 table.
-PROMOTED = {
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("fault", PROMOTED)
-def test_what_a_wider_table_promoted_gets_its_dtype_back(fault: str, runner: Runner) -> None:
-    assert_repaired(runner, *PROMOTED[fault])
-
 
 #: A table of ids and measured values that goes through a loader, which a function is given.
 TABLE = """

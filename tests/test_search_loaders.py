@@ -12,18 +12,6 @@ from explainer.authoring.examples import Runner, can_check
 
 pytestmark = pytest.mark.skipif(not can_check(), reason="no sandbox here")
 
-_NOTES = """
-        import torch
-        from torch.utils.data import BatchSampler, DataLoader, Dataset, RandomSampler, Sampler, Subset, TensorDataset
-        class Notes(Dataset):
-            def __init__(self, count):
-                self.notes = {number: torch.full((2,), float(number)) for number in range(count)}
-            def __len__(self):
-                return len(self.notes)
-            def __getitem__(self, number):
-                return self.notes[number]
-        notes = Notes(12)
-"""
 
 #: Program, a piece of the line to edit, what the first fix puts there.
 FAULTS = {

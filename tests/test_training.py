@@ -207,7 +207,7 @@ def test_a_block_is_watched_and_hands_its_report_over():
 
 def test_a_checkup_looks_at_a_model_and_leaves_it_as_it_is():
     import explainer
-    from explainer.replay import sandbox
+    from explainer.replay.confine import sandbox
 
     if sandbox.unavailable():
         pytest.skip("needs the sandbox")

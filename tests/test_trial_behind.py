@@ -12,7 +12,7 @@ from crashes import crashed  # noqa: E402
 
 from explainer.diagnosis import Edit, Span  # noqa: E402
 from explainer.edits import Candidate  # noqa: E402
-from explainer.replay import sandbox  # noqa: E402
+from explainer.replay.confine import sandbox  # noqa: E402
 from explainer.replay.trial import Verdict, try_candidates  # noqa: E402
 
 pytestmark = pytest.mark.skipif(sandbox.unavailable() is not None, reason="no sandbox here")

@@ -6,7 +6,7 @@ import pytest
 
 import explainer
 from explainer.diagnosis import Diagnosis, Edit, ErrorFrame, Evidence, Fix, FixSource, Label, Report, Span
-from explainer.replay import sandbox
+from explainer.replay.confine import sandbox
 from explainer.transfer import received, sent
 
 torch = pytest.importorskip("torch")

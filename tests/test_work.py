@@ -7,7 +7,8 @@ import time
 import pytest
 
 from explainer.probes import Options, Scene
-from explainer.replay import run, sandbox, work
+from explainer.replay import run, work
+from explainer.replay.confine import sandbox
 
 pytestmark = pytest.mark.skipif(sandbox.unavailable() is not None, reason="no sandbox here")
 

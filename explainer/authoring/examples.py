@@ -157,7 +157,7 @@ def _of_expected(expected: Mapping[str, Any], best: Mapping[str, Any]) -> Iterat
 
 def can_check() -> bool:
     """Whether fixes can be tried on this machine."""
-    from explainer.replay import sandbox
+    from explainer.replay.confine import sandbox
 
     return sandbox.unavailable() is None
 

@@ -74,7 +74,7 @@ def _catalogue() -> Finding:
 
 def _replay() -> Iterator[Finding]:
     """Whether user code can be run again, by whom: in forks of the crashed process, whole in a copy of its files."""
-    from explainer.replay import landlock, sandbox, seccomp
+    from explainer.replay.confine import landlock, sandbox, seccomp
 
     why = sandbox.unavailable()
     yield (OK, "statements can be run again in sandboxed forks") if why is None else (BAD, f"no replay: {why}")

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from explainer.replay.taint import literals, value_of
+from explainer.replay.recorders.taint import literals, value_of
 
 _MOST = 8
 

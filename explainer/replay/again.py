@@ -32,9 +32,9 @@ def run(request: dict[str, Any], steps: str) -> dict[str, Any]:
     `exit` is 0 where it ran to the end, `error` the exception that ended it otherwise, `warnings` their texts, `input`
     the shapes of what the first module called was given, `parameters` its parameters' shapes, `ungraded` how many of
     them had no gradient at the end, `forwards` how many calls of modules returned, `seen` what `oracle.observer` saw.
-    `record: true` adds what `replay.recorder` saw, `record: "nonfinite"` what `replay.nonfinite` did, `record: "sieve"`
-    how `changes` fared. `observer` names
-    a module whose `Observer` watches the whole run: what it has `taken` is `observed`.
+    `record: true` adds what `recorders.recorder` saw, `record: "nonfinite"` what `recorders.nonfinite` did,
+    `record: "sieve"` how `changes` fared. `observer` names a module whose `Observer` watches the whole run: what it has
+    `taken` is `observed`.
     """
     _enter(request)
     own = bool(request.get("observer"))  # which tells by the losses: the oracle would only slow it down
@@ -104,14 +104,14 @@ def _compiled(path: str) -> types.CodeType:
 
 def _recorder(request: dict[str, Any]) -> Any:
     if request["record"] == "nonfinite":
-        from explainer.replay.nonfinite import Whole
+        from explainer.replay.recorders.nonfinite import Whole
 
         return Whole(request["folder"], request["original"])
     if request["record"] == "sieve":
         from explainer.replay.sieve import Sieve
 
         return Sieve(request["folder"], request["changes"], request["enough"], request["deadline"])
-    from explainer.replay.recorder import Recorder
+    from explainer.replay.recorders.recorder import Recorder
 
     return Recorder(request["folder"], request.get("numbers", True))
 
@@ -137,7 +137,7 @@ class _Notes:
     def _watch(self, torch: Any) -> None:
         from torch.optim.optimizer import register_optimizer_step_post_hook
 
-        from explainer.replay.workers import without_workers
+        from explainer.replay.confine.workers import without_workers
 
         if self._closely:
             self.observer.watch(torch)
@@ -203,7 +203,7 @@ def _error(error: BaseException, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _line(frame: traceback.FrameSummary) -> int:
-    from explainer.replay import numbered
+    from explainer.replay.recorders import numbered
 
     return numbered.line(frame.filename, frame.lineno or 0)
 

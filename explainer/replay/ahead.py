@@ -5,7 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 
 from explainer.frozen import frozen
-from explainer.replay import sandbox, trial
+from explainer.replay import trial
+from explainer.replay.confine import sandbox
 from explainer.replay.program import Program, Session, Trial, unavailable
 
 #: A program whose recording takes no more seconds of work is quick.

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from explainer.replay.record import leaf, nodes, origin
+from explainer.replay.recorders.record import leaf, nodes, origin
 from explainer.userframes import is_user_file
 
 #: A place of the source: a file, a function's name and the name of a tensor there, with the node that made it.

@@ -10,7 +10,7 @@ from typing import Any
 
 from explainer.diagnosis import Edit
 from explainer.edits.lines import applied
-from explainer.replay import sandbox
+from explainer.replay.confine import sandbox
 from explainer.replay.swap import swap
 from explainer.source import source_of
 from explainer.userframes import user_modules

@@ -26,7 +26,7 @@ class Forked:
 
     def wait(self) -> None:
         """Wait until it has ended."""
-        from explainer.replay.clone import ended
+        from explainer.replay.confine.clone import ended
 
         ended(self.pid)
 
@@ -38,7 +38,8 @@ def forked(folder: str) -> tuple[Forked, socket.socket]:
     registrations, memory that is held) stays. A control run shows whether that matters. It ends with this thread.
     OSError where there can be no more processes or descriptors.
     """
-    from explainer.replay import again, clone, confine, early, pools, sandbox, zygote  # noqa: F401 - here once
+    from explainer.replay import again, zygote  # noqa: F401 - here once
+    from explainer.replay.confine import clone, early, pools, sandbox  # noqa: F401 - here once
 
     own = list(user_modules())  # the child would pay for every module that it looks at with a copied page
     mine, theirs = socket.socketpair()

@@ -16,11 +16,11 @@ from typing import Any
 
 from explainer.frozen import frozen
 from explainer.replay.again import COUNT, STEPS
-from explainer.replay.compiler import compiles
-from explainer.replay.copies import Copies
+from explainer.replay.confine.compiler import compiles
+from explainer.replay.confine.copies import Copies
+from explainer.replay.confine.keeper import Keeper
+from explainer.replay.confine.scratch import Scratch
 from explainer.replay.forked import Forked, forked
-from explainer.replay.keeper import Keeper
-from explainer.replay.scratch import Scratch
 from explainer.replay.work import STARVED, kept_waiting, longest
 from explainer.replay.zygote import NOT_SOON
 from explainer.userframes import is_user_file
@@ -238,7 +238,7 @@ def unavailable(program: Any) -> str | None:
         return "the program was not started by `explain run`"
     if not sys.platform.startswith("linux"):
         return "there is no sandbox for this system"
-    from explainer.replay import landlock, seccomp
+    from explainer.replay.confine import landlock, seccomp
 
     if not landlock.abi() or not seccomp.available():
         return "this kernel offers no sandbox that leaves one folder writable (Landlock)"

@@ -15,8 +15,8 @@ from explainer.edits.lines import EditError, applied
 from explainer.oracle.judge import Judgement, judged
 from explainer.oracle.places import lines_after
 from explainer.oracle.words import tested
-from explainer.replay import sandbox
 from explainer.replay.ahead import SHARE, SOON, begun
+from explainer.replay.confine import sandbox
 from explainer.replay.outcomes import (
     ended_by,
     late,
@@ -123,7 +123,7 @@ class Checker:
         return quick
 
     def record(self) -> Mapping[str, Any] | None:
-        """What `replay.recorder` saw in an unedited run; None where it failed otherwise or leaves no time for edits."""
+        """What a recorder saw in an unedited run; None where it failed otherwise or leaves no time for edits."""
         control = self.control()
         if control is None or (self.program.warm and self.left < control.seconds):
             return None

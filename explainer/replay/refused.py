@@ -16,7 +16,7 @@ _MOST, _LONGEST = 24, 0.6
 
 
 def birth_before(scene: Scene) -> Any:
-    """What `replay.nonfinite` found of the value that a check of the program's refused; None where nothing was found.
+    """What `recorders.nonfinite` found of the value that the program's own check refused; None where nothing was found.
 
     The whole program is run again where `explain run` started it. Elsewhere the last statements before the check are,
     with live values as they are, then more of them; last the whole script, where that is short enough.
@@ -59,7 +59,7 @@ def _attempt(window: Window) -> Any:
     """In the child: run the statements under the recorder, the check among them."""
     import torch
 
-    from explainer.replay.nonfinite import Nonfinite
+    from explainer.replay.recorders.nonfinite import Nonfinite
     from explainer.replay.window import Stopped
 
     torch.autograd.set_detect_anomaly(False)

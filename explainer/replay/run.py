@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from explainer.replay import sandbox
+from explainer.replay.confine import sandbox
 from explainer.replay.reached import Reached
 from explainer.replay.trial import at_once
 from explainer.replay.window import Stopped, Window, windows

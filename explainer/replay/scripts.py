@@ -12,8 +12,8 @@ import time
 from types import TracebackType
 from typing import Any
 
-from explainer.replay import clone
-from explainer.replay.ready import ready
+from explainer.replay.confine import clone
+from explainer.replay.confine.ready import ready
 from explainer.replay.work import Stopwatch, longest
 
 #: Seconds of work that importing torch may take, and that one script may.
@@ -41,7 +41,7 @@ class CleanProcess:
             pipes: Any = self._process
             self._asking, self._answering = pipes.stdin.fileno(), pipes.stdout.fileno()
             return
-        from explainer.replay.keeper import Keeper
+        from explainer.replay.confine.keeper import Keeper
 
         (reading, self._asking), (self._answering, writing) = os.pipe(), os.pipe()
         handed = [reading, writing]
@@ -131,7 +131,7 @@ def _run(script: str) -> Any:
 
     The script is made of torch's own operators and numbers.
     """
-    from explainer.replay import sandbox
+    from explainer.replay.confine import sandbox
 
     if '"meta"' in script or "torch.optim" in script:
         _load_more()

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from explainer.replay.stacks import frames_of
+from explainer.replay.recorders.stacks import frames_of
 
 #: Seconds for one edit; the share of the run's work after which it answers with what it has.
 _ONE, _SHARE = 0.5, 0.75

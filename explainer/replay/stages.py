@@ -10,7 +10,7 @@ from typing import Any
 
 from explainer.diagnosis import Edit
 from explainer.frozen import frozen
-from explainer.replay import sandbox
+from explainer.replay.confine import sandbox
 from explainer.replay.given import module_namespaces
 from explainer.replay.trial import at_once
 

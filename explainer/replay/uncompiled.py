@@ -12,7 +12,8 @@ from functools import partial
 from typing import Any
 
 from explainer.diagnosis import Edit
-from explainer.replay import inprocess, sandbox
+from explainer.replay import inprocess
+from explainer.replay.confine import sandbox
 from explainer.replay.given import module_namespaces
 from explainer.replay.stages import Stage
 from explainer.replay.window import Stopped, Window, windows

@@ -18,7 +18,7 @@ from explainer.edits.evidence import evidence_of
 from explainer.edits.generators.driver import recorded
 from explainer.edits.generators.relocate import origins
 from explainer.oracle.judge import Judgement, judged
-from explainer.replay import sandbox
+from explainer.replay.confine import sandbox
 from explainer.replay.outcomes import WHOLE_CALLS, further, late, passes, ties, told_apart
 from explainer.replay.program import Run
 from explainer.replay.programs import ABREAST, Checker, checker, end

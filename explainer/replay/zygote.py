@@ -11,7 +11,7 @@ import sys
 from contextlib import suppress
 from typing import Any
 
-from explainer.replay.ready import ready
+from explainer.replay.confine.ready import ready
 
 _HEAD = struct.Struct("I")
 _SIZE = struct.Struct("Q")
@@ -78,7 +78,8 @@ class _Job:
     """A request at work in a sandboxed child of this process."""
 
     def __init__(self, request: dict[str, Any], descriptor: int):
-        from explainer.replay import again, sandbox
+        from explainer.replay import again
+        from explainer.replay.confine import sandbox
 
         self.line = socket.socket(fileno=descriptor)
         self._steps = os.path.join(request["folder"], again.COUNT)

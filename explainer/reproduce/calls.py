@@ -232,7 +232,8 @@ def _parsed(source: str) -> Any:
 
 def _evaluated(node: ast.expr, frame: LiveFrame, scene: Scene) -> Recipe | None:
     """The recipe of an operand that only running it can tell, found in a sandboxed fork; None without one."""
-    from explainer.replay import run, sandbox
+    from explainer.replay import run
+    from explainer.replay.confine import sandbox
 
     if run.why_not(scene) is not None:
         return None

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from explainer.replay.record import tensors_in
+from explainer.replay.recorders.record import tensors_in
 from explainer.training.checkup import STEPS
 
 

@@ -89,7 +89,7 @@ def checkup(
     runs in a sandboxed child: the model, the optimizer and the random state stay as they are. Raises RuntimeError where
     no child can be had or the model cannot be run on the batch, with the reason.
     """
-    from explainer.replay import sandbox
+    from explainer.replay.confine import sandbox
     from explainer.training.checks import measured
 
     why = sandbox.unavailable()

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from explainer.replay.record import tensors_in
+from explainer.replay.recorders.record import tensors_in
 from explainer.training.sites import Site, frames
 
 #: Calls of torch after which an iteration is left alone: nobody waits for a watcher.
@@ -182,7 +182,7 @@ def _plain(value: Any) -> Any:
 
 
 def _compiling() -> bool:
-    from explainer.replay.compiler import compiles
+    from explainer.replay.confine.compiler import compiles
 
     return bool(compiles())
 

@@ -146,7 +146,7 @@ def before_backward(watcher: Any, loss: Any) -> None:
 
 def _leaves(loss: Any) -> set[int]:
     """The ids of the tensors to which gradients will flow."""
-    from explainer.replay.record import leaf, nodes
+    from explainer.replay.recorders.record import leaf, nodes
 
     found: set[int] = set()
     if isinstance(loss, torch.Tensor) and loss.grad_fn is not None:

@@ -30,7 +30,8 @@ if not sys.platform.startswith("linux"):
 from trying import ATTEMPTS, forked, inside
 from world import libc
 
-from explainer.replay import confine, landlock, sandbox
+from explainer.replay.confine import landlock, sandbox
+from explainer.replay.confine import process as confine
 
 pytestmark = pytest.mark.skipif(sandbox.unavailable() is not None, reason=f"no sandbox: {sandbox.unavailable()}")
 

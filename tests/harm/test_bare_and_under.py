@@ -11,7 +11,7 @@ from collections.abc import Callable
 import pytest
 import side_by_side
 
-from explainer.replay import sandbox
+from explainer.replay.confine import sandbox
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or bool(sandbox.unavailable()), reason="nothing is run again without a sandbox"

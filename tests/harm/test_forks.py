@@ -17,7 +17,7 @@ from commands import python
 
 torch = pytest.importorskip("torch")
 
-from explainer.replay import clone, sandbox  # noqa: E402
+from explainer.replay.confine import clone, sandbox  # noqa: E402
 
 pytestmark = pytest.mark.skipif(sandbox.unavailable() is not None, reason=f"no sandbox: {sandbox.unavailable()}")
 

@@ -18,8 +18,9 @@ from commands import environment
 
 torch = pytest.importorskip("torch")
 
-from explainer.replay import program, sandbox, scratch  # noqa: E402
-from explainer.replay.keeper import Keeper  # noqa: E402
+from explainer.replay import program  # noqa: E402
+from explainer.replay.confine import sandbox, scratch  # noqa: E402
+from explainer.replay.confine.keeper import Keeper  # noqa: E402
 
 pytestmark = pytest.mark.skipif(
     program.unavailable(program.Program("main.py")) is not None or sandbox.unavailable() is not None,
@@ -143,7 +144,7 @@ def test_a_process_that_is_started_is_no_child_of_the_program(tmp_path):
 
 def test_a_program_that_lies_in_the_temporary_folder_is_copied_without_the_copies(temporary):
     """The copy of a folder that holds the folder for copies would never end."""
-    from explainer.replay.copies import Copies
+    from explainer.replay.confine.copies import Copies
 
     (temporary / "main.py").write_text("")
     one = scratch.Scratch()

@@ -18,7 +18,7 @@ import attempts_files
 import attempts_processes
 from world import World, libc
 
-from explainer.replay import compiler, confine, landlock, sandbox, warden  # noqa: F401 - another user may not read them
+from explainer.replay.confine import compiler, landlock, sandbox, warden  # noqa: F401 - another user may not read them
 
 ATTEMPTS: dict[str, Callable[[World], Any]] = {
     name: one

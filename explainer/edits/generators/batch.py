@@ -17,7 +17,7 @@ from explainer.edits.kinds.arguments import add_argument
 from explainer.edits.lines import changed
 from explainer.edits.place import Place
 from explainer.patterns import Pattern
-from explainer.replay.taint import value_of
+from explainer.replay.recorders.taint import value_of
 from explainer.source import called, holds, stored
 
 CREATORS = ("zeros", "ones", "randn", "rand", "empty", "full", "arange", "eye")

@@ -9,7 +9,7 @@ from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
 from explainer.edits.generators.sites import trees_hit
 from explainer.edits.place import Place, fitted
-from explainer.replay.taint import literals, parts, value_of, value_with
+from explainer.replay.recorders.taint import literals, parts, value_of, value_with
 
 
 def one_more(evidence: Evidence) -> Iterator[Candidate]:

@@ -16,7 +16,7 @@ from explainer.edits.generators.sizes import built_for
 from explainer.edits.generators.slices import chain, editable, operands, trunk
 from explainer.edits.kinds.arguments import set_argument
 from explainer.edits.place import Place, fitted
-from explainer.replay.taint import literals
+from explainer.replay.recorders.taint import literals
 from explainer.source import holds
 
 #: What stands around the largest of some values and gives it as a plain number.

@@ -11,7 +11,7 @@ from explainer.edits.evidence import Evidence, Step
 from explainer.edits.expressions import solved
 from explainer.edits.lookups import stands_for_another
 from explainer.edits.place import Place, fitted
-from explainer.replay.taint import literals
+from explainer.replay.recorders.taint import literals
 
 _RANDOM = ("rand", "randn", "randint", "normal", "standard_normal", "random", "uniform")
 

@@ -20,7 +20,7 @@ from explainer.edits.generators.slices import operands, trunk
 from explainer.edits.generators.state import shuffled, viewed
 from explainer.edits.kinds import statements
 from explainer.edits.place import Place, fitted
-from explainer.replay.taint import parts, value_with
+from explainer.replay.recorders.taint import parts, value_with
 from explainer.source import holds
 
 _FOLDS = ("flatten", "view", "reshape")

@@ -44,8 +44,8 @@ carried.proves = True  # type: ignore[attr-defined]
 def _recorded(scene: Scene) -> Any:
     if scene.live is None or not scene.options.replay:
         return None
+    from explainer.replay.recorders.second import Second
     from explainer.replay.run import replay
-    from explainer.replay.second import Second
 
     return replay(scene, Second)
 

@@ -61,7 +61,7 @@ def all_cuts(scene: Scene) -> tuple[CutFact, ...] | None:
 def _recorded(scene: Scene) -> Any:
     if scene.live is None or not scene.options.replay:
         return None
-    from explainer.replay.cut import Cut
+    from explainer.replay.recorders.cut import Cut
     from explainer.replay.run import replay
 
     number = "has no attribute" in scene.crash.message

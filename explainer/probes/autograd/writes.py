@@ -60,7 +60,7 @@ def stale_values(scene: Scene) -> list[dict[str, Any]]:
 def _recorded(scene: Scene) -> Any:
     if scene.live is None or not scene.options.replay:
         return None
-    from explainer.replay.inplace import Inplace, Stepped
+    from explainer.replay.recorders.inplace import Inplace, Stepped
     from explainer.replay.run import replay
 
     return replay(scene, Inplace) or replay(scene, Stepped)

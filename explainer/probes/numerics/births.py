@@ -55,7 +55,7 @@ def _recorded(scene: Scene) -> Any:
     if scene.live is None or not scene.options.replay:
         return None
     if _backward_raised(scene):
-        from explainer.replay.nan import Nan
+        from explainer.replay.recorders.nan import Nan
         from explainer.replay.run import replay
 
         return replay(scene, Nan)

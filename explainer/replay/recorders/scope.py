@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from explainer.replay.values import described, is_number, is_tensor
+from explainer.replay.recorders.values import described, is_number, is_tensor
 
 #: The most entries of a list of sizes that are looked at one by one.
 _MOST_ENTRIES = 8

@@ -1,6 +1,6 @@
 """What is done to a clone before it runs any Python: whatever runs then by itself can change nothing outside.
 
-It is rough and the same for all; `replay.confine`, which takes Python, follows at once and does the rest.
+It is rough and the same for all; `replay.confine.process`, which takes Python, follows at once and does the rest.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from explainer.frozen import frozen
-from explainer.replay import clone, landlock
-from explainer.replay.clone import Step, step
-from explainer.replay.syscalls import ATTRIBUTES, FILES, JUDGED, PROCESSES, numbered
+from explainer.replay.confine import clone, landlock
+from explainer.replay.confine.clone import Step, step
+from explainer.replay.confine.syscalls import ATTRIBUTES, FILES, JUDGED, PROCESSES, numbered
 
 # linux/prctl.h, linux/seccomp.h
 _PDEATHSIG, _SET_SECCOMP, _NO_NEW_PRIVS, _FILTER = 1, 22, 38, 2

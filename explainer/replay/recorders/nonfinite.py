@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from explainer.replay.nan import MEANT, Nan, counts, finite
-from explainer.replay.record import Site, here, leaf, name_of, node_of, nodes, tensors_in
+from explainer.replay.recorders.nan import MEANT, Nan, counts, finite
+from explainer.replay.recorders.record import Site, here, leaf, name_of, node_of, nodes, tensors_in
 
 #: Calls by which a program looks at values: the last one that saw what is not finite is the check that raised.
 _LOOKS = frozenset(

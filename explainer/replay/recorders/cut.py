@@ -12,7 +12,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from explainer.replay.reached import Reached
-from explainer.replay.record import Site, here, name_of, tensors_in
+from explainer.replay.recorders.record import Site, here, name_of, tensors_in
 
 _MOST = 8
 #: Calls that read about a tensor and hand on none of its values.

@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 
-from explainer.replay.keeper import Keeper
+from explainer.replay.confine.keeper import Keeper
 
 _PREFIX, _LEASE = "explain-", ".explain-lease"
 #: What a lease says, so that no folder of somebody else's is taken for one of ours.

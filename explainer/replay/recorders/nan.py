@@ -10,8 +10,8 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from explainer.patterns import Pattern
-from explainer.replay.record import Site, here, leaf, name_of, node_of, nodes, origin, tensors_in
-from explainer.replay.second import Second
+from explainer.replay.recorders.record import Site, here, leaf, name_of, node_of, nodes, origin, tensors_in
+from explainer.replay.recorders.second import Second
 
 _DEEP = 12
 _VALUES = ("self", "result", "other", "exponent")

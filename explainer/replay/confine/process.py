@@ -11,9 +11,9 @@ import stat
 from collections.abc import Sequence
 from typing import Any
 
-from explainer.replay import landlock, seccomp
-from explainer.replay.capabilities import drop_capabilities
-from explainer.replay.mappings import own_mappings
+from explainer.replay.confine import landlock, seccomp
+from explainer.replay.confine.capabilities import drop_capabilities
+from explainer.replay.confine.mappings import own_mappings
 
 _PR_SET_PDEATHSIG = 1
 _COPY_LIMIT = 16 << 20
@@ -45,7 +45,7 @@ def confine(keep: int, memory: int, seconds: float, *, writable: Sequence[str] =
 
 
 def _warden(keep: int) -> Any:
-    from explainer.replay.warden import Warden
+    from explainer.replay.confine.warden import Warden
 
     try:
         return Warden(keep)

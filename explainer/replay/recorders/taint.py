@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from explainer.replay import numbered
+from explainer.replay.recorders import numbered
 
 #: Trees deeper than this are cut: a loop counter must not grow without end.
 _DEPTH = 10

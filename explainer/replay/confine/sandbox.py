@@ -14,7 +14,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any, TypeVar
 
 from explainer.frozen import frozen
-from explainer.replay.ready import ready
+from explainer.replay.confine.ready import ready
 from explainer.replay.work import STARVED, Stopwatch
 
 T = TypeVar("T")
@@ -42,7 +42,7 @@ class Outcome:
 
 def unavailable() -> str | None:
     """Why user code cannot be run again in a child of this process, in one line; None where it can."""
-    from explainer.replay import clone, seccomp
+    from explainer.replay.confine import clone, seccomp
 
     if clone.unavailable():
         return clone.unavailable()
@@ -138,7 +138,8 @@ def begin(
     what this process holds. `writable` folders may be written to; without `processes` it cannot start any.
     Never raises for what the child does; OSError where there can be no more processes or descriptors.
     """
-    from explainer.replay import clone, compiler, confine, early, pools  # noqa: F401 - here once, not in every child
+    from explainer.replay.confine import clone, compiler, early, pools  # noqa: F401 - here once, not in every child
+    from explainer.replay.confine import process as confine
 
     reading, writing = os.pipe()
     try:
@@ -187,13 +188,13 @@ def _answer(pipe: int, ready: Callable[[], None], function: Callable[[], Any]) -
 
 def _ready() -> None:
     """Make libraries work on in one thread, and nothing be said or explained."""
-    from explainer.replay.pools import without_pools
+    from explainer.replay.confine.pools import without_pools
 
     os.environ["EXPLAINER"] = "0"
     warnings.simplefilter("ignore")
     without_pools()
     if "torch" in sys.modules:
-        from explainer.replay.compiler import without_compiler
+        from explainer.replay.confine.compiler import without_compiler
 
         without_compiler()
 
@@ -243,6 +244,6 @@ def reap(wait: bool = True) -> None:
 
     The kernel takes some 20 ms to take down a copy of a process that holds torch: time for the next one to begin.
     """
-    from explainer.replay.clone import ended
+    from explainer.replay.confine.clone import ended
 
     _ending[:] = [pid for pid in _ending if not ended(pid, wait)]

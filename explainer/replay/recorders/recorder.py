@@ -8,12 +8,12 @@ import weakref
 from collections.abc import Iterator
 from typing import Any
 
-from explainer.replay import numbered, taint
-from explainer.replay.scope import scope
-from explainer.replay.stacks import caused, frames_of, given, modules_of, position_at, unpacks
-from explainer.replay.steps import Step, led_to, listed
-from explainer.replay.values import described, extent, flat, is_number, is_parameter, is_tensor
-from explainer.replay.watch import READS, watch_arrays, watch_calls, watch_modules, watch_subscripts
+from explainer.replay.recorders import numbered, taint
+from explainer.replay.recorders.scope import scope
+from explainer.replay.recorders.stacks import caused, frames_of, given, modules_of, position_at, unpacks
+from explainer.replay.recorders.steps import Step, led_to, listed
+from explainer.replay.recorders.values import described, extent, flat, is_number, is_parameter, is_tensor
+from explainer.replay.recorders.watch import READS, watch_arrays, watch_calls, watch_modules, watch_subscripts
 
 _MOST_DEPTH = 60
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import types
@@ -60,7 +61,7 @@ def here(skip: int = 1) -> Site:
     return Site(tuple(found), tuple(reversed(modules)), inner)
 
 
-_WINDOW = __file__.replace("record.py", "window.py")
+_WINDOW = os.path.join(os.path.dirname(os.path.dirname(__file__)), "window.py")
 
 
 def tensors_in(*values: Any) -> Iterator[Any]:

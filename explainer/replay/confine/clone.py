@@ -11,7 +11,7 @@ audit hooks. Its child sends SIGCHLD, which a handler of the user's sees and `os
   the import lock is held, as it expects. Of the hooks only those are left by which the standard library renews locks.
 - The child keeps what it was made from: the collector is off, and it leaves by `os._exit`.
 
-What glibc's fork does besides is not done: handlers of `pthread_atfork` do not run (see `replay.pools`), and a lock of
+What glibc's fork does besides is not done: handlers of `pthread_atfork` do not run (see `confine.pools`), and a lock of
 malloc's that another thread holds at that instant stays held; the deadline ends such a child.
 """
 

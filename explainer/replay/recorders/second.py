@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from explainer.replay.crossing import Backward, Names, detachable, names_on_stack, watch_steps
-from explainer.replay.record import Site, here, leaf, node_of, nodes, origin
+from explainer.replay.recorders.record import Site, here, leaf, node_of, nodes, origin
 from explainer.source import as_attributes
 from explainer.userframes import is_user_file
 

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from explainer.replay.record import Site, here, name_of, nodes, tensors_in
+from explainer.replay.recorders.record import Site, here, name_of, nodes, tensors_in
 
 _MOST = 12
 

@@ -7,7 +7,7 @@ import shutil
 import tempfile
 from collections.abc import Mapping
 
-from explainer.replay.scratch import is_scratch
+from explainer.replay.confine.scratch import is_scratch
 
 _MOST_FILES = 2000
 _MOST_BYTES = 32 << 20

@@ -1,7 +1,7 @@
 """A process that lives a moment longer than its owner: then it removes a folder and ends a process that it started.
 
 However the owner ends, by SIGKILL too, the kernel closes its end of a pipe, for which the keeper waits. It is a clone
-of the owner that runs no Python at all (see `replay.clone`): it cannot run the user's code and needs no confinement,
+of the owner that runs no Python at all (see `confine.clone`): it cannot run the user's code and needs no confinement,
 and what it starts is its own child, of which the owner's handlers and waits are not told.
 """
 
@@ -16,8 +16,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from explainer.replay import clone, early
-from explainer.replay.clone import Step, step
+from explainer.replay.confine import clone, early
+from explainer.replay.confine.clone import Step, step
 
 #: POSIX_SPAWN_SETSIGDEF, POSIX_SPAWN_SETSIGMASK of spawn.h
 _SPAWN_FLAGS = 0x04 | 0x08

@@ -6,12 +6,12 @@ import sys
 import weakref
 from typing import TYPE_CHECKING, Any
 
-from explainer.replay import taint
-from explainer.replay.scope import scope
-from explainer.replay.stacks import arguments
+from explainer.replay.recorders import taint
+from explainer.replay.recorders.scope import scope
+from explainer.replay.recorders.stacks import arguments
 
 if TYPE_CHECKING:
-    from explainer.replay.recorder import Recorder
+    from explainer.replay.recorders.recorder import Recorder
 
 #: Calls that read metadata: they make nothing and do not fail.
 READS = {"size", "__get__", "dim", "numel", "item", "stride", "__len__", "tolist", "is_floating_point"}

@@ -6,8 +6,8 @@ import inspect
 import re
 from typing import Any
 
-from explainer.replay import taint
-from explainer.replay.values import flat, is_number
+from explainer.replay.recorders import taint
+from explainer.replay.recorders.values import flat, is_number
 
 
 def frames_of(error: BaseException) -> list[tuple[Any, int]]:

@@ -8,8 +8,8 @@ import platform
 import struct
 from collections.abc import Iterable, Iterator
 
-from explainer.replay.landlock import forbid_new_privileges
-from explainer.replay.syscalls import (
+from explainer.replay.confine.landlock import forbid_new_privileges
+from explainer.replay.confine.syscalls import (
     ABSENT,
     ATTRIBUTES,
     FILES,
