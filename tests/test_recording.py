@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from explainer.replay.scope import scope
 
 pytest.importorskip("torch")

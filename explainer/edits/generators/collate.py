@@ -11,9 +11,9 @@ from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
 from explainer.edits.generators.samples import parts_returned
 from explainer.edits.kinds import arguments
-from explainer.edits.kinds.plain_values import plain, refused
 from explainer.edits.lines import EditError, inserted, joined
 from explainer.edits.place import Place
+from explainer.edits.plain_values import plain, refused
 from explainer.source import called, holds
 
 _PADDED = '''def collate_padded(batch):

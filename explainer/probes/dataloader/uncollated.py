@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-from explainer.edits.kinds.plain_values import plain, refused
 from explainer.edits.place import as_operand
+from explainer.edits.plain_values import plain, refused
 from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.dataloader.samples import method_of, own_dataset, returns_of
