@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from explainer.replay.scope import scope
+
+from explainer.replay.recorders.scope import scope
 
 pytest.importorskip("torch")
 
