@@ -26,7 +26,7 @@ _PROBES = {
     "autograd.carried": (
         "carried second_call helper_calls retaining_call freeing_grad carried_place filled_once filled_line"
     ),
-    "autograd.cuts": "cut all_cuts block_of grad_switch reentrant_checkpoint receiver bound_in",
+    "autograd.cuts": "cut all_cuts block_of grad_switch reentrant_checkpoint receiver",
     "autograd.early": "read_early backward_below loss_without_backward returned_gradients gradient_loop",
     "autograd.freezing": "frozen_model filtered_out plain_tensors first_tensor",
     "autograd.frozen_hooks": "hooked_frozen",
@@ -68,8 +68,7 @@ _PROBES = {
     "checkpoint.entries": "missing_entry other_entry",
     "checkpoint.kept_tables": "kept_table",
     "checkpoint.loading": (
-        "renamed_keys load_call loaded_state refused_global changed_sizes group_sizes freezing freezing_line "
-        "wrong_state partial_load"
+        "renamed_keys load_call loaded_state refused_global group_sizes freezing freezing_line wrong_state partial_load"
     ),
     "checkpoint.mapped": "mapped_location",
     "checkpoint.misfits": "misfit_state restored_optimizer other_optimizers",

@@ -226,7 +226,6 @@ def receiver(scene: Scene) -> SpanFact | None:
     return span_fact(failing.source, target) if target is not None else None
 
 
-@probe
 def bound_in(scene: Scene, of: SpanFact | None = None) -> SpanFact | None:
     """The last statement of the failing function that bound a name."""
     from explainer.probes.origin import last_binding

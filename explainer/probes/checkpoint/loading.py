@@ -171,7 +171,6 @@ def refused_global(scene: Scene) -> Settings | None:
     return Settings((("name", full), ("last", last), ("reachable", reachable)))
 
 
-@probe
 def changed_sizes(scene: Scene) -> tuple[Settings, ...] | None:
     """Each entry whose shape in the checkpoint is not the model's: `key`, `saved`, `own`."""
     frame = load_frame(scene)
