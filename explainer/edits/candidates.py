@@ -79,7 +79,6 @@ KINDS = {
     "move-after-loop": "statements.move_after_loop",
     "move-to-caller": "statements.move_to_caller",
     "unwrap-block": "statements.unwrap_block",
-    "delete-decorator": "statements.delete_decorator",
     "register-buffer": "statements.register_buffer",
     "register-buffers": "statements.register_buffers",
     "module-list": "statements.module_list",

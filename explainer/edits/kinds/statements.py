@@ -80,14 +80,6 @@ def unwrap_block(at: Place) -> tuple[Edit, ...]:
     return relined(at.source, node.lineno, node.end_lineno or node.lineno, text)
 
 
-def delete_decorator(at: Place, name: str) -> tuple[Edit, ...]:
-    """A decorator's line taken off a function: `@torch.no_grad()`."""
-    for decorator in getattr(at.node, "decorator_list", []):
-        if name in at.source.text(decorator):
-            return deleted(at.source, decorator.lineno, decorator.end_lineno)
-    raise EditError(f"no decorator {name} stands here")
-
-
 def register_buffer(at: Place) -> tuple[Edit, ...]:
     """`self.mask = value` -> `self.register_buffer("mask", value)`."""
     owner, name, value = _self_assignment(at)
