@@ -20,6 +20,7 @@ LAYERS = (
         "guarding",
         "weighing",
         "remedies",
+        "untried",
         "reporting",
         "reading",
         "render",

@@ -111,6 +111,9 @@ class Scene:
         self.spent = Spent()
         #: Whether the wall clock ended what there was work left for.
         self.starved = False
+        #: Whether an edit was tried, and why what could have been was not (`untried`).
+        self.tried = False
+        self.left_out: list[str] = []
         #: Whether somebody pressed Ctrl-C while a replay ran.
         self.interrupted = False
         #: What is wanted later, and is done while a run that was begun goes on.
@@ -138,6 +141,14 @@ class Scene:
         left = max(0.0, self.options.deadline - self.spent.seconds)
         self.starved = self.starved or (left > 0.0 and self.spent.starved(self.options.deadline))
         return 0.0 if self.starved or self.interrupted else left
+
+    def leave_out(self, reason: str) -> None:
+        """Note why trials are left out: a word of `locale` (`untried_...`), said once."""
+        if reason not in self.left_out:
+            self.left_out.append(reason)
+        trace = self.options.trace
+        if trace is not None and f"untried_{reason}" not in trace.remarks:
+            trace.remarks.append(f"untried_{reason}")
 
     @contextmanager
     def replaying(self) -> Iterator[None]:
