@@ -33,6 +33,9 @@ def _in_the_way(scene: Scene) -> str | None:
         return "off"
     if scene.left_out:
         return scene.left_out[0]
+    new = program is not None and not program.warm and scene.options.check is not False
+    if forbidden in _IN_THE_WAY and not new:
+        return _IN_THE_WAY[forbidden]
     if program is not None and (program.warm is False or forbidden is None):
         if scene.options.check is False:
             return "off"
@@ -41,5 +44,5 @@ def _in_the_way(scene: Scene) -> str | None:
         if scene.options.check is None and not trial.early(program.started):
             return "large" if trial.resident_bytes() > trial.LARGE else "long"
     if forbidden is not None:
-        return _IN_THE_WAY.get(forbidden, "sandbox")
+        return "sandbox"
     return "whole" if program is None else None

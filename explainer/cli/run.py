@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from explainer.cli import Complaint, launch, options
+from explainer.hooks import launcher
 
 MORE = """\
 examples: explain run train.py --lr 0.1        explain run -m package.train --lr 0.1
@@ -30,7 +31,21 @@ def main(arguments: list[str]) -> int | Callable[[], int]:
     settings = _settings(given, target)
     if given.json:
         _write(given.json, ())
+    if os.environ.get("EXPLAINER") != "0":
+        if launcher.is_launcher(target.name):
+            settings.check = False
+            launcher.watch(_for_ranks(given))
+        else:
+            launcher.begin_rank()
     return lambda: launch.go(target, settings)
+
+
+def _for_ranks(given: Any) -> list[str]:
+    """The options under which a launcher's ranks run; a rank cannot be run again alone."""
+    folders = [word for folder in given.rules for word in ("--rules", os.path.abspath(folder))]
+    lang = ["--lang", given.lang] if given.lang else []
+    switches = [name for name, on in (("--full", given.full), ("--no-replay", not given.replay)) if on]
+    return ["--no-check", *lang, *folders, *switches]
 
 
 def split(arguments: list[str], valued: tuple[str, ...] = VALUED) -> tuple[list[str], list[str]]:
