@@ -72,6 +72,7 @@ def tensor_fact(name: str, tensor: Any, span: Span | None = None) -> TensorFact:
         tuple(tensor.stride()) if strided else (),
         tensor.numel() * tensor.element_size(),
         span,
+        "DTensor" if type(tensor).__name__ == "DTensor" else "",
     )
 
 
