@@ -61,7 +61,8 @@ def diagnose(crash: Crash, catalogue: Catalogue, options: Options) -> Report:
 def _diagnosed(crash: Crash, catalogue: Catalogue, options: Options) -> Report:
     stages = Stages([])
     scene = Scene(crash, options)
-    match = stages.run("matching", lambda: catalogue.match(crash), None)
+    match = stages.run("own files", lambda: _of_own_file(scene, catalogue), None)
+    match = match or stages.run("matching", lambda: catalogue.match(crash), None)
     match = match or stages.run("reading the message", lambda: grammar.read(crash), None)
     match = match or stages.run("the signature", lambda: _of_keyword(scene, catalogue), None)
     scene.captures = match.captures if match else {}
@@ -100,6 +101,16 @@ def _of_keyword(scene: Scene, catalogue: Catalogue) -> Match | None:
     if found is None or symptom is None:
         return None
     return Match(symptom, {**dict.fromkeys(symptom.captures), "op": found[0], "name": found[1]})
+
+
+def _of_own_file(scene: Scene, catalogue: Catalogue) -> Match | None:
+    """The symptom of an own file in the place of a module: its folder tells, whatever the message is about."""
+    from explainer.probes.shadows import shadow
+
+    found, symptom = shadow(scene), catalogue.symptoms.get("module-shadowed")
+    if found is None or symptom is None:
+        return None
+    return Match(symptom, {**dict.fromkeys(symptom.captures), **found, "file": reporting.relative(found["file"])})
 
 
 #: How many rules that hold have their edits tried.

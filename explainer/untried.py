@@ -22,7 +22,7 @@ def reason(diagnosis: Diagnosis, scene: Scene) -> str | None:
         return "time"
     if scene.tried:
         return "unfinished" if "unfinished" in scene.left_out else None
-    if not (edits or scene.left_out or diagnosis.family in TIERS):
+    if not (edits or diagnosis.family in TIERS):
         return None
     return _in_the_way(scene)
 
