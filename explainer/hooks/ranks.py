@@ -76,7 +76,7 @@ def relation(record: Record, first: Record, language: str) -> str:
     calls = [one["call"] for one in (first, record)]
     if all(calls) and _differ(*calls):
         said = [word("job_call", language, rank=one["rank"], **one["call"]) for one in (first, record)]
-        return word("job_collectives", language, listed=word("job_and", language).join(said))
+        return word("job_collectives", language, listed=word("listed", language).join(said))
     ranks = {"rank": record["rank"], "other": first["rank"]}
     if record["same"] == first["same"]:
         return word("job_same", language, **ranks)

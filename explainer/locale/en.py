@@ -41,12 +41,12 @@ WORDS = {
     "changed": "{file} was changed after the program had loaded it: the lines that ran are gone, and nothing is "
     "concluded from its text",
     "replaying": "running the crash again in a child process (Ctrl-C ends it)",
+    "log_place": "from {input}, line {line}",
     # The ranks of a job.
     "job_rank": "rank {rank} of {world}",
     "job_first": "rank {rank} of {world} failed first",
     "job_kept": "explainer: the error of rank {rank} is told with those of the others, when the job has ended",
     "job_call": "rank {rank} was in {op}({tensors}) at {place}",
-    "job_and": "; ",
     "job_collectives": "the ranks were not in the same collective: {listed}",
     "job_same": "rank {rank} failed in the same way as rank {other}",
     "job_lost": "rank {rank}, at {place}, only lost the others: rank {other} failed first, at {at}",

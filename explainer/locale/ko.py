@@ -39,12 +39,12 @@ WORDS = {
     "changed": "프로그램이 불러온 뒤에 파일이 바뀌었습니다: {file}. 실행된 줄이 남아 있지 않아, "
     "이 파일의 내용에서는 아무것도 추론하지 않습니다",
     "replaying": "자식 프로세스에서 오류를 다시 실행하는 중 (Ctrl-C로 중단)",
+    "log_place": "{input}, {line}번째 줄에서",
     # The ranks of a job.
     "job_rank": "전체 {world}개 중 랭크 {rank}",
     "job_first": "전체 {world}개 중 랭크 {rank} 프로세스가 먼저 실패했습니다",
     "job_kept": "explainer: 랭크 {rank} 오류는 작업이 끝난 뒤 다른 랭크의 오류와 함께 설명합니다",
     "job_call": "랭크 {rank}: {op}({tensors}), {place}",
-    "job_and": "; ",
     "job_collectives": "랭크들이 같은 집합 통신에 있지 않았습니다: {listed}",
     "job_same": "랭크 {rank} 프로세스도 랭크 {other} 프로세스와 같은 방식으로 실패했습니다",
     "job_lost": "랭크 {rank} 프로세스({place})는 상대만 잃었습니다. 먼저 실패한 쪽: 랭크 {other}({at})",

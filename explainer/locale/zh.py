@@ -38,12 +38,12 @@ WORDS = {
     "more_rows": "... 还有 {count} 项",
     "changed": "{file} 在程序加载之后被修改：当时运行的代码行已不存在，因此不从其文本得出任何结论",
     "replaying": "正在子进程中重新运行出错的代码（按 Ctrl-C 结束）",
+    "log_place": "来自 {input} 第 {line} 行",
     # The ranks of a job.
     "job_rank": "共 {world} 个 rank 中的 rank {rank}",
     "job_first": "共 {world} 个 rank，rank {rank} 最先失败",
     "job_kept": "explainer：rank {rank} 的错误会在作业结束后与其他 rank 的错误一起说明",
     "job_call": "rank {rank} 在 {op}({tensors})，{place}",
-    "job_and": "；",
     "job_collectives": "各 rank 不在同一个集合通信中：{listed}",
     "job_same": "rank {rank} 与 rank {other} 以同样的方式失败",
     "job_lost": "rank {rank}（{place}）只是失去了对端：rank {other} 最先失败，位于 {at}",
