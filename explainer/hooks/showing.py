@@ -89,12 +89,11 @@ def explain(
     old = too_old()
     replay = settings.replay and project.replay and os.environ.get("EXPLAINER_REPLAY") != "0" and not old
     started = settings.program if settings.program is not None else lambda: api.script(settings.begun)
-    program = started() if replay and api.unchanged(error, traceback) else None
+    changed = api.changed(error, traceback)
+    program = started() if replay and not changed else None
     begun = api.begun_for(error, program) if settings.check is not False else None
-    options = Options(
-        _language(settings), replay, settings.check, program, begun, progress=progress, meanwhile=_display
-    )
-    options = replace(options, trace=trace) if trace is not None else options
+    more = {"progress": progress, "meanwhile": _display, "trace": trace, "changed": changed}
+    options = Options(_language(settings), replay, settings.check, program, begun, **more)
     packs = tuple(Path(folder) for folder in (*settings.rules, *project.rules))
     with _no_collection():
         explanation = api.explain_error(error, traceback, options, packs)

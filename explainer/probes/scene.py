@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import field
 from typing import Any
@@ -80,7 +80,8 @@ class Options:
     `replay`: user code may be re-run in a sandboxed child. `program`: what `explain run` started, so that the whole
     program can be tried again (None elsewhere). `begun`: a run of it that is under way already (`replay.ahead`).
     `source_roots`: folders below which a paste's files may be read, as far as there is `room`. `meanwhile` is called
-    when a first edit is tried. `trace` takes what becomes of each candidate edit.
+    when a first edit is tried. `trace` takes what becomes of each candidate edit. `changed`: the user's files that were
+    changed since they were loaded, where that is known.
     """
 
     language: str = "en"
@@ -95,6 +96,7 @@ class Options:
     progress: Callable[[str], None] | None = None
     meanwhile: Callable[[], None] | None = None
     trace: Trace | None = None
+    changed: Collection[str] | None = None
 
 
 class Scene:
