@@ -20,15 +20,20 @@ JOB = """
 import datetime, sys
 import torch
 import torch.distributed as dist
-dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=5))
-rank = dist.get_rank()
-x = torch.ones(4)
-if sys.argv[1] == "own" and rank == 1:
-    torch.nn.Linear(4, 2)(torch.ones(3, 5))
-if sys.argv[1] == "order" and rank == 1:
-    dist.broadcast(x, 0)
-else:
-    dist.all_reduce(x)
+from torch.distributed.elastic.multiprocessing.errors import record
+
+@record
+def main():
+    dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=5))
+    x = torch.ones(4)
+    if sys.argv[1] == "own" and dist.get_rank() == 1:
+        torch.nn.Linear(4, 2)(torch.ones(3, 5))
+    if sys.argv[1] == "order" and dist.get_rank() == 1:
+        dist.broadcast(x, 0)
+    else:
+        dist.all_reduce(x)
+
+main()
 """
 
 
@@ -52,7 +57,7 @@ def test_a_job_under_explain_run_ends_with_one_report_of_the_rank_that_failed_fi
     assert "rank 1 of 2 failed first" in report
     assert "not tried: the other ranks would have to take part" in report
     said = " ".join(report.split())
-    assert "rank 0, at job.py:13, only lost the others: rank 1 failed first, at job.py:9" in said
+    assert "rank 0, at job.py:16, only lost the others: rank 1 failed first, at job.py:12" in said
     (found,) = json.loads((tmp_path / "report.json").read_text())["reports"]
     assert found["error"]["rank"] == 1
     assert found["diagnoses"][0]["rule"] == "linear-input-size"
@@ -65,8 +70,8 @@ def test_ranks_in_different_collectives_are_named_with_what_they_were_given(tmp_
     done = python(*two_ranks("order"), cwd=tmp_path, OMP_NUM_THREADS="1")
     assert done.stderr.count("error[") == 1
     said = " ".join(done.stderr.replace("[rank0]:", "").replace("[rank1]:", "").split())
-    assert "all_reduce(tensor [4] float32) at job.py:14" in said
-    assert "broadcast(tensor [4] float32) at job.py:12" in said
+    assert "all_reduce(tensor [4] float32) at job.py:17" in said
+    assert "broadcast(tensor [4] float32) at job.py:15" in said
 
 
 @pytest.mark.parametrize(
