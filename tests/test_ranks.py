@@ -11,8 +11,9 @@ import pytest
 from commands import explain, python
 
 from explainer.api import Explanation
-from explainer.diagnosis import Report
+from explainer.diagnosis import Diagnosis, Report
 from explainer.hooks import launcher, ranks
+from explainer.transfer import sent
 
 dist = pytest.importorskip("torch.distributed")
 gloo = pytest.mark.skipif(not dist.is_available() or not dist.is_gloo_available(), reason="torch without gloo")
@@ -121,3 +122,13 @@ def test_ranks_that_fail_alike_are_one_report():
     assert ranks.first_of([again, first]) is first
     assert ranks.relation(again, first, "en") == "rank 3 failed in the same way as rank 0"
     assert ranks.relation({**again, "same": ["E", "b.py:2"]}, first, "en") == ""
+
+
+def test_a_rank_s_error_is_told_also_where_the_job_got_over_it(tmp_path, monkeypatch, capsys):
+    """Ranks that are started again: their launcher ends without an error."""
+    monkeypatch.setenv(ranks.FOLDER, str(tmp_path))
+    report = sent(Report("RuntimeError", "too large", (), (), (Diagnosis("r", "shape", "x is too large", "why"),)))
+    first = {"rank": 1, "world": 2, "time": 1.0, "lost": False, "same": ["E", "?"], "place": "?", "call": None}
+    (tmp_path / "rank-1.json").write_text(json.dumps({**first, "report": report}))
+    launcher._tell_survived()
+    assert "error[r]: x is too large" in capsys.readouterr().err

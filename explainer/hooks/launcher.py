@@ -41,6 +41,7 @@ def watch(options: Sequence[str]) -> None:
         return
     os.environ[ranks.FOLDER] = tempfile.mkdtemp(prefix="explain-job-")
     atexit.register(remove)
+    atexit.register(_tell_survived)  # goes before
     handler._popen = _watched(start, list(options))
 
 
@@ -78,6 +79,7 @@ def joined(error: BaseException, explanation: Any) -> Any:
     where = os.environ.get(ranks.FOLDER)
     if not where or type(error).__name__ != "ChildFailedError" or not explanation.reports:
         return explanation
+    atexit.unregister(_tell_survived)
     found, language = ranks.records(Path(where)), explanation.reports[0].language
     ended = _ended(error, where, {one["rank"] for one in found}, language)
     whole = [one for one in found if "report" in one]
@@ -100,6 +102,17 @@ def remove() -> None:
     where = os.environ.pop(ranks.FOLDER, None)
     if where:
         shutil.rmtree(where, ignore_errors=True)
+
+
+def _tell_survived() -> None:
+    """Where the job ended well all the same (ranks were started again), tell the error that a rank had."""
+    found = [one for one in ranks.records(Path(os.environ.get(ranks.FOLDER, ""))) if "report" in one]
+    if found:
+        from explainer.hooks import showing
+        from explainer.render import terminal
+        from explainer.transfer import received
+
+        showing.write(sys.stderr, "\n" + terminal.to_str((received(ranks.first_of(found)["report"]),)))
 
 
 def _ended(error: Any, where: str, known: set[int], language: str) -> list[str]:
