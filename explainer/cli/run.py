@@ -7,13 +7,14 @@ from collections.abc import Callable
 from typing import Any
 
 from explainer.cli import Complaint, launch, options
-from explainer.hooks import launcher
 
 MORE = """\
 examples: explain run train.py --lr 0.1        explain run -m package.train --lr 0.1
           explain run --json report.json train.py
 
 the program's own options come after SCRIPT; its output, traceback and exit status are as without explain"""
+#: Modules that are torch's launcher (its script is called torchrun).
+LAUNCHERS = ("torch.distributed.run", "torch.distributed.launch")
 #: Options of `explain run` that take a value, so that SCRIPT can be told from it.
 VALUED = ("--json", "--lang", "--rules", "--color")
 
@@ -32,12 +33,21 @@ def main(arguments: list[str]) -> int | Callable[[], int]:
     if given.json:
         _write(given.json, ())
     if os.environ.get("EXPLAINER") != "0":
-        if launcher.is_launcher(target.name):
-            settings.check = False
-            launcher.watch(_for_ranks(given))
-        else:
-            launcher.begin_rank()
+        _join_job(target, settings, given)
     return lambda: launch.go(target, settings)
+
+
+def _join_job(target: launch.Target, settings: Any, given: Any) -> None:
+    """Have the ranks of torch's launcher run under `explain run` too; in a rank, leave word where a signal ends it.
+
+    Elsewhere nothing of that is imported: of a module that we have imported the program's own file cannot take the name.
+    """
+    launches = target.name in LAUNCHERS or os.path.basename(target.name) == "torchrun"
+    if launches or os.environ.get("EXPLAINER_JOB"):
+        from explainer.hooks import launcher
+
+        launcher.watch(_for_ranks(given)) if launches else launcher.begin_rank()
+        settings.check = False if launches else settings.check
 
 
 def _for_ranks(given: Any) -> list[str]:

@@ -17,14 +17,8 @@ from typing import Any
 from explainer.hooks import ranks
 from explainer.locale import word
 
-MODULES = ("torch.distributed.run", "torch.distributed.launch")
 #: Interpreter options that a launcher puts before a script.
 _BEFORE = ("-u",)
-
-
-def is_launcher(name: str) -> bool:
-    """Whether a module's name or a script's path is torch's launcher."""
-    return name in MODULES or os.path.basename(name) == "torchrun"
 
 
 def watch(options: Sequence[str]) -> None:
