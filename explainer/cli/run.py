@@ -40,7 +40,7 @@ def main(arguments: list[str]) -> int | Callable[[], int]:
 def _join_job(target: launch.Target, settings: Any, given: Any) -> None:
     """Have the ranks of torch's launcher run under `explain run` too; in a rank, leave word where a signal ends it.
 
-    Elsewhere nothing of that is imported: of a module that we have imported the program's own file cannot take the name.
+    Elsewhere nothing of that is imported: a file of the program cannot take the name of a module that we have.
     """
     launches = target.name in LAUNCHERS or os.path.basename(target.name) == "torchrun"
     if launches or os.environ.get("EXPLAINER_JOB"):
