@@ -5,10 +5,6 @@ from __future__ import annotations
 from explainer.diagnosis import Diagnosis
 from explainer.edits.tiers import TIERS
 from explainer.probes import Scene
-from explainer.replay import run, sandbox, trial
-from explainer.replay.program import unavailable
-
-_IN_THE_WAY = {sandbox.CUDA: "cuda", sandbox.GROUP: "group", sandbox.THREADS: "threads"}
 
 
 def reason(diagnosis: Diagnosis, scene: Scene) -> str | None:
@@ -24,24 +20,26 @@ def reason(diagnosis: Diagnosis, scene: Scene) -> str | None:
         return "unfinished" if "unfinished" in scene.left_out else None
     if not (edits or diagnosis.family in TIERS):
         return None
-    return _in_the_way(scene)
+    return _in_the_way(scene) if scene.options.replay else "off"
 
 
 def _in_the_way(scene: Scene) -> str | None:
-    program, forbidden = scene.options.program, run.why_not(scene)
-    if not scene.options.replay:
-        return "off"
+    from explainer.replay import run, sandbox, trial
+    from explainer.replay.program import unavailable
+
+    program, forbidden, check = scene.options.program, run.why_not(scene), scene.options.check
     if scene.left_out:
         return scene.left_out[0]
-    new = program is not None and not program.warm and scene.options.check is not False
-    if forbidden in _IN_THE_WAY and not new:
-        return _IN_THE_WAY[forbidden]
-    if program is not None and (program.warm is False or forbidden is None):
-        if scene.options.check is False:
+    anew = program is not None and not program.warm and check is not False
+    known = {sandbox.CUDA: "cuda", sandbox.GROUP: "group", sandbox.THREADS: "threads"}
+    if forbidden in known and not anew:
+        return known[forbidden]
+    if program is not None and (forbidden is None or not program.warm):
+        if check is False:
             return "off"
         if unavailable(program):
             return "sandbox"
-        if scene.options.check is None and not trial.early(program.started):
+        if check is None and not trial.early(program.started):
             return "large" if trial.resident_bytes() > trial.LARGE else "long"
     if forbidden is not None:
         return "sandbox"

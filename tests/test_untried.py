@@ -14,7 +14,7 @@ from explainer.locale import LANGUAGES, word
 from explainer.probes import Options, Scene
 from explainer.probes.scene import Live
 from explainer.render import html, markdown, plain, terminal
-from explainer.replay import run, sandbox, trial
+from explainer.replay import program, run, sandbox, trial
 from explainer.replay.program import Program
 
 EDIT = Edit("net.py", 1, 1, "a", "b")
@@ -37,7 +37,7 @@ def test_what_stood_in_the_way_is_told_apart(monkeypatch):
     assert untried.reason(OFFERED, scene()) == "group"
     monkeypatch.setattr(run, "why_not", lambda _: None)
     late = Program("train.py", started=1e6, warm=True)
-    monkeypatch.setattr(untried, "unavailable", lambda _: None)
+    monkeypatch.setattr(program, "unavailable", lambda _: None)
     assert untried.reason(OFFERED, scene(program=late)) == "long"
     monkeypatch.setattr(trial, "resident_bytes", lambda: trial.LARGE + 1)
     assert untried.reason(OFFERED, scene(program=late)) == "large"
