@@ -121,7 +121,12 @@ def test_ranks_that_fail_alike_are_one_report():
     again = {**first, "rank": 3, "time": 2.0}
     assert ranks.first_of([again, first]) is first
     assert ranks.relation(again, first, "en") == "rank 3 failed in the same way as rank 0"
-    assert ranks.relation({**again, "same": ["E", "b.py:2"]}, first, "en") == ""
+    other = {**again, "same": ["E", "b.py:2"], "lost": True}
+    assert ranks.relation({**other, "lost": False}, first, "en") == ""
+    assert "rank 0 failed first" in ranks.relation(other, first, "en")
+    assert "in the same way" in ranks.relation(other, {**first, "lost": True}, "en"), (
+        "nobody is known to have failed first"
+    )
 
 
 def test_a_rank_s_error_is_told_also_where_the_job_got_over_it(tmp_path, monkeypatch, capsys):

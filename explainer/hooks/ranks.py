@@ -78,7 +78,7 @@ def relation(record: Record, first: Record, language: str) -> str:
         said = [word("job_call", language, rank=one["rank"], **one["call"]) for one in (first, record)]
         return word("job_collectives", language, listed=word("listed", language).join(said))
     ranks = {"rank": record["rank"], "other": first["rank"]}
-    if record["same"] == first["same"]:
+    if record["same"] == first["same"] or (record["lost"] and first["lost"]):
         return word("job_same", language, **ranks)
     return word("job_lost", language, **ranks, place=record["place"], at=first["place"]) if record["lost"] else ""
 
