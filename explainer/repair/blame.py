@@ -1,51 +1,81 @@
-"""Which line is to blame, decided over all survivors of the wide search."""
+"""Which line is to blame, decided over all that survives: what rules, the search and the wide search have offered."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
 from typing import Any
 
+from explainer.diagnosis import Span
+from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
 from explainer.frozen import frozen
-from explainer.repair.wide import OPEN, Found, Survivor, widely
+from explainer.oracle.judge import Judgement
+from explainer.repair.features import features, lost_parameters, roles
+from explainer.repair.prior import score
+from explainer.replay.program import Run
 from explainer.replay.trial import Verdict
 
-#: How near another place must come to leave it open which is to blame, and from which cost on one alone shows nothing.
-NEAR, PLAUSIBLE = 0.6, 2.0
-#: What an atom offers and has this cost is no repair, whatever runs with it.
-NEVER = 3.2
+#: From which share on of all that may be right, no right edit at all included, a line is the one to blame.
+SURE = 0.9
+
+
+@frozen
+class Survivor:
+    """A candidate with which the program runs; `score`: how likely it is, as a logarithm; `lost`: see `features`."""
+
+    candidate: Candidate
+    run: Run
+    judgement: Judgement
+    score: float
+    lost: int
 
 
 @frozen
 class Blame:
-    """All survivors, the one to show first; `alone`: no other line comes near it."""
+    """All survivors, the likeliest first, and what share of the likelihood is on its line; `none`: on no edit at all."""
 
     survivors: tuple[Survivor, ...]
-    alone: bool
-
-    def verdicts(self, checker: Any) -> list[Verdict]:
-        """The survivors as verdicts, in their order."""
-        control = checker.control()
-        return [checker.passed(one.candidate, one.run, control, one.judgement) for one in self.survivors]
+    share: float = 0.0
+    none: float = 1.0
 
     @property
     def first(self) -> Survivor | None:
         """The survivor that takes the blame."""
         return self.survivors[0] if self.survivors else None
 
+    @property
+    def sure(self) -> bool:
+        """Whether no other line, and no edit that nobody made, comes near."""
+        return self.share >= SURE
 
-def blamed(checker: Any, evidence: Evidence, progress: Callable[[str], None]) -> Blame:
-    """Who is to blame among what the wide search finds."""
-    checker.extend()
-    return _decided(widely(checker, evidence, progress))
+    def verdicts(self, checker: Any) -> list[Verdict]:
+        """The survivors as verdicts, in their order."""
+        control = checker.control()
+        return [checker.passed(one.candidate, one.run, control, one.judgement) for one in self.survivors]
 
 
-def _decided(found: Found) -> Blame:
-    """The least costly first; what bends the model to a fault is left out."""
-    ranked = sorted((one for one in found.survivors if one.cost < NEVER and not one.bends), key=lambda one: one.cost)
-    if not ranked:
-        return Blame((), False)
-    first = ranked[0]
-    near = {one.line for one in ranked if one.cost < first.cost + NEAR}
-    near |= {line for line, cost in found.rivals if cost < first.cost + OPEN}
-    return Blame(tuple(ranked), near <= {first.line} and first.cost < PLAUSIBLE)
+def blamed(checker: Any, evidence: Evidence) -> Blame:
+    """Who is to blame among all that has survived so far."""
+    control, where = checker.control(), roles(evidence)
+    found = []
+    for edits, (candidate, judgement) in checker.survived.items() if control is not None else ():
+        run = checker.tried[edits]
+        counted = features(candidate, run, control, judgement, evidence, where)
+        found.append(Survivor(candidate, run, judgement, score(counted), lost_parameters(run, control)))
+    found.sort(key=lambda one: -one.score)
+    return _shared(found)
+
+
+def _shared(found: list[Survivor]) -> Blame:
+    """Survivors with the shares of the first one's line and of no edit at all, whose score is 0."""
+    if not found:
+        return Blame(())
+    worth = [math.exp(min(one.score, 50.0)) for one in found]
+    total = sum(worth) + 1.0
+    line = _line(found[0].candidate.culprit)
+    own = sum(each for each, one in zip(worth, found, strict=True) if _line(one.candidate.culprit) == line)
+    return Blame(tuple(found), own / total, 1.0 / total)
+
+
+def _line(span: Span) -> tuple[str, int]:
+    return span.file, span.line

@@ -24,6 +24,8 @@ _FURTHER, _MOST = 0.06, 0.6
 _WRITTEN, _SHORT, _LONG = -0.4, 6, 14
 #: What makes random data, or reads them.
 _RANDOM = ("rand", "randn", "randint", "normal", "uniform", "standard_normal", "random", "frombuffer", "fromfile")
+#: What makes a model's own values of random ones.
+_WEIGHTS = ("Parameter", "Buffer", "register_parameter", "register_buffer")
 #: What is not to blame where the same call went well with other data.
 _OF_CALL = ("layout", "dimension", "swap", "pattern", "unwrap", "operator", "literal", "call", "drop", "projection")
 _log = logging.getLogger(__name__)
@@ -52,13 +54,16 @@ def space(evidence: Evidence, most: int = 600) -> list[Proposal]:
 
 def _of_data(offer: Offer) -> bool:
     """Whether an offer changes random data: its sizes stand for those of real data."""
-    source, node = offer.place.source, offer.node
-    around: ast.AST | None = node
+    source = offer.place.source
+    around: ast.AST | None = offer.node
+    drawn = False
     while isinstance(around, (ast.expr, ast.keyword)):
+        if isinstance(around, ast.Call) and called(around) in _WEIGHTS:
+            return False
         if isinstance(around, ast.Call) and called(around) in _RANDOM:
-            return not isinstance(offer.node, ast.Call) or around is offer.node
+            drawn = drawn or not isinstance(offer.node, ast.Call) or around is offer.node
         around = source.parent_of(around)
-    return False
+    return drawn
 
 
 def _elsewhere(offer: Offer) -> float:
