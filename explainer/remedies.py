@@ -158,7 +158,7 @@ def of_all(match: Match, scene: Scene, known: Remedy) -> Remedy:
     if evidence is None:
         return known
     blame = blamed(checker(scene), evidence)
-    if not blame.sure:
+    if not blame.likely:
         checker(scene).extend()
         widely(checker(scene), evidence, scene.options.progress or _silent)
         blame = blamed(checker(scene), evidence)

@@ -30,7 +30,7 @@ from explainer.authoring.examples import Runner
 Row = dict[str, Any]
 Judged = tuple[bool, bool, bool, float]
 #: The penalty on the square of each weight; how many steps the fit takes.
-PENALTY, STEPS = 0.02, 400
+PENALTY, STEPS = 0.1, 400
 WEIGHTS = Path(__file__).parent.parent / "explainer" / "repair" / "weights.py"
 
 

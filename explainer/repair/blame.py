@@ -15,8 +15,8 @@ from explainer.repair.prior import score
 from explainer.replay.program import Run
 from explainer.replay.trial import Verdict
 
-#: From which share on of all that may be right, no right edit at all included, a line is the one to blame.
-SURE = 0.9
+#: From which share on of all that may be right, none of it included, a line needs no wider search; is the one to blame.
+LIKELY, SURE = 0.7, 0.9
 
 
 @frozen
@@ -42,6 +42,11 @@ class Blame:
     def first(self) -> Survivor | None:
         """The survivor that takes the blame."""
         return self.survivors[0] if self.survivors else None
+
+    @property
+    def likely(self) -> bool:
+        """Whether it is hardly worth looking further."""
+        return self.share >= LIKELY
 
     @property
     def sure(self) -> bool:

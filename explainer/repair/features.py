@@ -9,7 +9,7 @@ import functools
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from explainer.edits.candidate import Candidate
 from explainer.edits.changes import drops_name, is_cast, only_adapts
@@ -151,6 +151,3 @@ def _runs(text: str) -> Counter[tuple[str, ...]]:
 def _three(text: str) -> Counter[tuple[str, ...]]:
     tokens = _TOKEN.findall(text)
     return Counter(zip(tokens, tokens[1:], tokens[2:], strict=False))
-
-
-Weigher = Callable[[Candidate, Run, Judgement], float]

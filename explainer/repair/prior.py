@@ -32,7 +32,7 @@ ATOM: Mapping[str, float] = {
     "uncalled": 0.0,
     "parameter": 0.1,
     "unpacked": 0.2,
-    "reduction": 1.3,
+    "reduction": 1.9,
 }
 ROLE: Mapping[str, float] = {"crash": 0.0, "slice": 0.5, "returned": 0.6, "bound": 0.6, "caller": 0.6, "built": 0.5, "given": 1.0}
 _STEP = 0.12

@@ -6,6 +6,7 @@ import ast
 import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from explainer.edits.candidate import Candidate
@@ -26,8 +27,9 @@ _WRITTEN, _SHORT, _LONG = -0.4, 6, 14
 _RANDOM = ("rand", "randn", "randint", "normal", "uniform", "standard_normal", "random", "frombuffer", "fromfile")
 #: What makes a model's own values of random ones.
 _WEIGHTS = ("Parameter", "Buffer", "register_parameter", "register_buffer")
-#: What is not to blame where the same call went well with other data.
+#: What is not to blame where the same call went well with other data; elsewhere on its way it costs more.
 _OF_CALL = ("layout", "dimension", "swap", "pattern", "unwrap", "operator", "literal", "call", "drop", "projection")
+_WENT_WELL = 0.6
 _log = logging.getLogger(__name__)
 
 
@@ -100,9 +102,12 @@ def _proposals(ranked: list[tuple[float, Offer]], evidence: Evidence, most: int)
 def _offers(evidence: Evidence) -> Iterator[Offer]:
     for spot in spots(evidence):
         for name, atom in ATOMS.items():
-            if evidence.passed and name in _OF_CALL:
+            went_well = evidence.passed and name in _OF_CALL
+            if went_well and spot.role == "crash":
                 continue
             try:
-                yield from (one for one in atom(spot, evidence) if not _of_data(one))
+                for one in atom(spot, evidence):
+                    if not _of_data(one):
+                        yield replace(one, weight=one.weight + _WENT_WELL) if went_well else one
             except (ArithmeticError, AttributeError, LookupError, SyntaxError, TypeError, ValueError):
                 _log.debug("%s gave up", name, exc_info=True)

@@ -17,6 +17,8 @@ Side = tuple[Group, ...]
 #: The most letters of a term of which every order is tried.
 _LONGEST = 5
 _MOST = 60
+#: What it is worth that a letter that all terms have, as the batch, is in the result.
+_BATCH = 0.9
 #: What a change of the left side costs more: what comes in is as it is.
 _LEFT = 0.25
 _PLAIN = re.compile(r"[A-Za-z_]\w*$")
@@ -80,8 +82,9 @@ def _neighbours(terms: list[Group], out: Group) -> Iterator[tuple[list[Group], G
         for new, weight in _of_term(term, list(letters)):
             yield [*terms[:at], new, *terms[at + 1 :]], out, weight
         yield [*terms[:at], out, *terms[at + 1 :]], term, 0.5
+    always = {letter for letter in letters if all(letter in term for term in terms)} - set(out)
     for new, weight in _of_term(out, list(letters)):
-        yield terms, new, weight
+        yield terms, new, weight - _BATCH * bool(always & set(new))
     for one, other in itertools.combinations(range(len(terms)), 2):
         swapped = list(terms)
         swapped[one], swapped[other] = terms[other], terms[one]

@@ -14,6 +14,9 @@ from explainer.source import Function
 #: What an assigned attribute is that no call should take for a layer.
 _NO_LAYERS = ("Parameter", "Buffer", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict", "Size", "device")
 
+#: What reads names without naming them.
+_ALL_NAMES = {"locals", "vars", "eval", "exec"}
+
 
 def uncalled(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     """`return x` -> `return self.head(x)`: a layer that the class makes and never reads, called on a value."""
@@ -87,6 +90,8 @@ def _unread(function: Function) -> Sequence[str]:
     """The parameters of a function that its body never reads."""
     given = [one.arg for one in [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]]
     read = {one.id for one in ast.walk(function) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)}
+    if read & _ALL_NAMES:
+        return []
     return [name for name in given if name not in read and name not in ("self", "cls") and not name.startswith("_")]
 
 
