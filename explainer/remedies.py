@@ -150,7 +150,7 @@ def of_all(match: Match, scene: Scene, known: Remedy) -> Remedy:
     if not again or match.symptom.family not in WIDE:
         return known
     from explainer.edits.generators import recorded
-    from explainer.repair.blame import blamed
+    from explainer.repair.blame import KEPT, LIKELY, SURE, blamed
     from explainer.repair.wide import widely
     from explainer.replay.programs import checker
 
@@ -158,7 +158,7 @@ def of_all(match: Match, scene: Scene, known: Remedy) -> Remedy:
     if evidence is None:
         return known
     blame = blamed(checker(scene), evidence)
-    if not blame.likely:
+    if blame.share < LIKELY:
         checker(scene).extend()
         widely(checker(scene), evidence, scene.options.progress or _silent)
         blame = blamed(checker(scene), evidence)
@@ -166,9 +166,9 @@ def of_all(match: Match, scene: Scene, known: Remedy) -> Remedy:
     if first is None:
         return known
     if known.checked and first.candidate.edits == known.fixes[0].edits:
-        return replace(known, proves=known.proves and blame.sure)
+        return replace(known, proves=known.proves and blame.share >= KEPT)
     verdicts, doubts = blame.verdicts(checker(scene)), bool(first.judgement.doubts)
-    proves = blame.sure and first.lost <= _FEW and not only_adapts(first.candidate) and not doubts
+    proves = blame.share >= SURE and first.lost <= _FEW and not only_adapts(first.candidate) and not doubts
     return Remedy(_shown(verdicts, (), scene.options.language), first.candidate.culprit, proves, doubtful=doubts)
 
 

@@ -6,8 +6,9 @@
 `survey` runs every edit that any rule, generator or atom offers for the programs below the folders (as `score.py` has
 them), and notes which survive and which of these are right: at a line to blame, and the program reaches its goal.
 A second survey goes on where the first ended. `fit` finds the weights under which the right ones come first (a softmax
-over the survivors of each program and "none of them", with a penalty on large weights), prints them, and in how many programs the first is
-right: for the programs fitted, with each group of them left out in turn, and for --held. Never fit what you judge by.
+over the survivors of each program and "none of them", with a penalty on large weights), prints them, and in how many
+programs the first is right: for the programs fitted, with each group of them left out in turn, and for --held. Never
+fit what you judge by.
 """
 
 from __future__ import annotations
@@ -166,7 +167,8 @@ def _told(found: Sequence[Judged]) -> str:
     said = f"of {len(found)} programs with survivors a right one in {possible}; first: line {line}, repair {first}"
     for least in (0.2, 0.35, 0.5, 0.7, 0.9, 0.95):
         row = [one for one in found if one[3] >= least]
-        said += f"\n    share >= {least}: {len(row)} programs, line {sum(r[1] for r in row)}, repair {sum(r[2] for r in row)}"
+        lines, repairs = sum(one[1] for one in row), sum(one[2] for one in row)
+        said += f"\n    share >= {least}: {len(row)} programs, line {lines}, repair {repairs}"
     return said
 
 

@@ -17,8 +17,8 @@ from explainer.repair.wide import widely
 from explainer.replay.programs import checker
 from explainer.weighing import held_rules
 
-#: Seconds of work for one program.
-WORK = 14.0
+#: Seconds of work for what the atoms offer for one program.
+WORK = 7.0
 
 
 def surveyed(error: BaseException, options: Options) -> list[dict[str, Any]]:
@@ -31,14 +31,16 @@ def surveyed(error: BaseException, options: Options) -> list[dict[str, Any]]:
         return []
     scene.captures = match.captures
     rules = catalogue.rules_for(match.symptom.id if match.symptom.messages else UNLISTED)
-    known = [remedies.of_rule(one, scene) for one in held_rules(rules, scene, symptom_names(match, scene))[:RULES_TRIED]]
+    known = [
+        remedies.of_rule(one, scene) for one in held_rules(rules, scene, symptom_names(match, scene))[:RULES_TRIED]
+    ]
     if not any(one.checked for one in known):
         known.append(remedies.of_search(match, scene))
     evidence = recorded(scene)
     if evidence is None:
         return []
     made = checker(scene)
-    made._most = WORK
+    made.extend(WORK)
     if match.symptom.family in remedies.WIDE and not any(one.proves for one in known):
         widely(made, evidence, lambda _: None, thorough=True)
     control, where = made.control(), roles(evidence)

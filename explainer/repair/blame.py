@@ -15,8 +15,9 @@ from explainer.repair.prior import score
 from explainer.replay.program import Run
 from explainer.replay.trial import Verdict
 
-#: From which share on of all that may be right, none of it included, a line needs no wider search; is the one to blame.
-LIKELY, SURE = 0.7, 0.9
+#: From which share of all that may be right (that none is, included) a line needs no wider search; keeps the proof that
+#: a rule or generator has of it; is proved by what the atoms offer.
+LIKELY, KEPT, SURE = 0.7, 0.8, 0.9
 
 
 @frozen
@@ -32,26 +33,15 @@ class Survivor:
 
 @frozen
 class Blame:
-    """All survivors, the likeliest first, and what share of the likelihood is on its line; `none`: on no edit at all."""
+    """All survivors, the likeliest first, and what share of all that may be right is on its line."""
 
     survivors: tuple[Survivor, ...]
     share: float = 0.0
-    none: float = 1.0
 
     @property
     def first(self) -> Survivor | None:
         """The survivor that takes the blame."""
         return self.survivors[0] if self.survivors else None
-
-    @property
-    def likely(self) -> bool:
-        """Whether it is hardly worth looking further."""
-        return self.share >= LIKELY
-
-    @property
-    def sure(self) -> bool:
-        """Whether no other line, and no edit that nobody made, comes near."""
-        return self.share >= SURE
 
     def verdicts(self, checker: Any) -> list[Verdict]:
         """The survivors as verdicts, in their order."""
@@ -72,14 +62,14 @@ def blamed(checker: Any, evidence: Evidence) -> Blame:
 
 
 def _shared(found: list[Survivor]) -> Blame:
-    """Survivors with the shares of the first one's line and of no edit at all, whose score is 0."""
+    """Survivors with the share of the first one's line; that no edit at all is right has a score of 0."""
     if not found:
         return Blame(())
     worth = [math.exp(min(one.score, 50.0)) for one in found]
     total = sum(worth) + 1.0
     line = _line(found[0].candidate.culprit)
     own = sum(each for each, one in zip(worth, found, strict=True) if _line(one.candidate.culprit) == line)
-    return Blame(tuple(found), own / total, 1.0 / total)
+    return Blame(tuple(found), own / total)
 
 
 def _line(span: Span) -> tuple[str, int]:

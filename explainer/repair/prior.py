@@ -34,7 +34,15 @@ ATOM: Mapping[str, float] = {
     "unpacked": 0.2,
     "reduction": 1.9,
 }
-ROLE: Mapping[str, float] = {"crash": 0.0, "slice": 0.5, "returned": 0.6, "bound": 0.6, "caller": 0.6, "built": 0.5, "given": 1.0}
+ROLE: Mapping[str, float] = {
+    "crash": 0.0,
+    "slice": 0.5,
+    "returned": 0.6,
+    "bound": 0.6,
+    "caller": 0.6,
+    "built": 0.5,
+    "given": 1.0,
+}
 _STEP = 0.12
 _FAR = 1.2
 

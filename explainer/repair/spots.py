@@ -94,10 +94,9 @@ def _built(evidence: Evidence) -> Iterator[Spot]:
 def _bound(evidence: Evidence, near: list[Spot]) -> Iterator[Spot]:
     """The assignments, above the failing calls in their functions, of the names that these read."""
     for spot in near:
-        statement = spot.place.statement().node
-        wanted = _read(statement if isinstance(statement, _PLAIN) else spot.place.node)
-        line = statement.lineno
-        distance = spot.distance
+        whole = spot.place.statement().node
+        wanted = _read(whole if isinstance(whole, _PLAIN) else spot.place.node)
+        line, distance = whole.lineno, spot.distance
         for statement in _assignments_above(spot.place, line):
             value = getattr(statement, "value", None) or getattr(statement, "iter", None)
             if _stored(statement) & wanted and value is not None and distance < spot.distance + _BOUND:

@@ -27,7 +27,7 @@ _ALIKE = 4
 
 
 def widely(checker: Any, evidence: Evidence, progress: Callable[[str], None], thorough: bool = False) -> None:
-    """Run what the atoms offer and is likely, or all of it where it is to be `thorough`; the checker keeps survivors."""
+    """Run what the atoms offer and is likely, all of it where it is to be `thorough`; the checker keeps survivors."""
     if checker.control() is None or checker.left <= 0:
         return
     _run(checker, _queue(_sieved(checker, _proposals(evidence))), progress, thorough)

@@ -95,9 +95,9 @@ class Checker:
         """Seconds of work that are left."""
         return self.scene.seconds_left if self.program.warm else max(0.0, self._most - self._spent.seconds)
 
-    def extend(self) -> None:
-        """Let the wide search have work of its own, once."""
-        self._most = TRIALS + WIDE
+    def extend(self, work: float = WIDE) -> None:
+        """Let the wide search have so many seconds of work of its own, once."""
+        self._most = TRIALS + work
 
     def _counted(self, run: Run, abreast: int = 1) -> Run:
         """A run whose work is taken from what is left."""
@@ -277,7 +277,7 @@ class Checker:
         """Keep how a run of a candidate ended: a survivor always, all others where somebody asks."""
         refused = judgement.refused if judgement is not None else None
         passed = judgement is not None and refused is None
-        if passed:
+        if judgement is not None and passed:
             self.survived.setdefault(candidate.edits, (candidate, judgement))
         if self.trace is None:
             return

@@ -1,4 +1,4 @@
-"""What the program has made and reads nowhere, put to use: a layer that nothing calls, a parameter that nobody reads."""
+"""What the program has made and reads nowhere, put to use: a layer that nothing calls, a parameter nobody reads."""
 
 from __future__ import annotations
 
