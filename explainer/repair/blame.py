@@ -17,7 +17,7 @@ from explainer.replay.trial import Verdict
 
 #: From which share of all that may be right (that none is, included) a line needs no wider search; keeps the proof that
 #: a rule or generator has of it; is proved by what the atoms offer.
-LIKELY, KEPT, SURE = 0.7, 0.8, 0.9
+LIKELY, KEPT, SURE = 0.8, 0.8, 0.95
 
 
 @frozen
