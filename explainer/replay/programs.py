@@ -26,7 +26,7 @@ from explainer.replay.outcomes import (
     reshaped,
 )
 from explainer.replay.program import Program, Run, Trial
-from explainer.replay.trial import Verdict
+from explainer.replay.trial import CannotBegin, Verdict
 from explainer.replay.work import STARVED, Spent
 
 #: Seconds of work for all trials of one crash together, those that go on at the same time counted as one.
@@ -46,7 +46,8 @@ def checker(scene: Any) -> Checker:
     """The crash's checker, made once: rules and the search share its clean process and its budget."""
     made = scene.once("program checker", lambda: Checker(scene))
     if made is None:
-        raise RuntimeError("the program cannot be run again")
+        scene.leave_out("processes")
+        raise CannotBegin("the program cannot be run again")
     return made
 
 
@@ -66,6 +67,8 @@ class Checker:
         self._taken: Run | None = None
         self._most = TRIALS
         self.tried: dict[tuple[Edit, ...], Run] = {}
+        #: What passed, and was not refused, by its edits: candidates with what the oracle says of their runs.
+        self.survived: dict[tuple[Edit, ...], tuple[Candidate, Judgement]] = {}
         self.started: dict[tuple[Edit, ...], Trial] = {}
 
     @property
@@ -73,9 +76,9 @@ class Checker:
         """Seconds of work that are left."""
         return self.scene.seconds_left if self.program.warm else max(0.0, self._most - self._spent.seconds)
 
-    def extend(self) -> None:
-        """Let the wide search have work of its own, once."""
-        self._most = TRIALS + WIDE
+    def extend(self, work: float = WIDE) -> None:
+        """Let the wide search have so many seconds of work of its own, once."""
+        self._most = TRIALS + work
 
     def counted(self, run: Run, abreast: int = 1) -> Run:
         """A run whose work is taken from what is left."""
@@ -89,7 +92,10 @@ class Checker:
             self._control = self._recorded_soon() or self._run_plainly()
             for trial in self.started.values():
                 trial.limit(self._enough(self._control))
-        return self._control if self._same(self._control) else None
+        if self._same(self._control):
+            return self._control
+        self.scene.leave_out("late" if late(self._control) else "control")
+        return None
 
     def _recorded_soon(self) -> Run | None:
         """The recording, where it came soon and failed as the crash did: one run that is both."""
@@ -125,12 +131,18 @@ class Checker:
     def record(self) -> Mapping[str, Any] | None:
         """What a recorder saw in an unedited run; None where it failed otherwise or leaves no time for edits."""
         control = self.control()
-        if control is None or (self.program.warm and self.left < control.seconds):
+        if control is None:
+            return None
+        if self.program.warm and self.left < control.seconds:
+            self.scene.leave_out("late")
             return None
         run = self._recorded()
         if not self._same(run):  # code that asks for `type(n) is int` does not take numbers with a memory
             run = self.counted(self.session.run({}, max(self.left * 0.4, 0.1), record=True, numbers=False))
-        return run.answer.get("recording") if self._same(run) else None
+        if not self._same(run):
+            self.scene.leave_out("late" if late(run) else "recording")
+            return None
+        return run.answer.get("recording")
 
     def watched(self, recorder: str) -> Any:
         """What another recorder (see `replay.again`) saw in an unedited run; None where that run failed otherwise."""
@@ -166,11 +178,13 @@ class Checker:
                     return
 
     def note(self, candidate: Candidate, run: Run, judgement: Judgement | None) -> None:
-        """Keep how a run of a candidate ended, where somebody asks."""
-        if self.trace is None:
-            return
+        """Keep how a run of a candidate ended: a survivor always, all others where somebody asks."""
         refused = judgement.refused if judgement is not None else None
         passed = judgement is not None and refused is None
+        if judgement is not None and passed:
+            self.survived.setdefault(candidate.edits, (candidate, judgement))
+        if self.trace is None:
+            return
         reason = f"why_refused_{refused}" if refused else ended_by(run)
         self.trace.tried(candidate, "passed" if passed else "late" if late(run) else "failed", reason)
 
@@ -193,6 +207,7 @@ class Checker:
 
     def ended(self, candidate: Candidate, run: Run | Trial, control: Run) -> Run:
         ended = self.counted(run.wait(), ABREAST) if isinstance(run, Trial) else run
+        self.scene.tried = True
         self.tried[candidate.edits] = ended
         return ended
 

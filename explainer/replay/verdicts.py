@@ -110,7 +110,6 @@ class Verdicts:
         try:
             control = self.checker.control()
             if control is None:
-                self._remark("why_control")
                 return [Verdict(one, False, "", _NOT_RUN) for one in candidates]
             if first.fix is not None:
                 candidates = self._with_origins(candidates)
@@ -132,10 +131,6 @@ class Verdicts:
                 self.checker.trace.made(one) if keep else self.checker.trace.filtered(one, "why_cancels")
             if keep:
                 yield one
-
-    def _remark(self, word: str) -> None:
-        if self.checker.trace is not None and word not in self.checker.trace.remarks:
-            self.checker.trace.remarks.append(word)
 
     def _tier(self, tier: Iterable[Candidate], control: Run, progress: Callable[[str], None]) -> Any:
         ranked: list[tuple[tuple[int, ...], Candidate, Run, Judgement]] = []
