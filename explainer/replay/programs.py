@@ -39,6 +39,7 @@ from explainer.replay.outcomes import (
 )
 from explainer.replay.program import Program, Run, Trial
 from explainer.replay.rivals import with_ties
+from explainer.replay.sieve import SAME
 from explainer.replay.trial import LATE, Verdict
 from explainer.replay.work import STARVED, Spent
 
@@ -52,6 +53,8 @@ START = 30.0
 ABREAST, ENOUGH = 2, 4
 #: How many more candidates of a tier are run once one holds; within the limits of a replay.
 BEYOND, _BEYOND = 6, 2
+#: How many candidates of the search are run without having been sieved.
+UNSIEVED = 10
 #: Before the tiers from this one on come repairs of two edits; those have a tier of their own.
 LIKELY, FOLLOWED = 3, -2
 _NOT_RUN = "none"
@@ -250,7 +253,8 @@ class Checker:
                 return [Verdict(one, False, "", _NOT_RUN) for one in candidates]
             if first.fix is not None:
                 candidates = self._with_origins(candidates)
-            for tier in self._tiers(self._plausible(candidates), family):
+            plausible = self._plausible(candidates)
+            for tier in self._tiers(plausible if family is None else self._sifted(plausible), family):
                 held, failed, quiet = self._tier(tier, control, progress)
                 passed, found = ([*held, *passed] if quiet else [*passed, *held]), found + failed
                 if quiet or self.left <= 0:
@@ -268,6 +272,16 @@ class Checker:
                 self.trace.made(one) if keep else self.trace.filtered(one, "why_cancels")
             if keep:
                 yield one
+
+    def _sifted(self, candidates: Iterator[Candidate]) -> Iterator[Candidate]:
+        """The first candidates; where none of them ends the search, the others but for those that the sieve stops."""
+        yield from itertools.islice(candidates, UNSIEVED)
+        rest = list(candidates)
+        for one, fate in itertools.zip_longest(rest, self.sieved(rest, len(rest)) if rest else ()):
+            if fate != SAME:
+                yield one
+            elif self.trace is not None:
+                self.trace.filtered(one, "why_sieved")
 
     def _remark(self, word: str) -> None:
         if self.trace is not None and word not in self.trace.remarks:
