@@ -77,6 +77,8 @@ def of_rule(held: Held, scene: Scene) -> Remedy:
         return Remedy(shown, first.culprit, proves, adapts=adapts, doubtful=doubtful)
     late = [one.candidate for one in verdicts if one.level == LATE]
     refuted = not late and any(one.level != "none" for one in verdicts)
+    if late:
+        scene.leave_out("unfinished")
     untried = () if refuted else tuple(map(_suggestion, (late or [one for _, one in offered])[:MOST]))
     return Remedy((*untried, *words_only)[:MOST], refuted=refuted)
 

@@ -40,7 +40,7 @@ from explainer.replay.outcomes import (
 from explainer.replay.program import Program, Run, Trial
 from explainer.replay.rivals import with_ties
 from explainer.replay.sieve import SAME
-from explainer.replay.trial import LATE, Verdict
+from explainer.replay.trial import LATE, CannotBegin, Verdict
 from explainer.replay.work import STARVED, Spent
 
 #: Seconds of work for all trials of one crash together, those that go on at the same time counted as one.
@@ -67,7 +67,8 @@ def checker(scene: Any) -> Checker:
     """The crash's checker, made once: rules and the search share its clean process and its budget."""
     made = scene.once("program checker", lambda: Checker(scene))
     if made is None:
-        raise RuntimeError("the program cannot be run again")
+        scene.leave_out("processes")
+        raise CannotBegin("the program cannot be run again")
     return made
 
 
@@ -114,7 +115,10 @@ class Checker:
             self._control = self._recorded_soon() or self._run_plainly()
             for trial in self.started.values():
                 trial.limit(self._enough(self._control))
-        return self._control if self._same(self._control) else None
+        if self._same(self._control):
+            return self._control
+        self.scene.leave_out("late" if late(self._control) else "control")
+        return None
 
     def _recorded_soon(self) -> Run | None:
         """The recording, where it came soon and failed as the crash did: one run that is both."""
@@ -150,12 +154,18 @@ class Checker:
     def record(self) -> Mapping[str, Any] | None:
         """What `replay.recorder` saw in an unedited run; None where it failed otherwise or leaves no time for edits."""
         control = self.control()
-        if control is None or (self.program.warm and self.left < control.seconds):
+        if control is None:
+            return None
+        if self.program.warm and self.left < control.seconds:
+            self.scene.leave_out("late")
             return None
         run = self._recorded()
         if not self._same(run):  # code that asks for `type(n) is int` does not take numbers with a memory
             run = self._counted(self.session.run({}, max(self.left * 0.4, 0.1), record=True, numbers=False))
-        return run.answer.get("recording") if self._same(run) else None
+        if not self._same(run):
+            self.scene.leave_out("late" if late(run) else "recording")
+            return None
+        return run.answer.get("recording")
 
     def watched(self, recorder: str) -> Any:
         """What another recorder (see `replay.again`) saw in an unedited run; None where that run failed otherwise."""
@@ -249,7 +259,6 @@ class Checker:
         try:
             control = self.control()
             if control is None:
-                self._remark("why_control")
                 return [Verdict(one, False, "", _NOT_RUN) for one in candidates]
             if first.fix is not None:
                 candidates = self._with_origins(candidates)
@@ -282,10 +291,6 @@ class Checker:
                 yield one
             elif self.trace is not None:
                 self.trace.filtered(one, "why_sieved")
-
-    def _remark(self, word: str) -> None:
-        if self.trace is not None and word not in self.trace.remarks:
-            self.trace.remarks.append(word)
 
     def _note(self, candidate: Candidate, run: Run, judgement: Judgement | None) -> None:
         """Keep how a run of a candidate ended: a survivor always, all others where somebody asks."""
@@ -345,6 +350,7 @@ class Checker:
 
     def _ended(self, candidate: Candidate, run: Run | Trial, control: Run) -> Run:
         ended = self._counted(run.wait(), ABREAST) if isinstance(run, Trial) else run
+        self.scene.tried = True
         self.tried[candidate.edits] = ended
         return ended
 
