@@ -41,7 +41,7 @@ def read(error: Crash | Raised) -> Match | None:
     kind, sure = kind_of(clause)
     detail = bool(clause.given) + bool(clause.operator)
     firm = clause.frame not in WEAK and kind not in VAGUE and (sure or error.name == "RuntimeError")
-    if not is_torchs(error, text, detail, firm):
+    if not is_torchs(error, text, bool(clause.operator), detail, firm):
         return None
     family = family_of(clause, kind, text)
     told = Told(clause, claims[1:3], kind if sure else None, text)

@@ -7,8 +7,21 @@ from __future__ import annotations
 
 from explainer.crash import ALIASES, Crash, Raised
 from explainer.grammar.vocabulary import lowered, words_of
+from explainer.grammar.weights import BIAS, WEIGHTS
 from explainer.patterns import Pattern
 
+#: Weights (in tenths) above which a message is torch's, and above which its known words may say so.
+SURE, HARDLY = 7, -15
+#: Types that any package raises.
+_PYTHONS_TYPES = frozenset(
+    [
+        "RuntimeError", "ValueError", "TypeError", "IndexError", "NotImplementedError", "AssertionError",
+        "AttributeError", "KeyError", "ImportError", "ModuleNotFoundError", "OSError", "Exception", "OverflowError",
+        "MemoryError", "BufferError", "FileNotFoundError", "LookupError", "ArithmeticError", "ZeroDivisionError",
+        "NameError", "SyntaxError", "PermissionError", "TimeoutError", "ConnectionError", "EOFError", "SystemError",
+        "UnicodeDecodeError", "RecursionError", "StopIteration", "UnpicklingError",
+    ]
+)  # fmt: skip
 #: Types of which torch's checks are; of any other one only what was raised in torch's own files is.
 _CHECKED = frozenset(
     [
@@ -97,25 +110,42 @@ _ECOSYSTEM = Pattern(
 _RAISES = Pattern(r"\s*(?:raise\b|assert\b)")
 
 
-def is_torchs(error: Crash | Raised, text: str, detail: int, firm: bool) -> bool:
+def is_torchs(error: Crash | Raised, text: str, operator: bool, detail: int, firm: bool) -> bool:
     """Whether torch, or a library built on it, made a check that failed with this message.
 
-    `detail` counts what the message gives besides its requirement: the operator, the actual value. `firm`: it states
-    a requirement in the words of tensors.
+    `operator`: the message names one before its claim; `detail` counts what it gives besides its requirement: the
+    operator, the actual value. `firm`: it states a requirement in the words of tensors.
     """
-    kind = ALIASES.get(error.name, error.name)
     words = lowered(text)
-    if not words or words & _OTHERS or _FOREIGN.search(text) or any(part in text for part in _PYTHON):
+    if not words or is_others(text):
         return False
     if error.frames:
-        return _raised_there(error, words, kind, detail, firm)
-    if error.type.startswith(("torch.", "c10")) or kind in _ONLY_OURS:
+        return _raised_there(error, words, operator, detail, firm)
+    if error.type.startswith(("torch.", "c10")) or ALIASES.get(error.name, error.name) in _ONLY_OURS:
         return True
-    return "." not in error.type and _speaks_so(error.name, kind, words, detail, firm)
+    return "." not in error.type and _speaks_so(error, words, operator, detail, firm)
 
 
-def _speaks_so(own_name: str, kind: str, words: frozenset[str], detail: int, firm: bool) -> bool:
-    """Whether the words are torch's: of a RuntimeError one is enough, others are raised by everybody."""
+def is_others(text: str) -> bool:
+    """Whether a message has a word of another framework, or a sentence that Python itself says."""
+    return bool(lowered(text) & _OTHERS or _FOREIGN.search(text)) or any(part in text for part in _PYTHON)
+
+
+def evidence(kind: str, words: frozenset[str], operator: bool) -> frozenset[str]:
+    """What the weights of `weights.py` are of: words, the type of the exception, an operator before the claim."""
+    return words | {kind, "" if kind in _PYTHONS_TYPES else "Other", "op()" if operator else ""}
+
+
+def _speaks_so(error: Crash | Raised, words: frozenset[str], operator: bool, detail: int, firm: bool) -> bool:
+    """Whether the words are torch's: by their weights, or by what torch's checks are known by."""
+    weight = BIAS + sum(map(WEIGHTS.get, evidence(error.name, words, operator) & WEIGHTS.keys()))  # type: ignore[arg-type]
+    if weight > SURE:
+        return True
+    return weight > HARDLY and _known_by(error.name, ALIASES.get(error.name, error.name), words, detail, firm)
+
+
+def _known_by(own_name: str, kind: str, words: frozenset[str], detail: int, firm: bool) -> bool:
+    """Whether a checking type comes with words of torch's: of a RuntimeError one is enough, others raise the rest."""
     if kind not in _CHECKED or (own_name != "RuntimeError" and words & _MAYBE_OTHERS and not words & _SURELY_OURS):
         return False
     own = len(words & _OURS) + len(words & _SURELY_OURS) + ("input" in words and bool(words & _INPUT))
@@ -124,7 +154,9 @@ def _speaks_so(own_name: str, kind: str, words: frozenset[str], detail: int, fir
     return own > 0 and own + detail + firm > 1
 
 
-def _raised_there(error: Crash | Raised, words: frozenset[str], kind: str, detail: int, firm: bool) -> bool:
+def _raised_there(
+    error: Crash | Raised, words: frozenset[str], operator: bool, detail: int, firm: bool
+) -> bool:
     """What a file of torch's raised is torch's; in the user's own line C++ may have, where the words are torch's."""
     last = error.frames[-1]
     file = last.file.replace("\\", "/")
@@ -133,7 +165,7 @@ def _raised_there(error: Crash | Raised, words: frozenset[str], kind: str, detai
     known = last.user or file.startswith("<")
     if not _ECOSYSTEM.search(file) and (_LIBRARY.search(file) or not known or _RAISES.match(last.code)):
         return False
-    return _speaks_so(error.name, kind, words, detail, firm)
+    return _speaks_so(error, words, operator, detail, firm)
 
 
 def is_library(file: str) -> bool:
