@@ -1,10 +1,10 @@
-"""Fits `explainer/grammar/weights.py`: how much each word of a message tells that torch raised it, and not another package.
+"""Fits `explainer/grammar/weights.py`: how much each word of a message tells that torch raised it, and not others.
 
     python scripts/ownership.py collect FOLDER... > messages.jsonl
     python scripts/ownership.py fit --ours torch.jsonl --others others.jsonl [--out explainer/grammar/weights.py]
 
-`collect` takes the messages that sources raise: of Python's `raise` and `assert`, of TORCH_CHECK and its kin in C++. Ours
-are those of a checkout of PyTorch, others those of unpacked packages (keras, jax, scipy, pandas, Python's own library, ...).
+`collect` takes the messages that sources raise: of Python's `raise` and `assert`, of TORCH_CHECK and its kin in C++.
+Ours are those of a checkout of PyTorch, others those of unpacked packages (keras, jax, scipy, pandas, Python's own).
 `fit` leaves out a third of the files, chosen by their names, and prints how many of their messages are told apart.
 """
 
@@ -22,25 +22,27 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
-from explainer.grammar.owner import evidence, is_others  # noqa: E402
-from explainer.grammar.sentence import cleaned, operator_of  # noqa: E402
-from explainer.grammar.vocabulary import lowered  # noqa: E402
+from explainer.grammar.owner import evidence, is_others
+from explainer.grammar.sentence import cleaned, operator_of
+from explainer.grammar.vocabulary import lowered
 
 _PLACEHOLDER = re.compile(r"\{[^{}]*\}|%[-\d.]*(?:\(\w+\))?[sdrifgx]")
 _CHECK = re.compile(r"\b(?:TORCH_CHECK\w*|AT_ERROR|C10_THROW_ERROR|CAFFE_ENFORCE\w*|TORCH_INTERNAL_ASSERT)\s*\(")
 _LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"')
 #: Words that fewer messages have, or that weigh less, are left out; the strength of the L1 penalty, and the steps.
-RARE, LIGHT, PENALTY, STEPS = 4, 0.15, 5e-5, 400
+RARE, LIGHT, PENALTY, STEPS = 4, 0.25, 5e-5, 400
+#: How many times more the RuntimeErrors of others count: programs raise them too, whose sources are not here.
+OFTEN = 4
 TEMPLATE = '''"""How much a word tells that torch raised a message (above zero), or another package; in tenths.
 
 Made by `scripts/ownership.py`, which leaves a third of all source files out; not to be edited.
 """
 
 BIAS = {bias}
-#: Types of exceptions are words too; `op()` stands for an operator before the claim, `Other` for types of a package's own.
-WEIGHTS = {{  # fmt: skip
+#: Types of exceptions are words too; `op()` is an operator before the claim, `Other` any type of a package's own.
+WEIGHTS = {{
 {lines}
-}}
+}}  # fmt: skip
 '''
 
 
@@ -69,7 +71,12 @@ def raised(source: str) -> Iterator[tuple[str, str]]:
 
 def checked(source: str) -> Iterator[tuple[str, str]]:
     """The type and the message of checks in C++."""
-    kinds = {"INDEX": "IndexError", "VALUE": "ValueError", "TYPE": "TypeError", "NOT_IMPLEMENTED": "NotImplementedError"}
+    kinds = {
+        "INDEX": "IndexError",
+        "VALUE": "ValueError",
+        "TYPE": "TypeError",
+        "NOT_IMPLEMENTED": "NotImplementedError",
+    }
     for found in _CHECK.finditer(source):
         body = source[found.end() : found.end() + 1500].partition(");")[0].partition(",")[2]
         kind = next((name for part, name in kinds.items() if part in found[0]), "RuntimeError")
@@ -79,7 +86,9 @@ def checked(source: str) -> Iterator[tuple[str, str]]:
 def collect(folder: Path) -> Iterator[dict[str, str]]:
     """The messages of a tree of sources."""
     for path in sorted(folder.rglob("*")):
-        read = raised if path.suffix == ".py" else checked if path.suffix in (".cpp", ".h", ".cu", ".cuh", ".mm") else None
+        read = (
+            raised if path.suffix == ".py" else checked if path.suffix in (".cpp", ".h", ".cu", ".cuh", ".mm") else None
+        )
         if read is None or not path.is_file():
             continue
         try:
@@ -152,6 +161,7 @@ def fit(ours: list[dict[str, str]], others: list[dict[str, str]], out: Path) -> 
     rows = [(one, 1.0) for one in ours] + [(one, 0.0) for one in others]
     rows = [(one, label) for one, label in rows if not is_others(one["template"])]
     learnt = [(features(one), label) for one, label in rows if not held(one)]
+    learnt += [one for one in learnt if not one[1] and "RuntimeError" in one[0]] * OFTEN
     weights, bias = fitted([one for one, _ in learnt], [label for _, label in learnt])
     out.write_text(written(weights, bias))
     print(f"{len(learnt)} messages, {len(weights)} words")

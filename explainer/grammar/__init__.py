@@ -48,15 +48,20 @@ def read(error: Crash | Raised) -> Match | None:
     texts = {field: {code: f"{{{{ m.{field}_{code} }}}}" for code in LANGUAGES} for field in ("headline", "why")}
     hint = (advice([part.text for part in parts]) or "").translate(_BRACES)
     fixes = ({"title": {code: word("c_advice", code, advice=hint) for code in LANGUAGES}},) if hint else ()
-    whole = bool(clause.subject and clause.asked) and clause.frame not in WEAK
-    specific = kind != "other" or detail > 0 or whole
+    specific = kind != "other" or detail > 0 or len(_about(clause)) > 1
     symptom = Symptom(f"check-{kind}-{_name(clause)}", family, (), (), texts, specific, fixes=fixes)
     return Match(symptom, told)
 
 
+def _about(clause: Clause) -> list[str]:
+    """The words of subject and requirement that name something."""
+    words = [_WORD.findall(_ASIDE.sub("", part)) for part in (clause.subject, clause.asked)]
+    return [one for part in words for one in part if len(one) > 3]
+
+
 def _name(clause: Clause) -> str:
     """What a check is known by: the operator that made it, else what it is about, else its frame."""
-    about = _WORD.findall(_ASIDE.sub("", clause.subject))
+    about = _WORD.findall(_ASIDE.sub("", clause.subject)) or _about(clause)[:1]
     name = clause.operator or (about[-1] if about else clause.frame)
     return name.lower().removeprefix("torch.").replace("::", ".")[:30].strip("._-") or clause.frame
 

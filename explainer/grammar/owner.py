@@ -11,7 +11,7 @@ from explainer.grammar.weights import BIAS, WEIGHTS
 from explainer.patterns import Pattern
 
 #: Weights (in tenths) above which a message is torch's, and above which its known words may say so.
-SURE, HARDLY = 7, -15
+SURE, HARDLY = 4, -15
 #: Types that any package raises.
 _PYTHONS_TYPES = frozenset(
     [
@@ -94,7 +94,7 @@ _PYTHON = (
     "maximum recursion", "not all arguments converted", "descriptor '", "bad operand type", "invalid index to scalar",
     "expected str instance", "expected string or", "expected bytes", "max() arg", "min() arg", "exceeds the limit",
     "embedded null",
-    "missing required argument", "argument after *", "is not a module, class", "module, class, method", "event loop",
+    "missing required argument", "argument after *", "is not a module, class", "module, class, method", "vent loop",
     "new futures", "new thread", "changed size during", "mutated during", "application context", "asyncio", "coroutine",
     "lost sys", "unlocked lock", "current thread", "main thread", "Circular reference", "dictionary keys",
         "I/O operation",
@@ -133,7 +133,7 @@ def is_others(text: str) -> bool:
 
 def evidence(kind: str, words: frozenset[str], operator: bool) -> frozenset[str]:
     """What the weights of `weights.py` are of: words, the type of the exception, an operator before the claim."""
-    return words | {kind, "" if kind in _PYTHONS_TYPES else "Other", "op()" if operator else ""}
+    return words | {kind} | (set() if kind in _PYTHONS_TYPES else {"Other"}) | ({"op()"} if operator else set())
 
 
 def _speaks_so(error: Crash | Raised, words: frozenset[str], operator: bool, detail: int, firm: bool) -> bool:
@@ -154,9 +154,7 @@ def _known_by(own_name: str, kind: str, words: frozenset[str], detail: int, firm
     return own > 0 and own + detail + firm > 1
 
 
-def _raised_there(
-    error: Crash | Raised, words: frozenset[str], operator: bool, detail: int, firm: bool
-) -> bool:
+def _raised_there(error: Crash | Raised, words: frozenset[str], operator: bool, detail: int, firm: bool) -> bool:
     """What a file of torch's raised is torch's; in the user's own line C++ may have, where the words are torch's."""
     last = error.frames[-1]
     file = last.file.replace("\\", "/")
