@@ -7,6 +7,7 @@ import random
 import re
 from pathlib import Path
 
+import combinations
 import pytest
 from dressings import DRESSINGS
 
@@ -88,6 +89,11 @@ def test_dressing_changes_nothing(dressing):
         assert dressed.type == plain.type, name
         assert folded(dressed.message) == folded(plain.message), name
         assert places(dressed) == places(plain), name
+
+
+def test_several_dressings_at_once_change_nothing():
+    """Protects what comes together: a wrapped log in a quoted mail, a box of a chat around a rank's lines, ..."""
+    assert not combinations.wrong(seed=5, count=2000)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from explainer.reading.rows import Row
 #: Where a structured log line keeps its own text.
 _FIELDS = ("log", "message", "msg", "text", "line", "textPayload", "MESSAGE", "event")
 #: What a text of several lines must hold to be an error's.
-_TELLING = ("Traceback (most", 'File "', "\nE   ", "Error: ", "Exception: ")
+_TELLING = ("Traceback (most", 'File "', "Error", "Exception: ")
 _DEEPEST = 10_000
 
 
