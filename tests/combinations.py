@@ -12,6 +12,7 @@ import html
 import itertools
 import json
 import random
+import re
 import sys
 import time
 from collections import Counter
@@ -64,6 +65,18 @@ def wide(text: str) -> str:
     return text.replace('", line ', "”，line ").replace('File "', "File “").replace("Error: ", "Error：")
 
 
+def translated(text: str) -> str:
+    """A page that a browser has put into Chinese."""
+    text = re.sub(r'File "([^"\n]+)", line (\d+), in (\S+)', r"文件“\1”，第 \2 行，在 \3 中", text)
+    return re.sub(r"Traceback \(most recent call last\):", "回溯（最近一次调用最后）：", text)
+
+
+def korean(text: str) -> str:
+    """A page that a browser has put into Korean."""
+    text = re.sub(r'File "([^"\n]+)", line (\d+), in (\S+)', r'파일 "\1", \2행, \3', text)
+    return re.sub(r"Traceback \(most recent call last\):", "역추적(가장 최근 호출 마지막):", text)
+
+
 def cell(text: str) -> str:
     """One cell of an HTML table."""
     return "<table><tr><td>7</td><td>" + html.escape(text).replace("\n", "<br/>") + "</td></tr></table>"
@@ -74,6 +87,7 @@ TEXTS: dict[str, Dressing] = {
     "coloured": coloured, "smart quotes": smart, "zero width": hidden, "wide marks": wide, "bars": with_bars,
     "cut at 100": cut(100), "padded to 120": padded(120),
     "no indentation": DRESSINGS["no indentation"], "no break blanks": DRESSINGS["no break blanks"],
+    "translated": translated, "korean": korean,
 }  # fmt: skip
 PREFIXES: dict[str, Dressing] = {
     name: DRESSINGS[name]
@@ -107,7 +121,7 @@ LOSING = (
     {"no indentation", "cut at 100"}, {"no indentation", "padded to 120"}, {"cut at 100", "padded to 120"},
     {"double spaced", "cut at 100"}, {"double spaced", "padded to 120"}, {"smart quotes", "wide marks"},
     {"no indentation", "double spaced"}, {"bars", "box"}, {"bars", "table row"}, {"bars", "double spaced"},
-    {"padded to 120", "bars"},
+    {"padded to 120", "bars"}, {"translated", "korean"}, {"translated", "wide marks"}, {"korean", "wide marks"},
 )  # fmt: skip
 #: Recordings of different shapes.
 PLAIN = (

@@ -25,6 +25,15 @@ _BAR = Pattern(
     r"|[^|\n%]{0,80}: \| {0,40}\| ?\d{1,9}/\? ?\[[^\]\n]{0,120}\]"
 )
 _TYPED = Pattern(r"File [“”„«＂]|(?:Error|Exception)：|File[ ]?[“”]")
+#: What translators of pages make of a frame's line and of the header, in Chinese, Japanese and Korean.
+_FRAME = Pattern(
+    r"^(?P<before>.{0,200}?)(?:文件|檔案|ファイル|파일)\s*[\"“「](?P<file>[^\"”」\n]{1,1000})[\"”」]\s*[，,、]\s*"
+    r"(?:第|行|줄|라인)?\s*(?P<line>\d{1,9})\s*(?:行|행|줄)?\s*(?:[，,、]\s*)?"
+    r"(?:位于|在|于)?\s*(?P<function>[\w.<>]{1,200}?)?\s*(?:中|内|에서|内で|で)?\s*$"
+)
+_HEADER = Pattern(
+    r"^(.{0,200}?)(?:回溯|追溯|跟踪|トレースバック|역추적|추적|트레이스백)\s*[（(][^（()）\n]{2,40}[)）]\s*[:：]\s*$"
+)
 _CLOSED = Pattern(r"[“”](，)")
 #: Characters without a width, as pages and chats leave them for line breaking.
 _HIDDEN = {**dict.fromkeys(map(ord, "\u200b\u2060\u00ad\ufeff")), ord("\xa0"): " "}
@@ -36,7 +45,7 @@ def writers(text: str) -> list[Lines]:
     """The lines of each writer of a text (one where nothing tells them apart), dressing taken off."""
     text = _plain(text)
     rows = opened(jsontext.from_document(text) or jsontext.from_lines(rows_of(text)))
-    rows = [_bare(row) for row in unpadded(unboxed(_typed(opened(rows))))]
+    rows = [_bare(row) for row in unpadded(_typed(unboxed(_typed(opened(rows)))))]
     return [sorted_out(rejoined(_single_spaced(lines))) for lines in parted(rows)]
 
 
@@ -52,11 +61,20 @@ def _plain(text: str) -> str:
     return re.sub(r"[\u2028\u2029\x85\x0b\x0c]", "\n", text)
 
 
+def _translated(text: str) -> str:
+    """A frame's line or a header as Python prints it, where a page's translation has put it into other words."""
+    found = _FRAME.match(text)
+    if found is None:
+        return _HEADER.sub(r"\1Traceback (most recent call last):", text)
+    function = f", in {found['function']}" if found["function"] else ""
+    return f'{found["before"]}File "{found["file"]}", line {found["line"]}{function}'
+
+
 def _typed(rows: list[Row]) -> list[Row]:
     """Rows as a keyboard types them: without zero-width characters, with plain quotation marks and colons."""
     if all(row.text.isascii() for row in rows):
         return rows
-    rows = [Row(row.text.translate(_HIDDEN), row.number) for row in rows]
+    rows = [Row(_translated(row.text.translate(_HIDDEN)), row.number) for row in rows]
     if not any(_TYPED.search(row.text) for row in rows):
         return rows
     return [Row(_CLOSED.sub('"\\1', row.text).translate(_PLAIN).replace(",  ", ", "), row.number) for row in rows]
