@@ -95,7 +95,7 @@ def _unescaped(row: Row, shown: int) -> list[Row]:
     if row.text[max(0, start - 2) : start - 1] == "b":
         text = _as_bytes(text)
     head = [Row(row.text[:start], row.number)] if row.text[:start].strip() else []
-    return head + [Row(line, row.number) for line in text.split("\n")]
+    return head + [Row(line, row.number) for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n")]
 
 
 def _opening(text: str, shown: int) -> int:

@@ -24,7 +24,7 @@ _BAR = Pattern(
     r" ?[\d.?]{1,20}\w{0,4}/[\d.?]{1,20}\w{0,4} ?\[[^\]\n]{0,120}\]"
     r"|[^|\n%]{0,80}: \| {0,40}\| ?\d{1,9}/\? ?\[[^\]\n]{0,120}\]"
 )
-_TYPED = Pattern(r"File [“”„«＂]|(?:Error|Exception)：|File[ ]?[“”]")
+_TYPED = Pattern(r"File [“”„«＂]|(?:Error|Exception)：|(?:File|文件|檔案|ファイル|파일) ?[“”]")
 #: What translators of pages make of a frame's line and of the header, in Chinese, Japanese and Korean.
 _FRAME = Pattern(
     r"^(?P<before>.{0,200}?)(?:文件|檔案|ファイル|파일)\s*[\"“「](?P<file>[^\"”」\n]{1,1000})[\"”」]\s*[，,、]\s*"
@@ -74,8 +74,9 @@ def _typed(rows: list[Row]) -> list[Row]:
     """Rows as a keyboard types them: without zero-width characters, with plain quotation marks and colons."""
     if all(row.text.isascii() for row in rows):
         return rows
+    marks = any(_TYPED.search(row.text) for row in rows)
     rows = [Row(_translated(row.text.translate(_HIDDEN)), row.number) for row in rows]
-    if not any(_TYPED.search(row.text) for row in rows):
+    if not marks:
         return rows
     return [Row(_CLOSED.sub('"\\1', row.text).translate(_PLAIN).replace(",  ", ", "), row.number) for row in rows]
 
