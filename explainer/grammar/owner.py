@@ -10,8 +10,10 @@ from explainer.grammar.vocabulary import lowered, words_of
 from explainer.grammar.weights import BIAS, WEIGHTS
 from explainer.patterns import Pattern
 
-#: Weights (in tenths) above which a message is torch's, and above which its known words may say so.
-SURE, HARDLY = 4, -15
+#: Weights (in tenths) above which a message is torch's, also where it has few words, and above which its known words
+#: may say so.
+SURE, CERTAIN, HARDLY = 4, 22, -15
+FEW = 6
 #: Types that any package raises.
 _PYTHONS_TYPES = frozenset(
     [
@@ -41,7 +43,7 @@ _ONLY_OURS = frozenset(
 #: Words of other frameworks.
 _OTHERS = words_of(
     "gufunc dot_general contracting tf tensorflow keras eagertensor kerastensor jax jaxlib jnp shapedarray sklearn "
-    "estimator n_samples "
+    "estimator n_samples opkernel "
     "n_features "
     "n_splits multiclass metrics dataframe pandas paddle mxnet cupy onnxruntime xgboost dmatrix openai matplotlib "
     "plt series ufunc "
@@ -94,7 +96,8 @@ _PYTHON = (
     "maximum recursion", "not all arguments converted", "descriptor '", "bad operand type", "invalid index to scalar",
     "expected str instance", "expected string or", "expected bytes", "max() arg", "min() arg", "exceeds the limit",
     "embedded null",
-    "missing required argument", "argument after *", "is not a module, class", "module, class, method", "vent loop",
+    "missing required argument",
+    "has no attribute '", "argument after *", "is not a module, class", "module, class, method", "vent loop",
     "new futures", "new thread", "changed size during", "mutated during", "application context", "asyncio", "coroutine",
     "lost sys", "unlocked lock", "current thread", "main thread", "Circular reference", "dictionary keys",
         "I/O operation",
@@ -137,9 +140,13 @@ def evidence(kind: str, words: frozenset[str], operator: bool) -> frozenset[str]
 
 
 def _speaks_so(error: Crash | Raised, words: frozenset[str], operator: bool, detail: int, firm: bool) -> bool:
-    """Whether the words are torch's: by their weights, or by what torch's checks are known by."""
+    """Whether the words are torch's: by their weights, or by what torch's checks are known by.
+
+    Few words may be anybody's: they need one that is torch's, or an operator.
+    """
     weight = BIAS + sum(map(WEIGHTS.get, evidence(error.name, words, operator) & WEIGHTS.keys()))  # type: ignore[arg-type]
-    if weight > SURE:
+    told = operator or len(words) > FEW or bool(words & (_OURS | _SURELY_OURS))
+    if weight > (SURE if told else CERTAIN):
         return True
     return weight > HARDLY and _known_by(error.name, ALIASES.get(error.name, error.name), words, detail, firm)
 
