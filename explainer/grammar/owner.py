@@ -43,7 +43,7 @@ _ONLY_OURS = frozenset(
 #: Words of other frameworks.
 _OTHERS = words_of(
     "gufunc dot_general contracting tf tensorflow keras eagertensor kerastensor jax jaxlib jnp shapedarray sklearn "
-    "estimator n_samples opkernel "
+    "estimator n_samples opkernel goroutine "
     "n_features "
     "n_splits multiclass metrics dataframe pandas paddle mxnet cupy onnxruntime xgboost dmatrix openai matplotlib "
     "plt series ufunc "
@@ -145,7 +145,8 @@ def _speaks_so(error: Crash | Raised, words: frozenset[str], operator: bool, det
     Few words may be anybody's: they need one that is torch's, or an operator.
     """
     weight = BIAS + sum(map(WEIGHTS.get, evidence(error.name, words, operator) & WEIGHTS.keys()))  # type: ignore[arg-type]
-    told = operator or len(words) > FEW or bool(words & (_OURS | _SURELY_OURS))
+    known = bool(words & (_OURS | _SURELY_OURS))
+    told = known or (bool(error.type) and (operator or len(words) > FEW))
     if weight > (SURE if told else CERTAIN):
         return True
     return weight > HARDLY and _known_by(error.name, ALIASES.get(error.name, error.name), words, detail, firm)
