@@ -77,7 +77,8 @@ _OURS = words_of(
 #: Messages of TensorFlow, Keras and JAX, of which no word is enough.
 _FOREIGN = Pattern(
     r"\{\{|\[Op:|[Nn]ode \S+ defined at|[Ll]ayer [\"'].*[\"']|operands could not be broadcast|not aligned: \d|"
-    r"to a single shape|[Tt]raced<|\(None, ?\d|:0'|Attempt to convert a value|Failed to convert a NumPy"
+    r"to a single shape|[Tt]raced<|\(None, ?\d|:0'|Attempt to convert a value|Failed to convert a NumPy|"
+    r"Value passed to parameter '"
 )
 #: An input, and what torch asks of it.
 _INPUT = frozenset(["size", "dim", "dimension", "dimensions", "shape", "channels", "dtype", "length", "lengths"])
@@ -145,6 +146,8 @@ def _speaks_so(error: Crash | Raised, words: frozenset[str], operator: bool, det
     Few words may be anybody's: they need one that is torch's, or an operator.
     """
     weight = BIAS + sum(map(WEIGHTS.get, evidence(error.name, words, operator) & WEIGHTS.keys()))  # type: ignore[arg-type]
+    if error.name not in _PYTHONS_TYPES and WEIGHTS.get(error.name, 0) <= 0 and not words & _SURELY_OURS:
+        return False  # a type of some package's own
     known = bool(words & (_OURS | _SURELY_OURS))
     told = known or (bool(error.type) and (operator or len(words) > FEW))
     if weight > (SURE if told else CERTAIN):
