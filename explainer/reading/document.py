@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from explainer.crash import Found, Place, Raised
+from explainer.frozen import replace
 from explainer.reading import bare, elastic
 from explainer.reading.block import Lines
 from explainer.reading.chains import Joined, join

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from explainer.crash import Raised
-from explainer.frozen import frozen
+from explainer.frozen import frozen, replace
 from explainer.patterns import Pattern
 from explainer.reading.block import Lines, frame_line
 
