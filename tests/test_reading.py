@@ -184,3 +184,5 @@ def test_lines_of_the_machine_and_warnings_of_torch_stand_beside_an_error():
     far = "\n".join([warned, *["epoch 1"] * 100, error])
     assert read_text(far)[0].remarks == ()
     assert read_text(killed) == [] or read_text(killed)[0].remarks == ()
+    listed = f"{error}\n\n$ pip list\nPackage  Version\n-------- -------\ntorch    2.3.0\ntorchvision 0.17.2\n"
+    assert read_text(listed)[0].remarks == ("log, line 9: torch 2.3.0, torchvision 0.17.2",)

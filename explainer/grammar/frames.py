@@ -200,13 +200,13 @@ _FRAMES: tuple[tuple[str, tuple[str, ...], Any], ...] = (
     ("is-not", (" not ", "n't ", "neither", "non-"), Pattern(
         r"(?P<subject>.+?) (?:is|are|was|were)(?: not|n't) (?P<asked>\S.*)|"
         r"(?P<subject2>.+?) (?:do|does|did|will|would)(?: not|n't) (?P<asked2>\S.*)")),
-    ("state", (" failed",), Pattern(r"(?P<subject>[^:;,]+?) (?P<asked>(?:has )?failed(?! (?:to|in|at))\b.*)")),
+    ("state", (" failed",), Pattern(r"(?P<subject>[^:;,]+?) (?P<asked>(?:has )?failed(?! to)\b.*)")),
     ("refused", ("cannot", "can't", "can not", "could not", "couldn't", "failed", "unable", "trying", "tried",
         "attempt",
                  "not possible", "impossible", "refus", "disallow", "forbid", "illegal", "never be", "must not",
                      "don't",
                  "do not", "error"), Pattern(
-        r"(?P<subject>.*?)\b(?:[Cc]an(?:not|'t| not)|[Cc]ould(?: not|n't)|[Ff]ailed (?:to|in|at|during)|"
+        r"(?P<subject>.*?)\b(?:[Cc]an(?:not|'t| not)|[Cc]ould(?: not|n't)|[Ff]ailed to|"
         r"[Uu]nable to|[Tt]rying to|[Tt]ried to|[Aa]ttempt(?:ed|ing|s)?(?: to)?|"
         r"[Ii]t is (?:not possible|impossible) to|[Dd]o(?: not|n't))\b:? (?P<asked>.+)|"
         r"(?:.*?\b)?[Ee]rror (?P<asked2>.+)|[Ff]ailed (?P<asked3>.+)")),
