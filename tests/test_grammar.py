@@ -114,6 +114,8 @@ def test_others_errors_stay_without_a_reading(kind, message):
 def test_where_it_was_raised_decides_whose_it_is(file, code, ours):
     frame = Frame(file, 3, "f", code, user=file == "train.py")
     assert (read("weight must be 2-D, got 3-D", "ValueError", (frame,)) is not None) is ours
+    assert (read("Frobs all the way down", "ValueError", (frame,)) is not None) is (ours and "/torch/" in file)
+    assert read("'weight'", "KeyError", (frame,)) is None
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from explainer.catalogue import Match, Symptom
 from explainer.crash import Crash, Raised
 from explainer.grammar.frames import WEAK, Clause, clauses
 from explainer.grammar.kinds import family_of, field_of, kind_of, of_id
-from explainer.grammar.owner import is_torchs
+from explainer.grammar.owner import checked_in_torch, is_torchs
 from explainer.grammar.phrases import quoted
 from explainer.grammar.sentence import cleaned, sentences
 from explainer.grammar.told import Told, advice, is_advice, values
@@ -35,6 +35,8 @@ def read(error: Crash | Raised) -> Match | None:
         if (clause := next(clauses(part), None)) is not None
     ]
     claims.sort(key=lambda clause: clause.frame in WEAK)
+    if not claims and parts and len(_WORD.findall(parts[0].text)) > 2 and checked_in_torch(error):
+        claims = [Clause("said", asked=parts[0].text, operator=parts[0].operator, text=parts[0].text)]
     if not claims:
         return None
     clause = claims[0]

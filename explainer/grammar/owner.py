@@ -168,13 +168,24 @@ def _known_by(own_name: str, kind: str, words: frozenset[str], detail: int, firm
 def _raised_there(error: Crash | Raised, words: frozenset[str], operator: bool, detail: int, firm: bool) -> bool:
     """What a file of torch's raised is torch's; in the user's own line C++ may have, where the words are torch's."""
     last = error.frames[-1]
+    if in_torch(last.file):
+        return True
     file = last.file.replace("\\", "/")
-    if _TORCH_FILE.search(file):
-        return "/torch/_vendor/" not in file
     known = last.user or file.startswith("<")
     if not _ECOSYSTEM.search(file) and (_LIBRARY.search(file) or not known or _RAISES.match(last.code)):
         return False
     return _speaks_so(error, words, operator, detail, firm)
+
+
+def checked_in_torch(error: Crash | Raised) -> bool:
+    """Whether a file of torch's raised what its checks raise."""
+    return bool(error.frames) and error.name in _CHECKED and in_torch(error.frames[-1].file)
+
+
+def in_torch(file: str) -> bool:
+    """Whether a file is torch's own."""
+    path = file.replace("\\", "/")
+    return _TORCH_FILE.search(path) is not None and "/torch/_vendor/" not in path
 
 
 def is_library(file: str) -> bool:
