@@ -12,7 +12,7 @@ from explainer.patterns import Pattern
 
 #: Weights (in tenths) above which a message is torch's, also where it has few words, and above which its known words
 #: may say so.
-SURE, CERTAIN, HARDLY = 4, 22, -15
+SURE, CERTAIN, LIKELY, HARDLY = 4, 22, -10, -15
 FEW = 6
 #: Types that any package raises.
 _PYTHONS_TYPES = frozenset(
@@ -143,14 +143,16 @@ def evidence(kind: str, words: frozenset[str], operator: bool) -> frozenset[str]
 def _speaks_so(error: Crash | Raised, words: frozenset[str], operator: bool, detail: int, firm: bool) -> bool:
     """Whether the words are torch's: by their weights, or by what torch's checks are known by.
 
-    Few words may be anybody's: they need one that is torch's, or an operator.
+    Few words may be anybody's: they need one that is torch's, or an operator. A RuntimeError that C++ raised in the
+    user's own line is more often torch's than not.
     """
     weight = BIAS + sum(map(WEIGHTS.get, evidence(error.name, words, operator) & WEIGHTS.keys()))  # type: ignore[arg-type]
     if error.name not in _PYTHONS_TYPES and WEIGHTS.get(error.name, 0) <= 0 and not words & _SURELY_OURS:
         return False  # a type of some package's own
     known = bool(words & (_OURS | _SURELY_OURS))
     told = known or (bool(error.type) and (operator or len(words) > FEW))
-    if weight > (SURE if told else CERTAIN):
+    native = error.name == "RuntimeError" and bool(error.frames) and bool(error.frames[-1].code)
+    if weight > (LIKELY if native else SURE if told else CERTAIN):
         return True
     return weight > HARDLY and _known_by(error.name, ALIASES.get(error.name, error.name), words, detail, firm)
 
