@@ -3,7 +3,7 @@
     python scripts/ownership.py collect FOLDER... > messages.jsonl
     python scripts/ownership.py fit --ours torch.jsonl --others others.jsonl [--out explainer/grammar/weights.py]
 
-`collect` takes the messages that sources raise: of Python's `raise` and `assert`, of TORCH_CHECK and its kin in C++.
+`collect` takes the messages that sources raise: of Python's `raise`, of TORCH_CHECK and its kin in C++.
 Ours are those of a checkout of PyTorch, others those of unpacked packages (keras, jax, scipy, pandas, Python's own).
 `fit` leaves out a third of the files, chosen by their names, and prints how many of their messages are told apart.
 """
@@ -65,8 +65,6 @@ def raised(source: str) -> Iterator[tuple[str, str]]:
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and node.exc.args:
             yield ast.unparse(node.exc.func).rpartition(".")[2], literal(node.exc.args[0]) or ""
-        elif isinstance(node, ast.Assert) and node.msg is not None:
-            yield "AssertionError", literal(node.msg) or ""
 
 
 def checked(source: str) -> Iterator[tuple[str, str]]:

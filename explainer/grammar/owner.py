@@ -58,6 +58,13 @@ _MAYBE_OTHERS = words_of(
 _SURELY_OURS = words_of(
     "torch tensor tensors aten c10 autograd nn dataloader iterabledataset cuda scalartype torchscript"
 )
+#: Names of torch and of its parts.
+_NAMES = words_of("torch pytorch aten c10 torchscript scalartype libtorch")
+#: Sentences that only torch's own parsers and dispatchers make.
+_OWN_FORM = Pattern(
+    r"^\"\w+\" not implemented for '[A-Z]\w+'|\(\): argument '\w+' (?:\(position \d+\) )?must be |"
+    r"\(\) received an invalid combination of arguments - got \("
+)
 #: Words that torch's checks use, and others hardly do; names are taken apart at `_`.
 _OURS = words_of(
     "torch tensor tensors tensorbase aten c autograd grad grads gradient gradients cuda cudnn cublas mkldnn onednn "
@@ -121,6 +128,8 @@ def is_torchs(error: Crash | Raised, text: str, operator: bool, detail: int, fir
     operator, the actual value. `firm`: it states a requirement in the words of tensors.
     """
     words = lowered(text)
+    if _OWN_FORM.search(text):
+        return True
     if not words or is_others(text):
         return False
     if error.frames:
@@ -132,7 +141,9 @@ def is_torchs(error: Crash | Raised, text: str, operator: bool, detail: int, fir
 
 def is_others(text: str) -> bool:
     """Whether a message has a word of another framework, or a sentence that Python itself says."""
-    return bool(lowered(text) & _OTHERS or _FOREIGN.search(text)) or any(part in text for part in _PYTHON)
+    words = lowered(text)
+    named = bool(words & _OTHERS) and not words & _NAMES
+    return named or _FOREIGN.search(text) is not None or any(part in text for part in _PYTHON)
 
 
 def evidence(kind: str, words: frozenset[str], operator: bool) -> frozenset[str]:
