@@ -111,12 +111,15 @@ def _diagnosis(match: Match, catalogue: Catalogue, scene: Scene, stages: Stages)
         if diagnosis is None:
             continue
         if remedy.checked:
-            return _with(diagnosis, remedy, one)
+            wide = partial(remedies.of_all, match, scene, remedy)
+            best = remedy if remedy.proves else stages.run("the wide search", wide, remedy)
+            if best.fixes[0].edits == remedy.fixes[0].edits:
+                return _with(diagnosis, best, one)
+            return _with(_of_message(match, scene, stages, causes=False), best, None)
         if fallback is None or (fallback[1].refuted and not remedy.refuted):
             fallback = diagnosis, remedy
     found = stages.run("the search for fixes", lambda: remedies.of_search(match, scene), Remedy())
-    if not found.fixes:  # what is known is not put to the vote: a wide search has survivors that merely run
-        found = stages.run("the wide search", lambda: remedies.of_wide_search(match, scene), found)
+    found = stages.run("the wide search", partial(remedies.of_all, match, scene, found), found)
     diagnosis, remedy = fallback or (_of_message(match, scene, stages, causes=not found.checked), Remedy())
     if found.checked:
         return _with(diagnosis, found, None)

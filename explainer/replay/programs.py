@@ -86,6 +86,8 @@ class Checker:
         self.moved: list[Candidate] = []
         self.gone_on: list[Candidate] = []
         self.tried: dict[tuple[Edit, ...], Run] = {}
+        #: What passed, and was not refused, by its edits: candidates with what the oracle says of their runs.
+        self.survived: dict[tuple[Edit, ...], tuple[Candidate, Judgement]] = {}
         self.started: dict[tuple[Edit, ...], Trial] = {}
 
     @property
@@ -93,9 +95,9 @@ class Checker:
         """Seconds of work that are left."""
         return self.scene.seconds_left if self.program.warm else max(0.0, self._most - self._spent.seconds)
 
-    def extend(self) -> None:
-        """Let the wide search have work of its own, once."""
-        self._most = TRIALS + WIDE
+    def extend(self, work: float = WIDE) -> None:
+        """Let the wide search have so many seconds of work of its own, once."""
+        self._most = TRIALS + work
 
     def _counted(self, run: Run, abreast: int = 1) -> Run:
         """A run whose work is taken from what is left."""
@@ -272,11 +274,13 @@ class Checker:
             self.trace.remarks.append(word)
 
     def _note(self, candidate: Candidate, run: Run, judgement: Judgement | None) -> None:
-        """Keep how a run of a candidate ended, where somebody asks."""
-        if self.trace is None:
-            return
+        """Keep how a run of a candidate ended: a survivor always, all others where somebody asks."""
         refused = judgement.refused if judgement is not None else None
         passed = judgement is not None and refused is None
+        if judgement is not None and passed:
+            self.survived.setdefault(candidate.edits, (candidate, judgement))
+        if self.trace is None:
+            return
         reason = f"why_refused_{refused}" if refused else ended_by(run)
         self.trace.tried(candidate, "passed" if passed else "late" if late(run) else "failed", reason)
 
