@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from explainer.crash import Crash, Found, crash_of
 from explainer.diagnosis import Fix, Report, document
-from explainer.frozen import frozen
+from explainer.frozen import frozen, replace
 from explainer.locale import word
 from explainer.probes.scene import Options
 from explainer.reproduce import Repro

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import field, replace
+from dataclasses import field
 from typing import Any
 
-from explainer.frozen import frozen
+from explainer.frozen import frozen, replace
 
 #: Names under which torch raises what its documentation calls another exception.
 ALIASES = {

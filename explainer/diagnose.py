@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import cache, partial
 from typing import Any, TypeVar
 
@@ -15,7 +14,7 @@ from explainer.catalogue.words import in_language, words
 from explainer.crash import Crash
 from explainer.diagnosis import Certainty, Diagnosis, Fix, FixSource, Label, Report
 from explainer.facts import span_of
-from explainer.frozen import mutable
+from explainer.frozen import mutable, replace
 from explainer.grammar.told import Told
 from explainer.locale import word
 from explainer.probes import Options, Scene

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from explainer.crash import Crash
 from explainer.diagnosis import Diagnosis, Label, Span
+from explainer.frozen import replace
 from explainer.grammar import field_of
 from explainer.grammar.guards import Guard, guard_at, installed
 from explainer.grammar.owner import is_library

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from explainer.catalogue import Match
@@ -12,7 +11,7 @@ from explainer.catalogue.words import holds, in_language, value, words
 from explainer.diagnosis import Fix, FixSource, Span
 from explainer.edits.candidate import Candidate
 from explainer.edits.changes import drops_name, is_cast, only_adapts
-from explainer.frozen import frozen
+from explainer.frozen import frozen, replace
 from explainer.oracle import judge, source
 from explainer.oracle.words import doubt
 from explainer.probes import Scene

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 from explainer.crash import Crash
 from explainer.diagnosis import Diagnosis, ErrorFrame, Evidence, Fix, Report, Span
 from explainer.facts import ModuleFact, TensorFact, ValueFact
+from explainer.frozen import replace
 from explainer.locale import word
 from explainer.probes import Scene, find
 

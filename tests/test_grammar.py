@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
+from pathlib import Path
+
 import pytest
 
 from explainer import grammar
@@ -40,6 +43,16 @@ def read(message, kind="RuntimeError", frames=(), language="en"):
         ("frob stride must be non-negative, but got -2", "api",
          "`frob stride` needs a number not below 0, but got `-2`"),
         ("Cannot frob a tensor twice", "api", "could not be done: `frob a tensor twice`"),
+        ("frob_dim cannot be negative, got -3", "api", "`frob_dim` cannot be `negative`, but got `-3`"),
+        ("frob(): Frobbing a weight may not change its dtype", "dtype",
+         "in `frob`: `Frobbing a weight` must `not change its dtype`"),
+        ("frob received unknown mode 'x' but expected one of 'a', 'b' for tensors", "api",
+         "`frob` needs `one of 'a', 'b' for tensors`, but got `unknown mode 'x'`"),
+        ("frob is implemented for strided tensors only", "unsupported", "`frob` supports only the strided layout"),
+        ("svd_frob: FROBPACK library not found in compilation", "environment",
+         "in `svd_frob`: this build of PyTorch lacks `FROBPACK`"),
+        ("Function 'FrobBackward0' returned nan values in its 0th output.", "nan",
+         "the state of `Function 'FrobBackward0'`: `returned nan values in its 0th output`"),
     ],
 )  # fmt: skip
 def test_a_check_is_taken_apart(message, family, headline):
@@ -79,6 +92,9 @@ def test_values_that_a_long_quotation_hides_are_listed():
         ("ValueError", "n_splits=5 cannot be greater than the number of members in each class."),
         ("sklearn.exceptions.NotFittedError", "This instance is not fitted yet."),
         ("ValueError", "could not convert string to float: 'a'"), ("AssertionError", "expected 3 rows"),
+        ("ValueError", "target_width must be >= 0. Received: target_width=-2"),
+        ("TypeError", "PRNG key seed must be a scalar; got (2,)."), ("RuntimeError", "Model is not loaded"),
+        ("FrobError", "weight must be 2-D, got 3-D"),
     ],
 )  # fmt: skip
 def test_others_errors_stay_without_a_reading(kind, message):
@@ -98,6 +114,8 @@ def test_others_errors_stay_without_a_reading(kind, message):
 def test_where_it_was_raised_decides_whose_it_is(file, code, ours):
     frame = Frame(file, 3, "f", code, user=file == "train.py")
     assert (read("weight must be 2-D, got 3-D", "ValueError", (frame,)) is not None) is ours
+    assert (read("Frobs all the way down", "ValueError", (frame,)) is not None) is (ours and "/torch/" in file)
+    assert read("'weight'", "KeyError", (frame,)) is None
 
 
 @pytest.mark.parametrize(
@@ -112,3 +130,18 @@ def test_bad_input_is_read_as_far_as_it_goes(message):
         said = diagnosis.headline if diagnosis else ""
         assert len(said) < 600
         assert not any(sign in said for sign in ("`{}`", "%s", "%d", "``"))
+
+
+def test_words_are_weighed_from_what_sources_raise():
+    """Protects the script that makes the weights: what it takes for a message, and that words of each side tell."""
+    spec = importlib.util.spec_from_file_location("ownership", Path(__file__).parents[1] / "scripts" / "ownership.py")
+    ownership = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(ownership)
+    python = 'if x:\n    raise frob.Error(f"{x} must be " + "2-D")\nraise Frob("no %s" % x)\nraise'
+    assert set(ownership.raised(python)) == {("Error", "{} must be 2-D"), ("Frob", "no %s")}
+    checks = 'TORCH_CHECK_VALUE(x > 0, "x must be positive, got ", x, "!");'
+    assert list(ownership.checked(checks)) == [("ValueError", "x must be positive, got {}!")]
+    pytest.importorskip("torch")
+    ours, others = frozenset({"tensor", "must"}), frozenset({"table", "must"})
+    weights, _ = ownership.fitted([ours] * 9 + [others] * 9, [1.0] * 9 + [0.0] * 9)
+    assert weights["tensor"] > 0 > weights["table"]

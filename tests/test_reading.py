@@ -7,6 +7,7 @@ import random
 import re
 from pathlib import Path
 
+import combinations
 import pytest
 from dressings import DRESSINGS
 
@@ -88,6 +89,11 @@ def test_dressing_changes_nothing(dressing):
         assert dressed.type == plain.type, name
         assert folded(dressed.message) == folded(plain.message), name
         assert places(dressed) == places(plain), name
+
+
+def test_several_dressings_at_once_change_nothing():
+    """Protects what comes together: a wrapped log in a quoted mail, a box of a chat around a rank's lines, ..."""
+    assert not combinations.wrong(seed=5, count=2000)
 
 
 @pytest.mark.parametrize(
@@ -178,3 +184,5 @@ def test_lines_of_the_machine_and_warnings_of_torch_stand_beside_an_error():
     far = "\n".join([warned, *["epoch 1"] * 100, error])
     assert read_text(far)[0].remarks == ()
     assert read_text(killed) == [] or read_text(killed)[0].remarks == ()
+    listed = f"{error}\n\n$ pip list\nPackage  Version\n-------- -------\ntorch    2.3.0\ntorchvision 0.17.2\n"
+    assert read_text(listed)[0].remarks == ("log, line 9: torch 2.3.0, torchvision 0.17.2",)

@@ -9,7 +9,7 @@ from explainer.catalogue import Match, Symptom
 from explainer.crash import Crash, Raised
 from explainer.grammar.frames import WEAK, Clause, clauses
 from explainer.grammar.kinds import family_of, field_of, kind_of, of_id
-from explainer.grammar.owner import is_torchs
+from explainer.grammar.owner import checked_in_torch, is_torchs
 from explainer.grammar.phrases import quoted
 from explainer.grammar.sentence import cleaned, sentences
 from explainer.grammar.told import Told, advice, is_advice, values
@@ -35,28 +35,35 @@ def read(error: Crash | Raised) -> Match | None:
         if (clause := next(clauses(part), None)) is not None
     ]
     claims.sort(key=lambda clause: clause.frame in WEAK)
+    if not claims and parts and len(_WORD.findall(parts[0].text)) > 2 and checked_in_torch(error):
+        claims = [Clause("said", asked=parts[0].text, operator=parts[0].operator, text=parts[0].text)]
     if not claims:
         return None
     clause = claims[0]
     kind, sure = kind_of(clause)
     detail = bool(clause.given) + bool(clause.operator)
     firm = clause.frame not in WEAK and kind not in VAGUE and (sure or error.name == "RuntimeError")
-    if not is_torchs(error, text, detail, firm):
+    if not is_torchs(error, text, bool(clause.operator), detail, firm):
         return None
     family = family_of(clause, kind, text)
     told = Told(clause, claims[1:3], kind if sure else None, text)
     texts = {field: {code: f"{{{{ m.{field}_{code} }}}}" for code in LANGUAGES} for field in ("headline", "why")}
     hint = (advice([part.text for part in parts]) or "").translate(_BRACES)
     fixes = ({"title": {code: word("c_advice", code, advice=hint) for code in LANGUAGES}},) if hint else ()
-    whole = bool(clause.subject and clause.asked) and clause.frame not in WEAK
-    specific = kind != "other" or detail > 0 or whole
+    specific = kind != "other" or detail > 0 or len(_about(clause)) > 1
     symptom = Symptom(f"check-{kind}-{_name(clause)}", family, (), (), texts, specific, fixes=fixes)
     return Match(symptom, told)
 
 
+def _about(clause: Clause) -> list[str]:
+    """The words of subject and requirement that name something."""
+    words = [_WORD.findall(_ASIDE.sub("", part)) for part in (clause.subject, clause.asked)]
+    return [one for part in words for one in part if len(one) > 3]
+
+
 def _name(clause: Clause) -> str:
     """What a check is known by: the operator that made it, else what it is about, else its frame."""
-    about = _WORD.findall(_ASIDE.sub("", clause.subject))
+    about = _WORD.findall(_ASIDE.sub("", clause.subject)) or _about(clause)[:1]
     name = clause.operator or (about[-1] if about else clause.frame)
     return name.lower().removeprefix("torch.").replace("::", ".")[:30].strip("._-") or clause.frame
 

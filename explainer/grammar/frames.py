@@ -35,13 +35,19 @@ class Clause:
 #: What was given, behind the requirement.
 _GIVEN = Pattern(
     r"(?:\s?[,.:;(\[-]{0,3}\s?(?:but|and|instead|however|while|whereas|yet)?,?\s*(?:instead\s+|we\s+|it\s+|also\s+)?"
-    r"(?:\bgot\b|\bfound\b|\breceived\b|(?<=[,;(] )given\b|\bgiven(?=:)|\bactual(?:ly)?\b|\bsaw\b|\bwas given\b|"
+    r"(?:\bgot\b|(?<!not )(?<!none )\bfound\b(?! (?:to|in|for|by|that|at)\b)|\breceived\b|"
+    r"(?<=[,;(] )given\b|\bgiven(?=:)|\bactual(?:ly)?\b|\bsaw\b|\bwas given\b|"
     r"\bencountered\b|"
     r"\bbut(?= (?:[\w.]+ ){1,3}(?:is|are|has|have|was|were|had)\b)|(?<=but )(?:is|was|were|are|has|have|had|it is|"
     r"it was|it has|the|its|there (?:is|are|were))\b|"
-    r"\bgets?\b|\binstead of\b|(?<=, )not\b|\bpassed(?: in)?\b|\bprovided\b(?=\s*[:\d\[(<]))"
+    r"\bgets?\b|\binstead of\b|(?<=, )not\b|\b(?:passed(?: in)?|provided)\b(?=\s*[:\d\[(<'`]))"
     r"(?:\s+(?:instead|an?|the|type|value)\b)?\s*[:=]?)\s*(?P<given>\S.*)",
     2,
+)
+#: What was given, before the requirement.
+_TURNED = Pattern(
+    r"(?:[Gg]ot|[Rr]eceived|[Ff]ound|[Gg]iven):? (?P<given>.+?)(?:,|;|,? but| while| when) ?(?:was |were |it |but )*"
+    r"(?P<claim>(?:expect(?:s|ed|ing)|requires?|required)\b.+)"
 )
 #: What a clause of advice adds to a claim, and words at the edges of a part that say nothing.
 _ASIDE = Pattern(r"[,;] (?:please|but you|so (?:please|you)|(?:did you|try|consider|use) )\b.*", 2)
@@ -50,8 +56,9 @@ _LOOSE = Pattern(
     r"at the moment|at present|currently|yet|for now|but|because|since|right now)$"
 )
 _NEED = (
-    r"(?:must|shall|should|shouldn't|mustn't|has to|have to|needs? to|can only|may only|cannot|can't|can not|"
-    r"(?:is|are|was|were) expected to|(?:is|are) required to|(?:is|are) supposed to|ought to|(?:can|may) (?=take|only))"
+    r"(?:(?P<never>shouldn't|mustn't|cannot|can't|can not|may not)|must|shall|should|has to|have to|needs? to|can only|"
+    r"may only|(?:is|are|was|were) expected to|(?:is|are) required to|(?:is|are) supposed to|ought to|"
+    r"(?:can|may) (?=take|only))"
 )
 #: In this order; the first whose pattern fits is the frame.
 _FRAMES: tuple[tuple[str, tuple[str, ...], Any], ...] = (
@@ -85,9 +92,20 @@ _FRAMES: tuple[tuple[str, tuple[str, ...], Any], ...] = (
         r"(?: supported| allowed| implemented| accepted| valid| available| used)*(?: (?:for|in|by|on|with|to|at|as|"
         r"when)"
         r" (?P<subject4>.+))?$|"
-        r"(?:.*?[,:] )?(?:[Cc]urrently,? )?(?:[Cc]an )?[Oo]nly (?:be )?(?:supports? |support )?(?P<asked5>.+)")),
-    ("only", ("supports ", "handles "), Pattern(
-        r"(?P<subject>\S+(?: \S+){0,3}?) (?:supports|handles) (?P<asked>(?:up to |at most )?.*\d.*)")),
+        r"(?:.*?[,:] )?[Oo]nly (?P<asked6>.+?) (?:supported|implemented|allowed|available) (?:for|in|by|on|with|to) "
+        r"(?P<subject6>.+)|"
+        r"(?:.*?[,:] )?(?:[Cc]urrently,? )?(?:[Cc]an )?[Oo]nly (?:be )?(?:supports? |support )?(?P<asked5>.+?)"
+        r"(?: supported| allowed| implemented)?$")),
+    ("only", ("supports ", "handles ", "only", "possible ", "valid ", "allowed ", "choices", "choose"), Pattern(
+        r"(?P<subject>\S+(?: \S+){0,8}?) (?:supports|handles) (?P<asked>(?:up to |at most )?.*\d.*)|"
+        r"(?P<subject2>.+?) (?:(?:is|are|be|was) (?:\w+ )?(?:for|in|with|on|by)|supports?|accepts?|takes?|works? \w+)"
+        r" (?P<asked2>.+?),? only$|"
+        r"(?P<subject3>.+?) (?:can|may|is|are|could)(?: be)? (?:\w+ ){1,3}only (?P<asked3>.+)|"
+        r"(?P<subject4>.+?) only (?:can|may|could) (?:be )?(?P<asked4>.+)|"
+        r"(?:.*?[,:.] (?:but |the )?)?(?:[Pp]ossible|[Vv]alid|[Aa]llowed|[Ss]upported|[Aa]ccepted) "
+        r"(?P<subject5>[\w ]+?)(?: are| is|:| range)+ (?P<asked5>.+)|"
+        r"[Aa]ccepts? only (?P<asked7>.+)|"
+        r"(?P<subject6>.+?)[,:;.]? (?:please )?choose (?:from|one of|between) (?P<asked6>.+)")),
     ("unsupported", ("support", "implement", "nyi", "not yet", "not allow", "n't allow", "not available", "not handle",
                      "n't handle", "not permitted", "no implementation", "not applicable", "not enabled"), Pattern(
         r"(?P<subject>.+?) (?:is|are|was|were|has|have|isn't|aren't|be)?\s?(?:not|n't|never|un)?(?: \w+)?(?: yet|"
@@ -114,7 +132,7 @@ _FRAMES: tuple[tuple[str, tuple[str, ...], Any], ...] = (
                "outside", "more than", "above", "below", " < ", " > "), Pattern(
         r"(?P<subject>.*?)\b(?:is|are|was|were|has|have|being|went)?\s*(?:out of(?: the)? (?:range|bounds?|"
         r"\w+ bounds?)|"
-        r"outside(?: of)?(?: the)?|exceeds?|exceeded|overflows?|(?:is |are )?(?:beyond|above|"
+        r"outside(?: of)?(?: the)?|exceeds?|exceeded|overflow(?:s|ed)?|(?:is |are )?(?:beyond|above|"
         r"below))\b[,:]?(?: (?:for|of|with|in))?\s*"
         r"(?P<asked>.*)|"
         r"(?P<subject2>(?!.*\b(?:must|should|expected|has to|needs to|requires?)\b).+?) (?:is|are|was|were|has|have)"
@@ -122,8 +140,11 @@ _FRAMES: tuple[tuple[str, tuple[str, ...], Any], ...] = (
         r"(?:larger|smaller|greater|less|bigger|more|fewer|longer|shorter|higher|lower) than).*)|"
         r"(?P<asked3>[Tt]oo (?:many|few|much|large|small)\b) (?P<subject3>.+)|"
         r"(?P<subject4>.+?) (?P<asked4>too (?:large|small|many|few|big|long)\b.*)|"
-        r"(?P<subject5>.+?) (?P<asked5>[<>]=? .+)")),
+        r"(?P<subject5>.+?) (?P<asked5>[<>]=? .+)|"
+        r"(?P<subject6>(?!.*\b(?:must|should|expected|has to|needs to|requires?|cannot|can't|not)\b).+?) (?P<asked6>"
+        r"(?:larger|smaller|greater|less|bigger|more|fewer|longer|shorter|higher|lower) than .+)")),
     ("needs", ("must", "should", "shall", "have to", "has to", "need to", "needs to", "can only", "cannot be",
+        "cannot have", "can't have",
         "can't be",
                "can not be", "could not be", "expected to", "required to", "supposed to", "ought", "can take",
                    "may not"), Pattern(
@@ -141,7 +162,7 @@ _FRAMES: tuple[tuple[str, tuple[str, ...], Any], ...] = (
         r" to\b)?\s*(?P<asked3>\S.*)")),
     ("invalid", ("invalid", "unknown", "unrecogni", "unexpected", "illegal", "not a valid", "not valid", "incorrect",
                  "wrong", "bad ", "malformed", "not recogni", "ill-formed", "ambiguous", "duplicate", "nonsens",
-                 "corrupt", "not understand", "undefined"), Pattern(
+                 "corrupt", "not understand", "not understood", "undefined"), Pattern(
         r"(?P<given>.+?) (?:is|are|was)(?: not|n't) (?:a |an |one of the )?(?:valid|recogni[sz]ed|legal|correct|"
         r"understood|known)\b\s*(?P<subject>.*)|"
         r"(?P<subject4>.+?) (?:is|are|was|were|has|have)(?: an?)? (?:invalid|incorrect|wrong|ill-formed|malformed|"
@@ -150,7 +171,10 @@ _FRAMES: tuple[tuple[str, tuple[str, ...], Any], ...] = (
         r"(?:.*?\b)?(?:[Ii]nvalid|[Uu]nknown|[Uu]nrecogni[sz]ed|[Uu]nexpected|[Ii]llegal|[Ii]ncorrect|[Ww]rong|[Bb]ad|"
         r"[Mm]alformed|[Ii]ll-formed|[Aa]mbiguous|[Dd]uplicate[d]?|[Uu]ndefined|[Cc]orrupt(?:ed)?)"
         r"(?: (?:values?|number|amount|type)(?= of| for))?(?: (?:of|for|in))? (?P<subject2>.+)|"
-        r"(?P<subject5>.+?) (?:do|did|does)(?: not|n't) (?:understand|recogni[sz]e) (?P<asked5>.+)")),
+        r"(?P<subject5>.+?) (?:do|did|does)(?: not|n't) (?:understand|recogni[sz]e) (?P<asked5>.+)|"
+        r"(?P<given6>.+?) not (?:an? )?(?:valid|recogni[sz]ed|legal|known|understood)\b(?: an?)?"
+        r"(?: (?P<subject6>.+))?$|"
+        r"(?P<subject7>.+) (?:invalid|incorrect|wrong|unexpected|unknown|malformed|unrecogni[sz]ed|illegal|corrupt)$")),
     ("missing", ("missing", " no ", "no ", "not found", "not provided", "not specified", "not defined", "not set",
                  "not initialized", "not registered", "not given", "not passed", "n't found", "not find", "n't find",
                  "not exist", "n't exist", "without", "must provide", "must specify", "not been", "is none", "not have",
@@ -166,6 +190,8 @@ _FRAMES: tuple[tuple[str, tuple[str, ...], Any], ...] = (
         r"find|specify|know|own|hold|appear|correspond|belong|return|require|depend|carry|set)\b.*)|"
         r"(?P<subject3>.+?) (?:is|are|was|were) (?P<asked3>(?:missing|undefined|None|null|empty|absent|zero|"
         r"uninitiali[sz]ed|required|unset|lost)\b.*)|"
+        r"(?P<subject7>.+?) (?:is )?not (?P<asked7>(?:found|registered|installed|initiali[sz]ed|defined|"
+        r"provided|set)\b.*)|"
         r"(?P<subject6>.+?) (?P<asked6>(?:lacks?|misses|has no|have no|had no|without|with no|found no|contains no|"
         r"got no)"
         r"\b.*)|"
@@ -174,45 +200,71 @@ _FRAMES: tuple[tuple[str, tuple[str, ...], Any], ...] = (
     ("is-not", (" not ", "n't ", "neither", "non-"), Pattern(
         r"(?P<subject>.+?) (?:is|are|was|were)(?: not|n't) (?P<asked>\S.*)|"
         r"(?P<subject2>.+?) (?:do|does|did|will|would)(?: not|n't) (?P<asked2>\S.*)")),
+    ("state", (" failed",), Pattern(r"(?P<subject>[^:;,]+?) (?P<asked>(?:has )?failed(?! to)\b.*)")),
     ("refused", ("cannot", "can't", "can not", "could not", "couldn't", "failed", "unable", "trying", "tried",
         "attempt",
                  "not possible", "impossible", "refus", "disallow", "forbid", "illegal", "never be", "must not",
                      "don't",
                  "do not", "error"), Pattern(
-        r"(?P<subject>.*?)\b(?:[Cc]an(?:not|'t| not)|[Cc]ould(?: not|n't)|[Ff]ailed(?: to| in| at| during)?|"
+        r"(?P<subject>.*?)\b(?:[Cc]an(?:not|'t| not)|[Cc]ould(?: not|n't)|[Ff]ailed to|"
         r"[Uu]nable to|[Tt]rying to|[Tt]ried to|[Aa]ttempt(?:ed|ing|s)?(?: to)?|"
         r"[Ii]t is (?:not possible|impossible) to|[Dd]o(?: not|n't))\b:? (?P<asked>.+)|"
-        r"(?:.*?\b)?[Ee]rror (?P<asked2>.+)|(?P<subject3>.+?) (?P<asked3>(?:has )?failed\b.*)")),
+        r"(?:.*?\b)?[Ee]rror (?P<asked2>.+)|[Ff]ailed (?P<asked3>.+)")),
     ("state", ("already", "twice", "more than once", "again", "only once", "after", "before", "has been", "was called",
                "while", "called", "multiple times", "appear", "repeat", "freed", "disabled", "duplicat"), Pattern(
-        r"(?P<subject>.+?) (?:has|have|is|are|was|were)(?: been)? (?P<asked>already .+)|"
+        r"(?P<subject>.+?)(?: (?:has|have|is|are|was|were)(?: been)?)? (?P<asked>already .+)|"
         r"(?:.*?[,:] )?[Aa]lready (?P<asked2>.+)|"
         r"(?P<subject3>.+?) (?P<asked3>(?:appears? in more than|appears?|have been freed|(?:is|are) (?:disabled|"
         r"repeated|duplicated)|called|is called|was called|has been|have been|were called)\b.*|"
         r"(?:more than once|twice|multiple times).*)|[Rr]epeated (?P<subject4>.+)|(?P<asked5>[Cc]alled .+)")),
-    ("got", ("got", "received", "found", "given", "detected", "encountered"), Pattern(
-        r"(?P<subject>.*?)\b(?:[Gg]ot|[Rr]eceived|[Ff]ound|[Gg]iven|[Dd]etected|[Ee]ncountered):? (?P<asked>.+)")),
+    ("got", ("got", "receive", "found", "given", "detected", "encountered"), Pattern(
+        r"(?P<subject>.*?)\b(?:[Gg]ot|[Rr]eceived?|[Ff]ound|[Gg]iven|[Dd]etected|[Ee]ncountered):? (?P<asked>.+)")),
+    ("said", ("timed out", "time out", "timeout", "failure", "crashed", "unsafe"), Pattern(
+        r"(?P<subject>.+?) (?P<asked>(?:has |is )?(?:timed out|timeout|crashed|unsafe)\b.*)|"
+        r"(?:[Tt]imed? ?out|[Uu]nsafe|[Ff]ailure)(?: to| in| at| of| while)? (?P<asked2>.+)")),
+    ("needs", (" takes ", " accepts ", " implies ", "specify", "please", "make sure"), Pattern(
+        r"(?P<subject>.+?) (?:takes|accepts|implies) (?P<asked>\S.*)|"
+        r"(?:.*?\b)?(?:[Ss]pecify|[Mm]ake sure(?: that)?|[Pp]lease (?:provide|install|check(?: that)?)) "
+        r"(?P<asked2>\S.*)")),
+    ("said", ("",), Pattern(
+        r"(?P<subject>(?:(?!if|when|because|unless)\S+ ){1,9}?)(?P<asked>(?:is|are|was|were|has|have|had|will|"
+        r"would|returns?|"
+        r"returned|changed|contains?|uses?|used|produces?|produced|raises|raised|depends|exists?|holds?|gives|gave|"
+        r"applies|defines|mutates|conflicts|requested|comes?|came|ends?|ended|exited|died|hangs?|became|"
+        r"differs?) \S.*)")),
 )  # fmt: skip
 
 
 #: Frames that state no requirement: what another sentence of the message requires tells more.
-WEAK = ("got", "state", "refused", "is-not", "missing")
+WEAK = ("got", "state", "refused", "is-not", "missing", "said")
 
 
 def clauses(sentence: Sentence) -> Iterator[Clause]:
     """What a sentence claims, the frame that fits first coming first."""
-    claim, given = _apart(_ASIDE.sub("", sentence.text))
+    text = _ASIDE.sub("", sentence.text).replace(" NOT ", " not ")
+    claim, given = _apart(text)
+    yield from _fitting(claim, given, sentence.operator)
+    if given:  # what was taken for the actual value is a part of the claim
+        yield from _fitting(text, "", sentence.operator)
+
+
+def _fitting(claim: str, given: str, operator: str | None) -> Iterator[Clause]:
     low = f" {claim.lower()} "
     for name, triggers, pattern in _FRAMES:
         if any(trigger in low for trigger in triggers):
             found = pattern.match(claim)
             if found is not None:
                 parts = _parts(found.groupdict())
-                yield Clause(name, parts["subject"], parts["asked"], parts["given"] or given, sentence.operator, claim)
+                if parts["subject"].count("(") != parts["subject"].count(")"):
+                    continue  # the claim stands in an aside
+                yield Clause(name, parts["subject"], parts["asked"], parts["given"] or given, operator, claim)
 
 
 def _apart(text: str) -> tuple[str, str]:
     """The requirement and what was given."""
+    turned = _TURNED.match(text)
+    if turned is not None:
+        return turned["claim"], turned["given"]
     found = _GIVEN.search(text, 1)
     if found is None or not text[: found.start()].strip(" ,.:;(") or len(text[: found.start()].split()) < 2:
         return text, ""
@@ -227,7 +279,10 @@ def _tidy(part: str) -> str:
 def _parts(groups: dict[str, str | None]) -> dict[str, str]:
     """Groups by their names without the number of their alternative."""
     parts = {"subject": "", "asked": "", "given": ""}
+    never = groups.pop("never", None)
     for name, text in groups.items():
         if text and not parts[name.rstrip("0123456789")]:
             parts[name.rstrip("0123456789")] = _tidy(text)
+    if never:
+        parts["asked"] = f"not {parts['asked']}"
     return parts

@@ -14,8 +14,8 @@ _KINDS: tuple[tuple[str, frozenset[str], Any], ...] = (
     ("dtype", words_of(
         "dtype dtypes float floats floating float16 float32 float64 bfloat16 half double int8 int16 int32 int64 "
         "uint8 uint16 "
-        "integral complex fp16 fp32 bf16 long short byte char complexfloat complexdouble boolean scalartype "
-        "promotion"),
+        "integral complex fp16 fp32 bf16 long short byte char complexfloat complexdouble complexhalf "
+        "boolean scalartype promotion"),
      Pattern(r"\bscalar[_ ]?type|\bdata ?types?\b|quantized types?|integer (?:type|tensor)|same type|real-valued|"
          r"\breal (?:input|tensor|dtype)|"
              r"torch\.(?:int|bool|uint)|\b(?:Int|Bool)\b")),

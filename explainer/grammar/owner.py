@@ -7,8 +7,23 @@ from __future__ import annotations
 
 from explainer.crash import ALIASES, Crash, Raised
 from explainer.grammar.vocabulary import lowered, words_of
+from explainer.grammar.weights import BIAS, WEIGHTS
 from explainer.patterns import Pattern
 
+#: Weights (in tenths) above which a message is torch's, also where it has few words, and above which its known words
+#: may say so.
+SURE, CERTAIN, LIKELY, HARDLY = 4, 22, -10, -15
+FEW = 6
+#: Types that any package raises.
+_PYTHONS_TYPES = frozenset(
+    [
+        "RuntimeError", "ValueError", "TypeError", "IndexError", "NotImplementedError", "AssertionError",
+        "AttributeError", "KeyError", "ImportError", "ModuleNotFoundError", "OSError", "Exception", "OverflowError",
+        "MemoryError", "BufferError", "FileNotFoundError", "LookupError", "ArithmeticError", "ZeroDivisionError",
+        "NameError", "SyntaxError", "PermissionError", "TimeoutError", "ConnectionError", "EOFError", "SystemError",
+        "UnicodeDecodeError", "RecursionError", "StopIteration", "UnpicklingError",
+    ]
+)  # fmt: skip
 #: Types of which torch's checks are; of any other one only what was raised in torch's own files is.
 _CHECKED = frozenset(
     [
@@ -28,7 +43,7 @@ _ONLY_OURS = frozenset(
 #: Words of other frameworks.
 _OTHERS = words_of(
     "gufunc dot_general contracting tf tensorflow keras eagertensor kerastensor jax jaxlib jnp shapedarray sklearn "
-    "estimator n_samples "
+    "estimator n_samples opkernel goroutine "
     "n_features "
     "n_splits multiclass metrics dataframe pandas paddle mxnet cupy onnxruntime xgboost dmatrix openai matplotlib "
     "plt series ufunc "
@@ -42,6 +57,13 @@ _MAYBE_OTHERS = words_of(
 #: Words that outweigh those.
 _SURELY_OURS = words_of(
     "torch tensor tensors aten c10 autograd nn dataloader iterabledataset cuda scalartype torchscript"
+)
+#: Names of torch and of its parts.
+_NAMES = words_of("torch pytorch aten c10 torchscript scalartype libtorch")
+#: Sentences that only torch's own parsers and dispatchers make.
+_OWN_FORM = Pattern(
+    r"^\"\w+\" not implemented for '[A-Z]\w+'|\(\): argument '\w+' (?:\(position \d+\) )?must be |"
+    r"\(\) received an invalid combination of arguments - got \("
 )
 #: Words that torch's checks use, and others hardly do; names are taken apart at `_`.
 _OURS = words_of(
@@ -62,7 +84,8 @@ _OURS = words_of(
 #: Messages of TensorFlow, Keras and JAX, of which no word is enough.
 _FOREIGN = Pattern(
     r"\{\{|\[Op:|[Nn]ode \S+ defined at|[Ll]ayer [\"'].*[\"']|operands could not be broadcast|not aligned: \d|"
-    r"to a single shape|[Tt]raced<|\(None, ?\d|:0'|Attempt to convert a value|Failed to convert a NumPy"
+    r"to a single shape|[Tt]raced<|\(None, ?\d|:0'|Attempt to convert a value|Failed to convert a NumPy|"
+    r"Value passed to parameter '"
 )
 #: An input, and what torch asks of it.
 _INPUT = frozenset(["size", "dim", "dimension", "dimensions", "shape", "channels", "dtype", "length", "lengths"])
@@ -81,7 +104,8 @@ _PYTHON = (
     "maximum recursion", "not all arguments converted", "descriptor '", "bad operand type", "invalid index to scalar",
     "expected str instance", "expected string or", "expected bytes", "max() arg", "min() arg", "exceeds the limit",
     "embedded null",
-    "missing required argument", "argument after *", "is not a module, class", "module, class, method", "event loop",
+    "missing required argument",
+    "has no attribute '", "argument after *", "is not a module, class", "module, class, method", "vent loop",
     "new futures", "new thread", "changed size during", "mutated during", "application context", "asyncio", "coroutine",
     "lost sys", "unlocked lock", "current thread", "main thread", "Circular reference", "dictionary keys",
         "I/O operation",
@@ -97,25 +121,55 @@ _ECOSYSTEM = Pattern(
 _RAISES = Pattern(r"\s*(?:raise\b|assert\b)")
 
 
-def is_torchs(error: Crash | Raised, text: str, detail: int, firm: bool) -> bool:
+def is_torchs(error: Crash | Raised, text: str, operator: bool, detail: int, firm: bool) -> bool:
     """Whether torch, or a library built on it, made a check that failed with this message.
 
-    `detail` counts what the message gives besides its requirement: the operator, the actual value. `firm`: it states
-    a requirement in the words of tensors.
+    `operator`: the message names one before its claim; `detail` counts what it gives besides its requirement: the
+    operator, the actual value. `firm`: it states a requirement in the words of tensors.
     """
-    kind = ALIASES.get(error.name, error.name)
     words = lowered(text)
-    if not words or words & _OTHERS or _FOREIGN.search(text) or any(part in text for part in _PYTHON):
+    if _OWN_FORM.search(text):
+        return True
+    if not words or is_others(text):
         return False
     if error.frames:
-        return _raised_there(error, words, kind, detail, firm)
-    if error.type.startswith(("torch.", "c10")) or kind in _ONLY_OURS:
+        return _raised_there(error, words, operator, detail, firm)
+    if error.type.startswith(("torch.", "c10")) or ALIASES.get(error.name, error.name) in _ONLY_OURS:
         return True
-    return "." not in error.type and _speaks_so(error.name, kind, words, detail, firm)
+    return "." not in error.type and _speaks_so(error, words, operator, detail, firm)
 
 
-def _speaks_so(own_name: str, kind: str, words: frozenset[str], detail: int, firm: bool) -> bool:
-    """Whether the words are torch's: of a RuntimeError one is enough, others are raised by everybody."""
+def is_others(text: str) -> bool:
+    """Whether a message has a word of another framework, or a sentence that Python itself says."""
+    words = lowered(text)
+    named = bool(words & _OTHERS) and not words & _NAMES
+    return named or _FOREIGN.search(text) is not None or any(part in text for part in _PYTHON)
+
+
+def evidence(kind: str, words: frozenset[str], operator: bool) -> frozenset[str]:
+    """What the weights of `weights.py` are of: words, the type of the exception, an operator before the claim."""
+    return words | {kind} | (set() if kind in _PYTHONS_TYPES else {"Other"}) | ({"op()"} if operator else set())
+
+
+def _speaks_so(error: Crash | Raised, words: frozenset[str], operator: bool, detail: int, firm: bool) -> bool:
+    """Whether the words are torch's: by their weights, or by what torch's checks are known by.
+
+    Few words may be anybody's: they need one that is torch's, or an operator. A RuntimeError that C++ raised in the
+    user's own line is more often torch's than not.
+    """
+    weight = BIAS + sum(map(WEIGHTS.get, evidence(error.name, words, operator) & WEIGHTS.keys()))  # type: ignore[arg-type]
+    if error.name not in _PYTHONS_TYPES and WEIGHTS.get(error.name, 0) <= 0 and not words & _SURELY_OURS:
+        return False  # a type of some package's own
+    known = bool(words & (_OURS | _SURELY_OURS))
+    told = known or (bool(error.type) and (operator or len(words) > FEW))
+    native = error.name == "RuntimeError" and bool(error.frames) and bool(error.frames[-1].code)
+    if weight > (LIKELY if native else SURE if told else CERTAIN):
+        return True
+    return weight > HARDLY and _known_by(error.name, ALIASES.get(error.name, error.name), words, detail, firm)
+
+
+def _known_by(own_name: str, kind: str, words: frozenset[str], detail: int, firm: bool) -> bool:
+    """Whether a checking type comes with words of torch's: of a RuntimeError one is enough, others raise the rest."""
     if kind not in _CHECKED or (own_name != "RuntimeError" and words & _MAYBE_OTHERS and not words & _SURELY_OURS):
         return False
     own = len(words & _OURS) + len(words & _SURELY_OURS) + ("input" in words and bool(words & _INPUT))
@@ -124,16 +178,27 @@ def _speaks_so(own_name: str, kind: str, words: frozenset[str], detail: int, fir
     return own > 0 and own + detail + firm > 1
 
 
-def _raised_there(error: Crash | Raised, words: frozenset[str], kind: str, detail: int, firm: bool) -> bool:
+def _raised_there(error: Crash | Raised, words: frozenset[str], operator: bool, detail: int, firm: bool) -> bool:
     """What a file of torch's raised is torch's; in the user's own line C++ may have, where the words are torch's."""
     last = error.frames[-1]
+    if in_torch(last.file):
+        return True
     file = last.file.replace("\\", "/")
-    if _TORCH_FILE.search(file):
-        return "/torch/_vendor/" not in file
     known = last.user or file.startswith("<")
     if not _ECOSYSTEM.search(file) and (_LIBRARY.search(file) or not known or _RAISES.match(last.code)):
         return False
-    return _speaks_so(error.name, kind, words, detail, firm)
+    return _speaks_so(error, words, operator, detail, firm)
+
+
+def checked_in_torch(error: Crash | Raised) -> bool:
+    """Whether a file of torch's raised what its checks raise."""
+    return bool(error.frames) and error.name in _CHECKED and in_torch(error.frames[-1].file)
+
+
+def in_torch(file: str) -> bool:
+    """Whether a file is torch's own."""
+    path = file.replace("\\", "/")
+    return _TORCH_FILE.search(path) is not None and "/torch/_vendor/" not in path
 
 
 def is_library(file: str) -> bool:

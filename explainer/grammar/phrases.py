@@ -126,7 +126,8 @@ def _values(groups: dict[str, str | None], language: str) -> dict[str, str]:
         values["n"] = "1"
     if "dims" in given:
         dims = [_DIGITS.get(one.lower(), one) for one in _DIM.findall(given["dims"])]
-        between = word("p_to", language) if " to " in given["dims"] else word("p_or", language)
+        link = next((one for one in ("to", "and") if f" {one} " in given["dims"]), "or")
+        between = word("listed", language) if link == "and" else word(f"p_{link}", language)
         values["dims"] = between.join(dims)
     if "noun" in given:
         values["noun"] = _noun(given["noun"], language)

@@ -18,7 +18,10 @@ _TAILS = ("raised from", "raceback", "apture", "frame #", "operator", "Could thi
     " at ",
           "ERROR]")  # fmt: skip
 _ENFORCED = Pattern(r"^\[enforce fail at [^\]]*\]\s*(?:[^.]*\.(?=\s*\S)\s*)?")
-_END = Pattern(r"(?<=[\w\])\"'`!?}])(?:[.!?]+|\s*;)\s+(?=[A-Z\[`'\"{a-z_])|(?<=[!])\s*(?=[A-Z])")
+_END = Pattern(
+    r"(?<=[\w\])\"'`!?}])(?:[.!?]+|\s*;)\s+(?=[A-Z\[`'\"{a-z_])|(?<=[!])\s*(?=[A-Z])|"
+    r"[\s|.]+(?:Explanation: |(?=Hint: |Developer debug context: ))"
+)
 #: Abbreviations whose point ends no sentence.
 _SHORT = Pattern(r"\b(?:e\.g|i\.e|etc|vs|cf|approx|no)\.$", 2)
 #: A sentence that only adds what was given.
@@ -28,6 +31,7 @@ _NAME = r"(?P<name>(?:at::native::|aten::)?[A-Za-z_][\w.]*(?:::\w+)*)"
 #: `conv2d(): ...`, `torch.gradient: ...`, `max_pool1d() kernel_size must`, `aten::add: `, `quantized::add (cpu): `.
 _LABELLED = Pattern(rf"{_WHERE}{_NAME}(?P<call>\([^()]{{0,40}}\)| \(\w{{1,12}}\))?\s?:\s+(?=\S)")
 _CALLED = Pattern(rf"{_WHERE}{_NAME}(?P<call>\(\))\s+(?=[a-z'\"`])")
+_APPLIED = Pattern(rf"{_WHERE}{_NAME}(?P<call>\(.{{0,160}}?\)):\s+(?=[A-Z])")
 _ARGUMENT_OF = Pattern(rf"{_WHERE}{_NAME}(?P<call>\(\))(?P<between>: )?\s*(?=argument )")
 _PREDICATE = Pattern(
     r"(?P<name>[a-z_][\w.]*\w)(?P<call>\(\))?\s+(?=(?:only\s)?(?:expect(?:s|ed)|requires?|needs|supports|does not|"
@@ -55,7 +59,7 @@ class Sentence:
 
 def cleaned(message: str) -> str:
     """The message's own words on one line, no more of them than are looked at."""
-    text = _ENFORCED.sub("", " ".join(message[: LONGEST * 2].split())[:LONGEST])
+    text = _ENFORCED.sub("", " ".join(message[: LONGEST * 2].split())[:LONGEST].replace("n`t ", "n't "))
     return (_TAIL.sub("", text).strip() or text) if any(mark in text for mark in _TAILS) else text
 
 
@@ -75,7 +79,7 @@ def sentences(text: str) -> list[Sentence]:
 
 def operator_of(text: str) -> tuple[str | None, str]:
     """The operator that a sentence begins with, and what it says of it."""
-    for pattern in (_ARGUMENT_OF, _LABELLED, _CALLED, _PREDICATE):
+    for pattern in (_ARGUMENT_OF, _LABELLED, _APPLIED, _CALLED, _PREDICATE):
         found = pattern.match(text)
         if found is None:
             continue

@@ -21,7 +21,7 @@ _ADVICE = Pattern(
     r"If you|To (?!dim)|Do not|Check|Perhaps|Maybe|Note that|see |In order)\b.*"
 )
 _INLINE = Pattern(r"[,;:(]\s*(?:please|(?:try|consider|use|did you)) (?P<advice>[^.]{4,160})")
-_NEGATIVE = Pattern(r"(?:not|never|n't) (?:be )?")
+_NEGATIVE = Pattern(r"(?:not|never|n't) be ")
 #: A requirement that goes on from "must".
 _VERB = Pattern(
     r"(?:be|have|match|contain|equal|return|satisfy|divide|agree|not|fit|start|end|share|lie|take|hold|come|provide|"
@@ -32,7 +32,7 @@ MOST_VALUES = 16
 #: A quotation in which values are easily overlooked.
 _LONG = Pattern(r"`[^`]{38,}`")
 #: Frames of which the predicate is quoted whole.
-SAID = ("missing", "is-not", "state", "got")
+SAID = ("missing", "is-not", "state", "got", "said")
 
 
 class Told(Mapping[str, str]):
@@ -101,7 +101,7 @@ def _needed(asked: str) -> tuple[str, str]:
 
 def given(text: str, language: str) -> str:
     """What was given."""
-    return phrase(text.removesuffix(" instead").strip("`'\" "), language)
+    return phrase(text.removesuffix(" instead").strip(), language)
 
 
 def values(text: str, told: str) -> list[str]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from explainer.crash import Found, Place, Raised
+from explainer.frozen import replace
 from explainer.reading import bare, elastic
 from explainer.reading.block import Lines
 from explainer.reading.chains import Joined, join
@@ -66,9 +65,15 @@ def _remarked(seen: list[Seen], at: int | None, witness: Witness) -> list[Seen]:
     line = found.place.line or 0
     near = witness.number < line and (line - witness.number <= NEAR or "Warning: " not in witness.text)
     remark = f"log, line {witness.number}: {witness.text}"
-    if (not near and witness.number <= seen[at].end) or len(found.remarks) > 1 or remark in found.remarks:
+    own = line <= witness.number <= seen[at].end and _quotes(found.raised, witness.text)
+    if own or (witness.number < line and not near) or len(found.remarks) > 2 or remark in found.remarks:
         return seen
     return [*seen[:at], replace(seen[at], found=replace(found, remarks=(*found.remarks, remark))), *seen[at + 1 :]]
+
+
+def _quotes(raised: Raised, text: str) -> bool:
+    """Whether a line is one of an error's own: of its message, or source that a frame shows."""
+    return text[:40] in raised.message or any(text[:40] in one.code for one in raised.frames)
 
 
 def _whose(seen: list[Seen], witness: Witness) -> int | None:

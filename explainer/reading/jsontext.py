@@ -12,7 +12,7 @@ from explainer.reading.rows import Row
 #: Where a structured log line keeps its own text.
 _FIELDS = ("log", "message", "msg", "text", "line", "textPayload", "MESSAGE", "event")
 #: What a text of several lines must hold to be an error's.
-_TELLING = ("Traceback (most", 'File "', "\nE   ", "Error: ", "Exception: ")
+_TELLING = ("Traceback (most", 'File "', "Error", "Exception: ")
 _DEEPEST = 10_000
 
 
@@ -26,7 +26,7 @@ def from_document(text: str) -> list[Row] | None:
         return None
     found = list(dict.fromkeys(_texts(value)))
     number = text[: max(text.find("raceback"), 0)].count("\n") + 1
-    return [Row(line, number) for one in found for line in (*one.split("\n"), "")] or None
+    return [Row(line, number) for one in found for line in (*_lines(one), "")] or None
 
 
 def from_lines(rows: list[Row]) -> list[Row]:
@@ -38,8 +38,12 @@ def from_lines(rows: list[Row]) -> list[Row]:
         if said is None:
             out.append(row)
         else:
-            out += [Row(line, row.number) for line in (*said.split("\n"), *([""] if "\n" in said else []))]
+            out += [Row(line, row.number) for line in (*_lines(said), *([""] if "\n" in said else []))]
     return out
+
+
+def _lines(text: str) -> list[str]:
+    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
 def _said(text: str) -> str | None:

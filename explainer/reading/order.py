@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import itertools
 import re
-from dataclasses import replace
 
 from explainer.crash import Found, Raised
-from explainer.frozen import frozen
+from explainer.frozen import frozen, replace
 from explainer.patterns import Pattern
 from explainer.reading.chains import Joined
 

@@ -33,7 +33,9 @@ _HEADER = Pattern(
 )
 _FRAME = Pattern(r"\\n[ >]{0,80}File \\?[\"']")
 _LITERAL = Pattern(r"\s{0,40}b?(['\"])")
-_REPORT = Pattern(r"\\nE {3,12}\w")
+#: Where an escaped text of several lines shows an error, and how many lines it has at least.
+_SHOWN = Pattern(r"Traceback \(most recent call last\)|[a-z](?:Error|Exception)\b")
+FEWEST = 4
 _FRAMES = Pattern(r"[ \t]*File \"([^\"\n]{1,1000})\", line (\d{1,9}), in ((?:<\w{1,40}>|[A-Za-z_][\w.]{0,200}))[ \t]*")
 _SAID = Pattern(
     r"((?<=\s)|(?<=[)\]~^'\"]))(?=(?:[a-z_]\w{0,60}\.){0,8}[A-Z]\w{0,60}(?:Error|Exception|Interrupt|Warning|Exit): )"
@@ -76,8 +78,11 @@ def _escaped_at(text: str) -> int | None:
     frames = list(islice(_FRAME.finditer(text), 2))
     if len(frames) > 1:
         return frames[0].start()
-    report = _REPORT.search(text)
-    return report.start() if report and text.count("\\n", 0, report.start()) > 2 else None
+    if text.count("\\n") < FEWEST or not _SHOWN.search(text):
+        return None
+    first = text.index("\\n")
+    literal = text[: max(_opening(text, first) - 1, 0)].endswith(("(", "f", "r"))  # in a line of source
+    return None if literal else first
 
 
 def _unescaped(row: Row, shown: int) -> list[Row]:
@@ -90,7 +95,7 @@ def _unescaped(row: Row, shown: int) -> list[Row]:
     if row.text[max(0, start - 2) : start - 1] == "b":
         text = _as_bytes(text)
     head = [Row(row.text[:start], row.number)] if row.text[:start].strip() else []
-    return head + [Row(line, row.number) for line in text.split("\n")]
+    return head + [Row(line, row.number) for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n")]
 
 
 def _opening(text: str, shown: int) -> int:

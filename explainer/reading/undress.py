@@ -7,6 +7,7 @@ import re
 from explainer.patterns import Pattern
 from explainer.reading import jsontext
 from explainer.reading.block import Lines
+from explainer.reading.boxes import unboxed
 from explainer.reading.interleaved import sorted_out
 from explainer.reading.prefixes import parted
 from explainer.reading.rows import Row, opened, rows_of
@@ -23,7 +24,19 @@ _BAR = Pattern(
     r" ?[\d.?]{1,20}\w{0,4}/[\d.?]{1,20}\w{0,4} ?\[[^\]\n]{0,120}\]"
     r"|[^|\n%]{0,80}: \| {0,40}\| ?\d{1,9}/\? ?\[[^\]\n]{0,120}\]"
 )
-_TYPED = Pattern(r"File [“”„«＂]|(?:Error|Exception)：|File[ ]?[“”]")
+_TYPED = Pattern(r"File [“”„«＂]|(?:Error|Exception)：|(?:File|文件|檔案|ファイル|파일) ?[“”]")
+#: What translators of pages make of a frame's line and of the header, in Chinese, Japanese and Korean.
+_FRAME = Pattern(
+    r"^(?P<before>.{0,200}?)(?:文件|檔案|ファイル|파일)\s*[\"“「](?P<file>[^\"”」\n]{1,1000})[\"”」]\s*[，,、]\s*"
+    r"(?:第|行|줄|라인)?\s*(?P<line>\d{1,9})\s*(?:行|행|줄)?\s*(?:[，,、]\s*)?"
+    r"(?:位于|在|于)?\s*(?P<function>[\w.<>]{1,200}?)?\s*(?:中|内|에서|内で|で)?\s*$"
+)
+_HEADER = Pattern(
+    r"^(.{0,200}?)(?:回溯|追溯|跟踪|トレースバック|역추적|추적|트레이스백)\s*[（(][^（()）\n]{2,40}[)）]\s*[:：]\s*$"
+)
+_CLOSED = Pattern(r"[“”](，)")
+#: Characters without a width, as pages and chats leave them for line breaking.
+_HIDDEN = {**dict.fromkeys(map(ord, "\u200b\u2060\u00ad\ufeff")), ord("\xa0"): " "}
 _PLAIN = str.maketrans(dict(zip("“”„＂«»‘’", '""""""\'\'', strict=True)))
 _PLAIN |= str.maketrans({"，": ", ", "：": ": ", "（": "(", "）": ")", "…": "...", "–": "-", "—": "-", "；": ";"})
 
@@ -31,9 +44,9 @@ _PLAIN |= str.maketrans({"，": ", ", "：": ": ", "（": "(", "）": ")", "…"
 def writers(text: str) -> list[Lines]:
     """The lines of each writer of a text (one where nothing tells them apart), dressing taken off."""
     text = _plain(text)
-    rows = jsontext.from_document(text) or jsontext.from_lines(rows_of(text))
-    rows = _single_spaced([_bare(row) for row in unpadded(opened(rows))])
-    return [sorted_out(rejoined(lines)) for lines in parted(rows)]
+    rows = opened(jsontext.from_document(text) or jsontext.from_lines(rows_of(text)))
+    rows = [_bare(row) for row in unpadded(_typed(unboxed(_typed(opened(rows)))))]
+    return [sorted_out(rejoined(_single_spaced(lines))) for lines in parted(rows)]
 
 
 def _plain(text: str) -> str:
@@ -45,9 +58,27 @@ def _plain(text: str) -> str:
         text = _WRITTEN.sub("", text)
     if len(_ORPHANS.findall(text[:100_000])) > 3:
         text = _ORPHANS.sub("", text)
-    if _TYPED.search(text):
-        text = re.sub(r"[“”](，)", '"\\1', text).translate(_PLAIN).replace(",  ", ", ")
     return re.sub(r"[\u2028\u2029\x85\x0b\x0c]", "\n", text)
+
+
+def _translated(text: str) -> str:
+    """A frame's line or a header as Python prints it, where a page's translation has put it into other words."""
+    found = _FRAME.match(text)
+    if found is None:
+        return _HEADER.sub(r"\1Traceback (most recent call last):", text)
+    function = f", in {found['function']}" if found["function"] else ""
+    return f'{found["before"]}File "{found["file"]}", line {found["line"]}{function}'
+
+
+def _typed(rows: list[Row]) -> list[Row]:
+    """Rows as a keyboard types them: without zero-width characters, with plain quotation marks and colons."""
+    if all(row.text.isascii() for row in rows):
+        return rows
+    marks = any(_TYPED.search(row.text) for row in rows)
+    rows = [Row(_translated(row.text.translate(_HIDDEN)), row.number) for row in rows]
+    if not marks:
+        return rows
+    return [Row(_CLOSED.sub('"\\1', row.text).translate(_PLAIN).replace(",  ", ", "), row.number) for row in rows]
 
 
 def _bare(row: Row) -> Row:
@@ -58,9 +89,11 @@ def _bare(row: Row) -> Row:
     return Row(text.rstrip(" \t\x08\x07"), row.number)
 
 
-def _single_spaced(rows: list[Row]) -> list[Row]:
-    """Rows without the blank ones that a form put after each line."""
-    between = [row.text for row in rows[1::2]]
-    if len(between) < 8 or any(between) or not all(row.text for row in rows[: len(rows) - 3 : 2]):
-        return rows
-    return rows[::2]
+def _single_spaced(lines: Lines) -> Lines:
+    """Lines without the blank ones that a form put after each."""
+    between = lines.texts[1::2]
+    whole = lines.texts[: len(lines.texts) - 3 : 2]
+    if len(between) < 8 or any(text.strip() for text in between) or sum(map(bool, whole)) < 0.6 * len(whole):
+        return lines
+    prefixes = {at // 2: prefix for at, prefix in lines.prefixes.items() if at % 2 == 0}
+    return Lines(lines.texts[::2], lines.numbers[::2], lines.writer, prefixes)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from explainer.crash import Raised
-from explainer.frozen import frozen
+from explainer.frozen import frozen, replace
 from explainer.patterns import Pattern
 from explainer.reading.block import Lines, frame_line
 
@@ -19,9 +17,19 @@ _FORWARD = Pattern(r"Error detected in \w{1,100}\. (?:Traceback of forward call|
 _MOST = 8
 #: What a log says of the machine, or torch of a call, before an error: it may be why, and is quoted beside it.
 _BESIDE = Pattern(
-    r"(?:Out of memory: )?Killed process \d+ \([^)]{1,60}\)|\boom-kill|oom_reaper|No space left on device|"
-    r"Bus error(?: \(core dumped\))?|insufficient shared memory|Xid \(PCI:[^)]{1,40}\): \d+|"
-    r"torch[\w./-]{0,200}\.py:\d+: \w{0,40}Warning: .{12,300}|compatible with the current PyTorch installation"
+    r"(?:(?:Memory cgroup o|O)ut of memory: )?Killed process \d+ \([^)]{1,60}\)|\boom-kill|oom_reaper|"
+    r"No space left on device|Bus error(?: \(core dumped\))?|insufficient shared memory|Xid \(PCI:[^)]{1,40}\): \d+|"
+    r"torch[\w./-]{0,200}\.py:\d+: \w{0,40}Warning: .{12,300}|"
+    r"[\w ()-]{0,60}\bsm_\d+ is not compatible with the current PyTorch installation|"
+    r"PyTorch install supports CUDA capabilities sm_"
+)
+#: Versions, as lists of packages and reports on an environment give them, and the name under which they are quoted.
+_VERSION = Pattern(
+    r"^\s*(?:(?P<package>torch|torchvision|torchaudio|pytorch|pytorch-cuda|triton|flash[-_]attn|bitsandbytes|xformers)"
+    r"(?:\s+|==)(?P<version>\d+\.\d+[\w.+]{0,30})(?:\s|$)|"
+    r"(?:PyTorch version|CUDA used to build PyTorch|CUDA runtime version|Nvidia driver version|cuDNN version): "
+    r"\d[\w.+]{0,30}\s*$)",
+    2,
 )
 #: In one of these words, of which a line with none is not looked at further.
 _HINTS = (
@@ -33,6 +41,7 @@ _HINTS = (
     "Xid",
     "Warning: ",
     "compatible with the",
+    "supports CUDA capabilities",
 )
 #: How many lines above an error a warning of torch's may stand, and how much of a line is quoted.
 NEAR, QUOTED = 60, 160
@@ -53,6 +62,7 @@ class Witness:
 def witnesses(lines: Lines) -> list[Witness]:
     """The telling lines of one writer; of assertions that many threads of a kernel repeat, the first."""
     found: dict[object, Witness] = {}
+    versions: dict[str, int] = {}
     for at, text in enumerate(lines.texts):
         if len(found) >= _MOST or len(text) > 4000:
             continue
@@ -61,10 +71,12 @@ def witnesses(lines: Lines) -> list[Witness]:
         elif "Error detected in" in text and (forward := _FORWARD.search(text)):
             found[at] = Witness("\n".join([text[forward.start() :], *_stack(lines.texts, at + 1)]), lines.number(at))
         elif any(hint in text for hint in _HINTS) and (said := _BESIDE.search(text)):
-            found.setdefault(
-                said[0], Witness(text[max(0, said.start() - 20) :].strip()[:QUOTED], lines.number(at), True)
-            )
-    return list(found.values())
+            quoted = text[said.start() if said.start() > 20 else 0 :].strip()
+            found.setdefault(said[0], Witness(quoted[:QUOTED], lines.number(at), True))
+        elif len(text) < 120 and len(versions) < _MOST and "." in text and _VERSION.match(text):
+            versions.setdefault(" ".join(text.split()), lines.number(at))
+    told = [Witness(", ".join(versions), next(iter(versions.values())), True)] if versions else []
+    return [*found.values(), *told]
 
 
 def _stack(texts: list[str], at: int) -> list[str]:

@@ -23,12 +23,15 @@ from explainer.replay.outcomes import WHOLE_CALLS, further, late, passes, ties, 
 from explainer.replay.program import Run
 from explainer.replay.programs import ABREAST, Checker, checker, end
 from explainer.replay.rivals import with_ties
+from explainer.replay.sieve import SAME
 from explainer.replay.trial import LATE, Verdict
 
 #: How many survivors of a tier are enough.
 ENOUGH = 4
 #: How many more candidates of a tier are run once one holds; within the limits of a replay.
 BEYOND, _BEYOND = 6, 2
+#: How many candidates of the search are run without having been sieved.
+UNSIEVED = 10
 #: Before the tiers from this one on come repairs of two edits; those have a tier of their own.
 LIKELY, FOLLOWED = 3, -2
 _NOT_RUN = "none"
@@ -113,7 +116,8 @@ class Verdicts:
                 return [Verdict(one, False, "", _NOT_RUN) for one in candidates]
             if first.fix is not None:
                 candidates = self._with_origins(candidates)
-            for tier in self._tiers(self._plausible(candidates), family):
+            plausible = self._plausible(candidates)
+            for tier in self._tiers(plausible if family is None else self._sifted(plausible), family):
                 held, failed, quiet = self._tier(tier, control, progress)
                 passed, found = ([*held, *passed] if quiet else [*passed, *held]), found + failed
                 if quiet or self.checker.left <= 0:
@@ -131,6 +135,16 @@ class Verdicts:
                 self.checker.trace.made(one) if keep else self.checker.trace.filtered(one, "why_cancels")
             if keep:
                 yield one
+
+    def _sifted(self, candidates: Iterator[Candidate]) -> Iterator[Candidate]:
+        """The first candidates; where none of them ends the search, the others but for those that the sieve stops."""
+        yield from itertools.islice(candidates, UNSIEVED)
+        rest, checker = list(candidates), self.checker
+        for one, fate in itertools.zip_longest(rest, checker.sieved(rest, len(rest)) if rest else ()):
+            if fate != SAME:
+                yield one
+            elif checker.trace is not None:
+                checker.trace.filtered(one, "why_sieved")
 
     def _tier(self, tier: Iterable[Candidate], control: Run, progress: Callable[[str], None]) -> Any:
         ranked: list[tuple[tuple[int, ...], Candidate, Run, Judgement]] = []

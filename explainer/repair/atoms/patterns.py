@@ -17,8 +17,9 @@ Side = tuple[Group, ...]
 #: The most letters of a term of which every order is tried.
 _LONGEST = 5
 _MOST = 60
-#: What it is worth that a letter that all terms have, as the batch, is in the result.
-_BATCH = 0.9
+#: What it is worth that a letter that all terms have, as the batch, is in the result, or one that a single term has:
+#: what is summed away is mostly what two terms share.
+_BATCH, _ONCE = 0.9, 0.7
 #: What a change of the left side costs more: what comes in is as it is.
 _LEFT = 0.25
 _PLAIN = re.compile(r"[A-Za-z_]\w*$")
@@ -83,8 +84,9 @@ def _neighbours(terms: list[Group], out: Group) -> Iterator[tuple[list[Group], G
             yield [*terms[:at], new, *terms[at + 1 :]], out, weight
         yield [*terms[:at], out, *terms[at + 1 :]], term, 0.5
     always = {letter for letter in letters if all(letter in term for term in terms)} - set(out)
+    once = {letter for letter in letters if sum(letter in term for term in terms) == 1} - set(out)
     for new, weight in _of_term(out, list(letters)):
-        yield terms, new, weight - _BATCH * bool(always & set(new))
+        yield terms, new, weight - _BATCH * bool(always & set(new)) - _ONCE * bool(once & set(new))
     for one, other in itertools.combinations(range(len(terms)), 2):
         swapped = list(terms)
         swapped[one], swapped[other] = terms[other], terms[one]
