@@ -67,12 +67,6 @@ def looks(*names: str) -> Callable[[Look], Look]:
     return register
 
 
-def looked_at(deep: Deep, call: Call) -> None:
-    """Let everyone look at a call who wants to."""
-    for look in LOOKS.get(call.name, ()):
-        look(deep, call)
-
-
 def reached(made: Made | None, through: frozenset[str] = _PLAIN) -> Made | None:
     """The first call behind a value that did something to it."""
     if made is None:

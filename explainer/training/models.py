@@ -47,6 +47,8 @@ def _mode(watcher: Any, args: Any, kwargs: Any) -> None:
         return
     notes = watcher.notes
     place = ("mode", id(args[0]), bool(mode))
+    if mode:
+        watcher.trained_at[id(args[0])] = notes.steps
     notes.times[place] += 1
     if place not in notes.seen:
         from explainer.training.notes import Seen

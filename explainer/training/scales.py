@@ -107,7 +107,7 @@ def scaled_inputs(watcher: Any) -> Iterator[Finding]:
             "root": root["kind"],
             "shape": list(stats["shape"]),
         }
-        site = next((mode[4] for mode in root["modes"] if mode[0]), ())
+        site = next((mode.site for mode in root["modes"] if mode.learning), ())
         culprit = _first_layer(watcher, module) or span_of(site)
         yield Finding("inputs-not-scaled", names, culprit, tuple(attempts), proved=False)
 

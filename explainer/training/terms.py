@@ -89,7 +89,7 @@ def _count(made: Made) -> int:
 def _batch(watcher: Any) -> int | None:
     """The samples of this iteration: the first size of what the first model called was given."""
     for root in watcher.notes.roots.values():
-        for *_, evaluation, fingerprint, _ in reversed(root["modes"]):
-            if fingerprint is not None and not evaluation:
-                return int(fingerprint[0][0])
+        for mode in reversed(root["modes"]):
+            if mode.fingerprint is not None and not mode.evaluation:
+                return int(mode.fingerprint[0][0])
     return None

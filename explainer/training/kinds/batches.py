@@ -71,9 +71,9 @@ def _same_inputs(watcher: Any) -> bool:
 
 def _repeated(root: dict[str, Any]) -> Any:
     prints: dict[int, Any] = {}
-    for learning, _, _, _, _, evaluation, fingerprint, step in root["modes"]:
-        if learning and not evaluation and fingerprint is not None:
-            prints.setdefault(step, fingerprint)
+    for mode in root["modes"]:
+        if mode.learning and not mode.evaluation and mode.fingerprint is not None:
+            prints.setdefault(mode.step, mode.fingerprint)
     if len(prints) < 5 or len({one[:3] for one in prints.values()}) != 1:
         return None
     return next(iter(prints.values()))

@@ -18,15 +18,15 @@ def dropout_on(watcher: Any) -> Iterator[Finding]:
     """Evaluation of a model that was never told of it."""
     for number, root in watcher.notes.roots.items():
         module = root["of"]()
-        wrong = [mode for mode in root["modes"] if mode[5] and mode[1] and mode[2]]
+        wrong = [mode for mode in root["modes"] if mode.evaluation and mode.training and mode.active and not mode.told]
         if module is None or not wrong or not root["train"] or _switched(watcher, number, False) or _repeated(root):
             continue
-        if any(mode[5] and not mode[1] for mode in root["modes"]) or _switched(watcher, number, True):
+        if any(mode.evaluation and not mode.training for mode in root["modes"]):
             continue
-        site = wrong[-1][4]
+        site = wrong[-1].site
         names = {
             "kind": root["kind"],
-            "layers": wrong[-1][2],
+            "layers": wrong[-1].active,
             "what": _layers(module),
             "count": len(wrong),
             "name": _name(site) or "model",
@@ -57,7 +57,7 @@ def _switched(watcher: Any, number: int, train: bool) -> bool:
 
 def _repeated(root: dict[str, Any]) -> bool:
     """Whether evaluation gives a model the same input again and again, as Monte Carlo dropout does."""
-    prints = [mode[6] for mode in root["modes"] if mode[5]]
+    prints = [mode.fingerprint for mode in root["modes"] if mode.evaluation]
     return any(
         prints[at] is not None and prints[at] == prints[at + 1] == prints[at + 2] for at in range(len(prints) - 2)
     )
@@ -110,8 +110,8 @@ def _eval_before(site: Site, root: dict[str, Any]) -> list[Attempt]:
     put = rewrite.before(source, block, f"{name}.eval()")
     attempts = []
     goes_on = any(
-        mode[0] and mode[7] > first
-        for first in [next((m[7] for m in root["modes"] if m[5]), 0)]
+        mode.learning and mode.step > first
+        for first in [next((one.step for one in root["modes"] if one.evaluation), 0)]
         for mode in root["modes"]
     )
     if goes_on and isinstance(block, ast.With):
@@ -143,23 +143,23 @@ def _training_start(source: Any, name: str) -> ast.stmt | None:
 def trained_in_eval_mode(watcher: Any) -> Iterator[Finding]:
     """Training that goes on in evaluation mode after the first evaluation."""
     for number, root in watcher.notes.roots.items():
-        learning = [mode for mode in root["modes"] if mode[0] and not mode[5]]
-        first = [mode for mode in learning if mode[1]]
-        later = [mode for mode in learning if not mode[1] and mode[3]]
+        learning = [mode for mode in root["modes"] if mode.learning and not mode.evaluation]
+        first = [mode for mode in learning if mode.training]
+        later = [mode for mode in learning if not mode.training and mode.moded]
         if not later or root["of"]() is None or len(later) < 2 or not _switched(watcher, number, False):
             continue
-        if first and first[-1][7] >= later[0][7]:
+        if first and first[-1].step >= later[0].step:
             continue
         if not first and _switched(watcher, number, True):
             continue
         seen = watcher.notes.seen.get(("mode", number, False))
-        site = seen.site if seen is not None else later[0][4]
+        site = seen.site if seen is not None else later[0].site
         evaluates = _no_grad_block_after(site) or _decorated(site)
         if (seen is not None and seen.data["step"] == 0 and first) or (not first and evaluates is None):
             continue
         name = _owner_name(site) or "model"
         attempts = []
-        for source, loop in _training_loops(later[-1][4]):
+        for source, loop in _training_loops(later[-1].site):
             attempts.append(Attempt("train", rewrite.before(source, loop, f"{name}.train()"), {"name": name}))
         found = _no_grad_block_after(site) or _decorated(site)
         if found is not None and isinstance(found[1], ast.With):
@@ -167,7 +167,7 @@ def trained_in_eval_mode(watcher: Any) -> Iterator[Finding]:
         names = {
             "kind": root["kind"],
             "what": _layers(root["of"]()),
-            "step": later[0][7],
+            "step": later[0].step,
             "steps": watcher.notes.steps,
             "name": name,
         }

@@ -197,7 +197,7 @@ def stale_model(watcher: Any) -> Iterator[Finding]:
         same = _shapes(module) == _shapes(twins[0]["of"]())
         if not same or not watcher.unchanged(module):
             continue
-        site = root["modes"][-1][4]
+        site = root["modes"][-1].site
         names = {"kind": root["kind"], "steps": notes.steps}
         culprit, attempts = shown(None, site[0]) if site else None, []
         copied = watcher.copied.get(id(module))
@@ -226,7 +226,7 @@ def _original(found: Any, made: Any, site: Any) -> list[Attempt]:
 
 
 def _last(root: dict[str, Any], notes: Any) -> bool:
-    return any(not learning and step >= notes.steps for learning, *_, step in root["modes"])
+    return any(not mode.learning and mode.step >= notes.steps for mode in root["modes"])
 
 
 def _shapes(module: Any) -> list[tuple[int, ...]]:
