@@ -10,7 +10,6 @@ import torch
 
 from explainer.training.sites import user_frames
 
-
 #: The last backward after which this is looked at.
 LAST = 128
 

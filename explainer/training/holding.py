@@ -158,12 +158,19 @@ def _holders(watcher: Any, roots: list[Any], parameter: Any) -> list[dict[str, A
         for path, module in root.named_modules():
             for name, value in vars(module).items():
                 kind = None if name.startswith("_") or name == "training" else _contains(value, parameter)
-                if kind:
+                if kind and not _beside(watcher, root, value, parameter):
                     built = watcher.notes.built.get(module)
-                    found.append(
-                        {"class": type(module), "path": path, "attribute": name, "kind": kind, "built": built}
-                    )
+                    found.append({"class": type(module), "path": path, "attribute": name, "kind": kind, "built": built})
     return found
+
+
+def _beside(watcher: Any, root: Any, value: Any, parameter: Any) -> bool:
+    """Whether a tensor is part of a model that is meant to stand beside: a copy, or one in evaluation mode."""
+    inner = list(value.values()) if isinstance(value, dict) else list(value) if isinstance(value, (list, tuple)) else []
+    models = [
+        one for one in inner if isinstance(one, torch.nn.Module) and any(p is parameter for p in one.parameters())
+    ]
+    return any(id(one) in watcher.copied or (root.training and not one.training) for one in models)
 
 
 def _contains(value: Any, parameter: Any) -> str | None:

@@ -19,6 +19,8 @@ def install(watcher: Any) -> None:
     wrap(module, "state_dict", watcher.after(lambda out, args, _: _kept(watcher, out, args)))
     wrap(module, "load_state_dict", lambda original: _loads(watcher, original))
     wrap(copy, "deepcopy", watcher.after(lambda out, args, _: _copied(watcher, out)))
+    for name in ("constant_", "ones_", "zeros_"):
+        wrap(torch.nn.init, name, watcher.after(lambda out, args, _: _made_constant(watcher, out)))
     wrap(module, "train", watcher.after(lambda _, args, kwargs: _mode(watcher, args, kwargs)))
 
 
@@ -37,6 +39,12 @@ def _copied(watcher: Any, out: Any) -> None:
     """Note where a model was copied."""
     if isinstance(out, torch.nn.Module):
         watcher.copied[id(out)] = (weakref.ref(out), frames())
+
+
+def _made_constant(watcher: Any, out: Any) -> None:
+    """Note where a weight was given a constant."""
+    if isinstance(out, torch.Tensor) and out.dim() > 1:
+        watcher.constants[id(out)] = (weakref.ref(out), frames())
 
 
 def _mode(watcher: Any, args: Any, kwargs: Any) -> None:

@@ -164,6 +164,8 @@ def schedules(watcher: Any) -> Iterator[Finding]:
             "full": plain(full),
             "stepped": entry["steps"],
             "tiny": tiny,
+            "text": _call_text(entry),
+            "settings": ", ".join(f"{name}={value:g}" for name, value in (entry.get("settings") or {}).items()),
         }
         attempts = _rescheduled(entry, one, watcher)
         site = entry["stepped_at"] or entry["site"]
@@ -175,6 +177,12 @@ def schedules(watcher: Any) -> Iterator[Finding]:
             proved=False,
             seen=True,
         )
+
+
+def _call_text(entry: dict[str, Any]) -> str:
+    """How the program steps a scheduler: `sched.step()`."""
+    found = rewrite.call_in(entry["stepped_at"][0], "step") if entry["stepped_at"] else None
+    return found[0].text(found[1].func) if found is not None else "step"
 
 
 def _before(one: Optimizing, place: int) -> int:

@@ -11,7 +11,6 @@ from explainer.training.calls import THROUGH, looks, settings
 from explainer.training.deep import Call, Deep, Made
 from explainer.training.sites import user_frames
 
-
 _TURNS = frozenset(("__invert__", "bitwise_not", "logical_not", "eq", "__eq__", "ne", "bool", "masked_fill", "type"))
 
 

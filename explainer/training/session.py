@@ -54,16 +54,32 @@ def concluded(
 
 
 def _held(tried: list[Tried]) -> bool:
-    return any(one.compared.better and one.gone and one.seeds == one.of for one in tried)
+    return any(_holds(one) for one in tried)
+
+
+def _holds(one: Tried) -> bool:
+    return one.compared.better and one.gone and one.seeds == one.of
 
 
 def _proved(found: list[Finding], trials: Trials, language: str) -> list[tuple[Finding, list[Tried]]]:
     told = [(one, trials.tried(one)) for one in found if one.proved]
-    return [(one, tried) for one, tried in told if not _harmless(one, tried)]
+    return [
+        (one, tried)
+        for one, tried in told
+        if not _harmless(one, tried) and (one.rule not in _CHANGED or any(_changed(each) for each in tried))
+    ]
 
 
 #: Rules on how the program measures and what it holds: there an edit need not make a number better.
 _MEASURING = ("metric-of-last-batch", "stale-weights-evaluated", "graph-kept-across-steps")
+
+
+#: Rules whose fact a run with the edit must show: the program's own number is another one.
+_CHANGED = ("metric-of-last-batch",)
+
+
+def _changed(one: Tried) -> bool:
+    return one.whole and bool(one.compared.metric) and one.compared.before != one.compared.after
 
 
 def _harmless(finding: Finding, tried: list[Tried]) -> bool:
@@ -79,7 +95,7 @@ def _proposed(found: list[Finding], trials: Trials) -> list[tuple[Finding, list[
     """Those for which a trial spoke, on every seed it was run with; the first one ends it."""
     for one in found:
         tried = trials.tried(one, comparable=one.names.get("comparable", True))
-        if _held(tried) and tried[0].of > 1 and (one.seen or strong(tried[0].compared)):
+        if tried and _holds(tried[0]) and tried[0].of > 1 and (one.seen or strong(tried[0].compared)):
             return [(one, [each for each in tried if each.of > 1])]
     return []
 

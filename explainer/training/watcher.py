@@ -42,6 +42,7 @@ class Watcher:
         self.kept: dict[str, dict[str, Any]] = {}
         self.lists: dict[str, Any] = {}
         self.copied: dict[int, Any] = {}
+        self.constants: dict[int, Any] = {}
         self.states: list[Any] = []
         self.loaded: set[int] = set()
         self.pretrained: set[int] = set()

@@ -187,9 +187,6 @@ def one_class(watcher: Any) -> Iterator[Finding]:
         )
 
 
-_SHUFFLES = ("permutation", "randperm", "shuffle", "sample", "shuffled", "permuted")
-
-
 @finder
 def shuffled_apart(watcher: Any) -> Iterator[Finding]:
     """Inputs and labels that are put in two random orders, one after the other."""
@@ -207,6 +204,38 @@ def shuffled_apart(watcher: Any) -> Iterator[Finding]:
                 yield Finding(
                     "labels-shuffled", names, source.span(other[1]), tuple(attempts), proved=False, seen=True, weight=8
                 )
+
+
+@finder
+def loaders_apart(watcher: Any) -> Iterator[Finding]:
+    """Two loaders that go side by side through data of one length, each in a random order of its own."""
+    shuffled = [
+        entry
+        for entry in watcher.notes.loaders.values()
+        if entry["sampler"] == "RandomSampler" and entry["site"] and entry["steps"] and not entry["own"]
+    ]
+    for one, other in itertools.combinations(shuffled, 2):
+        if one["samples"] != other["samples"] or one["batch"] != other["batch"] or one["steps"] != other["steps"]:
+            continue
+        made, also = rewrite.call_in(one["site"][0]), rewrite.call_in(other["site"][0])
+        first, second = _assigned(one["site"]), _assigned(other["site"])
+        if made is None or also is None or not first or not second or first == second:
+            continue
+        (source, call), (where, at) = made, also
+        edits = _paired(source, call, at, rewrite.call_in(one["begun_at"][0], "zip"), (first, second))
+        attempts = (Attempt("one-loader", edits, {"one": first}),) if edits else ()
+        names = {"one": first, "other": second, "line": call.lineno, "call": called(at)}
+        yield Finding("labels-shuffled", names, where.span(at), attempts, proved=False, seen=True, weight=8)
+
+
+def _paired(source: Source, call: ast.Call, other: ast.Call, zipped: Any, names: tuple[str, str]) -> Any:
+    """One loader of pairs in the place of two: its data are zipped, and the loop goes over it alone."""
+    if zipped is None or not call.args or not other.args or zipped[0] is not source:
+        return ()
+    if [source.text(one) for one in zipped[1].args] != [*names]:
+        return ()
+    pairs = f"list(zip({source.text(call.args[0])}, {source.text(other.args[0])}))"
+    return rewrite.both(source, [(call.args[0], pairs), (zipped[1], names[0])])
 
 
 def _bodies(source: Source) -> Iterator[list[ast.stmt]]:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
+from explainer.diagnosis import Span
 from explainer.source import holds
 from explainer.training import rewrite
 from explainer.training.finding import Attempt, Finding, finder
@@ -32,10 +33,15 @@ def dropout_on(watcher: Any) -> Iterator[Finding]:
             "name": _name(site) or "model",
         }
         attempts = _eval_before(site, root)
+        block = _no_grad_block(site)
         yield Finding(
             "evaluated-in-train-mode",
             names,
-            shown(None, site[0]) if site else None,
+            Span(block[0].file, block[1].lineno, code=block[0].line(block[1].lineno).strip())
+            if block is not None
+            else shown(None, site[0])
+            if site
+            else None,
             tuple(attempts),
             proved=False,
             seen=True,

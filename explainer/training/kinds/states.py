@@ -126,7 +126,7 @@ def alike_units(watcher: Any) -> Iterator[Finding]:
     for seen, _ in watcher.notes.of("constant-init"):
         places.setdefault(seen.data["root"], []).append(seen)
     for root, all_seen in places.items():
-        call = _constant_call(watcher)
+        call = _constant_call(watcher, all_seen[0].data["start"])
         attempts = []
         culprit = shown(None, all_seen[0].site[0]) if all_seen[0].site else None
         text = ""
@@ -156,9 +156,13 @@ def alike_units(watcher: Any) -> Iterator[Finding]:
         yield Finding("constant-init", names, culprit, tuple(attempts), weight=9)
 
 
-def _constant_call(watcher: Any) -> Any:
-    """The one call of the program that gives weights a constant."""
+def _constant_call(watcher: Any, start: Any) -> Any:
+    """The call that gave the weights a constant, as it was seen; else the one call of the program that may have."""
     from explainer.training.sources import program_sources
+
+    seen = rewrite.call_in(start[0], "constant_", "ones_", "zeros_") if start else None
+    if seen is not None:
+        return (*seen, True)
 
     found = []
     for source in program_sources(watcher):
