@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from explainer.diagnosis import Diagnosis, Report
@@ -63,18 +64,14 @@ def _holds(one: Tried) -> bool:
 
 def _proved(found: list[Finding], trials: Trials, language: str) -> list[tuple[Finding, list[Tried]]]:
     told = [(one, trials.tried(one)) for one in found if one.proved]
-    return [
-        (one, tried)
-        for one, tried in told
-        if not _harmless(one, tried) and (one.rule not in _CHANGED or any(_changed(each) for each in tried))
-    ]
+    return [(one, tried) for one, tried in told if not _harmless(one, tried)]
 
 
 #: Rules on how the program measures and what it holds: there an edit need not make a number better.
-_MEASURING = ("metric-of-last-batch", "stale-weights-evaluated", "graph-kept-across-steps")
+_MEASURING = ("stale-weights-evaluated", "graph-kept-across-steps")
 
 
-#: Rules whose fact a run with the edit must show: the program's own number is another one.
+#: Rules whose fact a run with the edit shows: the program's own number is another one.
 _CHANGED = ("metric-of-last-batch",)
 
 
@@ -95,6 +92,8 @@ def _proposed(found: list[Finding], trials: Trials) -> list[tuple[Finding, list[
     """Those for which a trial spoke, on every seed it was run with; the first one ends it."""
     for one in found:
         tried = trials.tried(one, comparable=one.names.get("comparable", True))
+        if one.rule in _CHANGED and any(_changed(each) for each in tried):
+            return [(replace(one, proved=True), tried)]
         if tried and _holds(tried[0]) and tried[0].of > 1 and (one.seen or strong(tried[0].compared)):
             return [(one, [each for each in tried if each.of > 1])]
     return []

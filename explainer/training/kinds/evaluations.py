@@ -272,7 +272,15 @@ def last_batch_only(watcher: Any) -> Iterator[Finding]:
                 )
                 attempts = [Attempt("mean", edits, {"name": name})] if edits else []
                 names = {"name": name, "line": loop.lineno}
-                yield Finding("metric-of-last-batch", names, source.span(one), tuple(attempts), proved=True, weight=5)
+                yield Finding(
+                    "metric-of-last-batch",
+                    names,
+                    source.span(one),
+                    tuple(attempts),
+                    proved=False,
+                    seen=True,
+                    weight=5,
+                )
 
 
 def _without_gradient(source: Any, loop: ast.For) -> bool:
