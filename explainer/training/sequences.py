@@ -11,6 +11,7 @@ from explainer.training.calls import THROUGH, looks, settings
 from explainer.training.deep import Call, Deep, Made
 from explainer.training.sites import user_frames
 
+_CANONICAL = frozenset(("zeros_like", "masked_fill", "_canonical_mask"))
 _TURNS = frozenset(("__invert__", "bitwise_not", "logical_not", "eq", "__eq__", "ne", "bool", "masked_fill", "type"))
 
 
@@ -103,24 +104,37 @@ def _masked_tokens(deep: Deep, masked: Any) -> tuple[Any, int] | None:
     return None
 
 
+def _flat(mask: Any) -> Any:
+    """A mask [rows, keys] of one that may be repeated over heads and queries."""
+    flat = mask.squeeze()
+    return flat[:, 0] if flat.dim() == 3 and bool((flat == flat[:, :1]).all()) else flat
+
+
+def _source_of(deep: Deep, mask: Any, through: frozenset[str] = THROUGH) -> dict[str, Any] | None:
+    """The place of the call that made a mask, behind those that only hand it on."""
+    made = deep.made(mask)
+    while made is not None and made.name in through:
+        made = made.inputs[0] if made.inputs else None
+    return settings(made, deep) if made else None
+
+
+def _look_for_inverted(
+    deep: Deep, call: Call, mask: Any, hidden: Any, argument: str, through: frozenset[str] = THROUGH
+) -> None:
+    """Note a mask that hides the tokens and shows the padding; `hidden` is True where it takes keys away."""
+    found = _masked_tokens(deep, hidden) if hidden.dim() == 2 else None
+    if found is not None:
+        made = _source_of(deep, mask, through)
+        deep.watcher.notes.saw("padding-mask-inverted", call.site, made=made, padding=found[1], argument=argument)
+
+
 @looks("multi_head_attention_forward")
 def inverted_padding_mask(deep: Deep, call: Call) -> None:
     """A mask that hides the tokens and shows the padding."""
     mask = call.kwargs.get("key_padding_mask")
     if isinstance(mask, torch.Tensor):
         hidden = mask if mask.dtype == torch.bool else mask == float("-inf")
-        found = _masked_tokens(deep, hidden)
-        if found is not None:
-            made = deep.made(mask) or None
-            while made is not None and made.name in (*THROUGH, "zeros_like", "masked_fill", "_canonical_mask"):
-                made = made.inputs[0] if made.inputs else None
-            deep.watcher.notes.saw(
-                "padding-mask-inverted",
-                call.site,
-                made=settings(made, deep) if made else None,
-                padding=found[1],
-                argument="key_padding_mask",
-            )
+        _look_for_inverted(deep, call, mask, hidden, "key_padding_mask", THROUGH | _CANONICAL)
     _seen_future(deep, call, call.kwargs.get("attn_mask"), call.kwargs.get("is_causal"), inverted=True)
 
 
@@ -130,20 +144,9 @@ def inverted_fill(deep: Deep, call: Call) -> None:
     mask, value = call.get("mask", 1), call.get("value", 2)
     if not isinstance(mask, torch.Tensor) or not isinstance(value, (int, float)) or value > -1e3:
         return
-    flat = mask.squeeze()
-    if flat.dim() == 3 and bool((flat == flat[:, :1]).all()):
-        flat = flat[:, 0]
-    if flat.dim() == 2 and flat.dtype == torch.bool and (found := _masked_tokens(deep, flat)) is not None:
-        made = deep.made(mask)
-        while made is not None and made.name in THROUGH:
-            made = made.inputs[0] if made.inputs else None
-        deep.watcher.notes.saw(
-            "padding-mask-inverted",
-            call.site,
-            made=settings(made, deep) if made else None,
-            padding=found[1],
-            argument="masked_fill",
-        )
+    flat = _flat(mask)
+    if flat.dtype == torch.bool:
+        _look_for_inverted(deep, call, mask, flat, "masked_fill")
 
 
 @looks("scaled_dot_product_attention")
@@ -151,20 +154,7 @@ def fused_attention(deep: Deep, call: Call) -> None:
     """Masks of torch's own attention: True keeps."""
     mask = call.get("attn_mask", 3)
     if isinstance(mask, torch.Tensor) and mask.dtype == torch.bool:
-        flat = mask.squeeze()
-        if flat.dim() == 3 and bool((flat == flat[:, :1]).all()):
-            flat = flat[:, 0]
-        if flat.dim() == 2 and (found := _masked_tokens(deep, ~flat)) is not None:
-            made = deep.made(mask)
-            while made is not None and made.name in THROUGH:
-                made = made.inputs[0] if made.inputs else None
-            deep.watcher.notes.saw(
-                "padding-mask-inverted",
-                call.site,
-                made=settings(made, deep) if made else None,
-                padding=found[1],
-                argument="attn_mask",
-            )
+        _look_for_inverted(deep, call, mask, ~_flat(mask), "attn_mask")
     _seen_future(deep, call, mask, call.get("is_causal", 5), inverted=False)
 
 
@@ -186,10 +176,7 @@ def _seen_future(deep: Deep, call: Call, mask: Any, causal: Any, inverted: bool)
             return
         sees = kept.diagonal(1).tolist()
         past = bool((kept & future.T).any())
-        made = deep.made(mask)
-        while made is not None and made.name in THROUGH:
-            made = made.inputs[0] if made.inputs else None
-        place = settings(made, deep) if made else None
+        place = _source_of(deep, mask)
         deep.watcher.future.append(
             (
                 call.site,
