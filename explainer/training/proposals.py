@@ -214,14 +214,8 @@ def _rescheduled(entry: dict[str, Any], one: Optimizing, watcher: Any) -> list[A
     call = rewrite.call_in(entry["site"][0], entry["kind"]) if entry["site"] else None
     if call is not None and entry["steps"] >= 0.8 * one.steps:
         for name in ("T_max", "total_steps", "step_size"):
-            node = next((each.value for each in call[1].keywords if each.arg == name), None)
-            if (
-                node is None
-                and name in ("T_max", "step_size")
-                and len(call[1].args) > 1
-                and entry["kind"] in ("CosineAnnealingLR", "StepLR")
-            ):
-                node = call[1].args[1]
+            second = name in ("T_max", "step_size") and entry["kind"] in ("CosineAnnealingLR", "StepLR")
+            node = rewrite.argument(call[1], name, 1 if second else None)
             if node is not None and (entry.get("settings") or {}).get(name):
                 factor = max(round(one.steps / max(_epochs(watcher, one), 1)), 1)
                 edits = rewrite.replaced(call[0], node, f"{_product(call[0], node)} * {factor}")

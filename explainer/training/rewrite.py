@@ -28,6 +28,14 @@ def call_in(frame: Frame, *names: str) -> tuple[Source, ast.Call] | None:
     return (source, near[0]) if len(near) == 1 or (near and names) else None
 
 
+def argument(call: ast.Call, name: str, place: int | None = None) -> ast.expr | None:
+    """What a call is given under a keyword, or at a place where it may stand there too."""
+    for keyword in call.keywords:
+        if keyword.arg == name:
+            return keyword.value
+    return call.args[place] if place is not None and len(call.args) > place else None
+
+
 def replaced(source: Source, node: ast.AST, text: str) -> Edits:
     """A node's text replaced; no edits where that cannot be done."""
     return _tried(lambda: changed(source, [(source.span(node), text)]))

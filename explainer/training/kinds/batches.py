@@ -24,11 +24,7 @@ def first_batch(watcher: Any) -> Iterator[Finding]:
             continue
         if entry["sampler"] != "SequentialSampler" or len(learning) < 8 or not _same_inputs(watcher):
             continue
-        call = rewrite.call_in(entry["site"][0]) if entry["site"] else None
-        attempts = []
-        if call is not None:
-            edits = rewrite.with_keyword(call[0], call[1], "shuffle", "True")
-            attempts = [Attempt("shuffle", edits)] if edits else []
+        attempts = _shuffled(entry)
         name = _assigned(entry["site"]) or "loader"
         attempts += [
             Attempt("once", edits, {"name": name}) for edits in (_iterator_outside(entry["begun_at"], name),) if edits
@@ -42,6 +38,13 @@ def first_batch(watcher: Any) -> Iterator[Finding]:
             tuple(attempts),
             weight=9,
         )
+
+
+def _shuffled(entry: dict[str, Any]) -> list[Attempt]:
+    """A loader that shuffles."""
+    call = rewrite.call_in(entry["site"][0]) if entry["site"] else None
+    edits = rewrite.with_keyword(call[0], call[1], "shuffle", "True") if call is not None else ()
+    return [Attempt("shuffle", edits)] if edits else []
 
 
 def _assigned(site: Site) -> str:
@@ -166,10 +169,7 @@ def one_class(watcher: Any) -> Iterator[Finding]:
         if len(single) < 0.8 * len(batches) or len(classes) < 3:
             continue
         call = rewrite.call_in(entry["site"][0]) if entry["site"] else None
-        attempts = []
-        if call is not None:
-            edits = rewrite.with_keyword(call[0], call[1], "shuffle", "True")
-            attempts = [Attempt("shuffle", edits)] if edits else []
+        attempts = _shuffled(entry)
         names = {
             "name": _assigned(entry["site"]) or "loader",
             "classes": len(classes),
