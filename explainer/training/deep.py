@@ -85,12 +85,16 @@ class Deep:
         self._hooks: list[Any] = []
         self._known: dict[int, tuple[Any, Made]] = {}
         self._count = 0
+        self.refused = 0
         self._looks: Any = None
         self._noted: Any = ()
 
     def wake(self, evaluation: Any = None) -> None:
         """Begin to look, unless another mode is at work or torch's compiler is."""
-        if self.awake or torch.overrides._get_current_function_mode_stack() or _compiling():
+        if self.awake:
+            return
+        if torch.overrides._get_current_function_mode_stack() or _compiling():
+            self.refused += 1
             return
         if self._looks is None:
             from explainer.training import sequences  # noqa: F401 - it registers what looks at calls

@@ -12,7 +12,7 @@ import torch
 from explainer.training import holding
 from explainer.training.deep import Made
 from explainer.training.notes import Mode, Optimizing
-from explainer.training.sites import frames, named, user_frames
+from explainer.training.sites import frames, key, named, user_frames
 
 #: Modules that behave otherwise in evaluation.
 MODED = ("Dropout", "BatchNorm", "AlphaDropout", "InstanceNorm")
@@ -132,9 +132,10 @@ def before_backward(watcher: Any, loss: Any) -> None:
     loss = loss[0] if isinstance(loss, (list, tuple)) and loss else loss
     made = watcher.deep.made(loss) if isinstance(loss, torch.Tensor) else None
     if made is not None:
-        from explainer.training.terms import look_at_terms
+        from explainer.training.terms import divided, look_at_terms
 
         look_at_terms(watcher, made)
+        watcher.divided[key(frames(1, 1))] = divided(watcher, made)
         for one in made.all_behind():
             if one.name in ("detach", "data") and one.inputs and one.inputs[0] is not None and one.inputs[0].tracked:
                 watcher.notes.saw("graph-cut", one.site)

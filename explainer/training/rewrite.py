@@ -68,6 +68,13 @@ def after(source: Source, statement: ast.stmt, text: str) -> Edits:
     return _tried(lambda: inserted(source, line, _indented(source, statement.lineno, text)))
 
 
+def after_loop(source: Source, loop: ast.For | ast.While, inside: str, behind: str) -> Edits:
+    """Lines put in at the end of a loop's body, and others right behind the loop."""
+    last = loop.body[-1]
+    text = f"{_indented(source, last.lineno, inside)}\n{_indented(source, loop.lineno, behind)}"
+    return _tried(lambda: inserted(source, (last.end_lineno or last.lineno) + 1, text))
+
+
 def without(source: Source, statement: ast.stmt) -> Edits:
     """A statement taken out; `pass` in its place where it stands alone."""
     first, last = statement.lineno, statement.end_lineno or statement.lineno

@@ -11,6 +11,7 @@ from explainer.diagnosis import Diagnosis, Report
 from explainer.locale import word
 from explainer.training.finding import Finding, findings
 from explainer.training.judge import strong
+from explainer.training.limits import limits
 from explainer.training.told import diagnosis_of, report_of
 from explainer.training.trials import Trials, Tried
 
@@ -48,7 +49,7 @@ def concluded(
     told.sort(key=lambda one: (not _held(one[1]), not one[0].proved, -one[0].weight))
     diagnoses = [diagnosis_of(one, tried, language) for one, tried in told]
     shown = _apart([one for one in diagnoses if one is not None])[:_MOST]
-    remarks = [] if shown else [_looked(notes, language)]
+    remarks = [*([] if shown else [_looked(notes, language)]), *limits(watcher, language)]
     if trial and trials.why and any(one.attempts for one in found) and shown:
         remarks.append(word("watch_untried", language, why=trials.why))
     return report_of(shown, language, remarks)
@@ -68,7 +69,7 @@ def _proved(found: list[Finding], trials: Trials, language: str) -> list[tuple[F
 
 
 #: Rules on how the program measures and what it holds: there an edit need not make a number better.
-_MEASURING = ("stale-weights-evaluated", "graph-kept-across-steps")
+_MEASURING = ("stale-weights-evaluated", "graph-kept-across-steps", "tied-weights-broken")
 
 
 #: Rules whose fact a run with the edit shows: the program's own number is another one.

@@ -43,6 +43,10 @@ class Watcher:
         self.lists: dict[str, Any] = {}
         self.copied: dict[int, Any] = {}
         self.constants: dict[int, Any] = {}
+        self.placed: dict[int, Any] = {}
+        self.given: dict[Any, Any] = {}
+        self.ties: list[Any] = []
+        self.divided: dict[Any, Any] = {}
         self.states: list[Any] = []
         self.loaded: set[int] = set()
         self.pretrained: set[int] = set()

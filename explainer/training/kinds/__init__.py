@@ -15,6 +15,10 @@ NAMES = (
     "evaluations",
     "memory",
     "scaling",
+    "ties",
+    "splits",
+    "averages",
+    "accumulation",
 )
 
 

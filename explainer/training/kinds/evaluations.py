@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from explainer.diagnosis import Span
-from explainer.source import holds
+from explainer.source import called, holds
 from explainer.training import rewrite
 from explainer.training.finding import Attempt, Finding, finder
 from explainer.training.kinds.losses import shown
@@ -258,7 +258,7 @@ def last_batch_only(watcher: Any) -> Iterator[Finding]:
             if ".backward(" in text or ".step(" in text or not _without_gradient(source, loop):
                 continue
             for one in loop.body:
-                if not _measures(source, one) or not isinstance(one, ast.Assign):
+                if not _measures(source, loop, one) or not isinstance(one, ast.Assign):
                     continue
                 name = one.targets[0].id  # type: ignore[attr-defined]
                 if _used_in(loop, one, name) or not _used_behind(source, loop, name):
@@ -267,8 +267,7 @@ def last_batch_only(watcher: Any) -> Iterator[Finding]:
                 edits = rewrite.together(
                     source,
                     rewrite.before(source, loop, f"{many} = []"),
-                    rewrite.after(source, loop.body[-1], f"{many}.append({name})"),
-                    rewrite.after(source, loop, f"{name} = sum({many}) / len({many})"),
+                    rewrite.after_loop(source, loop, f"{many}.append({name})", f"{name} = sum({many}) / len({many})"),
                 )
                 attempts = [Attempt("mean", edits, {"name": name})] if edits else []
                 names = {"name": name, "line": loop.lineno}
@@ -294,13 +293,18 @@ def _without_gradient(source: Any, loop: ast.For) -> bool:
     return function is not None and any(word in source.text(one) for one in function.decorator_list for word in words)
 
 
-def _measures(source: Any, one: ast.stmt) -> bool:
+def _measures(source: Any, loop: ast.For, one: ast.stmt) -> bool:
     """`acc = (pred == y).float().mean().item()`: a number of one batch, given to a plain name."""
     if not isinstance(one, ast.Assign) or len(one.targets) != 1 or not isinstance(one.targets[0], ast.Name):
         return False
+    batch = {node.id for node in ast.walk(loop.target) if isinstance(node, ast.Name)}
+    used = {node.id for node in ast.walk(one.value) if isinstance(node, ast.Name)}
     compares = any(isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Eq) for node in ast.walk(one.value))
     text = source.text(one.value)
-    return compares and ".mean()" in text
+    if compares and ".mean()" in text:
+        return True
+    counted = isinstance(loop.iter, ast.Call) and called(loop.iter) == "range"
+    return text.endswith(".item()") and not counted and bool(batch & used)
 
 
 def _used_in(loop: ast.For, assigned: ast.stmt, name: str) -> bool:
