@@ -95,8 +95,8 @@ def _stray(watcher: Any, one: Optimizing, roots: list[Any], numbers: set[int]) -
     """Tensors that get gradients and that neither a model nor an optimizer knows."""
     for number in numbers:
         parameter = _LEAVES[number]() if number in _LEAVES else None
-        if parameter is None or not parameter.requires_grad:
-            continue
+        if parameter is None or not parameter.requires_grad or not parameter.untyped_storage().nbytes():
+            continue  # what is gathered for a moment, as FSDP does, has no storage afterwards
         entry = watcher.strays.setdefault(
             number,
             {

@@ -55,6 +55,7 @@ class Watcher:
         self.counted: set[type] = set()
         self.iterators: dict[int, Any] = {}
         self.orders: dict[Any, int] = {}
+        self.sources: Any = None
         self.trained_at: dict[int, int] = {}
         self._inside = self._owed = False
         self._turns = 0
