@@ -85,7 +85,7 @@ class Deep:
         self._hooks: list[Any] = []
         self._known: dict[int, tuple[Any, Made]] = {}
         self._count = 0
-        self.refused = 0
+        self.refused = self.batch = 0
         self._looks: Any = None
         self._noted: Any = ()
 
@@ -144,6 +144,7 @@ class Deep:
 
         if not self.stack:
             self.roots.append((module, (), frames(), torch.is_grad_enabled(), bool(module.training)))
+            self.batch = next((len(one) for one in given if isinstance(one, torch.Tensor) and one.dim()), 0)
             with unseen():
                 inspect.root_called(self.watcher, module, given)
         self.stack.append(module)

@@ -14,7 +14,11 @@ ENOUGH = 5
 def limits(watcher: Any, language: str) -> Iterator[str]:
     """A training that was too short, one without an optimizer of torch, iterations that nobody may look into."""
     notes = watcher.notes
-    if notes.counts["backward"] and not notes.counts["step"] and not any(one.reached for one in notes.optimizers):
+    if (
+        (notes.counts["backward"] or notes.counts["grad"])
+        and not notes.counts["step"]
+        and not any(one.reached for one in notes.optimizers)
+    ):
         yield word("watch_foreign", language)
     if 0 < notes.steps < ENOUGH:
         yield word("watch_short", language, steps=notes.steps)

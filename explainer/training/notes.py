@@ -115,4 +115,4 @@ class Notes:
     @property
     def steps(self) -> int:
         """Optimizer steps taken; backwards where no optimizer takes any."""
-        return self.counts["step"] or self.counts["backward"]
+        return self.counts["step"] or self.counts["backward"] or self.counts["grad"]

@@ -19,6 +19,8 @@ NAMES = (
     "splits",
     "averages",
     "accumulation",
+    "ranges",
+    "frozen",
 )
 
 

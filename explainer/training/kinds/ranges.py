@@ -1,0 +1,47 @@
+"""Outputs that cannot reach their targets, and reductions over the batch where its samples belong apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from explainer.training.finding import Attempt, Finding, finder
+from explainer.training.kinds.losses import _with_dim, left_out, made_at, shown
+
+_LAYERS = {"relu": "ReLU", "sigmoid": "Sigmoid", "tanh": "Tanh"}
+
+
+@finder
+def out_of_reach(watcher: Any) -> Iterator[Finding]:
+    """An activation at the end of a regression beyond whose range the targets lie."""
+    for seen, times in watcher.notes.of("output-range"):
+        data = seen.data
+        name = data["made"]["name"]
+        made = made_at(data["made"], name, _LAYERS.get(name, name))
+        if times < 3:
+            continue
+        edits = left_out(made)
+        names = {
+            "activation": name,
+            "loss": data["loss"],
+            "share": data["share"],
+            "low": data["low"],
+            "high": data["high"],
+        }
+        attempts = (Attempt("leave-out", edits, {"activation": name}),) if edits else ()
+        culprit = shown(made, data["made"]["at"][0] if data["made"]["at"] else None)
+        yield Finding("output-range", names, culprit, attempts, weight=8)
+
+
+@finder
+def over_the_batch(watcher: Any) -> Iterator[Finding]:
+    """A reduction inside of the model that goes over its samples."""
+    for seen, times in watcher.notes.of("reduced-over-batch"):
+        data = seen.data
+        made = made_at(data["made"], data["made"]["name"])
+        if times < 3 or made is None:
+            continue
+        attempts = [Attempt("dim", _with_dim(made, dim), {"dim": dim}) for dim in range(1, min(len(data["shape"]), 3))]
+        names = {"name": data["made"]["name"], "shape": list(data["shape"]), "batch": data["shape"][0]}
+        ready = tuple(one for one in attempts if one.edits)
+        yield Finding("reduced-over-batch", names, shown(made, None), ready, proved=False, seen=True, weight=6)
