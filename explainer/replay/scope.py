@@ -20,9 +20,18 @@ def scope(frame: Any) -> dict[str, Any]:
     for name, value in names.items():
         if name.startswith("__") or len(found) > 200:
             continue
-        found.update(_named(name, value))
+        found.update(_told(name, value))
+    return found
+
+
+def _told(name: str, value: Any) -> dict[str, Any]:
+    """What a value and its fields name; nothing of one whose own code raises when it is looked at."""
+    try:
+        found = _named(name, value)
         for key, inner in _fields(name, value):
             found.update(_named(key, inner))
+    except Exception:
+        return {}
     return found
 
 
@@ -36,6 +45,15 @@ def _named(name: str, value: Any) -> dict[str, Any]:
     return {}
 
 
+def _own_fields(value: Any) -> dict[str, Any]:
+    """The fields of an object; none where it has no place for any. A bound method says that it has, and has not."""
+    try:
+        found = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return {}
+    return found if type(found) is dict else {}
+
+
 def _fields(name: str, value: Any) -> list[tuple[str, Any]]:
     """The fields of a plain object or dict by the source that names them; asks no property."""
     if type(value) in (list, tuple) and len(value) <= _MOST_ENTRIES and all(map(is_number, value)):
@@ -46,8 +64,7 @@ def _fields(name: str, value: Any) -> list[tuple[str, Any]]:
         return []
     if isinstance(value, type):  # settings kept in a class
         return [(f"{name}.{key}", one) for key, one in list(vars(value).items())[:60] if is_number(one)]
-    own = getattr(type(value), "__dict__", {}).get("__dict__")
-    fields = object.__getattribute__(value, "__dict__") if own is not None or hasattr(value, "__dict__") else {}
+    fields = _own_fields(value)
     shared = {key: one for key, one in vars(type(value)).items() if is_number(one)}  # settings of a class, made once
     fields = {**shared, **fields, **fields.get("_buffers", {}), **fields.get("_parameters", {})}
     return [(f"{name}.{key}", one) for key, one in list(fields.items())[:60] if not str(key).startswith("_")]
