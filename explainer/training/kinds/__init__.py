@@ -21,6 +21,8 @@ NAMES = (
     "accumulation",
     "ranges",
     "frozen",
+    "orders",
+    "kept",
 )
 
 
