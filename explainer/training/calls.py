@@ -176,6 +176,22 @@ def out_of_range(deep: Deep, call: Call) -> None:
         )
 
 
+@looks(*REGRESSION, "cross_entropy", "binary_cross_entropy", "binary_cross_entropy_with_logits", "nll_loss")
+def target_among_inputs(deep: Deep, call: Call) -> None:
+    """A column of the inputs that is the target, sample by sample."""
+    target = call.get("target", 1)
+    if deep.evaluation or not isinstance(target, torch.Tensor) or target.requires_grad or target.dim() not in (1, 2):
+        return
+    if len(target) < 8 or target.numel() != len(target) or bool((target == target.flatten()[0]).all()):
+        return
+    for given in deep.fed:
+        if len(given) != len(target) or given.shape[1] < 2 or given.requires_grad:
+            continue
+        same = (given == target.reshape(-1, 1).to(given.dtype)).all(0).nonzero().flatten().tolist()
+        if len(same) == 1:
+            deep.watcher.notes.saw("target-among-inputs", call.site, column=same[0], columns=given.shape[1])
+
+
 _REDUCES = ("softmax", "log_softmax", "normalize", "mean", "sum", "amax", "logsumexp", "cumsum", "std", "var")
 
 

@@ -86,6 +86,7 @@ class Deep:
         self._known: dict[int, tuple[Any, Made]] = {}
         self._count = 0
         self.refused = self.batch = 0
+        self.fed: list[Any] = []
         self._looks: Any = None
         self._noted: Any = ()
 
@@ -122,6 +123,7 @@ class Deep:
         self.awake, self.evaluation, self._hooks = False, None, []
         self.stack.clear()
         self._known.clear()
+        self.fed.clear()
         self.watcher.tokens.clear()
         self.watcher.future.clear()
         self.watcher.embedded.clear()
@@ -145,10 +147,11 @@ class Deep:
         if not self.stack:
             self.roots.append((module, (), frames(), torch.is_grad_enabled(), bool(module.training)))
             self.batch = next((len(one) for one in given if isinstance(one, torch.Tensor) and one.dim()), 0)
+            self.fed += [one for one in given if isinstance(one, torch.Tensor) and one.dim() == 2][:2]
             with unseen():
                 inspect.root_called(self.watcher, module, given)
         self.stack.append(module)
-        if isinstance(module, torch.nn.RNNBase):
+        if isinstance(module, (torch.nn.RNNBase, torch.nn.RNNCellBase)):
             inspect.recurrent_called(self.watcher, module, given)
 
     def _leaves(self, module: Any, given: Any, out: Any) -> None:

@@ -266,6 +266,8 @@ def rates(watcher: Any) -> Iterator[Finding]:
         Attempt("rate", rewrite.replaced(written[0], written[1], plain(value)), {"value": plain(value)})
         for value in tries
     ]
+    if large:
+        attempts = [*_averaged(watcher), *attempts]
     names = {
         "rate": plain(rate),
         "kind": one.kind,
@@ -282,6 +284,24 @@ def rates(watcher: Any) -> Iterator[Finding]:
         tuple(each for each in attempts if each.edits),
         proved=False,
     )
+
+
+def _averaged(watcher: Any) -> Iterator[Attempt]:
+    """A loss that is summed over the batch as its mean."""
+    for known in watcher.divided.values():
+        if known is None or known["reduction"] != "sum" or not known["at"]:
+            continue
+        found = rewrite.call_in(known["at"][0])
+        if found is None:
+            continue
+        source, call = found
+        if called(call) == "sum":
+            text = source.text(call.func)
+            edits = rewrite.replaced(source, call.func, f"{text[:-3]}mean")
+        else:
+            edits = rewrite.with_keyword(source, call, "reduction", '"mean"')
+        if edits:
+            yield Attempt("mean", edits, {"value": "mean"}, culprit=source.span(call))
 
 
 # -- initialisation -------------------------------------------------------------------------------------------------
@@ -341,6 +361,8 @@ def carried_states(watcher: Any) -> Iterator[Finding]:
             continue
         source, node = call
         edits = rewrite.replaced(source, node.args[1], "None")
+        if seen.data["module"].endswith("Cell"):
+            edits = _fresh(source, source.text(node.args[1]))
         names = {"name": source.text(node.func), "kind": seen.data["module"], "text": source.text(node.args[1])}
         yield Finding(
             "hidden-state-carried",
@@ -350,3 +372,15 @@ def carried_states(watcher: Any) -> Iterator[Finding]:
             proved=False,
             seen=True,
         )
+
+
+def _fresh(source: Source, name: str) -> Any:
+    """`h = h.detach()` as zeros: a cell is called for each step of a sequence, its state is made once."""
+    for node in source.nodes():
+        if not isinstance(node, ast.Assign) or source.text(node.targets[0]) != name:
+            continue
+        value = node.value
+        cut = isinstance(value, ast.Call) and called(value) == "detach" and isinstance(value.func, ast.Attribute)
+        if cut and source.text(value.func.value) == name:  # type: ignore[attr-defined]
+            return rewrite.replaced(source, value, f"torch.zeros_like({name})")
+    return ()

@@ -65,7 +65,7 @@ def divided(watcher: Any, made: Made) -> dict[str, Any] | None:
     if len(found) != 1 or batch is None or not found[0][1]:
         return None
     one, weight = found[0]
-    return {"divisor": 1 / weight, "site": made.site, "reduction": reduction(one, batch)}
+    return {"divisor": 1 / weight, "site": made.site, "at": one.site, "reduction": reduction(one, batch)}
 
 
 def look_at_terms(watcher: Any, made: Made) -> None:

@@ -23,6 +23,7 @@ NAMES = (
     "frozen",
     "orders",
     "kept",
+    "extremes",
 )
 
 

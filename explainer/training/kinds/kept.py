@@ -43,6 +43,43 @@ def wrong_comparison(watcher: Any) -> Iterator[Finding]:
             )
 
 
+@finder
+def same_model(watcher: Any) -> Iterator[Finding]:
+    """`best = model`: the model under another name, where a copy of it was to be kept."""
+    models = {root["name"] for root in watcher.notes.roots.values() if root["name"] and root["train"]}
+    for source in program_sources(watcher):
+        for node in source.nodes():
+            if not isinstance(node, ast.If):
+                continue
+            for name, value in _given(source, node.body):
+                text = source.text(value)
+                if text not in models or name == text or not name.isidentifier():
+                    continue
+                edits = _copied(source, value, text)
+                names = {"line": value.lineno, "step": 0, "steps": watcher.notes.steps, "name": name, "text": text}
+                attempts = (Attempt("copy", edits, {"text": text}),) if edits else ()
+                yield Finding(
+                    "weights-kept-by-reference",
+                    names,
+                    source.span(value),
+                    attempts,
+                    proved=False,
+                    seen=True,
+                    weight=7,
+                )
+
+
+def _copied(source: Source, value: ast.expr, text: str) -> Any:
+    """`copy.deepcopy(model)`, and the import where there is none."""
+    edits = rewrite.replaced(source, value, f"copy.deepcopy({text})")
+    if any(isinstance(one, ast.alias) and (one.asname or one.name) == "copy" for one in source.nodes()):
+        return edits
+    first = next((one for one in source.nodes() if isinstance(one, (ast.Import, ast.ImportFrom))), None)
+    if first is None or getattr(first, "module", "") == "__future__":
+        return ()
+    return rewrite.together(source, rewrite.before(source, first, "import copy"), edits)
+
+
 def _beginning(source: Source, test: ast.Compare, turned: str, edits: Any) -> Any:
     """The edits with the number that the best one begins with made the one that all others beat."""
     for side in (test.comparators[0], test.left):
@@ -54,9 +91,9 @@ def _beginning(source: Source, test: ast.Compare, turned: str, edits: Any) -> An
     return edits
 
 
-def _given(source: Source) -> Iterator[tuple[str, ast.expr]]:
+def _given(source: Source, within: Any = None) -> Iterator[tuple[str, ast.expr]]:
     """Names and what they are given, those of tuples one by one."""
-    for node in source.nodes():
+    for node in source.nodes() if within is None else within:
         if not isinstance(node, ast.Assign):
             continue
         for target in node.targets:

@@ -191,6 +191,7 @@ def broadcast(watcher: Any) -> Iterator[Finding]:
             "pairs": rows * rows,
             "text": text or "the prediction",
             "column": list(sizes[column]),
+            "metric": metric,
         }
         culprit = node.span if node is not None else shown(None, frame)
         yield Finding("loss-broadcast", names, culprit, tuple(attempts), proved=not metric, seen=metric, weight=9)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from explainer.training import rewrite
 from explainer.training.finding import Attempt, Finding, finder
 from explainer.training.kinds.losses import _with_dim, left_out, made_at, shown
 
@@ -31,6 +32,27 @@ def out_of_reach(watcher: Any) -> Iterator[Finding]:
         attempts = (Attempt("leave-out", edits, {"activation": name}),) if edits else ()
         culprit = shown(made, data["made"]["at"][0] if data["made"]["at"] else None)
         yield Finding("output-range", names, culprit, attempts, weight=8)
+
+
+@finder
+def told_the_answer(watcher: Any) -> Iterator[Finding]:
+    """A model that is given its target as one of its inputs."""
+    for seen, times in watcher.notes.of("target-among-inputs"):
+        if times < 4:
+            continue
+        data, attempts, culprit = seen.data, [], shown(None, seen.site[0] if seen.site else None)
+        for root in watcher.notes.roots.values():
+            site = next((mode.site for mode in root["modes"] if mode.learning and not mode.evaluation), ())
+            found = rewrite.call_in(site[0]) if site else None
+            if found is None or len(found[1].args) != 1 or culprit is None:
+                continue
+            source, given = found[0], found[1].args[0]
+            mask = f"(torch.arange({data['columns']}) != {data['column']})"
+            edits = rewrite.replaced(source, given, f"{source.text(given)} * {mask}")
+            culprit = source.span(given)
+            attempts += [Attempt("without", edits, {"column": data["column"]})] if edits else []
+        names = {"column": data["column"], "columns": data["columns"]}
+        yield Finding("target-among-inputs", names, culprit, tuple(attempts), weight=5)
 
 
 @finder

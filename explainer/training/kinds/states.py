@@ -83,6 +83,7 @@ def kept_by_reference(watcher: Any) -> Iterator[Finding]:
                 )
         names = {
             "line": seen.site[0].line if seen.site else 0,
+            "text": "",
             "step": seen.data["step"],
             "steps": seen.data["steps"],
             "name": _target(kept) or "state_dict",
