@@ -98,7 +98,7 @@ class Deep:
             self.refused += 1
             return
         if self._looks is None:
-            from explainer.training import sequences  # noqa: F401 - it registers what looks at calls
+            from explainer.training import ends, sequences  # noqa: F401 - they register what looks at calls
             from explainer.training.calls import LOOKS, NOTED
 
             self._looks, self._noted = LOOKS, NOTED
