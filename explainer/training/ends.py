@@ -33,7 +33,10 @@ def out_of_range(deep: Deep, call: Call) -> None:
 def target_among_inputs(deep: Deep, call: Call) -> None:
     """A column of the inputs that is the target, sample by sample."""
     target = call.get("target", 1)
-    if deep.evaluation or not isinstance(target, torch.Tensor) or target.requires_grad or target.dim() not in (1, 2):
+    if deep.evaluation or not isinstance(target, torch.Tensor) or not target.dim():
+        return
+    deep.watcher.notes.times["samples", len(target)] += 1
+    if target.requires_grad or target.dim() > 2:
         return
     if len(target) < 8 or target.numel() != len(target) or bool((target == target.flatten()[0]).all()):
         return

@@ -61,8 +61,8 @@ def over_the_batch(watcher: Any) -> Iterator[Finding]:
     for seen, times in watcher.notes.of("reduced-over-batch"):
         data = seen.data
         made = made_at(data["made"], data["made"]["name"])
-        if times < 3 or made is None:
-            continue
+        if times < 3 or made is None or not watcher.notes.times["samples", data["shape"][0]]:
+            continue  # the first size of what goes time-major counts no samples
         attempts = [Attempt("dim", _with_dim(made, dim), {"dim": dim}) for dim in range(1, min(len(data["shape"]), 3))]
         names = {"name": data["made"]["name"], "shape": list(data["shape"]), "batch": data["shape"][0]}
         ready = tuple(one for one in attempts if one.edits)
