@@ -86,6 +86,8 @@ class Deep:
         self._known: dict[int, tuple[Any, Made]] = {}
         self._count = 0
         self.refused = self.batch = 0
+        self._held: Any = None
+        self._exited = False
         self.fed: list[Any] = []
         self._looks: Any = None
         self._noted: Any = ()
@@ -94,7 +96,8 @@ class Deep:
         """Begin to look, unless another mode is at work or torch's compiler is."""
         if self.awake:
             return
-        if torch.overrides._get_current_function_mode_stack() or _compiling():
+        stack = torch.overrides._get_current_function_mode_stack()
+        if any(mode is not self._held for mode in stack) or _compiling():
             self.refused += 1
             return
         if self._looks is None:
@@ -107,14 +110,20 @@ class Deep:
             hooks.register_module_forward_pre_hook(self.watcher.guarded(self._enters)),
             hooks.register_module_forward_hook(self._leaves, **_ALWAYS),
         ]
-        self._mode = _Mode(self)
-        self._mode.__enter__()
+        if self._held is not None:
+            self._mode.on = True
+        else:
+            self._mode = _Mode(self)
+            self._mode.__enter__()
+            self._exited = False
         self.awake, self.evaluation, self._count = True, evaluation, 0
         self.stack.clear()
         self.roots.clear()
 
     def sleep(self) -> None:
         """Stop looking; what was known of tensors is let go of."""
+        if self._held is not None:
+            self.rest()
         if not self.awake:
             return
         self.rest()
@@ -130,11 +139,14 @@ class Deep:
         self.watcher.leaves.clear()
 
     def rest(self) -> None:
-        """Look at no more calls of this iteration."""
+        """Look at no more calls of this iteration. Inside of a call that the mode hands on it comes back, and is held."""
         self._mode.on = False
         stack = torch.overrides._get_current_function_mode_stack()
         if stack and stack[-1] is self._mode:
             self._mode.__exit__(None, None, None)
+            self._held, self._exited = None, True
+        elif not self._exited:
+            self._held = self._mode
 
     def made(self, tensor: Any) -> Made | None:
         """How a tensor came about, where that was seen in this iteration."""
