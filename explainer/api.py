@@ -77,11 +77,11 @@ def explain(
     raise TypeError(f"explain() takes an exception or a text, not {type(what).__name__}")
 
 
-def unchanged(error: BaseException, traceback: Any = None) -> bool:
-    """Whether the user's files still hold the text that the program runs, so that running it again tells anything."""
+def changed(error: BaseException, traceback: Any = None) -> set[str]:
+    """The user's files that no longer hold the text that the program runs: running it again would tell nothing."""
     from explainer.live import changed_under
 
-    return not changed_under(error, traceback)
+    return changed_under(error, traceback)
 
 
 def script(begun: float) -> Any:
@@ -137,7 +137,7 @@ def explain_error(
     catalogue = load(packs)
     options = options or Options(language=language(None))
     traceback = traceback if traceback is not None else error.__traceback__
-    crash = crash_from(error, traceback, catalogue.knows, options.language)
+    crash = crash_from(error, traceback, catalogue.knows, options.language, options.changed)
     try:
         report = _without_compiler(crash, options, packs) or diagnose(crash, catalogue, options)
     finally:
@@ -155,7 +155,7 @@ def _without_compiler(crash: Crash, options: Options, packs: tuple[Path, ...]) -
 
     if not uncompiled.is_of_compiled_code(crash.live.error):
         return None
-    plain = replace(options, replay=False, program=None, begun=None)
+    plain = replace(options, replay=False, program=None, begun=None, changed=None)
     found = uncompiled.explained(
         crash.live, lambda error, traceback: sent(explain_error(error, traceback, plain, packs).reports[0])
     )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import stat
 import sys
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +38,19 @@ def configured(folder: str | Path = ".") -> Configured:
 def _of(folder: Path) -> Configured | None:
     path = folder / "pyproject.toml"
     try:
-        if sys.version_info < (3, 11) or not path.is_file() or path.stat().st_size > _LARGEST:
+        state = path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        return Configured(problem=f"{path} cannot be read: {error}")
+    return _read(path, state.st_mtime_ns, state.st_size) if stat.S_ISREG(state.st_mode) else None
+
+
+@lru_cache(maxsize=8)
+def _read(path: Path, _: int, size: int) -> Configured | None:
+    """The table of a file of this time and size: it is asked for several times a crash."""
+    try:
+        if sys.version_info < (3, 11) or size > _LARGEST:
             return None
         text = path.read_text(encoding="utf-8")
         if "tool.explainer" not in text:

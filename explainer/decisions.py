@@ -71,4 +71,10 @@ class Trace:
             }
             for one in self.candidates.values()
         ]
-        return {**self.counts(), "rules": dict(self.rules), "first": self.first, "candidates": rows}
+        return {
+            **self.counts(),
+            "rules": dict(self.rules),
+            "first": self.first,
+            "remarks": list(self.remarks),
+            "candidates": rows,
+        }

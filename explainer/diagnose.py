@@ -20,6 +20,7 @@ from explainer.grammar.told import Told
 from explainer.locale import word
 from explainer.probes import Options, Scene
 from explainer.remedies import Remedy
+from explainer.replay.trial import CannotBegin
 from explainer.weighing import Held, held_rules
 
 T = TypeVar("T")
@@ -37,6 +38,8 @@ class Stages:
             return work()
         except KeyboardInterrupt:
             raise
+        except CannotBegin:  # `untried` says so
+            return otherwise
         except BaseException as error:
             self.note(stage, error)
             return otherwise
@@ -58,7 +61,8 @@ def diagnose(crash: Crash, catalogue: Catalogue, options: Options) -> Report:
 def _diagnosed(crash: Crash, catalogue: Catalogue, options: Options) -> Report:
     stages = Stages([])
     scene = Scene(crash, options)
-    match = stages.run("matching", lambda: catalogue.match(crash), None)
+    match = stages.run("own files", lambda: _of_own_file(scene, catalogue), None)
+    match = match or stages.run("matching", lambda: catalogue.match(crash), None)
     match = match or stages.run("reading the message", lambda: grammar.read(crash), None)
     match = match or stages.run("the signature", lambda: _of_keyword(scene, catalogue), None)
     scene.captures = match.captures if match else {}
@@ -67,14 +71,25 @@ def _diagnosed(crash: Crash, catalogue: Catalogue, options: Options) -> Report:
         diagnosis = stages.run("the diagnosis", lambda: _diagnosis(match, catalogue, scene, stages), None)
         diagnosis = diagnosis or stages.run("the symptom", lambda: of_symptom(match, scene), None)
         diagnosis = stages.run("the history of shapes", lambda: reporting.with_history(diagnosis, scene), diagnosis)
+        diagnosis = stages.run("what was left out", lambda: _with_reason(diagnosis, scene), diagnosis)
     else:
         diagnosis = stages.run("the guard", lambda: guarding.alone(scene), None)
     report = stages.run("the report", lambda: reporting.report_on(scene, diagnosis), None)
     report = report or reporting.bare(crash, diagnosis, options.language)
     skipped = ("explainer: replay skipped (Ctrl-C); the rest is shown",) if scene.interrupted else ()
-    late = (f"explainer: {word('no_time', options.language)}",) if scene.starved else ()
-    remarks = (*report.remarks, *stages.failures, *skipped, *late)
+    remarks = (*report.remarks, *stages.failures, *skipped)
     return replace(report, remarks=remarks) if remarks != report.remarks else report
+
+
+def _with_reason(diagnosis: Diagnosis | None, scene: Scene) -> Diagnosis | None:
+    """A diagnosis that says why none of its fixes was tried, where that is so."""
+    from explainer import untried
+
+    why = untried.reason(diagnosis, scene) if diagnosis is not None else None
+    if diagnosis is None or why is None:
+        return diagnosis
+    scene.leave_out(why)
+    return replace(diagnosis, untried=why)
 
 
 def _of_keyword(scene: Scene, catalogue: Catalogue) -> Match | None:
@@ -86,6 +101,16 @@ def _of_keyword(scene: Scene, catalogue: Catalogue) -> Match | None:
     if found is None or symptom is None:
         return None
     return Match(symptom, {**dict.fromkeys(symptom.captures), "op": found[0], "name": found[1]})
+
+
+def _of_own_file(scene: Scene, catalogue: Catalogue) -> Match | None:
+    """The symptom of an own file in the place of a module: its folder tells, whatever the message is about."""
+    from explainer.probes.shadows import shadow
+
+    found, symptom = shadow(scene), catalogue.symptoms.get("module-shadowed")
+    if found is None or symptom is None:
+        return None
+    return Match(symptom, {**dict.fromkeys(symptom.captures), **found, "file": reporting.relative(found["file"])})
 
 
 #: How many rules that hold have their edits tried.
@@ -112,12 +137,15 @@ def _diagnosis(match: Match, catalogue: Catalogue, scene: Scene, stages: Stages)
         if diagnosis is None:
             continue
         if remedy.checked:
-            return _with(diagnosis, remedy, one)
+            wide = partial(remedies.of_all, match, scene, remedy)
+            best = remedy if remedy.proves else stages.run("the wide search", wide, remedy)
+            if best.fixes[0].edits == remedy.fixes[0].edits:
+                return _with(diagnosis, best, one)
+            return _with(_of_message(match, scene, stages, causes=False), best, None)
         if fallback is None or (fallback[1].refuted and not remedy.refuted):
             fallback = diagnosis, remedy
     found = stages.run("the search for fixes", lambda: remedies.of_search(match, scene), Remedy())
-    if not found.fixes:  # what is known is not put to the vote: a wide search has survivors that merely run
-        found = stages.run("the wide search", lambda: remedies.of_wide_search(match, scene), found)
+    found = stages.run("the wide search", partial(remedies.of_all, match, scene, found), found)
     diagnosis, remedy = fallback or (_of_message(match, scene, stages, causes=not found.checked), Remedy())
     if found.checked:
         return _with(diagnosis, found, None)

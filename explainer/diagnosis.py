@@ -136,6 +136,8 @@ class Diagnosis:
     fixes: tuple[Fix, ...] = ()
     notes: tuple[str, ...] = ()
     links: tuple[str, ...] = ()
+    # Why none of the fixes was tried, where that is so: a word of `locale`, `untried_...`.
+    untried: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The diagnosis as the JSON contract has it."""
@@ -151,6 +153,7 @@ class Diagnosis:
             "culprit": self.culprit.to_dict() if self.culprit else None,
             "evidence": [row.to_dict() for row in self.evidence],
             "fixes": [fix.to_dict() for fix in self.fixes],
+            "untried": self.untried,
             "notes": list(self.notes),
             "links": list(self.links),
         }

@@ -30,7 +30,8 @@ class Settings(Mapping[str, Any]):
 class TensorFact:
     """A tensor's metadata, read without touching its data. `name` is the source text that names it ("x", "self.mask").
 
-    `dtype` and `device` are torch's short names ("float32", "cuda:0"); `bytes` is numel * itemsize.
+    `dtype` and `device` are torch's short names ("float32", "cuda:0"); `bytes` is numel * itemsize. `kind` is the
+    class of a tensor that is spread over ranks ("DTensor"), else empty.
     """
 
     name: str
@@ -46,10 +47,12 @@ class TensorFact:
     stride: tuple[int, ...] = ()
     bytes: int = 0
     span: Span | None = None
+    kind: str = ""
 
     def __str__(self) -> str:
         """`[4, 576] float32 cpu`, as the operand table shows it."""
-        return f"{list(self.shape)} {self.dtype} {self.device}" + (" requires grad" if self.requires_grad else "")
+        more = (self.kind, "requires grad" if self.requires_grad else "")
+        return " ".join([f"{list(self.shape)} {self.dtype} {self.device}", *filter(None, more)])
 
 
 @frozen

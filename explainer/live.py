@@ -7,7 +7,7 @@ import itertools
 import os
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from explainer.crash import Crash, Found, Frame, Known, Raised, crash_of, root_of, with_live
@@ -33,13 +33,18 @@ _PLAIN = (str, bytes, int, float, bool, type(None))
 
 
 def crash_from(
-    error: BaseException, traceback: types.TracebackType | None, known: Known, language: str = "en"
+    error: BaseException,
+    traceback: types.TracebackType | None,
+    known: Known,
+    language: str = "en",
+    changed: Collection[str] | None = None,
 ) -> Crash:
     """The root of a live exception's chain as a `Crash`; `known` tells whether a symptom matches an exception.
 
-    The caller drops `crash.live` as soon as the diagnosis is made: its frames keep tensors, and GPU memory, alive.
+    `changed` is what `changed_under` says of it, where that is known already. The caller drops `crash.live` as soon as
+    the diagnosis is made: its frames keep tensors, and GPU memory, alive.
     """
-    changed = changed_under(error, traceback)
+    changed = changed_under(error, traceback) if changed is None else changed
     withhold(changed)
     raised = raised_from(error, traceback)
     root = root_of(raised, known).error or error

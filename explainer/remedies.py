@@ -77,6 +77,8 @@ def of_rule(held: Held, scene: Scene) -> Remedy:
         return Remedy(shown, first.culprit, proves, adapts=adapts, doubtful=doubtful)
     late = [one.candidate for one in verdicts if one.level == LATE]
     refuted = not late and any(one.level != "none" for one in verdicts)
+    if late:
+        scene.leave_out("unfinished")
     untried = () if refuted else tuple(map(_suggestion, (late or [one for _, one in offered])[:MOST]))
     return Remedy((*untried, *words_only)[:MOST], refuted=refuted)
 
@@ -141,23 +143,34 @@ def of_search(match: Match, scene: Scene) -> Remedy:
     return Remedy(shown, best.culprit, proves, doubtful=doubtful)
 
 
-def of_wide_search(match: Match, scene: Scene) -> Remedy:
-    """What the wide search finds, where the whole program can be tried again."""
-    if scene.live is None or not (whole_program(scene) or whole_script(scene)):
-        return Remedy()
+def of_all(match: Match, scene: Scene, known: Remedy) -> Remedy:
+    """A remedy, or none yet, beside what the wide search finds, where the whole program can be tried again.
+
+    It searches where what has passed so far leaves open which line is to blame; the likeliest of all goes first.
+    """
+    again = scene.live is not None and (whole_program(scene) or (whole_script(scene) and not known.fixes))
+    if not again or match.symptom.family not in WIDE:
+        return known
     from explainer.edits.generators import recorded
-    from explainer.repair.blame import blamed
+    from explainer.repair.blame import KEPT, LIKELY, SURE, blamed
+    from explainer.repair.wide import widely
     from explainer.replay.programs import checker
 
-    evidence = recorded(scene) if match.symptom.family in WIDE else None
+    evidence = recorded(scene)
     if evidence is None:
-        return Remedy()
-    blame = blamed(checker(scene), evidence, scene.options.progress or _silent)
+        return known
+    blame = blamed(checker(scene), evidence)
+    if blame.share < LIKELY:
+        checker(scene).extend()
+        widely(checker(scene), evidence, scene.options.progress or _silent)
+        blame = blamed(checker(scene), evidence)
     first = blame.first
     if first is None:
-        return Remedy()
+        return known
+    if known.checked and first.candidate.edits == known.fixes[0].edits:
+        return replace(known, proves=known.proves and blame.share >= KEPT)
     verdicts, doubts = blame.verdicts(checker(scene)), bool(first.judgement.doubts)
-    proves = blame.alone and first.reshaped <= _FEW and not only_adapts(first.candidate) and not doubts
+    proves = blame.share >= SURE and first.lost <= _FEW and not only_adapts(first.candidate) and not doubts
     return Remedy(_shown(verdicts, (), scene.options.language), first.candidate.culprit, proves, doubtful=doubts)
 
 

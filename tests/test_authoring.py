@@ -27,6 +27,29 @@ def test_generated_pages_and_schemas_are_not_stale():
     assert generated.stale(ROOT / "rules", ROOT / "docs" / "rules") == []
 
 
+def test_real_reports_are_as_their_schema_says():
+    """With and without a diagnosis, live and pasted, with edits and a culprit."""
+    jsonschema = pytest.importorskip("jsonschema")
+    torch = pytest.importorskip("torch")
+    import explainer
+    from explainer.authoring.report import schema
+    from explainer.diagnosis import Report, document
+
+    def crash():
+        layer = torch.nn.Linear(4, 2)
+        layer(torch.ones(3, 5))
+
+    with pytest.raises(RuntimeError) as caught:
+        crash()
+    live = explainer.explain(caught.value, replay=False).to_dict()
+    assert live["reports"][0]["diagnoses"][0]["fixes"][0]["edits"]
+    texts = ("RuntimeError: mat1 and mat2 shapes cannot be multiplied (4x576 and 400x120)", "ValueError: mine")
+    for one in (live, *(explainer.explain(text).to_dict() for text in texts), document((Report("", ""),))):
+        jsonschema.validate(one, schema())
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**live, "more": 1}, schema())
+
+
 def test_the_generated_schema_accepts_what_the_catalogue_accepts_and_refuses_what_it_refuses():
     jsonschema = pytest.importorskip("jsonschema")
     from explainer.catalogue import schemas

@@ -20,6 +20,7 @@ LAYERS = (
         "guarding",
         "weighing",
         "remedies",
+        "untried",
         "reporting",
         "reading",
         "render",
@@ -36,7 +37,18 @@ LAYERS = (
 #: What `render` and the formats of `reading` may see besides themselves.
 NARROW = {
     "render": {"render", "diagnosis", "decisions", "locale", "frozen", "patterns"},
-    "hooks": {"hooks", "locale", "configured", "api", "render", "probes", "live", "decisions"},
+    "hooks": {
+        "hooks",
+        "locale",
+        "configured",
+        "api",
+        "render",
+        "probes",
+        "live",
+        "decisions",
+        "transfer",
+        "userframes",
+    },
 }
 HEIGHT = {name: height for height, names in enumerate(LAYERS) for name in names}
 

@@ -59,7 +59,7 @@ ODD = {
 
 @pytest.mark.parametrize("name", ODD)
 def test_any_value_of_a_frame_leaves_the_others_told(name: str) -> None:
-    """A local that cannot be looked into is left out; the sizes beside it are there (a program could not be searched)."""
+    """A local that cannot be looked into is left out; the sizes beside it are there."""
     width, value = 7, ODD[name]
     found = scope(sys._getframe())
     assert found["width"] == width

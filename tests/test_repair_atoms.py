@@ -90,6 +90,11 @@ REPAIRS = [
     ("value", "torch.arange(t, dtype=torch.float)", "", "torch.arange(t, dtype=torch.long)"),
     ("value", "nn.GRU(c, t, batch_first=False)", "", "nn.GRU(c, t, batch_first=True)"),
     ("statement", "x = x.mean(1)", "", "pass"),
+    ("parameter", "f(heads=b)", "", "f(heads=heads)"),
+    ("reduction", "x + s", "", "x.sum(-1) + s"),
+    ("unpacked", "q, k = f(x)", "too many values to unpack (expected 2)", "q, k = f(x).chunk(2, dim=-1)"),
+    ("unpacked", "q, k = x.chunk(3)", "too many values to unpack (expected 2)", "q, k = x.chunk(2)"),
+    ("pattern", "rearrange(y, 'b h n d z -> b n (h d) z')", "", "rearrange(y, 'b h n d -> b n (h d)')"),
 ]
 
 
@@ -118,6 +123,10 @@ ALONE = [
     ("projection", "nn.Identity()", ""),  # nothing of two widths is added
     ("index", "f(rnn(x))", "shapes cannot be multiplied"),
     ("value", "f(x, 3)", ""),
+    ("parameter", "f(heads=heads)", ""),
+    ("unpacked", "q, k = f(x)", "sizes differ"),
+    ("uncalled", "f(x)", ""),
+    ("reduction", "f(b)", ""),
     ("statement", "y = x.mean(1)", ""),
 ]
 
@@ -129,7 +138,7 @@ def test_an_atom_leaves_alone_what_it_does_not_know(atom, text, message):
 
 def test_every_atom_has_examples_and_a_cost():
     assert set(ATOMS) == set(ATOM)
-    assert set(ATOMS) - {"projection"} == {row[0] for row in REPAIRS}
+    assert set(ATOMS) - {"projection", "uncalled"} == {row[0] for row in REPAIRS}
     assert set(ATOMS) == {row[0] for row in ALONE}
 
 
@@ -154,3 +163,33 @@ def test_the_farther_place_of_the_same_edit_costs_more():
     far = Spot(spot.place, "slice", 4, scope=SCOPE)
     near, other = next(ATOMS["keyword"](spot, evidence)), next(ATOMS["keyword"](far, evidence))
     assert cost(near) < cost(other)
+
+
+NET = """
+class Net(nn.Module):
+    def __init__(self, width, depth):
+        super().__init__()
+        self.body = nn.Linear(width, 8)
+        self.head = nn.Linear(8, 2)
+
+    def forward(self, x):
+        x = self.body(x)
+        return {end}
+"""
+
+
+@pytest.mark.parametrize(("end", "repaired"), [("x", {"        return self.head(x)"}), ("self.head(x)", set())])
+def test_a_layer_that_nothing_calls_is_called(end, repaired):
+    source = parsed_source("model.py", NET.format(end=end))
+    node = source.tree.body[0].body[1].body[-1].value
+    spot = Spot(Place(source, node), "bound", 0, scope=SCOPE)
+    evidence = Evidence("", "en", sources=lambda _: source)
+    assert {_applied(one) for one in ATOMS["uncalled"](spot, evidence)} == repaired
+
+
+def test_a_parameter_that_nobody_reads_takes_the_place_of_a_number():
+    source = parsed_source("model.py", NET.format(end="x"))
+    node = source.tree.body[0].body[0].body[1].value
+    spot = Spot(Place(source, node), "built", 0, scope={"width": 4, "depth": 8})
+    evidence = Evidence("", "en", sources=lambda _: source)
+    assert "        self.body = nn.Linear(depth, 8)" in {_applied(one) for one in ATOMS["parameter"](spot, evidence)}

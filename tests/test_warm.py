@@ -69,17 +69,27 @@ def test_nothing_that_the_script_wrote_is_written_again(tmp_path):
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("more", [{"EXPLAINER_REPLAY": "0"}, {"RANK": "0"}])
-def test_it_is_not_run_again_where_it_may_not_be(tmp_path, more):
-    """Without replay, and as one rank of several, the script's statements are left alone."""
-    assert "runs to the end" not in crashed(tmp_path, SCRIPT, **more)
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        ({"EXPLAINER_REPLAY": "0"}, "not tried: running it again is switched off"),
+        ({"RANK": "0"}, "not tried: only a run from the start can tell"),
+    ],
+)
+def test_it_is_not_run_again_where_it_may_not_be(tmp_path, more, why):
+    """Without replay, and as one rank of several, the script's statements are left alone; the report says why."""
+    said = crashed(tmp_path, SCRIPT, **more)
+    assert "runs to the end" not in said
+    assert why in said
 
 
 def test_a_script_that_does_not_fail_alike_again_proves_nothing(tmp_path):
     """Its second run fails by a file that the first has removed: no edit may be called checked."""
     (tmp_path / "once").write_text("")
     script = SCRIPT.replace("torch.manual_seed(0)", "import os\nos.remove('once')")
-    assert "runs to the end" not in crashed(tmp_path, script)
+    said = crashed(tmp_path, script)
+    assert "runs to the end" not in said
+    assert "not tried: run again without an edit, it does not fail in the same way" in said
 
 
 @pytest.mark.parametrize("error", [KeyError("lr"), FileNotFoundError("data"), AssertionError(), KeyboardInterrupt()])
@@ -104,3 +114,5 @@ def test_where_no_run_can_begin_the_diagnosis_goes_on_without(tmp_path):
     broken = "import tempfile\ntempfile.mkdtemp = lambda **_: (_ for _ in ()).throw(OSError('no space left'))\n"
     said = crashed(tmp_path, broken + SCRIPT)
     assert "error[linear-input-size]" in said
+    assert "not tried: no more processes can be started, or no files written" in said
+    assert "failed (" not in said

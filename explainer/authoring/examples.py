@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
@@ -127,8 +130,26 @@ def _numbers(version: str) -> tuple[int, ...]:
 def _of_text(one: Rule | Symptom, example: Mapping[str, Any], text: str, runner: Runner) -> list[str]:
     import explainer
 
-    document = explainer.explain(text, lang="en", rules=runner.packs).to_dict()
+    with _beside(example.get("files", {})):
+        document = explainer.explain(text, lang="en", rules=runner.packs).to_dict()
     return _of_document(one, {**example, "code": ""}, document)
+
+
+@contextmanager
+def _beside(files: Mapping[str, str]) -> Iterator[None]:
+    """Where files come with a text, they lie in the working directory while it is explained."""
+    if not files:
+        yield
+        return
+    before = os.getcwd()
+    with tempfile.TemporaryDirectory() as folder:
+        for name, content in files.items():
+            Path(folder, name).write_text(content, encoding="utf-8")
+        os.chdir(folder)
+        try:
+            yield
+        finally:
+            os.chdir(before)
 
 
 def _of_document(one: Rule | Symptom, example: Mapping[str, Any], document: Mapping[str, Any] | None) -> list[str]:

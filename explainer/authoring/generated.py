@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from explainer.authoring import pages, schema
+from explainer.authoring import pages, report, schema
 from explainer.catalogue.load import catalogue_of
 from explainer.catalogue.packing import pack
 
 
 def files(rules: Path, docs: Path) -> dict[Path, str]:
     """The generated files of a folder of rules, with the texts they should have."""
-    return {**schema.files(rules), **pages.files(catalogue_of([pack(rules)]), docs)}
+    contract = {docs.parent / "report.schema.json": schema.text("a report (schema_version 1)", report.schema())}
+    return {**schema.files(rules), **contract, **pages.files(catalogue_of([pack(rules)]), docs)}
 
 
 def stale(rules: Path, docs: Path) -> list[Path]:

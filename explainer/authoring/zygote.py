@@ -226,6 +226,10 @@ def _explained(error: Exception, request: dict[str, Any], path: str, seconds: fl
         from explainer.replay.program import Program
 
         program = Program(path, None, (), os.getcwd(), seconds, warm=request["program"] == "warm")
+    if request.get("survey"):
+        from explainer.authoring.survey import surveyed
+
+        return {"survivors": surveyed(error, Options(language="en", program=program))}
     trace = Trace() if request.get("trace") else None
     options, began = Options(language="en", program=program, trace=trace), time.monotonic()
     found = explain_error(error, options=options, packs=tuple(Path(pack) for pack in request.get("packs", ())))

@@ -53,7 +53,11 @@ EXAMPLE = {
         "repaired": {"type": "string", "description": "the same program, repaired: it must end without an error"},
         "paste": {"type": "string", "description": "a text as a log has it"},
         "recorded": {"type": "string", "description": "what `code` printed where its device was"},
-        "files": {"type": "object", "additionalProperties": {"type": "string"}},
+        "files": {
+            "type": "object",
+            "additionalProperties": {"type": "string"},
+            "description": "what lies beside `code`, or beside the text of `paste`",
+        },
         "needs": {"type": "string", "enum": ["cuda", "mps", "program"], "description": "what `code` cannot do without"},
         "torch": {"type": "string", "pattern": r"^\d+\.\d+$", "description": "the oldest torch that `code` is for"},
         "expect": {

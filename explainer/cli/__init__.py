@@ -19,6 +19,7 @@ COMMANDS = {
     "serve": "a page on this machine into which tracebacks are pasted",
     "mcp": "the same for assistants, over stdio (Model Context Protocol)",
     "doctor": "what works on this machine, and what stands in the way",
+    "completion": "a script that lets bash, zsh or fish complete these words",
 }
 #: Options that may stand before a command and take a value.
 VALUED = ("--format", "--output", "--lang", "--rules", "--source", "--color")

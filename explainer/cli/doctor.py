@@ -91,7 +91,7 @@ def _hooks() -> Iterator[Finding]:
     if sys.excepthook is not sys.__excepthook__:
         yield NOTE, f"sys.excepthook is {_named(sys.excepthook)}; install() keeps it, and explains after it"
     if os.environ.get("TORCHELASTIC_RUN_ID") or os.environ.get("RANK"):
-        yield NOTE, "this is a rank of a job (RANK is set): each rank explains its own error, on its own output"
+        yield NOTE, "this is a rank of a job (RANK is set): the first to fail explains its error, the others say a line"
 
 
 def _named(hook: object) -> str:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from explainer.cli import COMMANDS, Complaint, complain, inputs, options
 from explainer.crash import Found
 from explainer.diagnosis import Report
+from explainer.locale import word
 
 ABOUT = "Explains PyTorch errors: what is wrong, why, and what to change."
 MORE = """\
@@ -31,9 +33,9 @@ def main(arguments: list[str]) -> int:
     folders = options.packs(given)
     reports: list[Report] = []
     status = 0
-    for word in given.files or [inputs.STDIN]:
+    for each in given.files or [inputs.STDIN]:
         try:
-            for name in inputs.named(word):
+            for name in inputs.named(each):
                 found = reports_of(name, given, folders)
                 status = max(status, 0 if any(report.diagnoses for report in found) else 1)
                 reports += found
@@ -111,7 +113,7 @@ def _for_people(reports: Sequence[Report], given: Any) -> str:
     """The diagnoses; errors that nothing is known about are shown only where there is no diagnosis at all."""
     from explainer.render import plain, terminal, theme
 
-    shown = [report for report in reports if report.diagnoses] or list(reports)[:1]
+    shown = [_placed(one) for one in [report for report in reports if report.diagnoses] or list(reports)[:1]]
     width = theme.width_of(sys.stdout)
     color = given.output is None and theme.wants_color(sys.stdout, given.color)
     if given.format == "plain":
@@ -122,6 +124,14 @@ def _for_people(reports: Sequence[Report], given: Any) -> str:
         others = len(reports) - len(shown)
         text += f"\n{others} more errors, none of them known to be PyTorch's (--format json has all)\n"
     return text
+
+
+def _placed(report: Report) -> Report:
+    """A report that says in which file it was found, and where there."""
+    if report.input is None or report.line is None:
+        return report
+    place = word("log_place", report.language, input=report.input, line=report.line)
+    return replace(report, remarks=(place, *report.remarks))
 
 
 def _parser() -> options.Parser:

@@ -14,6 +14,7 @@ from typing import Any
 
 from explainer.cli import Complaint
 from explainer.hooks import process
+from explainer.userframes import is_user_file
 
 #: The module that was `__main__` before; it must outlive the program, for its functions are still running.
 _before: list[types.ModuleType] = []
@@ -57,12 +58,24 @@ def go(target: Target, settings: process.Settings) -> int:
         process.start(settings)
     try:
         _run(target)
-    except BaseException:
+    except BaseException as error:
+        if isinstance(error, SystemExit):
+            _explain_swallowed(error)
         if process.settings is not None:
             process.start(process.settings)  # the program may have put its own hook over ours
         sys.excepthook = _Cut(sys.excepthook)
         raise
     return 0
+
+
+def _explain_swallowed(end: SystemExit) -> None:
+    """Explain the error that a library (hydra) printed itself before it ended the program."""
+    error, step = end.__context__, end.__traceback__
+    while step is not None and step.tb_next is not None:
+        step = step.tb_next
+    by_library = step is not None and not is_user_file(step.tb_frame.f_code.co_filename)
+    if by_library and isinstance(error, Exception) and process.settings is not None and process.wanted(error):
+        process.explain_once(error, error.__traceback__)
 
 
 class _Cut:

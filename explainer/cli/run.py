@@ -13,6 +13,8 @@ examples: explain run train.py --lr 0.1        explain run -m package.train --lr
           explain run --json report.json train.py
 
 the program's own options come after SCRIPT; its output, traceback and exit status are as without explain"""
+#: Modules that are torch's launcher (its script is called torchrun).
+LAUNCHERS = ("torch.distributed.run", "torch.distributed.launch")
 #: Options of `explain run` that take a value, so that SCRIPT can be told from it.
 VALUED = ("--json", "--lang", "--rules", "--color")
 
@@ -30,7 +32,30 @@ def main(arguments: list[str]) -> int | Callable[[], int]:
     settings = _settings(given, target)
     if given.json:
         _write(given.json, ())
+    if os.environ.get("EXPLAINER") != "0":
+        _join_job(target, settings, given)
     return lambda: launch.go(target, settings)
+
+
+def _join_job(target: launch.Target, settings: Any, given: Any) -> None:
+    """Have the ranks of torch's launcher run under `explain run` too; in a rank, leave word where a signal ends it.
+
+    Elsewhere nothing of that is imported: a file of the program cannot take the name of a module that we have.
+    """
+    launches = target.name in LAUNCHERS or os.path.basename(target.name) == "torchrun"
+    if launches or os.environ.get("EXPLAINER_JOB"):
+        from explainer.hooks import launcher
+
+        launcher.watch(_for_ranks(given)) if launches else launcher.begin_rank()
+        settings.check = False if launches else settings.check
+
+
+def _for_ranks(given: Any) -> list[str]:
+    """The options under which a launcher's ranks run; a rank cannot be run again alone."""
+    folders = [word for folder in given.rules for word in ("--rules", os.path.abspath(folder))]
+    lang = ["--lang", given.lang] if given.lang else []
+    switches = [name for name, on in (("--full", given.full), ("--no-replay", not given.replay)) if on]
+    return ["--no-check", *lang, *folders, *switches]
 
 
 def split(arguments: list[str], valued: tuple[str, ...] = VALUED) -> tuple[list[str], list[str]]:

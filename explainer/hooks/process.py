@@ -147,9 +147,12 @@ def explain_once(error, traceback, stream=None) -> None:
     if not _turn.acquire(timeout=PATIENCE):
         return
     try:
-        from explainer.hooks import showing
+        from explainer.hooks import shadowed
 
-        showing.show(error, traceback, settings or Settings(), stream)
+        with shadowed.aside(error):
+            from explainer.hooks import showing
+
+            showing.show(error, traceback, settings or Settings(), stream)
     except BaseException as failure:
         say_failed("loading", failure, stream)
     finally:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from explainer.configured import configured
-from explainer.hooks import last
+from explainer.hooks import last, launcher, ranks
 from explainer.hooks.process import Settings, say_failed
 
 
@@ -24,8 +24,15 @@ def show(error: BaseException, traceback: Any, settings: Settings, stream: TextI
 
 def _show(error: BaseException, traceback: Any, settings: Settings, out: TextIO | None) -> None:
     trace = _trace() if settings.why else None
+    record = _stage("the job's record", lambda: ranks.begun(error, traceback), out)
     explanation = _stage("the diagnosis", lambda: watched(error, traceback, settings, out, trace), out)
     if explanation is None:
+        return
+    if os.environ.get(ranks.FOLDER):
+        explanation = _stage("the job's report", lambda: launcher.joined(error, explanation), out) or explanation
+    explanation, line = _stage("the job's ranks", lambda: ranks.told(explanation, record), out) or (explanation, "")
+    if out is not None and line:
+        write(out, f"{line}\n" if shown(explanation, None, settings) else "")
         return
     if out is not None and _stage("the display", lambda: write(out, shown(explanation, out, settings)), out) is None:
         write(out, headlines(explanation))
@@ -82,12 +89,11 @@ def explain(
     old = too_old()
     replay = settings.replay and project.replay and os.environ.get("EXPLAINER_REPLAY") != "0" and not old
     started = settings.program if settings.program is not None else lambda: api.script(settings.begun)
-    program = started() if replay and api.unchanged(error, traceback) else None
+    changed = api.changed(error, traceback)
+    program = started() if replay and not changed else None
     begun = api.begun_for(error, program) if settings.check is not False else None
-    options = Options(
-        _language(settings), replay, settings.check, program, begun, progress=progress, meanwhile=_display
-    )
-    options = replace(options, trace=trace) if trace is not None else options
+    more = {"progress": progress, "meanwhile": _display, "trace": trace, "changed": changed}
+    options = Options(_language(settings), replay, settings.check, program, begun, **more)
     packs = tuple(Path(folder) for folder in (*settings.rules, *project.rules))
     with _no_collection():
         explanation = api.explain_error(error, traceback, options, packs)

@@ -16,7 +16,7 @@ _COPIES = ("clone", "contiguous", "float", "double", "half", "long", "int", "boo
 _LAYOUT = re.compile(
     r"\.(?:transpose|permute|t|T|mT|swapaxes|swapdims|movedim|moveaxis|view|reshape|flatten|unflatten|squeeze|unsqueeze"
     r"|expand|expand_as|mean|sum|amax|amin|max|min|roll|flip)\b|\b(?:dim|axis|batch_first|start_dim)\s*=|\beinsum\("
-    r"|\brearrange\(|\bstack\(|\bcat\(|\[[^\]]*(?::|None)"
+    r"|\brearrange\(|\bstack\(|\bcat\(|\[[^\]]*(?::|None)|[\"'][^\"']*->[^\"']*[\"']"
 )
 #: Classes of layers, and functions that are given sizes.
 _TAKES_SIZES = re.compile(

@@ -136,6 +136,7 @@ _PROBES = {
     "twice": "once_only first_once detached_state",
     "training": "training_finding",
     "uncollated": "uncollated",
+    "in_source": "caller_in_source layer_in_source",
     "unpacking": "unpacked_keys miscounted_batch",
     "unset": "unset_entry",
     "untensored": "untensored returnless",

@@ -110,7 +110,7 @@ def named_module(scene: Scene, module: Any) -> ModuleFact:
 
 
 def _source_name(scene: Scene, module: Any) -> str:
-    """`self.fc1` -> fc1; `self.net` whose third layer failed -> net[2]."""
+    """`self.fc1` -> fc1; `self.net` whose third layer failed -> net[2]; below a trainer's call its path."""
     found = below_user(scene)
     failing = scene.failing
     function = getattr(call_node(failing.node), "func", None) if failing else None
@@ -118,9 +118,17 @@ def _source_name(scene: Scene, module: Any) -> str:
         return ""
     text = failing.source.text(function).removeprefix("self.")  # type: ignore[union-attr]
     inner = path_of(module, found[0].module)
+    if not _calls(scene, found[0]):
+        return inner or ""
     if not inner:
         return text
     return text + as_attributes(inner)
+
+
+def _calls(scene: Scene, called: Called) -> bool:
+    """Whether it is the user's line that calls a module, and no library between them (a trainer, a decorator)."""
+    frames = scene.live.frames if scene.live is not None else []
+    return 0 < called.index <= len(frames) and frames[called.index - 1] is scene.user_frame
 
 
 @probe

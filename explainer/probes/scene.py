@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import field
 from typing import Any
@@ -80,7 +80,8 @@ class Options:
     `replay`: user code may be re-run in a sandboxed child. `program`: what `explain run` started, so that the whole
     program can be tried again (None elsewhere). `begun`: a run of it that is under way already (`replay.ahead`).
     `source_roots`: folders below which a paste's files may be read, as far as there is `room`. `meanwhile` is called
-    when a first edit is tried. `trace` takes what becomes of each candidate edit.
+    when a first edit is tried. `trace` takes what becomes of each candidate edit. `changed`: the user's files that were
+    changed since they were loaded, where that is known.
     """
 
     language: str = "en"
@@ -95,6 +96,7 @@ class Options:
     progress: Callable[[str], None] | None = None
     meanwhile: Callable[[], None] | None = None
     trace: Trace | None = None
+    changed: Collection[str] | None = None
 
 
 class Scene:
@@ -111,6 +113,9 @@ class Scene:
         self.spent = Spent()
         #: Whether the wall clock ended what there was work left for.
         self.starved = False
+        #: Whether an edit was tried, and why what could have been was not (`untried`).
+        self.tried = False
+        self.left_out: list[str] = []
         #: Whether somebody pressed Ctrl-C while a replay ran.
         self.interrupted = False
         #: What is wanted later, and is done while a run that was begun goes on.
@@ -138,6 +143,14 @@ class Scene:
         left = max(0.0, self.options.deadline - self.spent.seconds)
         self.starved = self.starved or (left > 0.0 and self.spent.starved(self.options.deadline))
         return 0.0 if self.starved or self.interrupted else left
+
+    def leave_out(self, reason: str) -> None:
+        """Note why trials are left out: a word of `locale` (`untried_...`), said once."""
+        if reason not in self.left_out:
+            self.left_out.append(reason)
+        trace = self.options.trace
+        if trace is not None and f"untried_{reason}" not in trace.remarks:
+            trace.remarks.append(f"untried_{reason}")
 
     @contextmanager
     def replaying(self) -> Iterator[None]:

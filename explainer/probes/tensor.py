@@ -22,6 +22,8 @@ FIRST = (
     "num_groups",
     "input_size",
     "hidden_size",
+    "bidirectional",
+    "num_layers",
     "embed_dim",
     "num_heads",
     "kernel_size",
@@ -72,6 +74,7 @@ def tensor_fact(name: str, tensor: Any, span: Span | None = None) -> TensorFact:
         tuple(tensor.stride()) if strided else (),
         tensor.numel() * tensor.element_size(),
         span,
+        "DTensor" if type(tensor).__name__ == "DTensor" else "",
     )
 
 
@@ -85,6 +88,10 @@ def module_fact(name: str, module: Any, span: Span | None = None, path: str = ""
     return ModuleFact(short_name, type(module).__name__, path, root, settings(own), training, device, dtype, span)
 
 
+#: What tells something of an RNN only where it is not as usual.
+TELLING = {"bidirectional": False, "num_layers": 1}
+
+
 def settings(own: dict[str, Any]) -> Settings:
     """The plain attributes of a layer, the well-known ones first; private ones and flags of the base class left out."""
     plain = {
@@ -92,7 +99,8 @@ def settings(own: dict[str, Any]) -> Settings:
         for name, value in own.items()
         if not name.startswith("_") and name not in ("training", "call_super_init") and _plain(value) is not None
     }
-    order = [name for name in FIRST if name in plain] + [name for name in plain if name not in FIRST]
+    first = [name for name in FIRST if name in plain and (name not in TELLING or plain[name] != TELLING[name])]
+    order = dict.fromkeys([*first, *plain])
     return Settings(tuple((name, plain[name]) for name in order))
 
 

@@ -66,6 +66,8 @@ def _diagnosis(diagnosis: Diagnosis, report: Report) -> Iterator[str]:
     yield from _paragraph("from", diagnosis.origin, language)
     for index, fix in enumerate(fixes_of(report)):
         yield from _fix(fix, "or" if index else "fix", language)
+    if diagnosis.untried:
+        yield f"{prose(word(f'untried_{diagnosis.untried}', language))}\n"
     for note in diagnosis.notes:
         yield from _paragraph("next", note, language)
     rule = f"**{word('rule', language)}** {code(diagnosis.rule)} ({word(diagnosis.certainty, language)})"

@@ -84,6 +84,8 @@ def _diagnosis(diagnosis: Diagnosis, language: str, width: int) -> Iterator[str]
         yield from wrap(word("say_from", language, text=diagnosis.origin), width)
     for number, fix in enumerate(diagnosis.fixes, 1):
         yield from _fix(fix, number, language, width)
+    if diagnosis.untried:
+        yield from wrap(_sentence(word(f"untried_{diagnosis.untried}", language), language), width)
     for note in diagnosis.notes:
         yield from wrap(word("say_next", language, text=note), width)
     yield from wrap(word("say_rule", language, rule=diagnosis.rule), width)

@@ -75,6 +75,7 @@ def _compose(report: Report, plan: Plan, width: int, full: bool) -> list[Row]:
     fixes = _fixes(fixes_of(report), plan, lens, full)
     if fixes:
         rows += [(), *fixes]
+    rows += _untried(diagnosis, bool(fixes), language, width)
     for note in diagnosis.notes[: plan.notes]:
         rows += _section("next", wrap(note, _room(language, width)), 3, language)
     for link in diagnosis.links[: plan.links]:
@@ -232,6 +233,14 @@ def _fixes(fixes: Sequence[Fix], plan: Plan, lens: Lens, full: bool) -> list[Row
             inner.append(((cut(word("apply", lens.language), _room(lens.language, lens.prose)), "quiet"),))
         rows += _labelled("or" if index else "fix", inner, lens.language)
     return rows
+
+
+def _untried(diagnosis: Diagnosis, below: bool, language: str, width: int) -> list[Row]:
+    """Why no fix was tried, where that is so: `below` the fixes, or in their place."""
+    if not diagnosis.untried:
+        return []
+    rows = [((line, "quiet"),) for line in wrap(word(f"untried_{diagnosis.untried}", language), _room(language, width))]
+    return [((" " * _edge(language), ""), *row) for row in rows] if below else _labelled("fix", rows, language)
 
 
 def _rule(diagnosis: Diagnosis, plan: Plan, language: str, width: int) -> list[Row]:

@@ -13,19 +13,10 @@ from explainer.edits.slices import trunk
 from explainer.patterns import Pattern
 from explainer.source import Function
 
-#: What it costs to build a layer for another width where the one it has came along, and to compute a size from
-#: numbers that were not in it before; and where what was computed is then read nowhere.
-_AGREED, _COMPUTED, _UNREAD = 1.3, 0.5, 1.3
 _SUM = Pattern(r"\w+ [+*-] \w+|\w+ // \w+|\w \*\* \w")
 _NAME = re.compile(r"(?<![\w.\"'])[A-Za-z_]\w*")
 _CHANNELS = ("Conv", "BatchNorm", "InstanceNorm", "GroupNorm")
 _BACK = 8
-
-
-def against(candidate: Candidate, evidence: Evidence, reshaped: int) -> float:
-    """What the rest of the program says against an edit that gives parameters another shape."""
-    cost = _AGREED if reshaped and came_along(evidence) else 0.0
-    return cost + _COMPUTED * computed(candidate) + _UNREAD * forgets(candidate, evidence)
 
 
 def came_along(evidence: Evidence) -> bool:

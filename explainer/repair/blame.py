@@ -1,51 +1,76 @@
-"""Which line is to blame, decided over all survivors of the wide search."""
+"""Which line is to blame, decided over all that survives: what rules, the search and the wide search have offered."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
 from typing import Any
 
+from explainer.diagnosis import Span
+from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
 from explainer.frozen import frozen
-from explainer.repair.wide import OPEN, Found, Survivor, widely
+from explainer.oracle.judge import Judgement
+from explainer.repair.features import features, lost_parameters, roles
+from explainer.repair.prior import score
+from explainer.replay.program import Run
 from explainer.replay.trial import Verdict
 
-#: How near another place must come to leave it open which is to blame, and from which cost on one alone shows nothing.
-NEAR, PLAUSIBLE = 0.6, 2.0
-#: What an atom offers and has this cost is no repair, whatever runs with it.
-NEVER = 3.2
+#: From which share of all that may be right (that none is, included) a line needs no wider search; keeps the proof that
+#: a rule or generator has of it; is proved by what the atoms offer.
+LIKELY, KEPT, SURE = 0.8, 0.8, 0.95
+
+
+@frozen
+class Survivor:
+    """A candidate with which the program runs; `score`: how likely it is, as a logarithm; `lost`: see `features`."""
+
+    candidate: Candidate
+    run: Run
+    judgement: Judgement
+    score: float
+    lost: int
 
 
 @frozen
 class Blame:
-    """All survivors, the one to show first; `alone`: no other line comes near it."""
+    """All survivors, the likeliest first, and what share of all that may be right is on its line."""
 
     survivors: tuple[Survivor, ...]
-    alone: bool
-
-    def verdicts(self, checker: Any) -> list[Verdict]:
-        """The survivors as verdicts, in their order."""
-        control = checker.control()
-        return [checker.passed(one.candidate, one.run, control, one.judgement) for one in self.survivors]
+    share: float = 0.0
 
     @property
     def first(self) -> Survivor | None:
         """The survivor that takes the blame."""
         return self.survivors[0] if self.survivors else None
 
+    def verdicts(self, checker: Any) -> list[Verdict]:
+        """The survivors as verdicts, in their order."""
+        control = checker.control()
+        return [checker.passed(one.candidate, one.run, control, one.judgement) for one in self.survivors]
 
-def blamed(checker: Any, evidence: Evidence, progress: Callable[[str], None]) -> Blame:
-    """Who is to blame among what the wide search finds."""
-    checker.extend()
-    return _decided(widely(checker, evidence, progress))
+
+def blamed(checker: Any, evidence: Evidence) -> Blame:
+    """Who is to blame among all that has survived so far."""
+    control, where = checker.control(), roles(evidence)
+    found = []
+    for edits, (candidate, judgement) in checker.survived.items() if control is not None else ():
+        run = checker.tried[edits]
+        counted = features(candidate, run, control, judgement, evidence, where)
+        found.append(Survivor(candidate, run, judgement, score(counted), lost_parameters(run, control)))
+    found.sort(key=lambda one: -one.score)
+    return _shared(found)
 
 
-def _decided(found: Found) -> Blame:
-    """The least costly first; what bends the model to a fault is left out."""
-    ranked = sorted((one for one in found.survivors if one.cost < NEVER and not one.bends), key=lambda one: one.cost)
-    if not ranked:
-        return Blame((), False)
-    first = ranked[0]
-    near = {one.line for one in ranked if one.cost < first.cost + NEAR}
-    near |= {line for line, cost in found.rivals if cost < first.cost + OPEN}
-    return Blame(tuple(ranked), near <= {first.line} and first.cost < PLAUSIBLE)
+def _shared(found: list[Survivor]) -> Blame:
+    """Survivors with the share of the first one's line; that no edit at all is right has a score of 0."""
+    if not found:
+        return Blame(())
+    worth = [math.exp(min(one.score, 50.0)) for one in found]
+    total = sum(worth) + 1.0
+    line = _line(found[0].candidate.culprit)
+    own = sum(each for each, one in zip(worth, found, strict=True) if _line(one.candidate.culprit) == line)
+    return Blame(tuple(found), own / total)
+
+
+def _line(span: Span) -> tuple[str, int]:
+    return span.file, span.line

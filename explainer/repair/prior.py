@@ -1,10 +1,11 @@
-"""How likely an offer is the repair before it is tried: a sum of counted parts, the lowest first."""
+"""How likely an edit is the repair: before it is run, what it costs; once it survives, its score."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from explainer.repair.offer import Offer
+from explainer.repair.weights import WEIGHTS
 
 #: What each kind of edit costs, each role of its place, and each step that it lies behind the crash.
 ATOM: Mapping[str, float] = {
@@ -28,8 +29,20 @@ ATOM: Mapping[str, float] = {
     "literal": 1.2,
     "drop": 1.4,
     "statement": 2.2,
+    "uncalled": 0.0,
+    "parameter": 0.1,
+    "unpacked": 0.2,
+    "reduction": 1.9,
 }
-ROLE: Mapping[str, float] = {"crash": 0.0, "slice": 0.5, "bound": 0.6, "caller": 0.6, "built": 0.5, "given": 1.0}
+ROLE: Mapping[str, float] = {
+    "crash": 0.0,
+    "slice": 0.5,
+    "returned": 0.6,
+    "bound": 0.6,
+    "caller": 0.6,
+    "built": 0.5,
+    "given": 1.0,
+}
 _STEP = 0.12
 _FAR = 1.2
 
@@ -37,3 +50,8 @@ _FAR = 1.2
 def cost(offer: Offer) -> float:
     """What speaks against an offer: its kind, its place, its filler."""
     return ATOM[offer.atom] + ROLE[offer.spot.role] + min(_STEP * offer.spot.distance, _FAR) + offer.weight
+
+
+def score(features: Mapping[str, float]) -> float:
+    """The logarithm of how likely a survivor is, beside 0 for no right edit among all survivors."""
+    return -sum(value * WEIGHTS.get(name, 0.0) for name, value in features.items())

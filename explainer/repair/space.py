@@ -6,6 +6,7 @@ import ast
 import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from explainer.edits.candidate import Candidate
@@ -24,8 +25,11 @@ _FURTHER, _MOST = 0.06, 0.6
 _WRITTEN, _SHORT, _LONG = -0.4, 6, 14
 #: What makes random data, or reads them.
 _RANDOM = ("rand", "randn", "randint", "normal", "uniform", "standard_normal", "random", "frombuffer", "fromfile")
-#: What is not to blame where the same call went well with other data.
+#: What makes a model's own values of random ones.
+_WEIGHTS = ("Parameter", "Buffer", "register_parameter", "register_buffer")
+#: What is not to blame where the same call went well with other data; elsewhere on its way it costs more.
 _OF_CALL = ("layout", "dimension", "swap", "pattern", "unwrap", "operator", "literal", "call", "drop", "projection")
+_WENT_WELL = 0.6
 _log = logging.getLogger(__name__)
 
 
@@ -52,13 +56,16 @@ def space(evidence: Evidence, most: int = 600) -> list[Proposal]:
 
 def _of_data(offer: Offer) -> bool:
     """Whether an offer changes random data: its sizes stand for those of real data."""
-    source, node = offer.place.source, offer.node
-    around: ast.AST | None = node
+    source = offer.place.source
+    around: ast.AST | None = offer.node
+    drawn = False
     while isinstance(around, (ast.expr, ast.keyword)):
+        if isinstance(around, ast.Call) and called(around) in _WEIGHTS:
+            return False
         if isinstance(around, ast.Call) and called(around) in _RANDOM:
-            return not isinstance(offer.node, ast.Call) or around is offer.node
+            drawn = drawn or not isinstance(offer.node, ast.Call) or around is offer.node
         around = source.parent_of(around)
-    return False
+    return drawn
 
 
 def _elsewhere(offer: Offer) -> float:
@@ -95,9 +102,12 @@ def _proposals(ranked: list[tuple[float, Offer]], evidence: Evidence, most: int)
 def _offers(evidence: Evidence) -> Iterator[Offer]:
     for spot in spots(evidence):
         for name, atom in ATOMS.items():
-            if evidence.passed and name in _OF_CALL:
+            went_well = evidence.passed and name in _OF_CALL
+            if went_well and spot.role == "crash":
                 continue
             try:
-                yield from (one for one in atom(spot, evidence) if not _of_data(one))
+                for one in atom(spot, evidence):
+                    if not _of_data(one):
+                        yield replace(one, weight=one.weight + _WENT_WELL) if went_well else one
             except (ArithmeticError, AttributeError, LookupError, SyntaxError, TypeError, ValueError):
                 _log.debug("%s gave up", name, exc_info=True)

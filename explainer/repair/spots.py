@@ -13,14 +13,17 @@ from explainer.frozen import frozen
 #: How far the slice is followed: steps behind the failing call, layers built, names bound.
 _STEPS, _LAYERS, _BOUND = 30, 14, 12
 _NONE: Mapping[str, Any] = {}
+#: Statements that read all they name at once; a value that is unpacked fails where the targets stand.
+_PLAIN = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.Expr)
 
 
 @frozen
 class Spot:
     """An expression or statement with its role in the crash, how far it lies behind it, and what is in scope there.
 
-    Roles: `crash` (the failing call), `caller` (a call on the way to it), `slice` (made an operand), `bound` (gave a
-    name or attribute that is read on the way its value), `built` (built a layer on the way), `given` (its caller).
+    Roles: `crash` (the failing call), `caller` (a call on the way to it), `slice` (made an operand), `returned`
+    (what a function hands back that made it), `bound` (gave a name or attribute that is read on the way its
+    value), `built` (built a layer on the way), `given` (its caller).
     """
 
     place: Place
@@ -49,12 +52,19 @@ def spots(evidence: Evidence) -> list[Spot]:
 def _all(evidence: Evidence) -> Iterator[Spot]:
     near = list(_failing(evidence))
     yield from near
+    behind = list(_behind(evidence))
+    yield from behind
+    yield from _returned(evidence)
+    yield from _bound(evidence, near)
+    yield from _built(evidence)
+    yield from _attributes(evidence, [*near, *behind])
+
+
+def _behind(evidence: Evidence) -> Iterator[Spot]:
+    """The calls that led to the failing one, nearest first, with those of the user's that made them."""
     for distance, step in enumerate(evidence.steps[1:_STEPS], 1):
         for at, place in enumerate(step.places[:2]):
             yield Spot(place, "caller" if at else "slice", distance + at, step, scope=_scope(evidence, place))
-    yield from _bound(evidence, near)
-    yield from _built(evidence)
-    yield from _attributes(evidence, near)
 
 
 def _failing(evidence: Evidence) -> Iterator[Spot]:
@@ -84,15 +94,29 @@ def _built(evidence: Evidence) -> Iterator[Spot]:
 def _bound(evidence: Evidence, near: list[Spot]) -> Iterator[Spot]:
     """The assignments, above the failing calls in their functions, of the names that these read."""
     for spot in near:
-        wanted = _read(spot.place.node)
-        line = spot.place.statement().node.lineno
-        distance = spot.distance
+        whole = spot.place.statement().node
+        wanted = _read(whole if isinstance(whole, _PLAIN) else spot.place.node)
+        line, distance = whole.lineno, spot.distance
         for statement in _assignments_above(spot.place, line):
             value = getattr(statement, "value", None) or getattr(statement, "iter", None)
             if _stored(statement) & wanted and value is not None and distance < spot.distance + _BOUND:
                 wanted |= _read(value)
                 distance += 1
                 yield Spot(spot.place.at(value), "bound", distance, None, scope=spot.scope)
+
+
+def _returned(evidence: Evidence) -> Iterator[Spot]:
+    """What the functions hand back in which the failing value was made."""
+    seen: set[int] = set()
+    for distance, step in enumerate(evidence.steps[1:_STEPS], 1):
+        for place in step.places[:2]:
+            function = place.source.function_at(place.span.line)
+            if function is None or id(function) in seen:
+                continue
+            seen.add(id(function))
+            for node in _within(function):
+                if isinstance(node, ast.Return) and node.value is not None:
+                    yield Spot(place.at(node.value), "returned", distance, None, scope=_scope(evidence, place))
 
 
 def _assignments_above(place: Place, line: int) -> list[ast.AST]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -10,94 +11,26 @@ from typing import Any
 from explainer.edits.candidate import Candidate
 from explainer.edits.changes import cancels
 from explainer.edits.evidence import Evidence
-from explainer.frozen import frozen
-from explainer.oracle.judge import Judgement
-from explainer.repair.agreement import against, came_along
 from explainer.repair.space import Proposal, space
-from explainer.replay.outcomes import other_input
-from explainer.replay.program import Run
 from explainer.replay.sieve import MOVED, OTHER, PASSES, SAME, UNKNOWN
 
 #: How many proposals are sieved, and how many are run.
-SIEVED, RUNS = 400, 40
+SIEVED, RUNS = 300, 20
 #: How many of them that get past the failing call are enough; how many runs there are at least where one holds.
 PAST, ENOUGH = 14, 4
-#: How much less likely than what has passed a proposal may be to be run all the same, or to leave the cause open.
-MARGIN, OPEN = 0.8, 0.9
+#: How much less likely than what has passed a proposal may be to be run all the same.
+MARGIN = 0.8
 #: What a proposal costs more that the sieve could not tell, or that fails elsewhere then.
 _BEHIND = {PASSES: 0.0, UNKNOWN: 0.6, MOVED: 1.0, OTHER: 2.2}
-#: How many of one kind at one line are run; how many parameters a layer has.
-_ALIKE, _LAYER = 4, 2
-#: What it costs that the oracle doubts it.
-_DOUBTED = 1.0
-Line = tuple[str, int]
+#: How many of one kind at one line are run.
+_ALIKE = 4
 
 
-@frozen
-class Survivor:
-    """A candidate with which the program runs, what speaks against it, how many parameters are no more as before.
-
-    `bends`: it makes the whole model fit a value that came along in another shape than the model was built for.
-    """
-
-    candidate: Candidate
-    run: Run
-    judgement: Judgement
-    cost: float
-    reshaped: int
-    bends: bool = False
-
-    @property
-    def line(self) -> Line:
-        """The line that it takes for the cause."""
-        return _line(self.candidate)
-
-
-@frozen
-class Found:
-    """The survivors, the lines at which an edit gets past the failing call without having been run, with its cost."""
-
-    survivors: tuple[Survivor, ...] = ()
-    rivals: tuple[tuple[Line, float], ...] = ()
-
-
-def weighed(
-    candidate: Candidate, run: Run, judgement: Judgement, control: Run, evidence: Evidence, cost: float
-) -> Survivor:
-    """A survivor with what its run tells against it: warnings, another input, parameters that are gone or reshaped."""
-    warned = len(set(run.answer.get("warnings", ())) - set(control.answer.get("warnings", ())))
-    lost = _lost(run, control)
-    worth = cost + 1.5 * min(warned, 1) + 1.5 * (candidate.literal and other_input(run, control)) + _of_lost(lost)
-    worth += _DOUBTED * bool(judgement.doubts)
-    worth += against(candidate, evidence, lost) + 0.5 * min(int(run.answer.get("ungraded") or 0), 2)
-    bends = candidate.literal and lost > _LAYER and came_along(evidence)
-    return Survivor(candidate, run, judgement, worth, lost, bends)
-
-
-def _lost(run: Run, control: Run) -> int:
-    """How many parameters of the program there are no more: given another shape, or left out; new ones do not count."""
-    before, after = (Counter(map(tuple, one.answer.get("parameters") or [])) for one in (control, run))
-    return sum((before - after).values())
-
-
-def _of_lost(count: int) -> float:
-    """What it costs that so many parameters are not as before: those of one layer are an edit's own business."""
-    return 0.0 if not count else 0.4 if count <= _LAYER else 1.0 + 0.15 * min(count, 10)
-
-
-def widely(checker: Any, evidence: Evidence, progress: Callable[[str], None]) -> Found:
-    """What survives among what the atoms offer."""
-    control = checker.control()
-    if control is None or checker.left <= 0:
-        return Found()
-    fates = _sieved(checker, _proposals(evidence))
-    queue = _queue(fates)
-    found, tried = _run(checker, queue, control, evidence, progress)
-    ran = {one.candidate.edits for one in queue[:tried]}
-    rivals = {
-        (_line(one.candidate), one.cost) for one, fate in fates if fate == PASSES and one.candidate.edits not in ran
-    }
-    return Found(tuple(found), tuple(rivals))
+def widely(checker: Any, evidence: Evidence, progress: Callable[[str], None], thorough: bool = False) -> None:
+    """Run what the atoms offer and is likely, all of it where it is to be `thorough`; the checker keeps survivors."""
+    if checker.control() is None or checker.left <= 0:
+        return
+    _run(checker, _queue(_sieved(checker, _proposals(evidence))), progress, thorough)
 
 
 def _proposals(evidence: Evidence) -> list[Proposal]:
@@ -131,22 +64,16 @@ def _spread(ranked: Iterable[Proposal]) -> Iterator[Proposal]:
             yield one
 
 
-def _run(
-    checker: Any, queue: Sequence[Proposal], control: Run, evidence: Evidence, progress: Callable[[str], None]
-) -> tuple[list[Survivor], int]:
-    """The survivors of a queue, and how many of it were run: all, or until the next is too unlikely beside them."""
-    by_edits = {one.candidate.edits: one for one in queue}
-    found: list[Survivor] = []
-    tried = 0
-    for candidate, run, judgement in checker.runs((one.candidate for one in queue), progress):
-        tried += 1
+def _run(checker: Any, queue: Sequence[Proposal], progress: Callable[[str], None], thorough: bool) -> None:
+    """Run a queue, or as much of it as is about as likely as the best that passes."""
+    costs = {one.candidate.edits: one.cost for one in queue}
+    best = math.inf
+    for tried, (candidate, _, judgement) in enumerate(checker.runs((one.candidate for one in queue), progress), 1):
         if judgement is not None:
-            found.append(weighed(candidate, run, judgement, control, evidence, by_edits[candidate.edits].cost))
-        best = min((one.cost for one in found), default=None)
-        if best is not None and tried >= ENOUGH and (tried >= len(queue) or queue[tried].cost > best + MARGIN):
+            best = min(best, costs[candidate.edits])
+        if not thorough and tried >= ENOUGH and (tried >= len(queue) or queue[tried].cost > best + MARGIN):
             break
-    return found, tried
 
 
-def _line(candidate: Candidate) -> Line:
+def _line(candidate: Candidate) -> tuple[str, int]:
     return candidate.culprit.file, candidate.culprit.line

@@ -43,6 +43,7 @@ def try_in_process(scene: Any, candidates: Iterable[Candidate], check: str) -> l
         return [Verdict(one, False, "", "none") for one in offered]
     trials: Trials = scene.once("trials", lambda: Trials(scene, _child))
     found = trials.of([list(one.edits) for one in offered])
+    scene.tried = scene.tried or any(held is not None for held, _ in found)
     verdicts = [_verdict(one, *outcome, scene.options.language) for one, outcome in zip(offered, found, strict=True)]
     for one, (held, _) in zip(verdicts, found, strict=True):
         if scene.options.trace is not None:

@@ -39,7 +39,8 @@ from explainer.replay.outcomes import (
 )
 from explainer.replay.program import Program, Run, Trial
 from explainer.replay.rivals import with_ties
-from explainer.replay.trial import LATE, Verdict
+from explainer.replay.sieve import SAME
+from explainer.replay.trial import LATE, CannotBegin, Verdict
 from explainer.replay.work import STARVED, Spent
 
 #: Seconds of work for all trials of one crash together, those that go on at the same time counted as one.
@@ -52,6 +53,8 @@ START = 30.0
 ABREAST, ENOUGH = 2, 4
 #: How many more candidates of a tier are run once one holds; within the limits of a replay.
 BEYOND, _BEYOND = 6, 2
+#: How many candidates of the search are run without having been sieved.
+UNSIEVED = 10
 #: Before the tiers from this one on come repairs of two edits; those have a tier of their own.
 LIKELY, FOLLOWED = 3, -2
 _NOT_RUN = "none"
@@ -64,7 +67,8 @@ def checker(scene: Any) -> Checker:
     """The crash's checker, made once: rules and the search share its clean process and its budget."""
     made = scene.once("program checker", lambda: Checker(scene))
     if made is None:
-        raise RuntimeError("the program cannot be run again")
+        scene.leave_out("processes")
+        raise CannotBegin("the program cannot be run again")
     return made
 
 
@@ -86,6 +90,8 @@ class Checker:
         self.moved: list[Candidate] = []
         self.gone_on: list[Candidate] = []
         self.tried: dict[tuple[Edit, ...], Run] = {}
+        #: What passed, and was not refused, by its edits: candidates with what the oracle says of their runs.
+        self.survived: dict[tuple[Edit, ...], tuple[Candidate, Judgement]] = {}
         self.started: dict[tuple[Edit, ...], Trial] = {}
 
     @property
@@ -93,9 +99,9 @@ class Checker:
         """Seconds of work that are left."""
         return self.scene.seconds_left if self.program.warm else max(0.0, self._most - self._spent.seconds)
 
-    def extend(self) -> None:
-        """Let the wide search have work of its own, once."""
-        self._most = TRIALS + WIDE
+    def extend(self, work: float = WIDE) -> None:
+        """Let the wide search have so many seconds of work of its own, once."""
+        self._most = TRIALS + work
 
     def _counted(self, run: Run, abreast: int = 1) -> Run:
         """A run whose work is taken from what is left."""
@@ -109,7 +115,10 @@ class Checker:
             self._control = self._recorded_soon() or self._run_plainly()
             for trial in self.started.values():
                 trial.limit(self._enough(self._control))
-        return self._control if self._same(self._control) else None
+        if self._same(self._control):
+            return self._control
+        self.scene.leave_out("late" if late(self._control) else "control")
+        return None
 
     def _recorded_soon(self) -> Run | None:
         """The recording, where it came soon and failed as the crash did: one run that is both."""
@@ -145,12 +154,18 @@ class Checker:
     def record(self) -> Mapping[str, Any] | None:
         """What `replay.recorder` saw in an unedited run; None where it failed otherwise or leaves no time for edits."""
         control = self.control()
-        if control is None or (self.program.warm and self.left < control.seconds):
+        if control is None:
+            return None
+        if self.program.warm and self.left < control.seconds:
+            self.scene.leave_out("late")
             return None
         run = self._recorded()
         if not self._same(run):  # code that asks for `type(n) is int` does not take numbers with a memory
             run = self._counted(self.session.run({}, max(self.left * 0.4, 0.1), record=True, numbers=False))
-        return run.answer.get("recording") if self._same(run) else None
+        if not self._same(run):
+            self.scene.leave_out("late" if late(run) else "recording")
+            return None
+        return run.answer.get("recording")
 
     def watched(self, recorder: str) -> Any:
         """What another recorder (see `replay.again`) saw in an unedited run; None where that run failed otherwise."""
@@ -244,11 +259,11 @@ class Checker:
         try:
             control = self.control()
             if control is None:
-                self._remark("why_control")
                 return [Verdict(one, False, "", _NOT_RUN) for one in candidates]
             if first.fix is not None:
                 candidates = self._with_origins(candidates)
-            for tier in self._tiers(self._plausible(candidates), family):
+            plausible = self._plausible(candidates)
+            for tier in self._tiers(plausible if family is None else self._sifted(plausible), family):
                 held, failed, quiet = self._tier(tier, control, progress)
                 passed, found = ([*held, *passed] if quiet else [*passed, *held]), found + failed
                 if quiet or self.left <= 0:
@@ -267,16 +282,24 @@ class Checker:
             if keep:
                 yield one
 
-    def _remark(self, word: str) -> None:
-        if self.trace is not None and word not in self.trace.remarks:
-            self.trace.remarks.append(word)
+    def _sifted(self, candidates: Iterator[Candidate]) -> Iterator[Candidate]:
+        """The first candidates; where none of them ends the search, the others but for those that the sieve stops."""
+        yield from itertools.islice(candidates, UNSIEVED)
+        rest = list(candidates)
+        for one, fate in itertools.zip_longest(rest, self.sieved(rest, len(rest)) if rest else ()):
+            if fate != SAME:
+                yield one
+            elif self.trace is not None:
+                self.trace.filtered(one, "why_sieved")
 
     def _note(self, candidate: Candidate, run: Run, judgement: Judgement | None) -> None:
-        """Keep how a run of a candidate ended, where somebody asks."""
-        if self.trace is None:
-            return
+        """Keep how a run of a candidate ended: a survivor always, all others where somebody asks."""
         refused = judgement.refused if judgement is not None else None
         passed = judgement is not None and refused is None
+        if judgement is not None and passed:
+            self.survived.setdefault(candidate.edits, (candidate, judgement))
+        if self.trace is None:
+            return
         reason = f"why_refused_{refused}" if refused else ended_by(run)
         self.trace.tried(candidate, "passed" if passed else "late" if late(run) else "failed", reason)
 
@@ -327,6 +350,7 @@ class Checker:
 
     def _ended(self, candidate: Candidate, run: Run | Trial, control: Run) -> Run:
         ended = self._counted(run.wait(), ABREAST) if isinstance(run, Trial) else run
+        self.scene.tried = True
         self.tried[candidate.edits] = ended
         return ended
 

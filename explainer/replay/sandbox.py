@@ -23,6 +23,9 @@ _LARGEST = 8 << 20
 #: Seconds between two calls of `waiting`.
 _OFTEN = 0.1
 _HEAD = struct.Struct("Q")
+#: What of torch's keeps a process from being forked.
+CUDA, GROUP = "CUDA is in use, and a fork cannot use it", "a process group is initialised"
+THREADS = "torch has threads running"
 #: Children that were told to end and may not have yet.
 _ending: list[int] = []
 
@@ -56,11 +59,11 @@ def _torch_in_the_way() -> str | None:
     if torch is None:
         return None
     if torch.cuda.is_initialized():
-        return "CUDA is in use, and a fork cannot use it"
+        return CUDA
     if torch.distributed.is_available() and torch.distributed.is_initialized():
-        return "a process group is initialised"
+        return GROUP
     if any(_of_torch(thread) for thread in threading.enumerate()):
-        return "torch has threads running"
+        return THREADS
     return None
 
 

@@ -48,6 +48,7 @@ class Trials:
     def __init__(self, scene: Any, work: Callable[[Stage, list[Edit]], bool | str | None]):
         self.scene, self.work = scene, work
         self.at_once = at_once()
+        self._why = ""  # what the last stage that was over was over for
         names = [names for live in scene.live.user for names in (live.frame.f_globals, live.locals)]
         namespaces = (*names, *module_namespaces())
         frames = _in_memory(scene.live)
@@ -63,6 +64,8 @@ class Trials:
                 waiting = {number: edits for number, edits in enumerate(offered) if number not in found}
                 if waiting and not self.stages[at].over:
                     found.update(self._at_stage(at, waiting))
+        if self._why and all(stage.over for stage in self.stages):
+            self.scene.leave_out(self._why)
         return [found.get(number, (None, "")) for number in range(len(offered))]
 
     def _at_stage(self, at: int, offered: dict[int, list[Edit]]) -> Iterator[tuple[int, tuple[bool | str | None, str]]]:
@@ -78,6 +81,7 @@ class Trials:
                 if number is None and outcome.value is False:
                     stage = self.stages[at] = replace(stage, patience=_TIMES * outcome.seconds + _MORE)
                 elif number is None or (outcome.late and not last):
+                    self._why = "late" if outcome.late else "control"
                     self.stages[at] = replace(stage, over=True)
                     return
                 elif outcome.value is not None or last or not stage.alone:
@@ -90,7 +94,11 @@ class Trials:
             if left < 0.05:
                 break
             work, memory = partial(self.work, stage, edits), self.scene.options.memory
-            yield sandbox.begin(work, deadline=left * (1.0 if edits else _SHARE), memory=memory)
+            try:
+                yield sandbox.begin(work, deadline=left * (1.0 if edits else _SHARE), memory=memory)
+            except OSError:
+                self.scene.leave_out("processes")
+                return
 
 
 def _stage(frame: Any, namespaces: tuple[dict[str, Any], ...], alone: bool = False) -> Stage:

@@ -24,6 +24,10 @@ LATE = "late"
 Progress = Callable[[str], None]
 
 
+class CannotBegin(RuntimeError):
+    """No run of the program can begin: there is no room for copies, or there can be no more processes."""
+
+
 @frozen
 class Verdict:
     """How a candidate did: `said` is what was run, in words; `level` program, forward, operator, late, none (untried).

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +36,8 @@ def judged(case: Case, runner: Runner, program: str = "clean") -> Row:
         "group": case.facts.get("kind") or case.facts["family"],
         "half": case.facts.get("half", ""),
         "outcome": answer["outcome"],
-        **(repaired := _fix(case, fix, runner)),
-        **_line(case, best, fix if repaired["same"] else None),
+        **(known := _fix(case, fix, runner)),
+        **_line(case, best, fix if known["same"] else None),
         "rule": (best or {}).get("rule", ""),
         "family": (best or {}).get("family") == case.facts["family"],
         "said": _said(case, best),
@@ -71,13 +71,9 @@ def _fix(case: Case, fix: Mapping[str, Any] | None, runner: Runner) -> Row:
     `kept`: all parameters but those of the layers that the edit is about keep their shapes; `same`: all of them do, and
     the loss is what it was before the program was broken.
     """
-    printed = _printed(case, fix, runner) if fix else ""
-    reached = bool(printed) and case.reached(printed)
     source = (fix or {}).get("source") or {}
     return {
-        "fixed": reached,
-        "kept": reached and _kept(case, printed),
-        "same": reached and _same(case, printed),
+        **repaired(case, (fix or {}).get("edits", ()), runner),
         "fix": (fix or {}).get("certainty", ""),
         "source": f"{source.get('kind', '')} {source.get('name', '')}".strip(),
         "at": f"{source['file']}:{source['line']}" if source.get("file") else "",
@@ -85,10 +81,17 @@ def _fix(case: Case, fix: Mapping[str, Any] | None, runner: Runner) -> Row:
     }
 
 
-def _printed(case: Case, fix: Mapping[str, Any], runner: Runner) -> str:
-    """What the program with the fix prints where it ends well; else empty."""
+def repaired(case: Case, edits: Sequence[Mapping[str, Any]], runner: Runner) -> dict[str, bool]:
+    """Whether a program with some edits reaches its goal (`fixed`), and is `kept` and the `same` but for them."""
+    printed = _printed(case, edits, runner) if edits else ""
+    reached = bool(printed) and case.reached(printed)
+    return {"fixed": reached, "kept": reached and _kept(case, printed), "same": reached and _same(case, printed)}
+
+
+def _printed(case: Case, edits: Sequence[Mapping[str, Any]], runner: Runner) -> str:
+    """What the program with the edits prints where it ends well; else empty."""
     try:
-        files = edited(case.files, fix["edits"])
+        files = edited(case.files, list(edits))
     except (KeyError, ValueError):
         return ""
     others = {name: text for name, text in files.items() if name != SCRIPT}

@@ -12,9 +12,11 @@ from explainer.repair.atoms import (
     names,
     patterns,
     projection,
+    reductions,
     sizes,
     slices,
     statements,
+    unused,
     values,
 )
 from explainer.repair.offer import Atom
@@ -41,4 +43,8 @@ ATOMS: dict[str, Atom] = {
     "index": indices.index,
     "value": values.value,
     "statement": statements.statement,
+    "uncalled": unused.uncalled,
+    "parameter": unused.parameter,
+    "unpacked": unused.unpacked,
+    "reduction": reductions.reduction,
 }

@@ -17,6 +17,9 @@ Side = tuple[Group, ...]
 #: The most letters of a term of which every order is tried.
 _LONGEST = 5
 _MOST = 60
+#: What it is worth that a letter that all terms have, as the batch, is in the result, or one that a single term has:
+#: what is summed away is mostly what two terms share.
+_BATCH, _ONCE = 0.9, 0.7
 #: What a change of the left side costs more: what comes in is as it is.
 _LEFT = 0.25
 _PLAIN = re.compile(r"[A-Za-z_]\w*$")
@@ -80,8 +83,10 @@ def _neighbours(terms: list[Group], out: Group) -> Iterator[tuple[list[Group], G
         for new, weight in _of_term(term, list(letters)):
             yield [*terms[:at], new, *terms[at + 1 :]], out, weight
         yield [*terms[:at], out, *terms[at + 1 :]], term, 0.5
+    always = {letter for letter in letters if all(letter in term for term in terms)} - set(out)
+    once = {letter for letter in letters if sum(letter in term for term in terms) == 1} - set(out)
     for new, weight in _of_term(out, list(letters)):
-        yield terms, new, weight
+        yield terms, new, weight - _BATCH * bool(always & set(new)) - _ONCE * bool(once & set(new))
     for one, other in itertools.combinations(range(len(terms)), 2):
         swapped = list(terms)
         swapped[one], swapped[other] = terms[other], terms[one]
@@ -158,17 +163,23 @@ def _loose(left: Side, right: Side, known: set[str]) -> int:
 
 
 def _sound(left: Side, right: Side, was: Side, then: Side, known: set[str]) -> bool:
-    """Whether a changed pattern has the names of before on each side: one that adds or drops axes keeps doing so."""
+    """Whether a changed pattern has the names of before on each side: one that adds or drops axes keeps doing so.
+
+    An axis that was handed through may be gone on both.
+    """
     same = _names(left) == _names(was) and _names(right) == _names(then)
     renamed = _names(left) | _names(right) == _names(was) | _names(then)
-    return same or renamed
+    gone = _names(was) - _names(left)
+    through = len(gone) == 1 and gone == _names(then) - _names(right) and _names(left) == _names(right)
+    return same or renamed or through
 
 
 def _both(one: Side, other: Side) -> dict[tuple[Side, Side], float]:
-    """Changes that touch both sides: an axis taken out of a group on each, a name exchanged for another on each."""
+    """Changes that touch both sides: an axis taken out on each, a group of one side put in on the other."""
     found: dict[tuple[Side, Side], float] = {}
     for name in sorted(_names(one) & _names(other)):
-        found[(_lacking(one, name), _lacking(other, name))] = 1.4
+        alone = (name,) in one and (name,) in other  # one that is handed through whole
+        found[(_lacking(one, name), _lacking(other, name))] = 0.9 if alone else 1.4
     return found
 
 

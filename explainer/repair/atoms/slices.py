@@ -10,6 +10,9 @@ from explainer.repair.atoms.common import expressions, integers, number, shape_o
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
 
+#: Up to here one more or less reaches the first and the last.
+_NEAR = 2
+
 
 def slice_(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     """`x[:, :n]` -> `x[:, :n + 1]`, `x[:, :, 0]` -> `x[:, 0]`: bounds, dimensions and parts of a subscript."""
@@ -131,6 +134,7 @@ def _of_bound(spot: Spot, evidence: Evidence, bound: str) -> Iterator[tuple[str,
         if value is not None:
             yield from ((str(one), 0.6) for one in (value + 1, value - 1))
             yield str(-value), 1.2
+            yield from ((one, 0.9) for one in ("1", "-1") if abs(value) > _NEAR)
         else:
             yield f"{bound} + 1", 0.5
             yield f"{bound} - 1", 0.6

@@ -1,0 +1,138 @@
+"""torchrun under `explain run`: its ranks run under it too, and the job ends with one report of what they left."""
+
+from __future__ import annotations
+
+import atexit
+import faulthandler
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from explainer.hooks import ranks
+from explainer.locale import word
+
+#: Interpreter options that a launcher puts before a script.
+_BEFORE = ("-u",)
+
+
+def watch(options: Sequence[str]) -> None:
+    """Have torch's launcher start its ranks under `explain run` with these options, in one job's folder."""
+    if os.environ.get(ranks.FOLDER):
+        return
+    try:
+        from torch.distributed.elastic.multiprocessing.subprocess_handler import subprocess_handler
+    except ImportError:
+        return
+    handler: Any = subprocess_handler.SubprocessHandler
+    start = getattr(handler, "_popen", None)
+    if start is None:
+        return
+    os.environ[ranks.FOLDER] = tempfile.mkdtemp(prefix="explain-job-")
+    atexit.register(remove)
+    atexit.register(_tell_survived)  # goes before
+    handler._popen = _watched(start, list(options))
+
+
+def _watched(start: Callable[..., Any], options: Sequence[str]) -> Callable[..., Any]:
+    def popen(self: Any, args: Sequence[str], env: Mapping[str, str], *more: Any, **named: Any) -> Any:
+        return start(self, tuple(command(list(args), options)), env, *more, **named)
+
+    return popen
+
+
+def command(given: list[str], options: Sequence[str]) -> list[str]:
+    """A rank's command, under `explain run` where it is this Python with a script or a module."""
+    if not given or given[0] != sys.executable:
+        return given
+    at = 1
+    while at < len(given) and given[at] in _BEFORE:
+        at += 1
+    ours = at < len(given) and (given[at] == "-m" or not given[at].startswith("-"))
+    return [*given[:at], "-m", "explainer", "run", *options, *given[at:]] if ours else given
+
+
+def begin_rank() -> None:
+    """In a rank: have its stack kept in the job's folder where a signal ends it, unless the program does so itself."""
+    rank = os.environ.get("RANK", "")
+    if os.environ.get(ranks.FOLDER) and rank.isdigit() and not faulthandler.is_enabled():
+        with suppress(OSError):
+            path = os.path.join(os.environ[ranks.FOLDER], f"rank-{rank}.stack")
+            faulthandler.enable(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+
+
+def joined(error: BaseException, explanation: Any) -> Any:
+    """The explanation of the launcher's error with what the ranks left: the first to fail, then what the others say."""
+    from explainer.transfer import received
+
+    where = os.environ.get(ranks.FOLDER)
+    if not where or type(error).__name__ != "ChildFailedError" or not explanation.reports:
+        return explanation
+    atexit.unregister(_tell_survived)
+    found, language = ranks.records(Path(where)), explanation.reports[0].language
+    ended = _ended(error, where, {one["rank"] for one in found}, language)
+    whole = [one for one in found if "report" in one]
+    if not whole or (ended and all(one["lost"] for one in found)):
+        calls = [word("job_call", language, rank=one["rank"], **one["call"]) for one in found if one["call"]]
+        own, *others = explanation.reports
+        return replace(explanation, reports=(replace(own, remarks=(*own.remarks, *ended, *calls)), *others))
+    first = ranks.first_of(whole)
+    remarks, errors = [word("job_first", language, rank=first["rank"], world=first["world"]), *ended], []
+    for one in sorted((one for one in found if one is not first), key=lambda one: int(one["rank"])):
+        said = ranks.relation(one, first, language)
+        remarks += [said] if said else []
+        errors += [received(one["report"])] if not said and "report" in one else []
+    report = received(first["report"])
+    return replace(explanation, reports=(replace(report, remarks=(*report.remarks, *remarks)), *errors))
+
+
+def remove() -> None:
+    """Remove the job's folder, its launcher's doing: the job is over."""
+    where = os.environ.pop(ranks.FOLDER, None)
+    if where:
+        shutil.rmtree(where, ignore_errors=True)
+
+
+def _tell_survived() -> None:
+    """Where the job ended well all the same (ranks were started again), tell the error that a rank had."""
+    found = [one for one in ranks.records(Path(os.environ.get(ranks.FOLDER, ""))) if "report" in one]
+    if found:
+        from explainer.hooks import showing
+        from explainer.render import terminal
+        from explainer.transfer import received
+
+        showing.write(sys.stderr, "\n" + terminal.to_str((received(ranks.first_of(found)["report"]),)))
+
+
+def _ended(error: Any, where: str, known: set[int], language: str) -> list[str]:
+    """What the launcher knows of the ranks that left nothing; those that it ended itself (SIGTERM) are no news."""
+    lines = []
+    for rank, failure in sorted(getattr(error, "failures", {}).items()):
+        code = failure.exitcode
+        if rank in known or code == -15:
+            continue
+        if code >= 0:
+            lines.append(word("job_exited", language, rank=rank, code=code))
+            continue
+        place, signal = _stood(Path(where) / f"rank-{rank}.stack"), failure.signal_name()
+        key = "job_ended_at" if place else "job_ended"
+        lines.append(word(key, language, rank=rank, signal=signal, **({"place": place} if place else {})))
+    return lines
+
+
+def _stood(path: Path) -> str:
+    """The user's innermost line in what `faulthandler` wrote when a rank was ended; empty where it wrote nothing."""
+    from explainer.userframes import is_user_file
+
+    with suppress(OSError):
+        for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+            file, _, rest = line.strip().removeprefix('File "').partition('", line ')
+            number = rest.split(" ")[0]
+            if number.isdigit() and is_user_file(file):
+                return f"{os.path.relpath(file)}:{number}"
+    return ""

@@ -1,0 +1,117 @@
+"""What the program has made and reads nowhere, put to use: a layer that nothing calls, a parameter nobody reads."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from explainer.edits.evidence import Evidence
+from explainer.repair.atoms.common import expressions, integer, integers, text
+from explainer.repair.offer import Offer
+from explainer.repair.spots import Spot
+from explainer.source import Function
+
+#: What an assigned attribute is that no call should take for a layer.
+_NO_LAYERS = ("Parameter", "Buffer", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict", "Size", "device")
+
+#: What reads names without naming them.
+_ALL_NAMES = {"locals", "vars", "eval", "exec"}
+
+
+def uncalled(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`return x` -> `return self.head(x)`: a layer that the class makes and never reads, called on a value."""
+    if spot.role in ("built", "given"):
+        return
+    layers = _uncalled(spot)
+    for node in expressions(spot) if layers else ():
+        if not isinstance(node, (ast.Name, ast.Call, ast.Attribute, ast.Subscript)) or integer(spot, node) is not None:
+            continue
+        if _is_value(spot, node):
+            for layer in layers:
+                yield Offer("uncalled", spot, node, f"{layer}({text(spot, node)})", "unread", _weight(spot, node))
+
+
+def _weight(spot: Spot, node: ast.expr) -> float:
+    """What is returned or bound as a whole is likelier to lack the layer than a part of a sum."""
+    parent = spot.place.source.parent_of(node)
+    return 0.0 if isinstance(parent, (ast.Return, ast.Assign)) else 0.5
+
+
+def _is_value(spot: Spot, node: ast.expr) -> bool:
+    """Whether an expression is read as a value of its own: no function that is called, no owner of an attribute."""
+    parent = spot.place.source.parent_of(node)
+    owner = isinstance(parent, (ast.Attribute, ast.Subscript)) and parent.value is node
+    called = isinstance(parent, ast.Call) and (parent.func is node or isinstance(node, ast.Attribute))
+    return not owner and not called and not (isinstance(node, ast.Name) and node.id in ("self", "torch", "F", "nn"))
+
+
+def _uncalled(spot: Spot) -> list[str]:
+    """The layers that a place's class, or its function, makes by a call and that are read nowhere in the file."""
+    source = spot.place.source
+    owner = source.class_at(spot.place.span.line)
+    if owner is None:
+        return []
+    made = [
+        target.attr
+        for one in ast.walk(owner)
+        if isinstance(one, ast.Assign) and isinstance(one.value, ast.Call) and _makes_layer(one.value)
+        for target in one.targets
+        if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == "self"
+    ]
+    read = {one.attr for one in source.nodes() if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Load)}
+    return [f"self.{name}" for name in dict.fromkeys(made) if name not in read][:3]
+
+
+def _makes_layer(call: ast.Call) -> bool:
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    return name[:1].isupper() and name not in _NO_LAYERS
+
+
+def parameter(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`Linear(width, 4)` -> `Linear(hidden, 4)`: a parameter of the function that nobody reads, for another number.
+
+    `f(dim=heads)` -> `f(dim=dim)`: a keyword that has a name of its own where the call stands.
+    """
+    function = spot.place.source.function_at(spot.place.span.line)
+    unread = [name for name in _unread(function) if name in spot.scope] if function is not None else []
+    known = integers(spot)
+    for node in expressions(spot):
+        parent = spot.place.source.parent_of(node)
+        if isinstance(parent, (ast.Attribute, ast.Subscript)) or integer(spot, node) is None:
+            continue
+        if isinstance(parent, ast.keyword) and parent.arg in known and text(spot, node) != parent.arg:
+            yield Offer("parameter", spot, node, parent.arg, "keyword", 0.2)
+        for name in unread:
+            if name in known and known[name] != integer(spot, node):
+                yield Offer("parameter", spot, node, name, "unread", 0.0)
+
+
+def _unread(function: Function) -> Sequence[str]:
+    """The parameters of a function that its body never reads."""
+    given = [one.arg for one in [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]]
+    read = {one.id for one in ast.walk(function) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)}
+    if read & _ALL_NAMES:
+        return []
+    return [name for name in given if name not in read and name not in ("self", "cls") and not name.startswith("_")]
+
+
+def unpacked(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`q, k, v = self.qkv(x)` -> `self.qkv(x).chunk(3, dim=-1)`: as many parts as there are names."""
+    if "unpack" not in evidence.message:
+        return
+    try:
+        statement = spot.place.statement().node
+    except ValueError:
+        return
+    if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Tuple):
+        return
+    count, value = len(statement.targets[0].elts), statement.value
+    source = text(spot, value)
+    if any(isinstance(one, ast.Starred) for one in statement.targets[0].elts):
+        return
+    for at, form in enumerate((f"chunk({count}, dim=-1)", f"chunk({count}, dim=1)", "unbind(0)", "unbind(-1)")):
+        yield Offer("unpacked", spot, value, f"{source}.{form}", form.partition("(")[0], 0.2 * at)
+    if isinstance(value, ast.Call) and value.args and isinstance(value.func, ast.Attribute):
+        first = value.args[0]
+        if value.func.attr in ("chunk", "split", "tensor_split") and integer(spot, first) not in (None, count):
+            yield Offer("unpacked", spot, first, str(count), "count", 0.0)

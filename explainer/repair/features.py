@@ -1,0 +1,153 @@
+"""What is counted of an edit under which the program runs: what it is, where it stands, what its run showed.
+
+Names are `group=value`, or a group with a number; `prior.WEIGHTS` has what each costs.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping
+
+from explainer.edits.candidate import Candidate
+from explainer.edits.changes import drops_name, is_cast, only_adapts
+from explainer.edits.evidence import Evidence
+from explainer.frozen import frozen
+from explainer.oracle.judge import Judgement
+from explainer.repair.agreement import came_along, computed, forgets
+from explainer.repair.spots import Spot, spots
+from explainer.replay.outcomes import other_input
+from explainer.replay.program import Run
+from explainer.source import Source
+
+Features = Mapping[str, float]
+Line = tuple[str, int]
+_TOKEN = re.compile(r"[A-Za-z_]\w*|\d+(?:\.\d+)?|\S")
+#: From how many parameters of other shapes on a model is another one; those of one layer, and of two that meet.
+_LAYER, _MEETING = 2, 4
+_FAR = 8
+
+
+@frozen
+class Roles:
+    """The role that each line of the slice has in a crash, with its distance; the lines of the failing stack."""
+
+    lines: Mapping[Line, tuple[str, int]]
+    stack: Mapping[Line, int]
+
+    def of(self, candidate: Candidate) -> tuple[str, int]:
+        """The role of the line that a candidate takes for the cause."""
+        return self.lines.get((candidate.culprit.file, candidate.culprit.line), ("elsewhere", _FAR))
+
+
+def roles(evidence: Evidence) -> Roles:
+    """Roles by line: where one has several, the first."""
+    lines: dict[Line, tuple[str, int]] = {}
+    for spot in spots(evidence):
+        lines.setdefault(_line(spot), (spot.role, spot.distance))
+    stack = [(frame.place.source.file, frame.place.span.line) for frame in reversed(evidence.frames)]
+    return Roles(lines, {line: depth for depth, line in reversed(list(enumerate(stack)))})
+
+
+def _line(spot: Spot) -> Line:
+    return spot.place.source.file, spot.place.span.line
+
+
+def features(
+    candidate: Candidate, run: Run, control: Run, judgement: Judgement, evidence: Evidence, where: Roles
+) -> Features:
+    """All features of a survivor that are not 0."""
+    lost = lost_parameters(run, control)
+    found: dict[str, float] = {
+        "any": 1.0,
+        **_of_origin(candidate),
+        **_of_place(candidate, evidence, where),
+        **_of_text(candidate, evidence),
+        **{f"doubt={name}": 1.0 for name in judgement.doubts},
+        "reshaped": 1.0 if 0 < lost <= _LAYER else 0.0,
+        "reshaped=two": 1.0 if _LAYER < lost <= _MEETING else 0.0,
+        "reshaped=many": 1.0 if lost > _MEETING else 0.0,
+        "came-along": float(bool(lost) and came_along(evidence)),
+        "warned": float(bool(set(run.answer.get("warnings", ())) - set(control.answer.get("warnings", ())))),
+        "input": float(candidate.literal and other_input(run, control)),
+        "ungraded": float(min(int(run.answer.get("ungraded") or 0), 2)),
+        "computed": float(computed(candidate)),
+        "forgets": float(forgets(candidate, evidence)),
+        "adapts": float(only_adapts(candidate)),
+        "cast": float(is_cast(candidate)),
+        "drops-name": float(drops_name(candidate)),
+    }
+    return {name: value for name, value in found.items() if value}
+
+
+def lost_parameters(run: Run, control: Run) -> int:
+    """How many parameters of the program there are no more: given another shape, or left out; new ones do not count."""
+    before, after = (Counter(map(tuple, one.answer.get("parameters") or [])) for one in (control, run))
+    return sum((before - after).values())
+
+
+def _of_origin(candidate: Candidate) -> dict[str, float]:
+    source = candidate.source
+    kind = source.kind if source is not None else "generator"
+    if kind == "atom" and source is not None:
+        return {f"atom={source.name}": 1.0}
+    if kind == "generator" or kind == "idiom":
+        tier = "two" if candidate.tier == -2 else str(max(candidate.tier, -1))
+        return {f"known={tier}": 1.0}
+    return {"known=rule": 1.0}
+
+
+def _of_place(candidate: Candidate, evidence: Evidence, where: Roles) -> dict[str, float]:
+    role, distance = where.of(candidate)
+    line = candidate.culprit.file, candidate.culprit.line
+    depth = where.stack.get(line)
+    return {
+        f"role={role}": 1.0,
+        "distance": min(distance, _FAR) / _FAR,
+        "innermost": float(depth == 0),
+        "on-stack": float(depth is not None and depth > 0),
+        "went-well": float(evidence.passed and depth is not None),
+    }
+
+
+def _of_text(candidate: Candidate, evidence: Evidence) -> dict[str, float]:
+    pairs = [(edit.before or "", edit.after or "") for edit in candidate.edits]
+    gone, come = Counter[str](), Counter[str]()
+    for before, after in pairs:
+        old, new = Counter(_TOKEN.findall(before)), Counter(_TOKEN.findall(after))
+        gone += old - new
+        come += new - old
+    source = evidence.sources(candidate.culprit.file)
+    return {
+        "edits": float(len(pairs) - 1),
+        "come": math.log1p(sum(come.values())),
+        "gone": math.log1p(sum(gone.values())),
+        "new-number": float(any(token.isdigit() for token in come)),
+        "same-tokens": float(not gone and not come),
+        "familiar": _familiar(candidate, source) if source is not None else 0.0,
+    }
+
+
+def _familiar(candidate: Candidate, source: Source) -> float:
+    """How much more (or less) of the edited lines' runs of three tokens stand elsewhere in the file than before."""
+    known = _runs(source.whole)
+    total = 0.0
+    for edit in candidate.edits:
+        old, new = _three(edit.before or ""), _three(edit.after or "")
+        there = lambda row: known[row] > old[row]  # noqa: B023, E731
+        gained = sum(there(row) for row in new - old)
+        lost = sum(there(row) for row in old - new)
+        total += gained / max(sum((new - old).values()), 1) - lost / max(sum((old - new).values()), 1)
+    return total
+
+
+@functools.lru_cache(4)
+def _runs(text: str) -> Counter[tuple[str, ...]]:
+    return _three(text)
+
+
+def _three(text: str) -> Counter[tuple[str, ...]]:
+    tokens = _TOKEN.findall(text)
+    return Counter(zip(tokens, tokens[1:], tokens[2:], strict=False))

@@ -1,0 +1,90 @@
+"""Frameworks that run the user's model: the error is explained once, by `install()` or `explain run` alone."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+import pytest
+from commands import explain, python
+
+START = "import explainer; explainer.install()\nimport torch\nfrom torch import nn\n"
+DATA = """
+net = nn.Sequential(nn.Linear(8, 4), nn.ReLU(), nn.Linear(5, 2))
+rows = torch.utils.data.TensorDataset(torch.rand(8, 8), torch.randint(2, (8,)))
+data = torch.utils.data.DataLoader(rows, 4)
+"""
+PROGRAMS = {
+    "transformers": """
+from transformers import BertConfig, BertForSequenceClassification, Trainer, TrainingArguments
+small = dict(hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8)
+model = BertForSequenceClassification(BertConfig(vocab_size=100, **small))
+rows = [{"input_ids": torch.full((4,), 120), "labels": torch.tensor(0)} for _ in range(8)]
+Trainer(model=model, args=TrainingArguments("out", report_to=[], use_cpu=True), train_dataset=rows).train()
+""",
+    "pytorch_lightning": f"""{DATA}
+import pytorch_lightning
+
+class Lit(pytorch_lightning.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.net = net
+
+    def training_step(self, batch, index):
+        return nn.functional.cross_entropy(self.net(batch[0]), batch[1])
+
+    def configure_optimizers(self):
+        return torch.optim.SGD(self.parameters(), 0.1)
+
+quiet = dict(logger=False, enable_checkpointing=False, enable_progress_bar=False, accelerator="cpu")
+pytorch_lightning.Trainer(max_epochs=1, **quiet).fit(Lit(), data)
+""",
+    "accelerate": f"""{DATA}
+from accelerate import Accelerator
+accelerator = Accelerator(cpu=True)
+net, data = accelerator.prepare(net, data)
+for x, y in data:
+    accelerator.backward(nn.functional.cross_entropy(net(x), y))
+""",
+}
+NAMED = {"transformers": "bert.embeddings.word_embeddings has rows 0 to 99"}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_it_is_explained_once_and_checked(name, tmp_path):
+    if find_spec(name) is None or (name == "transformers" and find_spec("accelerate") is None):
+        pytest.skip(f"{name} is not installed")
+    (tmp_path / "train.py").write_text(START + PROGRAMS[name])
+    done = python("train.py", cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.count("error[") == 1
+    said = " ".join(done.stderr.split())
+    assert NAMED.get(name, "expects 5 features per row") in said
+    assert "checked: runs to the end" in said
+
+
+LIBRARY = """
+import sys, traceback
+
+def main(task):
+    try:
+        task()
+    except Exception:
+        traceback.print_exc()
+        sys.exit(1)
+"""
+
+
+def test_a_library_that_prints_the_error_and_exits_hides_it_from_no_one_under_explain_run(tmp_path):
+    """As hydra does, whose jobs end with SystemExit; a program that itself handles its error is left alone."""
+    folder = tmp_path / "site-packages"
+    folder.mkdir()
+    (folder / "runner.py").write_text(LIBRARY)
+    task = "import torch\ndef task():\n    torch.rand(2, 3) @ torch.rand(2, 3)\n"
+    (tmp_path / "train.py").write_text(
+        f"import sys\nsys.path.append('site-packages')\nimport runner\n{task}runner.main(task)"
+    )
+    done = explain("run", "--no-check", "train.py", cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.index("Traceback") < done.stderr.index("error[")
+    (tmp_path / "own.py").write_text(f"{LIBRARY}{task}main(task)")
+    assert "error[" not in explain("run", "--no-check", "own.py", cwd=tmp_path).stderr

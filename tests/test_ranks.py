@@ -1,0 +1,139 @@
+"""Ranks of a job: one tells the error, the others what they have to do with it; under `explain run` in one report."""
+
+from __future__ import annotations
+
+import json
+import socket
+import sys
+from types import SimpleNamespace
+
+import pytest
+from commands import explain, python
+
+from explainer.api import Explanation
+from explainer.diagnosis import Diagnosis, Report
+from explainer.hooks import launcher, ranks
+from explainer.transfer import sent
+
+dist = pytest.importorskip("torch.distributed")
+gloo = pytest.mark.skipif(not dist.is_available() or not dist.is_gloo_available(), reason="torch without gloo")
+JOB = """
+import datetime, sys
+import torch
+import torch.distributed as dist
+from torch.distributed.elastic.multiprocessing.errors import record
+
+@record
+def main():
+    dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=5))
+    x = torch.ones(4)
+    if sys.argv[1] == "own" and dist.get_rank() == 1:
+        torch.nn.Linear(4, 2)(torch.ones(3, 5))
+    if sys.argv[1] == "order" and dist.get_rank() == 1:
+        dist.broadcast(x, 0)
+    else:
+        dist.all_reduce(x)
+
+main()
+"""
+
+
+def two_ranks(mode):
+    """The launcher's command; it takes a port that is free."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    address = ("--master_addr", "127.0.0.1", "--master_port", port)
+    return ("-m", "torch.distributed.run", *address, "--nproc_per_node", "2", "job.py", mode)
+
+
+@gloo
+def test_a_job_under_explain_run_ends_with_one_report_of_the_rank_that_failed_first(tmp_path):
+    (tmp_path / "job.py").write_text(JOB)
+    done = explain("run", "--json", "report.json", *two_ranks("own"), cwd=tmp_path, OMP_NUM_THREADS="1")
+    assert done.returncode == 1
+    report = done.stderr[done.stderr.rindex("job.py FAILED") :]
+    assert done.stderr.count("error[") == 1
+    assert "error[linear-input-size]" in report
+    assert "rank 1 of 2 failed first" in report
+    assert "not tried: the other ranks would have to take part" in report
+    said = " ".join(report.split())
+    assert "rank 0, at job.py:16, only lost the others: rank 1 failed first, at job.py:12" in said
+    (found,) = json.loads((tmp_path / "report.json").read_text())["reports"]
+    assert found["error"]["rank"] == 1
+    assert found["diagnoses"][0]["rule"] == "linear-input-size"
+
+
+@gloo
+def test_ranks_in_different_collectives_are_named_with_what_they_were_given(tmp_path):
+    """After `install()`, without our launcher: one rank reports, both say what they were in."""
+    (tmp_path / "job.py").write_text("import explainer; explainer.install()\n" + JOB)
+    done = python(*two_ranks("order"), cwd=tmp_path, OMP_NUM_THREADS="1")
+    assert done.stderr.count("error[") == 1
+    said = " ".join(done.stderr.replace("[rank0]:", "").replace("[rank1]:", "").split())
+    assert "all_reduce(tensor [4] float32) at job.py:17" in said
+    assert "broadcast(tensor [4] float32) at job.py:15" in said
+
+
+@pytest.mark.parametrize(
+    ("given", "ours"),
+    [
+        ([sys.executable, "-u", "job.py", "-m"], [sys.executable, "-u", "-m", "explainer", "run", "job.py", "-m"]),
+        ([sys.executable, "-m", "job"], [sys.executable, "-m", "explainer", "run", "-m", "job"]),
+        ([sys.executable, "-X", "dev", "job.py"], None),
+        (["bash", "job.sh"], None),
+    ],
+)
+def test_a_rank_s_command_is_put_under_ours_where_it_is_understood(given, ours):
+    assert launcher.command(given, []) == (ours or given)
+
+
+def test_a_rank_that_a_signal_ended_is_told_with_its_line_and_what_the_others_were_in(tmp_path, monkeypatch):
+    """gloo aborts the rank that gets more than it asked for: no Python of that rank runs any more."""
+    monkeypatch.setenv(ranks.FOLDER, str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rank-0.stack").write_text(
+        'Current thread 0x1:\n  File "/usr/lib/python3.11/site-packages/torch/distributed/c10d.py", line 9 in f\n'
+        f'  File "{tmp_path}/job.py", line 14 in <module>\n'
+    )
+    call = {"op": "all_reduce", "tensors": "tensor [8] float32", "place": "job.py:14"}
+    lost = {
+        "rank": 1,
+        "world": 2,
+        "time": 1.0,
+        "lost": True,
+        "same": ["E", "job.py:14"],
+        "place": "job.py:14",
+        "call": call,
+    }
+    (tmp_path / "rank-1.json").write_text(json.dumps(lost))
+    failure = SimpleNamespace(exitcode=-6, signal_name=lambda: "SIGABRT")
+    error = type("ChildFailedError", (Exception,), {"failures": {0: failure}})()
+    (report,) = launcher.joined(error, Explanation((Report("ChildFailedError", "m"),))).reports
+    assert report.remarks == (
+        "rank 0 was ended by SIGABRT, without an error of Python's, at job.py:14",
+        "rank 1 was in all_reduce(tensor [8] float32) at job.py:14",
+    )
+
+
+def test_ranks_that_fail_alike_are_one_report():
+    first = {"rank": 0, "time": 1.0, "lost": False, "same": ["E", "a.py:1"], "place": "a.py:1", "call": None}
+    again = {**first, "rank": 3, "time": 2.0}
+    assert ranks.first_of([again, first]) is first
+    assert ranks.relation(again, first, "en") == "rank 3 failed in the same way as rank 0"
+    other = {**again, "same": ["E", "b.py:2"], "lost": True}
+    assert ranks.relation({**other, "lost": False}, first, "en") == ""
+    assert "rank 0 failed first" in ranks.relation(other, first, "en")
+    assert "in the same way" in ranks.relation(other, {**first, "lost": True}, "en"), (
+        "nobody is known to have failed first"
+    )
+
+
+def test_a_rank_s_error_is_told_also_where_the_job_got_over_it(tmp_path, monkeypatch, capsys):
+    """Ranks that are started again: their launcher ends without an error."""
+    monkeypatch.setenv(ranks.FOLDER, str(tmp_path))
+    report = sent(Report("RuntimeError", "too large", (), (), (Diagnosis("r", "shape", "x is too large", "why"),)))
+    first = {"rank": 1, "world": 2, "time": 1.0, "lost": False, "same": ["E", "?"], "place": "?", "call": None}
+    (tmp_path / "rank-1.json").write_text(json.dumps({**first, "report": report}))
+    launcher._tell_survived()
+    assert "error[r]: x is too large" in capsys.readouterr().err
