@@ -139,7 +139,7 @@ class Deep:
         self.watcher.leaves.clear()
 
     def rest(self) -> None:
-        """Look at no more calls of this iteration. Inside of a call that the mode hands on it comes back, and is held."""
+        """Look at no more calls of this iteration; a mode that is inside of its own call comes back and is held."""
         self._mode.on = False
         stack = torch.overrides._get_current_function_mode_stack()
         if stack and stack[-1] is self._mode:
