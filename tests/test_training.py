@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+import signal
 import subprocess
 import sys
 import textwrap
+import types
 
 import pytest
 
@@ -17,8 +19,10 @@ from commands import ROOT  # noqa: E402
 from explainer.cli import Complaint  # noqa: E402
 from explainer.cli.watch import seconds  # noqa: E402
 from explainer.diagnosis import Report  # noqa: E402
+from explainer.replay.confine import sandbox  # noqa: E402
+from explainer.replay.program import Program  # noqa: E402
 from explainer.source import parsed_source  # noqa: E402
-from explainer.training import rewrite  # noqa: E402
+from explainer.training import rewrite, session  # noqa: E402
 from explainer.training.judge import compared, metrics, rises, strong  # noqa: E402
 from explainer.training.watcher import Watcher, sampled  # noqa: E402
 
@@ -185,6 +189,7 @@ def test_a_script_runs_as_without_us_and_is_told_about(tmp_path):
         ("softmax-before-cross-entropy", 7)
     ]
     assert "silent[softmax-before-cross-entropy]" in done.stderr
+    assert done.stderr.startswith("explain: watching: ready in ")
 
 
 def test_a_script_without_training_is_told_so_in_a_line(tmp_path):
@@ -228,3 +233,96 @@ def test_a_checkup_looks_at_a_model_and_leaves_it_as_it_is():
     mixed = torch.nn.Sequential(torch.nn.Flatten(0), torch.nn.Unflatten(0, (4, 16)), torch.nn.Linear(16, 3))
     with pytest.raises(RuntimeError, match="checkup could not run"):
         explainer.checkup(mixed, batch)
+
+
+SILENT = """
+    import torch
+    torch.manual_seed(0)
+    x, y = torch.randn(32, 4), torch.randint(3, (32,))
+    model = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.Softmax(dim=1))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for step in range(10):
+        loss = torch.nn.functional.cross_entropy(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+"""
+
+
+def ran(folder, text: str) -> tuple[Watcher, Program]:
+    """A script run watched in this process, and what a trial runs."""
+    path = folder / "train.py"
+    path.write_text(textwrap.dedent(text))
+    watcher = Watcher().start()
+    exec(compile(path.read_text(), str(path), "exec"), {"__name__": "__main__", "__file__": str(path)})
+    return watcher, Program(str(path), None, (), str(folder), 1.0)
+
+
+def test_ctrl_c_ends_the_trials_and_what_is_known_is_told(tmp_path):
+    watcher, program = ran(tmp_path, SILENT)
+    begun = []
+
+    def interrupts(_):
+        begun.append(_)
+        signal.raise_signal(signal.SIGINT)
+
+    report = session.concluded(watcher, program, 60.0, 1.0, "en", interrupts)
+    assert len(begun) == (sandbox.unavailable() is None)
+    assert [one.rule for one in report.diagnoses] == ["softmax-before-cross-entropy"]
+    assert [fix.certainty for fix in report.diagnoses[0].fixes] == ["suggestion"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("x = torch.nn.Linear(2, 2)\nx(torch.ones(1, 2)).sum().backward()", "only 1 steps"),
+        (
+            "w = torch.ones(2, requires_grad=True)\n"
+            "for _ in range(8):\n    (w * w).sum().backward()\n    w.data -= 0.1 * w.grad\n    w.grad = None",
+            "no optimizer of torch.optim",
+        ),
+        (
+            "from torch.utils._device import DeviceContext\nw = torch.nn.Linear(2, 1)\n"
+            "o = torch.optim.SGD(w.parameters(), lr=0.1)\nwith DeviceContext('cpu'):\n    for _ in range(8):\n"
+            "        o.zero_grad()\n        w(torch.ones(1, 2)).sum().backward()\n        o.step()",
+            "inside of a step could not be looked at",
+        ),
+    ],
+)
+def test_what_could_not_be_looked_at_is_said_in_a_line(tmp_path, text, said):
+    watcher, program = ran(tmp_path, "import torch\n" + text)
+    report = session.concluded(watcher, program, 0.0, 1.0, "en", lambda _: None)
+    assert not report.diagnoses
+    assert [said in remark for remark in report.remarks].count(True) == 1
+
+
+def test_findings_go_to_the_writers_in_use(monkeypatch):
+    import explainer
+
+    class SummaryWriter:
+        def __init__(self):
+            self.texts = []
+
+        def add_text(self, tag, text):
+            self.texts.append((tag, text))
+
+        def flush(self):
+            self.texts.append(("flushed", ""))
+
+    board, wandb = types.ModuleType("torch.utils.tensorboard"), types.ModuleType("wandb")
+    board.SummaryWriter, wandb.run = SummaryWriter, types.SimpleNamespace(summary={})
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", board)
+    monkeypatch.setitem(sys.modules, "wandb", wandb)
+    writer = SummaryWriter()
+    reports: list[Report] = []
+    with explainer.watch(report=reports.append):
+        model = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.Softmax(dim=1))
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for _ in range(8):
+            loss = torch.nn.functional.cross_entropy(model(torch.ones(4, 4)), torch.tensor([0, 1, 2, 0]))
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+    assert [tag for tag, _ in writer.texts] == ["explainer", "flushed"]
+    assert "softmax" in writer.texts[0][1].lower()
+    assert wandb.run.summary["explainer"] == [one.headline for one in reports[0].diagnoses]

@@ -63,31 +63,44 @@ def _go(target: launch.Target, given: Any, budget: float, path: str | None) -> i
     )
     if os.environ.get("EXPLAINER") == "0":
         return launch.go(target, settings)
-    when_imported("torch", lambda: _begin(watchers))
+    when_imported("torch", lambda: _begin(watchers, given, budget))
     began = time.monotonic()
-    failed = True
+    failed = stopped = True
     try:
         status = launch.go(target, settings)
-        failed = False
+        failed = stopped = False
         return status
     except SystemExit as error:
-        failed = error.code not in (None, 0)
+        failed = stopped = error.code not in (None, 0)
+        raise
+    except BaseException as error:
+        failed = not isinstance(error, KeyboardInterrupt)
         raise
     finally:
         with contextlib.suppress(Exception):
             sys.stdout.flush()
         if not failed:
+            given.trial = given.trial and not stopped  # who stops a training by Ctrl-C waits for nothing
             _conclude(watchers, target, given, budget, path, time.monotonic() - began)
         elif path:
             _empty(watchers, path)
 
 
-def _begin(watchers: list[Any]) -> None:
+def _begin(watchers: list[Any], given: Any, budget: float) -> None:
     """Begin to watch, once torch is there; a failure of ours leaves the program unwatched."""
+    began = time.monotonic()
     try:
+        from explainer import api
+        from explainer.locale import word
+        from explainer.training import session
         from explainer.training.watcher import Watcher
 
         watchers.append(Watcher().start())
+        name = "watch_begun" if budget and given.trial and options.may_replay(given) else "watch_begun_only"
+        took = f"{time.monotonic() - began:.1f}"
+        if not session.rank():
+            line = word(name, api.language(given.lang), took=took, seconds=f"{budget:g}")
+            print(f"explain: {line}", file=sys.stderr)
     except Exception as error:
         watchers.append(error)
 

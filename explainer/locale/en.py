@@ -246,6 +246,16 @@ WORDS = {
     "watch_quiet": (
         "nothing found: {steps} steps of {models}, {optimizers} optimizers, {loaders} loaders were looked at"
     ),
+    "watch_begun": "watching: ready in {took} s; edits may be tried for {seconds} s after the run (--budget)",
+    "watch_begun_only": "watching: ready in {took} s; no edits are tried",
+    "watch_short": "only {steps} steps were taken: what shows over several steps could not be looked at",
+    "watch_foreign": (
+        "no optimizer of torch.optim took a step: models, losses and loaders were looked at, its steps were not"
+    ),
+    "watch_closed": (
+        "the calls inside of a step could not be looked at (torch.compile or another function mode is at work): "
+        "optimizers, losses and loaders were"
+    ),
     "watch_untried": "no edit was tried: {why}",
     "watch_trying": "trying edits on the program in the sandbox, {seconds} s at most (Ctrl-C ends it)",
     "silent": "silent",

@@ -239,6 +239,13 @@ WORDS = {
     "trial_joint": ", ",
     "watch_nothing": "학습이 보이지 않음: backward 도 옵티마이저 step 도 실행되지 않음",
     "watch_quiet": "발견된 것 없음: {models} 모델의 {steps}단계, 옵티마이저 {optimizers}개, 로더 {loaders}개를 살펴봄",
+    "watch_begun": "관찰 시작: 준비 {took}초, 실행 뒤 최대 {seconds}초 동안 수정을 시험함 (--budget)",
+    "watch_begun_only": "관찰 시작: 준비 {took}초, 수정은 시험하지 않음",
+    "watch_short": "학습이 {steps}단계뿐이라 여러 단계에 걸쳐 드러나는 것은 살펴보지 못함",
+    "watch_foreign": "torch.optim 옵티마이저의 step 이 없음: 모델, 손실, 로더는 살펴봤고 최적화 단계는 살펴보지 못함",
+    "watch_closed": (
+        "단계 안의 호출을 살펴보지 못함(torch.compile 또는 다른 함수 모드가 작동 중): 옵티마이저, 손실, 로더만 살펴봄"
+    ),
     "watch_untried": "수정을 시험하지 못함: {why}",
     "watch_trying": "샌드박스에서 수정을 시험하는 중, 최대 {seconds}초 (Ctrl-C 로 중단)",
     "silent": "조용한 문제",

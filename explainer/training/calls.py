@@ -67,12 +67,6 @@ def looks(*names: str) -> Callable[[Look], Look]:
     return register
 
 
-def looked_at(deep: Deep, call: Call) -> None:
-    """Let everyone look at a call who wants to."""
-    for look in LOOKS.get(call.name, ()):
-        look(deep, call)
-
-
 def reached(made: Made | None, through: frozenset[str] = _PLAIN) -> Made | None:
     """The first call behind a value that did something to it."""
     if made is None:
@@ -172,6 +166,30 @@ _DIFFERENCES = ("sub", "__sub__", "rsub", "__rsub__")
 
 def _line(site: Any) -> Any:
     return (site[0].file, site[0].line) if site else None
+
+
+@looks("eq", "__eq__")
+def spread_comparison(deep: Deep, call: Call) -> None:
+    """A metric that compares predictions [n, 1] with labels [n], each with each."""
+    if deep.evaluation is None or len(call.args) != 2:
+        return
+    one, other = call.args
+    if not all(isinstance(each, torch.Tensor) for each in call.args) or {one.dim(), other.dim()} != {1, 2}:
+        return
+    column, row = (one, other) if one.dim() == 2 else (other, one)
+    if column.shape == (row.shape[0], 1) and row.shape[0] > 1:
+        made = [deep.made(each) for each in call.args]
+        if any(each is not None and each.name in ("unsqueeze", "__getitem__") for each in made):
+            return  # each against each, written as such
+        deep.watcher.notes.saw(
+            "loss-broadcast",
+            call.site,
+            sizes=(tuple(one.shape), tuple(other.shape)),
+            column=0 if column is one else 1,
+            name=call.name,
+            made=[None if each is None else settings(each, deep) for each in made],
+            metric=True,
+        )
 
 
 def _spread(deep: Deep, call: Call, one: Any, other: Any) -> None:

@@ -68,6 +68,8 @@ def _made(watcher: Any, loader: Any) -> None:
         "sampler": type(loader.sampler).__name__,
         "length": _length(loader),
         "batch": loader.batch_size,
+        "samples": _length(getattr(loader, "dataset", ())),
+        "own": getattr(loader, "generator", None) is not None,
         "begun_at": (),
         "sizes": [],
         "steps": [],
@@ -76,9 +78,9 @@ def _made(watcher: Any, loader: Any) -> None:
     }
 
 
-def _length(loader: Any) -> int | None:
+def _length(held: Any) -> int | None:
     try:
-        return len(loader)
+        return len(held)
     except TypeError:
         return None
 

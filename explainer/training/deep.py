@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import weakref
 from collections.abc import Iterator
 from typing import Any
@@ -10,13 +9,16 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from explainer.replay.recorders.record import tensors_in
 from explainer.training.sites import Site, frames
 
 #: Calls of torch after which an iteration is left alone: nobody waits for a watcher.
 _MOST = 6000
 #: Properties that make a tensor of another; all other ones are only looked up.
 _VIEWS = ("data", "T", "mT", "H", "mH")
+_GETTER = type(torch.Tensor.shape.__get__)  # type: ignore[attr-defined]
+_NONE: dict[str, Any] = {}
+#: What of torch is called inside of it is no call of the program.
+unseen = torch._C.DisableTorchFunction
 
 
 class Made:
@@ -83,40 +85,68 @@ class Deep:
         self._hooks: list[Any] = []
         self._known: dict[int, tuple[Any, Made]] = {}
         self._count = 0
-        self.seconds = 0.0
+        self.refused = self.batch = 0
+        self._held: Any = None
+        self._exited = False
+        self.fed: list[Any] = []
+        self._looks: Any = None
+        self._noted: Any = ()
 
     def wake(self, evaluation: Any = None) -> None:
         """Begin to look, unless another mode is at work or torch's compiler is."""
-        if self.awake or torch.overrides._get_current_function_mode_stack() or _compiling():
+        if self.awake:
             return
+        stack = torch.overrides._get_current_function_mode_stack()
+        if any(mode is not self._held for mode in stack) or _compiling():
+            self.refused += 1
+            return
+        if self._looks is None:
+            from explainer.training import ends, sequences  # noqa: F401 - they register what looks at calls
+            from explainer.training.calls import LOOKS, NOTED
+
+            self._looks, self._noted = LOOKS, NOTED
         hooks = torch.nn.modules.module
         self._hooks = [
             hooks.register_module_forward_pre_hook(self.watcher.guarded(self._enters)),
             hooks.register_module_forward_hook(self._leaves, **_ALWAYS),
         ]
-        self._mode = _Mode(self)
-        self._mode.__enter__()
+        if self._held is not None:
+            self._mode.on = True
+        else:
+            self._mode = _Mode(self)
+            self._mode.__enter__()
+            self._exited = False
         self.awake, self.evaluation, self._count = True, evaluation, 0
         self.stack.clear()
         self.roots.clear()
 
     def sleep(self) -> None:
         """Stop looking; what was known of tensors is let go of."""
+        if self._held is not None:
+            self.rest()
         if not self.awake:
             return
-        stack = torch.overrides._get_current_function_mode_stack()
-        self._mode.on = False
-        if stack and stack[-1] is self._mode:
-            self._mode.__exit__(None, None, None)
+        self.rest()
         for hook in self._hooks:
             hook.remove()
         self.awake, self.evaluation, self._hooks = False, None, []
         self.stack.clear()
         self._known.clear()
+        self.fed.clear()
         self.watcher.tokens.clear()
         self.watcher.future.clear()
         self.watcher.embedded.clear()
         self.watcher.leaves.clear()
+
+    def rest(self) -> None:
+        """Look at no more calls of this iteration; a mode that is inside of its own call comes back and is held."""
+        self._mode.on = False
+        stack = torch.overrides._get_current_function_mode_stack()
+        if stack and stack[-1] is self._mode:
+            self._mode.__exit__(None, None, None)
+            self._held, self._exited = None, True
+        elif not self._exited:
+            self._held = self._mode
 
     def made(self, tensor: Any) -> Made | None:
         """How a tensor came about, where that was seen in this iteration."""
@@ -128,17 +158,23 @@ class Deep:
 
         if not self.stack:
             self.roots.append((module, (), frames(), torch.is_grad_enabled(), bool(module.training)))
-            inspect.root_called(self.watcher, module, given)
+            self.batch = next((len(one) for one in given if isinstance(one, torch.Tensor) and one.dim()), 0)
+            self.fed += [one for one in given if isinstance(one, torch.Tensor) and one.dim() == 2][:2]
+            with unseen():
+                inspect.root_called(self.watcher, module, given)
         self.stack.append(module)
-        inspect.module_called(self.watcher, module, given)
+        if isinstance(module, (torch.nn.RNNBase, torch.nn.RNNCellBase)):
+            inspect.recurrent_called(self.watcher, module, given)
 
     def _leaves(self, module: Any, given: Any, out: Any) -> None:
         try:
             if self.stack and self.stack[-1] is module:
                 self.stack.pop()
-            from explainer.training import inspect
+            if type(module).__name__ == "ReLU":
+                from explainer.training import inspect
 
-            inspect.module_returned(self.watcher, module, given, out)
+                with unseen():
+                    inspect.rectified(self.watcher, module, out)
         except Exception as error:
             self.watcher.failed(error)
 
@@ -147,30 +183,47 @@ class Deep:
         name = getattr(func, "__name__", "")
         if name == "__get__":
             name = getattr(getattr(func, "__self__", None), "__name__", "")
-            if name not in _VIEWS:
-                return
         self._count += 1
         if self._count > _MOST:
             self._mode.on = False
             return
-        from explainer.training import sequences  # noqa: F401 - it registers what looks at calls
-        from explainer.training.calls import NOTED, looked_at
-
-        outs = list(tensors_in(out))[:8]
-        if not outs and name not in NOTED:
+        outs = _tensors(out, [])[:8]
+        if not outs and name not in self._noted:
             return
         site = frames(1, 4)
-        given = list(tensors_in(args, kwargs))
-        made = None
+        given = _tensors(args, [])
+        if kwargs:
+            _tensors(kwargs, given)
+        made = self._made_by(name, outs, given, site, args, kwargs) if outs else None
+        for look in self._looks.get(name, ()):
+            look(self, Call(name, args, kwargs, out, made, site))
+
+    def _made_by(self, name: str, outs: Any, given: Any, site: Site, args: Any, kwargs: Any) -> Made:
+        inputs = tuple([self.made(each) for each in given])
+        shapes = tuple([tuple(each.shape) for each in given])
+        plain = tuple([_plain(value) for value in args])
+        named = {key: _plain(value) for key, value in kwargs.items()} if kwargs else {}
+        module = self.stack[-1] if self.stack else None
         for one in outs:
-            made = Made(
-                name, tuple(self.made(each) for each in given), site, one, self.stack[-1] if self.stack else None
-            )
-            made.args = tuple(_plain(value) for value in args)
-            made.kwargs = {key: _plain(value) for key, value in kwargs.items()}
-            made.shapes = tuple(tuple(each.shape) for each in given)
+            made = Made(name, inputs, site, one, module)
+            made.args, made.kwargs, made.shapes = plain, named, shapes
             self._known[id(one)] = (weakref.ref(one), made)
-        looked_at(self, Call(name, args, kwargs, out, made, site))
+        return made
+
+
+def _tensors(value: Any, found: list[Any], depth: int = 3) -> list[Any]:
+    """The tensors of a call's arguments or results, lists, tuples and dicts gone into twice, added to `found`."""
+    if isinstance(value, torch.Tensor):
+        found.append(value)
+    elif depth and isinstance(value, (list, tuple)):
+        for item in value:
+            if isinstance(item, torch.Tensor):
+                found.append(item)
+            elif isinstance(item, (list, tuple, dict)):
+                _tensors(item, found, depth - 1)
+    elif depth and isinstance(value, dict):
+        _tensors(list(value.values()), found, depth)
+    return found
 
 
 def _plain(value: Any) -> Any:
@@ -202,13 +255,10 @@ class _Mode(TorchFunctionMode):
         self.deep, self.on = deep, True
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        kwargs = kwargs or {}
-        out = func(*args, **kwargs)
-        if self.on:
-            began = time.perf_counter()
+        out = func(*args, **kwargs) if kwargs else func(*args)
+        if self.on and (type(func) is not _GETTER or func.__self__.__name__ in _VIEWS):
             try:
-                self.deep.note(func, args, kwargs, out)
+                self.deep.note(func, args, kwargs or _NONE, out)
             except Exception as error:
                 self.deep.watcher.failed(error)
-            self.deep.seconds += time.perf_counter() - began
         return out

@@ -10,6 +10,9 @@ import torch
 
 from explainer.training.sites import user_frames
 
+#: The last backward after which this is looked at.
+LAST = 128
+
 
 def after_backward(watcher: Any, loss: Any, name: str) -> None:
     """Now and then: whether losses of earlier steps are still held, with the graphs that made them."""

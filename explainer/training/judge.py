@@ -46,6 +46,23 @@ _UP = frozenset(
         "solved",
         "match",
         "exact",
+        "score",
+        "consistency",
+        "similarity",
+        "agreement",
+        "cosine",
+        "purity",
+        "quality",
+        "snr",
+        "kappa",
+        "mcc",
+        "auprc",
+        "spearman",
+        "pearson",
+        "win",
+        "winrate",
+        "elbo",
+        "coverage",
     ]
 )
 _DOWN = frozenset(
@@ -69,6 +86,16 @@ _DOWN = frozenset(
         "bpc",
         "distance",
         "gap",
+        "divergence",
+        "kl",
+        "residual",
+        "regret",
+        "drift",
+        "mismatch",
+        "deviation",
+        "ece",
+        "brier",
+        "crps",
         "mb",
         "mib",
         "gb",
@@ -126,8 +153,13 @@ def gain(pair: Compared) -> float:
 
 
 def strong(pair: Compared) -> bool:
-    """Whether an edit that no structural fact asks for changed so much that chance does not explain it."""
-    return gain(pair) > (0.15 if pair.metric else 0.4)
+    """Whether an edit that no structural fact asks for changed so much that chance does not explain it.
+
+    A number of the program that rises a little while its loss stays where it was has been lucky.
+    """
+    fallen = pair.loss_before - pair.loss_after
+    flat = math.isfinite(pair.loss_before) and fallen <= 0.02 * abs(pair.loss_before)
+    return gain(pair) > (0.5 if flat else 0.15 if pair.metric else 0.4)
 
 
 def metrics(printed: str) -> dict[str, float]:

@@ -19,6 +19,9 @@ def install(watcher: Any) -> None:
     wrap(module, "state_dict", watcher.after(lambda out, args, _: _kept(watcher, out, args)))
     wrap(module, "load_state_dict", lambda original: _loads(watcher, original))
     wrap(copy, "deepcopy", watcher.after(lambda out, args, _: _copied(watcher, out)))
+    wrap(module, "register_parameter", watcher.after(lambda _, args, __: _placed(watcher, *args[:3])))
+    for name in ("constant_", "ones_", "zeros_"):
+        wrap(torch.nn.init, name, watcher.after(lambda out, args, _: _made_constant(watcher, out)))
     wrap(module, "train", watcher.after(lambda _, args, kwargs: _mode(watcher, args, kwargs)))
 
 
@@ -39,6 +42,26 @@ def _copied(watcher: Any, out: Any) -> None:
         watcher.copied[id(out)] = (weakref.ref(out), frames())
 
 
+def _placed(watcher: Any, module: Any, name: str = "", parameter: Any = None, *_: Any) -> None:
+    """Note a parameter that a second module is given too, and one that another takes the place of."""
+    if parameter is None:
+        return
+    known = watcher.placed.get(id(parameter))
+    if known is None or known[0]() is not parameter:
+        known = watcher.placed[id(parameter)] = (weakref.ref(parameter), weakref.ref(module), name)
+    elif known[1]() is not module:
+        watcher.ties.append((known[1], known[2], weakref.ref(module), name, frames()))
+    given = watcher.given.get((id(module), name))
+    again = given is not None and given[0]() is module
+    watcher.given[id(module), name] = (weakref.ref(module), frames() if again else ())
+
+
+def _made_constant(watcher: Any, out: Any) -> None:
+    """Note where a weight was given a constant."""
+    if isinstance(out, torch.Tensor) and out.dim() > 1:
+        watcher.constants[id(out)] = (weakref.ref(out), frames())
+
+
 def _mode(watcher: Any, args: Any, kwargs: Any) -> None:
     """Note calls of `train` and `eval` on models that are called by themselves, not on their parts."""
     mode = kwargs.get("mode", args[1] if len(args) > 1 else True)
@@ -47,6 +70,8 @@ def _mode(watcher: Any, args: Any, kwargs: Any) -> None:
         return
     notes = watcher.notes
     place = ("mode", id(args[0]), bool(mode))
+    if mode:
+        watcher.trained_at[id(args[0])] = notes.steps
     notes.times[place] += 1
     if place not in notes.seen:
         from explainer.training.notes import Seen

@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections import Counter
 from dataclasses import field
-from typing import Any
+from typing import Any, NamedTuple
 
 from explainer.frozen import frozen, mutable
 from explainer.training.sites import Site, key
@@ -31,6 +31,23 @@ class Seen:
     kind: str
     site: Site
     data: dict[str, Any]
+
+
+class Mode(NamedTuple):
+    """One call of a model. `active` of its `moded` layers, which behave otherwise in evaluation, were training.
+
+    `told`: `train()` was called since the last step, so that its mode is meant.
+    """
+
+    learning: bool
+    training: bool
+    active: int
+    moded: int
+    site: Site
+    evaluation: bool
+    fingerprint: Any
+    step: int
+    told: bool
 
 
 @mutable
@@ -98,4 +115,4 @@ class Notes:
     @property
     def steps(self) -> int:
         """Optimizer steps taken; backwards where no optimizer takes any."""
-        return self.counts["step"] or self.counts["backward"]
+        return self.counts["step"] or self.counts["backward"] or self.counts["grad"]

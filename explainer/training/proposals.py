@@ -164,6 +164,8 @@ def schedules(watcher: Any) -> Iterator[Finding]:
             "full": plain(full),
             "stepped": entry["steps"],
             "tiny": tiny,
+            "text": _call_text(entry),
+            "settings": ", ".join(f"{name}={value:g}" for name, value in (entry.get("settings") or {}).items()),
         }
         attempts = _rescheduled(entry, one, watcher)
         site = entry["stepped_at"] or entry["site"]
@@ -175,6 +177,12 @@ def schedules(watcher: Any) -> Iterator[Finding]:
             proved=False,
             seen=True,
         )
+
+
+def _call_text(entry: dict[str, Any]) -> str:
+    """How the program steps a scheduler: `sched.step()`."""
+    found = rewrite.call_in(entry["stepped_at"][0], "step") if entry["stepped_at"] else None
+    return found[0].text(found[1].func) if found is not None else "step"
 
 
 def _before(one: Optimizing, place: int) -> int:
@@ -206,14 +214,8 @@ def _rescheduled(entry: dict[str, Any], one: Optimizing, watcher: Any) -> list[A
     call = rewrite.call_in(entry["site"][0], entry["kind"]) if entry["site"] else None
     if call is not None and entry["steps"] >= 0.8 * one.steps:
         for name in ("T_max", "total_steps", "step_size"):
-            node = next((each.value for each in call[1].keywords if each.arg == name), None)
-            if (
-                node is None
-                and name in ("T_max", "step_size")
-                and len(call[1].args) > 1
-                and entry["kind"] in ("CosineAnnealingLR", "StepLR")
-            ):
-                node = call[1].args[1]
+            second = name in ("T_max", "step_size") and entry["kind"] in ("CosineAnnealingLR", "StepLR")
+            node = rewrite.argument(call[1], name, 1 if second else None)
             if node is not None and (entry.get("settings") or {}).get(name):
                 factor = max(round(one.steps / max(_epochs(watcher, one), 1)), 1)
                 edits = rewrite.replaced(call[0], node, f"{_product(call[0], node)} * {factor}")
@@ -264,6 +266,8 @@ def rates(watcher: Any) -> Iterator[Finding]:
         Attempt("rate", rewrite.replaced(written[0], written[1], plain(value)), {"value": plain(value)})
         for value in tries
     ]
+    if large:
+        attempts = [*_averaged(watcher), *attempts]
     names = {
         "rate": plain(rate),
         "kind": one.kind,
@@ -280,6 +284,24 @@ def rates(watcher: Any) -> Iterator[Finding]:
         tuple(each for each in attempts if each.edits),
         proved=False,
     )
+
+
+def _averaged(watcher: Any) -> Iterator[Attempt]:
+    """A loss that is summed over the batch as its mean."""
+    for known in watcher.divided.values():
+        if known is None or known["reduction"] != "sum" or not known["at"]:
+            continue
+        found = rewrite.call_in(known["at"][0])
+        if found is None:
+            continue
+        source, call = found
+        if called(call) == "sum":
+            text = source.text(call.func)
+            edits = rewrite.replaced(source, call.func, f"{text[:-3]}mean")
+        else:
+            edits = rewrite.with_keyword(source, call, "reduction", '"mean"')
+        if edits:
+            yield Attempt("mean", edits, {"value": "mean"}, culprit=source.span(call))
 
 
 # -- initialisation -------------------------------------------------------------------------------------------------
@@ -339,6 +361,8 @@ def carried_states(watcher: Any) -> Iterator[Finding]:
             continue
         source, node = call
         edits = rewrite.replaced(source, node.args[1], "None")
+        if seen.data["module"].endswith("Cell"):
+            edits = _fresh(source, source.text(node.args[1]))
         names = {"name": source.text(node.func), "kind": seen.data["module"], "text": source.text(node.args[1])}
         yield Finding(
             "hidden-state-carried",
@@ -348,3 +372,15 @@ def carried_states(watcher: Any) -> Iterator[Finding]:
             proved=False,
             seen=True,
         )
+
+
+def _fresh(source: Source, name: str) -> Any:
+    """`h = h.detach()` as zeros: a cell is called for each step of a sequence, its state is made once."""
+    for node in source.nodes():
+        if not isinstance(node, ast.Assign) or source.text(node.targets[0]) != name:
+            continue
+        value = node.value
+        cut = isinstance(value, ast.Call) and called(value) == "detach" and isinstance(value.func, ast.Attribute)
+        if cut and source.text(value.func.value) == name:  # type: ignore[attr-defined]
+            return rewrite.replaced(source, value, f"torch.zeros_like({name})")
+    return ()

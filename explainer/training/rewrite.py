@@ -28,6 +28,14 @@ def call_in(frame: Frame, *names: str) -> tuple[Source, ast.Call] | None:
     return (source, near[0]) if len(near) == 1 or (near and names) else None
 
 
+def argument(call: ast.Call, name: str, place: int | None = None) -> ast.expr | None:
+    """What a call is given under a keyword, or at a place where it may stand there too."""
+    for keyword in call.keywords:
+        if keyword.arg == name:
+            return keyword.value
+    return call.args[place] if place is not None and len(call.args) > place else None
+
+
 def replaced(source: Source, node: ast.AST, text: str) -> Edits:
     """A node's text replaced; no edits where that cannot be done."""
     return _tried(lambda: changed(source, [(source.span(node), text)]))
@@ -58,6 +66,13 @@ def after(source: Source, statement: ast.stmt, text: str) -> Edits:
     """Lines put in behind a statement, with its indentation."""
     line = (statement.end_lineno or statement.lineno) + 1
     return _tried(lambda: inserted(source, line, _indented(source, statement.lineno, text)))
+
+
+def after_loop(source: Source, loop: ast.For | ast.While, inside: str, behind: str) -> Edits:
+    """Lines put in at the end of a loop's body, and others right behind the loop."""
+    last = loop.body[-1]
+    text = f"{_indented(source, last.lineno, inside)}\n{_indented(source, loop.lineno, behind)}"
+    return _tried(lambda: inserted(source, (last.end_lineno or last.lineno) + 1, text))
 
 
 def without(source: Source, statement: ast.stmt) -> Edits:

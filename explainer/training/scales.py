@@ -84,7 +84,7 @@ def scaled_inputs(watcher: Any) -> Iterator[Finding]:
     """Inputs of very different or very large size."""
     for root in watcher.notes.roots.values():
         module, stats = root["of"](), root.get("scale")
-        if module is None or not stats or not root["train"] or max(stats["largest"], stats["offset"]) < 20:
+        if module is None or not stats or not root["train"] or _usual(stats):
             continue
         attempts = []
         forward = getattr(type(module).forward, "__code__", None)
@@ -102,14 +102,21 @@ def scaled_inputs(watcher: Any) -> Iterator[Finding]:
                 edits = rewrite.before(source, first, f"{name} = {_standardised(name, stats)}")
                 attempts = [Attempt("scale", edits, {"name": name})] if edits else []
         names = {
-            "largest": scale_word(max(stats["largest"], stats["offset"])),
+            "largest": scale_word(max(stats["largest"], stats["offset"]))
+            if stats["largest"] > 0.02
+            else f"{stats['std']:.2g}",
             "least": f"{stats['least']:.2g}",
             "root": root["kind"],
             "shape": list(stats["shape"]),
         }
-        site = next((mode[4] for mode in root["modes"] if mode[0]), ())
+        site = next((mode.site for mode in root["modes"] if mode.learning), ())
         culprit = _first_layer(watcher, module) or span_of(site)
         yield Finding("inputs-not-scaled", names, culprit, tuple(attempts), proved=False)
+
+
+def _usual(stats: dict[str, Any]) -> bool:
+    """Whether inputs are about as large as outputs of a layer: neither by far larger nor smaller."""
+    return max(stats["largest"], stats["offset"]) < 20 and stats["largest"] > 0.02
 
 
 def _first_layer(watcher: Any, module: Any) -> Any:

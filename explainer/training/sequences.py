@@ -11,6 +11,9 @@ from explainer.training.calls import THROUGH, looks, settings
 from explainer.training.deep import Call, Deep, Made
 from explainer.training.sites import user_frames
 
+_CANONICAL = frozenset(("zeros_like", "masked_fill", "_canonical_mask"))
+_TURNS = frozenset(("__invert__", "bitwise_not", "logical_not", "eq", "__eq__", "ne", "bool", "masked_fill", "type"))
+
 
 def _keys_behind_softmax(made: Made | None) -> Made | None:
     """The keys of scores that were multiplied out by hand."""
@@ -101,24 +104,37 @@ def _masked_tokens(deep: Deep, masked: Any) -> tuple[Any, int] | None:
     return None
 
 
+def _flat(mask: Any) -> Any:
+    """A mask [rows, keys] of one that may be repeated over heads and queries."""
+    flat = mask.squeeze()
+    return flat[:, 0] if flat.dim() == 3 and bool((flat == flat[:, :1]).all()) else flat
+
+
+def _source_of(deep: Deep, mask: Any, through: frozenset[str] = THROUGH) -> dict[str, Any] | None:
+    """The place of the call that made a mask, behind those that only hand it on."""
+    made = deep.made(mask)
+    while made is not None and made.name in through:
+        made = made.inputs[0] if made.inputs else None
+    return settings(made, deep) if made else None
+
+
+def _look_for_inverted(
+    deep: Deep, call: Call, mask: Any, hidden: Any, argument: str, through: frozenset[str] = THROUGH
+) -> None:
+    """Note a mask that hides the tokens and shows the padding; `hidden` is True where it takes keys away."""
+    found = _masked_tokens(deep, hidden) if hidden.dim() == 2 else None
+    if found is not None:
+        made = _source_of(deep, mask, through)
+        deep.watcher.notes.saw("padding-mask-inverted", call.site, made=made, padding=found[1], argument=argument)
+
+
 @looks("multi_head_attention_forward")
 def inverted_padding_mask(deep: Deep, call: Call) -> None:
     """A mask that hides the tokens and shows the padding."""
     mask = call.kwargs.get("key_padding_mask")
     if isinstance(mask, torch.Tensor):
         hidden = mask if mask.dtype == torch.bool else mask == float("-inf")
-        found = _masked_tokens(deep, hidden)
-        if found is not None:
-            made = deep.made(mask) or None
-            while made is not None and made.name in (*THROUGH, "zeros_like", "masked_fill", "_canonical_mask"):
-                made = made.inputs[0] if made.inputs else None
-            deep.watcher.notes.saw(
-                "padding-mask-inverted",
-                call.site,
-                made=settings(made, deep) if made else None,
-                padding=found[1],
-                argument="key_padding_mask",
-            )
+        _look_for_inverted(deep, call, mask, hidden, "key_padding_mask", THROUGH | _CANONICAL)
     _seen_future(deep, call, call.kwargs.get("attn_mask"), call.kwargs.get("is_causal"), inverted=True)
 
 
@@ -128,20 +144,9 @@ def inverted_fill(deep: Deep, call: Call) -> None:
     mask, value = call.get("mask", 1), call.get("value", 2)
     if not isinstance(mask, torch.Tensor) or not isinstance(value, (int, float)) or value > -1e3:
         return
-    flat = mask.squeeze()
-    if flat.dim() == 3 and bool((flat == flat[:, :1]).all()):
-        flat = flat[:, 0]
-    if flat.dim() == 2 and flat.dtype == torch.bool and (found := _masked_tokens(deep, flat)) is not None:
-        made = deep.made(mask)
-        while made is not None and made.name in THROUGH:
-            made = made.inputs[0] if made.inputs else None
-        deep.watcher.notes.saw(
-            "padding-mask-inverted",
-            call.site,
-            made=settings(made, deep) if made else None,
-            padding=found[1],
-            argument="masked_fill",
-        )
+    flat = _flat(mask)
+    if flat.dtype == torch.bool:
+        _look_for_inverted(deep, call, mask, flat, "masked_fill")
 
 
 @looks("scaled_dot_product_attention")
@@ -149,20 +154,7 @@ def fused_attention(deep: Deep, call: Call) -> None:
     """Masks of torch's own attention: True keeps."""
     mask = call.get("attn_mask", 3)
     if isinstance(mask, torch.Tensor) and mask.dtype == torch.bool:
-        flat = mask.squeeze()
-        if flat.dim() == 3 and bool((flat == flat[:, :1]).all()):
-            flat = flat[:, 0]
-        if flat.dim() == 2 and (found := _masked_tokens(deep, ~flat)) is not None:
-            made = deep.made(mask)
-            while made is not None and made.name in THROUGH:
-                made = made.inputs[0] if made.inputs else None
-            deep.watcher.notes.saw(
-                "padding-mask-inverted",
-                call.site,
-                made=settings(made, deep) if made else None,
-                padding=found[1],
-                argument="attn_mask",
-            )
+        _look_for_inverted(deep, call, mask, ~_flat(mask), "attn_mask")
     _seen_future(deep, call, mask, call.get("is_causal", 5), inverted=False)
 
 
@@ -182,11 +174,9 @@ def _seen_future(deep: Deep, call: Call, mask: Any, causal: Any, inverted: bool)
         kept = (mask == 0) if mask.dtype != torch.bool else ~mask if inverted else mask
         if not bool((kept & future).any()):
             return
+        sees = kept.diagonal(1).tolist()
         past = bool((kept & future.T).any())
-        made = deep.made(mask)
-        while made is not None and made.name in THROUGH:
-            made = made.inputs[0] if made.inputs else None
-        place = settings(made, deep) if made else None
+        place = _source_of(deep, mask)
         deep.watcher.future.append(
             (
                 call.site,
@@ -197,18 +187,14 @@ def _seen_future(deep: Deep, call: Call, mask: Any, causal: Any, inverted: bool)
                     "made": place,
                     "name": call.name,
                     "module": _owner(deep),
+                    "sees": sees,
                 },
                 deep.made(keys),
             )
         )
         return
-    deep.watcher.future.append(
-        (
-            call.site,
-            {"length": length, "masked": False, "past": True, "made": None, "name": call.name, "module": _owner(deep)},
-            deep.made(keys),
-        )
-    )
+    data = {"length": length, "masked": False, "past": True, "made": None, "name": call.name, "module": _owner(deep)}
+    deep.watcher.future.append((call.site, {**data, "sees": [True] * (length - 1)}, deep.made(keys)))
 
 
 def _owner(deep: Deep) -> str | None:
@@ -227,20 +213,27 @@ def future_by_hand(deep: Deep, call: Call) -> None:
     upper = out.detach().triu(1)
     if bool(upper.any()):
         past = bool(out.detach().tril(-1).any())
-        deep.watcher.future.append(
-            (
-                call.site,
-                {
-                    "length": out.shape[-1],
-                    "masked": False,
-                    "past": past,
-                    "made": settings(call.made, deep),
-                    "name": "softmax",
-                    "module": None,
-                },
-                _keys_behind_softmax(call.made),
-            )
-        )
+        triangle = _triangle_behind(call.made)
+        data = {
+            "length": out.shape[-1],
+            "masked": triangle is not None,
+            "past": past,
+            "made": settings(triangle or call.made, deep),
+            "name": "softmax",
+            "module": None,
+            "sees": (upper.diagonal(1, -2, -1) > 0).flatten(0, -2).any(0).tolist(),
+        }
+        deep.watcher.future.append((call.site, data, _keys_behind_softmax(call.made)))
+
+
+def _triangle_behind(made: Made) -> Made | None:
+    """The triangle that scores were masked with, which leaves some of the future."""
+    for one in made.behind(THROUGH | {"softmax", "add", "__add__", "masked_fill", "masked_fill_", "where"}):
+        for given in one.inputs if one.name in ("masked_fill", "masked_fill_", "where", "add", "__add__") else ():
+            for each in given.behind(THROUGH | _TURNS) if given is not None else ():
+                if each.name in ("tril", "triu", "tril_", "triu_"):
+                    return each
+    return None
 
 
 @looks("cross_entropy", "nll_loss")
@@ -250,13 +243,25 @@ def future_is_target(deep: Deep, call: Call) -> None:
     if not deep.watcher.future or not isinstance(target, torch.Tensor) or target.is_floating_point():
         return
     for tokens, _ in deep.watcher.tokens:
-        if tokens.numel() != target.numel() or tokens.shape[1] < 3:
+        rows = _predicting(tokens, target)
+        if not rows or bool((tokens[:, 1:] == tokens[:, :-1]).all()):
             continue
-        following = target.reshape(tokens.shape)[:, :-1] == tokens[:, 1:]
-        if bool(following.all()) and not bool((tokens[:, 1:] == tokens[:, :-1]).all()):
-            for site, data, keys in deep.watcher.future:
-                if data["length"] == tokens.shape[1] and _of_tokens(deep, keys, tokens):
-                    deep.watcher.notes.saw("future-seen", site, loss=call.site, **data)
+        for site, data, keys in deep.watcher.future:
+            sees = data["sees"]
+            if data["length"] == tokens.shape[1] and all(sees[row] for row in rows) and _of_tokens(deep, keys, tokens):
+                deep.watcher.notes.saw("future-seen", site, loss=call.site, **data)
+
+
+def _predicting(tokens: Any, target: Any) -> range:
+    """The positions whose targets are the tokens that follow them: all, or the last or the first ones alone."""
+    count, length = tokens.shape
+    wide = target.numel() // max(count, 1)
+    if length < 3 or wide * count != target.numel() or not 3 <= wide <= length:
+        return range(0)
+    flat, first = target.reshape(count, wide), length - wide
+    if bool((flat[:, :-1] == tokens[:, first + 1 :]).all()):
+        return range(first, length - 1)
+    return range(wide) if first and bool((flat == tokens[:, 1 : wide + 1]).all()) else range(0)
 
 
 def _of_tokens(deep: Deep, keys: Made | None, tokens: Any) -> bool:

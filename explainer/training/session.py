@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from explainer.diagnosis import Diagnosis, Report
 from explainer.locale import word
 from explainer.training.finding import Finding, findings
 from explainer.training.judge import strong
+from explainer.training.limits import limits
 from explainer.training.told import diagnosis_of, report_of
 from explainer.training.trials import Trials, Tried
 
@@ -47,14 +49,18 @@ def concluded(
     told.sort(key=lambda one: (not _held(one[1]), not one[0].proved, -one[0].weight))
     diagnoses = [diagnosis_of(one, tried, language) for one, tried in told]
     shown = _apart([one for one in diagnoses if one is not None])[:_MOST]
-    remarks = [] if shown else [_looked(notes, language)]
+    remarks = [*([] if shown else [_looked(notes, language)]), *limits(watcher, language)]
     if trial and trials.why and any(one.attempts for one in found) and shown:
         remarks.append(word("watch_untried", language, why=trials.why))
     return report_of(shown, language, remarks)
 
 
 def _held(tried: list[Tried]) -> bool:
-    return any(one.compared.better and one.gone and one.seeds == one.of for one in tried)
+    return any(_holds(one) for one in tried)
+
+
+def _holds(one: Tried) -> bool:
+    return one.compared.better and one.gone and one.seeds == one.of
 
 
 def _proved(found: list[Finding], trials: Trials, language: str) -> list[tuple[Finding, list[Tried]]]:
@@ -63,7 +69,15 @@ def _proved(found: list[Finding], trials: Trials, language: str) -> list[tuple[F
 
 
 #: Rules on how the program measures and what it holds: there an edit need not make a number better.
-_MEASURING = ("metric-of-last-batch", "stale-weights-evaluated", "graph-kept-across-steps")
+_MEASURING = ("stale-weights-evaluated", "graph-kept-across-steps", "tied-weights-broken")
+
+
+#: Rules whose fact a run with the edit shows: the program's own number is another one.
+_CHANGED = ("metric-of-last-batch",)
+
+
+def _changed(one: Tried) -> bool:
+    return one.whole and bool(one.compared.metric) and one.compared.before != one.compared.after
 
 
 def _harmless(finding: Finding, tried: list[Tried]) -> bool:
@@ -79,7 +93,9 @@ def _proposed(found: list[Finding], trials: Trials) -> list[tuple[Finding, list[
     """Those for which a trial spoke, on every seed it was run with; the first one ends it."""
     for one in found:
         tried = trials.tried(one, comparable=one.names.get("comparable", True))
-        if _held(tried) and tried[0].of > 1 and (one.seen or strong(tried[0].compared)):
+        if one.rule in _CHANGED and any(_changed(each) for each in tried):
+            return [(replace(one, proved=True), tried)]
+        if tried and _holds(tried[0]) and tried[0].of > 1 and (one.seen or strong(tried[0].compared)):
             return [(one, [each for each in tried if each.of > 1])]
     return []
 

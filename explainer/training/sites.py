@@ -6,9 +6,9 @@ import ast
 import sys
 import types
 from collections.abc import Iterator
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
-from explainer.frozen import frozen
 from explainer.source import Failing, Source, failing_node, source_of
 from explainer.userframes import is_user_file
 
@@ -17,8 +17,7 @@ _DEEPEST = 120
 _UNREAD = ("<string>", "<stdin>", "<unknown>", "<frozen", "<__array")
 
 
-@frozen
-class Frame:
+class Frame(NamedTuple):
     """One of the user's frames: its code, the instruction and the line at which it stood."""
 
     code: Any
@@ -53,11 +52,20 @@ Site = tuple[Frame, ...]
 def frames(skip: int = 1, most: int = 6) -> Site:
     """The user's frames above the caller, innermost first."""
     found: list[Frame] = []
-    for frame in user_frames(sys._getframe(skip + 1)):
-        found.append(Frame(frame.f_code, frame.f_lasti, frame.f_lineno))
-        if len(found) == most:
-            break
+    frame: types.FrameType | None = sys._getframe(skip + 1)
+    while frame is not None:
+        code = frame.f_code
+        if _is_users(code.co_filename):
+            found.append(Frame(code, frame.f_lasti, frame.f_lineno))
+            if len(found) == most:
+                break
+        frame = frame.f_back
     return tuple(found)
+
+
+@lru_cache(maxsize=4096)
+def _is_users(file: str) -> bool:
+    return is_user_file(file) and not file.startswith(_UNREAD)
 
 
 def user_frames(frame: types.FrameType | None) -> Iterator[types.FrameType]:
@@ -65,7 +73,7 @@ def user_frames(frame: types.FrameType | None) -> Iterator[types.FrameType]:
     for _ in range(_DEEPEST):
         if frame is None:
             return
-        if is_user_file(file := frame.f_code.co_filename) and not file.startswith(_UNREAD):
+        if _is_users(frame.f_code.co_filename):
             yield frame
         frame = frame.f_back
 

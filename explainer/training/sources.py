@@ -11,9 +11,14 @@ from explainer.source import Source, source_of
 from explainer.userframes import is_user_file
 
 
-def program_sources(watcher: Any) -> Iterator[Source]:
-    """The sources of the script and of the modules that it imported from beside it."""
-    del watcher
+def program_sources(watcher: Any) -> list[Source]:
+    """The sources of the script and of the modules that it imported from beside it, as they are at its end."""
+    if watcher.sources is None:
+        watcher.sources = list(_sources())
+    return list(watcher.sources)
+
+
+def _sources() -> Iterator[Source]:
     main = getattr(sys.modules.get("__main__"), "__file__", None)
     if not main:
         return

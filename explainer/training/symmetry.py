@@ -28,11 +28,13 @@ def look_at_rows(watcher: Any) -> None:
             if bool((weight == weight[:1]).all()) or torch.allclose(
                 weight, weight[:1].expand_as(weight), rtol=1e-4, atol=1e-7
             ):
+                held, start = watcher.constants.get(id(layer.weight), (None, ()))
                 watcher.notes.saw(
                     "constant-init",
                     watcher.notes.built.get(layer) or (),
                     of=path,
                     path=path,
+                    start=start if held is not None and held() is layer.weight else (),
                     units=weight.shape[0],
                     moved=entry["moved"],
                     root=type(root).__name__,

@@ -58,6 +58,16 @@ def reduction(made: Made, batch: int) -> str | None:
     return None
 
 
+def divided(watcher: Any, made: Made) -> dict[str, Any] | None:
+    """By what a loss is divided, where, and how it goes over the batch; None where it has several terms."""
+    found = list(terms(made))
+    batch = _batch(watcher)
+    if len(found) != 1 or batch is None or not found[0][1]:
+        return None
+    one, weight = found[0]
+    return {"divisor": 1 / weight, "site": made.site, "at": one.site, "reduction": reduction(one, batch)}
+
+
 def look_at_terms(watcher: Any, made: Made) -> None:
     """Note a loss one term of which is summed over the batch while another one is averaged."""
     batch = _batch(watcher)
@@ -89,7 +99,7 @@ def _count(made: Made) -> int:
 def _batch(watcher: Any) -> int | None:
     """The samples of this iteration: the first size of what the first model called was given."""
     for root in watcher.notes.roots.values():
-        for *_, evaluation, fingerprint, _ in reversed(root["modes"]):
-            if fingerprint is not None and not evaluation:
-                return int(fingerprint[0][0])
+        for mode in reversed(root["modes"]):
+            if mode.fingerprint is not None and not mode.evaluation:
+                return int(mode.fingerprint[0][0])
     return None

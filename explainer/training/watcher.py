@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from explainer.training import data, deep, growth, inspect, models, rates
+from explainer.training.deep import unseen
 from explainer.training.notes import Notes, Optimizing
 from explainer.training.patches import Patches
 from explainer.training.sites import frames, key, named, user_frames
@@ -41,6 +42,11 @@ class Watcher:
         self.kept: dict[str, dict[str, Any]] = {}
         self.lists: dict[str, Any] = {}
         self.copied: dict[int, Any] = {}
+        self.constants: dict[int, Any] = {}
+        self.placed: dict[int, Any] = {}
+        self.given: dict[Any, Any] = {}
+        self.ties: list[Any] = []
+        self.divided: dict[Any, Any] = {}
         self.states: list[Any] = []
         self.loaded: set[int] = set()
         self.pretrained: set[int] = set()
@@ -48,6 +54,11 @@ class Watcher:
         self.seeds: dict[Any, dict[str, Any]] = {}
         self.counted: set[type] = set()
         self.iterators: dict[int, Any] = {}
+        self.orders: dict[Any, int] = {}
+        self.sources: Any = None
+        self.trained_at: dict[int, int] = {}
+        self._inside = self._owed = False
+        self._turns = 0
         self._blocks: Counter[Any] = Counter()
         self._dirty: dict[int, bool] = {}
         self._numbers: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
@@ -178,17 +189,22 @@ class Watcher:
 
         return self.after(note)(original)
 
-    def _before_step(self, of: Any, *_: Any) -> None:
+    def _before_step(self, of: Any, args: Any, kwargs: Any) -> None:
         self.stepping = True
-        one = self.optimizer(of)
-        inspect.before_step(self, of, one)
         if self.looking:
-            one.looked += 1
-            gradients = [p.grad for group in of.param_groups for p in group["params"] if p.grad is not None]
-            if not any(bool(torch.count_nonzero(one_grad)) for one_grad in gradients[:40]):
-                one.lost += 1
-            elif self._dirty.get(one.number) and one.steps:
-                one.stale += 1
+            with unseen():
+                self._looks_at_step(of, self.optimizer(of))
+            if len(args) < 2 and not kwargs:
+                self.deep.rest()  # without a closure a step calls nothing of the program
+
+    def _looks_at_step(self, of: Any, one: Optimizing) -> None:
+        inspect.before_step(self, of, one)
+        one.looked += 1
+        gradients = [p.grad for group in of.param_groups for p in group["params"] if p.grad is not None]
+        if not any(bool(torch.count_nonzero(gradient)) for gradient in gradients[:40]):
+            one.lost += 1
+        elif self._dirty.get(one.number) and one.steps:
+            one.stale += 1
 
     def _after_step(self, of: Any, *_: Any) -> None:
         self.stepping = False
@@ -199,7 +215,10 @@ class Watcher:
         self._dirty[one.number] = True
         rates.stepped(one, of)
         self.notes.event("step", one.stepped_at, one.number)
-        self._turn()
+        if self._inside:
+            self._owed = True  # one step of several that the hooks of a backward take: the iteration ends with it
+        else:
+            self._turn()
 
     @property
     def looking(self) -> bool:
@@ -208,9 +227,9 @@ class Watcher:
 
     def _turn(self) -> None:
         """The end of an iteration: whether the next one is looked at."""
-        count = self.notes.counts["step"] or self.notes.counts["grad"] + self.notes.counts["backward"]
+        self._turns += 1
         self.deep.sleep()
-        if threading.get_ident() == self.thread and sampled(count):
+        if threading.get_ident() == self.thread and sampled(self._turns):
             self.deep.wake()
 
     def unchanged(self, module: Any) -> bool:
@@ -221,12 +240,18 @@ class Watcher:
 
     def _backward(self, original: Any) -> Any:
         def before(args: Any, kwargs: Any) -> None:
+            self._inside = True
             if self.looking:
-                self._clean()
-            inspect.before_backward(self, args[0] if args else kwargs.get("tensors"))
+                with unseen():
+                    self._clean()
+                    inspect.before_backward(self, args[0] if args else kwargs.get("tensors"))
 
         def note(_: Any, args: Any, kwargs: Any) -> None:
+            self._inside = False
             self._went_back("backward", args[0] if args else kwargs.get("tensors"))
+            if self._owed:
+                self._owed = False
+                self._turn()
 
         return self.after(note, before)(original)
 
@@ -242,26 +267,26 @@ class Watcher:
         return self.after(note)(original)
 
     def _went_back(self, name: str, loss: Any) -> None:
-        site = frames()
-        place = key(site)
+        place = key(frames(1, 1))
         if self.stepping:
             self.closures = True  # gradients are cleared and made inside of `step`, as LBFGS asks for
-        if place not in self.notes.backwards:
-            self.notes.backwards[place] = site
+        if place not in self.orders:
+            self.orders[place] = len(self.orders)
+            self.notes.backwards[place] = frames()
             self._names()
-        order = list(self.notes.backwards).index(place)
         count = self.notes.counts["backward"]
         if count < 6 or (not self.notes.counts["step"] and count < 40):
             self._reaches()
         if name == "backward" and count > 3 and not self.notes.counts["step"]:
             self._turn()
-        self.notes.event(name, self.notes.backwards[place], None, order)
+        self.notes.event(name, self.notes.backwards[place], None, self.orders[place])
         loss = loss[0] if isinstance(loss, (list, tuple)) and loss else loss
         known = isinstance(loss, torch.Tensor) and loss.numel() == 1 and len(self.notes.losses) < 200_000
         if known and (self.dense or loss.device.type == "cpu"):
-            self.notes.losses.append(float(loss.detach()))
-            self.notes.loss_sites.append(order)
-        growth.after_backward(self, loss, name)
+            self.notes.losses.append(loss.item())
+            self.notes.loss_sites.append(self.orders[place])
+        if count <= growth.LAST:
+            growth.after_backward(self, loss, name)
 
     def _reaches(self) -> None:
         """Note the optimizers whose parameters have gradients."""

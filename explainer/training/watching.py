@@ -85,6 +85,7 @@ class Watching:
         self.stop(trial=replay)
 
     def _tell(self, report: Report) -> None:
+        _to_writers(report)
         if self._to is not None:
             self._to(report)
             return
@@ -98,7 +99,6 @@ class Watching:
         if not report.diagnoses:
             for remark in report.remarks:
                 print(f"explainer: {remark}", file=sys.stderr)
-        _to_writers(report)
 
 
 def _to_writers(report: Report) -> None:
@@ -113,7 +113,7 @@ def _to_writers(report: Report) -> None:
             import gc
 
             for one in gc.get_objects():
-                if isinstance(one, board.SummaryWriter):
+                if issubclass(type(one), board.SummaryWriter):  # isinstance would ask proxies
                     one.add_text("explainer", markdown.render([report]))
                     one.flush()
         run = getattr(sys.modules.get("wandb"), "run", None)

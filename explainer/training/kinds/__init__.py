@@ -15,6 +15,15 @@ NAMES = (
     "evaluations",
     "memory",
     "scaling",
+    "ties",
+    "splits",
+    "averages",
+    "accumulation",
+    "ranges",
+    "frozen",
+    "orders",
+    "kept",
+    "extremes",
 )
 
 

@@ -173,5 +173,23 @@ def _corrected(made: tuple[Source, ast.AST] | None, data: dict[str, Any]) -> lis
             0, Attempt("turn", rewrite.replaced(source, node.func, source.text(node.func).replace(called(node), swap)))
         )
         attempts.append(Attempt("turn", rewrite.replaced(source, node, f"({text} == 0)")))
-    del data
+        if data["past"]:
+            attempts = [*_without_diagonal(source, node), *attempts]
     return attempts
+
+
+def _without_diagonal(source: Source, call: ast.Call) -> list[Attempt]:
+    """A triangle that begins at another diagonal: the one that keeps a position and its past, or hides its future."""
+    right = "0" if called(call).startswith("tril") else "1"
+    names = {"value": right, "triangle": called(call)}
+    for keyword in call.keywords:
+        if keyword.arg == "diagonal":
+            edits = rewrite.replaced(source, keyword.value, right)
+            return [Attempt("diagonal", edits, names)]
+    method = not (isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name)) or (
+        call.func.value.id != "torch"  # type: ignore[attr-defined]
+    )
+    place = 0 if method else 1
+    if len(call.args) > place:
+        return [Attempt("diagonal", rewrite.replaced(source, call.args[place], right), names)]
+    return [Attempt("diagonal", rewrite.with_keyword(source, call, "diagonal", right), names)]

@@ -24,11 +24,7 @@ def first_batch(watcher: Any) -> Iterator[Finding]:
             continue
         if entry["sampler"] != "SequentialSampler" or len(learning) < 8 or not _same_inputs(watcher):
             continue
-        call = rewrite.call_in(entry["site"][0]) if entry["site"] else None
-        attempts = []
-        if call is not None:
-            edits = rewrite.with_keyword(call[0], call[1], "shuffle", "True")
-            attempts = [Attempt("shuffle", edits)] if edits else []
+        attempts = _shuffled(entry)
         name = _assigned(entry["site"]) or "loader"
         attempts += [
             Attempt("once", edits, {"name": name}) for edits in (_iterator_outside(entry["begun_at"], name),) if edits
@@ -42,6 +38,13 @@ def first_batch(watcher: Any) -> Iterator[Finding]:
             tuple(attempts),
             weight=9,
         )
+
+
+def _shuffled(entry: dict[str, Any]) -> list[Attempt]:
+    """A loader that shuffles."""
+    call = rewrite.call_in(entry["site"][0]) if entry["site"] else None
+    edits = rewrite.with_keyword(call[0], call[1], "shuffle", "True") if call is not None else ()
+    return [Attempt("shuffle", edits)] if edits else []
 
 
 def _assigned(site: Site) -> str:
@@ -71,9 +74,9 @@ def _same_inputs(watcher: Any) -> bool:
 
 def _repeated(root: dict[str, Any]) -> Any:
     prints: dict[int, Any] = {}
-    for learning, _, _, _, _, evaluation, fingerprint, step in root["modes"]:
-        if learning and not evaluation and fingerprint is not None:
-            prints.setdefault(step, fingerprint)
+    for mode in root["modes"]:
+        if mode.learning and not mode.evaluation and mode.fingerprint is not None:
+            prints.setdefault(mode.step, mode.fingerprint)
     if len(prints) < 5 or len({one[:3] for one in prints.values()}) != 1:
         return None
     return next(iter(prints.values()))
@@ -166,10 +169,7 @@ def one_class(watcher: Any) -> Iterator[Finding]:
         if len(single) < 0.8 * len(batches) or len(classes) < 3:
             continue
         call = rewrite.call_in(entry["site"][0]) if entry["site"] else None
-        attempts = []
-        if call is not None:
-            edits = rewrite.with_keyword(call[0], call[1], "shuffle", "True")
-            attempts = [Attempt("shuffle", edits)] if edits else []
+        attempts = _shuffled(entry)
         names = {
             "name": _assigned(entry["site"]) or "loader",
             "classes": len(classes),
@@ -185,9 +185,6 @@ def one_class(watcher: Any) -> Iterator[Finding]:
             seen=True,
             weight=7,
         )
-
-
-_SHUFFLES = ("permutation", "randperm", "shuffle", "sample", "shuffled", "permuted")
 
 
 @finder
@@ -207,6 +204,38 @@ def shuffled_apart(watcher: Any) -> Iterator[Finding]:
                 yield Finding(
                     "labels-shuffled", names, source.span(other[1]), tuple(attempts), proved=False, seen=True, weight=8
                 )
+
+
+@finder
+def loaders_apart(watcher: Any) -> Iterator[Finding]:
+    """Two loaders that go side by side through data of one length, each in a random order of its own."""
+    shuffled = [
+        entry
+        for entry in watcher.notes.loaders.values()
+        if entry["sampler"] == "RandomSampler" and entry["site"] and entry["steps"] and not entry["own"]
+    ]
+    for one, other in itertools.combinations(shuffled, 2):
+        if one["samples"] != other["samples"] or one["batch"] != other["batch"] or one["steps"] != other["steps"]:
+            continue
+        made, also = rewrite.call_in(one["site"][0]), rewrite.call_in(other["site"][0])
+        first, second = _assigned(one["site"]), _assigned(other["site"])
+        if made is None or also is None or not first or not second or first == second:
+            continue
+        (source, call), (where, at) = made, also
+        edits = _paired(source, call, at, rewrite.call_in(one["begun_at"][0], "zip"), (first, second))
+        attempts = (Attempt("one-loader", edits, {"one": first}),) if edits else ()
+        names = {"one": first, "other": second, "line": call.lineno, "call": called(at)}
+        yield Finding("labels-shuffled", names, where.span(at), attempts, proved=False, seen=True, weight=8)
+
+
+def _paired(source: Source, call: ast.Call, other: ast.Call, zipped: Any, names: tuple[str, str]) -> Any:
+    """One loader of pairs in the place of two: its data are zipped, and the loop goes over it alone."""
+    if zipped is None or not call.args or not other.args or zipped[0] is not source:
+        return ()
+    if [source.text(one) for one in zipped[1].args] != [*names]:
+        return ()
+    pairs = f"list(zip({source.text(call.args[0])}, {source.text(other.args[0])}))"
+    return rewrite.both(source, [(call.args[0], pairs), (zipped[1], names[0])])
 
 
 def _bodies(source: Source) -> Iterator[list[ast.stmt]]:

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-from explainer.source import holds
+from explainer.diagnosis import Span
+from explainer.source import called, holds
 from explainer.training import rewrite
 from explainer.training.finding import Attempt, Finding, finder
 from explainer.training.kinds.losses import shown
@@ -18,24 +19,29 @@ def dropout_on(watcher: Any) -> Iterator[Finding]:
     """Evaluation of a model that was never told of it."""
     for number, root in watcher.notes.roots.items():
         module = root["of"]()
-        wrong = [mode for mode in root["modes"] if mode[5] and mode[1] and mode[2]]
+        wrong = [mode for mode in root["modes"] if mode.evaluation and mode.training and mode.active and not mode.told]
         if module is None or not wrong or not root["train"] or _switched(watcher, number, False) or _repeated(root):
             continue
-        if any(mode[5] and not mode[1] for mode in root["modes"]) or _switched(watcher, number, True):
+        if any(mode.evaluation and not mode.training for mode in root["modes"]):
             continue
-        site = wrong[-1][4]
+        site = wrong[-1].site
         names = {
             "kind": root["kind"],
-            "layers": wrong[-1][2],
+            "layers": wrong[-1].active,
             "what": _layers(module),
             "count": len(wrong),
             "name": _name(site) or "model",
         }
         attempts = _eval_before(site, root)
+        block = _no_grad_block(site)
         yield Finding(
             "evaluated-in-train-mode",
             names,
-            shown(None, site[0]) if site else None,
+            Span(block[0].file, block[1].lineno, code=block[0].line(block[1].lineno).strip())
+            if block is not None
+            else shown(None, site[0])
+            if site
+            else None,
             tuple(attempts),
             proved=False,
             seen=True,
@@ -57,7 +63,7 @@ def _switched(watcher: Any, number: int, train: bool) -> bool:
 
 def _repeated(root: dict[str, Any]) -> bool:
     """Whether evaluation gives a model the same input again and again, as Monte Carlo dropout does."""
-    prints = [mode[6] for mode in root["modes"] if mode[5]]
+    prints = [mode.fingerprint for mode in root["modes"] if mode.evaluation]
     return any(
         prints[at] is not None and prints[at] == prints[at + 1] == prints[at + 2] for at in range(len(prints) - 2)
     )
@@ -110,8 +116,8 @@ def _eval_before(site: Site, root: dict[str, Any]) -> list[Attempt]:
     put = rewrite.before(source, block, f"{name}.eval()")
     attempts = []
     goes_on = any(
-        mode[0] and mode[7] > first
-        for first in [next((m[7] for m in root["modes"] if m[5]), 0)]
+        mode.learning and mode.step > first
+        for first in [next((one.step for one in root["modes"] if one.evaluation), 0)]
         for mode in root["modes"]
     )
     if goes_on and isinstance(block, ast.With):
@@ -143,23 +149,23 @@ def _training_start(source: Any, name: str) -> ast.stmt | None:
 def trained_in_eval_mode(watcher: Any) -> Iterator[Finding]:
     """Training that goes on in evaluation mode after the first evaluation."""
     for number, root in watcher.notes.roots.items():
-        learning = [mode for mode in root["modes"] if mode[0] and not mode[5]]
-        first = [mode for mode in learning if mode[1]]
-        later = [mode for mode in learning if not mode[1] and mode[3]]
+        learning = [mode for mode in root["modes"] if mode.learning and not mode.evaluation]
+        first = [mode for mode in learning if mode.training]
+        later = [mode for mode in learning if not mode.training and mode.moded]
         if not later or root["of"]() is None or len(later) < 2 or not _switched(watcher, number, False):
             continue
-        if first and first[-1][7] >= later[0][7]:
+        if first and first[-1].step >= later[0].step:
             continue
         if not first and _switched(watcher, number, True):
             continue
         seen = watcher.notes.seen.get(("mode", number, False))
-        site = seen.site if seen is not None else later[0][4]
+        site = seen.site if seen is not None else later[0].site
         evaluates = _no_grad_block_after(site) or _decorated(site)
         if (seen is not None and seen.data["step"] == 0 and first) or (not first and evaluates is None):
             continue
         name = _owner_name(site) or "model"
         attempts = []
-        for source, loop in _training_loops(later[-1][4]):
+        for source, loop in _training_loops(later[-1].site):
             attempts.append(Attempt("train", rewrite.before(source, loop, f"{name}.train()"), {"name": name}))
         found = _no_grad_block_after(site) or _decorated(site)
         if found is not None and isinstance(found[1], ast.With):
@@ -167,7 +173,7 @@ def trained_in_eval_mode(watcher: Any) -> Iterator[Finding]:
         names = {
             "kind": root["kind"],
             "what": _layers(root["of"]()),
-            "step": later[0][7],
+            "step": later[0].step,
             "steps": watcher.notes.steps,
             "name": name,
         }
@@ -252,7 +258,7 @@ def last_batch_only(watcher: Any) -> Iterator[Finding]:
             if ".backward(" in text or ".step(" in text or not _without_gradient(source, loop):
                 continue
             for one in loop.body:
-                if not _measures(source, one) or not isinstance(one, ast.Assign):
+                if not _measures(source, loop, one) or not isinstance(one, ast.Assign):
                     continue
                 name = one.targets[0].id  # type: ignore[attr-defined]
                 if _used_in(loop, one, name) or not _used_behind(source, loop, name):
@@ -261,12 +267,19 @@ def last_batch_only(watcher: Any) -> Iterator[Finding]:
                 edits = rewrite.together(
                     source,
                     rewrite.before(source, loop, f"{many} = []"),
-                    rewrite.after(source, loop.body[-1], f"{many}.append({name})"),
-                    rewrite.after(source, loop, f"{name} = sum({many}) / len({many})"),
+                    rewrite.after_loop(source, loop, f"{many}.append({name})", f"{name} = sum({many}) / len({many})"),
                 )
                 attempts = [Attempt("mean", edits, {"name": name})] if edits else []
                 names = {"name": name, "line": loop.lineno}
-                yield Finding("metric-of-last-batch", names, source.span(one), tuple(attempts), proved=True, weight=5)
+                yield Finding(
+                    "metric-of-last-batch",
+                    names,
+                    source.span(one),
+                    tuple(attempts),
+                    proved=False,
+                    seen=True,
+                    weight=5,
+                )
 
 
 def _without_gradient(source: Any, loop: ast.For) -> bool:
@@ -280,13 +293,18 @@ def _without_gradient(source: Any, loop: ast.For) -> bool:
     return function is not None and any(word in source.text(one) for one in function.decorator_list for word in words)
 
 
-def _measures(source: Any, one: ast.stmt) -> bool:
+def _measures(source: Any, loop: ast.For, one: ast.stmt) -> bool:
     """`acc = (pred == y).float().mean().item()`: a number of one batch, given to a plain name."""
     if not isinstance(one, ast.Assign) or len(one.targets) != 1 or not isinstance(one.targets[0], ast.Name):
         return False
+    batch = {node.id for node in ast.walk(loop.target) if isinstance(node, ast.Name)}
+    used = {node.id for node in ast.walk(one.value) if isinstance(node, ast.Name)}
     compares = any(isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Eq) for node in ast.walk(one.value))
     text = source.text(one.value)
-    return compares and ".mean()" in text
+    if compares and ".mean()" in text:
+        return True
+    counted = isinstance(loop.iter, ast.Call) and called(loop.iter) == "range"
+    return text.endswith(".item()") and not counted and bool(batch & used)
 
 
 def _used_in(loop: ast.For, assigned: ast.stmt, name: str) -> bool:

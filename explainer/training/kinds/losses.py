@@ -159,7 +159,8 @@ def broadcast(watcher: Any) -> Iterator[Finding]:
     for seen, times in watcher.notes.of("loss-broadcast"):
         sizes, column = seen.data["sizes"], seen.data["column"]
         frame = _frame(seen.site)
-        if frame is None or times < 2:
+        metric = seen.data.get("metric", False)
+        if frame is None or times < 2 - metric:
             continue
         node = frame.node()
         operands = _operands(node.node) if node is not None else []
@@ -190,13 +191,14 @@ def broadcast(watcher: Any) -> Iterator[Finding]:
             "pairs": rows * rows,
             "text": text or "the prediction",
             "column": list(sizes[column]),
+            "metric": metric,
         }
         culprit = node.span if node is not None else shown(None, frame)
-        yield Finding("loss-broadcast", names, culprit, tuple(attempts), weight=9)
+        yield Finding("loss-broadcast", names, culprit, tuple(attempts), proved=not metric, seen=metric, weight=9)
 
 
 def _function(name: str) -> str:
-    return {"sub": "-", "__sub__": "-", "rsub": "-", "__rsub__": "-"}.get(name, name)
+    return {"sub": "-", "__sub__": "-", "rsub": "-", "__rsub__": "-", "eq": "==", "__eq__": "=="}.get(name, name)
 
 
 def _caller(site: Site, frame: Frame) -> Frame | None:
@@ -208,6 +210,8 @@ def _operands(node: ast.AST) -> list[ast.expr]:
     """The two expressions that a difference or a loss compares."""
     if isinstance(node, ast.BinOp):
         return [node.left, node.right]
+    if isinstance(node, ast.Compare) and len(node.comparators) == 1:
+        return [node.left, node.comparators[0]]
     if isinstance(node, ast.Call):
         named = {keyword.arg: keyword.value for keyword in node.keywords}
         both_named = [named.get("input"), named.get("target")]

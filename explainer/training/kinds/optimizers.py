@@ -227,7 +227,7 @@ def partial_parameters(watcher: Any) -> Iterator[Finding]:
     if found is None:
         return
     source, call = found
-    given = call.args[0] if call.args else next((each.value for each in call.keywords if each.arg == "params"), None)
+    given = rewrite.argument(call, "params", 0)
     if given is None:
         return
     attempts = []

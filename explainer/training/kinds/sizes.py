@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from explainer.source import Source, called
@@ -15,6 +16,18 @@ from explainer.training.kinds.losses import shown
 @finder
 def mixed_by_view(watcher: Any) -> Iterator[Finding]:
     """A view or reshape that asks for the sizes in another order than the values lie in."""
+    found = list(_single(watcher))
+    alike = [one.attempts[0].edits for one in found if one.attempts]
+    joint = tuple(edit for edits in alike for edit in edits)
+    apart = len({(edit.file, line) for edit in joint for line in range(edit.start_line, edit.end_line + 1)})
+    if len(alike) > 1 and apart == sum(edit.end_line - edit.start_line + 1 for edit in joint):
+        first = found[0].attempts[0]
+        together = Attempt("permute", joint, first.names)
+        found[0] = replace(found[0], attempts=(together, *found[0].attempts))
+    yield from found
+
+
+def _single(watcher: Any) -> Iterator[Finding]:
     for seen, times in watcher.notes.of("view-mixes-dimensions"):
         if times < 2 or not seen.site:
             continue

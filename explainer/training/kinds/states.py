@@ -83,6 +83,7 @@ def kept_by_reference(watcher: Any) -> Iterator[Finding]:
                 )
         names = {
             "line": seen.site[0].line if seen.site else 0,
+            "text": "",
             "step": seen.data["step"],
             "steps": seen.data["steps"],
             "name": _target(kept) or "state_dict",
@@ -126,7 +127,7 @@ def alike_units(watcher: Any) -> Iterator[Finding]:
     for seen, _ in watcher.notes.of("constant-init"):
         places.setdefault(seen.data["root"], []).append(seen)
     for root, all_seen in places.items():
-        call = _constant_call(watcher)
+        call = _constant_call(watcher, all_seen[0].data["start"])
         attempts = []
         culprit = shown(None, all_seen[0].site[0]) if all_seen[0].site else None
         text = ""
@@ -156,9 +157,13 @@ def alike_units(watcher: Any) -> Iterator[Finding]:
         yield Finding("constant-init", names, culprit, tuple(attempts), weight=9)
 
 
-def _constant_call(watcher: Any) -> Any:
-    """The one call of the program that gives weights a constant."""
+def _constant_call(watcher: Any, start: Any) -> Any:
+    """The call that gave the weights a constant, as it was seen; else the one call of the program that may have."""
     from explainer.training.sources import program_sources
+
+    seen = rewrite.call_in(start[0], "constant_", "ones_", "zeros_") if start else None
+    if seen is not None:
+        return (*seen, True)
 
     found = []
     for source in program_sources(watcher):
@@ -197,7 +202,7 @@ def stale_model(watcher: Any) -> Iterator[Finding]:
         same = _shapes(module) == _shapes(twins[0]["of"]())
         if not same or not watcher.unchanged(module):
             continue
-        site = root["modes"][-1][4]
+        site = root["modes"][-1].site
         names = {"kind": root["kind"], "steps": notes.steps}
         culprit, attempts = shown(None, site[0]) if site else None, []
         copied = watcher.copied.get(id(module))
@@ -226,7 +231,7 @@ def _original(found: Any, made: Any, site: Any) -> list[Attempt]:
 
 
 def _last(root: dict[str, Any], notes: Any) -> bool:
-    return any(not learning and step >= notes.steps for learning, *_, step in root["modes"])
+    return any(not mode.learning and mode.step >= notes.steps for mode in root["modes"])
 
 
 def _shapes(module: Any) -> list[tuple[int, ...]]:

@@ -57,9 +57,7 @@ def clipped_to_nothing(watcher: Any) -> Iterator[Finding]:
     culprit = shown(found, sites[0][0])
     if found is not None:
         source, call = found
-        node = next(
-            (one.value for one in call.keywords if one.arg == "max_norm"), call.args[1] if len(call.args) > 1 else None
-        )
+        node = rewrite.argument(call, "max_norm", 1)
         written = rewrite.literal_of(source, node, sites[0]) if node is not None else None
         if written is not None:
             attempts = [Attempt("bound", rewrite.replaced(written[0], written[1], "1.0"), {"value": "1.0"})]
@@ -93,10 +91,7 @@ def _symbol(found: tuple[Source, ast.Call] | None, keyword: str, place: int) -> 
     """How a call names an argument's value: `cfg["grad_clip"]` is grad_clip."""
     if found is None:
         return keyword
-    call = found[1]
-    node: Any = next(
-        (one.value for one in call.keywords if one.arg == keyword), call.args[place] if len(call.args) > place else None
-    )
+    node = rewrite.argument(found[1], keyword, place)
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
         return str(node.slice.value)
     if isinstance(node, ast.Attribute):
@@ -156,9 +151,7 @@ def setting(found: tuple[Source, ast.Call] | None, name: str, site: Site) -> tup
     if found is None:
         return None
     source, call = found
-    node = next((one.value for one in call.keywords if one.arg == name), None)
-    if node is None and name == "lr" and len(call.args) > 1:
-        node = call.args[1]
+    node = rewrite.argument(call, name, 1 if name == "lr" else None)
     if node is not None:
         return rewrite.literal_of(source, node, site)
     return _in_groups(source, call, name, site)

@@ -1,0 +1,186 @@
+"""Which optimizer holds which parameters, and which of them get gradients: looked at before a step."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+import torch
+
+from explainer.training.notes import Optimizing
+
+#: Leaves of the graphs that were looked at, by their ids.
+_LEAVES: dict[int, Any] = {}
+
+
+def leaves(loss: Any) -> set[int]:
+    """The ids of the tensors to which gradients will flow."""
+    from explainer.replay.recorders.record import leaf, nodes
+
+    found: set[int] = set()
+    if isinstance(loss, torch.Tensor) and loss.grad_fn is not None:
+        for node in nodes([loss], 20_000):
+            for child, _ in node.next_functions:
+                if child is not None and leaf(child):
+                    found.add(id(child.variable))
+                    _LEAVES[id(child.variable)] = weakref.ref(child.variable)
+    return found
+
+
+def look(watcher: Any, of: Any, one: Optimizing) -> None:
+    """Which parameters of the models called get gradients and are held by no optimizer, and the other way round."""
+    held = {id(p): p for group in of.param_groups for p in group["params"]}
+    roots = [module for module, _, _, learning, _ in watcher.deep.roots if learning]
+    owned: dict[int, tuple[Any, str, Any]] = {}
+    for root in roots:
+        for name, parameter in root.named_parameters():
+            owned.setdefault(id(parameter), (root, name, parameter))
+    graph = set().union(*watcher.leaves) if watcher.leaves else set()
+    elsewhere = _held_by_any(watcher)
+    _registered(watcher, one, owned, elsewhere, graph)
+    _stray(watcher, one, roots, graph - set(owned) - elsewhere)
+    _without_gradient(watcher, one, held)
+    _orphaned(watcher, one, held, set(owned))
+
+
+def _held_by_any(watcher: Any) -> set[int]:
+    """The ids of what the program's optimizers hold."""
+    held: set[int] = set()
+    for other in watcher.notes.optimizers:
+        live = other.of()
+        if live is not None:
+            held.update(id(p) for group in live.param_groups for p in group["params"])
+    return held
+
+
+def _registered(watcher: Any, one: Optimizing, owned: dict[int, Any], elsewhere: set[int], graph: set[int]) -> None:
+    """The parameters of the models: whether an optimizer holds them, a graph reaches them, they get gradients."""
+    for number, (root, name, parameter) in owned.items():
+        entry = watcher.weights.get(number)
+        if entry is None or entry["of"]() is not parameter:
+            entry = watcher.weights[number] = _begun(watcher, one, root, name, parameter)
+        norm = size(parameter.grad) if parameter.grad is not None else 0.0
+        entry["looked"] += 1
+        entry["held"] |= number in elsewhere
+        entry["frozen"] = not parameter.requires_grad
+        entry["reached"] += number in graph
+        entry["graded"] += norm != 0 or (parameter.grad is not None and bool(torch.count_nonzero(parameter.grad)))
+        entry["norm"] = norm
+
+
+def _begun(watcher: Any, one: Optimizing, root: Any, name: str, parameter: Any) -> dict[str, Any]:
+    return {
+        "of": weakref.ref(parameter),
+        "root": weakref.ref(root),
+        "name": name,
+        "held": False,
+        "graded": 0,
+        "looked": 0,
+        "first": parameter.detach().flatten()[:64].clone(),
+        "reached": 0,
+        "frozen": False,
+        "optimizer": one.number,
+        "since": watcher.notes.steps,
+    }
+
+
+def size(value: Any) -> float:
+    """The norm of a tensor."""
+    value = value.detach()
+    value = value.coalesce().values() if value.is_sparse else value
+    return float(torch.linalg.vector_norm(value if value.is_floating_point() else value.float()))
+
+
+def _stray(watcher: Any, one: Optimizing, roots: list[Any], numbers: set[int]) -> None:
+    """Tensors that get gradients and that neither a model nor an optimizer knows."""
+    for number in numbers:
+        parameter = _LEAVES[number]() if number in _LEAVES else None
+        if parameter is None or not parameter.requires_grad or not parameter.untyped_storage().nbytes():
+            continue  # what is gathered for a moment, as FSDP does, has no storage afterwards
+        entry = watcher.strays.setdefault(
+            number,
+            {
+                "of": weakref.ref(parameter),
+                "seen": 0,
+                "shape": tuple(parameter.shape),
+                "first": parameter.detach().flatten()[:64].clone(),
+                "holders": [],
+                "optimizer": one.number,
+            },
+        )
+        entry["seen"] += 1
+        if entry["seen"] == 2:
+            entry["holders"] = _holders(watcher, roots, parameter)
+
+
+def _without_gradient(watcher: Any, one: Optimizing, held: dict[int, Any]) -> None:
+    """What the optimizer holds and gets no gradient."""
+    for number, parameter in held.items():
+        entry = watcher.ungraded.setdefault(
+            number,
+            {"of": weakref.ref(parameter), "looked": 0, "none": 0, "name": "", "root": "", "optimizer": one.number},
+        )
+        if entry["of"]() is not parameter:
+            continue
+        entry["looked"] += 1
+        entry["none"] += parameter.grad is None and parameter.requires_grad
+        if not entry["name"] and parameter.grad is None:
+            entry["name"], entry["root"] = _path(watcher, parameter)
+
+
+def _orphaned(watcher: Any, one: Optimizing, held: dict[int, Any], owned: set[int]) -> None:
+    """What the optimizer holds although no layer that is still there does."""
+    foreign = [p for number, p in held.items() if number not in owned]
+    orphans = [p for p in foreign if p.grad is None]
+    if orphans:  # what a layer that is still there holds may have its use
+        living = {id(p) for module in list(watcher.notes.built) for p in module.parameters(recurse=False)}
+        orphans = [p for p in orphans if id(p) not in living]
+    if orphans and len(orphans) == len(foreign) and owned:
+        shapes = [tuple(p.shape) for p in orphans]
+        watcher.orphans[one.number] = {"count": len(orphans), "of": len(held), "shapes": shapes}
+    else:
+        watcher.orphans.pop(one.number, None)
+
+
+def _path(watcher: Any, parameter: Any) -> tuple[str, str]:
+    """A parameter's name in a model that was called in this iteration, with gradients or without."""
+    for root, _, _, _, _ in watcher.deep.roots:
+        for name, one in root.named_parameters():
+            if one is parameter:
+                return name, type(root).__name__
+    return "", ""
+
+
+def _holders(watcher: Any, roots: list[Any], parameter: Any) -> list[dict[str, Any]]:
+    """Where a tensor lies that no model has registered: the module's class, the attribute, what holds it there."""
+    found = []
+    for root in roots:
+        for path, module in root.named_modules():
+            for name, value in vars(module).items():
+                kind = None if name.startswith("_") or name == "training" else _contains(value, parameter)
+                if kind and not _beside(watcher, root, value, parameter):
+                    built = watcher.notes.built.get(module)
+                    found.append({"class": type(module), "path": path, "attribute": name, "kind": kind, "built": built})
+    return found
+
+
+def _beside(watcher: Any, root: Any, value: Any, parameter: Any) -> bool:
+    """Whether a tensor is part of a model that is meant to stand beside: a copy, or one in evaluation mode."""
+    inner = list(value.values()) if isinstance(value, dict) else list(value) if isinstance(value, (list, tuple)) else []
+    models = [
+        one for one in inner if isinstance(one, torch.nn.Module) and any(p is parameter for p in one.parameters())
+    ]
+    return any(id(one) in watcher.copied or (root.training and not one.training) for one in models)
+
+
+def _contains(value: Any, parameter: Any) -> str | None:
+    if value is parameter:
+        return "tensor"
+    inner = list(value.values()) if isinstance(value, dict) else list(value) if isinstance(value, (list, tuple)) else []
+    kind = "dict" if isinstance(value, dict) else "list"
+    for one in inner[:200]:
+        if one is parameter:
+            return f"{kind} of tensors"
+        if isinstance(one, torch.nn.Module) and any(p is parameter for p in one.parameters()):
+            return f"{kind} of modules"
+    return None

@@ -1,0 +1,69 @@
+"""Outputs that cannot reach their targets, and reductions over the batch where its samples belong apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from explainer.training import rewrite
+from explainer.training.finding import Attempt, Finding, finder
+from explainer.training.kinds.losses import _with_dim, left_out, made_at, shown
+
+_LAYERS = {"relu": "ReLU", "sigmoid": "Sigmoid", "tanh": "Tanh"}
+
+
+@finder
+def out_of_reach(watcher: Any) -> Iterator[Finding]:
+    """An activation at the end of a regression beyond whose range the targets lie."""
+    for seen, times in watcher.notes.of("output-range"):
+        data = seen.data
+        name = data["made"]["name"]
+        made = made_at(data["made"], name, _LAYERS.get(name, name))
+        if times < 3:
+            continue
+        edits = left_out(made)
+        names = {
+            "activation": name,
+            "loss": data["loss"],
+            "share": data["share"],
+            "low": data["low"],
+            "high": data["high"],
+        }
+        attempts = (Attempt("leave-out", edits, {"activation": name}),) if edits else ()
+        culprit = shown(made, data["made"]["at"][0] if data["made"]["at"] else None)
+        yield Finding("output-range", names, culprit, attempts, weight=8)
+
+
+@finder
+def told_the_answer(watcher: Any) -> Iterator[Finding]:
+    """A model that is given its target as one of its inputs."""
+    for seen, times in watcher.notes.of("target-among-inputs"):
+        if times < 4:
+            continue
+        data, attempts, culprit = seen.data, [], shown(None, seen.site[0] if seen.site else None)
+        for root in watcher.notes.roots.values():
+            site = next((mode.site for mode in root["modes"] if mode.learning and not mode.evaluation), ())
+            found = rewrite.call_in(site[0]) if site else None
+            if found is None or len(found[1].args) != 1 or culprit is None:
+                continue
+            source, given = found[0], found[1].args[0]
+            mask = f"(torch.arange({data['columns']}) != {data['column']})"
+            edits = rewrite.replaced(source, given, f"{source.text(given)} * {mask}")
+            culprit = source.span(given)
+            attempts += [Attempt("without", edits, {"column": data["column"]})] if edits else []
+        names = {"column": data["column"], "columns": data["columns"]}
+        yield Finding("target-among-inputs", names, culprit, tuple(attempts), weight=5)
+
+
+@finder
+def over_the_batch(watcher: Any) -> Iterator[Finding]:
+    """A reduction inside of the model that goes over its samples."""
+    for seen, times in watcher.notes.of("reduced-over-batch"):
+        data = seen.data
+        made = made_at(data["made"], data["made"]["name"])
+        if times < 3 or made is None or not watcher.notes.times["samples", data["shape"][0]]:
+            continue  # the first size of what goes time-major counts no samples
+        attempts = [Attempt("dim", _with_dim(made, dim), {"dim": dim}) for dim in range(1, min(len(data["shape"]), 3))]
+        names = {"name": data["made"]["name"], "shape": list(data["shape"]), "batch": data["shape"][0]}
+        ready = tuple(one for one in attempts if one.edits)
+        yield Finding("reduced-over-batch", names, shown(made, None), ready, proved=False, seen=True, weight=6)
