@@ -158,15 +158,16 @@ def of_all(match: Match, scene: Scene, known: Remedy) -> Remedy:
     evidence = recorded(scene)
     if evidence is None:
         return known
-    blame = blamed(checker(scene), evidence)
+    own = known.fixes[0].edits if known.checked else ()
+    blame = blamed(checker(scene), evidence, own)
     if blame.share < LIKELY:
         checker(scene).extend()
         widely(checker(scene), evidence, scene.options.progress or _silent)
-        blame = blamed(checker(scene), evidence)
+        blame = blamed(checker(scene), evidence, own)
     first = blame.first
     if first is None:
         return known
-    if known.checked and first.candidate.edits == known.fixes[0].edits:
+    if own and first.candidate.edits == own:
         return replace(known, proves=known.proves and blame.share >= KEPT)
     verdicts, doubts = blame.verdicts(checker(scene)), bool(first.judgement.doubts)
     proves = blame.share >= SURE and first.lost <= _FEW and not only_adapts(first.candidate) and not doubts

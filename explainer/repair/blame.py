@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from explainer.diagnosis import Span
+from explainer.diagnosis import Edit, Span
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
 from explainer.frozen import frozen
@@ -15,6 +15,8 @@ from explainer.repair.prior import score
 from explainer.replay.program import Run
 from explainer.replay.trial import Verdict
 
+#: By how much (in its logarithm) another survivor must be likelier than what a rule or generator puts first.
+BETTER = 2.0
 #: From which share of all that may be right (that none is, included) a line needs no wider search; keeps the proof that
 #: a rule or generator has of it; is proved by what the atoms offer.
 LIKELY, KEPT, SURE = 0.8, 0.8, 0.95
@@ -49,15 +51,15 @@ class Blame:
         return [checker.passed(one.candidate, one.run, control, one.judgement) for one in self.survivors]
 
 
-def blamed(checker: Any, evidence: Evidence) -> Blame:
-    """Who is to blame among all that has survived so far."""
+def blamed(checker: Any, evidence: Evidence, known: tuple[Edit, ...] = ()) -> Blame:
+    """Who is to blame among all that has survived so far; `known` are the edits that come first so far."""
     control, where = checker.control(), roles(evidence)
     found = []
     for edits, (candidate, judgement) in checker.survived.items() if control is not None else ():
         run = checker.tried[edits]
         counted = features(candidate, run, control, judgement, evidence, where)
         found.append(Survivor(candidate, run, judgement, score(counted), lost_parameters(run, control)))
-    found.sort(key=lambda one: -one.score)
+    found.sort(key=lambda one: -one.score - BETTER * (one.candidate.edits == known))
     return _shared(found)
 
 
