@@ -137,7 +137,8 @@ def _diagnosis(match: Match, catalogue: Catalogue, scene: Scene, stages: Stages)
             continue
         if remedy.checked:
             wide = partial(remedies.of_all, match, scene, remedy)
-            best = remedy if remedy.proves else stages.run("the wide search", wide, remedy)
+            known = remedy.proves or one.rule.family not in remedies.SIZES  # others rest on more than that it runs
+            best = remedy if known else stages.run("the wide search", wide, remedy)
             if best.fixes[0].edits == remedy.fixes[0].edits:
                 return _with(diagnosis, best, one)
             return _with(_of_message(match, scene, stages, causes=False), best, None)

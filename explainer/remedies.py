@@ -162,7 +162,11 @@ def of_all(match: Match, scene: Scene, known: Remedy) -> Remedy:
     blame = blamed(checker(scene), evidence, own)
     if blame.share < LIKELY:
         checker(scene).extend()
-        widely(checker(scene), evidence, scene.options.progress or _silent)
+        try:
+            widely(checker(scene), evidence, scene.options.progress or _silent)
+        except KeyboardInterrupt:
+            scene.interrupted = True
+            return known
         blame = blamed(checker(scene), evidence, own)
     first = blame.first
     if first is None:

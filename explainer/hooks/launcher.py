@@ -27,13 +27,17 @@ def watch(options: Sequence[str]) -> None:
         return
     try:
         from torch.distributed.elastic.multiprocessing.subprocess_handler import subprocess_handler
-    except ImportError:
+    except Exception:  # a torch that does not load: the script says so itself
         return
     handler: Any = subprocess_handler.SubprocessHandler
     start = getattr(handler, "_popen", None)
     if start is None:
         return
-    os.environ[ranks.FOLDER] = tempfile.mkdtemp(prefix="explain-job-")
+    try:
+        os.environ[ranks.FOLDER] = tempfile.mkdtemp(prefix="explain-job-")
+    except OSError:
+        return
+    ranks.launches = True
     atexit.register(remove)
     atexit.register(_tell_survived)  # goes before
     handler._popen = _watched(start, list(options))
@@ -63,7 +67,7 @@ def begin_rank() -> None:
     if os.environ.get(ranks.FOLDER) and rank.isdigit() and not faulthandler.is_enabled():
         with suppress(OSError):
             path = os.path.join(os.environ[ranks.FOLDER], f"rank-{rank}.stack")
-            faulthandler.enable(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+            faulthandler.enable(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600))
 
 
 def joined(error: BaseException, explanation: Any) -> Any:
@@ -74,7 +78,8 @@ def joined(error: BaseException, explanation: Any) -> Any:
     if not where or type(error).__name__ != "ChildFailedError" or not explanation.reports:
         return explanation
     atexit.unregister(_tell_survived)
-    found, language = ranks.records(Path(where)), explanation.reports[0].language
+    every, language = ranks.records(Path(where)), explanation.reports[0].language
+    found = [one for one in every if one["attempt"] == max(each["attempt"] for each in every)]  # of the last restart
     ended = _ended(error, where, {one["rank"] for one in found}, language)
     whole = [one for one in found if "report" in one]
     if not whole or (ended and all(one["lost"] for one in found)):

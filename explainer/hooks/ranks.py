@@ -41,11 +41,13 @@ _MOST = 4
 #: Records of jobs older than so many seconds are removed.
 _OLD = 86400.0
 Record = dict[str, Any]
+#: Whether this process starts a job's ranks: its own RANK is that of its machine.
+launches = False
 
 
 def begun(error: BaseException, stack: Any) -> Record | None:
     """Leave word of an error at once: whoever waits for this rank may be ended before anything is explained."""
-    rank, world = _rank()
+    rank, world = (None, 0) if launches else _rank()
     where = _folder() if rank is not None and world > 1 else None
     if rank is None or where is None:
         return None
@@ -65,8 +67,8 @@ def told(explanation: Any, record: Record | None) -> tuple[Any, str]:
     own = replace(first, rank=record["rank"])
     explanation = replace(explanation, reports=(replace(own, remarks=(*own.remarks, *filter(None, said))), *others))
     if os.environ.get(FOLDER):
-        _write({**record, "report": sent(own)})
-        return explanation, word("job_kept", own.language, rank=record["rank"])
+        kept = _write({**record, "report": sent(own)})
+        return explanation, word("job_kept", own.language, rank=record["rank"]) if kept else ""
     line = relation(record, first_of(record["earlier"]), own.language) if record["earlier"] else ""
     return explanation, line and f"explainer: {line}"
 
@@ -133,8 +135,9 @@ def _begun(process: int) -> str:
 
 def _sweep(jobs: Path) -> None:
     for folder in jobs.iterdir() if jobs.is_dir() else ():
-        if folder.stat().st_mtime < time.time() - _OLD:
-            shutil.rmtree(folder, ignore_errors=True)
+        with suppress(OSError):  # another rank removes it at the same time
+            if folder.stat().st_mtime < time.time() - _OLD:
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def _kept(record: Record) -> list[Record]:
@@ -144,20 +147,23 @@ def _kept(record: Record) -> list[Record]:
     return earlier or _claimed(record)
 
 
-def _write(record: Record) -> None:
-    """Write a record, whole or not at all."""
+def _write(record: Record) -> bool:
+    """Write a record, whole or not at all; whether it was written."""
     path = Path(record["folder"]) / f"rank-{record['rank']}.json"
-    with suppress(OSError):
+    try:
         path.with_suffix(".new").write_text(json.dumps(record), encoding="utf-8")
         path.with_suffix(".new").replace(path)
+    except OSError:
+        return False
+    return True
 
 
 def _claimed(record: Record) -> list[Record]:
     """Of ranks that fail alike in the same moment one tells: the records of those before, empty for that one."""
     try:
         os.close(os.open(Path(record["folder"]) / "first", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-    except FileExistsError:
-        return _others(record)
+    except FileExistsError:  # of this job, or of an earlier one of the same parent: the earliest that is there tells
+        return [one for one in _others(record) if (one["time"], one["rank"]) < (record["time"], record["rank"])]
     except OSError:
         pass
     return []
@@ -180,6 +186,7 @@ def _record(error: BaseException, stack: Any, rank: int, world: int) -> Record:
         "rank": rank,
         "world": world,
         "time": time.time(),
+        "attempt": int(os.environ.get("TORCHELASTIC_RESTART_COUNT") or 0),
         "lost": any(text in message for text in _LOST),
         "same": [type(error).__name__, place],
         "place": place,

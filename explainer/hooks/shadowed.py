@@ -14,7 +14,7 @@ class aside:
 
     def __enter__(self):
         self.path = list(sys.path)
-        folders = {os.path.dirname(os.path.abspath(module.__file__)) for module in self.found.values()}
+        folders = {_folder(module) for module in self.found.values()}
         for name in self.found:
             del sys.modules[name]
         if folders:
@@ -26,8 +26,16 @@ class aside:
             sys.modules.update(self.found)
 
 
+def _folder(module):
+    """The folder in which a module, or a package's folder, lies."""
+    folder = os.path.dirname(os.path.abspath(module.__file__))
+    return os.path.dirname(folder) if hasattr(module, "__path__") else folder
+
+
 def _is_shadow(name, module):
     file = getattr(module, "__file__", None)
+    if name == "torch" and "torch._C" in sys.modules:  # the real one, wherever it lies
+        return False
     if not isinstance(file, str) or (name not in sys.stdlib_module_names and name != "torch"):
         return False
     slashed = file.replace("\\", "/")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from explainer.diagnosis import Edit, Span
+from explainer.diagnosis import Edit
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
 from explainer.frozen import frozen
@@ -15,7 +15,7 @@ from explainer.repair.prior import score
 from explainer.replay.program import Run
 from explainer.replay.trial import Verdict
 
-#: By how much (in its logarithm) another survivor must be likelier than what a rule or generator puts first.
+#: By how much (in its logarithm) an edit of another line must be likelier than what a rule or generator puts first.
 BETTER = 2.0
 #: From which share of all that may be right (that none is, included) a line needs no wider search; keeps the proof that
 #: a rule or generator has of it; is proved by what the atoms offer.
@@ -31,6 +31,11 @@ class Survivor:
     judgement: Judgement
     score: float
     lost: int
+
+    @property
+    def line(self) -> tuple[str, int]:
+        """The line that it takes for the cause."""
+        return self.candidate.culprit.file, self.candidate.culprit.line
 
 
 @frozen
@@ -59,7 +64,10 @@ def blamed(checker: Any, evidence: Evidence, known: tuple[Edit, ...] = ()) -> Bl
         run = checker.tried[edits]
         counted = features(candidate, run, control, judgement, evidence, where)
         found.append(Survivor(candidate, run, judgement, score(counted), lost_parameters(run, control)))
-    found.sort(key=lambda one: -one.score - BETTER * (one.candidate.edits == known))
+    found.sort(key=lambda one: -one.score)
+    own = next((one for one in found if one.candidate.edits == known), None)
+    if own is not None and (own.line == found[0].line or own.score + BETTER > found[0].score):
+        found = [own, *(one for one in found if one is not own)]
     return _shared(found)
 
 
@@ -69,10 +77,5 @@ def _shared(found: list[Survivor]) -> Blame:
         return Blame(())
     worth = [math.exp(min(one.score, 50.0)) for one in found]
     total = sum(worth) + 1.0
-    line = _line(found[0].candidate.culprit)
-    own = sum(each for each, one in zip(worth, found, strict=True) if _line(one.candidate.culprit) == line)
+    own = sum(each for each, one in zip(worth, found, strict=True) if one.line == found[0].line)
     return Blame(tuple(found), own / total)
-
-
-def _line(span: Span) -> tuple[str, int]:
-    return span.file, span.line

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from explainer.edits.evidence import Call, Evidence, Layer, Step
+from explainer.edits.lines import EditError
 from explainer.edits.place import Place
 from explainer.frozen import frozen
 
@@ -94,7 +95,7 @@ def _built(evidence: Evidence) -> Iterator[Spot]:
 def _bound(evidence: Evidence, near: list[Spot]) -> Iterator[Spot]:
     """The assignments, above the failing calls in their functions, of the names that these read."""
     for spot in near:
-        whole = spot.place.statement().node
+        whole = _statement(spot.place)
         wanted = _read(whole if isinstance(whole, _PLAIN) else spot.place.node)
         line, distance = whole.lineno, spot.distance
         for statement in _assignments_above(spot.place, line):
@@ -103,6 +104,14 @@ def _bound(evidence: Evidence, near: list[Spot]) -> Iterator[Spot]:
                 wanted |= _read(value)
                 distance += 1
                 yield Spot(spot.place.at(value), "bound", distance, None, scope=spot.scope)
+
+
+def _statement(place: Place) -> Any:
+    """The statement around a place; itself where it stands in none, as a decorator does."""
+    try:
+        return place.statement().node
+    except EditError:
+        return place.node
 
 
 def _returned(evidence: Evidence) -> Iterator[Spot]:
@@ -138,7 +147,7 @@ def _within(scope: ast.AST) -> Iterator[ast.AST]:
 def _attributes(evidence: Evidence, near: list[Spot]) -> Iterator[Spot]:
     """What the attributes of `self` that the failing functions read were given in the constructor of their class."""
     for spot in near:
-        wanted = [one for one in ast.walk(spot.place.statement().node) if _of_self(one)]
+        wanted = [one for one in ast.walk(_statement(spot.place)) if _of_self(one)]
         names = {one.attr for one in wanted if isinstance(one, ast.Attribute)}
         owner = spot.place.source.class_at(spot.place.span.line)
         for node in ast.walk(owner) if owner is not None and names else ():

@@ -41,7 +41,8 @@ def verdicts(
     scene: Any, candidates: Iterable[Candidate], progress: Callable[[str], None], family: str | None = None
 ) -> list[Verdict]:
     """Verdicts on candidates by the crash's checker; with a `family`, repairs of two edits that its search finds."""
-    found: list[Verdict] = scene.once("verdicts", lambda: Verdicts(checker(scene))).of(candidates, progress, family)
+    made = checker(scene)
+    found: list[Verdict] = scene.once("verdicts", lambda: Verdicts(made)).of(candidates, progress, family)
     return found
 
 

@@ -23,7 +23,7 @@ def reduction(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         if not shape or not 1 < len(shape) < 6:
             continue
         primary = as_primary(spot.place.at(node))
-        for at in (-1, 0, 1, 2)[: len(shape) + 1]:
+        for at in (-1, 0, 1, 2)[: len(shape)]:
             for further, method in enumerate(("sum", "mean", "argmax")):
                 weight = 0.2 * further + 0.5 * isinstance(node, ast.Name)
                 yield Offer("reduction", spot, node, f"{primary}.{method}({at})", method, weight)

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from explainer.edits.evidence import Evidence
+from explainer.edits.place import as_primary
 from explainer.repair.atoms.common import expressions, integer, integers, text
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
@@ -106,7 +107,7 @@ def unpacked(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Tuple):
         return
     count, value = len(statement.targets[0].elts), statement.value
-    source = text(spot, value)
+    source = as_primary(spot.place.at(value))
     if any(isinstance(one, ast.Starred) for one in statement.targets[0].elts):
         return
     for at, form in enumerate((f"chunk({count}, dim=-1)", f"chunk({count}, dim=1)", "unbind(0)", "unbind(-1)")):

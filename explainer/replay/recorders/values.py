@@ -30,7 +30,7 @@ def is_parameter(value: Any) -> bool:
 
 def is_number(value: Any) -> bool:
     """Whether a value is an integer and no bool."""
-    return isinstance(value, int) and not isinstance(value, bool)
+    return issubclass(type(value), int) and type(value) is not bool  # `isinstance` asks a proxy for its `__class__`
 
 
 def described(tensor: Any) -> list[Any]:
