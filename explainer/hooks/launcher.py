@@ -79,7 +79,9 @@ def joined(error: BaseException, explanation: Any) -> Any:
         return explanation
     atexit.unregister(_tell_survived)
     every, language = ranks.records(Path(where)), explanation.reports[0].language
-    found = [one for one in every if one["attempt"] == max(each["attempt"] for each in every)]  # of the last restart
+    found = [
+        one for one in every if one.get("attempt", 0) == max(each.get("attempt", 0) for each in every)
+    ]  # of the last restart
     ended = _ended(error, where, {one["rank"] for one in found}, language)
     whole = [one for one in found if "report" in one]
     if not whole or (ended and all(one["lost"] for one in found)):

@@ -118,6 +118,8 @@ def _values(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[st
 
 
 def _mixed(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[str, Any]) -> bool:
+    if source.turns_batch(edits):
+        return True
     apart = [(one.get("samples") or {}).get("apart") for one in seen.get("models") or ()]
     known = [(other.get("samples") or {}).get("apart") for _, other in _pairs(seen, before)]
     return any(
@@ -149,7 +151,7 @@ def _warned(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[st
 
 
 #: What a rule has looked at before it offers an edit: which outputs are meant, what is trained, what belongs together.
-_KNOWN_TO_RULES = frozenset(["untrained", "outputs", "chance"])
+_KNOWN_TO_RULES = frozenset(["untrained", "outputs", "chance", "picked"])
 
 
 def of_rule(judgement: Judgement) -> Judgement:
@@ -158,7 +160,12 @@ def of_rule(judgement: Judgement) -> Judgement:
     return judgement if left == judgement.doubts else replace(judgement, doubts=left)
 
 
+def _picked(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[str, Any]) -> bool:
+    return source.picks_less(edits)
+
+
 _DOUBTS = {
+    "picked": _picked,
     "untrained": _untrained,
     "outputs": _outputs,
     "write": _unwritten,

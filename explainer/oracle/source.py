@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 import textwrap
 from collections import Counter
@@ -77,6 +78,24 @@ def _count(node: ast.Return) -> int:
 def of_layout(edits: Iterable[Edit]) -> bool:
     """Whether an edit orders, groups or picks dimensions otherwise: samples can mix by that."""
     return any(_more(_LAYOUT, edit) for edit in edits)
+
+
+def picks_less(edits: Iterable[Edit]) -> bool:
+    """Whether an edit does no more than leave out a subscript: what it picked is picked no more."""
+    return any(_unsubscripted(edit.before or "", edit.after or "") for edit in edits)
+
+
+def _unsubscripted(before: str, after: str) -> bool:
+    head = os.path.commonprefix([before, after])
+    gone = before[len(head) : len(before) - len(after) + len(head)]
+    return head + gone + after[len(head) :] == before and gone[:1] == "[" and gone[-1:] == "]"
+
+
+def turns_batch(edits: Iterable[Edit]) -> bool:
+    """Whether a layer that had the batch first has it no more, and nothing turns what it is given."""
+    pairs = [(edit.before or "", edit.after or "") for edit in edits]
+    gone = any("batch_first=True" in before and "batch_first=True" not in after for before, after in pairs)
+    return gone and not any(".transpose(" in after and ".transpose(" not in before for before, after in pairs)
 
 
 def cuts_graph(edits: Iterable[Edit]) -> bool:

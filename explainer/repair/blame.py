@@ -16,7 +16,7 @@ from explainer.replay.program import Run
 from explainer.replay.trial import Verdict
 
 #: By how much (in its logarithm) an edit of another line must be likelier than what a rule or generator puts first.
-BETTER = 2.0
+BETTER = 3.0
 #: From which share of all that may be right (that none is, included) a line needs no wider search; keeps the proof that
 #: a rule or generator has of it; is proved by what the atoms offer.
 LIKELY, KEPT, SURE = 0.8, 0.8, 0.95

@@ -17,6 +17,7 @@ from explainer.edits.evidence import Evidence
 from explainer.frozen import frozen
 from explainer.oracle.judge import Judgement
 from explainer.repair.agreement import came_along, computed, forgets
+from explainer.repair.prior import ATOM
 from explainer.repair.spots import Spot, spots
 from explainer.replay.outcomes import other_input
 from explainer.replay.program import Run
@@ -92,7 +93,7 @@ def _of_origin(candidate: Candidate) -> dict[str, float]:
     source = candidate.source
     kind = source.kind if source is not None else "generator"
     if kind == "atom" and source is not None:
-        return {f"atom={source.name}": 1.0}
+        return {f"atom={source.name}": 1.0, "kind": ATOM.get(source.name, 0.0)}
     if kind == "generator" or kind == "idiom":
         tier = "two" if candidate.tier == -2 else str(max(candidate.tier, -1))
         return {f"known={tier}": 1.0}
@@ -121,7 +122,7 @@ def _of_text(candidate: Candidate, evidence: Evidence) -> dict[str, float]:
         come += new - old
     source = evidence.sources(candidate.culprit.file)
     return {
-        "edits": float(len(pairs) - 1),
+        "edits": float(len({change_of(before, after) for before, after in pairs}) - 1),
         "come": math.log1p(sum(come.values())),
         "gone": math.log1p(sum(gone.values())),
         "new-number": float(any(token.isdigit() for token in come)),
@@ -131,7 +132,7 @@ def _of_text(candidate: Candidate, evidence: Evidence) -> dict[str, float]:
 
 
 def _familiar(candidate: Candidate, source: Source) -> float:
-    """How much more (or less) of the edited lines' runs of three tokens stand elsewhere in the file than before."""
+    """How much more (or less) of an edited line's runs of three tokens stand elsewhere in the file than before."""
     known = _runs(source.whole)
     total = 0.0
     for edit in candidate.edits:
@@ -140,7 +141,13 @@ def _familiar(candidate: Candidate, source: Source) -> float:
         gained = sum(there(row) for row in new - old)
         lost = sum(there(row) for row in old - new)
         total += gained / max(sum((new - old).values()), 1) - lost / max(sum((old - new).values()), 1)
-    return total
+    return total / max(len(candidate.edits), 1)
+
+
+def change_of(before: str, after: str) -> tuple[frozenset[str], frozenset[str]]:
+    """The tokens that an edit takes away and brings: the same at sibling places."""
+    old, new = Counter(_TOKEN.findall(before)), Counter(_TOKEN.findall(after))
+    return frozenset(old - new), frozenset(new - old)
 
 
 @functools.lru_cache(4)

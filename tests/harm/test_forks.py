@@ -230,7 +230,7 @@ def test_processes_of_a_replay_are_as_in_any_program(tmp_path):
 def test_a_child_ends_with_the_process_that_began_it(tmp_path):
     """Also where that is killed: no replay goes on for somebody who is gone."""
     (tmp_path / "main.py").write_text(
-        "import os, time\nfrom explainer.replay import sandbox\n"
+        "import os, time\nfrom explainer.replay.confine import sandbox\n"
         "child = sandbox.begin(lambda: time.sleep(1000), deadline=1000)\n"
         "print(child._pid, flush=True)\ntime.sleep(0.3)\nos.kill(os.getpid(), 9)\n"
     )
