@@ -22,8 +22,9 @@ from explainer.diagnosis import Report  # noqa: E402
 from explainer.replay.confine import sandbox  # noqa: E402
 from explainer.replay.program import Program  # noqa: E402
 from explainer.source import parsed_source  # noqa: E402
-from explainer.training import rewrite, session  # noqa: E402
+from explainer.training import holding, rewrite, session  # noqa: E402
 from explainer.training.judge import compared, metrics, rises, strong  # noqa: E402
+from explainer.training.kinds import kept  # noqa: E402
 from explainer.training.watcher import Watcher, sampled  # noqa: E402
 
 HOOKED = (
@@ -326,3 +327,33 @@ def test_findings_go_to_the_writers_in_use(monkeypatch):
     assert [tag for tag, _ in writer.texts] == ["explainer", "flushed"]
     assert "softmax" in writer.texts[0][1].lower()
     assert wandb.run.summary["explainer"] == [one.headline for one in reports[0].diagnoses]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "size"),
+    [(torch.float16, 6e6), (torch.complex64, 6e6), (torch.int64, 6e6), (torch.float64, 6e6)],
+)
+def test_a_norm_is_told_without_a_warning_and_without_infinity(dtype, size, recwarn):
+    assert holding.size(torch.full((10_000,), size / 100).to(dtype)) == pytest.approx(size, rel=1e-3)
+    assert not recwarn.list
+
+
+def test_a_leaf_without_strides_is_no_trouble():
+    watcher = Watcher().start()
+    weight = torch.eye(4).to_sparse().requires_grad_()
+    model = torch.nn.Linear(4, 2)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for _ in range(6):
+        optimizer.zero_grad()
+        model(torch.sparse.mm(weight, torch.ones(4, 4))).sum().backward()
+        optimizer.step()
+    assert not watcher.stop().trouble
+    assert not holding._LEAVES
+
+
+def test_a_factor_of_an_optimizer_is_none_of_an_average():
+    text = "n, decay = 9, 0.9999\nAdam(p, betas=(0.9, 0.999))\nb = 0.9, 0.998\nE(o, gamma=0.995)\ne = Ema(m, 0.9995)\n"
+    source = parsed_source("x.py", text)
+    others = kept._factors_of_others(source)
+    constants = [one for one in source.nodes() if type(one).__name__ == "Constant" and isinstance(one.value, float)]
+    assert sorted(one.value for one in constants if id(one) not in others) == [0.9995, 0.9999]

@@ -27,6 +27,11 @@ def leaves(loss: Any) -> set[int]:
     return found
 
 
+def forget() -> None:
+    """Let go of what was noted of leaves."""
+    _LEAVES.clear()
+
+
 def look(watcher: Any, of: Any, one: Optimizing) -> None:
     """Which parameters of the models called get gradients and are held by no optimizer, and the other way round."""
     held = {id(p): p for group in of.param_groups for p in group["params"]}
@@ -88,14 +93,17 @@ def size(value: Any) -> float:
     """The norm of a tensor."""
     value = value.detach()
     value = value.coalesce().values() if value.is_sparse else value
-    return float(torch.linalg.vector_norm(value if value.is_floating_point() else value.float()))
+    kind = torch.promote_types(value.dtype, torch.float32)  # a half's square is soon too large, a complex stays one
+    return float(torch.linalg.vector_norm(value.to(kind)))
 
 
 def _stray(watcher: Any, one: Optimizing, roots: list[Any], numbers: set[int]) -> None:
     """Tensors that get gradients and that neither a model nor an optimizer knows."""
     for number in numbers:
         parameter = _LEAVES[number]() if number in _LEAVES else None
-        if parameter is None or not parameter.requires_grad or not parameter.untyped_storage().nbytes():
+        if parameter is None or not parameter.requires_grad or parameter.layout != torch.strided:
+            continue
+        if not parameter.untyped_storage().nbytes():
             continue  # what is gathered for a moment, as FSDP does, has no storage afterwards
         entry = watcher.strays.setdefault(
             number,

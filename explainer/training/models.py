@@ -11,6 +11,9 @@ import torch
 
 from explainer.training.sites import frames, named, user_frames
 
+#: Ties and states that are noted at most.
+_TIES, STATES = 400, 50
+
 
 def install(watcher: Any) -> None:
     """Watch modules being built, saved and loaded."""
@@ -49,7 +52,7 @@ def _placed(watcher: Any, module: Any, name: str = "", parameter: Any = None, *_
     known = watcher.placed.get(id(parameter))
     if known is None or known[0]() is not parameter:
         known = watcher.placed[id(parameter)] = (weakref.ref(parameter), weakref.ref(module), name)
-    elif known[1]() is not module:
+    elif known[1]() is not module and len(watcher.ties) < _TIES:
         watcher.ties.append((known[1], known[2], weakref.ref(module), name, frames()))
     given = watcher.given.get((id(module), name))
     again = given is not None and given[0]() is module
@@ -81,7 +84,7 @@ def _mode(watcher: Any, args: Any, kwargs: Any) -> None:
 
 def _kept(watcher: Any, out: Any, args: Any) -> None:
     """Note a state that was taken: it shares its memory with the model until it is copied."""
-    if not isinstance(out, dict) or not out or len(watcher.states) > 50:
+    if not isinstance(out, dict) or not out or len(watcher.states) >= STATES:
         return
     first = next((value for value in out.values() if isinstance(value, torch.Tensor)), None)
     if first is not None and watcher.notes.losses:

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from explainer.training import data, deep, growth, inspect, models, rates
+from explainer.training import data, deep, growth, holding, inspect, models, rates
 from explainer.training.deep import unseen
 from explainer.training.notes import Notes, Optimizing
 from explainer.training.patches import Patches
@@ -103,6 +103,7 @@ class Watcher:
             inspect.at_end(self)
         except Exception as error:
             self.failed(error)
+        holding.forget()
         return self.notes
 
     def guarded(self, hook: Callable[..., None]) -> Callable[..., None]:
@@ -322,8 +323,8 @@ class Watcher:
         def note(_: Any, args: Any, __: Any) -> None:
             if self.stepping or not self.notes.losses or threading.get_ident() != self.thread or self.looking:
                 return
-            place = key(frames(1, 1))
-            if place is None:
+            place = tuple((one.file, one.line, one.lasti) for one in frames(1, 2))  # who calls `evaluate` counts too
+            if not place:
                 return
             self._blocks[place] += 1
             if sampled(self._blocks[place]):

@@ -6,11 +6,13 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-from explainer.source import called
+from explainer.source import Source, called
 from explainer.training import rewrite
 from explainer.training.finding import Attempt, Finding, finder
 from explainer.training.kinds.losses import shown
+from explainer.training.models import STATES
 from explainer.training.sites import Site, statement
+from explainer.training.sources import program_sources
 
 #: Writes to a weight from which on a copy counts as one that is kept up to date.
 _WRITTEN = 8
@@ -20,6 +22,8 @@ _WRITTEN = 8
 def unused_average(watcher: Any) -> Iterator[Finding]:
     """A copy of the trained model that is written to at every step, and that nothing ever calls, reads or saves."""
     notes = watcher.notes
+    if len(watcher.states) >= STATES:
+        return  # of later states nothing is known
     called_ones = [root["of"]() for root in notes.roots.values()]
     known = {id(part) for root in called_ones if root is not None for part in root.modules()}
     taken = {pointer for pointer, *_ in watcher.states}
@@ -36,12 +40,25 @@ def unused_average(watcher: Any) -> Iterator[Finding]:
             continue
         made = statement(site[0])
         target = made[0].text(made[1].targets[0]) if made is not None and isinstance(made[1], ast.Assign) else ""
+        if target and any(_uses(source, target) for source in program_sources(watcher)):
+            continue
         found = rewrite.call_in(site[0], "deepcopy", "AveragedModel")
         own = found[0].text(found[1].args[0]) if found is not None and found[1].args else ""
         mode = twin["modes"][-1]
-        names = {"name": target or "the copy", "kind": twin["kind"], "model": own, "times": first._version}
+        names = {
+            "name": target or "the copy",
+            "kind": twin["kind"],
+            "model": own,
+            "times": min(first._version, notes.steps),
+        }
         attempts, place = _in_its_place(mode.site, site, own, target)
         yield Finding("average-never-used", names, place or shown(found, site[0]), attempts, weight=6)
+
+
+def _uses(source: Source, target: str) -> bool:
+    """Whether a call in the program's text is one of the average, or is given it for more than its update."""
+    calls = [one for one in source.nodes() if isinstance(one, ast.Call) and called(one) not in ("deepcopy", "zip")]
+    return any(source.text(one) == target for call in calls for one in (call.func, *call.args))
 
 
 def _evaluated(notes: Any, module: Any) -> Any:

@@ -16,6 +16,8 @@ _TURNED = {ast.Lt: ">", ast.LtE: ">=", ast.Gt: "<", ast.GtE: "<="}
 _KEEPS = ("state_dict", "deepcopy", "save")
 #: Factors that a moving average over some hundred steps can do with.
 _FASTER = ("0.99", "0.9")
+#: Arguments of optimizers and schedules that take such factors too.
+_OTHERS = ("betas", "gamma", "momentum", "alpha", "rho", "lr_decay")
 
 
 @finder
@@ -110,6 +112,18 @@ def _number(node: ast.expr) -> bool:
     return (isinstance(inner, ast.Call) and called(inner) == "float") or getattr(inner, "attr", "") == "inf"
 
 
+def _factors_of_others(source: Source) -> set[int]:
+    """The ids of constants that are an optimizer's or a schedule's: in tuples, and under their names."""
+    unpacked = {id(value) for _, value in _given(source)}
+    found: set[int] = set()
+    for node in source.nodes():
+        if isinstance(node, (ast.Tuple, ast.List)):
+            found |= {id(one) for one in node.elts} - unpacked
+        elif isinstance(node, ast.keyword) and node.arg in _OTHERS:
+            found |= {id(one) for one in ast.walk(node.value)}
+    return found
+
+
 @finder
 def slow_average(watcher: Any) -> Iterator[Finding]:
     """A moving average of the weights that is evaluated, with a factor that leaves it near where it began."""
@@ -121,8 +135,11 @@ def slow_average(watcher: Any) -> Iterator[Finding]:
     if not averages:
         return
     for source in program_sources(watcher):
+        others = _factors_of_others(source)
         for node in source.nodes():
             if not isinstance(node, ast.Constant) or not isinstance(node.value, float) or not 0.99 < node.value < 1:
+                continue
+            if id(node) in others:
                 continue
             kept = node.value**notes.steps
             if kept < 0.05:

@@ -31,7 +31,7 @@ def out_of_reach(watcher: Any) -> Iterator[Finding]:
         }
         attempts = (Attempt("leave-out", edits, {"activation": name}),) if edits else ()
         culprit = shown(made, data["made"]["at"][0] if data["made"]["at"] else None)
-        yield Finding("output-range", names, culprit, attempts, weight=8)
+        yield Finding("output-range", names, culprit, attempts, proved=False, seen=True, weight=8)
 
 
 @finder

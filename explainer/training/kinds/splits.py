@@ -35,8 +35,8 @@ def overlapping(watcher: Any) -> Iterator[Finding]:
         both, one, other = found
         apart = [each for each in shared if each[1] is not held and each[2] is not None and not each[2][0]]
         chosen = isinstance(held["of"]().dataset, torch.utils.data.Subset)
-        if not both or both == one == other or (both == other and (apart or not chosen)):
-            continue  # the very data it was trained on, or a part of them that is not held out
+        if not both or both == one or (both == other and (apart or not chosen)):
+            continue  # all that it was trained on, alone or in a pool, or a part that is not held out
         names = {
             "both": both,
             "train": one,
