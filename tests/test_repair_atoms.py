@@ -73,6 +73,7 @@ REPAIRS = [
     ("call", "torch.stack(parts, 1)", "", "torch.cat(parts, 1)"),
     ("operator", "s * x", "", "s @ x"),
     ("unwrap", "f(x.transpose(1, 2))", "", "f(x)"),
+    ("division", "f(c / 4)", "", "f(c // 4)"),
     ("key", "nn.Linear(cfg['hidden'], 2)", "", "nn.Linear(cfg['width'], 2)"),
     ("slice", "x[:, :t]", "", "x[:, :t + 1]"),
     ("slice", "x[:, :, 0]", "", "x[:, 0]"),
@@ -115,6 +116,7 @@ ALONE = [
     ("call", "f(x)", ""),
     ("operator", "f(x)", ""),
     ("unwrap", "f(x)", ""),
+    ("division", "f(x / c)", ""),  # a tensor's
     ("key", "table[0]", ""),
     ("slice", "cfg['hidden']", ""),
     ("pattern", "f('b n d')", ""),

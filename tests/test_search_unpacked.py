@@ -63,27 +63,6 @@ FAULTS = {
                 return self.fc(self.pool(x))
         Net()(torch.rand(2, 3, 8, 8)).sum().backward()
         """, ".flatten(1)", "torch.relu(self.conv(x))"),
-    "a table of positions as wide as the model in place of a head": (
-        """
-        import torch
-        from torch import nn
-        class Turn(nn.Module):
-            def __init__(self, width, longest):
-                super().__init__()
-                self.register_buffer("wave", torch.rand(longest, width))
-            def forward(self, heads):
-                return heads * self.wave[: heads.size(-2)]
-        class Attend(nn.Module):
-            def __init__(self, width, count):
-                super().__init__()
-                self.count = count
-                self.turn = Turn(width, 20)
-                self.ask = nn.Linear(width, width)
-            def forward(self, x):
-                heads = self.ask(x).view(*x.shape[:2], self.count, -1).transpose(1, 2)
-                return self.turn(heads)
-        Attend(24, 4)(torch.rand(2, 7, 24)).sum().backward()
-        """, "Turn(width, 20)", "Turn(width // "),
     "heads split by the length of another tensor": (
         """
         import torch
@@ -98,7 +77,7 @@ FAULTS = {
                     return part.view(n, length, 2, 4).transpose(1, 2)
                 return split(self.ask(x)) @ split(self.keys(memory)).transpose(-2, -1)
         Cross()(torch.rand(3, 5, 8), torch.rand(3, 7, 8)).sum().backward()
-        """, "part.view(n, length", "part.size(1)"),
+        """, "part.view(n, length", "part.view(n, -1, 2, 4)"),
 }  # fmt: skip
 
 #: Programs in which the same signs mean something else, and what must not be put there.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import os
 import re
 import textwrap
 from collections import Counter
@@ -86,9 +85,9 @@ def picks_less(edits: Iterable[Edit]) -> bool:
 
 
 def _unsubscripted(before: str, after: str) -> bool:
-    head = os.path.commonprefix([before, after])
-    gone = before[len(head) : len(before) - len(after) + len(head)]
-    return head + gone + after[len(head) :] == before and gone[:1] == "[" and gone[-1:] == "]"
+    start = next((at for at, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), len(after))
+    gone = before[start : start + len(before) - len(after)]
+    return after[:start] + gone + after[start:] == before and gone[:1] == "[" and gone[-1:] == "]"
 
 
 def turns_batch(edits: Iterable[Edit]) -> bool:

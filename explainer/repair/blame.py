@@ -64,7 +64,7 @@ def blamed(checker: Any, evidence: Evidence, known: tuple[Edit, ...] = ()) -> Bl
         run = checker.tried[edits]
         counted = features(candidate, run, control, judgement, evidence, where)
         found.append(Survivor(candidate, run, judgement, score(counted), lost_parameters(run, control)))
-    found.sort(key=lambda one: -one.score)
+    found.sort(key=lambda one: (bool(one.judgement.doubts), -one.score))
     own = next((one for one in found if one.candidate.edits == known), None)
     if own is not None and (own.line == found[0].line or own.score + BETTER > found[0].score):
         found = [own, *(one for one in found if one is not own)]

@@ -26,6 +26,7 @@ ATOM: Mapping[str, float] = {
     "name": 1.3,
     "value": 1.0,
     "operator": 1.1,
+    "division": 0.2,
     "literal": 1.2,
     "drop": 1.4,
     "statement": 2.2,

@@ -33,6 +33,7 @@ ATOMS: dict[str, Atom] = {
     "element": arguments.element,
     "call": calls.call,
     "operator": calls.operator,
+    "division": calls.division,
     "unwrap": calls.unwrap,
     "key": keys.key,
     "slice": slices.slice_,

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from explainer.edits.evidence import Evidence
-from explainer.repair.atoms.common import calls, expressions, text
+from explainer.repair.atoms.common import calls, expressions, shape_of, text
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
 from explainer.source import called
@@ -45,9 +45,9 @@ SIBLINGS = (
     ("add_module", "register_buffer"),
     ("keys", "values", "items"),
 )
-_SIGNS = {ast.MatMult: ("*",), ast.Mult: ("@",), ast.FloorDiv: ("*", "/"), ast.Div: ("//",), ast.Add: ("-", "*"),
+_SIGNS = {ast.MatMult: ("*",), ast.Mult: ("@",), ast.FloorDiv: ("*", "/"), ast.Add: ("-", "*"),
           ast.Sub: ("+",)}  # fmt: skip
-_TEXTS = {ast.MatMult: "@", ast.Mult: "*", ast.FloorDiv: "//", ast.Div: "/", ast.Add: "+", ast.Sub: "-"}
+_TEXTS = {ast.MatMult: "@", ast.Mult: "*", ast.FloorDiv: "//", ast.Add: "+", ast.Sub: "-"}
 #: Methods and functions without which a value may be what is wanted.
 _TURNS = (
     "transpose", "permute", "t", "squeeze", "unsqueeze", "flatten", "view", "reshape", "mean", "sum", "contiguous",
@@ -104,6 +104,15 @@ def operator(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
                 yield Offer("operator", spot, node, f"{left} {sign} {right}", "sign", 1.1)
         for one in (left, right):
             yield Offer("operator", spot, node, one, "operand", 1.5)
+
+
+def division(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`n / 4` -> `n // 4`: a whole number, where a quotient is none."""
+    for node in expressions(spot):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+            left, right = text(spot, node.left), text(spot, node.right)
+            if all(shape_of(spot, one, evidence) is None for one in (node.left, node.right)):
+                yield Offer("division", spot, node, f"{left} // {right}", "whole", 0.0)
 
 
 def unwrap(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
