@@ -146,3 +146,33 @@ def test_a_broken_except_clause_does_not_hide_the_error_that_it_was_to_catch():
         "AttributeError: module 'torch' has no attribute 'OutOfMemoryError'\n"
     )
     assert first(text)[0] == "matmul-shapes"
+
+
+TENSOR = "OpType=ALLREDUCE, TensorShape=[4], TensorDtypes=Float, TensorDeviceTypes=TensorOptions(device=cpu))"
+
+
+@pytest.mark.parametrize(("first_one", "second"), [(TENSOR, "OpType=BARRIER)"), ("OpType=BARRIER)", TENSOR)])
+@pytest.mark.parametrize("language", ["en", "ko", "zh"])
+def test_a_collective_without_a_tensor_is_set_against_the_other_rank_s(first_one, second, language):
+    ranks = [f"Rank {at} is running collective: CollectiveFingerPrint(SequenceNumber=7, {one}" for at, one in
+             enumerate((first_one, second))]  # fmt: skip
+    text = f"RuntimeError: Detected mismatch between collectives on ranks. {', but '.join(ranks)}."
+    (report,) = explainer.explain(text, lang=language).reports
+    assert report.diagnoses[0].rule == "collective-arguments"
+    said = report.diagnoses[0].headline
+    assert all(word in said for word in ("BARRIER", "ALLREDUCE", "[4] Float"))
+    assert "[4]" in said[said.index("ALLREDUCE") :].split(",")[0].split("，")[0]
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [("out = [a + b for a, b in zip(xs, ys)]", False), ("if x in seen:", True), ("out = a + b", False)],
+)
+def test_a_look_up_in_a_list_is_told_of_where_the_line_may_be_one(line, told):
+    for message in (
+        "The size of tensor a (16) must match the size of tensor b (10) at non-singleton dimension 1",
+        "Boolean value of Tensor with more than one value is ambiguous",
+    ):
+        text = f'{HEADER}  File "a.py", line 3, in <module>\n    {line}\nRuntimeError: {message}\n'
+        (report,) = explainer.explain(text).reports
+        assert ("same object" in str(report.diagnoses[0].to_dict())) == told

@@ -5,8 +5,10 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
+import time
 
 import fuzz_reading
+import pytest
 import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -76,6 +78,37 @@ def test_every_pattern_ends_in_time():
         for text in ADVERSARIAL:
             for whole in (text[:4000], text[:3990] + "\x00!"):
                 timed.search(whole, timeout=1.0)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '文件 "a", 第 1' + " " * 3000 + "!",
+        '文件 "a", 第 1 行, 在 ' + " " * 3000 + "!",
+        "| xError" + " " * 50_000 + "x",
+        "| xError|\n|" + "-" * 50_000 + "x",
+    ],
+)
+def test_a_line_that_nearly_is_one_of_ours_is_given_up_at_once(line):
+    """Protects against patterns in which blanks or dashes may be parted in many ways."""
+    began = time.perf_counter()
+    read_text(line)
+    assert time.perf_counter() - began < 2
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '文件 "a.py", 第 12 行, 在 main 中',
+        "文件“a.py”，第12行，位于 main",
+        '파일 "a.py", 12행, main 에서',
+        'ファイル "a.py"、12 行、main 内',
+    ],
+)
+def test_a_translated_frame_is_read(line):
+    (found,) = read_text(f"Traceback (most recent call last):\n  {line}\n    f()\nValueError: no")
+    (frame,) = found.raised.frames
+    assert (frame.file, frame.line, frame.function) == ("a.py", 12, "main")
 
 
 @settings(max_examples=200, deadline=2000)

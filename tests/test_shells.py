@@ -36,6 +36,11 @@ def test_bash_completes_commands_options_and_rules(shell, tmp_path):
     assert "-a doctor -d 'what works" in fish
 
 
+def test_zsh_has_its_own_completion_ready_before_bash_s(tmp_path):
+    script = explain("completion", "zsh", cwd=tmp_path).stdout
+    assert script.index("compinit && compinit") < script.index("bashcompinit") < script.index("complete -o")
+
+
 def test_the_example_action_ends_as_its_command_and_explains(shell, tmp_path):
     (step,) = yaml.safe_load((ROOT / "docs" / "action.yml").read_text())["runs"]["steps"]
     message = "mat1 and mat2 shapes cannot be multiplied (4x576 and 400x120)"

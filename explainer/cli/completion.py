@@ -27,7 +27,7 @@ _explain() {
 }
 complete -o filenames -F _explain explain
 """
-_ZSH = "autoload -U +X bashcompinit && bashcompinit\n"
+_ZSH = "autoload -Uz compinit && compinit\nautoload -U +X bashcompinit && bashcompinit\n"
 
 
 def main(arguments: list[str]) -> int:

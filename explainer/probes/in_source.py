@@ -49,16 +49,20 @@ def layer_in_source(scene: Scene, type: Any, sizes: Mapping[str, str]) -> SpanFa
     """The one layer of a `type` that the source builds with the `sizes` (parameter -> capture) of a pasted message.
 
     `detail.name` is what the model calls it, `detail.arguments` the source text of its sizes. A layer that the failing
-    line names goes before others; None where several could be meant.
+    line names goes before others; None where several could be meant, where that layer's sizes are not known, and where
+    the line failed itself, not a module that it calls.
     """
     frames = _frames(scene) if scene.live is None else []
     wanted = {name: number for name, capture in sizes.items() if (number := _captured(scene, capture)) is not None}
-    if not frames or len(wanted) != len(sizes):
+    if not frames or len(wanted) != len(sizes) or scene.crash.frames[-1].user:
         return None
     types, (source, frame) = (type,) if isinstance(type, str) else tuple(type), frames[-1]
     owner = source.class_at(frame.line)
     within = list(_built(source, owner, types, wanted)) if owner is not None else []
-    named = [one for one in within if one.attribute in _called(source, frame.line)]
+    called = _called(source, frame.line)
+    named = [one for one in within if one.attribute in called]
+    if not any(one.exact for one in named) and _unknown(source, owner, types, wanted, called):
+        return None
     everywhere = [one for each in _sources(frames) for one in _built(each, each.tree, types, wanted)]
     found = _only(named) or (_only(within) if not named else None) or (None if within else _only(everywhere))
     if found is None:
@@ -118,11 +122,25 @@ def _built(
     for node in ast.walk(within) if within is not None else ():
         if not isinstance(node, ast.Call) or last_name(node.func) not in types:
             continue
-        given = {name: _value(source, value) for name, value in _arguments(node).items()}
-        known = {name: given[name] for name in wanted if given.get(name) is not None}
+        known = _known(source, node, wanted)
         if known and all(wanted[name] == value for name, value in known.items()):
             attribute, name = _name(source, node)
             yield Built(source, node, name, attribute, len(known) == len(wanted))
+
+
+def _unknown(
+    source: Source, within: ast.AST | None, types: tuple[str, ...], wanted: Mapping[str, int], called: set[str]
+) -> bool:
+    """Whether the source tells no size of a layer that is `called`: the one meant, for all that is known."""
+    layers = (one for one in ast.walk(within) if isinstance(one, ast.Call)) if within is not None else ()
+    layers = (one for one in layers if last_name(one.func) in types and _name(source, one)[0] in called)
+    return any(not _known(source, one, wanted) for one in layers)
+
+
+def _known(source: Source, call: ast.Call, wanted: Mapping[str, int]) -> dict[str, int]:
+    """Those of the sizes of a layer that the source tells."""
+    given = {name: _value(source, value) for name, value in _arguments(call).items() if name in wanted}
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def _arguments(call: ast.Call) -> dict[str, ast.expr]:
@@ -137,11 +155,16 @@ def _only(found: list[Built]) -> Built | None:
 
 
 def _name(source: Source, call: ast.Call) -> tuple[str, str]:
-    """The attribute or variable that holds a layer, and the layer's name: `head[2]` of a Sequential's third."""
+    """The attribute or variable that holds a layer, and the layer's name: `head[2]` of a Sequential's third.
+
+    Where another call takes the layer, what it makes of it is not known: `head` alone.
+    """
     inside, node, parent = "", call, source.parent_of(call)
     while isinstance(parent, (ast.Call, ast.List)):
         row = parent.args if isinstance(parent, ast.Call) else parent.elts
-        if not any(isinstance(one, ast.Starred) for one in row) and node in row and len(row) > 1:
+        if isinstance(parent, ast.Call) and last_name(parent.func) not in ("Sequential", "ModuleList"):
+            inside = ""
+        elif not any(isinstance(one, ast.Starred) for one in row) and node in row and len(row) > 1:
             inside = f"[{row.index(node)}]{inside}"
         node, parent = parent, source.parent_of(parent)  # type: ignore[assignment]
     target = parent.targets[0] if isinstance(parent, ast.Assign) else getattr(parent, "target", None)

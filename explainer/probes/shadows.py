@@ -39,14 +39,16 @@ def shadow(scene: Scene) -> dict[str, Any] | None:
 
 
 def _files(scene: Scene, module: str) -> Iterator[str]:
-    """The file that the message names, and those beside the user's own that exist here."""
+    """The file that the message names, and those beside the script that exist here: where Python looks first."""
+    ran = next((frame.file for frame in scene.crash.frames if frame.user and frame.line), None)
+    folder = os.path.dirname(ran.replace("\\", "/")) if ran is not None else None
     for path in _PATH.finditer(scene.crash.message):
         slashed = path["path"].replace("\\", "/")
-        if slashed.endswith((f"/{module}.py", f"/{module}/__init__.py")):
+        package = slashed.removesuffix(f"/{module}/__init__.py")
+        besides = package in (slashed, folder) or module in sys.stdlib_module_names
+        if slashed.endswith((f"/{module}.py", f"/{module}/__init__.py")) and besides:
             yield path["path"]
-    folders = dict.fromkeys(os.path.dirname(frame.file) for frame in scene.crash.frames if frame.user and frame.line)
-    for folder in folders:
-        for below in (f"{module}.py", os.path.join(module, "__init__.py")):
-            file = os.path.join(folder, below)
-            if os.path.isfile(file) and scene.source(file) is not None:
-                yield file
+    beside = (
+        [] if folder is None else [os.path.join(folder, below) for below in (f"{module}.py", f"{module}/__init__.py")]
+    )
+    yield from (file for file in beside if os.path.isfile(file) and scene.source(file) is not None)

@@ -7,8 +7,9 @@ from itertools import groupby
 from explainer.patterns import Pattern
 from explainer.reading.rows import Row
 
-_SIDED = Pattern(r"^\s{0,80}(?P<bar>[│┃║|]) ?(?P<inside>.*?)[ \t]*(?P=bar)\s*$")
-_BORDER = Pattern(r"^\s{0,80}(?:[╭┌┏╔+├╰└┗╚|].{0,60}?[─━═-]{3,}.{0,400}[╮┐┓╗+┤╯┘┛╝|])\s*$")
+_SIDED = Pattern(r"^\s{0,80}(?P<bar>[│┃║|]) ?(?P<inside>.*)(?P=bar)\s*$")
+_BORDER = Pattern(r"^\s{0,80}[╭┌┏╔+├╰└┗╚|].{0,60}?[─━═-]{3}")
+_ENDS = "╮┐┓╗+┤╯┘┛╝|"
 _SHOWN = Pattern(r"Traceback \(most recent call last\)|File \"[^\"]{1,1000}\", line \d|[a-z](?:Error|Exception)\b")
 #: Rich's own box, which holds its title.
 _TITLED = Pattern(r"Traceback \(most recent call last\) [─-]")
@@ -48,9 +49,10 @@ def _is_shown(text: str) -> bool:
 
 
 def _is_border(text: str) -> bool:
-    return ("──" in text or "--" in text or "━━" in text or "══" in text) and _BORDER.match(text) is not None
+    drawn = "──" in text or "--" in text or "━━" in text or "══" in text
+    return drawn and text.rstrip()[-1] in _ENDS and _BORDER.match(text) is not None
 
 
 def _inside(row: Row) -> Row:
     found = None if _is_border(row.text) and "──" not in row.text[4:-4].strip("─-━═ ") else _SIDED.match(row.text)
-    return Row(found["inside"], row.number) if found else Row("", row.number)
+    return Row(found["inside"].rstrip(" \t"), row.number) if found else Row("", row.number)

@@ -27,14 +27,16 @@ _BAR = Pattern(
 _TYPED = Pattern(r"File [“”„«＂]|(?:Error|Exception)：|(?:File|文件|檔案|ファイル|파일) ?[“”]")
 #: What translators of pages make of a frame's line and of the header, in Chinese, Japanese and Korean.
 _FRAME = Pattern(
-    r"^(?P<before>.{0,200}?)(?:文件|檔案|ファイル|파일)\s*[\"“「](?P<file>[^\"”」\n]{1,1000})[\"”」]\s*[，,、]\s*"
-    r"(?:第|行|줄|라인)?\s*(?P<line>\d{1,9})\s*(?:行|행|줄)?\s*(?:[，,、]\s*)?"
-    r"(?:位于|在|于)?\s*(?P<function>[\w.<>]{1,200}?)?\s*(?:中|内|에서|内で|で)?\s*$"
+    r"^(?P<before>.{0,200}?)(?:文件|檔案|ファイル|파일)\s*[\"“「](?P<file>[^\"”」\n]{1,1000})[\"”」]\s*[，,、]"
+    r"(?:\s*(?:第|行|줄|라인))?\s*(?P<line>\d{1,9})(?:\s*(?:行|행|줄))?(?:\s*[，,、])?(?:\s*(?:位于|在|于))?"
+    r"(?:\s*(?P<function>[\w.<>]{1,200}?))?(?:\s*(?:中|内|에서|内で|で))?\s*$"
 )
 _HEADER = Pattern(
     r"^(.{0,200}?)(?:回溯|追溯|跟踪|トレースバック|역추적|추적|트레이스백)\s*[（(][^（()）\n]{2,40}[)）]\s*[:：]\s*$"
 )
 _CLOSED = Pattern(r"[“”](，)")
+#: The longest line, in characters, that is read as a translated one.
+LONGEST = 4000
 #: Characters without a width, as pages and chats leave them for line breaking.
 _HIDDEN = {**dict.fromkeys(map(ord, "\u200b\u2060\u00ad\ufeff")), ord("\xa0"): " "}
 _PLAIN = str.maketrans(dict(zip("“”„＂«»‘’", '""""""\'\'', strict=True)))
@@ -63,6 +65,8 @@ def _plain(text: str) -> str:
 
 def _translated(text: str) -> str:
     """A frame's line or a header as Python prints it, where a page's translation has put it into other words."""
+    if len(text) > LONGEST:
+        return text
     found = _FRAME.match(text)
     if found is None:
         return _HEADER.sub(r"\1Traceback (most recent call last):", text)
