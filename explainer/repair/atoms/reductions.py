@@ -13,7 +13,7 @@ from explainer.repair.spots import Spot
 
 
 def reduction(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
-    """`torch.stack(parts)` -> `torch.stack(parts).sum(0)`: the mean, the sum or the best over a dimension."""
+    """`torch.stack(parts)` -> `torch.stack(parts).sum(0)`: the mean or the sum over a dimension."""
     if spot.role not in ("crash", "slice", "bound", "caller"):
         return
     for node in expressions(spot):
@@ -24,6 +24,6 @@ def reduction(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
             continue
         primary = as_primary(spot.place.at(node))
         for at in (-1, 0, 1, 2)[: len(shape)]:
-            for further, method in enumerate(("sum", "mean", "argmax")):
+            for further, method in enumerate(("sum", "mean")):
                 weight = 0.2 * further + 0.5 * isinstance(node, ast.Name)
                 yield Offer("reduction", spot, node, f"{primary}.{method}({at})", method, weight)
