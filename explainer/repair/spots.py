@@ -12,7 +12,7 @@ from explainer.edits.place import Place
 from explainer.frozen import frozen
 
 #: How far the slice is followed: steps behind the failing call, layers built, names bound.
-_STEPS, _LAYERS, _BOUND = 30, 14, 12
+_STEPS, _LAYERS, _BOUND, _BEFORE = 30, 14, 12, 6
 _NONE: Mapping[str, Any] = {}
 #: Statements that read all they name at once; a value that is unpacked fails where the targets stand.
 _PLAIN = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.Expr)
@@ -22,9 +22,9 @@ _PLAIN = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.Expr)
 class Spot:
     """An expression or statement with its role in the crash, how far it lies behind it, and what is in scope there.
 
-    Roles: `crash` (the failing call), `caller` (a call on the way to it), `slice` (made an operand), `returned`
-    (what a function hands back that made it), `bound` (gave a name or attribute that is read on the way its
-    value), `built` (built a layer on the way), `given` (its caller).
+    Roles: `crash` (the failing call), `caller` (a call on the way to it), `slice` (made an operand), `returned` (what a
+    function hands back that made it), `bound` (gave a name or attribute that is read on the way its value), `before`
+    (was called above with an object that is read on the way), `built` (built a layer on the way), `given` (its caller).
     """
 
     place: Place
@@ -57,6 +57,7 @@ def _all(evidence: Evidence) -> Iterator[Spot]:
     yield from behind
     yield from _returned(evidence)
     yield from _bound(evidence, near)
+    yield from _before(evidence)
     yield from _built(evidence)
     yield from _attributes(evidence, [*near, *behind])
 
@@ -106,6 +107,17 @@ def _bound(evidence: Evidence, near: list[Spot]) -> Iterator[Spot]:
                 yield Spot(spot.place.at(value), "bound", distance, None, scope=spot.scope)
 
 
+def _before(evidence: Evidence) -> Iterator[Spot]:
+    """The calls above the failing ones, in the same block, that were given an object which these read."""
+    for distance, frame in enumerate(reversed(evidence.frames)):
+        failing = _statement(frame.place)
+        block = frame.place.source.block_of(failing)
+        above = [one for one in block if one.lineno < failing.lineno and isinstance(one, (ast.Expr, ast.Assign))]
+        for at, one in enumerate(above[: -_BEFORE - 1 : -1], 1):
+            if isinstance(one.value, ast.Call) and _read(one) & _read(failing):
+                yield Spot(frame.place.at(one.value), "before", distance + at, None, scope=frame.scope)
+
+
 def _statement(place: Place) -> Any:
     """The statement around a place; itself where it stands in none, as a decorator does."""
     try:
@@ -123,7 +135,8 @@ def _returned(evidence: Evidence) -> Iterator[Spot]:
             if function is None or id(function) in seen:
                 continue
             seen.add(id(function))
-            for node in _within(function):
+            at = evidence.frame_of(place)  # on the failing stack, what it hands back comes later
+            for node in _within(function) if at is None else ():
                 if isinstance(node, ast.Return) and node.value is not None:
                     yield Spot(place.at(node.value), "returned", distance, None, scope=_scope(evidence, place))
 

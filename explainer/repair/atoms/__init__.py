@@ -5,6 +5,7 @@ from __future__ import annotations
 from explainer.repair.atoms import (
     arguments,
     calls,
+    graphs,
     indices,
     keys,
     layout,
@@ -44,6 +45,10 @@ ATOMS: dict[str, Atom] = {
     "index": indices.index,
     "value": values.value,
     "statement": statements.statement,
+    "order": statements.order,
+    "detach": graphs.detach,
+    "clone": graphs.clone,
+    "cut": slices.cut,
     "uncalled": unused.uncalled,
     "parameter": unused.parameter,
     "unpacked": unused.unpacked,
