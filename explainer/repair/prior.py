@@ -48,6 +48,7 @@ ROLE: Mapping[str, float] = {
     "built": 0.5,
     "given": 1.0,
     "before": 0.9,
+    "setting": 0.9,
 }
 #: What can mend a graph, in the order of the atoms: it does not depend on sizes. Elsewhere a graph is of no account.
 GRAPHS = ("order", "detach", "clone", "statement", "drop", "value", "call", "key", "name", "keyword", "uncalled")

@@ -10,6 +10,7 @@ from explainer.edits.evidence import Call, Evidence, Layer, Step
 from explainer.edits.lines import EditError
 from explainer.edits.place import Place
 from explainer.frozen import frozen
+from explainer.repair.settings import loops, settings
 
 #: How far the slice is followed: steps behind the failing call, layers built, names bound.
 _STEPS, _LAYERS, _BOUND, _BEFORE = 30, 14, 12, 6
@@ -24,7 +25,8 @@ class Spot:
 
     Roles: `crash` (the failing call), `caller` (a call on the way to it), `slice` (made an operand), `returned` (what a
     function hands back that made it), `bound` (gave a name or attribute that is read on the way its value), `before`
-    (was called above with an object that is read on the way), `built` (built a layer on the way), `given` (its caller).
+    (was called above with an object that is read on the way), `built` (built a layer on the way), `given` (its caller),
+    `setting` (gives a setting its value that is read on the way).
     """
 
     place: Place
@@ -58,8 +60,10 @@ def _all(evidence: Evidence) -> Iterator[Spot]:
     yield from _returned(evidence)
     yield from _bound(evidence, near)
     yield from _before(evidence)
-    yield from _built(evidence)
+    built = list(_built(evidence))
+    yield from built
     yield from _attributes(evidence, [*near, *behind])
+    yield from _settings(evidence, [*near, *built])
 
 
 def _behind(evidence: Evidence) -> Iterator[Spot]:
@@ -170,6 +174,16 @@ def _attributes(evidence: Evidence, near: list[Spot]) -> Iterator[Spot]:
                 yield Spot(
                     spot.place.at(node.value), "bound", spot.distance + 2, None, scope=_of_builder(evidence, spot, node)
                 )
+
+
+def _settings(evidence: Evidence, near: list[Spot]) -> Iterator[Spot]:
+    """What the loops around the failing calls and the layers' making run over; where settings get their values."""
+    for spot in near:
+        for iterable in loops(spot.place):
+            yield Spot(spot.place.at(iterable), "bound", spot.distance + 1, None, scope=spot.scope)
+        for read in (spot.place.node, *loops(spot.place)):
+            for place in settings(read, evidence):
+                yield Spot(place, "setting", spot.distance + 2)
 
 
 def _of_builder(evidence: Evidence, spot: Spot, node: ast.AST) -> Mapping[str, Any]:
