@@ -25,7 +25,7 @@ _WIDE = 64
 class Offer:
     """`atom` names the kind of edit, `filler` says where its new part was taken from; `weight` orders offers.
 
-    A lower weight is tried earlier. `node` is what is replaced by `text`.
+    A lower weight is tried earlier. `node` is what is replaced by `text`; `blames` what is wrong, where that is a part.
     """
 
     atom: str
@@ -34,6 +34,7 @@ class Offer:
     text: str
     filler: str = ""
     weight: float = 0.0
+    blames: ast.AST | None = None
 
     @property
     def place(self) -> Place:
@@ -65,7 +66,7 @@ class Offer:
             return None
         old, new = self.shown()
         title = words.title("rename", evidence.language, old=old, new=new)
-        span = self.place.span
+        span = self.spot.place.at(self.blames).span if self.blames is not None else self.place.span  # type: ignore[arg-type]
         source = FixSource("atom", self.atom).at(span)
         return Candidate(edits, f"atom-{self.atom}", title, span, literal=self.atom == "literal", source=source)
 

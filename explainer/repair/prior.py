@@ -18,6 +18,7 @@ ATOM: Mapping[str, float] = {
     "layout": 0.9,
     "unwrap": 0.6,
     "size": 0.7,
+    "measure": 0.6,
     "key": 0.7,
     "keyword": 0.8,
     "index": 0.8,
@@ -49,6 +50,7 @@ ROLE: Mapping[str, float] = {
     "given": 1.0,
     "before": 0.9,
     "setting": 0.9,
+    "number": 0.8,
 }
 #: What can mend a graph, in the order of the atoms: it does not depend on sizes. Elsewhere a graph is of no account.
 GRAPHS = ("order", "detach", "clone", "statement", "drop", "value", "call", "key", "name", "keyword", "uncalled")

@@ -11,6 +11,7 @@ from explainer.edits.lines import EditError
 from explainer.edits.place import Place
 from explainer.frozen import frozen
 from explainer.repair.settings import loops, settings
+from explainer.replay.recorders.taint import literals, parts
 
 #: How far the slice is followed: steps behind the failing call, layers built, names bound.
 _STEPS, _LAYERS, _BOUND, _BEFORE = 30, 14, 12, 6
@@ -26,7 +27,7 @@ class Spot:
     Roles: `crash` (the failing call), `caller` (a call on the way to it), `slice` (made an operand), `returned` (what a
     function hands back that made it), `bound` (gave a name or attribute that is read on the way its value), `before`
     (was called above with an object that is read on the way), `built` (built a layer on the way), `given` (its caller),
-    `setting` (gives a setting its value that is read on the way).
+    `setting` (gives a setting its value that is read on the way), `number` (a number on the way, where it is computed).
     """
 
     place: Place
@@ -64,6 +65,7 @@ def _all(evidence: Evidence) -> Iterator[Spot]:
     yield from built
     yield from _attributes(evidence, [*near, *behind])
     yield from _settings(evidence, [*near, *built])
+    yield from _numbers(evidence)
 
 
 def _behind(evidence: Evidence) -> Iterator[Spot]:
@@ -118,7 +120,8 @@ def _before(evidence: Evidence) -> Iterator[Spot]:
         block = frame.place.source.block_of(failing)
         above = [one for one in block if one.lineno < failing.lineno and isinstance(one, (ast.Expr, ast.Assign))]
         for at, one in enumerate(above[: -_BEFORE - 1 : -1], 1):
-            if isinstance(one.value, ast.Call) and _read(one) & _read(failing):
+            shares = _read(one) & _read(failing) or "inplace operation" in evidence.message
+            if isinstance(one.value, ast.Call) and shares:
                 yield Spot(frame.place.at(one.value), "before", distance + at, None, scope=frame.scope)
 
 
@@ -174,6 +177,19 @@ def _attributes(evidence: Evidence, near: list[Spot]) -> Iterator[Spot]:
                 yield Spot(
                     spot.place.at(node.value), "bound", spot.distance + 2, None, scope=_of_builder(evidence, spot, node)
                 )
+
+
+def _numbers(evidence: Evidence) -> Iterator[Spot]:
+    """Where the numbers on the way were written or computed: of the failing call, of the steps, of the layers."""
+    rows = [(distance, list(step.numbers)) for distance, step in enumerate(evidence.steps[:_STEPS])]
+    rows += [(at, [tree for trees in layer.numbers.values() for tree in trees])
+             for at, layer in enumerate(evidence.layers_around()[:_LAYERS])]  # fmt: skip
+    for distance, trees in rows:
+        for tree in trees:
+            for part in (*parts(tree), *literals(tree)):
+                place = evidence.place(part[-2])
+                if place is not None:
+                    yield Spot(place, "number", distance + 1, scope=_scope(evidence, place))
 
 
 def _settings(evidence: Evidence, near: list[Spot]) -> Iterator[Spot]:

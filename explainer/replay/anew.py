@@ -80,6 +80,23 @@ class Anew:
 
     def piece(self, edits: Sequence[Change], functions: Sequence[Any], folder: str) -> Piece | None:
         """What runs again for edits: of live functions, or (where a function is None) of a module's own statements."""
+        return self._in_place(edits, folder) or self._entered(edits, functions, folder)
+
+    def _in_place(self, edits: Sequence[Change], folder: str) -> Piece | None:
+        """The edited statements themselves, where they stand in a function that is still on the stack."""
+        if len(edits) != 1:
+            return None
+        path, line = folder + edits[0]["file"], edits[0]["start"]
+        for depth in range(len(self.frames) - 1, -1, -1):
+            code = self.frames[depth][0].f_code
+            if code.co_filename == path and code.co_name != "<module>":
+                piece = self._piece(depth, line, edits)
+                if piece is not None:
+                    return piece
+        return None
+
+    def _entered(self, edits: Sequence[Change], functions: Sequence[Any], folder: str) -> Piece | None:
+        """The statements from which edited functions were entered."""
         starts = [self._start(folder + edit["file"], edit["start"], one) for edit, one in zip(edits, functions)]  # noqa: B905
         if not starts or None in starts:
             return None
@@ -119,7 +136,7 @@ class Anew:
                 text[edit["start"] - 1 : edit["end"]] = after
                 shift += len(after) - (edit["end"] - edit["start"] + 1)
             tree = ast.parse("\n".join(text))
-        body = _body_of(tree, frame.f_code)
+        body = _body_of(tree, frame.f_code)  # an edit above its first line would have moved it
         statements = _between(body, line, failed + shift) if body is not None else None
         if statements is None or _rebinds(statements):
             return None

@@ -28,6 +28,7 @@ ATOMS: dict[str, Atom] = {
     "dimension": literals.dimension,
     "name": names.name,
     "size": names.size,
+    "measure": names.measure,
     "swap": arguments.swap,
     "drop": arguments.drop,
     "keyword": arguments.keyword,

@@ -144,7 +144,9 @@ def _values(
     for one, weight in ((name, -0.6), (f"self.{name}", -0.4)):
         if isinstance(spot.scope.get(one), int) or one in _parameters(spot):
             yield one, "scope", weight
-    if isinstance(default, bool):
+    if name == "dtype":
+        yield from ((f"torch.{one}", "dtype", 0.0) for one in _dtypes(evidence))
+    elif isinstance(default, bool):
         yield str(not default), "flag", _FLAG
     elif name in DIMENSIONS:
         others = [one for one in (-1, 1, 2, 0, -2) if one != default]
@@ -153,6 +155,12 @@ def _values(
         yield from ((str(one), "near", _NUMBER + 0.2 * at) for at, one in enumerate(_NUMBERS) if one != default)
     elif default is None and "dim" not in name:
         yield from ((one, "size", _SIZED + 0.1 * at) for at, one in enumerate(_sizes(spot, evidence)))
+
+
+def _dtypes(evidence: Evidence) -> list[str]:
+    """The dtypes that meet at the failing call."""
+    crash = evidence.crash
+    return list(dict.fromkeys(dtype for _, dtype in crash.before)) if crash is not None else []
 
 
 def _sizes(spot: Spot, evidence: Evidence) -> list[str]:

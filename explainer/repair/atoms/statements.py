@@ -42,12 +42,14 @@ def order(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     for past in range(1, _PAST + 1):
         down, up = block[at : at + past + 1], block[max(0, at - past) : at + 1]
         if within or not any(holds(one, line) for one in down for line in failing):
-            yield from _moved(spot, down, 0.2 * past)
+            yield from _moved(spot, down, 0.2 * past, within=within)
         if past <= at:
             yield from _moved(spot, up, 0.2 * past, up=True)
 
 
-def _moved(spot: Spot, row: Sequence[ast.stmt], weight: float, up: bool = False) -> Iterator[Offer]:
+def _moved(
+    spot: Spot, row: Sequence[ast.stmt], weight: float, up: bool = False, within: bool = False
+) -> Iterator[Offer]:
     """The first of some statements brought behind the others, or the last before them, where both may stand so."""
     one, others = (row[-1], row[:-1]) if up else (row[0], row[1:])
     if (
@@ -63,7 +65,7 @@ def _moved(spot: Spot, row: Sequence[ast.stmt], weight: float, up: bool = False)
         setattr(whole, name, getattr(row[0], name))
     for name in ("end_lineno", "end_col_offset"):
         setattr(whole, name, getattr(row[-1], name))
-    yield Offer("order", spot, whole, f"\n{head}".join(pieces), "neighbour", weight)
+    yield Offer("order", spot, whole, f"\n{head}".join(pieces), "neighbour", weight, one)
 
 
 def _exchangeable(one: ast.stmt, other: ast.stmt) -> bool:
