@@ -77,6 +77,7 @@ REPAIRS = [
     ("detach", "self.kept = f(x)", "", "self.kept = f(x).detach()"),
     ("clone", "rows.append(x)", "", "rows.append(x.clone())"),
     ("order", "k = f(net)\nfreeze(net)", "", "freeze(net)\nk = f(net)"),
+    ("order", "n += b\nrows.append(x + n)", "", "rows.append(x + n)\nn += b"),
     ("element", "g((x, k))", "", "g((x, k, v))"),
     ("call", "torch.stack(parts, 1)", "", "torch.cat(parts, 1)"),
     ("operator", "s * x", "", "s @ x"),

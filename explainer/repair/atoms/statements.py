@@ -13,6 +13,7 @@ from explainer.source import holds, loaded, stored
 
 #: How many statements a statement is brought past.
 _PAST = 3
+_MOVABLE = (ast.Assign, ast.Expr, ast.AugAssign)
 
 
 def statement(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
@@ -32,8 +33,9 @@ def order(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     It calls something, and they touch an object that it names; neither reads what the other binds.
     """
     node = _around(spot.place)
-    block = spot.place.source.block_of(node) if isinstance(node, (ast.Assign, ast.Expr)) else []
-    if not block or not any(isinstance(one, ast.Call) for one in ast.walk(node)):  # type: ignore[arg-type]
+    block = spot.place.source.block_of(node) if isinstance(node, _MOVABLE) else []
+    counts = isinstance(node, ast.AugAssign)
+    if not block or not (counts or any(isinstance(one, ast.Call) for one in ast.walk(node))):  # type: ignore[arg-type]
         return
     at = next(k for k, one in enumerate(block) if one is node)
     failing = {frame.place.span.line for frame in evidence.frames
@@ -69,21 +71,25 @@ def _moved(
 
 
 def _exchangeable(one: ast.stmt, other: ast.stmt) -> bool:
-    if not isinstance(other, (ast.Assign, ast.Expr, ast.AugAssign)):
+    """Whether two statements may stand in the other order: what one counts on is there before and after."""
+    if not isinstance(other, _MOVABLE):
         return False
-    reads, binds = loaded(other) | _targets(other), stored(other)
-    return not stored(one) & (reads | binds) and not binds & (loaded(one) | _targets(one))
+    return not _binds(one) & (loaded(other) | stored(other)) and not _binds(other) & (loaded(one) | stored(one))
+
+
+def _binds(node: ast.stmt) -> set[str]:
+    return set() if isinstance(node, ast.AugAssign) else stored(node)
 
 
 def _shared(one: ast.stmt, other: ast.stmt) -> set[str]:
     """The objects that two statements name, one of which calls something with it."""
-    calls = any(isinstance(node, ast.Call) for node in ast.walk(other))
+    calls = any(isinstance(node, (ast.Call, ast.AugAssign)) for node in ast.walk(other))
     return _objects(one) & _objects(other) if calls else set()
 
 
 def _objects(node: ast.stmt) -> set[str]:
     """The names and attributes that a statement reads, functions' own names left out."""
-    called = {id(one.func) for one in ast.walk(node) if isinstance(one, ast.Call)}
+    called = {id(one.func) for one in ast.walk(node) if isinstance(one, ast.Call)}  # (of `n += 1`: `n`)
     names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and id(one) not in called}
     return names - {"torch", "nn", "F", "np"}
 
