@@ -54,11 +54,8 @@ def _moved(
 ) -> Iterator[Offer]:
     """The first of some statements brought behind the others, or the last before them, where both may stand so."""
     one, others = (row[-1], row[:-1]) if up else (row[0], row[1:])
-    if (
-        not others
-        or not all(_exchangeable(one, other) for other in others)
-        or not _shared(one, others[0 if up else -1])
-    ):
+    shared = within or (others and _shared(one, others[0 if up else -1]))
+    if not shared or not all(_exchangeable(one, other) for other in others):
         return
     source, head = spot.place.source, " " * row[0].col_offset
     pieces = [source.text(each) for each in ([one, *others] if up else [*others, one])]
@@ -89,7 +86,7 @@ def _shared(one: ast.stmt, other: ast.stmt) -> set[str]:
 
 def _objects(node: ast.stmt) -> set[str]:
     """The names and attributes that a statement reads, functions' own names left out."""
-    called = {id(one.func) for one in ast.walk(node) if isinstance(one, ast.Call)}  # (of `n += 1`: `n`)
+    called = {id(one.func) for one in ast.walk(node) if isinstance(one, ast.Call)}
     names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and id(one) not in called}
     return names - {"torch", "nn", "F", "np"}
 
