@@ -11,6 +11,7 @@ from explainer.edits.place import Place
 from explainer.repair.atoms import ATOMS
 from explainer.repair.offer import Offer
 from explainer.repair.prior import ATOM, cost
+from explainer.repair.siblings import together
 from explainer.repair.space import space
 from explainer.repair.spots import Spot
 from explainer.source import parsed_source
@@ -211,3 +212,24 @@ def test_a_parameter_that_nobody_reads_takes_the_place_of_a_number():
     spot = Spot(Place(source, node), "built", 0, scope={"width": 4, "depth": 8})
     evidence = Evidence("", "en", sources=lambda _: source)
     assert "        self.body = nn.Linear(depth, 8)" in {_applied(one) for one in ATOMS["parameter"](spot, evidence)}
+
+
+CACHE = """
+def update(self, k, v):
+    k = torch.cat([self.keys[0], k], dim=1)
+    v = torch.cat([self.values[0], v], dim=1)
+    w = torch.stack([self.keys[0], v], dim=1)
+    z = torch.cat([self.keys[0], v], dim=3)
+"""
+
+
+def test_an_edit_is_made_at_the_statements_that_differ_in_names_alone():
+    source = parsed_source("cache.py", CACHE)
+    node = source.tree.body[0].body[0].value
+    spot = Spot(Place(source, node), "crash", 0)
+    evidence = Evidence("", "en", sources=lambda _: source)
+    offers = [one.candidate(evidence) for one in ATOMS["dimension"](spot, evidence)]
+    both = [together(one, evidence) for one in offers if one is not None]
+    rows = [[edit.after.strip() for edit in one.edits] for one in both]
+    assert ["k = torch.cat([self.keys[0], k], dim=2)", "v = torch.cat([self.values[0], v], dim=2)"] in rows
+    assert all(len(row) == 2 for row in rows)

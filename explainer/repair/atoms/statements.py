@@ -33,7 +33,8 @@ def order(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     It calls something, and they touch an object that it names; neither reads what the other binds.
     """
     node = _around(spot.place)
-    block = spot.place.source.block_of(node) if isinstance(node, _MOVABLE) else []
+    movable = isinstance(node, _MOVABLE) and spot.role != "built"
+    block = spot.place.source.block_of(node) if movable else []
     counts = isinstance(node, ast.AugAssign)
     if not block or not (counts or any(isinstance(one, ast.Call) for one in ast.walk(node))):  # type: ignore[arg-type]
         return
