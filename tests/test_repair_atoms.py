@@ -6,13 +6,13 @@ import ast
 
 import pytest
 
-from explainer.edits.evidence import Evidence
+from explainer.edits.evidence import Call, Evidence, Step
 from explainer.edits.place import Place
 from explainer.repair.atoms import ATOMS
 from explainer.repair.offer import Offer
 from explainer.repair.prior import ATOM, cost
 from explainer.repair.space import space
-from explainer.repair.spots import Spot
+from explainer.repair.spots import Spot, spots
 from explainer.source import parsed_source
 
 F32 = "float32"
@@ -95,6 +95,8 @@ REPAIRS = [
     ("reduction", "x + s", "", "x.sum(-1) + s"),
     ("unpacked", "q, k = f(x)", "too many values to unpack (expected 2)", "q, k = f(x).chunk(2, dim=-1)"),
     ("unpacked", "q, k = x.chunk(3)", "too many values to unpack (expected 2)", "q, k = x.chunk(2)"),
+    ("copied", "net = model.half()", "", "net = copy.deepcopy(model).half()"),
+    ("block", "with torch.no_grad():\n    y = f(x)\n    z = g(y)", "", "y = f(x)\nz = g(y)"),
     ("pattern", "rearrange(y, 'b h n d z -> b n (h d) z')", "", "rearrange(y, 'b h n d -> b n (h d)')"),
 ]
 
@@ -130,6 +132,8 @@ ALONE = [
     ("uncalled", "f(x)", ""),
     ("reduction", "f(b)", ""),
     ("statement", "y = x.mean(1)", ""),
+    ("copied", "model = model.half()", ""),  # what is changed is meant
+    ("block", "with open(path) as file:\n    y = f(x)", ""),
 ]
 
 
@@ -154,9 +158,37 @@ def test_the_space_holds_each_edit_once_and_the_cheapest_first():
     assert all(ast.parse(one.candidate.edits[0].after or "") for one in proposals)
 
 
-def _frame(spot: Spot):
-    from explainer.edits.evidence import Call
+def test_where_devices_differ_only_what_moves_tensors_is_offered():
+    text = "with torch.device('meta'):\n    net = Net(c, t).to('cpu')"
+    source = parsed_source("model.py", text)
+    place = Place(source, source.tree.body[0].body[0].value)
+    step = Step("add", (place,), (), (([4], F32), ([4], F32)), (), (), None, devices=("cpu", "meta"))
+    evidence = Evidence("", "en", [step], sources=lambda _: source)
+    evidence.frames.append(Call(place, SCOPE, "<module>"))
+    found = {one.candidate.edits[0].after for one in space(evidence)}
+    assert found == {"net = Net(c, t).to('cpu')", "    net = Net(c, t)"}
 
+
+def test_a_registered_buffer_is_a_place_where_it_is_read():
+    source = parsed_source("model.py", BUFFER)
+    read = source.tree.body[0].body[1].body[0].value
+    frame = Call(Place(source, read), SCOPE, "forward")
+    evidence = Evidence("", "en", frames=[frame], sources=lambda _: source)
+    assert 'self.register_buffer("table", table(n), persistent=False)' in {one.place.text for one in spots(evidence)}
+
+
+BUFFER = """
+class Net(nn.Module):
+    def __init__(self, n):
+        self.register_buffer("table", table(n), persistent=False)
+        self.register_buffer("other", table(n), persistent=False)
+
+    def forward(self, x):
+        return x + self.table
+"""
+
+
+def _frame(spot: Spot):
     return Call(spot.place, spot.scope, "<module>")
 
 

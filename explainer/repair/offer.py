@@ -9,6 +9,7 @@ from explainer.diagnosis import Edit, FixSource
 from explainer.edits import words
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
+from explainer.edits.imports import with_imports
 from explainer.edits.lines import shown
 from explainer.edits.place import Place, fitted
 from explainer.frozen import frozen
@@ -55,11 +56,12 @@ class Offer:
         """The offer as a candidate; None where the text is no expression, or says what stands there already."""
         if not _parses(self.text, isinstance(self.node, ast.stmt)):
             return None
-        edits = self.edits()
+        edits = with_imports(self.place.source, self.edits())
         if not edits:
             return None
         old, new = self.shown()
-        title = words.title("rename", evidence.language, old=old, new=new)
+        kind = "block" if isinstance(self.node, ast.With) else "rename"
+        title = words.title(kind, evidence.language, old=old, new=new)
         span = self.place.span
         source = FixSource("atom", self.atom).at(span)
         return Candidate(edits, f"atom-{self.atom}", title, span, literal=self.atom == "literal", source=source)
@@ -68,6 +70,8 @@ class Offer:
         """The old and the new source of the widest expression around the node that a title can hold."""
         place, node = self.place, self.node
         old, new = place.text, self.text
+        if isinstance(node, ast.stmt):
+            old, new = old.split("\n")[0], new.split("\n")[0]
         best = old, new
         while True:
             parent = place.at(node).parent()  # type: ignore[arg-type]

@@ -34,6 +34,8 @@ ATOM: Mapping[str, float] = {
     "parameter": 0.1,
     "unpacked": 0.2,
     "reduction": 1.9,
+    "copied": 0.3,
+    "block": 0.6,
 }
 ROLE: Mapping[str, float] = {
     "crash": 0.0,

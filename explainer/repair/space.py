@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import logging
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -30,6 +31,9 @@ _WEIGHTS = ("Parameter", "Buffer", "register_parameter", "register_buffer")
 #: What is not to blame where the same call went well with other data; elsewhere on its way it costs more.
 _OF_CALL = ("layout", "dimension", "swap", "pattern", "unwrap", "operator", "literal", "call", "drop", "projection")
 _WENT_WELL = 0.6
+#: What can change where a tensor lies: kinds of edits, and words that others bring or take away.
+_MOVING = ("copied", "block", "value", "name", "uncalled")
+_DEVICES = {"to", "cpu", "cuda", "device", "meta", "assign", "persistent", "register_buffer", "to_empty"}
 _log = logging.getLogger(__name__)
 
 
@@ -66,6 +70,12 @@ def _of_data(offer: Offer) -> bool:
             drawn = drawn or not isinstance(offer.node, ast.Call) or around is offer.node
         around = source.parent_of(around)
     return drawn
+
+
+def _moves(offer: Offer) -> bool:
+    """Whether an offer can change where a tensor lies: sizes and layouts do not."""
+    old, new = (set(re.findall(r"\w+", text)) for text in (offer.place.text, offer.text))
+    return offer.atom in _MOVING or bool((old ^ new) & _DEVICES)
 
 
 def _elsewhere(offer: Offer) -> float:
@@ -107,7 +117,7 @@ def _offers(evidence: Evidence) -> Iterator[Offer]:
                 continue
             try:
                 for one in atom(spot, evidence):
-                    if not _of_data(one):
+                    if not _of_data(one) and (not evidence.apart or _moves(one)):
                         yield replace(one, weight=one.weight + _WENT_WELL) if went_well else one
             except (ArithmeticError, AttributeError, LookupError, SyntaxError, TypeError, ValueError):
                 _log.debug("%s gave up", name, exc_info=True)

@@ -10,9 +10,12 @@ from explainer.edits.evidence import Call, Evidence, Layer, Step
 from explainer.edits.lines import EditError
 from explainer.edits.place import Place
 from explainer.frozen import frozen
+from explainer.source import called
 
 #: How far the slice is followed: steps behind the failing call, layers built, names bound.
 _STEPS, _LAYERS, _BOUND = 30, 14, 12
+#: Methods by which a module gets an attribute by its name.
+_REGISTERING = ("register_buffer", "register_parameter", "add_module", "register_module")
 _NONE: Mapping[str, Any] = {}
 #: Statements that read all they name at once; a value that is unpacked fails where the targets stand.
 _PLAIN = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.Expr)
@@ -151,12 +154,20 @@ def _attributes(evidence: Evidence, near: list[Spot]) -> Iterator[Spot]:
         names = {one.attr for one in wanted if isinstance(one, ast.Attribute)}
         owner = spot.place.source.class_at(spot.place.span.line)
         for node in ast.walk(owner) if owner is not None and names else ():
-            targets = node.targets if isinstance(node, ast.Assign) else []
-            given = {one.attr for one in targets if isinstance(one, ast.Attribute) and _of_self(one)}
-            if given & names and isinstance(node, ast.Assign):
-                yield Spot(
-                    spot.place.at(node.value), "bound", spot.distance + 2, None, scope=_of_builder(evidence, spot, node)
-                )
+            value = _given(node, names)
+            if value is not None:
+                scope = _of_builder(evidence, spot, value)
+                yield Spot(spot.place.at(value), "bound", spot.distance + 2, None, scope=scope)
+
+
+def _given(node: ast.AST, names: set[str]) -> ast.expr | None:
+    """What a statement gives an attribute of `self`: the value assigned, or the call that registers it."""
+    if isinstance(node, ast.Assign):
+        given = {one.attr for one in node.targets if isinstance(one, ast.Attribute) and _of_self(one)}
+        return node.value if given & names else None
+    if isinstance(node, ast.Call) and _of_self(node.func) and called(node) in _REGISTERING and node.args:
+        return node if getattr(node.args[0], "value", None) in names else None
+    return None
 
 
 def _of_builder(evidence: Evidence, spot: Spot, node: ast.AST) -> Mapping[str, Any]:

@@ -30,16 +30,16 @@ def widely(checker: Any, evidence: Evidence, progress: Callable[[str], None], th
     """Run what the atoms offer and is likely, all of it where it is to be `thorough`; the checker keeps survivors."""
     if checker.control() is None or checker.left <= 0:
         return
-    _run(checker, _queue(_sieved(checker, _proposals(evidence))), progress, thorough)
+    _run(checker, _queue(_sieved(checker, evidence, _proposals(evidence))), progress, thorough)
 
 
 def _proposals(evidence: Evidence) -> list[Proposal]:
     return [one for one in space(evidence) if not cancels(one.candidate)][:SIEVED]
 
 
-def _sieved(checker: Any, proposals: Sequence[Proposal]) -> list[tuple[Proposal, str]]:
-    """Proposals with how they fare where the program failed."""
-    told = checker.sieved([one.candidate for one in proposals], PAST)
+def _sieved(checker: Any, evidence: Evidence, proposals: Sequence[Proposal]) -> list[tuple[Proposal, str]]:
+    """Proposals with how they fare where the program failed; a layer built anew there says nothing of devices."""
+    told = None if evidence.apart else checker.sieved([one.candidate for one in proposals], PAST)
     fates = list(zip(proposals, told or [UNKNOWN] * len(proposals), strict=False))
     for one, fate in fates if checker.trace is not None else ():
         checker.trace.made(one.candidate)

@@ -10,6 +10,7 @@ from explainer.repair.atoms import (
     layout,
     literals,
     names,
+    owners,
     patterns,
     projection,
     reductions,
@@ -48,4 +49,6 @@ ATOMS: dict[str, Atom] = {
     "parameter": unused.parameter,
     "unpacked": unused.unpacked,
     "reduction": reductions.reduction,
+    "copied": owners.copied,
+    "block": owners.block,
 }
