@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
-from explainer.diagnosis import Edit, FixSource
+from explainer.diagnosis import Edit, FixSource, Span
 from explainer.edits import words
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
 from explainer.edits.imports import with_imports
 from explainer.edits.lines import shown
 from explainer.edits.place import Place, fitted
-from explainer.frozen import frozen
+from explainer.frozen import frozen, replace
 from explainer.repair.spots import Spot
 
 #: The longest piece of source that a title shows.
@@ -62,7 +62,7 @@ class Offer:
         old, new = self.shown()
         kind = "block" if isinstance(self.node, ast.With) else "rename"
         title = words.title(kind, evidence.language, old=old, new=new)
-        span = self.place.span
+        span = _changed(self.place.span, edits)
         source = FixSource("atom", self.atom).at(span)
         return Candidate(edits, f"atom-{self.atom}", title, span, literal=self.atom == "literal", source=source)
 
@@ -85,6 +85,16 @@ class Offer:
             best = text, text[:start] + self.text + text[start + len(old) :]
             node = parent
         return " ".join(best[0].split()), " ".join(best[1].split())
+
+
+def _changed(span: Span, edits: Sequence[Edit]) -> Span:
+    """The first line that an edit of several changes, and all behind it."""
+    for edit in edits:
+        before, after = (edit.before or "").split("\n"), (edit.after or "").split("\n")
+        alike = next((at for at, pair in enumerate(zip(before, after, strict=False)) if pair[0] != pair[1]), 0)
+        if alike and edit.start_line == span.line:
+            return replace(span, line=span.line + alike, column=None, end_column=None)
+    return span
 
 
 Atom = Callable[[Spot, Evidence], Iterator[Offer]]

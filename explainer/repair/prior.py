@@ -36,6 +36,8 @@ ATOM: Mapping[str, float] = {
     "reduction": 1.9,
     "copied": 0.3,
     "block": 0.6,
+    "counted": 0.0,
+    "cut": 0.3,
 }
 ROLE: Mapping[str, float] = {
     "crash": 0.0,
@@ -45,6 +47,7 @@ ROLE: Mapping[str, float] = {
     "caller": 0.6,
     "built": 0.5,
     "given": 1.0,
+    "made": 0.5,
 }
 _STEP = 0.12
 _FAR = 1.2

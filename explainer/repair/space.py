@@ -72,6 +72,14 @@ def _of_data(offer: Offer) -> bool:
     return drawn
 
 
+def _of_check(offer: Offer) -> bool:
+    """Whether an offer changes what the program asserts of itself."""
+    around: ast.AST | None = offer.node
+    while isinstance(around, (ast.expr, ast.keyword)):
+        around = offer.place.source.parent_of(around)
+    return isinstance(around, ast.Assert)
+
+
 def _moves(offer: Offer) -> bool:
     """Whether an offer can change where a tensor lies: sizes and layouts do not."""
     old, new = (set(re.findall(r"\w+", text)) for text in (offer.place.text, offer.text))
@@ -117,7 +125,7 @@ def _offers(evidence: Evidence) -> Iterator[Offer]:
                 continue
             try:
                 for one in atom(spot, evidence):
-                    if not _of_data(one) and (not evidence.apart or _moves(one)):
+                    if not _of_data(one) and not _of_check(one) and (not evidence.apart or _moves(one)):
                         yield replace(one, weight=one.weight + _WENT_WELL) if went_well else one
             except (ArithmeticError, AttributeError, LookupError, SyntaxError, TypeError, ValueError):
                 _log.debug("%s gave up", name, exc_info=True)

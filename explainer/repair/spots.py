@@ -7,9 +7,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from explainer.edits.evidence import Call, Evidence, Layer, Step
+from explainer.edits.generators.slices import ragged
 from explainer.edits.lines import EditError
 from explainer.edits.place import Place
 from explainer.frozen import frozen
+from explainer.repair.makers import makers
 from explainer.source import called
 
 #: How far the slice is followed: steps behind the failing call, layers built, names bound.
@@ -27,7 +29,8 @@ class Spot:
 
     Roles: `crash` (the failing call), `caller` (a call on the way to it), `slice` (made an operand), `returned`
     (what a function hands back that made it), `bound` (gave a name or attribute that is read on the way its
-    value), `built` (built a layer on the way), `given` (its caller).
+    value), `built` (built a layer on the way), `given` (its caller), `made` (made an object whose
+    methods samples went through).
     """
 
     place: Place
@@ -62,6 +65,8 @@ def _all(evidence: Evidence) -> Iterator[Spot]:
     yield from _bound(evidence, near)
     yield from _built(evidence)
     yield from _attributes(evidence, [*near, *behind])
+    if ragged(evidence):
+        yield from (Spot(place, role, distance) for place, role, distance in makers(evidence))
 
 
 def _behind(evidence: Evidence) -> Iterator[Spot]:
@@ -76,11 +81,17 @@ def _failing(evidence: Evidence) -> Iterator[Spot]:
     crash = evidence.crash
     places = list(crash.places) if crash is not None else []
     frames = [frame.place for frame in reversed(evidence.frames)]
+    places, frames = [_read_at(one) for one in places], [_read_at(one) for one in frames]
     for distance, place in enumerate(places or frames):
         role = "caller" if distance else "crash"
         yield Spot(place, role, distance, crash if not distance else None, scope=_scope(evidence, place))
     for distance, place in enumerate(frames):
         yield Spot(place, "caller" if distance else "crash", distance, None, scope=_scope(evidence, place))
+
+
+def _read_at(place: Place) -> Place:
+    """What a loop goes over, where it failed to go on: its body has no part in that."""
+    return place.at(place.node.iter) if isinstance(place.node, (ast.For, ast.AsyncFor)) else place
 
 
 def _scope(evidence: Evidence, place: Place) -> Mapping[str, Any]:

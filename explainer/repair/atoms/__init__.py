@@ -14,6 +14,7 @@ from explainer.repair.atoms import (
     patterns,
     projection,
     reductions,
+    samples,
     sizes,
     slices,
     statements,
@@ -51,4 +52,6 @@ ATOMS: dict[str, Atom] = {
     "reduction": reductions.reduction,
     "copied": owners.copied,
     "block": owners.block,
+    "counted": samples.counted,
+    "cut": samples.cut,
 }
