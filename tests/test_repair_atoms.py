@@ -96,7 +96,7 @@ REPAIRS = [
     ("unpacked", "q, k = f(x)", "too many values to unpack (expected 2)", "q, k = f(x).chunk(2, dim=-1)"),
     ("unpacked", "q, k = x.chunk(3)", "too many values to unpack (expected 2)", "q, k = x.chunk(2)"),
     ("copied", "net = model.half()", "", "net = copy.deepcopy(model).half()"),
-    ("block", "with torch.no_grad():\n    y = f(x)\n    z = g(y)", "", "y = f(x)\nz = g(y)"),
+    ("block", "with torch.device('meta'):\n    y = f(x)\n    z = g(y)", "", "y = f(x)\nz = g(y)"),
     ("pattern", "rearrange(y, 'b h n d z -> b n (h d) z')", "", "rearrange(y, 'b h n d -> b n (h d)')"),
 ]
 
@@ -135,7 +135,7 @@ ALONE = [
     ("copied", "model = model.half()", ""),  # what is changed is meant
     ("block", "with open(path) as file:\n    y = f(x)", ""),
     ("counted", "len(x) - t", ""),  # no dataset's length
-    ("cut", "x", ""),
+    ("trimmed", "x", ""),
 ]
 
 
@@ -146,7 +146,7 @@ def test_an_atom_leaves_alone_what_it_does_not_know(atom, text, message):
 
 def test_every_atom_has_examples_and_a_cost():
     assert set(ATOMS) == set(ATOM)
-    assert set(ATOMS) - {"projection", "uncalled", "counted", "cut"} == {row[0] for row in REPAIRS}
+    assert set(ATOMS) - {"projection", "uncalled", "counted", "trimmed"} == {row[0] for row in REPAIRS}
     assert set(ATOMS) == {row[0] for row in ALONE}
 
 

@@ -101,7 +101,7 @@ def test_a_length_leaves_room_for_what_only_the_samples_read(length, repaired):
 )
 def test_what_is_filled_up_to_a_size_is_cut_to_it(measured, filled, repaired):
     source = source_of(FILLED.replace("{measured}", measured).replace("{filled}", filled))
-    assert offered("cut", returned(source, "fill"), stacked(source, [[6], [4]])) == repaired
+    assert offered("trimmed", returned(source, "fill"), stacked(source, [[6], [4]])) == repaired
 
 
 def test_samples_part_where_one_size_became_several():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from explainer.repair.atoms import (
     arguments,
     calls,
+    graphs,
     indices,
     keys,
     layout,
@@ -29,6 +30,7 @@ ATOMS: dict[str, Atom] = {
     "dimension": literals.dimension,
     "name": names.name,
     "size": names.size,
+    "measure": names.measure,
     "swap": arguments.swap,
     "drop": arguments.drop,
     "keyword": arguments.keyword,
@@ -46,6 +48,10 @@ ATOMS: dict[str, Atom] = {
     "index": indices.index,
     "value": values.value,
     "statement": statements.statement,
+    "order": statements.order,
+    "detach": graphs.detach,
+    "clone": graphs.clone,
+    "cut": slices.cut,
     "uncalled": unused.uncalled,
     "parameter": unused.parameter,
     "unpacked": unused.unpacked,
@@ -53,5 +59,5 @@ ATOMS: dict[str, Atom] = {
     "copied": owners.copied,
     "block": owners.block,
     "counted": samples.counted,
-    "cut": samples.cut,
+    "trimmed": samples.trimmed,
 }

@@ -15,8 +15,8 @@ from explainer.source import called
 
 #: Methods by which a module changes where its tensors lie, or their dtypes.
 _MOVES, _CASTS = ("to", "cpu", "cuda"), ("to", "half", "bfloat16", "float", "double")
-#: What decides where a tensor is made in its block, or whether it is computed with a graph.
-_DEVICES, _GRAPHS = ("device",), ("no_grad", "inference_mode", "set_grad_enabled")
+#: What decides where the tensors lie that are made in its block.
+_DEVICES = ("device",)
 
 
 def copied(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
@@ -42,11 +42,11 @@ def _given_to(spot: Spot, node: ast.AST) -> set[str]:
 
 def block(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     """`with torch.device("meta"):` around what was built, undone."""
-    source, names = spot.place.source, _DEVICES if evidence.apart else _GRAPHS
+    source = spot.place.source
     node: ast.AST | None = spot.place.node
     while node is not None and not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Module)):
         maker = node.items[0].context_expr if isinstance(node, ast.With) and len(node.items) == 1 else None
-        if isinstance(maker, ast.Call) and called(maker) in names and isinstance(node, ast.With):
+        if isinstance(maker, ast.Call) and called(maker) in _DEVICES and isinstance(node, ast.With):
             lines = source.lines[node.body[0].lineno - 1 : node.body[-1].end_lineno]
             body = textwrap.dedent("\n".join(lines)).replace("\n", "\n" + indentation(source, node.lineno))
             yield Offer("block", spot, node, body, called(maker))

@@ -77,7 +77,7 @@ def _looked_ahead(spot: Spot) -> list[str]:
     return [name for name in dict.fromkeys(fields) if name.startswith("self.") and name not in known]
 
 
-def cut(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+def trimmed(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     """`return x` -> `return x[:self.n]` in a function that fills `x` up to `self.n`, and leaves a longer one."""
     function = spot.place.source.function_at(spot.place.span.line)
     value = spot.place.node
@@ -86,7 +86,7 @@ def cut(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     for wanted, dimension in _missing(spot, function):
         before = {0: "", 1: ":, ", 2: ":, :, ", -1: "..., "}.get(dimension)
         if before is not None:
-            yield Offer("cut", spot, value, f"{text(spot, value)}[{before}:{wanted}]", "wanted", 0.0)
+            yield Offer("trimmed", spot, value, f"{text(spot, value)}[{before}:{wanted}]", "wanted", 0.0)
 
 
 def _missing(spot: Spot, function: Function) -> Iterator[tuple[str, int]]:
