@@ -39,6 +39,7 @@ def spot_of(text: str, message: str = "", role: str = "crash") -> tuple[Spot, Ev
     source = parsed_source("model.py", text)
     assert source.tree is not None
     statement = source.tree.body[-1]
+    statement = statement.body[-1] if isinstance(statement, ast.FunctionDef) else statement
     node = getattr(statement, "value", statement)
     return Spot(Place(source, node), role, 0, scope=SCOPE), Evidence(message, "en", sources=lambda _: source)
 
@@ -96,6 +97,8 @@ REPAIRS = [
     ("unpacked", "q, k = f(x)", "too many values to unpack (expected 2)", "q, k = f(x).chunk(2, dim=-1)"),
     ("unpacked", "q, k = x.chunk(3)", "too many values to unpack (expected 2)", "q, k = x.chunk(2)"),
     ("copied", "net = model.half()", "", "net = copy.deepcopy(model).half()"),
+    ("copied", "def export(model):\n    model.cpu().eval()", "", "    model = copy.deepcopy(model).cpu().eval()"),
+    ("block", "torch.set_default_device('meta')", "", "pass"),
     ("block", "with torch.device('meta'):\n    y = f(x)\n    z = g(y)", "", "y = f(x)\nz = g(y)"),
     ("pattern", "rearrange(y, 'b h n d z -> b n (h d) z')", "", "rearrange(y, 'b h n d -> b n (h d)')"),
 ]
@@ -133,9 +136,12 @@ ALONE = [
     ("reduction", "f(b)", ""),
     ("statement", "y = x.mean(1)", ""),
     ("copied", "model = model.half()", ""),  # what is changed is meant
+    ("copied", "model.half()", ""),  # nobody else has it
+    ("block", "with torch.device('cuda'):\n    y = f(x)", ""),  # the data are to follow
     ("block", "with open(path) as file:\n    y = f(x)", ""),
     ("counted", "len(x) - t", ""),  # no dataset's length
     ("trimmed", "x", ""),
+    ("widened", "x", ""),
 ]
 
 
@@ -146,7 +152,7 @@ def test_an_atom_leaves_alone_what_it_does_not_know(atom, text, message):
 
 def test_every_atom_has_examples_and_a_cost():
     assert set(ATOMS) == set(ATOM)
-    assert set(ATOMS) - {"projection", "uncalled", "counted", "trimmed"} == {row[0] for row in REPAIRS}
+    assert set(ATOMS) - {"projection", "uncalled", "counted", "trimmed", "widened"} == {row[0] for row in REPAIRS}
     assert set(ATOMS) == {row[0] for row in ALONE}
 
 

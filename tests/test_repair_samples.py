@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from explainer.edits.evidence import Evidence, Step
+from explainer.edits.generators.layout import structural
 from explainer.edits.generators.slices import parting
 from explainer.edits.place import Place
 from explainer.repair.atoms import ATOMS
+from explainer.repair.space import space
 from explainer.repair.spots import Spot, spots
 from explainer.source import Source, parsed_source
 
@@ -115,6 +117,26 @@ def test_samples_part_where_one_size_became_several():
     assert parting(stacked(source, [[6], [6], [4]], *tail, one)) is not None  # the last reaches past the end
     rows = [step(size, [90], place, 4) for size in ([5], [6], [4])]
     assert parting(stacked(source, [[5], [6], [4]], *rows, one)) is None  # each has its own length
+
+
+def test_one_channel_is_widened_and_never_padded():
+    source = source_of(
+        "class Scans:\n    def __getitem__(self, i):\n        return self.scans[i] - 0.5, self.labels[i]"
+    )
+    place = returned(source, "__getitem__")
+    scans = stacked(source, [[3, 8, 8], [1, 8, 8]])
+    assert "return (self.scans[i] - 0.5).expand(3, -1, -1), self.labels[i]" in offered("widened", place, scans)
+    assert not offered("widened", place, stacked(source, [[3, 8, 8], [1, 8, 9]]))
+    assert not list(structural(scans))
+
+
+def test_a_function_in_a_row_of_functions_is_a_place():
+    source = source_of("def trim(x):\n    return x[a:b]\n\n\nSTEPS = [fix, trim]\ntwo = max(fix, trim)")
+    place = Place(source, source.tree.body[0].body[0].value)
+    evidence = stacked(source, [[6], [4]], step([6], [9], place), step([4], [9], place))
+    assert [one.place.text for one in spots(evidence) if one.role == "made"] == ["[fix, trim]"]
+    undone = {one.candidate.edits[0].after for one in space(evidence) if one.atom == "slice"}
+    assert not undone  # samples are trimmed on purpose
 
 
 def test_an_object_whose_method_samples_went_through_is_a_place_beside_others():

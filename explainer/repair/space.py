@@ -12,11 +12,13 @@ from typing import Any
 
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
+from explainer.edits.generators.slices import parting
+from explainer.edits.place import Place
 from explainer.frozen import frozen
 from explainer.repair.atoms import ATOMS
 from explainer.repair.offer import Offer
 from explainer.repair.prior import atoms_for, cost
-from explainer.repair.spots import spots
+from explainer.repair.spots import Spot, spots
 from explainer.source import called
 
 #: What each further offer of one kind at one node costs, and at most.
@@ -34,6 +36,8 @@ _WENT_WELL = 0.6
 #: What can change where a tensor lies: kinds of edits, and words that others bring or take away.
 _MOVING = ("copied", "block", "value", "name", "uncalled")
 _DEVICES = {"to", "cpu", "cuda", "device", "meta", "assign", "persistent", "register_buffer", "to_empty"}
+#: What takes a step away: no repair of samples that it gave different sizes, as it is meant to.
+_UNDOING = ("slice", "unwrap", "statement", "call", "drop")
 _log = logging.getLogger(__name__)
 
 
@@ -72,6 +76,10 @@ def _of_data(offer: Offer) -> bool:
     return drawn
 
 
+def _stands_at(spot: Spot, place: Place) -> bool:
+    return spot.place.source.file == place.source.file and spot.place.span.line == place.span.line
+
+
 def _of_check(offer: Offer) -> bool:
     """Whether an offer changes what the program asserts of itself."""
     around: ast.AST | None = offer.node
@@ -81,8 +89,10 @@ def _of_check(offer: Offer) -> bool:
 
 
 def _moves(offer: Offer) -> bool:
-    """Whether an offer can change where a tensor lies: sizes and layouts do not."""
+    """Whether an offer can change where a tensor lies: sizes and layouts do not; a model is not to stay behind."""
     old, new = (set(re.findall(r"\w+", text)) for text in (offer.place.text, offer.text))
+    if offer.atom in ("unwrap", "drop"):
+        return bool((old - new) & {"cpu", "meta"})
     return offer.atom in _MOVING or bool((old ^ new) & _DEVICES)
 
 
@@ -119,8 +129,12 @@ def _proposals(ranked: list[tuple[float, Offer]], evidence: Evidence, most: int)
 
 def _offers(evidence: Evidence, family: str) -> Iterator[Offer]:
     atoms = {name: ATOMS[name] for name in atoms_for(family)}
+    parted = parting(evidence)
     for spot in spots(evidence):
+        undoes = parted is not None and parted.place is not None and _stands_at(spot, parted.place)
         for name, atom in atoms.items():
+            if undoes and name in _UNDOING:
+                continue
             went_well = evidence.passed and name in _OF_CALL
             if went_well and spot.role == "crash":
                 continue

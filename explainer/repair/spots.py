@@ -70,6 +70,8 @@ def _all(evidence: Evidence) -> Iterator[Spot]:
     built = list(_built(evidence))
     yield from built
     yield from _attributes(evidence, [*near, *behind])
+    if evidence.apart:
+        yield from _decided(evidence)
     if ragged(evidence):
         yield from (Spot(place, role, distance) for place, role, distance in makers(evidence))
     yield from _settings(evidence, [*near, *built])
@@ -199,6 +201,14 @@ def _given(node: ast.AST, names: set[str]) -> ast.expr | None:
     if isinstance(node, ast.Call) and _of_self(node.func) and called(node) in _REGISTERING and node.args:
         return node if getattr(node.args[0], "value", None) in names else None
     return None
+
+
+def _decided(evidence: Evidence) -> Iterator[Spot]:
+    """The calls that decide for the whole program where tensors are made."""
+    for source in evidence.sources_seen():
+        for node in source.nodes():
+            if isinstance(node, ast.Call) and called(node) == "set_default_device":
+                yield Spot(Place(source, node), "before", 1)
 
 
 def _numbers(evidence: Evidence) -> Iterator[Spot]:

@@ -139,5 +139,14 @@ def _mostly_longest(shapes: list[list[int]]) -> bool:
     return 2 * shapes.count(max(shapes)) > len(shapes)
 
 
+def channels(evidence: Evidence) -> int | None:
+    """The number of channels of most samples, where others have one and are of the same size else; None elsewhere."""
+    crash = evidence.crash
+    shapes = {tuple(shape) for shape, _ in crash.before} if crash is not None and ragged(evidence) else set()
+    firsts = {shape[0] for shape in shapes if len(shape) > 2}
+    alike = len({shape[1:] for shape in shapes}) == 1 and len(shapes) == len(firsts) == 2
+    return max(firsts) if alike and min(firsts) == 1 else None
+
+
 def _resized(step: Step) -> bool:
     return bool(step.before) and bool(step.out) and step.before[0][0] != step.shape

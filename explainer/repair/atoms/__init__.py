@@ -60,4 +60,5 @@ ATOMS: dict[str, Atom] = {
     "block": owners.block,
     "counted": samples.counted,
     "trimmed": samples.trimmed,
+    "widened": samples.widened,
 }

@@ -6,8 +6,9 @@ import ast
 from collections.abc import Iterator
 
 from explainer.edits.evidence import Evidence
-from explainer.edits.generators.slices import ragged
-from explainer.repair.atoms.common import calls, text
+from explainer.edits.generators.slices import channels, ragged
+from explainer.edits.place import as_primary
+from explainer.repair.atoms.common import calls, expressions, text
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
 from explainer.source import Function, called
@@ -19,7 +20,7 @@ _FILLING = ("pad", "cat", "concat", "concatenate", "new_zeros", "zeros", "full",
 def counted(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     """`len(self.rows) - self.past` -> `len(self.rows) - self.past - self.ahead`, where samples reach that far."""
     function = spot.place.source.function_at(spot.place.span.line)
-    if spot.role != "returned" or getattr(function, "name", "") != "__len__":
+    if not _returned(spot) or getattr(function, "name", "") != "__len__":
         return
     whole = spot.place.node
     length = next((one for one in calls(spot) if called(one) == "len"), None)
@@ -37,7 +38,11 @@ def counted(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
             inner = _within(spot, whole, terms, f"{head} - {name}")
             news = [inner] if ends is not None else [f"{inner} + 1", inner]
         for further, new in enumerate(news):
-            yield Offer("counted", spot, whole, new, "ahead", 0.3 * at + 0.1 * further)
+            yield Offer("counted", spot, whole, new, "ahead", 0.3 * at + 1.0 * further)  # as many samples as there are
+
+
+def _returned(spot: Spot) -> bool:
+    return isinstance(spot.place.source.parent_of(spot.place.node), ast.Return)
 
 
 def _sum_around(spot: Spot, node: ast.expr) -> ast.expr:
@@ -80,19 +85,19 @@ def _looked_ahead(spot: Spot) -> list[str]:
 def trimmed(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     """`return x` -> `return x[:self.n]` in a function that fills `x` up to `self.n`, and leaves a longer one."""
     function = spot.place.source.function_at(spot.place.span.line)
-    value = spot.place.node
-    if spot.role != "returned" or function is None or not ragged(evidence) or not isinstance(value, ast.Name):
+    if not _returned(spot) or function is None or not ragged(evidence):
         return
-    for wanted, dimension in _missing(spot, function):
+    for filled, wanted, dimension in _missing(spot, function):
         before = {0: "", 1: ":, ", 2: ":, :, ", -1: "..., "}.get(dimension)
-        if before is not None:
-            yield Offer("trimmed", spot, value, f"{text(spot, value)}[{before}:{wanted}]", "wanted", 0.0)
+        reads = [one for one in expressions(spot) if text(spot, one) == filled]
+        if before is not None and len(reads) == 1:
+            yield Offer("trimmed", spot, reads[0], f"{filled}[{before}:{wanted}]", "wanted", 0.0)
 
 
-def _missing(spot: Spot, function: Function) -> Iterator[tuple[str, int]]:
-    """The lengths, with their dimensions, up to which a function that fills something up counts what is missing."""
+def _missing(spot: Spot, function: Function) -> Iterator[tuple[str, str, int]]:
+    """What a function fills up, to which length, in which dimension: `n - len(x)` is missing."""
     nodes = list(ast.walk(function))
-    if not any(isinstance(one, ast.Call) and called(one) in _FILLING for one in nodes):
+    if not any((isinstance(one, ast.Call) and called(one) in _FILLING) or _repeated(one) for one in nodes):
         return
     for one in nodes:
         if (
@@ -100,19 +105,28 @@ def _missing(spot: Spot, function: Function) -> Iterator[tuple[str, int]]:
             and isinstance(one.op, ast.Sub)
             and isinstance(one.left, (ast.Name, ast.Attribute))
         ):
-            dimension = _measured(one.right)
-            if dimension is not None:
-                yield text(spot, one.left), dimension
+            measured = _measured(one.right)
+            if measured is not None:
+                yield text(spot, measured[0]), text(spot, one.left), measured[1]
 
 
-def _measured(node: ast.expr) -> int | None:
-    """The dimension whose size an expression is: `len(x)`, `x.size(1)`, `x.shape[-1]`."""
-    if isinstance(node, ast.Call) and called(node) in ("len", "numel"):
-        return 0
-    if isinstance(node, ast.Call) and called(node) == "size" and len(node.args) == 1:
-        return _whole(node.args[0])
+def _repeated(node: ast.AST) -> bool:
+    """Whether a list is repeated: `[0] * missing`."""
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) and isinstance(node.left, ast.List)
+
+
+def _measured(node: ast.expr) -> tuple[ast.expr, int] | None:
+    """What an expression measures, and in which dimension: `len(x)`, `x.size(1)`, `x.shape[-1]`."""
+    if isinstance(node, ast.Call) and called(node) == "len" and len(node.args) == 1:
+        return node.args[0], 0
     shape = isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute) and node.value.attr == "shape"
-    return _whole(node.slice) if shape and isinstance(node, ast.Subscript) else None
+    if shape and isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute):
+        owner, dimension = node.value.value, _whole(node.slice)
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("size", "numel"):
+        owner, dimension = node.func.value, 0 if node.func.attr == "numel" else _whole(node.args[0])
+    else:
+        return None
+    return (owner, dimension) if dimension is not None else None
 
 
 def _whole(node: ast.expr) -> int | None:
@@ -121,3 +135,22 @@ def _whole(node: ast.expr) -> int | None:
     except ValueError:
         return None
     return value if type(value) is int else None
+
+
+def widened(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`return image, label` -> `return image.expand(3, -1, -1), label`: one channel among samples of three."""
+    function = spot.place.source.function_at(spot.place.span.line)
+    crash, count = evidence.crash, channels(evidence)
+    if not _returned(spot) or getattr(function, "name", "") != "__getitem__" or crash is None or count is None:
+        return
+    kept = ", -1" * (len(crash.before[0][0]) - 1)
+    for part in _parts(spot.place.node):
+        place = spot.place.at(part)
+        if not isinstance(part, ast.Constant):
+            yield Offer("widened", spot, part, f"{as_primary(place)}.expand({count}{kept})", "channels", 0.0)
+
+
+def _parts(node: ast.AST) -> list[ast.expr]:
+    if isinstance(node, (ast.Tuple, ast.List)):
+        return node.elts
+    return node.values if isinstance(node, ast.Dict) else [node] if isinstance(node, ast.expr) else []
