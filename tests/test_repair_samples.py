@@ -64,7 +64,8 @@ def step(shape: list[int], before: list[int], place: Place | None, source: int |
 
 def stacked(source: Source, shapes: list[list[int]], *steps: Step) -> Evidence:
     """A batch of samples that was stacked, each with the step that made it."""
-    inputs, before = tuple(range(1, len(shapes) + 1)), tuple((shape, "f") for shape in shapes)
+    inputs = tuple(at if at <= len(steps) else None for at in range(1, len(shapes) + 1))
+    before = tuple((shape, "f") for shape in shapes)
     crash = Step("stack", (), inputs, before, (), (), None)
     return Evidence(RAGGED, "en", [crash, *steps], sources=lambda _: source)
 
