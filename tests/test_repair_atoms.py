@@ -198,6 +198,15 @@ def test_a_registered_buffer_is_a_place_where_it_is_read():
     assert 'self.register_buffer("table", table(n), persistent=False)' in {one.place.text for one in spots(evidence)}
 
 
+def test_a_call_right_behind_the_failing_one_may_have_to_come_first():
+    source = parsed_source("model.py", "opt = build(net)\nopt.load(saved)\nfreeze(net)\nother(x)")
+    frame = Call(Place(source, source.tree.body[1].value), SCOPE, "<module>")
+    evidence = Evidence("", "en", frames=[frame], sources=lambda _: source)
+    assert [one.place.text for one in spots(evidence) if one.role == "after"] == ["freeze(net)", "other(x)"]
+    moved = {one.candidate.edits[0].after for one in space(evidence) if "freeze" in one.candidate.title}
+    assert moved == {"freeze(net)\nopt = build(net)\nopt.load(saved)"}
+
+
 BUFFER = """
 class Net(nn.Module):
     def __init__(self, n):

@@ -54,6 +54,7 @@ ROLE: Mapping[str, float] = {
     "built": 0.5,
     "given": 1.0,
     "made": 0.5,
+    "after": 0.4,
     "before": 0.9,
     "setting": 0.9,
     "number": 0.8,

@@ -133,7 +133,7 @@ def _offers(evidence: Evidence, family: str) -> Iterator[Offer]:
     for spot in spots(evidence):
         undoes = parted is not None and parted.place is not None and _stands_at(spot, parted.place)
         for name, atom in atoms.items():
-            if undoes and name in _UNDOING:
+            if (undoes and name in _UNDOING) or (spot.role == "after" and name != "order"):
                 continue
             went_well = evidence.passed and name in _OF_CALL
             if went_well and spot.role == "crash":

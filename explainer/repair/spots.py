@@ -17,7 +17,7 @@ from explainer.replay.recorders.taint import literals, parts
 from explainer.source import called
 
 #: How far the slice is followed: steps behind the failing call, layers built, names bound.
-_STEPS, _LAYERS, _BOUND, _BEFORE = 30, 14, 12, 6
+_STEPS, _LAYERS, _BOUND, _BEFORE, _AFTER = 30, 14, 12, 6, 3
 #: Methods by which a module gets an attribute by its name.
 _REGISTERING = ("register_buffer", "register_parameter", "add_module", "register_module")
 _NONE: Mapping[str, Any] = {}
@@ -33,7 +33,7 @@ class Spot:
     function hands back that made it), `bound` (gave a name or attribute that is read on the way its value), `before`
     (was called above with an object that is read on the way), `built` (built a layer on the way), `given` (its caller),
     `setting` (gives a setting its value that is read on the way), `number` (a number on the way, where it is computed),
-    `made` (made an object whose methods samples went through).
+    `after` (is called right behind the failing call), `made` (made an object whose methods samples went through).
     """
 
     place: Place
@@ -67,6 +67,7 @@ def _all(evidence: Evidence) -> Iterator[Spot]:
     yield from _returned(evidence)
     yield from _bound(evidence, near)
     yield from _before(evidence)
+    yield from _after(evidence)
     built = list(_built(evidence))
     yield from built
     yield from _attributes(evidence, [*near, *behind])
@@ -139,6 +140,17 @@ def _before(evidence: Evidence) -> Iterator[Spot]:
             shares = _read(one) & _read(failing) or "inplace operation" in evidence.message
             if isinstance(one.value, ast.Call) and shares:
                 yield Spot(frame.place.at(one.value), "before", distance + at, None, scope=frame.scope)
+
+
+def _after(evidence: Evidence) -> Iterator[Spot]:
+    """The calls right behind the failing ones, in the same block: they may be what should have been made first."""
+    for distance, frame in enumerate(reversed(evidence.frames)):
+        failing = _statement(frame.place)
+        block = frame.place.source.block_of(failing)
+        below = [one for one in block if one.lineno > failing.lineno][:_AFTER]
+        for at, one in enumerate(below, 1):
+            if isinstance(one, ast.Expr) and isinstance(one.value, ast.Call):
+                yield Spot(frame.place.at(one.value), "after", distance + at, None, scope=frame.scope)
 
 
 def _statement(place: Place) -> Any:
