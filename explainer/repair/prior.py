@@ -59,17 +59,18 @@ ROLE: Mapping[str, float] = {
     "setting": 0.9,
     "number": 0.8,
 }
-#: What can mend a graph, in the order of the atoms: it does not depend on sizes. Elsewhere a graph is of no account.
+#: What can mend a graph, which does not depend on sizes; what can mend a dtype, which does not either.
 GRAPHS = ("order", "detach", "clone", "statement", "drop", "value", "call", "key", "name", "keyword", "uncalled")
-#: Families of the graph; what mends a dtype is no layout.
-OF_GRAPHS = ("autograd", "inplace")
+DTYPES = ("value", "keyword", "swap", "unwrap", "drop", "key", "name", "call", "index", "element", "statement", "order",
+          "uncalled")  # fmt: skip
+_OF_FAMILY = {"autograd": GRAPHS, "inplace": GRAPHS, "dtype": DTYPES, "amp": DTYPES, "unsupported": DTYPES}
 _STEP = 0.12
 _FAR = 1.2
 
 
 def atoms_for(family: str) -> Sequence[str]:
     """The kinds of edits that can repair a crash of a family."""
-    return GRAPHS if family in OF_GRAPHS else [name for name in ATOM if name not in ("detach", "clone")]
+    return _OF_FAMILY.get(family) or [name for name in ATOM if name not in ("detach", "clone")]
 
 
 def cost(offer: Offer) -> float:

@@ -50,7 +50,7 @@ class Proposal:
     atom: str = ""
 
 
-def space(evidence: Evidence, most: int = 800, family: str = "") -> list[Proposal]:
+def space(evidence: Evidence, most: int = 1200, family: str = "") -> list[Proposal]:
     """The proposals of all atoms that suit a family at all places, the most likely first."""
     offers: dict[Any, tuple[float, Offer]] = {}
     for offer in _offers(evidence, family):

@@ -17,7 +17,7 @@ from explainer.repair.space import Proposal, space
 from explainer.replay.sieve import MOVED, OTHER, PASSES, SAME, UNKNOWN
 
 #: How many proposals are sieved, and how many are run.
-SIEVED, RUNS = 600, 20
+SIEVED, RUNS = 900, 20
 #: How many of them that get past the failing call are enough; how many runs there are at least where one holds.
 PAST, ENOUGH = 14, 4
 #: How much less likely than what has passed a proposal may be to be run all the same.
@@ -61,7 +61,7 @@ def _sieved(checker: Any, evidence: Evidence, proposals: Sequence[Proposal]) -> 
 
 def _together(fates: Sequence[tuple[Proposal, str]], evidence: Evidence) -> Iterator[tuple[Proposal, str]]:
     """What got the failure further on, made at sibling statements too."""
-    moved = [one for one, fate in fates if fate in (MOVED, OTHER) and one.atom not in UNSIEVED]
+    moved = [one for wanted in (MOVED, OTHER) for one, fate in fates if fate == wanted and one.atom not in UNSIEVED]
     made = ((one, together(one.candidate, evidence)) for one in moved)
     found = (replace(one, candidate=both, cost=one.cost + _BESIDE) for one, both in made if both is not None)
     return ((one, PASSES) for one in itertools.islice(found, SIBLINGS))
