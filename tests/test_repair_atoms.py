@@ -224,6 +224,22 @@ def _frame(spot: Spot):
     return Call(spot.place, spot.scope, "<module>")
 
 
+def test_no_edit_makes_a_load_lenient():
+    spot, evidence = spot_of("net.load_state_dict(torch.load(path, weights_only=True), strict=True)")
+    evidence.frames.append(_frame(spot))
+    texts = [one.candidate.edits[0].after or "" for one in space(evidence)]
+    assert texts
+    assert not any("strict=False" in text or "weights_only=False" in text for text in texts)
+
+
+def test_a_setting_of_the_name_of_a_parameter_is_given_for_it():
+    source = parsed_source("model.py", "class Net:\n    def __init__(self, width=8): ...\n\n\nnet = Net()")
+    spot = Spot(Place(source, source.tree.body[-1].value), "bound", 1, scope={'saved["width"]': 24})
+    evidence = Evidence("", "en", sources=lambda _: source)
+    evidence.frames.append(Call(spot.place, {}, "<module>"))
+    assert 'net = Net(width=saved["width"])' in {_applied(one) for one in ATOMS["keyword"](spot, evidence)}
+
+
 def test_the_farther_place_of_the_same_edit_costs_more():
     spot, evidence = spot_of("x.sum(-1)")
     far = Spot(spot.place, "slice", 4, scope=SCOPE)

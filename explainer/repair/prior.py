@@ -62,8 +62,11 @@ ROLE: Mapping[str, float] = {
 #: What can mend a graph, which does not depend on sizes; what can mend a dtype, which does not either.
 GRAPHS = ("order", "detach", "clone", "statement", "drop", "value", "call", "key", "name", "keyword", "uncalled")
 DTYPES = ("value", "keyword", "swap", "unwrap", "drop", "key", "name", "call", "index", "element", "statement", "order",
-          "uncalled")  # fmt: skip
-_OF_FAMILY = {"autograd": GRAPHS, "inplace": GRAPHS, "dtype": DTYPES, "amp": DTYPES, "unsupported": DTYPES}
+          "uncalled", "copied")  # fmt: skip
+#: What can build the model that was saved, or load what was meant; what is computed has no part in that.
+LOADING = ("key", "order", "keyword", "parameter", "size", "literal", "uncalled")
+_OF_FAMILY = {"autograd": GRAPHS, "inplace": GRAPHS, "dtype": DTYPES, "amp": DTYPES, "unsupported": DTYPES,
+              "checkpoint": LOADING}  # fmt: skip
 _STEP = 0.12
 _FAR = 1.2
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from explainer.edits.candidate import Candidate
+from explainer.edits.changes import silences
 from explainer.edits.evidence import Evidence
 from explainer.edits.generators.slices import parting
 from explainer.edits.place import Place
@@ -120,7 +121,7 @@ def _proposals(ranked: list[tuple[float, Offer]], evidence: Evidence, most: int)
     seen: set[Any] = set()
     for worth, offer in ranked:
         candidate = offer.candidate(evidence)
-        if candidate is not None and candidate.edits not in seen:
+        if candidate is not None and candidate.edits not in seen and not silences(candidate):
             seen.add(candidate.edits)
             yield Proposal(candidate, worth, offer.atom)
             if len(seen) >= most:
