@@ -6,16 +6,17 @@ import ast
 
 import pytest
 
-from explainer.edits.evidence import Evidence
+from explainer.edits.evidence import Call, Evidence, Step
 from explainer.edits.place import Place
 from explainer.repair.atoms import ATOMS
 from explainer.repair.offer import Offer
 from explainer.repair.prior import ATOM, cost
 from explainer.repair.siblings import together
 from explainer.repair.space import space
-from explainer.repair.spots import Spot
+from explainer.repair.spots import Spot, spots
 from explainer.source import parsed_source
 
+pytest.importorskip("torch")  # its signatures say what a call lacks
 F32 = "float32"
 SCOPE = {
     "b": 4,
@@ -105,6 +106,10 @@ REPAIRS = [
     ("reduction", "x + s", "", "x.sum(-1) + s"),
     ("unpacked", "q, k = f(x)", "too many values to unpack (expected 2)", "q, k = f(x).chunk(2, dim=-1)"),
     ("unpacked", "q, k = x.chunk(3)", "too many values to unpack (expected 2)", "q, k = x.chunk(2)"),
+    ("copied", "net = model.half()", "", "net = copy.deepcopy(model).half()"),
+    ("copied", "def export(model):\n    model.half().eval()", "", "    model = copy.deepcopy(model).half().eval()"),
+    ("block", "torch.set_default_device('meta')", "", "pass"),
+    ("block", "with torch.device('meta'):\n    y = f(x)\n    z = g(y)", "", "y = f(x)\nz = g(y)"),
     ("pattern", "rearrange(y, 'b h n d z -> b n (h d) z')", "", "rearrange(y, 'b h n d -> b n (h d)')"),
 ]
 
@@ -147,6 +152,13 @@ ALONE = [
     ("uncalled", "f(x)", ""),
     ("reduction", "f(b)", ""),
     ("statement", "y = x.mean(1)", ""),
+    ("copied", "model = model.half()", ""),  # what is changed is meant
+    ("copied", "model.half()", ""),  # nobody else has it
+    ("block", "with torch.device('cuda'):\n    y = f(x)", ""),  # the data are to follow
+    ("block", "with open(path) as file:\n    y = f(x)", ""),
+    ("counted", "len(x) - t", ""),  # no dataset's length
+    ("trimmed", "x", ""),
+    ("widened", "x", ""),
 ]
 
 
@@ -157,7 +169,7 @@ def test_an_atom_leaves_alone_what_it_does_not_know(atom, text, message):
 
 def test_every_atom_has_examples_and_a_cost():
     assert set(ATOMS) == set(ATOM)
-    assert set(ATOMS) - {"projection", "uncalled"} == {row[0] for row in REPAIRS}
+    assert set(ATOMS) - {"projection", "uncalled", "counted", "trimmed", "widened"} == {row[0] for row in REPAIRS}
     assert set(ATOMS) == {row[0] for row in ALONE}
 
 
@@ -171,10 +183,63 @@ def test_the_space_holds_each_edit_once_and_the_cheapest_first():
     assert all(ast.parse(one.candidate.edits[0].after or "") for one in proposals)
 
 
-def _frame(spot: Spot):
-    from explainer.edits.evidence import Call
+def test_where_devices_differ_only_what_moves_tensors_is_offered():
+    text = "with torch.device('meta'):\n    net = Net(c, t).to('cpu')"
+    source = parsed_source("model.py", text)
+    place = Place(source, source.tree.body[0].body[0].value)
+    step = Step("add", (place,), (), (([4], F32), ([4], F32)), (), (), None, devices=("cpu", "meta"))
+    evidence = Evidence("", "en", [step], sources=lambda _: source)
+    evidence.frames.append(Call(place, SCOPE, "<module>"))
+    found = {one.candidate.edits[0].after for one in space(evidence)}
+    assert found == {"net = Net(c, t).to('cpu')", "    net = Net(c, t)"}
 
+
+def test_a_registered_buffer_is_a_place_where_it_is_read():
+    source = parsed_source("model.py", BUFFER)
+    read = source.tree.body[0].body[1].body[0].value
+    frame = Call(Place(source, read), SCOPE, "forward")
+    evidence = Evidence("", "en", frames=[frame], sources=lambda _: source)
+    assert 'self.register_buffer("table", table(n), persistent=False)' in {one.place.text for one in spots(evidence)}
+
+
+def test_a_call_right_behind_the_failing_one_may_have_to_come_first():
+    source = parsed_source("model.py", "opt = build(net)\nopt.load(saved)\nfreeze(net)\nother(x)")
+    frame = Call(Place(source, source.tree.body[1].value), SCOPE, "<module>")
+    evidence = Evidence("", "en", frames=[frame], sources=lambda _: source)
+    assert [one.place.text for one in spots(evidence) if one.role == "after"] == ["freeze(net)", "other(x)"]
+    moved = {one.candidate.edits[0].after for one in space(evidence) if "freeze" in one.candidate.title}
+    assert moved == {"freeze(net)\nopt = build(net)\nopt.load(saved)"}
+
+
+BUFFER = """
+class Net(nn.Module):
+    def __init__(self, n):
+        self.register_buffer("table", table(n), persistent=False)
+        self.register_buffer("other", table(n), persistent=False)
+
+    def forward(self, x):
+        return x + self.table
+"""
+
+
+def _frame(spot: Spot):
     return Call(spot.place, spot.scope, "<module>")
+
+
+def test_no_edit_makes_a_load_lenient():
+    spot, evidence = spot_of("net.load_state_dict(torch.load(path, weights_only=True), strict=True)")
+    evidence.frames.append(_frame(spot))
+    texts = [one.candidate.edits[0].after or "" for one in space(evidence)]
+    assert texts
+    assert not any("strict=False" in text or "weights_only=False" in text for text in texts)
+
+
+def test_a_setting_of_the_name_of_a_parameter_is_given_for_it():
+    source = parsed_source("model.py", "class Net:\n    def __init__(self, width=8): ...\n\n\nnet = Net()")
+    spot = Spot(Place(source, source.tree.body[-1].value), "bound", 1, scope={'saved["width"]': 24})
+    evidence = Evidence("", "en", sources=lambda _: source)
+    evidence.frames.append(Call(spot.place, {}, "<module>"))
+    assert 'net = Net(width=saved["width"])' in {_applied(one) for one in ATOMS["keyword"](spot, evidence)}
 
 
 def test_the_farther_place_of_the_same_edit_costs_more():

@@ -51,6 +51,11 @@ TITLES: Mapping[str, Texts] = {
         "ko": "`{old}` 대신 `{new}` 사용",
         "zh": "用 `{new}` 代替 `{old}`",
     },
+    "block": {
+        "en": "take `{new}` out of `{old}`",
+        "ko": "`{new}` 코드를 `{old}` 블록 밖으로 꺼내기",
+        "zh": "把 `{new}` 移到 `{old}` 块之外",
+    },
     "flag": {
         "en": "pass {new} to {layer}",
         "ko": "{layer} 호출에 {new} 전달",

@@ -39,6 +39,11 @@ ATOM: Mapping[str, float] = {
     "parameter": 0.1,
     "unpacked": 0.2,
     "reduction": 1.9,
+    "copied": 0.3,
+    "block": 0.6,
+    "counted": 0.0,
+    "trimmed": 0.3,
+    "widened": 0.3,
 }
 ROLE: Mapping[str, float] = {
     "crash": 0.0,
@@ -48,6 +53,8 @@ ROLE: Mapping[str, float] = {
     "caller": 0.6,
     "built": 0.5,
     "given": 1.0,
+    "made": 0.5,
+    "after": 0.4,
     "before": 0.9,
     "setting": 0.9,
     "number": 0.8,
@@ -55,8 +62,11 @@ ROLE: Mapping[str, float] = {
 #: What can mend a graph, which does not depend on sizes; what can mend a dtype, which does not either.
 GRAPHS = ("order", "detach", "clone", "statement", "drop", "value", "call", "key", "name", "keyword", "uncalled")
 DTYPES = ("value", "keyword", "swap", "unwrap", "drop", "key", "name", "call", "index", "element", "statement", "order",
-          "uncalled")  # fmt: skip
-_OF_FAMILY = {"autograd": GRAPHS, "inplace": GRAPHS, "dtype": DTYPES, "amp": DTYPES, "unsupported": DTYPES}
+          "uncalled", "copied")  # fmt: skip
+#: What can build the model that was saved, or load what was meant; what is computed has no part in that.
+LOADING = ("key", "order", "keyword", "parameter", "size", "literal", "uncalled")
+_OF_FAMILY = {"autograd": GRAPHS, "inplace": GRAPHS, "dtype": DTYPES, "amp": DTYPES, "unsupported": DTYPES,
+              "checkpoint": LOADING}  # fmt: skip
 _STEP = 0.12
 _FAR = 1.2
 
