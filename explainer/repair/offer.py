@@ -66,7 +66,8 @@ class Offer:
         if not edits:
             return None
         old, new = self.shown()
-        kind = "block" if isinstance(self.node, ast.With) else "rename"
+        kinds = {ast.With: "block", ast.Module: "order"}
+        kind = kinds.get(type(self.node), "rename")
         title = words.title(kind, evidence.language, old=old, new=new)
         span = _changed(self.place.span, edits)
         if self.blames is not None:
@@ -78,7 +79,7 @@ class Offer:
         """The old and the new source of the widest expression around the node that a title can hold."""
         place, node = self.place, self.node
         old, new = place.text, self.text
-        if isinstance(node, ast.stmt):
+        if isinstance(node, STATEMENTS):
             old, new = old.split("\n")[0], new.split("\n")[0]
         best = old, new
         while True:
