@@ -83,6 +83,7 @@ def offered(atom: str, place: Place, evidence: Evidence) -> set[str]:
         ("len(self.rows) // self.step + 1", {"(len(self.rows) - self.ahead) // self.step + 1"}),
         ("len(self.rows) - self.past - self.ahead", set()),
         ("self.count", set()),
+        ("len(self.starts) - self.past", set()),  # nothing is cut out of those
     ],
 )
 def test_a_length_leaves_room_for_what_only_the_samples_read(length, repaired):
@@ -91,6 +92,41 @@ def test_a_length_leaves_room_for_what_only_the_samples_read(length, repaired):
     assert {f"return {one}" for one in repaired} <= offered("counted", returned(source, "__len__"), evidence)
     if not repaired:
         assert not offered("counted", returned(source, "__len__"), evidence)
+
+
+def test_a_range_of_starts_ends_where_a_whole_sample_is_left():
+    text = WINDOWS.replace("= rows, past, ahead, step", "= rows, past, ahead, list(range(0, len(rows) - past))")
+    source = source_of(text)
+    end = source.tree.body[0].body[0].body[0].value.elts[3].args[0].args[1]
+    new = offered("counted", Place(source, end), stacked(source, [[6], [4]]))
+    assert any("range(0, len(rows) - past - ahead + 1)" in one for one in new)
+
+
+CROP = """
+class Crop:
+    def __call__(self, x):
+        top = {draw}
+        left = int(torch.randint(0, x.size(1), (1,)))
+        return x[top:top + {size}, left:left + self.size]
+"""
+
+
+@pytest.mark.parametrize(
+    ("draw", "size", "repaired"),
+    [
+        ("random.randint(0, x.size(0))", "self.size", "top = random.randint(0, x.size(0) - self.size)"),
+        ("randrange(x.size(0))", "9", "top = randrange(x.size(0) - 9 + 1)"),
+        ("start", "self.size", ""),
+    ],
+)
+def test_a_draw_leaves_room_for_what_is_cut_out(draw, size, repaired):
+    source = source_of(CROP.replace("{draw}", draw).replace("{size}", size))
+    method = source.tree.body[0].body[0]
+    spot = Place(source, method.body[1].value.args[0])
+    (new,) = offered("started", spot, stacked(source, [[6], [4]]))
+    assert "left = int(torch.randint(0, x.size(1) - self.size + 1, (1,)))" in new
+    assert new.startswith(repaired or "left")
+    assert not offered("started", Place(source, method.body[1].value), stacked(source, [[6], [4]]))
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,7 @@ ATOM: Mapping[str, float] = {
     "block": 0.6,
     "counted": 0.0,
     "trimmed": 0.3,
+    "started": 0.1,
     "widened": 0.3,
 }
 ROLE: Mapping[str, float] = {

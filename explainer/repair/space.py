@@ -68,7 +68,7 @@ def _of_data(offer: Offer) -> bool:
     source = offer.place.source
     around: ast.AST | None = offer.node
     drawn = False
-    while isinstance(around, (ast.expr, ast.keyword)):
+    while isinstance(around, (ast.expr, ast.keyword)) and offer.atom != "started":
         if isinstance(around, ast.Call) and called(around) in _WEIGHTS:
             return False
         if isinstance(around, ast.Call) and called(around) in _RANDOM:
