@@ -35,6 +35,7 @@ ATOM: Mapping[str, float] = {
     "detach": 0.4,
     "clone": 0.7,
     "cut": 1.7,
+    "bound": 0.9,
     "uncalled": 0.0,
     "parameter": 0.1,
     "unpacked": 0.2,

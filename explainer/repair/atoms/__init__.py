@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from explainer.repair.atoms import (
     arguments,
+    bounds,
     calls,
     graphs,
     indices,
@@ -52,6 +53,7 @@ ATOMS: dict[str, Atom] = {
     "detach": graphs.detach,
     "clone": graphs.clone,
     "cut": slices.cut,
+    "bound": bounds.bound,
     "uncalled": unused.uncalled,
     "parameter": unused.parameter,
     "unpacked": unused.unpacked,
