@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from explainer.edits.evidence import Evidence, Step
+from explainer.edits.evidence import Call, Evidence, Step
 from explainer.edits.generators.layout import structural
 from explainer.edits.generators.slices import parting
 from explainer.edits.place import Place
@@ -174,6 +174,28 @@ def test_a_function_in_a_row_of_functions_is_a_place():
     assert [one.place.text for one in spots(evidence) if one.role == "made"] == ["[fix, trim]"]
     undone = {one.candidate.edits[0].after for one in space(evidence) if one.atom == "slice"}
     assert not undone  # samples are trimmed on purpose
+
+
+COLLATED = """
+def collate(batch):
+    return torch.stack(batch)
+
+
+rows = [encode(text)[:12] for text in texts[:40]]
+loader = DataLoader(rows, batch_size=8{given})
+for batch in loader:
+    pass
+"""
+
+
+@pytest.mark.parametrize(("given", "some"), [(", collate_fn=collate", False), ("", True)])
+def test_fewer_or_other_data_are_no_repair_of_samples(given, some):
+    source = source_of(COLLATED.replace("{given}", given))
+    inner, outer = source.tree.body[0].body[0].value, source.tree.body[-1].iter
+    evidence = stacked(source, [[6], [4]])
+    evidence.frames += [Call(Place(source, outer), {}, "<module>"), Call(Place(source, inner), {}, "collate")]
+    assert any(one.atom in ("literal", "slice", "drop") for one in space(evidence)) is some
+    assert not {one.atom for one in space(evidence, family="dataloader")} & {"literal", "slice", "drop"}
 
 
 def test_an_object_whose_method_samples_went_through_is_a_place_beside_others():

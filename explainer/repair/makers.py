@@ -49,15 +49,14 @@ def _owners(evidence: Evidence) -> list[tuple[Source, _Owner]]:
 
 
 def _made(evidence: Evidence, owner: _Owner) -> list[Place]:
-    """The calls that make objects of a class, with the rows of others in which they stand; rows of functions."""
+    """The rows in which objects of a class are made beside others, or a function stands beside others."""
     found = []
     for source in evidence.sources_seen():
         for node in source.nodes():
-            if isinstance(owner, ast.ClassDef) and isinstance(node, ast.Call) and called(node) == owner.name:
-                found.append(Place(source, _row(source, node) or node))
-            elif isinstance(owner, ast.FunctionDef) and isinstance(node, ast.Name) and node.id == owner.name:
-                row = _row(source, node)
-                found += [Place(source, row)] if row is not None else []
+            made = isinstance(owner, ast.ClassDef) and isinstance(node, ast.Call) and called(node) == owner.name
+            named = isinstance(owner, ast.FunctionDef) and isinstance(node, ast.Name) and node.id == owner.name
+            row = _row(source, node) if isinstance(node, ast.expr) and (made or named) else None
+            found += [Place(source, row)] if row is not None else []
     return found[:_CALLS]
 
 

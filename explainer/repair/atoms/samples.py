@@ -43,8 +43,22 @@ def counted(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         else:
             inner = _within(spot, whole, terms, f"{head} - {name}")
             news = [inner] if ends is not None else [f"{inner} + 1", inner]
+        news = news[:1] if _sliced_to(spot, name) else news
         for further, new in enumerate(news):  # as many samples as there are
             yield Offer("counted", spot, whole, new, "ahead", 0.3 * at + 1.0 * further)
+
+
+def _sliced_to(spot: Spot, name: str) -> bool:
+    """Whether a slice ends at a sum with a field: what it ends at is not read, and one sample more is whole."""
+    source, getter = spot.place.source, _getter(spot)
+    nodes = list(ast.walk(getter)) if getter is not None else []
+    ends = [one.upper for one in nodes if isinstance(one, ast.Slice) and one.upper is not None]
+    bound = {end.id for end in ends if isinstance(end, ast.Name)}
+    ends += [
+        one.value for one in nodes if isinstance(one, ast.Assign) and bound & {source.text(t) for t in one.targets}
+    ]
+    fields = [one for end in ends for one in ast.walk(end) if isinstance(one, ast.Attribute)]
+    return any(_last(spot, one) == name.rpartition(".")[2] for one in fields)
 
 
 def _length(spot: Spot) -> bool:
