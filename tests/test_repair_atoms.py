@@ -41,7 +41,7 @@ def spot_of(text: str, message: str = "", role: str = "crash") -> tuple[Spot, Ev
     source = parsed_source("model.py", text)
     assert source.tree is not None
     statement = source.tree.body[-1]
-    statement = statement.body[-1] if isinstance(statement, ast.FunctionDef) else statement
+    statement = statement.body[-1] if isinstance(statement, (ast.FunctionDef, ast.For)) else statement
     node = getattr(statement, "value", statement)
     return Spot(Place(source, node), role, 0, scope=SCOPE), Evidence(message, "en", sources=lambda _: source)
 
@@ -77,6 +77,7 @@ REPAIRS = [
     ("cut", "f(x)", "", "f(x[:-1])"),
     ("measure", "def f(a):\n    n = a.size(0)\n    return g(a.size(1))", "", "    return g(a.size(0))"),
     ("detach", "self.kept = f(x)", "", "self.kept = f(x).detach()"),
+    ("detach", "for x in rows:\n    h = f(x, h)", "", "    h = f(x, h).detach()"),
     ("clone", "rows.append(x)", "", "rows.append(x.clone())"),
     ("order", "k = f(net)\nfreeze(net)", "", "freeze(net)\nk = f(net)"),
     ("order", "n += b\nrows.append(x + n)", "", "rows.append(x + n)\nn += b"),
@@ -134,6 +135,7 @@ ALONE = [
     ("measure", "f(x)", ""),
     ("detach", "self.layer = nn.Linear(3, 3)", ""),
     ("clone", "rows.append(x.clone())", ""),
+    ("detach", "for x in rows:\n    s = f(x)", ""),  # of this step
     ("order", "k = f(net)\ng(net, k)", ""),  # reads what the other binds
     ("element", "g(x)", ""),
     ("call", "f(x)", ""),

@@ -135,10 +135,17 @@ def _repeats(offer: Offer) -> bool:
     if own is None or not isinstance(own, (ast.Expr, ast.Assign)) or edits[0].start_line != own.lineno:
         return False
     try:
-        made = ast.unparse(ast.parse((edits[0].after or "").strip()))
-    except SyntaxError:
+        made = ast.parse((edits[0].after or "").strip()).body[0]
+    except (SyntaxError, IndexError):
         return False
-    return any(ast.unparse(one) == made for one in source.block_of(own) if one is not own)
+    said = _said(made)
+    return said is not None and any(_said(one) == said for one in source.block_of(own) if one is not own)
+
+
+def _said(statement: ast.stmt) -> str | None:
+    """What a statement computes, whatever takes it."""
+    value = statement.value if isinstance(statement, (ast.Expr, ast.Assign)) else None
+    return ast.unparse(value) if isinstance(value, ast.Call) else None
 
 
 def _offers(evidence: Evidence, family: str) -> Iterator[Offer]:

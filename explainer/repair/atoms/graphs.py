@@ -10,7 +10,7 @@ from explainer.edits.place import as_primary
 from explainer.repair.atoms.common import expressions
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
-from explainer.source import called
+from explainer.source import called, stored
 
 _KEEPING = ("append", "add", "extend", "put", "update", "setdefault", "appendleft")
 _PLAIN = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.BinOp)
@@ -34,16 +34,27 @@ def _behind(spot: Spot, method: str) -> Iterator[Offer]:
 
 
 def _kept(spot: Spot, node: ast.expr) -> float | None:
-    """What speaks against a value's being kept: nothing where it is given to an object, something for a plain name."""
+    """What speaks against a value's outliving its step; None where it does not, and its graph is needed."""
     parent = spot.place.source.parent_of(node)
-    if isinstance(parent, ast.Assign) and parent.value is node:
-        return 0.0 if any(isinstance(one, (ast.Attribute, ast.Subscript)) for one in parent.targets) else 0.5
     if isinstance(parent, ast.Call) and node in parent.args:
         function = parent.func
-        return 0.1 if isinstance(function, ast.Attribute) and function.attr in _KEEPING else 0.7
-    if isinstance(parent, ast.Return):
-        return 0.6
-    return None
+        return 0.1 if isinstance(function, ast.Attribute) and function.attr in _KEEPING else None
+    if not isinstance(parent, ast.Assign) or parent.value is not node:
+        return None
+    if any(isinstance(one, (ast.Attribute, ast.Subscript)) for one in parent.targets):
+        return 0.0
+    return 0.5 if _carried(spot, parent) else None
+
+
+def _carried(spot: Spot, statement: ast.Assign) -> bool:
+    """Whether a name is bound outside of every loop, or read in its loop before it is bound there: by the next step."""
+    loop = spot.place.source.parent_of(statement)
+    while loop is not None and not isinstance(loop, (ast.For, ast.While, ast.FunctionDef, ast.Module)):
+        loop = spot.place.source.parent_of(loop)
+    if not isinstance(loop, (ast.For, ast.While)):
+        return True
+    reads = [one for one in ast.walk(loop) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)]
+    return any(one.id in stored(statement) and one.lineno <= statement.lineno for one in reads)
 
 
 def _makes_an_object(node: ast.expr) -> bool:
