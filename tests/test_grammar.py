@@ -11,6 +11,7 @@ from explainer import grammar
 from explainer.catalogue.words import in_language, words
 from explainer.crash import Crash, Frame
 from explainer.diagnosis import Diagnosis
+from explainer.grammar import ngrams
 from explainer.locale import LANGUAGES
 
 
@@ -130,6 +131,18 @@ def test_bad_input_is_read_as_far_as_it_goes(message):
         said = diagnosis.headline if diagnosis else ""
         assert len(said) < 600
         assert not any(sign in said for sign in ("`{}`", "%s", "%d", "``"))
+
+
+def test_sentences_of_torchs_own_files_are_torchs():
+    """Protects the filter of runs of words: it knows what torch's files say, also in part, and hardly anything else."""
+    own = ["Unknown qengine", "SymIntArrayRef expected to contain only concrete integers",
+           "Number of microbatches (3) must be greater than or equal to the number of stages (4)."]  # fmt: skip
+    assert all(min(2, runs) <= held for held, runs in map(ngrams.known, own))
+    anybodys = "the brewery must never be closed while somebody of the guests is still waiting for a glass of beer"
+    assert ngrams.known(anybodys)[0] < 2
+    assert ngrams.runs("{} must be even") == ["must be even $"]
+    assert read(own[0]) is not None
+    assert read("Unknown frobengine") is None
 
 
 def test_words_are_weighed_from_what_sources_raise():

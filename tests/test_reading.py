@@ -34,6 +34,7 @@ LOST = {
     ("python3.12-group", "cut at 80"),
     ("python3.12-group", "cut at 100"),
     ("python3.12-group", "no indentation"),
+    ("rich-plain", "test report"),
 }
 
 

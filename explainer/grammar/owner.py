@@ -6,13 +6,14 @@ Right or silent: what may as well be numpy's, TensorFlow's, JAX's, Python's or t
 from __future__ import annotations
 
 from explainer.crash import ALIASES, Crash, Raised
+from explainer.grammar import ngrams
 from explainer.grammar.vocabulary import lowered, words_of
 from explainer.grammar.weights import BIAS, WEIGHTS
 from explainer.patterns import Pattern
 
 #: Weights (in tenths) above which a message is torch's, also where it has few words, and above which its known words
-#: may say so.
-SURE, CERTAIN, LIKELY, HARDLY = 4, 22, -10, -15
+#: may say so; above the last, few runs of words that torch's files hold are enough.
+SURE, CERTAIN, LIKELY, HARDLY, AGAINST = 4, 22, -10, -4, -20
 FEW = 6
 #: Types that any package raises.
 _PYTHONS_TYPES = frozenset(
@@ -133,10 +134,10 @@ def is_torchs(error: Crash | Raised, text: str, operator: bool, detail: int, fir
     if not words or is_others(text):
         return False
     if error.frames:
-        return _raised_there(error, words, operator, detail, firm)
+        return _raised_there(error, text, operator, detail, firm)
     if error.type.startswith(("torch.", "c10")) or ALIASES.get(error.name, error.name) in _ONLY_OURS:
         return True
-    return "." not in error.type and _speaks_so(error, words, operator, detail, firm)
+    return "." not in error.type and _speaks_so(error, text, operator, detail, firm)
 
 
 def is_others(text: str) -> bool:
@@ -151,12 +152,13 @@ def evidence(kind: str, words: frozenset[str], operator: bool) -> frozenset[str]
     return words | {kind} | (set() if kind in _PYTHONS_TYPES else {"Other"}) | ({"op()"} if operator else set())
 
 
-def _speaks_so(error: Crash | Raised, words: frozenset[str], operator: bool, detail: int, firm: bool) -> bool:
-    """Whether the words are torch's: by their weights, or by what torch's checks are known by.
+def _speaks_so(error: Crash | Raised, text: str, operator: bool, detail: int, firm: bool) -> bool:
+    """Whether the words are torch's: by their weights, by what its checks are known by, or as its files have them.
 
     Few words may be anybody's: they need one that is torch's, or an operator. A RuntimeError that C++ raised in the
     user's own line is more often torch's than not.
     """
+    words = lowered(text)
     weight = BIAS + sum(map(WEIGHTS.get, evidence(error.name, words, operator) & WEIGHTS.keys()))  # type: ignore[arg-type]
     if error.name not in _PYTHONS_TYPES and WEIGHTS.get(error.name, 0) <= 0 and not words & _SURELY_OURS:
         return False  # a type of some package's own
@@ -165,7 +167,11 @@ def _speaks_so(error: Crash | Raised, words: frozenset[str], operator: bool, det
     native = error.name == "RuntimeError" and bool(error.frames) and bool(error.frames[-1].code)
     if weight > (LIKELY if native else SURE if told else CERTAIN):
         return True
-    return weight > HARDLY and _known_by(error.name, ALIASES.get(error.name, error.name), words, detail, firm)
+    if weight > HARDLY and _known_by(error.name, ALIASES.get(error.name, error.name), words, detail, firm):
+        return True
+    held, runs = ngrams.known(text)
+    enough = runs if weight < 0 and runs < 4 else min(2, runs - 1)
+    return held > 2 or (weight > AGAINST and 0 < held >= enough)
 
 
 def _known_by(own_name: str, kind: str, words: frozenset[str], detail: int, firm: bool) -> bool:
@@ -178,7 +184,7 @@ def _known_by(own_name: str, kind: str, words: frozenset[str], detail: int, firm
     return own > 0 and own + detail + firm > 1
 
 
-def _raised_there(error: Crash | Raised, words: frozenset[str], operator: bool, detail: int, firm: bool) -> bool:
+def _raised_there(error: Crash | Raised, text: str, operator: bool, detail: int, firm: bool) -> bool:
     """What a file of torch's raised is torch's; in the user's own line C++ may have, where the words are torch's."""
     last = error.frames[-1]
     if in_torch(last.file):
@@ -187,7 +193,7 @@ def _raised_there(error: Crash | Raised, words: frozenset[str], operator: bool, 
     known = last.user or file.startswith("<")
     if not _ECOSYSTEM.search(file) and (_LIBRARY.search(file) or not known or _RAISES.match(last.code)):
         return False
-    return _speaks_so(error, words, operator, detail, firm)
+    return _speaks_so(error, text, operator, detail, firm)
 
 
 def checked_in_torch(error: Crash | Raised) -> bool:
