@@ -187,3 +187,18 @@ def test_lines_of_the_machine_and_warnings_of_torch_stand_beside_an_error():
     assert read_text(killed) == [] or read_text(killed)[0].remarks == ()
     listed = f"{error}\n\n$ pip list\nPackage  Version\n-------- -------\ntorch    2.3.0\ntorchvision 0.17.2\n"
     assert read_text(listed)[0].remarks == ("log, line 9: torch 2.3.0, torchvision 0.17.2",)
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["mat1 and mat2 shapes cannot be multiplied (4x576 and 400x120)", "expected a `Tensor` | got 'list': [1, 2]`",
+     "size 10% of x[3m y", "a  b\\nc", "<built-in method> & more", "Caught KeyError: 'x'", "Error: nothing", "{'a': 1}",
+     "[rank0]: RuntimeError: inner", "x: IndexError: inner", "ValueError('inner')", "ends with a blank ", "  begins"],
+)  # fmt: skip
+def test_one_plain_line_reads_as_it_does_on_the_long_way(message, monkeypatch):
+    """Protects the short way for an exception's own line: it may take nothing for plain that is dressed."""
+    for text in (f"RuntimeError: {message}", f"torch.OutOfMemoryError: {message}\n", f"> ValueError: {message}"):
+        short = read_text(text)
+        with monkeypatch.context() as patched:
+            patched.setattr("explainer.reading.bare.plain", lambda _: None)
+            assert read_text(text) == short

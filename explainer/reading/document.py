@@ -19,6 +19,9 @@ _SHORT = 40
 
 def errors(text: str, name: str | None = None) -> list[Found]:
     """The errors of a text, ordered."""
+    alone = bare.plain(text)
+    if alone is not None:
+        return [Found(alone, Place(name, 1))]
     streams = writers(text)
     return arrange(_seen_in(streams, name) or _whole(streams, name))
 
