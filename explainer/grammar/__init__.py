@@ -9,7 +9,7 @@ from explainer.catalogue import Match, Symptom
 from explainer.crash import Crash, Raised
 from explainer.grammar.frames import WEAK, Clause, clauses
 from explainer.grammar.kinds import family_of, field_of, kind_of, of_id
-from explainer.grammar.owner import checked_in_torch, is_torchs
+from explainer.grammar.owner import is_torchs, says_so
 from explainer.grammar.phrases import quoted
 from explainer.grammar.sentence import cleaned, sentences
 from explainer.grammar.told import Told, advice, is_advice, values
@@ -23,6 +23,8 @@ VAGUE = ("other", "type", "choice")
 _BRACES = str.maketrans("{}", "()")
 _ASIDE = Pattern(r"\(.*")
 _WORD = Pattern(r"[A-Za-z_][\w.]+")
+#: What only names of code have.
+_IDENTIFIER = Pattern(r"\w[_.]\w|[a-z\d][A-Z]|[A-Za-z]\d")
 
 
 def read(error: Crash | Raised) -> Match | None:
@@ -35,7 +37,7 @@ def read(error: Crash | Raised) -> Match | None:
         if (clause := next(clauses(part), None)) is not None
     ]
     claims.sort(key=lambda clause: clause.frame in WEAK)
-    if not claims and parts and len(_WORD.findall(parts[0].text)) > 2 and checked_in_torch(error):
+    if not claims and parts and len(_WORD.findall(parts[0].text)) > 2 and says_so(error, text):
         claims = [Clause("said", asked=parts[0].text, operator=parts[0].operator, text=parts[0].text)]
     if not claims:
         return None
@@ -50,7 +52,8 @@ def read(error: Crash | Raised) -> Match | None:
     texts = {field: {code: f"{{{{ m.{field}_{code} }}}}" for code in LANGUAGES} for field in ("headline", "why")}
     hint = (advice([part.text for part in parts]) or "").translate(_BRACES)
     fixes = ({"title": {code: word("c_advice", code, advice=hint) for code in LANGUAGES}},) if hint else ()
-    specific = kind != "other" or detail > 0 or len(_about(clause)) > 1
+    about = _about(clause)
+    specific = kind != "other" or detail > 0 or len(about) > 1 or len(claims) > 1 or any(map(_IDENTIFIER.search, about))
     symptom = Symptom(f"check-{kind}-{_name(clause)}", family, (), (), texts, specific, fixes=fixes)
     return Match(symptom, told)
 

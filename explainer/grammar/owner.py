@@ -26,7 +26,7 @@ _PYTHONS_TYPES = frozenset(
     ]
 )  # fmt: skip
 #: Types of which torch's checks are; of any other one only what was raised in torch's own files is.
-_CHECKED = frozenset(
+CHECKED = frozenset(
     [
         "RuntimeError", "ValueError", "TypeError", "IndexError", "NotImplementedError", "AssertionError",
         "Unsupported",
@@ -159,7 +159,7 @@ def _speaks_so(error: Crash | Raised, text: str, operator: bool, detail: int, fi
     user's own line is more often torch's than not.
     """
     words = lowered(text)
-    weight = BIAS + sum(map(WEIGHTS.get, evidence(error.name, words, operator) & WEIGHTS.keys()))  # type: ignore[arg-type]
+    weight = _weight(error.name, words, operator)
     if error.name not in _PYTHONS_TYPES and WEIGHTS.get(error.name, 0) <= 0 and not words & _SURELY_OURS:
         return False  # a type of some package's own
     known = bool(words & (_OURS | _SURELY_OURS))
@@ -169,6 +169,16 @@ def _speaks_so(error: Crash | Raised, text: str, operator: bool, detail: int, fi
         return True
     if weight > HARDLY and _known_by(error.name, ALIASES.get(error.name, error.name), words, detail, firm):
         return True
+    return _in_files(text, weight)
+
+
+def _weight(kind: str, words: frozenset[str], operator: bool) -> int:
+    told = evidence(kind, words, operator) & WEIGHTS.keys()
+    return BIAS + sum(WEIGHTS[word] for word in told)
+
+
+def _in_files(text: str, weight: int) -> bool:
+    """Whether torch's files have enough of a message's runs of words."""
     held, runs = ngrams.known(text)
     enough = runs if weight < 0 and runs < 4 else min(2, runs - 1)
     return held > 2 or (weight > AGAINST and 0 < held >= enough)
@@ -176,7 +186,7 @@ def _speaks_so(error: Crash | Raised, text: str, operator: bool, detail: int, fi
 
 def _known_by(own_name: str, kind: str, words: frozenset[str], detail: int, firm: bool) -> bool:
     """Whether a checking type comes with words of torch's: of a RuntimeError one is enough, others raise the rest."""
-    if kind not in _CHECKED or (own_name != "RuntimeError" and words & _MAYBE_OTHERS and not words & _SURELY_OURS):
+    if kind not in CHECKED or (own_name != "RuntimeError" and words & _MAYBE_OTHERS and not words & _SURELY_OURS):
         return False
     own = len(words & _OURS) + len(words & _SURELY_OURS) + ("input" in words and bool(words & _INPUT))
     if kind == "RuntimeError":
@@ -196,9 +206,14 @@ def _raised_there(error: Crash | Raised, text: str, operator: bool, detail: int,
     return _speaks_so(error, text, operator, detail, firm)
 
 
-def checked_in_torch(error: Crash | Raised) -> bool:
-    """Whether a file of torch's raised what its checks raise."""
-    return bool(error.frames) and error.name in _CHECKED and in_torch(error.frames[-1].file)
+def says_so(error: Crash | Raised, text: str) -> bool:
+    """Whether a message is surely torch's, of whatever form: a file of torch's raised it, or has it, or its words do."""
+    if error.name not in CHECKED:
+        return False
+    if error.frames:
+        return in_torch(error.frames[-1].file)
+    weight = _weight(error.name, lowered(text), False)
+    return weight > SURE + CERTAIN or _in_files(text, weight)
 
 
 def in_torch(file: str) -> bool:
