@@ -11,6 +11,7 @@ import combinations
 import pytest
 from dressings import DRESSINGS
 
+import explainer
 from explainer.crash import Crash, crash_of
 from explainer.reading import read_bytes, read_text
 
@@ -180,13 +181,16 @@ def test_lines_of_the_machine_and_warnings_of_torch_stand_beside_an_error():
     killed = "[12.3] Out of memory: Killed process 77 (python) total-vm:9kB"
     warned = "/v/torch/nn/loss.py:5: UserWarning: Using a target size that is different to the input size"
     error = 'Traceback (most recent call last):\n  File "t.py", line 1, in <module>\n    f()\nRuntimeError: no'
-    noted = [read_text("\n".join(lines))[0].remarks for lines in ((killed, warned, error), (error, "", killed))]
+    beside = lambda text: tuple(one.text("en") for one in read_text(text)[0].remarks)  # noqa: E731
+    noted = [beside("\n".join(lines)) for lines in ((killed, warned, error), (error, "", killed))]
     assert noted == [(f"log, line 1: {killed}", f"log, line 2: {warned}"), (f"log, line 6: {killed}",)]
     far = "\n".join([warned, *["epoch 1"] * 100, error])
     assert read_text(far)[0].remarks == ()
     assert read_text(killed) == [] or read_text(killed)[0].remarks == ()
     listed = f"{error}\n\n$ pip list\nPackage  Version\n-------- -------\ntorch    2.3.0\ntorchvision 0.17.2\n"
-    assert read_text(listed)[0].remarks == ("log, line 9: torch 2.3.0, torchvision 0.17.2",)
+    assert beside(listed) == ("log, line 9: torch 2.3.0, torchvision 0.17.2",)
+    told = explainer.explain(listed, lang="ko").to_dict()["reports"][0]["remarks"]
+    assert told == ["로그 9행: torch 2.3.0, torchvision 0.17.2"]
 
 
 @pytest.mark.parametrize(

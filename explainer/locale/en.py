@@ -44,6 +44,8 @@ WORDS = {
     "log_place": "from {input}, line {line}",
     # The ranks of a job.
     "job_rank": "rank {rank} of {world}",
+    "log_line": "log, line {line}: {text}",
+    "rank_first": "rank {rank} failed first; {others} more followed",
     "job_first": "rank {rank} of {world} failed first",
     "job_kept": "explainer: the error of rank {rank} is told with those of the others, when the job has ended",
     "job_call": "rank {rank} was in {op}({tensors}) at {place}",

@@ -42,6 +42,8 @@ WORDS = {
     "log_place": "{input}, {line}번째 줄에서",
     # The ranks of a job.
     "job_rank": "전체 {world}개 중 랭크 {rank}",
+    "log_line": "로그 {line}행: {text}",
+    "rank_first": "랭크 {rank} 프로세스가 먼저 실패했고, 뒤따른 랭크 수: {others}",
     "job_first": "전체 {world}개 중 랭크 {rank} 프로세스가 먼저 실패했습니다",
     "job_kept": "explainer: 랭크 {rank} 오류는 작업이 끝난 뒤 다른 랭크의 오류와 함께 설명합니다",
     "job_call": "랭크 {rank}: {op}({tensors}), {place}",

@@ -41,6 +41,8 @@ WORDS = {
     "log_place": "来自 {input} 第 {line} 行",
     # The ranks of a job.
     "job_rank": "共 {world} 个 rank 中的 rank {rank}",
+    "log_line": "日志第 {line} 行：{text}",
+    "rank_first": "rank {rank} 最先失败，随后失败的 rank 数：{others}",
     "job_first": "共 {world} 个 rank，rank {rank} 最先失败",
     "job_kept": "explainer：rank {rank} 的错误会在作业结束后与其他 rank 的错误一起说明",
     "job_call": "rank {rank} 在 {op}({tensors})，{place}",
