@@ -207,7 +207,7 @@ def _raised_there(error: Crash | Raised, text: str, operator: bool, detail: int,
 
 
 def says_so(error: Crash | Raised, text: str) -> bool:
-    """Whether a message of whatever form is surely torch's: a file of torch's raised it or has it, or its words tell."""
+    """Whether a message is surely torch's, whatever its form: its files raised it or have it, or the words tell."""
     if error.name not in CHECKED:
         return False
     if error.frames:
