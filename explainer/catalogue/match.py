@@ -213,7 +213,7 @@ def _stands_in(part: str, code: str) -> bool:
 
 def _foreign(error: Crash | Raised) -> bool:
     """Whether another framework raised it: by its own type, or in one of its own files."""
-    if _FOREIGN_TYPE.match(error.type):
+    if _FOREIGN_TYPE.match(error.type or error.message):
         return True
     file = error.frames[-1].file.replace("\\", "/") if error.frames else ""
     return bool(_FOREIGN_FILE.search(file)) and "torch" not in file

@@ -8,7 +8,7 @@ from __future__ import annotations
 from explainer.catalogue import Match, Symptom
 from explainer.crash import Crash, Raised
 from explainer.grammar.frames import WEAK, Clause, clauses
-from explainer.grammar.kinds import family_of, field_of, kind_of, of_id
+from explainer.grammar.kinds import BY_TYPE, family_of, field_of, kind_of, of_id
 from explainer.grammar.owner import is_torchs, says_so
 from explainer.grammar.phrases import quoted
 from explainer.grammar.sentence import cleaned, sentences
@@ -23,6 +23,9 @@ VAGUE = ("other", "type", "choice")
 _BRACES = str.maketrans("{}", "()")
 _ASIDE = Pattern(r"\(.*")
 _WORD = Pattern(r"[A-Za-z_][\w.]+")
+#: A title, then why: as the compiler words what it cannot trace.
+_TITLED = Pattern(r"\S[\s|.]+Explanation: ")
+_PRONOUN = Pattern(r"(?:this|that|these|those|it|they|we|you|which|dynamo)(?: \w+)?", 2)
 #: What only names of code have.
 _IDENTIFIER = Pattern(r"\w[_.]\w|[a-z\d][A-Z]|[A-Za-z]\d")
 
@@ -36,7 +39,10 @@ def read(error: Crash | Raised) -> Match | None:
         for part in parts[:1] + [one for one in parts[1:] if not is_advice(one.text)]
         if (clause := next(clauses(part), None)) is not None
     ]
-    claims.sort(key=lambda clause: clause.frame in WEAK)
+    if not _TITLED.search(text):
+        claims.sort(key=lambda clause: clause.frame in WEAK or _PRONOUN.fullmatch(clause.subject) is not None)
+    elif parts and (not claims or claims[0].text not in parts[0].text):
+        claims.insert(0, Clause("said", asked=parts[0].text, text=parts[0].text))
     if not claims and parts and len(_WORD.findall(parts[0].text)) > 2 and says_so(error, text):
         claims = [Clause("said", asked=parts[0].text, operator=parts[0].operator, text=parts[0].text)]
     if not claims:
@@ -47,7 +53,7 @@ def read(error: Crash | Raised) -> Match | None:
     firm = clause.frame not in WEAK and kind not in VAGUE and (sure or error.name == "RuntimeError")
     if not is_torchs(error, text, bool(clause.operator), detail, firm):
         return None
-    family = family_of(clause, kind, text)
+    family = BY_TYPE.get(error.name) or family_of(clause, kind, text)
     told = Told(clause, claims[1:3], kind if sure else None, text)
     texts = {field: {code: f"{{{{ m.{field}_{code} }}}}" for code in LANGUAGES} for field in ("headline", "why")}
     hint = (advice([part.text for part in parts]) or "").translate(_BRACES)

@@ -49,6 +49,13 @@ _TURNED = Pattern(
     r"(?:[Gg]ot|[Rr]eceived|[Ff]ound|[Gg]iven):? (?P<given>.+?)(?:,|;|,? but| while| when) ?(?:was |were |it |but )*"
     r"(?P<claim>(?:expect(?:s|ed|ing)|requires?|required)\b.+)"
 )
+#: `but 7 is found`.
+_FOUND = Pattern(r" (?:is|are|was|were) (?:found|given|received|provided|passed|specified)$")
+#: What is the case, and what should be: `the rank is 3, but should be 2`.
+_STATED = Pattern(
+    r"(?P<subject>\S.*?) (?:is|are|was|were|has|have) (?P<given>[^,]+), but (?:it |they )?"
+    r"(?P<need>(?:must|should|needs? to|has to|have to) .+)"
+)
 #: What a clause of advice adds to a claim, and words at the edges of a part that say nothing.
 _ASIDE = Pattern(r"[,;] (?:please|but you|so (?:please|you)|(?:did you|try|consider|use) )\b.*", 2)
 _LOOSE = Pattern(
@@ -257,6 +264,8 @@ def _fitting(claim: str, given: str, operator: str | None) -> Iterator[Clause]:
                 parts = _parts(found.groupdict())
                 if parts["subject"].count("(") != parts["subject"].count(")"):
                     continue  # the claim stands in an aside
+                if name == "range" and parts["subject"].lower().startswith("expect"):
+                    continue  # it says what should be, not what is
                 yield Clause(name, parts["subject"], parts["asked"], parts["given"] or given, operator, claim)
 
 
@@ -265,10 +274,13 @@ def _apart(text: str) -> tuple[str, str]:
     turned = _TURNED.match(text)
     if turned is not None:
         return turned["claim"], turned["given"]
+    stated = _STATED.fullmatch(text)
+    if stated is not None:
+        return f"{stated['subject']} {stated['need']}", stated["given"]
     found = _GIVEN.search(text, 1)
     if found is None or not text[: found.start()].strip(" ,.:;(") or len(text[: found.start()].split()) < 2:
         return text, ""
-    return text[: found.start()].rstrip(" ,.:;(["), found["given"].strip()
+    return text[: found.start()].rstrip(" ,.:;(["), _FOUND.sub("", found["given"].strip())
 
 
 def _tidy(part: str) -> str:

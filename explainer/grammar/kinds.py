@@ -80,6 +80,18 @@ _FAMILY = {
     "device": "device", "dtype": "dtype", "layout": "unsupported", "memory": "view", "rank": "shape", "size": "shape",
     "gradient": "autograd", "index": "index", "range": "api", "type": "api", "choice": "api", "other": "api",
 }  # fmt: skip
+#: Types that only one part of torch raises.
+BY_TYPE = {
+    name: family
+    for family, names in (
+        ("compile", "Unsupported TorchRuntimeError BackendCompilerFailed InternalTorchDynamoError InductorError "
+         "UserError "
+         "ConstraintViolationError RecompileError SpecViolationError OnnxExporterError SymbolicValueError"),
+        ("distributed", "DistError DistBackendError DistStoreError DistNetworkError DistQueueEmptyError"),
+        ("oom", "OutOfMemoryError"),
+    )
+    for name in names.split()
+}  # fmt: skip
 #: Frames whose requirement tells what was checked.
 _REQUIRING = ("needs", "expected", "only", "match", "range")
 

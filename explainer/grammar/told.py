@@ -29,8 +29,8 @@ _VERB = Pattern(
     r"specify|require|support|broadcast|receive|include|all|both|either|live|reside|only|point|at least|also) "
 )
 MOST_VALUES = 16
-#: A quotation in which values are easily overlooked.
-_LONG = Pattern(r"`[^`]{38,}`")
+#: A quotation, and how long one is in which values are easily overlooked.
+_QUOTED, LONG = Pattern(r"`[^`]*`"), 40
 #: Frames of which the predicate is quoted whole.
 SAID = ("missing", "is-not", "state", "got", "said")
 
@@ -82,12 +82,14 @@ def _claim(clause: Clause, language: str) -> str:
     who = quoted(subject) if subject and not is_blank(subject) else clause.operator and quoted(clause.operator)
     if frame in SAID:
         frame, asked = "said", clause.predicate
+        who, asked = (who, asked) if asked else ("", clause.text)
     elif frame in ("needs", "expected"):
         frame, asked = _needed(asked)
     elif frame == "invalid" and clause.given:
         asked = clause.given
     what = "" if is_blank(asked) else common(asked, language) or quoted(asked)
-    if what and frame == "needs" and what[0] == "`" and _VERB.match(asked):
+    told = clause.frame == "needs" or not asked.startswith(("all ", "both ", "either "))
+    if what and frame == "needs" and what[0] == "`" and told and _VERB.match(asked):
         frame = "must"
     key = f"c_{frame}" + ("" if who and what else "_bare" if what else "_who")
     return word(key, language, who=who or "", asked=what)
@@ -106,7 +108,8 @@ def given(text: str, language: str) -> str:
 
 def values(text: str, told: str) -> list[str]:
     """The values of a message that are not said yet outside of long quotations, each once, in their order."""
-    said = {one.strip("[]()") for one in _VALUE.findall(_LONG.sub("", told))}
+    plain = _QUOTED.sub(lambda found: "" if len(found[0]) >= LONG else found[0], told)
+    said = {one.strip("[]()") for one in _VALUE.findall(plain)}
     found = [one for one in dict.fromkeys(_VALUE.findall(text)) if one.strip("[]()") not in said]
     return found[:MOST_VALUES]
 

@@ -166,7 +166,7 @@ WORDS = {
     "c_refused_bare": "could not be done: {asked}",
     "c_refused_who": "could not be done: {who}",
     "c_said": "the state of {who}: {asked}",
-    "c_said_bare": "what was found: {asked}",
+    "c_said_bare": "the check says: {asked}",
     "c_said_who": "what was found: {who}",
     "c_got": "{claim}, but got {given}",
     "c_at": "in {operator}: {claim}",

@@ -161,7 +161,7 @@ WORDS = {
     "c_refused_bare": "수행할 수 없음: {asked}",
     "c_refused_who": "수행할 수 없음: {who}",
     "c_said": "{who}의 상태: {asked}",
-    "c_said_bare": "발견된 것: {asked}",
+    "c_said_bare": "검사 메시지: {asked}",
     "c_said_who": "발견된 것: {who}",
     "c_got": "{claim} (실제: {given})",
     "c_at": "{operator}에서: {claim}",

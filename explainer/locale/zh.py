@@ -160,7 +160,7 @@ WORDS = {
     "c_refused_bare": "无法完成：{asked}",
     "c_refused_who": "无法完成：{who}",
     "c_said": "{who} 的状态：{asked}",
-    "c_said_bare": "发现：{asked}",
+    "c_said_bare": "检查信息：{asked}",
     "c_said_who": "发现：{who}",
     "c_got": "{claim}，实际为 {given}",
     "c_at": "在 {operator} 中：{claim}",
