@@ -40,7 +40,7 @@ _GIVEN = Pattern(
     r"\bencountered\b|"
     r"\bbut(?= (?:[\w.]+ ){1,3}(?:is|are|has|have|was|were|had)\b)|(?<=but )(?:is|was|were|are|has|have|had|it is|"
     r"it was|it has|the|its|there (?:is|are|were))\b|"
-    r"\bgets?\b|\binstead of\b|(?<=, )not\b|\b(?:passed(?: in)?|provided)\b(?=\s*[:\d\[(<'`]))"
+    r"(?<=but )gets?\b|\binstead of\b|(?<=, )not\b|\b(?:passed(?: in)?|provided)\b(?=\s*[:\d\[(<'`]))"
     r"(?:\s+(?:instead|an?|the|type|value)\b)?\s*[:=]?)\s*(?P<given>\S.*)",
     2,
 )
@@ -49,6 +49,7 @@ _TURNED = Pattern(
     r"(?:[Gg]ot|[Rr]eceived|[Ff]ound|[Gg]iven):? (?P<given>.+?)(?:,|;|,? but| while| when) ?(?:was |were |it |but )*"
     r"(?P<claim>(?:expect(?:s|ed|ing)|requires?|required)\b.+)"
 )
+_IT_IS = Pattern(r"^[Ii]t is (?:expected|required) (?:that )?")
 #: `but 7 is found`.
 _FOUND = Pattern(r" (?:is|are|was|were) (?:found|given|received|provided|passed|specified)$")
 #: What is the case, and what should be: `the rank is 3, but should be 2`.
@@ -142,12 +143,12 @@ _FRAMES: tuple[tuple[str, tuple[str, ...], Any], ...] = (
         r"outside(?: of)?(?: the)?|exceeds?|exceeded|overflow(?:s|ed)?|(?:is |are )?(?:beyond|above|"
         r"below))\b[,:]?(?: (?:for|of|with|in))?\s*"
         r"(?P<asked>.*)|"
-        r"(?P<subject2>(?!.*\b(?:must|should|expected|has to|needs to|requires?)\b).+?) (?:is|are|was|were|has|have)"
+        r"(?P<subject2>(?!.*\b(?:must|should|expected|has to|needs to|requires?|can ?not|can't|may not)\b).+?) (?:is|are|was|were|has|have)"
         r"(?: too)? (?P<asked2>(?:too (?:large|small|many|few|big|long|short|high|low|deep)|"
         r"(?:larger|smaller|greater|less|bigger|more|fewer|longer|shorter|higher|lower) than).*)|"
         r"(?P<asked3>[Tt]oo (?:many|few|much|large|small)\b) (?P<subject3>.+)|"
         r"(?P<subject4>.+?) (?P<asked4>too (?:large|small|many|few|big|long)\b.*)|"
-        r"(?P<subject5>.+?) (?P<asked5>[<>]=? .+)|"
+        r"(?P<subject5>\S+(?: \S+){0,4}?) (?P<asked5>[<>]=? \S+)$|"
         r"(?P<subject6>(?!.*\b(?:must|should|expected|has to|needs to|requires?|cannot|can't|not)\b).+?) (?P<asked6>"
         r"(?:larger|smaller|greater|less|bigger|more|fewer|longer|shorter|higher|lower) than .+)")),
     ("needs", ("must", "should", "shall", "have to", "has to", "need to", "needs to", "can only", "cannot be",
@@ -242,13 +243,15 @@ _FRAMES: tuple[tuple[str, tuple[str, ...], Any], ...] = (
 )  # fmt: skip
 
 
+#: What no subject of a frame begins with.
+_NOT_BEFORE = {"range": ("expect",), "missing": ("cannot ", "can't ", "could not ", "unable ", "failed ")}
 #: Frames that state no requirement: what another sentence of the message requires tells more.
 WEAK = ("got", "state", "refused", "is-not", "missing", "said")
 
 
 def clauses(sentence: Sentence) -> Iterator[Clause]:
     """What a sentence claims, the frame that fits first coming first."""
-    text = _ASIDE.sub("", sentence.text).replace(" NOT ", " not ")
+    text = _IT_IS.sub("Expected ", _ASIDE.sub("", sentence.text).replace(" NOT ", " not "))
     claim, given = _apart(text)
     yield from _fitting(claim, given, sentence.operator)
     if given:  # what was taken for the actual value is a part of the claim
@@ -264,8 +267,8 @@ def _fitting(claim: str, given: str, operator: str | None) -> Iterator[Clause]:
                 parts = _parts(found.groupdict())
                 if parts["subject"].count("(") != parts["subject"].count(")"):
                     continue  # the claim stands in an aside
-                if name == "range" and parts["subject"].lower().startswith("expect"):
-                    continue  # it says what should be, not what is
+                if parts["subject"].lower().startswith(_NOT_BEFORE.get(name, ("\n",))):
+                    continue  # it says what should be, or what could not be done
                 yield Clause(name, parts["subject"], parts["asked"], parts["given"] or given, operator, claim)
 
 
@@ -280,12 +283,17 @@ def _apart(text: str) -> tuple[str, str]:
     found = _GIVEN.search(text, 1)
     if found is None or not text[: found.start()].strip(" ,.:;(") or len(text[: found.start()].split()) < 2:
         return text, ""
-    return text[: found.start()].rstrip(" ,.:;(["), _FOUND.sub("", found["given"].strip())
+    given = _FOUND.sub("", found["given"].strip())
+    if given.endswith(")") and given.count(")") > given.count("("):
+        given = given[:-1]  # the aside that it stood in
+    return text[: found.start()].rstrip(" ,.:;(["), given
 
 
 def _tidy(part: str) -> str:
     """A part without the words that tie it to the rest: `is`, `that`, `at the moment`."""
-    return _LOOSE.sub("", part.strip(" ,:;.")).strip(" ,:;.")
+    for _ in range(3):
+        part = _LOOSE.sub("", part.strip(" ,:;."))
+    return part.strip(" ,:;.")
 
 
 def _parts(groups: dict[str, str | None]) -> dict[str, str]:

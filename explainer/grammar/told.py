@@ -31,6 +31,8 @@ _VERB = Pattern(
 MOST_VALUES = 16
 #: A quotation, and how long one is in which values are easily overlooked.
 _QUOTED, LONG = Pattern(r"`[^`]*`"), 40
+#: Where something is so, not what it is beside.
+_PLACE = Pattern(r"(?:in|at|for|on|when|while|during|inside|within) ")
 #: Frames of which the predicate is quoted whole.
 SAID = ("missing", "is-not", "state", "got", "said")
 
@@ -85,6 +87,8 @@ def _claim(clause: Clause, language: str) -> str:
         who, asked = (who, asked) if asked else ("", clause.text)
     elif frame in ("needs", "expected"):
         frame, asked = _needed(asked)
+    elif frame == "match" and who and _PLACE.match(asked):
+        who, asked = quoted(f"{subject} {asked}"), ""
     elif frame == "invalid" and clause.given:
         asked = clause.given
     what = "" if is_blank(asked) else common(asked, language) or quoted(asked)
