@@ -90,7 +90,8 @@ _FRAMES: tuple[tuple[str, tuple[str, ...], Any], ...] = (
         r"(?P<subject>.*?)(?:\b(?:currently|now|yet)\s)?\b(?:only (?:supports?|accepts?|works?|takes?|allows?|handles?|"
         r"implements?|implemented|applies|operates|deals?|supported|available)|(?:supports?|accepts?|works?|takes?|"
         r"handles?|"
-        r"implemented|operates|supported|available|defined|called|used) only)\b(?: with| on| for| to)?\s*(?P<asked>.+)|"
+        r"implemented|operates|supported|available|defined|called|used) only)\b(?: (?:with|on|for|to)\b)?"
+        r"\s*(?P<asked>.+)|"
         r"(?P<subject2>.+?) (?:is|are|be|can be|may be|"
         r"must be)(?: currently)? only(?: be)?(?: currently)? (?:supported|"
         r"implemented|available|defined|valid|allowed|meaningful|possible|used|applied|applicable|enabled|called|made|"
@@ -143,7 +144,8 @@ _FRAMES: tuple[tuple[str, tuple[str, ...], Any], ...] = (
         r"outside(?: of)?(?: the)?|exceeds?|exceeded|overflow(?:s|ed)?|(?:is |are )?(?:beyond|above|"
         r"below))\b[,:]?(?: (?:for|of|with|in))?\s*"
         r"(?P<asked>.*)|"
-        r"(?P<subject2>(?!.*\b(?:must|should|expected|has to|needs to|requires?|can ?not|can't|may not)\b).+?) (?:is|are|was|were|has|have)"
+        r"(?P<subject2>(?!.*\b(?:must|should|expected|has to|needs to|requires?|can ?not|can't|may not)\b).+?)"
+        r" (?:is|are|was|were|has|have)"
         r"(?: too)? (?P<asked2>(?:too (?:large|small|many|few|big|long|short|high|low|deep)|"
         r"(?:larger|smaller|greater|less|bigger|more|fewer|longer|shorter|higher|lower) than).*)|"
         r"(?P<asked3>[Tt]oo (?:many|few|much|large|small)\b) (?P<subject3>.+)|"
@@ -293,7 +295,8 @@ def _tidy(part: str) -> str:
     """A part without the words that tie it to the rest: `is`, `that`, `at the moment`."""
     for _ in range(3):
         part = _LOOSE.sub("", part.strip(" ,:;."))
-    return part.strip(" ,:;.")
+    part = part.strip(" ,:;.")
+    return part[:-1] if part.endswith(")") and part.count(")") > part.count("(") else part
 
 
 def _parts(groups: dict[str, str | None]) -> dict[str, str]:

@@ -71,7 +71,8 @@ _FIELDS: tuple[tuple[str, frozenset[str]], ...] = (
         "placement "
         "placements init_process_group symm_mem collective collectives")),
     ("checkpoint", words_of("state_dict unpickling unpickler weights_only archive deserialize deserialization")),
-    ("dataloader", words_of("dataloader batch_sampler distributedsampler worker workers dataset datasets collate datapipe prefetch")),
+    ("dataloader", words_of(
+        "dataloader batch_sampler distributedsampler worker workers dataset datasets collate datapipe prefetch")),
     ("amp", words_of("autocast gradscaler unscale")),
     ("oom", words_of("allocate")),
     ("nan", words_of("nan nans nonfinite singular converge definite")),
