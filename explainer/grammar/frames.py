@@ -65,7 +65,7 @@ _LOOSE = Pattern(
 )
 _NEED = (
     r"(?:(?P<never>shouldn't|mustn't|cannot|can't|can not|may not)|must|shall|should|has to|have to|needs? to|can only|"
-    r"may only|(?:is|are|was|were) expected to|(?:is|are) required to|(?:is|are) supposed to|ought to|"
+    r"may only|(?:(?:is|are|was|were) )?expected to|(?:is|are) required to|(?:is|are) supposed to|ought to|"
     r"(?:can|may) (?=take|only))"
 )
 #: In this order; the first whose pattern fits is the frame.
@@ -168,7 +168,7 @@ _FRAMES: tuple[tuple[str, tuple[str, ...], Any], ...] = (
         r"(?: (?:for|in|by|with|when|if|as|on) (?P<subject4>.+))?$|"
         r"(?P<subject2>.+?) (?:(?:is|are|was|were) )?(?:expects?|expecting|expected|requires?|needs)\b:?"
         r"(?: that)?\s+(?P<asked2>\S.*)|"
-        r"(?:(?:.*?\b)?(?:[Ee]xpect(?:s|ed|ing)?|EXPECTED|[Rr]equires?)|[Nn]eeds?)\b:?(?: that\b|"
+        r"(?:(?:.*?\b)?(?:[Ee]xpect(?:s|ed|ing)?|EXPECTED|[Rr]equire[sd]?)|[Nn]eeds?)\b:?(?: that\b|"
         r" to\b)?\s*(?P<asked3>\S.*)")),
     ("invalid", ("invalid", "unknown", "unrecogni", "unexpected", "illegal", "not a valid", "not valid", "incorrect",
                  "wrong", "bad ", "malformed", "not recogni", "ill-formed", "ambiguous", "duplicate", "nonsens",

@@ -22,11 +22,15 @@ _ADVICE = Pattern(
 )
 _INLINE = Pattern(r"[,;:(]\s*(?:please|(?:try|consider|use|did you)) (?P<advice>[^.]{4,160})")
 _NEGATIVE = Pattern(r"(?:not|never|n't) be ")
-#: A requirement that goes on from "must".
+#: Words behind which a requirement goes on with a verb, and such verbs.
+_MUST = Pattern(
+    r"\b(?:must|should|shall|ha(?:ve|s) to|needs? to|can only|may only|expected to|required to|supposed to|ought to|"
+    r"cannot|can't|can not|may not)\b",
+    2,
+)
 _VERB = Pattern(
     r"(?:be|have|match|contain|equal|return|satisfy|divide|agree|not|fit|start|end|share|lie|take|hold|come|provide|"
-    r"use|"
-    r"specify|require|support|broadcast|receive|include|all|both|either|live|reside|only|point|at least|also) "
+    r"use|specify|require|support|broadcast|receive|include|live|reside|only|point|at least|also) "
 )
 MOST_VALUES = 16
 #: A quotation, and how long one is in which values are easily overlooked.
@@ -92,8 +96,8 @@ def _claim(clause: Clause, language: str) -> str:
     elif frame == "invalid" and clause.given:
         asked = clause.given
     what = "" if is_blank(asked) else common(asked, language) or quoted(asked)
-    told = clause.frame == "needs" or not asked.startswith(("all ", "both ", "either "))
-    if what and frame == "needs" and what[0] == "`" and told and _VERB.match(asked):
+    goes_on = _MUST.search(clause.text) if clause.frame == "needs" else _VERB.match(asked)
+    if what and frame == "needs" and what[0] == "`" and goes_on:
         frame = "must"
     key = f"c_{frame}" + ("" if who and what else "_bare" if what else "_who")
     return word(key, language, who=who or "", asked=what)

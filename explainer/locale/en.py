@@ -133,7 +133,7 @@ WORDS = {
     "c_needs_bare": "needed: {asked}",
     "c_needs_who": "a requirement on {who} is not met",
     "c_must": "{who} must {asked}",
-    "c_must_bare": "a must: {asked}",
+    "c_must_bare": "needed: to {asked}",
     "c_also": "Also: {claim}.",
     "c_forbids": "{who} cannot be {asked}",
     "c_forbids_bare": "not allowed: {asked}",
