@@ -16,9 +16,11 @@ from explainer.grammar.told import Told, advice, is_advice, values
 from explainer.locale import LANGUAGES, word
 from explainer.patterns import Pattern
 
-__all__ = ["field_of", "of_id", "read", "unsaid"]
+__all__ = ["claim", "field_of", "of_id", "read", "unsaid"]
 #: Kinds of which anybody's checks are.
 VAGUE = ("other", "type", "choice")
+#: Frames that state what is asked.
+STATING = ("needs", "expected", "only", "match")
 #: Braces of a message are none of a template.
 _BRACES = str.maketrans("{}", "()")
 _ASIDE = Pattern(r"\(.*")
@@ -62,6 +64,13 @@ def read(error: Crash | Raised) -> Match | None:
     specific = kind != "other" or detail > 0 or len(about) > 1 or len(claims) > 1 or any(map(_IDENTIFIER.search, about))
     symptom = Symptom(f"check-{kind}-{_name(clause)}", family, (), (), texts, specific, fixes=fixes)
     return Match(symptom, told)
+
+
+def claim(error: Crash | Raised, language: str) -> str | None:
+    """What a message asks for, as a headline; None where it states no requirement that has a known form."""
+    found = read(error)
+    told = found.captures if found is not None else None
+    return told[f"headline_{language}"] if isinstance(told, Told) and told.clause.frame in STATING else None
 
 
 def _about(clause: Clause) -> list[str]:
