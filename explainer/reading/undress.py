@@ -56,7 +56,7 @@ def _plain(text: str) -> str:
     """The text without escape sequences, zero bytes, odd blanks and typographic quotation marks."""
     text = text.replace("\0", "").replace("\x1b[?2004l\r", "\n").replace("\xa0", " ").removeprefix("\ufeff")
     if "=\n" in text and ("=3D" in text or "=20\n" in text):
-        text = quopri.decodestring(text.encode()).decode("utf-8", "replace")  # a mail as it is sent
+        text = quopri.decodestring(text.encode("utf-8", "replace")).decode("utf-8", "replace")  # a mail as it is sent
     if "\x1b" in text:
         text = _ESCAPES.sub("", text)
     if "\\" in text and _WRITTEN.search(text):
