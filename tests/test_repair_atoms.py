@@ -130,6 +130,7 @@ ALONE = [
     ("drop", "f(x)", ""),
     ("keyword", "x.sum(-1, keepdim=True)", ""),
     ("cut", "f(b)", ""),
+    ("bound", "f(x)", "index 9 is out of bounds for dimension 0 with size 8"),  # an index from the start
     ("measure", "f(x)", ""),
     ("detach", "self.layer = nn.Linear(3, 3)", ""),
     ("clone", "rows.append(x.clone())", ""),
@@ -158,6 +159,7 @@ ALONE = [
     ("block", "with open(path) as file:\n    y = f(x)", ""),
     ("counted", "len(x) - t", ""),  # no dataset's length
     ("trimmed", "x", ""),
+    ("started", "x", ""),
     ("widened", "x", ""),
 ]
 
@@ -169,7 +171,8 @@ def test_an_atom_leaves_alone_what_it_does_not_know(atom, text, message):
 
 def test_every_atom_has_examples_and_a_cost():
     assert set(ATOMS) == set(ATOM)
-    assert set(ATOMS) - {"projection", "uncalled", "counted", "trimmed", "widened"} == {row[0] for row in REPAIRS}
+    apart = {"projection", "uncalled", "counted", "trimmed", "widened", "started", "bound"}  # tested on their own
+    assert set(ATOMS) - apart == {row[0] for row in REPAIRS}
     assert set(ATOMS) == {row[0] for row in ALONE}
 
 
@@ -298,3 +301,16 @@ def test_an_edit_is_made_at_the_statements_that_differ_in_names_alone():
     rows = [[edit.after.strip() for edit in one.edits] for one in both]
     assert ["k = torch.cat([self.keys[0], k], dim=2)", "v = torch.cat([self.values[0], v], dim=2)"] in rows
     assert all(len(row) == 2 for row in rows)
+
+
+def test_a_computed_place_is_kept_within_the_bounds_of_what_it_indexes():
+    source = parsed_source("bins.py", "place = (v - low) / width")
+    place = Place(source, source.tree.body[0].value)
+    evidence = Evidence("index 9 is out of bounds for dimension 0 with size 8", "en", sources=lambda _: source)
+    repaired = {}
+    for dtype in ("float32", "int64"):
+        step = Step("div", (place,), (), (), (([3], dtype),), (), None)
+        spot = Spot(place, "slice", 1, step, scope=SCOPE)
+        repaired[dtype] = {_applied(one) for one in ATOMS["bound"](spot, evidence)}
+    assert "place = ((v - low) / width).clamp(0, c - 1)" in repaired["float32"]
+    assert not repaired["int64"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from explainer.repair.atoms import (
     arguments,
+    bounds,
     calls,
     graphs,
     indices,
@@ -52,6 +53,7 @@ ATOMS: dict[str, Atom] = {
     "detach": graphs.detach,
     "clone": graphs.clone,
     "cut": slices.cut,
+    "bound": bounds.bound,
     "uncalled": unused.uncalled,
     "parameter": unused.parameter,
     "unpacked": unused.unpacked,
@@ -60,5 +62,6 @@ ATOMS: dict[str, Atom] = {
     "block": owners.block,
     "counted": samples.counted,
     "trimmed": samples.trimmed,
+    "started": samples.started,
     "widened": samples.widened,
 }
