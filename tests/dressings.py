@@ -176,7 +176,7 @@ DRESSINGS: dict[str, Callable[[str], str]] = {
     ),
     "table": lambda text: 'id,log\n7,"' + text.replace('"', '""') + '"\n8,"ok"\n',
     "table rows": each_cell,
-    "mail as sent": lambda text: quopri.encodestring(text.encode()).decode(),
+    "mail as sent": lambda text: quopri.encodestring(text.encode("utf-8", "replace")).decode(),
     "other tools": between_others,
     "jira": around("Steps:\n{noformat}\n", "{noformat}\n"),
     "latex": around("\\begin{verbatim}\n", "\\end{verbatim}\n"),
