@@ -7,6 +7,7 @@ from dataclasses import field
 from typing import Any
 
 from explainer.frozen import frozen, replace
+from explainer.locale import word
 
 #: Names under which torch raises what its documentation calls another exception.
 ALIASES = {
@@ -105,7 +106,7 @@ class Crash:
     runner: str | None = None
     place: Place = Place()
     count: int = 1
-    remarks: tuple[str, ...] = ()
+    remarks: tuple[str | Remark, ...] = ()
     live: Any = field(default=None, compare=False, repr=False)
 
     @property
@@ -121,13 +122,25 @@ class Crash:
 
 
 @frozen
+class Remark:
+    """A word of `locale` beside an error, with what it is filled from: a text is read before its reader is known."""
+
+    key: str
+    values: tuple[tuple[str, object], ...] = ()
+
+    def text(self, language: str) -> str:
+        """The remark in a language."""
+        return word(self.key, language, **dict(self.values))
+
+
+@frozen
 class Found:
     """One error that a text holds, whole: what `reading` hands over. `count` is how often the same error came."""
 
     raised: Raised
     place: Place = Place()
     count: int = 1
-    remarks: tuple[str, ...] = ()
+    remarks: tuple[str | Remark, ...] = ()
 
 
 Known = Callable[[Raised], bool]

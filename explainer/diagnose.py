@@ -112,6 +112,8 @@ def _of_own_file(scene: Scene, catalogue: Catalogue) -> Match | None:
     return Match(symptom, {**dict.fromkeys(symptom.captures), **found, "file": reporting.relative(found["file"])})
 
 
+#: A symptom of so many wordings is a field more than a message.
+BROAD = 6
 #: How many rules that hold have their edits tried.
 RULES_TRIED = 3
 
@@ -244,6 +246,9 @@ def _of_symptom(match: Match, scene: Scene, causes: bool) -> Diagnosis:
     fixes = tuple(Fix(words(in_language(fix["title"], language), names), source=source) for fix in symptom.fixes)
     usual = [word("usual", language), *(f"- {words(cause, names)}" for cause in known)] if known else []
     headline, why = say("headline"), say("why")
+    claim = grammar.claim(scene.crash, language) if _is_broad(match, headline) else None
+    if claim is not None:
+        headline, why = claim, f"{headline}\n{why}"
     values = grammar.unsaid(scene.crash.message, f"{headline} {why}", language) if scene.live is None else ""
     cause = "\n".join(part for part in (why, values, *usual) if part)
     return Diagnosis(
@@ -256,6 +261,12 @@ def _of_symptom(match: Match, scene: Scene, causes: bool) -> Diagnosis:
         fixes=fixes,
         links=symptom.links,
     )
+
+
+def _is_broad(match: Match, headline: str) -> bool:
+    """Whether a symptom stands for many messages, and its headline says nothing that is only in this one."""
+    captured = [str(value) for value in match.captures.values() if value not in (None, "")]
+    return len(match.symptom.messages) >= BROAD and not any(value in headline for value in captured)
 
 
 def of_rule(held: Held, scene: Scene) -> Diagnosis:

@@ -209,7 +209,13 @@ class Report:
         source = {"input": self.input, "line": self.line}
         diagnoses = [diagnosis.to_dict() for diagnosis in self.diagnoses]
         told = error if self.type or self.message else None  # None: a run without an error
-        return {"source": source, "count": self.count, "error": told, "diagnoses": diagnoses}
+        return {
+            "source": source,
+            "count": self.count,
+            "error": told,
+            "diagnoses": diagnoses,
+            "remarks": list(self.remarks),
+        }
 
 
 def document(reports: tuple[Report, ...]) -> dict[str, Any]:

@@ -96,12 +96,15 @@ class _Fields:
 
 def __init__(self: Any, *given: Any, **named: Any) -> None:
     kind, values = type(self), self.__dict__
-    values.update(kind._defaults_)
+    if len(given) != len(kind._names_):
+        values.update(kind._defaults_)
     values.update(zip(kind._names_, given))  # noqa: B905 - too many of them are told below
-    values.update(named)
-    for name, make in kind._makers_.items():
-        if name not in values:
-            values[name] = make()
+    if named:
+        values.update(named)
+    if kind._makers_:
+        for name, make in kind._makers_.items():
+            if name not in values:
+                values[name] = make()
     # Texts are read into a dozen of these: what was given by place alone fits if nothing is missing.
     fits = len(values) == len(kind._names_) >= len(given)
     if not fits or (

@@ -67,7 +67,7 @@ def bare(crash: Crash, diagnosis: Diagnosis | None, language: str) -> Report:
         crash.count,
         place.rank,
         language,
-        remarks=crash.remarks,
+        remarks=tuple(one if isinstance(one, str) else one.text(language) for one in crash.remarks),
     )
 
 

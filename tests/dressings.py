@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import html
 import json
+import quopri
+import re
 import textwrap
 from collections.abc import Callable
 from itertools import count
@@ -52,6 +54,18 @@ def coloured(text: str) -> str:
     """Colours as Python 3.13 prints them."""
     text = text.replace('File "', 'File \x1b[35m"').replace('", line ', '"\x1b[0m, line ')
     return text.replace("Error: ", "Error\x1b[0m: \x1b[35m") + "\x1b[0m"
+
+
+def each_cell(text: str) -> str:
+    """A query's result as a table, a line of the log in each row."""
+    rows = (f'2024-03-05 10:21:31.000,"{line.replace(chr(34), chr(34) * 2)}"' for line in text.split("\n"))
+    return "\n".join(["@timestamp,@message", *rows])
+
+
+def between_others(text: str) -> str:
+    """Lines of libraries that write to the same terminal, unasked, between a traceback's frames."""
+    said = "2024-03-05 10:21:31.123456: I tensorflow/core/platform/cpu_feature_guard.cc:182] This binary is optimized"
+    return re.sub(r'(?m)^(  File "[^"]+", line \d+, in \w+)$', lambda found: f"{found[0]}\n{said}", text)
 
 
 def with_bars(text: str) -> str:
@@ -152,5 +166,22 @@ DRESSINGS: dict[str, Callable[[str], str]] = {
         "/opt/lib/python3.12/site-packages/torch/x.py:12: UserWarning: old API\n  warnings.warn(\n", ""
     ),
     "twice": lambda text: "ERROR:root:failed\n" + text.rstrip("\n") + "\n" + text,
+    "kaggle": lambda text: (
+        "["
+        + "\n,".join(
+            json.dumps({"stream_name": "stderr", "time": 1.5 + number, "data": line + "\n"})
+            for number, line in enumerate(text.split("\n"))
+        )
+        + "\n]"
+    ),
+    "table": lambda text: 'id,log\n7,"' + text.replace('"', '""') + '"\n8,"ok"\n',
+    "table rows": each_cell,
+    "mail as sent": lambda text: quopri.encodestring(text.encode("utf-8", "replace")).decode(),
+    "other tools": between_others,
+    "jira": around("Steps:\n{noformat}\n", "{noformat}\n"),
+    "latex": around("\\begin{verbatim}\n", "\\end{verbatim}\n"),
+    "test report": around('<failure message="x"><![CDATA[', "]]></failure>\n"),
+    "job ends": around("", "[1]+  Exit 1                  nohup python train.py\n"),
+    "timed": around("", "\nreal\t12m3.123s\nuser\t10m1.000s\n"),
     "bom": lambda text: "\ufeff" + text,
 }

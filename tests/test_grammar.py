@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
+import explainer
 from explainer import grammar
 from explainer.catalogue.words import in_language, words
 from explainer.crash import Crash, Frame
 from explainer.diagnosis import Diagnosis
+from explainer.grammar import ngrams
 from explainer.locale import LANGUAGES
 
 
@@ -51,6 +53,15 @@ def read(message, kind="RuntimeError", frames=(), language="en"):
         ("frob is implemented for strided tensors only", "unsupported", "`frob` supports only the strided layout"),
         ("svd_frob: FROBPACK library not found in compilation", "environment",
          "in `svd_frob`: this build of PyTorch lacks `FROBPACK`"),
+        ("The rank of frob_mask is 3, but should be 2.", "shape",
+         "`The rank of frob_mask` must `be 2`, but got `3`"),
+        ("It is expected frob_dilation equals to 2, but got size [4, 5]", "shape",
+         "needed: `frob_dilation equals to 2`, but got the size `[4, 5]`"),
+        ("frob tensor dimension must be greater than 0 (got 2)", "api",
+         "`frob tensor dimension` needs a number above 0, but got `2`"),
+        ("Untraceable frob_compare | Explanation: 7 defines a C method that Dynamo cannot trace into.", "compile",
+         "the check says: `Untraceable frob_compare`"),
+        ("tensor lane mismatch in Frob3", "api", "mismatch: `tensor lane in Frob3`"),
         ("Function 'FrobBackward0' returned nan values in its 0th output.", "nan",
          "the state of `Function 'FrobBackward0'`: `returned nan values in its 0th output`"),
     ],
@@ -130,6 +141,29 @@ def test_bad_input_is_read_as_far_as_it_goes(message):
         said = diagnosis.headline if diagnosis else ""
         assert len(said) < 600
         assert not any(sign in said for sign in ("`{}`", "%s", "%d", "``"))
+
+
+def test_sentences_of_torchs_own_files_are_torchs():
+    """Protects the filter of runs of words: it knows what torch's files say, also in part, and hardly anything else."""
+    own = ["Unknown qengine", "SymIntArrayRef expected to contain only concrete integers",
+           "Number of microbatches (3) must be greater than or equal to the number of stages (4)."]  # fmt: skip
+    assert all(min(2, runs) <= held for held, runs in map(ngrams.known, own))
+    anybodys = "the brewery must never be closed while somebody of the guests is still waiting for a glass of beer"
+    assert ngrams.known(anybodys)[0] < 2
+    assert ngrams.runs("{} must be even") == ["must be even $"]
+    assert read(own[0]) is not None
+    assert read("Unknown frobengine") is None
+
+
+def test_a_symptom_of_many_messages_says_what_this_one_asks():
+    """Protects the headline where a symptom's own is the same for all of its wordings: what is known stays below."""
+    found = (
+        explainer.explain("RuntimeError: outputs must be a Tensor or an iterable of Tensors").reports[0].diagnoses[0]
+    )
+    assert (found.rule, found.headline) == (
+        "autograd-engine-misuse", "`outputs` must `be a Tensor or an iterable of Tensors`"
+    )  # fmt: skip
+    assert "autograd was called in a way" in found.cause
 
 
 def test_words_are_weighed_from_what_sources_raise():

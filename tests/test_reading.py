@@ -11,6 +11,7 @@ import combinations
 import pytest
 from dressings import DRESSINGS
 
+import explainer
 from explainer.crash import Crash, crash_of
 from explainer.reading import read_bytes, read_text
 
@@ -34,6 +35,7 @@ LOST = {
     ("python3.12-group", "cut at 80"),
     ("python3.12-group", "cut at 100"),
     ("python3.12-group", "no indentation"),
+    ("rich-plain", "test report"),
 }
 
 
@@ -179,10 +181,28 @@ def test_lines_of_the_machine_and_warnings_of_torch_stand_beside_an_error():
     killed = "[12.3] Out of memory: Killed process 77 (python) total-vm:9kB"
     warned = "/v/torch/nn/loss.py:5: UserWarning: Using a target size that is different to the input size"
     error = 'Traceback (most recent call last):\n  File "t.py", line 1, in <module>\n    f()\nRuntimeError: no'
-    noted = [read_text("\n".join(lines))[0].remarks for lines in ((killed, warned, error), (error, "", killed))]
+    beside = lambda text: tuple(one.text("en") for one in read_text(text)[0].remarks)  # noqa: E731
+    noted = [beside("\n".join(lines)) for lines in ((killed, warned, error), (error, "", killed))]
     assert noted == [(f"log, line 1: {killed}", f"log, line 2: {warned}"), (f"log, line 6: {killed}",)]
     far = "\n".join([warned, *["epoch 1"] * 100, error])
     assert read_text(far)[0].remarks == ()
     assert read_text(killed) == [] or read_text(killed)[0].remarks == ()
     listed = f"{error}\n\n$ pip list\nPackage  Version\n-------- -------\ntorch    2.3.0\ntorchvision 0.17.2\n"
-    assert read_text(listed)[0].remarks == ("log, line 9: torch 2.3.0, torchvision 0.17.2",)
+    assert beside(listed) == ("log, line 9: torch 2.3.0, torchvision 0.17.2",)
+    told = explainer.explain(listed, lang="ko").to_dict()["reports"][0]["remarks"]
+    assert told == ["로그 9행: torch 2.3.0, torchvision 0.17.2"]
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["mat1 and mat2 shapes cannot be multiplied (4x576 and 400x120)", "expected a `Tensor` | got 'list': [1, 2]`",
+     "size 10% of x[3m y", "a  b\\nc", "<built-in method> & more", "Caught KeyError: 'x'", "Error: nothing", "{'a': 1}",
+     "[rank0]: RuntimeError: inner", "x: IndexError: inner", "ValueError('inner')", "ends with a blank ", "  begins"],
+)  # fmt: skip
+def test_one_plain_line_reads_as_it_does_on_the_long_way(message, monkeypatch):
+    """Protects the short way for an exception's own line: it may take nothing for plain that is dressed."""
+    for text in (f"RuntimeError: {message}", f"torch.OutOfMemoryError: {message}\n", f"> ValueError: {message}"):
+        short = read_text(text)
+        with monkeypatch.context() as patched:
+            patched.setattr("explainer.reading.bare.plain", lambda _: None)
+            assert read_text(text) == short

@@ -60,7 +60,7 @@ def test_rank_that_failed_first_comes_first():
     found = read_text(log)
     assert [one.raised.name for one in found] == ["ValueError", "RuntimeError", "ChildFailedError"]
     assert found[0].place.rank == 2
-    assert "rank 2 failed first" in found[0].remarks[0]
+    assert "rank 2 failed first" in found[0].remarks[0].text("en")
     assert "Root Cause" in found[2].raised.message
 
 

@@ -219,3 +219,8 @@ def test_fuzzer_finds_nothing():
     samples = [path.read_text(encoding="utf-8") for path in sorted(fuzz_reading.SAMPLES.glob("*.txt"))]
     assert samples
     assert fuzz_reading.run(seed=3, inputs=1500, samples=samples) == []
+
+
+def test_a_mail_of_broken_letters_is_read_as_far_as_it_goes():
+    text = "RuntimeError: a \ud800 tensor=3D2,=\nmust be 2-D=20\n"
+    assert read_text(text)[0].raised.type == "RuntimeError"

@@ -50,6 +50,7 @@ def schema() -> dict[str, Any]:
         "count": number,
         "error": {"anyOf": [_object(error), {"type": "null"}]},
         "diagnoses": _rows(_ref(Diagnosis)),
+        "remarks": _rows(text),
     }
     document = _object({"schema_version": {"const": SCHEMA_VERSION}, "reports": _rows(_object(report))})
     return {**document, "$defs": {kind.__name__: _of_class(kind) for kind in KEYS}}

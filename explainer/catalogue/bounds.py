@@ -109,6 +109,9 @@ def steps_of(value: Any, most: int = LARGEST) -> int:
 
 def weighed(value: Any) -> Any:
     """The value, its steps spent. Raises Exceeded where it is too large."""
+    if type(value) is str:
+        spend(1 + len(value) // _CHARACTERS)
+        return value
     spend(steps_of(value))
     return value
 

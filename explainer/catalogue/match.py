@@ -97,15 +97,12 @@ class Words:
                 wordless.append((max(entry.runs, key=len, default=""), number))
         return cls(entries, by_word, wordless)
 
-    def candidates(self, low: str, words: set[str]) -> Iterator[Entry]:
+    def candidates(self, low: str, words: set[str]) -> list[Entry]:
         """The entries that a lowercased message, which has these words, may match."""
-        for word in words:
-            for number, other in self.by_word.get(word, ()):
-                if other in words:
-                    yield self.entries[number]
-        for run, number in self.wordless:
-            if run in low:
-                yield self.entries[number]
+        rare = words & self.by_word.keys()
+        numbers = [number for word in rare for number, other in self.by_word[word] if other in words]
+        numbers += [number for run, number in self.wordless if run in low]
+        return [entry for number in numbers if _contains(low, (entry := self.entries[number]).runs)]
 
 
 @frozen
@@ -130,8 +127,9 @@ class Index:
         low = text.lower()
         names = kinds(error)
         found = []
-        for entry in self._candidates(low):
-            rank = _rank(entry, names) if _contains(low, entry.runs) else 0
+        words = set(_WORD.findall(low))
+        for entry in (one for pack in self.packs for one in pack.candidates(low, words)):
+            rank = _rank(entry, names)
             if rank and fits(entry) and _from_there(entry, error):
                 found.append((-rank, not _circumstances(entry), -entry.weight, entry.symptom, entry.pattern, entry))
         tried, endless = set(), 0
@@ -145,11 +143,6 @@ class Index:
                 endless, captures = endless + 1, None
             if captures is not None:
                 yield entry, captures
-
-    def _candidates(self, low: str) -> Iterator[Entry]:
-        words = set(_WORD.findall(low))
-        for pack in self.packs:
-            yield from pack.candidates(low, words)
 
 
 def kinds(error: Crash | Raised) -> tuple[str, ...]:
@@ -180,6 +173,7 @@ def _rank(entry: Entry, names: tuple[str, ...]) -> int:
 
 
 def _contains(low: str, runs: tuple[str, ...]) -> bool:
+    """Whether a text has all runs, one behind the other; most lack the first."""
     at = 0
     for run in runs:
         at = low.find(run, at)
@@ -219,7 +213,7 @@ def _stands_in(part: str, code: str) -> bool:
 
 def _foreign(error: Crash | Raised) -> bool:
     """Whether another framework raised it: by its own type, or in one of its own files."""
-    if _FOREIGN_TYPE.match(error.type):
+    if _FOREIGN_TYPE.match(error.type or error.message):
         return True
     file = error.frames[-1].file.replace("\\", "/") if error.frames else ""
     return bool(_FOREIGN_FILE.search(file)) and "torch" not in file

@@ -151,13 +151,13 @@ def _is_known(function: ast.expr) -> bool:
 
 def evaluated(node: ast.AST, names: Names) -> Any:
     """The value of what `parsed` gave. Raises Unlike where jinja2 has to be asked, else what the operation does."""
-    of = functools.partial(evaluated, names=names)
-    if isinstance(node, ast.Constant):
-        return node.value
+    if isinstance(node, ast.Attribute):
+        return attribute(evaluated(node.value, names), _public(node.attr))
     if isinstance(node, ast.Name):
         return _WORDS[node.id] if node.id in _WORDS else _named(names, node.id)
-    if isinstance(node, ast.Attribute):
-        return attribute(of(node.value), _public(node.attr))
+    if isinstance(node, ast.Constant):
+        return node.value
+    of = functools.partial(evaluated, names=names)
     if isinstance(node, ast.Subscript):
         return _item(of(node.value), of(node.slice))
     if isinstance(node, ast.Slice):
@@ -187,7 +187,7 @@ def evaluated(node: ast.AST, names: Names) -> Any:
 def attribute(of: Any, name: str) -> Any:
     """`of.name` as templates mean it: a mapping's item, of others a field, else what `of[name]` gives."""
     try:
-        return of[name] if isinstance(of, Mapping) or not hasattr(of, name) else getattr(of, name)
+        return of[name] if type(of) is dict or isinstance(of, Mapping) or not hasattr(of, name) else getattr(of, name)
     except (TypeError, LookupError):
         raise WordsError(f"{name!r} is not there") from None
 

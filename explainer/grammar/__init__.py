@@ -8,21 +8,28 @@ from __future__ import annotations
 from explainer.catalogue import Match, Symptom
 from explainer.crash import Crash, Raised
 from explainer.grammar.frames import WEAK, Clause, clauses
-from explainer.grammar.kinds import family_of, field_of, kind_of, of_id
-from explainer.grammar.owner import checked_in_torch, is_torchs
+from explainer.grammar.kinds import BY_TYPE, family_of, field_of, kind_of, of_id
+from explainer.grammar.owner import is_torchs, says_so
 from explainer.grammar.phrases import quoted
 from explainer.grammar.sentence import cleaned, sentences
 from explainer.grammar.told import Told, advice, is_advice, values
 from explainer.locale import LANGUAGES, word
 from explainer.patterns import Pattern
 
-__all__ = ["field_of", "of_id", "read", "unsaid"]
+__all__ = ["claim", "field_of", "of_id", "read", "unsaid"]
 #: Kinds of which anybody's checks are.
 VAGUE = ("other", "type", "choice")
+#: Frames that state what is asked.
+STATING = ("needs", "expected", "only", "match")
 #: Braces of a message are none of a template.
 _BRACES = str.maketrans("{}", "()")
 _ASIDE = Pattern(r"\(.*")
 _WORD = Pattern(r"[A-Za-z_][\w.]+")
+#: A title, then why: as the compiler words what it cannot trace.
+_TITLED = Pattern(r"\S[\s|.]+Explanation: ")
+_PRONOUN = Pattern(r"(?:this|that|these|those|it|they|we|you|which|dynamo)(?: \w+)?", 2)
+#: What only names of code have.
+_IDENTIFIER = Pattern(r"\w[_.]\w|[a-z\d][A-Z]|[A-Za-z]\d")
 
 
 def read(error: Crash | Raised) -> Match | None:
@@ -34,8 +41,11 @@ def read(error: Crash | Raised) -> Match | None:
         for part in parts[:1] + [one for one in parts[1:] if not is_advice(one.text)]
         if (clause := next(clauses(part), None)) is not None
     ]
-    claims.sort(key=lambda clause: clause.frame in WEAK)
-    if not claims and parts and len(_WORD.findall(parts[0].text)) > 2 and checked_in_torch(error):
+    if not _TITLED.search(text):
+        claims.sort(key=lambda clause: clause.frame in WEAK or _PRONOUN.fullmatch(clause.subject) is not None)
+    elif parts and (not claims or claims[0].text not in parts[0].text):
+        claims.insert(0, Clause("said", asked=parts[0].text, text=parts[0].text))
+    if not claims and parts and len(_WORD.findall(parts[0].text)) > 2 and says_so(error, text):
         claims = [Clause("said", asked=parts[0].text, operator=parts[0].operator, text=parts[0].text)]
     if not claims:
         return None
@@ -45,14 +55,22 @@ def read(error: Crash | Raised) -> Match | None:
     firm = clause.frame not in WEAK and kind not in VAGUE and (sure or error.name == "RuntimeError")
     if not is_torchs(error, text, bool(clause.operator), detail, firm):
         return None
-    family = family_of(clause, kind, text)
+    family = BY_TYPE.get(error.name) or family_of(clause, kind, text)
     told = Told(clause, claims[1:3], kind if sure else None, text)
     texts = {field: {code: f"{{{{ m.{field}_{code} }}}}" for code in LANGUAGES} for field in ("headline", "why")}
     hint = (advice([part.text for part in parts]) or "").translate(_BRACES)
     fixes = ({"title": {code: word("c_advice", code, advice=hint) for code in LANGUAGES}},) if hint else ()
-    specific = kind != "other" or detail > 0 or len(_about(clause)) > 1
+    about = _about(clause)
+    specific = kind != "other" or detail > 0 or len(about) > 1 or len(claims) > 1 or any(map(_IDENTIFIER.search, about))
     symptom = Symptom(f"check-{kind}-{_name(clause)}", family, (), (), texts, specific, fixes=fixes)
     return Match(symptom, told)
+
+
+def claim(error: Crash | Raised, language: str) -> str | None:
+    """What a message asks for, as a headline; None where it states no requirement that has a known form."""
+    found = read(error)
+    told = found.captures if found is not None else None
+    return told[f"headline_{language}"] if isinstance(told, Told) and told.clause.frame in STATING else None
 
 
 def _about(clause: Clause) -> list[str]:

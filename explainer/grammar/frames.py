@@ -40,7 +40,7 @@ _GIVEN = Pattern(
     r"\bencountered\b|"
     r"\bbut(?= (?:[\w.]+ ){1,3}(?:is|are|has|have|was|were|had)\b)|(?<=but )(?:is|was|were|are|has|have|had|it is|"
     r"it was|it has|the|its|there (?:is|are|were))\b|"
-    r"\bgets?\b|\binstead of\b|(?<=, )not\b|\b(?:passed(?: in)?|provided)\b(?=\s*[:\d\[(<'`]))"
+    r"(?<=but )gets?\b|\binstead of\b|(?<=, )not\b|\b(?:passed(?: in)?|provided)\b(?=\s*[:\d\[(<'`]))"
     r"(?:\s+(?:instead|an?|the|type|value)\b)?\s*[:=]?)\s*(?P<given>\S.*)",
     2,
 )
@@ -48,6 +48,14 @@ _GIVEN = Pattern(
 _TURNED = Pattern(
     r"(?:[Gg]ot|[Rr]eceived|[Ff]ound|[Gg]iven):? (?P<given>.+?)(?:,|;|,? but| while| when) ?(?:was |were |it |but )*"
     r"(?P<claim>(?:expect(?:s|ed|ing)|requires?|required)\b.+)"
+)
+_IT_IS = Pattern(r"^[Ii]t is (?:expected|required) (?:that )?")
+#: `but 7 is found`.
+_FOUND = Pattern(r" (?:is|are|was|were) (?:found|given|received|provided|passed|specified)$")
+#: What is the case, and what should be: `the rank is 3, but should be 2`.
+_STATED = Pattern(
+    r"(?P<subject>\S.*?) (?:is|are|was|were|has|have) (?P<given>[^,]+), but (?:it |they )?"
+    r"(?P<need>(?:must|should|needs? to|has to|have to) .+)"
 )
 #: What a clause of advice adds to a claim, and words at the edges of a part that say nothing.
 _ASIDE = Pattern(r"[,;] (?:please|but you|so (?:please|you)|(?:did you|try|consider|use) )\b.*", 2)
@@ -57,7 +65,7 @@ _LOOSE = Pattern(
 )
 _NEED = (
     r"(?:(?P<never>shouldn't|mustn't|cannot|can't|can not|may not)|must|shall|should|has to|have to|needs? to|can only|"
-    r"may only|(?:is|are|was|were) expected to|(?:is|are) required to|(?:is|are) supposed to|ought to|"
+    r"may only|(?:(?:is|are|was|were) )?expected to|(?:is|are) required to|(?:is|are) supposed to|ought to|"
     r"(?:can|may) (?=take|only))"
 )
 #: In this order; the first whose pattern fits is the frame.
@@ -82,7 +90,8 @@ _FRAMES: tuple[tuple[str, tuple[str, ...], Any], ...] = (
         r"(?P<subject>.*?)(?:\b(?:currently|now|yet)\s)?\b(?:only (?:supports?|accepts?|works?|takes?|allows?|handles?|"
         r"implements?|implemented|applies|operates|deals?|supported|available)|(?:supports?|accepts?|works?|takes?|"
         r"handles?|"
-        r"implemented|operates|supported|available|defined|called|used) only)\b(?: with| on| for| to)?\s*(?P<asked>.+)|"
+        r"implemented|operates|supported|available|defined|called|used) only)\b(?: (?:with|on|for|to)\b)?"
+        r"\s*(?P<asked>.+)|"
         r"(?P<subject2>.+?) (?:is|are|be|can be|may be|"
         r"must be)(?: currently)? only(?: be)?(?: currently)? (?:supported|"
         r"implemented|available|defined|valid|allowed|meaningful|possible|used|applied|applicable|enabled|called|made|"
@@ -135,12 +144,13 @@ _FRAMES: tuple[tuple[str, tuple[str, ...], Any], ...] = (
         r"outside(?: of)?(?: the)?|exceeds?|exceeded|overflow(?:s|ed)?|(?:is |are )?(?:beyond|above|"
         r"below))\b[,:]?(?: (?:for|of|with|in))?\s*"
         r"(?P<asked>.*)|"
-        r"(?P<subject2>(?!.*\b(?:must|should|expected|has to|needs to|requires?)\b).+?) (?:is|are|was|were|has|have)"
+        r"(?P<subject2>(?!.*\b(?:must|should|expected|has to|needs to|requires?|can ?not|can't|may not)\b).+?)"
+        r" (?:is|are|was|were|has|have)"
         r"(?: too)? (?P<asked2>(?:too (?:large|small|many|few|big|long|short|high|low|deep)|"
         r"(?:larger|smaller|greater|less|bigger|more|fewer|longer|shorter|higher|lower) than).*)|"
         r"(?P<asked3>[Tt]oo (?:many|few|much|large|small)\b) (?P<subject3>.+)|"
         r"(?P<subject4>.+?) (?P<asked4>too (?:large|small|many|few|big|long)\b.*)|"
-        r"(?P<subject5>.+?) (?P<asked5>[<>]=? .+)|"
+        r"(?P<subject5>\S+(?: \S+){0,4}?) (?P<asked5>[<>]=? \S+)$|"
         r"(?P<subject6>(?!.*\b(?:must|should|expected|has to|needs to|requires?|cannot|can't|not)\b).+?) (?P<asked6>"
         r"(?:larger|smaller|greater|less|bigger|more|fewer|longer|shorter|higher|lower) than .+)")),
     ("needs", ("must", "should", "shall", "have to", "has to", "need to", "needs to", "can only", "cannot be",
@@ -158,7 +168,7 @@ _FRAMES: tuple[tuple[str, tuple[str, ...], Any], ...] = (
         r"(?: (?:for|in|by|with|when|if|as|on) (?P<subject4>.+))?$|"
         r"(?P<subject2>.+?) (?:(?:is|are|was|were) )?(?:expects?|expecting|expected|requires?|needs)\b:?"
         r"(?: that)?\s+(?P<asked2>\S.*)|"
-        r"(?:(?:.*?\b)?(?:[Ee]xpect(?:s|ed|ing)?|EXPECTED|[Rr]equires?)|[Nn]eeds?)\b:?(?: that\b|"
+        r"(?:(?:.*?\b)?(?:[Ee]xpect(?:s|ed|ing)?|EXPECTED|[Rr]equire[sd]?)|[Nn]eeds?)\b:?(?: that\b|"
         r" to\b)?\s*(?P<asked3>\S.*)")),
     ("invalid", ("invalid", "unknown", "unrecogni", "unexpected", "illegal", "not a valid", "not valid", "incorrect",
                  "wrong", "bad ", "malformed", "not recogni", "ill-formed", "ambiguous", "duplicate", "nonsens",
@@ -235,13 +245,15 @@ _FRAMES: tuple[tuple[str, tuple[str, ...], Any], ...] = (
 )  # fmt: skip
 
 
+#: What no subject of a frame begins with.
+_NOT_BEFORE = {"range": ("expect",), "missing": ("cannot ", "can't ", "could not ", "unable ", "failed ")}
 #: Frames that state no requirement: what another sentence of the message requires tells more.
 WEAK = ("got", "state", "refused", "is-not", "missing", "said")
 
 
 def clauses(sentence: Sentence) -> Iterator[Clause]:
     """What a sentence claims, the frame that fits first coming first."""
-    text = _ASIDE.sub("", sentence.text).replace(" NOT ", " not ")
+    text = _IT_IS.sub("Expected ", _ASIDE.sub("", sentence.text).replace(" NOT ", " not "))
     claim, given = _apart(text)
     yield from _fitting(claim, given, sentence.operator)
     if given:  # what was taken for the actual value is a part of the claim
@@ -257,6 +269,8 @@ def _fitting(claim: str, given: str, operator: str | None) -> Iterator[Clause]:
                 parts = _parts(found.groupdict())
                 if parts["subject"].count("(") != parts["subject"].count(")"):
                     continue  # the claim stands in an aside
+                if parts["subject"].lower().startswith(_NOT_BEFORE.get(name, ("\n",))):
+                    continue  # it says what should be, or what could not be done
                 yield Clause(name, parts["subject"], parts["asked"], parts["given"] or given, operator, claim)
 
 
@@ -265,15 +279,24 @@ def _apart(text: str) -> tuple[str, str]:
     turned = _TURNED.match(text)
     if turned is not None:
         return turned["claim"], turned["given"]
+    stated = _STATED.fullmatch(text)
+    if stated is not None:
+        return f"{stated['subject']} {stated['need']}", stated["given"]
     found = _GIVEN.search(text, 1)
     if found is None or not text[: found.start()].strip(" ,.:;(") or len(text[: found.start()].split()) < 2:
         return text, ""
-    return text[: found.start()].rstrip(" ,.:;(["), found["given"].strip()
+    given = _FOUND.sub("", found["given"].strip())
+    if given.endswith(")") and given.count(")") > given.count("("):
+        given = given[:-1]  # the aside that it stood in
+    return text[: found.start()].rstrip(" ,.:;(["), given
 
 
 def _tidy(part: str) -> str:
     """A part without the words that tie it to the rest: `is`, `that`, `at the moment`."""
-    return _LOOSE.sub("", part.strip(" ,:;.")).strip(" ,:;.")
+    for _ in range(3):
+        part = _LOOSE.sub("", part.strip(" ,:;."))
+    part = part.strip(" ,:;.")
+    return part[:-1] if part.endswith(")") and part.count(")") > part.count("(") else part
 
 
 def _parts(groups: dict[str, str | None]) -> dict[str, str]:

@@ -71,7 +71,8 @@ _FIELDS: tuple[tuple[str, frozenset[str]], ...] = (
         "placement "
         "placements init_process_group symm_mem collective collectives")),
     ("checkpoint", words_of("state_dict unpickling unpickler weights_only archive deserialize deserialization")),
-    ("dataloader", words_of("dataloader sampler samplers worker workers dataset datasets collate datapipe prefetch")),
+    ("dataloader", words_of(
+        "dataloader batch_sampler distributedsampler worker workers dataset datasets collate datapipe prefetch")),
     ("amp", words_of("autocast gradscaler unscale")),
     ("oom", words_of("allocate")),
     ("nan", words_of("nan nans nonfinite singular converge definite")),
@@ -79,6 +80,18 @@ _FIELDS: tuple[tuple[str, frozenset[str]], ...] = (
 _FAMILY = {
     "device": "device", "dtype": "dtype", "layout": "unsupported", "memory": "view", "rank": "shape", "size": "shape",
     "gradient": "autograd", "index": "index", "range": "api", "type": "api", "choice": "api", "other": "api",
+}  # fmt: skip
+#: Types that only one part of torch raises.
+BY_TYPE = {
+    name: family
+    for family, names in (
+        ("compile", "Unsupported TorchRuntimeError BackendCompilerFailed InternalTorchDynamoError InductorError "
+         "UserError "
+         "ConstraintViolationError RecompileError SpecViolationError OnnxExporterError SymbolicValueError"),
+        ("distributed", "DistError DistBackendError DistStoreError DistNetworkError DistQueueEmptyError"),
+        ("oom", "OutOfMemoryError"),
+    )
+    for name in names.split()
 }  # fmt: skip
 #: Frames whose requirement tells what was checked.
 _REQUIRING = ("needs", "expected", "only", "match", "range")

@@ -6,13 +6,14 @@ Right or silent: what may as well be numpy's, TensorFlow's, JAX's, Python's or t
 from __future__ import annotations
 
 from explainer.crash import ALIASES, Crash, Raised
+from explainer.grammar import ngrams
 from explainer.grammar.vocabulary import lowered, words_of
 from explainer.grammar.weights import BIAS, WEIGHTS
 from explainer.patterns import Pattern
 
 #: Weights (in tenths) above which a message is torch's, also where it has few words, and above which its known words
-#: may say so.
-SURE, CERTAIN, LIKELY, HARDLY = 4, 22, -10, -15
+#: may say so; above the last, few runs of words that torch's files hold are enough.
+SURE, CERTAIN, LIKELY, HARDLY, AGAINST = 4, 22, -10, -4, -20
 FEW = 6
 #: Types that any package raises.
 _PYTHONS_TYPES = frozenset(
@@ -25,7 +26,7 @@ _PYTHONS_TYPES = frozenset(
     ]
 )  # fmt: skip
 #: Types of which torch's checks are; of any other one only what was raised in torch's own files is.
-_CHECKED = frozenset(
+CHECKED = frozenset(
     [
         "RuntimeError", "ValueError", "TypeError", "IndexError", "NotImplementedError", "AssertionError",
         "Unsupported",
@@ -133,10 +134,10 @@ def is_torchs(error: Crash | Raised, text: str, operator: bool, detail: int, fir
     if not words or is_others(text):
         return False
     if error.frames:
-        return _raised_there(error, words, operator, detail, firm)
+        return _raised_there(error, text, operator, detail, firm)
     if error.type.startswith(("torch.", "c10")) or ALIASES.get(error.name, error.name) in _ONLY_OURS:
         return True
-    return "." not in error.type and _speaks_so(error, words, operator, detail, firm)
+    return "." not in error.type and _speaks_so(error, text, operator, detail, firm)
 
 
 def is_others(text: str) -> bool:
@@ -151,13 +152,14 @@ def evidence(kind: str, words: frozenset[str], operator: bool) -> frozenset[str]
     return words | {kind} | (set() if kind in _PYTHONS_TYPES else {"Other"}) | ({"op()"} if operator else set())
 
 
-def _speaks_so(error: Crash | Raised, words: frozenset[str], operator: bool, detail: int, firm: bool) -> bool:
-    """Whether the words are torch's: by their weights, or by what torch's checks are known by.
+def _speaks_so(error: Crash | Raised, text: str, operator: bool, detail: int, firm: bool) -> bool:
+    """Whether the words are torch's: by their weights, by what its checks are known by, or as its files have them.
 
     Few words may be anybody's: they need one that is torch's, or an operator. A RuntimeError that C++ raised in the
     user's own line is more often torch's than not.
     """
-    weight = BIAS + sum(map(WEIGHTS.get, evidence(error.name, words, operator) & WEIGHTS.keys()))  # type: ignore[arg-type]
+    words = lowered(text)
+    weight = _weight(error.name, words, operator)
     if error.name not in _PYTHONS_TYPES and WEIGHTS.get(error.name, 0) <= 0 and not words & _SURELY_OURS:
         return False  # a type of some package's own
     known = bool(words & (_OURS | _SURELY_OURS))
@@ -165,12 +167,26 @@ def _speaks_so(error: Crash | Raised, words: frozenset[str], operator: bool, det
     native = error.name == "RuntimeError" and bool(error.frames) and bool(error.frames[-1].code)
     if weight > (LIKELY if native else SURE if told else CERTAIN):
         return True
-    return weight > HARDLY and _known_by(error.name, ALIASES.get(error.name, error.name), words, detail, firm)
+    if weight > HARDLY and _known_by(error.name, ALIASES.get(error.name, error.name), words, detail, firm):
+        return True
+    return _in_files(text, weight)
+
+
+def _weight(kind: str, words: frozenset[str], operator: bool) -> int:
+    told = evidence(kind, words, operator) & WEIGHTS.keys()
+    return BIAS + sum(WEIGHTS[word] for word in told)
+
+
+def _in_files(text: str, weight: int) -> bool:
+    """Whether torch's files have enough of a message's runs of words."""
+    held, runs = ngrams.known(text)
+    enough = runs if weight < 0 and runs < 4 else min(2, runs - 1)
+    return held > 2 or (weight > AGAINST and 0 < held >= enough)
 
 
 def _known_by(own_name: str, kind: str, words: frozenset[str], detail: int, firm: bool) -> bool:
     """Whether a checking type comes with words of torch's: of a RuntimeError one is enough, others raise the rest."""
-    if kind not in _CHECKED or (own_name != "RuntimeError" and words & _MAYBE_OTHERS and not words & _SURELY_OURS):
+    if kind not in CHECKED or (own_name != "RuntimeError" and words & _MAYBE_OTHERS and not words & _SURELY_OURS):
         return False
     own = len(words & _OURS) + len(words & _SURELY_OURS) + ("input" in words and bool(words & _INPUT))
     if kind == "RuntimeError":
@@ -178,7 +194,7 @@ def _known_by(own_name: str, kind: str, words: frozenset[str], detail: int, firm
     return own > 0 and own + detail + firm > 1
 
 
-def _raised_there(error: Crash | Raised, words: frozenset[str], operator: bool, detail: int, firm: bool) -> bool:
+def _raised_there(error: Crash | Raised, text: str, operator: bool, detail: int, firm: bool) -> bool:
     """What a file of torch's raised is torch's; in the user's own line C++ may have, where the words are torch's."""
     last = error.frames[-1]
     if in_torch(last.file):
@@ -187,12 +203,17 @@ def _raised_there(error: Crash | Raised, words: frozenset[str], operator: bool, 
     known = last.user or file.startswith("<")
     if not _ECOSYSTEM.search(file) and (_LIBRARY.search(file) or not known or _RAISES.match(last.code)):
         return False
-    return _speaks_so(error, words, operator, detail, firm)
+    return _speaks_so(error, text, operator, detail, firm)
 
 
-def checked_in_torch(error: Crash | Raised) -> bool:
-    """Whether a file of torch's raised what its checks raise."""
-    return bool(error.frames) and error.name in _CHECKED and in_torch(error.frames[-1].file)
+def says_so(error: Crash | Raised, text: str) -> bool:
+    """Whether a message is surely torch's, whatever its form: its files raised it or have it, or the words tell."""
+    if error.name not in CHECKED:
+        return False
+    if error.frames:
+        return in_torch(error.frames[-1].file)
+    weight = _weight(error.name, lowered(text), False)
+    return weight > SURE + CERTAIN or _in_files(text, weight)
 
 
 def in_torch(file: str) -> bool:

@@ -13,7 +13,7 @@ _BE = r"(?:be |have |has |is |are |being )?(?:of |an? |the |exactly )*"
 _DIMS = r"(?:\d|one|two|three|four|five)(?:[- ]?[dD])?"
 _DEVICE = r"(?P<x>CPU|GPU|CUDA|MPS|XPU|cpu|cuda(?::\d+)?|gpu|mps|xpu|meta)"
 _DTYPE = (
-    r"(?P<x>torch\.\w+|b?float\d+|u?int\d+|double|half|complex\d+|Float|Double|Half|BFloat16|Long|Int|Short|"
+    r"(?P<x>torch\.(?:[bc]?float|u?int|q?u?int|complex|bits)\w*|torch\.(?:bool|double|half|long|short|cdouble)|b?float\d+|u?int\d+|double|half|complex\d+|Float|Double|Half|BFloat16|Long|Int|Short|"
     r"Byte|Char|Bool|ComplexFloat|ComplexDouble)"
 )
 _NOUN = (

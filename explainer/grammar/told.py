@@ -22,15 +22,21 @@ _ADVICE = Pattern(
 )
 _INLINE = Pattern(r"[,;:(]\s*(?:please|(?:try|consider|use|did you)) (?P<advice>[^.]{4,160})")
 _NEGATIVE = Pattern(r"(?:not|never|n't) be ")
-#: A requirement that goes on from "must".
+#: Words behind which a requirement goes on with a verb, and such verbs.
+_MUST = Pattern(
+    r"\b(?:must|should|shall|ha(?:ve|s) to|needs? to|can only|may only|expected to|required to|supposed to|ought to|"
+    r"cannot|can't|can not|may not)\b",
+    2,
+)
 _VERB = Pattern(
     r"(?:be|have|match|contain|equal|return|satisfy|divide|agree|not|fit|start|end|share|lie|take|hold|come|provide|"
-    r"use|"
-    r"specify|require|support|broadcast|receive|include|all|both|either|live|reside|only|point|at least|also) "
+    r"use|specify|require|support|broadcast|receive|include|live|reside|only|point|at least|also) "
 )
 MOST_VALUES = 16
-#: A quotation in which values are easily overlooked.
-_LONG = Pattern(r"`[^`]{38,}`")
+#: A quotation, and how long one is in which values are easily overlooked.
+_QUOTED, LONG = Pattern(r"`[^`]*`"), 40
+#: Where something is so, not what it is beside.
+_PLACE = Pattern(r"(?:in|at|for|on|when|while|during|inside|within) ")
 #: Frames of which the predicate is quoted whole.
 SAID = ("missing", "is-not", "state", "got", "said")
 
@@ -82,12 +88,16 @@ def _claim(clause: Clause, language: str) -> str:
     who = quoted(subject) if subject and not is_blank(subject) else clause.operator and quoted(clause.operator)
     if frame in SAID:
         frame, asked = "said", clause.predicate
+        who, asked = (who, asked) if asked else ("", clause.text)
     elif frame in ("needs", "expected"):
         frame, asked = _needed(asked)
+    elif frame == "match" and who and _PLACE.match(asked):
+        who, asked = quoted(f"{subject} {asked}"), ""
     elif frame == "invalid" and clause.given:
         asked = clause.given
     what = "" if is_blank(asked) else common(asked, language) or quoted(asked)
-    if what and frame == "needs" and what[0] == "`" and _VERB.match(asked):
+    goes_on = _MUST.search(clause.text) if clause.frame == "needs" else _VERB.match(asked)
+    if what and frame == "needs" and what[0] == "`" and goes_on:
         frame = "must"
     key = f"c_{frame}" + ("" if who and what else "_bare" if what else "_who")
     return word(key, language, who=who or "", asked=what)
@@ -106,7 +116,8 @@ def given(text: str, language: str) -> str:
 
 def values(text: str, told: str) -> list[str]:
     """The values of a message that are not said yet outside of long quotations, each once, in their order."""
-    said = {one.strip("[]()") for one in _VALUE.findall(_LONG.sub("", told))}
+    plain = _QUOTED.sub(lambda found: "" if len(found[0]) >= LONG else found[0], told)
+    said = {one.strip("[]()") for one in _VALUE.findall(plain)}
     found = [one for one in dict.fromkeys(_VALUE.findall(text)) if one.strip("[]()") not in said]
     return found[:MOST_VALUES]
 

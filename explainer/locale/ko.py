@@ -42,6 +42,8 @@ WORDS = {
     "log_place": "{input}, {line}번째 줄에서",
     # The ranks of a job.
     "job_rank": "전체 {world}개 중 랭크 {rank}",
+    "log_line": "로그 {line}행: {text}",
+    "rank_first": "랭크 {rank} 프로세스가 먼저 실패했고, 뒤따른 랭크 수: {others}",
     "job_first": "전체 {world}개 중 랭크 {rank} 프로세스가 먼저 실패했습니다",
     "job_kept": "explainer: 랭크 {rank} 오류는 작업이 끝난 뒤 다른 랭크의 오류와 함께 설명합니다",
     "job_call": "랭크 {rank}: {op}({tensors}), {place}",
@@ -159,7 +161,7 @@ WORDS = {
     "c_refused_bare": "수행할 수 없음: {asked}",
     "c_refused_who": "수행할 수 없음: {who}",
     "c_said": "{who}의 상태: {asked}",
-    "c_said_bare": "발견된 것: {asked}",
+    "c_said_bare": "검사 메시지: {asked}",
     "c_said_who": "발견된 것: {who}",
     "c_got": "{claim} (실제: {given})",
     "c_at": "{operator}에서: {claim}",

@@ -41,6 +41,8 @@ WORDS = {
     "log_place": "来自 {input} 第 {line} 行",
     # The ranks of a job.
     "job_rank": "共 {world} 个 rank 中的 rank {rank}",
+    "log_line": "日志第 {line} 行：{text}",
+    "rank_first": "rank {rank} 最先失败，随后失败的 rank 数：{others}",
     "job_first": "共 {world} 个 rank，rank {rank} 最先失败",
     "job_kept": "explainer：rank {rank} 的错误会在作业结束后与其他 rank 的错误一起说明",
     "job_call": "rank {rank} 在 {op}({tensors})，{place}",
@@ -158,7 +160,7 @@ WORDS = {
     "c_refused_bare": "无法完成：{asked}",
     "c_refused_who": "无法完成：{who}",
     "c_said": "{who} 的状态：{asked}",
-    "c_said_bare": "发现：{asked}",
+    "c_said_bare": "检查信息：{asked}",
     "c_said_who": "发现：{who}",
     "c_got": "{claim}，实际为 {given}",
     "c_at": "在 {operator} 中：{claim}",

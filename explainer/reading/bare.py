@@ -29,6 +29,14 @@ _TORCH = Pattern(
     r"|Weights only load failed|"
     r"\[enforce fail at |Watchdog caught collective operation timeout|size mismatch, m1).*)$"
 )
+#: One exception's own line and nothing else, in which no dressing can be.
+_PLAIN = Pattern(
+    rf"(?P<type>{_DOTTED}): (?P<message>[!-%'-;=-\[\]^_a-{{}}~][ -%'-;=-\[\]-~]{{0,1500}}[!-%'-;=-\[\]^_a-{{}}~])\n?"
+)
+_DRESSED = Pattern(
+    r"File \"|Traceback|%\||it/s|\]\(|Assertion|Error detected|ChildFailed|oom|shared memory|Killed|No space|Bus error|"
+    r"Xid|Warning: |compatible with the|supports CUDA|\[\d*;?\d*m| raised:|Caught |terminate|(?:Error|Exception): "
+)
 #: Words with which the sentence around a message goes on.
 _PROSE = Pattern(
     r"(?<=[\w)\].\"'`])[`\"'*]{0,6}[,;?]? (?=(?:when|while|after|if|but|and (?:i|then|my)|whenever|even|because"
@@ -37,6 +45,14 @@ _PROSE = Pattern(
     re.IGNORECASE,
 )
 _LONGEST = 20_000
+
+
+def plain(text: str) -> Raised | None:
+    """The exception of a text that is its own line alone, undressed; None where anything else may be in the text."""
+    match = _PLAIN.fullmatch(text)
+    if match is None or _DRESSED.search(match["message"]):
+        return None
+    return Raised(match["type"], match["message"])
 
 
 def own_line(lines: Lines, launched: bool = False) -> tuple[Raised, int] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from explainer.crash import Found, Place, Raised
+from explainer.crash import Found, Place, Raised, Remark
 from explainer.frozen import replace
 from explainer.reading import bare, elastic
 from explainer.reading.block import Lines
@@ -19,6 +19,9 @@ _SHORT = 40
 
 def errors(text: str, name: str | None = None) -> list[Found]:
     """The errors of a text, ordered."""
+    alone = bare.plain(text)
+    if alone is not None:
+        return [Found(alone, Place(name, 1))]
     streams = writers(text)
     return arrange(_seen_in(streams, name) or _whole(streams, name))
 
@@ -64,7 +67,7 @@ def _remarked(seen: list[Seen], at: int | None, witness: Witness) -> list[Seen]:
     found = seen[at].found
     line = found.place.line or 0
     near = witness.number < line and (line - witness.number <= NEAR or "Warning: " not in witness.text)
-    remark = f"log, line {witness.number}: {witness.text}"
+    remark = Remark("log_line", (("line", witness.number), ("text", witness.text)))
     own = line <= witness.number <= seen[at].end and _quotes(found.raised, witness.text)
     if own or (witness.number < line and not near) or len(found.remarks) > 2 or remark in found.remarks:
         return seen

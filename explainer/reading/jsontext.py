@@ -10,7 +10,9 @@ from typing import Any
 from explainer.reading.rows import Row
 
 #: Where a structured log line keeps its own text.
-_FIELDS = ("log", "message", "msg", "text", "line", "textPayload", "MESSAGE", "event")
+_FIELDS = ("log", "message", "msg", "text", "line", "textPayload", "MESSAGE", "event", "data")
+#: Where it says which of a process's streams that was.
+_STREAMS = ("stream_name", "stream")
 #: What a text of several lines must hold to be an error's.
 _TELLING = ("Traceback (most", 'File "', "Error", "Exception: ")
 _DEEPEST = 10_000
@@ -34,6 +36,8 @@ def from_lines(rows: list[Row]) -> list[Row]:
     out: list[Row] = []
     for row in rows:
         text = row.text.strip()
+        if text[:1] in ("[", ",") or text[-1:] in ("]", ","):  # one of the objects of a list that is a line each
+            text = text.strip("[], ")
         said = _said(text) if text[:1] == "{" and text[-1:] == "}" and len(text) > 8 else None
         if said is None:
             out.append(row)
@@ -76,10 +80,28 @@ def _texts(value: Any) -> Iterator[str]:
             else:
                 todo += one.values()
         elif isinstance(one, list):
-            joined = "".join(one) if one and all(isinstance(line, str) for line in one) else ""
+            joined = "".join(one) if one and all(isinstance(line, str) for line in one) else _records(one)
             todo += [joined] if "Traceback" in joined else one
         elif isinstance(one, str) and "\n" in one.rstrip() and any(word in one for word in _TELLING):
             yield one
+
+
+def _records(items: list[Any]) -> str:
+    """What the records of a log say together, a stream after the other; empty where they are no such records."""
+    streams: dict[str, list[str]] = {}
+    for one in items:
+        said = next((one[field] for field in _FIELDS if isinstance(one.get(field), str)), None) if _flat(one) else None
+        if said is not None:
+            name = next((str(one[field]) for field in _STREAMS if field in one), "")
+            streams.setdefault(name, []).append(said)
+    whole = len(items) > 1 and 2 * sum(map(len, streams.values())) > len(items)
+    ends = all(one.endswith("\n") for parts in streams.values() for one in parts[:-1] if "\n" not in one[:-1])
+    return "\n".join(("" if ends else "\n").join(parts) for parts in streams.values()) if whole else ""
+
+
+def _flat(value: Any) -> bool:
+    """Whether a value is a record: an object of plain values."""
+    return isinstance(value, dict) and not any(isinstance(one, dict | list) for one in value.values())
 
 
 def _shown(value: dict[str, Any]) -> str | None:

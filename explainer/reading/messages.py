@@ -28,8 +28,14 @@ _STOP = Pattern(
     r"|\(\w[\w.-]*\) [\w.-]+@[\w.-]+:|[\w.-]+@[\w.-]+:\S*[$#] |[A-Z]:\\[^>]*>|PS [A-Z]:|"
     r"\$ |% |exit code |Exiting|Aborted|Killed|Segmentation fault|\[?[Pp]rocess exited|FAILED |ERROR "
     r"|Ran \d+ tests? in|"
-    r"Command exited|make: \*\*\*|Script done|terminate called|\*\*\w+\*\* wrote|</?(?:details|pre|code|summary)\b)"
+    r"Command exited|make: \*\*\*|Script done|terminate called|\*\*\w+\*\* wrote|</?(?:details|pre|code|summary)\b|"
+    r"\{(?:noformat|code)\}|\\end\{|----\s*$|\]\]>|</\w+>|section_end:|\[\d+\][+-]?\s+(?:Exit|Done|Killed|Terminated)\b|"
+    r"real\s+\d+m[\d.]+s|\d{1,3}(?:\.\d{1,3}){3} - |\s+at [\w.$]+\([\w.$ ]+(?::\d+)?\)\s*$|\"\s*$)"
 )
+#: The last line of what torch adds to every error of CUDA.
+_LAST = ("Compile with `TORCH_USE_CUDA_DSA`", "Compile with `TORCH_USE_HIP_DSA`")
+#: Letters of a script in which no message of torch's is written.
+_OTHER_SCRIPT = Pattern(r"[\u0370-\u1fff\u3040-\ud7ff]")
 #: A line that says that the message goes on.
 _GOES_ON = Pattern(r"(?:[,:(\[{\\]|\b(?:and|or|the|a|of|to|in|with|for|is|are))\s*$")
 #: Items of torch's lists, whose indentation may be lost.
@@ -55,6 +61,9 @@ def end_of_message(texts: list[str], at: int, first: str, base: int = 0) -> int:
             blank = True
             continue
         if stops(text[base:] if not text[:base].strip() else text):
+            break
+        other = _OTHER_SCRIPT.search(text) and not _OTHER_SCRIPT.search(first)
+        if other or texts[end - 1].lstrip().startswith(_LAST):
             break
         if indent_of(text) < base or not _belongs(text[base:], texts[here - 1], blank, long or open_, widest):
             break

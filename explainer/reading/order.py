@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 
-from explainer.crash import Found, Raised
+from explainer.crash import Found, Raised, Remark
 from explainer.frozen import frozen, replace
 from explainer.patterns import Pattern
 from explainer.reading.chains import Joined
@@ -154,7 +154,5 @@ def _remarked(one: Seen, every: list[Seen]) -> Found:
     )
     if not others:
         return one.found
-    remark = (
-        f"rank {one.found.place.rank} failed first; {len(others)} {'other' if len(others) == 1 else 'others'} followed"
-    )
+    remark = Remark("rank_first", (("rank", one.found.place.rank), ("others", len(others))))
     return replace(one.found, remarks=(*one.found.remarks, remark))

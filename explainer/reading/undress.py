@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import quopri
 import re
 
 from explainer.patterns import Pattern
@@ -10,7 +11,7 @@ from explainer.reading.block import Lines
 from explainer.reading.boxes import unboxed
 from explainer.reading.interleaved import sorted_out
 from explainer.reading.prefixes import parted
-from explainer.reading.rows import Row, opened, rows_of
+from explainer.reading.rows import Row, cells, opened, rows_of
 from explainer.reading.wraps import rejoined, unpadded
 
 _ESCAPES = Pattern(
@@ -38,7 +39,7 @@ _CLOSED = Pattern(r"[“”](，)")
 #: The longest line, in characters, that is read as a translated one.
 LONGEST = 4000
 #: Characters without a width, as pages and chats leave them for line breaking.
-_HIDDEN = {**dict.fromkeys(map(ord, "\u200b\u2060\u00ad\ufeff")), ord("\xa0"): " "}
+_HIDDEN = {**dict.fromkeys(map(ord, "\u200b\u2060\u00ad\ufeff")), ord("\xa0"): " ", ord("\u3000"): "  "}
 _PLAIN = str.maketrans(dict(zip("“”„＂«»‘’", '""""""\'\'', strict=True)))
 _PLAIN |= str.maketrans({"，": ", ", "：": ": ", "（": "(", "）": ")", "…": "...", "–": "-", "—": "-", "；": ";"})
 
@@ -46,7 +47,7 @@ _PLAIN |= str.maketrans({"，": ", ", "：": ": ", "（": "(", "）": ")", "…"
 def writers(text: str) -> list[Lines]:
     """The lines of each writer of a text (one where nothing tells them apart), dressing taken off."""
     text = _plain(text)
-    rows = opened(jsontext.from_document(text) or jsontext.from_lines(rows_of(text)))
+    rows = opened(jsontext.from_document(text) or jsontext.from_lines(cells(rows_of(text))))
     rows = [_bare(row) for row in unpadded(_typed(unboxed(_typed(opened(rows)))))]
     return [sorted_out(rejoined(_single_spaced(lines))) for lines in parted(rows)]
 
@@ -54,6 +55,8 @@ def writers(text: str) -> list[Lines]:
 def _plain(text: str) -> str:
     """The text without escape sequences, zero bytes, odd blanks and typographic quotation marks."""
     text = text.replace("\0", "").replace("\x1b[?2004l\r", "\n").replace("\xa0", " ").removeprefix("\ufeff")
+    if "=\n" in text and ("=3D" in text or "=20\n" in text):
+        text = quopri.decodestring(text.encode("utf-8", "replace")).decode("utf-8", "replace")  # a mail as it is sent
     if "\x1b" in text:
         text = _ESCAPES.sub("", text)
     if "\\" in text and _WRITTEN.search(text):

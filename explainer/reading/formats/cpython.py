@@ -15,6 +15,8 @@ _FOLDED = Pattern(r"^\s*(?:\[Previous line repeated|\.\.\.|\[\.\.\. |\(\.\.\.\)|
 _ARROW = Pattern(r"^\s*-{1,6}> ?\d{1,9} (?P<code>.*)$")
 #: How many lines of noise between two frames are tolerated.
 _GAP = 12
+#: How far below its frame a line of code is looked for.
+_WOVEN = 4
 
 
 def starts(text: str) -> bool:
@@ -55,7 +57,7 @@ def read(texts: list[str], at: int) -> Block | None:
 
 def _base(texts: list[str], at: int, here: int, indent: int) -> tuple[int, bool]:
     """The indentation of the exception's own line, by that of the first frame, and whether indentation was lost."""
-    below = next((text for text in texts[here + 1 : here + 3] if text.strip()), "")
+    below = texts[_code_at(texts, here + 1, indent)] if here + 1 < len(texts) else ""
     flat = bool(below) and indent_of(below) <= indent and not frame_line(below)
     headed = here > at and texts[at].lstrip()[:9] in ("Traceback", "Original ") and indent <= indent_of(texts[at])
     if headed or indent < 2 or (flat and not SURE.match(below.strip())):
@@ -67,14 +69,25 @@ def _frame(texts: list[str], here: int, match: re.Match[str]) -> tuple[int, Fram
     """The frame whose line is `here` with its code, and the index of the line after."""
     code, depth = "", len(match["indent"])
     after = here + 1
-    if after < len(texts) and not texts[after].strip() and after + 1 < len(texts):
-        after += 1
+    after = _code_at(texts, after, depth) if after < len(texts) else after
     if after < len(texts):
         text = texts[after]
         is_code = text.strip() and not frame_line(text) and not _CARETS.match(text) and not HEADER.search(text)
         if is_code and (indent_of(text) > depth or (depth < 2 and not SURE.match(text.strip()))):
             code = text
     return (after + 1 if code else here + 1), frame(match["file"], match["line"], match["function"] or "", code)
+
+
+def _code_at(texts: list[str], at: int, depth: int) -> int:
+    """The line of a frame's code: line `at`, or one below, where blanks or lines of another writer stand between."""
+    below = range(at, min(len(texts), at + _WOVEN))
+    for here in below:
+        text = texts[here]
+        if indent_of(text) > depth > 1 and text.strip() and not frame_line(text):
+            return here
+        if frame_line(text) or HEADER.search(text) or SURE.match(text.strip()):
+            break
+    return next((here for here in below[:2] if texts[here].strip()), at)
 
 
 def _said(text: str, base: int, lost: bool, framed: bool) -> re.Match[str] | None:
