@@ -21,15 +21,32 @@ _NONE: dict[str, Any] = {}
 unseen = torch._C.DisableTorchFunction
 
 
+class unrecorded:  # noqa: N801 - a context like torch's own
+    """No graph is recorded inside: a value that a graph of ours saves is one too many where activations are recomputed.
+
+    It sets the mode itself: `torch.no_grad` is watched.
+    """
+
+    __slots__ = ("_before",)
+
+    def __enter__(self) -> None:
+        self._before = torch.is_grad_enabled()
+        torch._C._set_grad_enabled(False)
+
+    def __exit__(self, *_: object) -> None:
+        torch._C._set_grad_enabled(self._before)
+
+
 class Made:
     """How a tensor came about in this iteration: the call, its place, what its inputs came from."""
 
-    __slots__ = ("args", "inputs", "kwargs", "module", "name", "shape", "shapes", "site", "tracked")
+    __slots__ = ("args", "cut", "inputs", "kwargs", "module", "name", "shape", "shapes", "site", "tracked")
 
     def __init__(self, name: str, inputs: tuple[Made | None, ...], site: Site, out: Any, module: Any):
         self.name, self.inputs, self.site, self.module = name, inputs, site, module
         self.shape = tuple(out.shape)
         self.tracked = bool(out.requires_grad)
+        self.cut = not self.tracked and out.is_floating_point() and any(one.tracked for one in inputs if one is not None)
         self.shapes: tuple[tuple[int, ...], ...] = ()
         self.args: tuple[Any, ...] = ()
         self.kwargs: dict[str, Any] = {}
@@ -157,14 +174,16 @@ class Deep:
         from explainer.training import inspect
 
         if not self.stack:
-            self.roots.append((module, (), frames(), torch.is_grad_enabled(), bool(module.training)))
+            learning = torch.is_grad_enabled()
+            self.roots.append((module, (), frames(), learning, bool(module.training)))
             self.batch = next((len(one) for one in given if isinstance(one, torch.Tensor) and one.dim()), 0)
             self.fed += [one for one in given if isinstance(one, torch.Tensor) and one.dim() == 2][:2]
-            with unseen():
-                inspect.root_called(self.watcher, module, given)
+            with unseen(), unrecorded():
+                inspect.root_called(self.watcher, module, given, learning)
         self.stack.append(module)
-        if isinstance(module, (torch.nn.RNNBase, torch.nn.RNNCellBase)):
-            inspect.recurrent_called(self.watcher, module, given)
+        if isinstance(module, (torch.nn.RNNBase, torch.nn.RNNCellBase)) and torch.is_grad_enabled():
+            with unseen(), unrecorded():
+                inspect.recurrent_called(self.watcher, module, given)
 
     def _leaves(self, module: Any, given: Any, out: Any) -> None:
         try:
@@ -195,8 +214,11 @@ class Deep:
         if kwargs:
             _tensors(kwargs, given)
         made = self._made_by(name, outs, given, site, args, kwargs) if outs else None
-        for look in self._looks.get(name, ()):
-            look(self, Call(name, args, kwargs, out, made, site))
+        looks = self._looks.get(name)
+        if looks:
+            with unrecorded():
+                for look in looks:
+                    look(self, Call(name, args, kwargs, out, made, site))
 
     def _made_by(self, name: str, outs: Any, given: Any, site: Site, args: Any, kwargs: Any) -> Made:
         inputs = tuple([self.made(each) for each in given])

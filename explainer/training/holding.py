@@ -68,9 +68,11 @@ def _registered(watcher: Any, one: Optimizing, owned: dict[int, Any], elsewhere:
         entry["looked"] += 1
         entry["held"] |= number in elsewhere
         entry["frozen"] = not parameter.requires_grad
+        entry["thawed"] |= entry["frozen"]
         entry["reached"] += number in graph
         entry["graded"] += norm != 0 or (parameter.grad is not None and bool(torch.count_nonzero(parameter.grad)))
         entry["norm"] = norm
+        _idles(entry, parameter, one, bool(norm) and parameter.requires_grad and number not in elsewhere)
 
 
 def _begun(watcher: Any, one: Optimizing, root: Any, name: str, parameter: Any) -> dict[str, Any]:
@@ -84,9 +86,18 @@ def _begun(watcher: Any, one: Optimizing, root: Any, name: str, parameter: Any) 
         "first": parameter.detach().flatten()[:64].clone(),
         "reached": 0,
         "frozen": False,
+        "thawed": False,
+        "idle": (0, 0, 0),
         "optimizer": one.number,
         "since": watcher.notes.steps,
     }
+
+
+def _idles(entry: dict[str, Any], parameter: Any, one: Optimizing, unheld: bool) -> None:
+    """Count the looks at which a weight had a gradient, was no optimizer's, and had not changed since the one before."""
+    count, version, _ = entry["idle"]
+    again = count and version == parameter._version
+    entry["idle"] = ((count if again else 0) + 1, parameter._version, one.number) if unheld else (0, 0, 0)
 
 
 def size(value: Any) -> float:

@@ -10,7 +10,6 @@ from typing import Any
 import torch
 
 from explainer.training import holding
-from explainer.training.deep import Made
 from explainer.training.notes import Mode, Optimizing
 from explainer.training.sites import frames, key, named, user_frames
 
@@ -18,8 +17,8 @@ from explainer.training.sites import frames, key, named, user_frames
 MODED = ("Dropout", "BatchNorm", "AlphaDropout", "InstanceNorm")
 
 
-def root_called(watcher: Any, module: Any, given: tuple[Any, ...]) -> None:
-    """An outermost module was called: note what it was given, in which mode it stood."""
+def root_called(watcher: Any, module: Any, given: tuple[Any, ...], learning: bool) -> None:
+    """An outermost module was called, with gradients or without: note what it was given, in which mode it stood."""
     notes = watcher.notes
     if not any(True for _ in module.parameters()):
         return
@@ -36,7 +35,6 @@ def root_called(watcher: Any, module: Any, given: tuple[Any, ...]) -> None:
             "name": None,
             "inputs": [],
         }
-    learning = torch.is_grad_enabled()
     if learning and "scale" not in known:
         known["scale"] = _scale(given)
     known["train" if learning else "eval"] += 1
@@ -108,7 +106,7 @@ def _fingerprint(given: tuple[Any, ...]) -> Any:
 
 def recurrent_called(watcher: Any, module: Any, given: tuple[Any, ...]) -> None:
     """A recurrent layer of any depth was called in an iteration that is looked at."""
-    if not torch.is_grad_enabled() or len(given) < 2:
+    if len(given) < 2:
         return
     states = given[1] if isinstance(given[1], tuple) else (given[1],)
     first = states[0]
@@ -137,7 +135,7 @@ def before_backward(watcher: Any, loss: Any) -> None:
         look_at_terms(watcher, made)
         watcher.divided[key(frames(1, 1))] = divided(watcher, made)
         for one in made.all_behind():
-            if one.name in ("detach", "data") and one.inputs and one.inputs[0] is not None and one.inputs[0].tracked:
+            if one.cut:
                 watcher.notes.saw("graph-cut", one.site)
     watcher.leaves.append(holding.leaves(loss))
     del watcher.leaves[:-8]
@@ -175,8 +173,3 @@ def at_end(watcher: Any) -> None:
     from explainer.training.symmetry import look_at_rows
 
     look_at_rows(watcher)
-
-
-def layers(made: Made) -> list[str]:
-    """The names of the calls behind a value."""
-    return [one.name for one in made.all_behind()]

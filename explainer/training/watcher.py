@@ -17,6 +17,9 @@ from explainer.training.notes import Notes, Optimizing
 from explainer.training.patches import Patches
 from explainer.training.sites import frames, key, named, user_frames
 
+#: Steps that are looked at in a row: at the start, and where another optimizer begins, as often as that may happen.
+_FIRST, _PHASES = 4, 3
+
 
 class Watcher:
     """One run that is watched. `dense` looks at every step's loss where that would make an accelerator wait."""
@@ -58,7 +61,7 @@ class Watcher:
         self.sources: Any = None
         self.trained_at: dict[int, int] = {}
         self._inside = self._owed = False
-        self._turns = 0
+        self._turns = self._more = self._restarts = 0
         self._blocks: Counter[Any] = Counter()
         self._dirty: dict[int, bool] = {}
         self._numbers: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
@@ -213,6 +216,8 @@ class Watcher:
         one.steps += 1
         if one.steps < 12:
             one.stepped_at = frames()
+        if one.steps == 1 and self._turns > _FIRST and self._restarts < _PHASES:
+            self._more, self._restarts = _FIRST, self._restarts + 1
         self._dirty[one.number] = True
         rates.stepped(one, of)
         self.notes.event("step", one.stepped_at, one.number)
@@ -229,8 +234,9 @@ class Watcher:
     def _turn(self) -> None:
         """The end of an iteration: whether the next one is looked at."""
         self._turns += 1
+        self._more -= self._more > 0
         self.deep.sleep()
-        if threading.get_ident() == self.thread and sampled(self._turns):
+        if threading.get_ident() == self.thread and (self._more or sampled(self._turns)):
             self.deep.wake()
 
     def unchanged(self, module: Any) -> bool:
@@ -342,4 +348,4 @@ class Watcher:
 
 def sampled(count: int) -> bool:
     """Whether the step after the `count`-th is looked at: the first ones, then ever more rarely."""
-    return count <= 4 or count & (count - 1) == 0
+    return count <= _FIRST or count & (count - 1) == 0
