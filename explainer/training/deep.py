@@ -46,7 +46,9 @@ class Made:
         self.name, self.inputs, self.site, self.module = name, inputs, site, module
         self.shape = tuple(out.shape)
         self.tracked = bool(out.requires_grad)
-        self.cut = not self.tracked and out.is_floating_point() and any(one.tracked for one in inputs if one is not None)
+        self.cut = (
+            not self.tracked and out.is_floating_point() and any(one.tracked for one in inputs if one is not None)
+        )
         self.shapes: tuple[tuple[int, ...], ...] = ()
         self.args: tuple[Any, ...] = ()
         self.kwargs: dict[str, Any] = {}
@@ -106,6 +108,7 @@ class Deep:
         self._held: Any = None
         self._exited = False
         self.fed: list[Any] = []
+        self.timed: list[Any] = []
         self._looks: Any = None
         self._noted: Any = ()
 
@@ -118,7 +121,7 @@ class Deep:
             self.refused += 1
             return
         if self._looks is None:
-            from explainer.training import ends, sequences  # noqa: F401 - they register what looks at calls
+            from explainer.training import axes, ends, precision, sequences, streams, weighing  # noqa: F401 - they register what looks at calls
             from explainer.training.calls import LOOKS, NOTED
 
             self._looks, self._noted = LOOKS, NOTED
@@ -150,6 +153,7 @@ class Deep:
         self.stack.clear()
         self._known.clear()
         self.fed.clear()
+        self.timed.clear()
         self.watcher.tokens.clear()
         self.watcher.future.clear()
         self.watcher.embedded.clear()
@@ -171,7 +175,7 @@ class Deep:
         return known[1] if known is not None and known[0]() is tensor else None
 
     def _enters(self, module: Any, given: tuple[Any, ...]) -> None:
-        from explainer.training import inspect
+        from explainer.training import axes, inspect
 
         if not self.stack:
             learning = torch.is_grad_enabled()
@@ -184,6 +188,7 @@ class Deep:
         if isinstance(module, (torch.nn.RNNBase, torch.nn.RNNCellBase)) and torch.is_grad_enabled():
             with unseen(), unrecorded():
                 inspect.recurrent_called(self.watcher, module, given)
+                axes.entered(self, module, given)
 
     def _leaves(self, module: Any, given: Any, out: Any) -> None:
         try:

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from explainer.training import holding
+from explainer.training import holding, streams
 from explainer.training.notes import Mode, Optimizing
 from explainer.training.sites import frames, key, named, user_frames
 
@@ -37,6 +37,8 @@ def root_called(watcher: Any, module: Any, given: tuple[Any, ...], learning: boo
         }
     if learning and "scale" not in known:
         known["scale"] = _scale(given)
+    if learning:
+        streams.follow(watcher, known, given)
     known["train" if learning else "eval"] += 1
     site = frames()
     if known["name"] is None and len(known["modes"]) < 8:
@@ -114,7 +116,8 @@ def recurrent_called(watcher: Any, module: Any, given: tuple[Any, ...]) -> None:
         made = watcher.deep.made(first)
         fresh = made is not None and made.name != "detach" and made.name != "data"
         if not fresh and bool(torch.count_nonzero(first)):
-            watcher.notes.saw("state-carried", frames(), module=type(module).__name__)
+            dims = (1,) if getattr(module, "batch_first", False) else (0, 1)
+            watcher.notes.saw("state-carried", frames(), module=type(module).__name__, dims=dims)
 
 
 def rectified(watcher: Any, module: Any, out: Any) -> None:

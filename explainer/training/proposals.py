@@ -17,6 +17,7 @@ from explainer.training.notes import Optimizing
 from explainer.training.scales import scaled_inputs, scaled_targets
 from explainer.training.sites import statement
 from explainer.training.sources import program_sources
+from explainer.training.streams import streamed
 
 _ADAPTIVE = ("Adam", "AdamW", "NAdam", "RAdam", "Adamax", "RMSprop", "Adagrad")
 
@@ -377,7 +378,7 @@ def _norms(watcher: Any) -> tuple[str, str]:
 def carried_states(watcher: Any) -> Iterator[Finding]:
     """A recurrent layer that goes on from the state of another batch."""
     for seen, times in watcher.notes.of("state-carried"):
-        if times < 3 or not seen.site:
+        if times < 3 or not seen.site or streamed(watcher, seen.data["dims"]):
             continue
         call = rewrite.call_in(seen.site[0])
         if call is None or len(call[1].args) < 2:

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from explainer.training import data, deep, growth, holding, inspect, models, rates
+from explainer.training import data, deep, growth, holding, inspect, models, precision, rates
 from explainer.training.deep import unseen
 from explainer.training.notes import Notes, Optimizing
 from explainer.training.patches import Patches
@@ -34,6 +34,7 @@ class Watcher:
         self.deep = deep.Deep(self)
         self.tokens: list[Any] = []
         self.future: list[Any] = []
+        self.ends: Any = None
         self.embedded: dict[int, Any] = {}
         self.outputs: dict[int, Any] = {}
         self.leaves: list[set[int]] = []
@@ -50,6 +51,8 @@ class Watcher:
         self.given: dict[Any, Any] = {}
         self.ties: list[Any] = []
         self.divided: dict[Any, Any] = {}
+        self.weighed: dict[Any, Any] = {}
+        self.lowly: list[Any] = []
         self.states: list[Any] = []
         self.loaded: set[int] = set()
         self.pretrained: set[int] = set()
@@ -203,6 +206,7 @@ class Watcher:
 
     def _looks_at_step(self, of: Any, one: Optimizing) -> None:
         inspect.before_step(self, of, one)
+        precision.before_step(self, of)
         one.looked += 1
         gradients = [p.grad for group in of.param_groups for p in group["params"] if p.grad is not None]
         if not any(bool(torch.count_nonzero(gradient)) for gradient in gradients[:40]):
@@ -219,6 +223,8 @@ class Watcher:
         if one.steps == 1 and self._turns > _FIRST and self._restarts < _PHASES:
             self._more, self._restarts = _FIRST, self._restarts + 1
         self._dirty[one.number] = True
+        if self.lowly:
+            precision.after_step(self, one.stepped_at)
         rates.stepped(one, of)
         self.notes.event("step", one.stepped_at, one.number)
         if self._inside:

@@ -273,7 +273,9 @@ def _whole(source: Source, given: ast.expr, missing: list[dict[str, Any]], watch
         if isinstance(owner, ast.Attribute):
             texts.append(f"{source.text(owner.value)}.parameters()")
     chosen = [one for one in ast.walk(given) if isinstance(one, ast.Call) and called(one) == "parameters"]
-    if isinstance(given, (ast.ListComp, ast.GeneratorExp)) or (isinstance(given, ast.Call) and called(given) == "filter"):
+    if isinstance(given, (ast.ListComp, ast.GeneratorExp)) or (
+        isinstance(given, ast.Call) and called(given) == "filter"
+    ):
         texts += [source.text(one) for one in chosen[:1]]  # all of them: those that are frozen get no gradient
     known = {id(root["of"]()): root["name"] for root in watcher.notes.roots.values()}
     names = [known.get(number) for number in dict.fromkeys(id(entry["root"]()) for entry in missing)]
