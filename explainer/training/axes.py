@@ -1,4 +1,4 @@
-"""Layers that read their input as [time, batch, features], given [batch, time, features]: samples are taken for time."""
+"""Layers that read [time, batch, features] and are given [batch, time, features]: samples are taken for time."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from explainer.training.sites import frames
 def entered(deep: Deep, module: Any, given: tuple[Any, ...]) -> None:
     """A recurrent layer was called: remember the two sizes that it takes for time and batch."""
     one = given[0] if given else None
-    if isinstance(module, torch.nn.RNNBase) and not module.batch_first:
-        if isinstance(one, torch.Tensor) and one.dim() == 3:
-            deep.timed.append((module, tuple(one.shape[:2]), frames()))
+    timed = isinstance(module, torch.nn.RNNBase) and not module.batch_first
+    if timed and isinstance(one, torch.Tensor) and one.dim() == 3:
+        deep.timed.append((module, tuple(one.shape[:2]), frames()))
 
 
 @looks("multi_head_attention_forward")

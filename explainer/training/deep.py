@@ -21,8 +21,8 @@ _NONE: dict[str, Any] = {}
 unseen = torch._C.DisableTorchFunction
 
 
-class unrecorded:  # noqa: N801 - a context like torch's own
-    """No graph is recorded inside: a value that a graph of ours saves is one too many where activations are recomputed.
+class unrecorded:
+    """No graph is recorded inside: a value that one of ours saves is one too many where activations are recomputed.
 
     It sets the mode itself: `torch.no_grad` is watched.
     """
@@ -46,9 +46,8 @@ class Made:
         self.name, self.inputs, self.site, self.module = name, inputs, site, module
         self.shape = tuple(out.shape)
         self.tracked = bool(out.requires_grad)
-        self.cut = (
-            not self.tracked and out.is_floating_point() and any(one.tracked for one in inputs if one is not None)
-        )
+        known = any(one.tracked for one in inputs if one is not None)
+        self.cut = known and not self.tracked and out.is_floating_point()
         self.shapes: tuple[tuple[int, ...], ...] = ()
         self.args: tuple[Any, ...] = ()
         self.kwargs: dict[str, Any] = {}

@@ -94,7 +94,7 @@ def _begun(watcher: Any, one: Optimizing, root: Any, name: str, parameter: Any) 
 
 
 def _idles(entry: dict[str, Any], parameter: Any, one: Optimizing, unheld: bool) -> None:
-    """Count the looks at which a weight had a gradient, was no optimizer's, and had not changed since the one before."""
+    """Count the looks at which a weight had a gradient, was no optimizer's and had not changed."""
     count, version, _ = entry["idle"]
     again = count and version == parameter._version
     entry["idle"] = ((count if again else 0) + 1, parameter._version, one.number) if unheld else (0, 0, 0)

@@ -38,6 +38,7 @@ def _least(values: Any, dtype: torch.dtype) -> Any:
 def before_step(watcher: Any, of: Any) -> None:
     """Keep some entries of weights of low precision that have gradients."""
     held = [p for group in of.param_groups for p in group["params"] if p.dtype in LOW and p.grad is not None]
+    held = [p for p in held if p.grad.layout == torch.strided]
     watcher.lowly = [
         (p, p.detach().flatten()[:_ENTRIES].clone(), p.grad.flatten()[:_ENTRIES] != 0) for p in held[:_WEIGHTS]
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import torch
@@ -51,7 +52,7 @@ def turned_round(weights: list[float], counts: list[int]) -> bool:
     pairs = sorted((count, weight) for count, weight in zip(counts, weights, strict=True) if count and weight > 0)
     if len(pairs) < 2 or sum(counts) < 64 or pairs[-1][0] < 1.5 * pairs[0][0] or pairs[-1][1] < 1.3 * pairs[0][1]:
         return False
-    rising = sum(after[1] >= before[1] for before, after in zip(pairs, pairs[1:], strict=False))
+    rising = sum(after[1] >= before[1] for before, after in itertools.pairwise(pairs))
     return rising >= 0.9 * (len(pairs) - 1)
 
 

@@ -272,11 +272,10 @@ def _whole(source: Source, given: ast.expr, missing: list[dict[str, Any]], watch
         owner = given.func.value
         if isinstance(owner, ast.Attribute):
             texts.append(f"{source.text(owner.value)}.parameters()")
-    chosen = [one for one in ast.walk(given) if isinstance(one, ast.Call) and called(one) == "parameters"]
-    if isinstance(given, (ast.ListComp, ast.GeneratorExp)) or (
-        isinstance(given, ast.Call) and called(given) == "filter"
-    ):
-        texts += [source.text(one) for one in chosen[:1]]  # all of them: those that are frozen get no gradient
+    filtered = isinstance(given, ast.Call) and called(given) == "filter"
+    if filtered or isinstance(given, (ast.ListComp, ast.GeneratorExp)):  # all of them: a frozen one gets no gradient
+        chosen = [one for one in ast.walk(given) if isinstance(one, ast.Call) and called(one) == "parameters"]
+        texts += [source.text(one) for one in chosen[:1]]
     known = {id(root["of"]()): root["name"] for root in watcher.notes.roots.values()}
     names = [known.get(number) for number in dict.fromkeys(id(entry["root"]()) for entry in missing)]
     others = "".join(f", *{name}.parameters()" for name in names if name and f"{name}." not in text)

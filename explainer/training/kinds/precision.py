@@ -44,6 +44,5 @@ def _coarse(source: Source) -> Iterator[tuple[ast.expr, str]]:
         if isinstance(node, ast.Attribute) and node.attr in _LOW and id(node) not in cast:
             if isinstance(node.value, ast.Name) and node.value.id == "torch":
                 yield node, "torch.float32"
-        elif isinstance(node, ast.Call) and called(node) in _LOW and isinstance(node.func, ast.Attribute):
-            if not node.args:
-                yield node, f"{source.text(node.func.value)}.float()"
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _LOW:
+            yield node, f"{source.text(node.func.value)}.float()"

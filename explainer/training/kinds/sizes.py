@@ -91,8 +91,6 @@ def _built(watcher: Any, kind: str, site: Any) -> Place | None:
     found = rewrite.call_in(site[0], kind) if site else None
     if found is not None:
         return found
-    sources = program_sources(watcher)
-    calls = [
-        (one, node) for one in sources for node in one.nodes() if isinstance(node, ast.Call) and called(node) == kind
-    ]
+    nodes = [(source, node) for source in program_sources(watcher) for node in source.nodes()]
+    calls = [(source, node) for source, node in nodes if isinstance(node, ast.Call) and called(node) == kind]
     return calls[0] if len(calls) == 1 else None

@@ -1,4 +1,4 @@
-"""Class weights that favour the frequent classes, and arrays that are collected without a copy and changed afterwards."""
+"""Class weights that favour the frequent classes; arrays that are collected without a copy and changed later."""
 
 from __future__ import annotations
 
