@@ -40,9 +40,9 @@ def _built(watcher: Any, original: Any) -> Any:
 
 
 def _copied(watcher: Any, out: Any) -> None:
-    """Note where a model was copied."""
+    """Note where a model was copied, and after how many steps."""
     if isinstance(out, torch.nn.Module):
-        watcher.copied[id(out)] = (weakref.ref(out), frames())
+        watcher.copied[id(out)] = (weakref.ref(out), frames(), watcher.notes.steps)
 
 
 def _placed(watcher: Any, module: Any, name: str = "", parameter: Any = None, *_: Any) -> None:

@@ -66,6 +66,7 @@ class Watcher:
         self._inside = self._owed = False
         self._turns = self._more = self._restarts = 0
         self._blocks: Counter[Any] = Counter()
+        self._spots: dict[Any, Any] = {}
         self._dirty: dict[int, bool] = {}
         self._numbers: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
 
@@ -280,7 +281,13 @@ class Watcher:
         return self.after(note)(original)
 
     def _went_back(self, name: str, loss: Any) -> None:
-        place = key(frames(1, 1))
+        caller = sys._getframe(4)  # of `Tensor.backward`; a frame's code and instruction cost less than all frames
+        spot = (caller.f_code, caller.f_lasti)
+        place = self._spots.get(spot)
+        if place is None:
+            place = key(frames(1, 1))
+            if place is not None and place[::2] == (spot[0].co_filename, spot[1]):
+                self._spots[spot] = place
         if self.stepping:
             self.closures = True  # gradients are cleared and made inside of `step`, as LBFGS asks for
         if place not in self.orders:
@@ -295,7 +302,7 @@ class Watcher:
         self.notes.event(name, self.notes.backwards[place], None, self.orders[place])
         loss = loss[0] if isinstance(loss, (list, tuple)) and loss else loss
         known = isinstance(loss, torch.Tensor) and loss.numel() == 1 and len(self.notes.losses) < 200_000
-        if known and (self.dense or loss.device.type == "cpu"):
+        if known and (self.dense or loss.is_cpu):
             self.notes.losses.append(loss.item())
             self.notes.loss_sites.append(self.orders[place])
         if count <= growth.LAST:

@@ -128,7 +128,7 @@ def _factors_of_others(source: Source) -> set[int]:
 def slow_average(watcher: Any) -> Iterator[Finding]:
     """A moving average of the weights that is evaluated, with a factor that leaves it near where it began."""
     notes = watcher.notes
-    copies = {id(ref()) for ref, _ in watcher.copied.values() if ref() is not None}
+    copies = {id(ref()) for ref, *_ in watcher.copied.values() if ref() is not None}
     used = [root for root in notes.roots.values() if root["eval"] and not root["train"] and root["of"]() is not None]
     averages = [root for root in used if any(id(part) in copies for part in root["of"]().modules())]
     averages = [root for root in averages if any(p._version >= _WRITTEN for p in root["of"]().parameters())]
