@@ -21,6 +21,10 @@ _NONE: dict[str, Any] = {}
 unseen = torch._C.DisableTorchFunction
 
 
+#: How many modes of the program see every operator: they are not to see ours.
+dispatched = getattr(torch._C, "_len_torch_dispatch_stack", int)
+
+
 class unrecorded:
     """No graph is recorded inside: a value that one of ours saves is one too many where activations are recomputed.
 
@@ -116,7 +120,7 @@ class Deep:
         if self.awake:
             return
         stack = torch.overrides._get_current_function_mode_stack()
-        if any(mode is not self._held for mode in stack) or _compiling():
+        if any(mode is not self._held for mode in stack) or dispatched() or _compiling():
             self.refused += 1
             return
         if self._looks is None:
@@ -176,7 +180,7 @@ class Deep:
     def _enters(self, module: Any, given: tuple[Any, ...]) -> None:
         from explainer.training import axes, inspect
 
-        if not self.stack:
+        if not self.stack and not dispatched():
             learning = torch.is_grad_enabled()
             self.roots.append((module, (), frames(), learning, bool(module.training)))
             self.batch = next((len(one) for one in given if isinstance(one, torch.Tensor) and one.dim()), 0)
@@ -184,7 +188,8 @@ class Deep:
             with unseen(), unrecorded():
                 inspect.root_called(self.watcher, module, given, learning)
         self.stack.append(module)
-        if isinstance(module, (torch.nn.RNNBase, torch.nn.RNNCellBase)) and torch.is_grad_enabled():
+        recurrent = isinstance(module, (torch.nn.RNNBase, torch.nn.RNNCellBase)) and torch.is_grad_enabled()
+        if recurrent and not dispatched():
             with unseen(), unrecorded():
                 inspect.recurrent_called(self.watcher, module, given)
                 axes.entered(self, module, given)
@@ -193,11 +198,6 @@ class Deep:
         try:
             if self.stack and self.stack[-1] is module:
                 self.stack.pop()
-            if type(module).__name__ == "ReLU":
-                from explainer.training import inspect
-
-                with unseen():
-                    inspect.rectified(self.watcher, module, out)
         except Exception as error:
             self.watcher.failed(error)
 
@@ -207,8 +207,8 @@ class Deep:
         if name == "__get__":
             name = getattr(getattr(func, "__self__", None), "__name__", "")
         self._count += 1
-        if self._count > _MOST:
-            self._mode.on = False
+        if self._count > _MOST or dispatched():
+            self._mode.on = self._count <= _MOST
             return
         outs = _tensors(out, [])[:8]
         if not outs and name not in self._noted:

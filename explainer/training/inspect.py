@@ -120,14 +120,6 @@ def recurrent_called(watcher: Any, module: Any, given: tuple[Any, ...]) -> None:
             watcher.notes.saw("state-carried", frames(), module=type(module).__name__, dims=dims)
 
 
-def rectified(watcher: Any, module: Any, out: Any) -> None:
-    """What a ReLU gave: whether nothing at all came through."""
-    if isinstance(out, torch.Tensor) and torch.is_grad_enabled():
-        entry = watcher.outputs.setdefault(id(module), [weakref.ref(module), 0, 0])
-        entry[1] += 1
-        entry[2] += not bool(torch.count_nonzero(out.detach()))
-
-
 def before_backward(watcher: Any, loss: Any) -> None:
     """Look at how the loss was put together."""
     loss = loss[0] if isinstance(loss, (list, tuple)) and loss else loss

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from explainer.training import data, deep, growth, holding, inspect, models, precision, rates
-from explainer.training.deep import unseen
+from explainer.training.deep import dispatched, unseen
 from explainer.training.notes import Notes, Optimizing
 from explainer.training.patches import Patches
 from explainer.training.sites import frames, key, named, user_frames
@@ -36,7 +36,6 @@ class Watcher:
         self.future: list[Any] = []
         self.ends: Any = None
         self.embedded: dict[int, Any] = {}
-        self.outputs: dict[int, Any] = {}
         self.leaves: list[set[int]] = []
         self.weights: dict[int, dict[str, Any]] = {}
         self.strays: dict[int, dict[str, Any]] = {}
@@ -82,6 +81,7 @@ class Watcher:
         wrap(torch.nn.Module, "zero_grad", self._module_zeroes)
         wrap(torch.no_grad, "__enter__", self._enters)
         wrap(torch.no_grad, "__exit__", self._leaves)
+        wrap(getattr(torch, "export", torch), "export", self._exports)
         wrap(torch.inference_mode, "__enter__", self._enters)
         wrap(torch.inference_mode, "__exit__", self._leaves)
         models.install(self)
@@ -236,7 +236,7 @@ class Watcher:
     @property
     def looking(self) -> bool:
         """Whether this step is one of those that are looked at."""
-        return self.deep.awake
+        return self.deep.awake and not dispatched()
 
     def _turn(self) -> None:
         """The end of an iteration: whether the next one is looked at."""
@@ -302,7 +302,7 @@ class Watcher:
         self.notes.event(name, self.notes.backwards[place], None, self.orders[place])
         loss = loss[0] if isinstance(loss, (list, tuple)) and loss else loss
         known = isinstance(loss, torch.Tensor) and loss.numel() == 1 and len(self.notes.losses) < 200_000
-        if known and (self.dense or loss.is_cpu):
+        if known and (self.dense or loss.is_cpu) and not dispatched():
             self.notes.losses.append(loss.item())
             self.notes.loss_sites.append(self.orders[place])
         if count <= growth.LAST:
@@ -335,6 +335,12 @@ class Watcher:
             gradients = [p.grad for group in held.param_groups for p in group["params"]][:20]
             if not any(grad is not None and bool(torch.count_nonzero(grad)) for grad in gradients):
                 self._dirty[one.number] = False
+
+    def _exports(self, original: Any) -> Any:
+        def before(*_: Any) -> None:
+            self.deep.sleep()  # what traces a model would trace our hooks too
+
+        return self.after(lambda *_: None, before)(original)
 
     # -- stretches without gradients: evaluation --------------------------------------------------------------------
 
