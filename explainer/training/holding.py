@@ -13,6 +13,12 @@ from explainer.training.notes import Optimizing
 _LEAVES: dict[int, Any] = {}
 
 
+def local(value: Any) -> Any:
+    """A tensor, or this process's part of one that several hold: looking at the whole would wait for the others."""
+    value = value.detach()
+    return getattr(value, "_local_tensor", value)
+
+
 def leaves(loss: Any) -> set[int]:
     """The ids of the tensors to which gradients will flow."""
     from explainer.replay.recorders.record import leaf, nodes
@@ -70,7 +76,7 @@ def _registered(watcher: Any, one: Optimizing, owned: dict[int, Any], elsewhere:
         entry["frozen"] = not parameter.requires_grad
         entry["thawed"] |= entry["frozen"]
         entry["reached"] += number in graph
-        entry["graded"] += norm != 0 or (parameter.grad is not None and bool(torch.count_nonzero(parameter.grad)))
+        entry["graded"] += norm != 0
         entry["norm"] = norm
         _idles(entry, parameter, one, bool(norm) and parameter.requires_grad and number not in elsewhere)
 
@@ -83,7 +89,7 @@ def _begun(watcher: Any, one: Optimizing, root: Any, name: str, parameter: Any) 
         "held": False,
         "graded": 0,
         "looked": 0,
-        "first": parameter.detach().flatten()[:64].clone(),
+        "first": local(parameter).flatten()[:64].clone(),
         "reached": 0,
         "frozen": False,
         "thawed": False,
@@ -102,7 +108,7 @@ def _idles(entry: dict[str, Any], parameter: Any, one: Optimizing, unheld: bool)
 
 def size(value: Any) -> float:
     """The norm of a tensor."""
-    value = value.detach()
+    value = local(value)
     value = value.coalesce().values() if value.is_sparse else value
     kind = torch.promote_types(value.dtype, torch.float32)  # a half's square is soon too large, a complex stays one
     return float(torch.linalg.vector_norm(value.to(kind)))
@@ -122,7 +128,7 @@ def _stray(watcher: Any, one: Optimizing, roots: list[Any], numbers: set[int]) -
                 "of": weakref.ref(parameter),
                 "seen": 0,
                 "shape": tuple(parameter.shape),
-                "first": parameter.detach().flatten()[:64].clone(),
+                "first": local(parameter).flatten()[:64].clone(),
                 "holders": [],
                 "optimizer": one.number,
             },

@@ -159,12 +159,13 @@ def at_end(watcher: Any) -> None:
     """Look once more when the program is over: which weights have never changed."""
     for entry in [*watcher.weights.values(), *watcher.strays.values()]:
         parameter = entry["of"]()
-        entry["gone"] = parameter is None
-        entry["moved"] = parameter is not None and not torch.equal(
-            entry["first"], parameter.detach().flatten()[:64].to(entry["first"].dtype)
-        )
+        value: Any = holding.local(parameter) if parameter is not None else None
+        entry["gone"] = value is None or value.untyped_storage().nbytes() == 0  # FSDP gathers them for a moment
         entry["shape"] = tuple(parameter.shape) if parameter is not None else ()
-        entry["finite"] = parameter is None or bool(torch.isfinite(parameter).all())
+        entry["moved"] = not entry["gone"] and not torch.equal(
+            entry["first"], value.flatten()[:64].to(entry["first"].dtype)
+        )
+        entry["finite"] = entry["gone"] or bool(torch.isfinite(value).all())
     from explainer.training.symmetry import look_at_rows
 
     look_at_rows(watcher)

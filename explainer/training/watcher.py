@@ -210,7 +210,7 @@ class Watcher:
         precision.before_step(self, of)
         one.looked += 1
         gradients = [p.grad for group in of.param_groups for p in group["params"] if p.grad is not None]
-        if not any(bool(torch.count_nonzero(gradient)) for gradient in gradients[:40]):
+        if not any(bool(torch.count_nonzero(holding.local(gradient))) for gradient in gradients[:40]):
             one.lost += 1
         elif self._dirty.get(one.number) and one.steps:
             one.stale += 1
@@ -333,7 +333,7 @@ class Watcher:
             if held is None or not self._dirty.get(one.number):
                 continue
             gradients = [p.grad for group in held.param_groups for p in group["params"]][:20]
-            if not any(grad is not None and bool(torch.count_nonzero(grad)) for grad in gradients):
+            if not any(grad is not None and bool(torch.count_nonzero(holding.local(grad))) for grad in gradients):
                 self._dirty[one.number] = False
 
     def _exports(self, original: Any) -> Any:
