@@ -110,6 +110,29 @@ def test_nothing_of_ours_is_recorded_saved_or_dispatched_inside_of_the_program(m
     assert not watcher.stop().trouble
 
 
+def test_a_module_is_not_asked_for_its_hash_before_it_is_built():
+    class Metric(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.kinds = ("mean",)
+
+        def __hash__(self):
+            return hash(self.kinds)
+
+        def __eq__(self, other):
+            raise TypeError("metrics are compared value by value")
+
+    watcher = Watcher().start()
+    try:
+        made = Metric()
+        assert watcher.notes.built.get(made)[0].file == __file__
+        assert [one for one in watcher.notes.built.living() if one is made]
+        del made
+        assert not watcher.notes.built.living()
+    finally:
+        watcher.stop()
+
+
 def test_a_failure_of_a_hook_is_noted_and_never_the_programs(monkeypatch):
     from explainer.training import inspect
 

@@ -158,7 +158,7 @@ def _orphaned(watcher: Any, one: Optimizing, held: dict[int, Any], owned: set[in
     foreign = [p for number, p in held.items() if number not in owned]
     orphans = [p for p in foreign if p.grad is None]
     if orphans:  # what a layer that is still there holds may have its use
-        living = {id(p) for module in list(watcher.notes.built) for p in module.parameters(recurse=False)}
+        living = {id(p) for module in watcher.notes.built.living() for p in module.parameters(recurse=False)}
         orphans = [p for p in orphans if id(p) not in living]
     if orphans and len(orphans) == len(foreign) and owned:
         shapes = [tuple(p.shape) for p in orphans]

@@ -33,8 +33,8 @@ def _built(watcher: Any, original: Any) -> Any:
 
     def made(self: Any, *args: Any, **kwargs: Any) -> None:
         original(self, *args, **kwargs)
-        if self not in built:
-            built[self] = frames()
+        if built.get(self) is None:
+            built.set(self, frames())
 
     return made
 

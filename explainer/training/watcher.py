@@ -13,7 +13,7 @@ import torch
 
 from explainer.training import data, deep, growth, holding, inspect, models, precision, rates
 from explainer.training.deep import dispatched, unseen
-from explainer.training.notes import Notes, Optimizing
+from explainer.training.notes import ByIdentity, Notes, Optimizing
 from explainer.training.patches import Patches
 from explainer.training.sites import frames, key, named, user_frames
 
@@ -67,7 +67,7 @@ class Watcher:
         self._blocks: Counter[Any] = Counter()
         self._spots: dict[Any, Any] = {}
         self._dirty: dict[int, bool] = {}
-        self._numbers: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+        self._numbers = ByIdentity()
 
     # -- begin and end ----------------------------------------------------------------------------------------------
 
@@ -162,7 +162,8 @@ class Watcher:
         """The notes on an optimizer."""
         number = self._numbers.get(of)
         if number is None:
-            number = self._numbers[of] = len(self.notes.optimizers)
+            number = len(self.notes.optimizers)
+            self._numbers.set(of, number)
             self.notes.optimizers.append(Optimizing(number, type(of).__name__, (), weakref.ref(of)))
         return self.notes.optimizers[number]
 
