@@ -110,6 +110,22 @@ def test_nothing_of_ours_is_recorded_saved_or_dispatched_inside_of_the_program(m
     assert not watcher.stop().trouble
 
 
+def test_gradients_of_any_layout_and_type_are_looked_at():
+    table, number = torch.nn.Embedding(9, 4, sparse=True), torch.nn.Parameter(torch.ones(3, dtype=torch.cfloat))
+    watcher = Watcher().start()
+    optimizers = [torch.optim.SparseAdam(list(table.parameters())), torch.optim.Adam([number])]
+    for _ in range(10):
+        loss = table(torch.arange(5)).square().sum() + number.abs().square().sum()
+        for one in optimizers:
+            one.zero_grad()
+        loss.backward()
+        for one in optimizers:
+            one.step()
+    notes = watcher.stop()
+    assert not notes.trouble
+    assert [(one.looked > 3, one.lost) for one in notes.optimizers] == [(True, 0), (True, 0)]
+
+
 def test_a_module_is_not_asked_for_its_hash_before_it_is_built():
     class Metric(torch.nn.Module):
         def __init__(self):

@@ -63,6 +63,7 @@ class Watcher:
         self.sources: Any = None
         self.trained_at: dict[int, int] = {}
         self._inside = self._owed = False
+        self._lately: list[int] = []
         self._turns = self._more = self._restarts = 0
         self._blocks: Counter[Any] = Counter()
         self._spots: dict[Any, Any] = {}
@@ -211,7 +212,7 @@ class Watcher:
         precision.before_step(self, of)
         one.looked += 1
         gradients = [p.grad for group in of.param_groups for p in group["params"] if p.grad is not None]
-        if not any(bool(torch.count_nonzero(holding.local(gradient))) for gradient in gradients[:40]):
+        if not any(holding.size(gradient) != 0 for gradient in gradients[:40]):
             one.lost += 1
         elif self._dirty.get(one.number) and one.steps:
             one.stale += 1
@@ -222,6 +223,7 @@ class Watcher:
         one.steps += 1
         if one.steps < 12:
             one.stepped_at = frames()
+        self._lately = [*self._lately[-3:], one.number]
         if one.steps == 1 and self._turns > _FIRST and self._restarts < _PHASES:
             self._more, self._restarts = _FIRST, self._restarts + 1
         self._dirty[one.number] = True
@@ -243,6 +245,8 @@ class Watcher:
         """The end of an iteration: whether the next one is looked at."""
         self._turns += 1
         self._more -= self._more > 0
+        if sampled(self._turns):  # several optimizers that step in turn are looked at one after the other
+            self._more = max(self._more, len(set(self._lately)))
         self.deep.sleep()
         if threading.get_ident() == self.thread and (self._more or sampled(self._turns)):
             self.deep.wake()
@@ -334,7 +338,7 @@ class Watcher:
             if held is None or not self._dirty.get(one.number):
                 continue
             gradients = [p.grad for group in held.param_groups for p in group["params"]][:20]
-            if not any(grad is not None and bool(torch.count_nonzero(holding.local(grad))) for grad in gradients):
+            if not any(grad is not None and holding.size(grad) != 0 for grad in gradients):
                 self._dirty[one.number] = False
 
     def _exports(self, original: Any) -> Any:
