@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from explainer.repair.offer import Offer
 from explainer.repair.weights import WEIGHTS
@@ -18,6 +18,7 @@ ATOM: Mapping[str, float] = {
     "layout": 0.9,
     "unwrap": 0.6,
     "size": 0.7,
+    "measure": 0.6,
     "key": 0.7,
     "keyword": 0.8,
     "index": 0.8,
@@ -30,10 +31,21 @@ ATOM: Mapping[str, float] = {
     "literal": 1.2,
     "drop": 1.4,
     "statement": 2.2,
+    "order": 0.9,
+    "detach": 0.4,
+    "clone": 0.7,
+    "cut": 1.7,
+    "bound": 0.9,
     "uncalled": 0.0,
     "parameter": 0.1,
     "unpacked": 0.2,
     "reduction": 1.9,
+    "copied": 0.3,
+    "block": 0.6,
+    "counted": 0.0,
+    "trimmed": 0.3,
+    "started": 0.1,
+    "widened": 0.3,
 }
 ROLE: Mapping[str, float] = {
     "crash": 0.0,
@@ -43,9 +55,29 @@ ROLE: Mapping[str, float] = {
     "caller": 0.6,
     "built": 0.5,
     "given": 1.0,
+    "made": 0.5,
+    "after": 0.4,
+    "before": 0.9,
+    "setting": 0.9,
+    "number": 0.8,
 }
+#: What can mend a graph, which does not depend on sizes; what can mend a dtype, which does not either.
+GRAPHS = ("order", "detach", "clone", "statement", "drop", "value", "call", "key", "name", "keyword", "uncalled")
+DTYPES = ("value", "keyword", "swap", "unwrap", "drop", "key", "name", "call", "index", "element", "statement", "order",
+          "uncalled", "copied")  # fmt: skip
+#: What can build the model that was saved, or load what was meant; what is computed has no part in that.
+LOADING = ("key", "order", "keyword", "parameter", "size", "literal", "uncalled")
+#: What can make samples alike; other or fewer data would, too, and repair nothing.
+SAMPLES = ("counted", "trimmed", "widened", "started", "swap", "key", "order", "uncalled")
+_OF_FAMILY = {"autograd": GRAPHS, "inplace": GRAPHS, "dtype": DTYPES, "amp": DTYPES, "unsupported": DTYPES,
+              "checkpoint": LOADING, "dataloader": SAMPLES}  # fmt: skip
 _STEP = 0.12
 _FAR = 1.2
+
+
+def atoms_for(family: str) -> Sequence[str]:
+    """The kinds of edits that can repair a crash of a family."""
+    return _OF_FAMILY.get(family) or [name for name in ATOM if name not in ("detach", "clone")]
 
 
 def cost(offer: Offer) -> float:

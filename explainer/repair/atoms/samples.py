@@ -1,0 +1,244 @@
+"""What samples of one size lack: a horizon that `__len__` leaves out, a cut beside a pad, a pair for one side."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from explainer.edits.evidence import Evidence
+from explainer.edits.generators.slices import channels, ragged
+from explainer.edits.place import as_primary
+from explainer.repair.atoms.arguments import replaced
+from explainer.repair.atoms.common import calls, expressions, text
+from explainer.repair.offer import Offer
+from explainer.repair.spots import Spot
+from explainer.source import Function, called
+
+#: What makes something longer, and is given how much it is to be.
+_FILLING = ("pad", "cat", "concat", "concatenate", "new_zeros", "zeros", "full", "new_full", "ones", "repeat")
+
+#: What draws a whole number at random.
+_DRAWS = ("randint", "randrange")
+
+
+def counted(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`len(self.rows) - self.past` -> `len(self.rows) - self.past - self.ahead`, where samples reach that far.
+
+    As what `__len__` returns, or as the end of a range of starts.
+    """
+    whole = spot.place.node
+    if not isinstance(whole, ast.expr) or not (_length(spot) or _end(spot)):
+        return
+    length = next((one for one in calls(spot) if called(one) == "len" and _sliced(spot, one)), None)
+    if length is None:
+        return
+    terms = _sum_around(spot, length)
+    head, number, ends = text(spot, terms), _number_behind(terms), _number_behind(whole)
+    for at, name in enumerate(_looked_ahead(spot)):
+        if terms is whole and number is not None and isinstance(terms, ast.BinOp):
+            sign = "+" if isinstance(terms.op, ast.Add) else "-"
+            news = [f"{text(spot, terms.left)} - {name} {sign} {number}", f"{text(spot, terms.left)} - {name}"]
+        elif terms is whole:
+            news = [f"{head} - {name} + 1", f"{head} - {name}"]
+        else:
+            inner = _within(spot, whole, terms, f"{head} - {name}")
+            news = [inner] if ends is not None else [f"{inner} + 1", inner]
+        news = news[:1] if _sliced_to(spot, name) else news
+        for further, new in enumerate(news):  # as many samples as there are
+            yield Offer("counted", spot, whole, new, "ahead", 0.3 * at + 1.0 * further)
+
+
+def _sliced_to(spot: Spot, name: str) -> bool:
+    """Whether a slice ends at a sum with a field: what it ends at is not read, and one sample more is whole."""
+    source, getter = spot.place.source, _getter(spot)
+    nodes = list(ast.walk(getter)) if getter is not None else []
+    ends = [one.upper for one in nodes if isinstance(one, ast.Slice) and one.upper is not None]
+    bound = {end.id for end in ends if isinstance(end, ast.Name)}
+    ends += [
+        one.value for one in nodes if isinstance(one, ast.Assign) and bound & {source.text(t) for t in one.targets}
+    ]
+    fields = [one for end in ends for one in ast.walk(end) if isinstance(one, ast.Attribute)]
+    return any(_last(spot, one) == name.rpartition(".")[2] for one in fields)
+
+
+def _length(spot: Spot) -> bool:
+    function = spot.place.source.function_at(spot.place.span.line)
+    return _returned(spot) and getattr(function, "name", "") == "__len__"
+
+
+def _end(spot: Spot) -> bool:
+    """Whether an expression is where a range ends."""
+    parent = spot.place.source.parent_of(spot.place.node)
+    given = parent.args if isinstance(parent, ast.Call) and called(parent) == "range" else []
+    return spot.place.node in given[:2] and spot.place.node is given[min(1, len(given) - 1)]
+
+
+def _sliced(spot: Spot, length: ast.Call) -> bool:
+    """Whether it is the length of what `__getitem__` cuts its samples out of."""
+    nodes = ast.walk(_getter(spot) or ast.Module([], []))
+    cut = {_last(spot, one.value) for one in nodes if isinstance(one, ast.Subscript) and _holds_slice(one)}
+    return len(length.args) == 1 and _last(spot, length.args[0]) in cut
+
+
+def _holds_slice(node: ast.Subscript) -> bool:
+    return any(isinstance(one, ast.Slice) for one in ast.walk(node.slice))
+
+
+def _last(spot: Spot, node: ast.AST) -> str:
+    """`rows` of `self.rows` and of `rows`, which a constructor is given for it."""
+    return text(spot, node).rpartition(".")[2]
+
+
+def _getter(spot: Spot) -> ast.AST | None:
+    owner = spot.place.source.class_at(spot.place.span.line)
+    return next((one for one in owner.body if getattr(one, "name", "") == "__getitem__"), None) if owner else None
+
+
+def _returned(spot: Spot) -> bool:
+    return isinstance(spot.place.source.parent_of(spot.place.node), ast.Return)
+
+
+def _sum_around(spot: Spot, node: ast.expr) -> ast.expr:
+    """The widest sum or difference in which an expression stands first."""
+    while True:
+        parent = spot.place.source.parent_of(node)
+        if (
+            not isinstance(parent, ast.BinOp)
+            or not isinstance(parent.op, (ast.Add, ast.Sub))
+            or parent.left is not node
+        ):
+            return node
+        node = parent
+
+
+def _number_behind(node: ast.expr) -> int | None:
+    """The number that ends a sum."""
+    sums = isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub))
+    value = getattr(node.right, "value", None) if sums and isinstance(node, ast.BinOp) else None
+    return value if type(value) is int else None
+
+
+def _within(spot: Spot, whole: ast.expr, inner: ast.expr, new: str) -> str:
+    outer, old = text(spot, whole), text(spot, inner)
+    return outer.replace(f"({old})", f"({new})", 1) if f"({old})" in outer else outer.replace(old, f"({new})", 1)
+
+
+def _looked_ahead(spot: Spot) -> list[str]:
+    """The fields that `__getitem__` adds to a place and an expression lacks, as they are named where it stands."""
+    source, getter = spot.place.source, _getter(spot)
+    function = source.function_at(spot.place.span.line)
+    given = {one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)} if function is not None else set()
+    sums = [one for one in ast.walk(getter) if isinstance(one, ast.BinOp)] if getter is not None else []
+    terms = [term for one in sums if isinstance(one.op, (ast.Add, ast.Sub)) for term in (one.left, one.right)]
+    fields = [source.text(one) for one in terms if isinstance(one, ast.Attribute)]
+    known = {_last(spot, one) for one in ast.walk(spot.place.node) if isinstance(one, (ast.Attribute, ast.Name))}
+    lacking = [
+        name for name in dict.fromkeys(fields) if name.startswith("self.") and name.rpartition(".")[2] not in known
+    ]
+    return [name[5:] if name[5:] in given else name for name in lacking]
+
+
+def started(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`at = randint(0, n)` -> `at = randint(0, n - self.size + 1)`, where `x[at:at + self.size]` is cut out.
+
+    All such draws of a function at once: those of the rows and of the columns.
+    """
+    function = spot.place.source.function_at(spot.place.span.line)
+    drawn = isinstance(spot.place.node, ast.Call) and called(spot.place.node) in _DRAWS
+    if not ragged(evidence) or function is None or not drawn:
+        return
+    found = [(one, *room) for one in function.body for room in _room(spot, function, one)]
+    if found and all(isinstance(one, ast.Assign) for one in function.body[: function.body.index(found[-1][0])]):
+        first, last = found[0][0], found[-1][0]
+        row = ast.Module([one for one in function.body if first.lineno <= one.lineno <= last.lineno], [])
+        row.lineno, row.col_offset = first.lineno, first.col_offset  # type: ignore[attr-defined]
+        row.end_lineno, row.end_col_offset = last.end_lineno, last.end_col_offset  # type: ignore[attr-defined]
+        yield Offer("started", spot, row, replaced(spot, row, [(limit, new) for _, limit, new in found]), "room")
+
+
+def _room(spot: Spot, function: Function, statement: ast.stmt) -> Iterator[tuple[ast.expr, str]]:
+    """The end of a draw by which a statement binds where something is cut out, and what leaves room for all of it."""
+    names = {text(spot, one) for one in statement.targets} if isinstance(statement, ast.Assign) else set()
+    draws = [one for one in ast.walk(statement) if isinstance(one, ast.Call) and called(one) in _DRAWS and one.args]
+    ends = [one.upper for one in ast.walk(function) if isinstance(one, ast.Slice) and isinstance(one.upper, ast.BinOp)]
+    for draw in draws[:1] if names else ():
+        limit = draw.args[1] if len(draw.args) > 1 and not isinstance(draw.args[1], ast.Tuple) else draw.args[0]
+        further = "" if ast.unparse(draw.func) in ("random.randint", "randint") else " + 1"
+        for end in ends:
+            if isinstance(end, ast.BinOp) and isinstance(end.op, ast.Add) and text(spot, end.left) in names:
+                yield limit, f"{text(spot, limit)} - {text(spot, end.right)}{further}"
+                return
+
+
+def trimmed(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`return x` -> `return x[:self.n]` in a function that fills `x` up to `self.n`, and leaves a longer one."""
+    function = spot.place.source.function_at(spot.place.span.line)
+    if not _returned(spot) or function is None or not ragged(evidence):
+        return
+    for filled, wanted, dimension in _missing(spot, function):
+        before = {0: "", 1: ":, ", 2: ":, :, ", -1: "..., "}.get(dimension)
+        reads = [one for one in expressions(spot) if text(spot, one) == filled]
+        if before is not None and len(reads) == 1:
+            yield Offer("trimmed", spot, reads[0], f"{filled}[{before}:{wanted}]", "wanted", 0.0)
+
+
+def _missing(spot: Spot, function: Function) -> Iterator[tuple[str, str, int]]:
+    """What a function fills up, to which length, in which dimension: `n - len(x)` is missing."""
+    nodes = list(ast.walk(function))
+    if not any((isinstance(one, ast.Call) and called(one) in _FILLING) or _repeated(one) for one in nodes):
+        return
+    for one in nodes:
+        if (
+            isinstance(one, ast.BinOp)
+            and isinstance(one.op, ast.Sub)
+            and isinstance(one.left, (ast.Name, ast.Attribute))
+        ):
+            measured = _measured(one.right)
+            if measured is not None:
+                yield text(spot, measured[0]), text(spot, one.left), measured[1]
+
+
+def _repeated(node: ast.AST) -> bool:
+    """Whether a list is repeated: `[0] * missing`."""
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) and isinstance(node.left, ast.List)
+
+
+def _measured(node: ast.expr) -> tuple[ast.expr, int] | None:
+    """What an expression measures, and in which dimension: `len(x)`, `x.size(1)`, `x.shape[-1]`."""
+    if isinstance(node, ast.Call) and called(node) == "len" and len(node.args) == 1:
+        return node.args[0], 0
+    shape = isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute) and node.value.attr == "shape"
+    if shape and isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute):
+        owner, dimension = node.value.value, _whole(node.slice)
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("size", "numel"):
+        owner, dimension = node.func.value, 0 if node.func.attr == "numel" else _whole(node.args[0])
+    else:
+        return None
+    return (owner, dimension) if dimension is not None else None
+
+
+def _whole(node: ast.expr) -> int | None:
+    try:
+        value = ast.literal_eval(node)
+    except ValueError:
+        return None
+    return value if type(value) is int else None
+
+
+def widened(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`return image, label` -> `return image.expand(3, -1, -1), label`: one channel among samples of three."""
+    function = spot.place.source.function_at(spot.place.span.line)
+    crash, count = evidence.crash, channels(evidence)
+    if not _returned(spot) or getattr(function, "name", "") != "__getitem__" or crash is None or count is None:
+        return
+    kept = ", -1" * (len(crash.before[0][0]) - 1)
+    for part in _parts(spot.place.node):
+        place = spot.place.at(part)
+        if not isinstance(part, ast.Constant):
+            yield Offer("widened", spot, part, f"{as_primary(place)}.expand({count}{kept})", "channels", 0.0)
+
+
+def _parts(node: ast.AST) -> list[ast.expr]:
+    if isinstance(node, (ast.Tuple, ast.List)):
+        return node.elts
+    return node.values if isinstance(node, ast.Dict) else [node] if isinstance(node, ast.expr) else []
