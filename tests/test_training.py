@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import signal
@@ -65,6 +66,87 @@ def test_watching_changes_no_number_and_leaves_nothing_behind():
     assert not torch.nn.modules.module._global_forward_hooks
     assert (notes.counts["step"], notes.counts["zero"], notes.losses) == (12, 12, watched)
     assert not notes.trouble
+
+
+def test_nothing_of_ours_is_recorded_saved_or_dispatched_inside_of_the_program(monkeypatch):
+    from torch.utils._python_dispatch import TorchDispatchMode
+    from torch.utils.checkpoint import checkpoint
+
+    counts = [0, 0]
+
+    class Counting(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            counts[0] += 1
+            return func(*args, **(kwargs or {}))
+
+    def saved(tensor):
+        counts[1] += 1
+        return tensor
+
+    def program():
+        torch.manual_seed(0)
+        layer = torch.nn.Sequential(torch.nn.LayerNorm(4), torch.nn.Linear(4, 4), torch.nn.ReLU())
+        model = torch.nn.Sequential(layer, torch.nn.RNN(4, 4))
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        counts[:] = 0, 0
+        for step in range(6):
+            given = torch.randn(8, 4, requires_grad=True)
+            kept = torch.autograd.graph.saved_tensors_hooks(saved, lambda tensor: tensor)
+            with Counting() if step == 1 else contextlib.nullcontext(), kept if step == 2 else contextlib.nullcontext():
+                hidden = layer(given) if step == 2 else checkpoint(layer, given, use_reentrant=step > 3)
+                loss = model[1](hidden, torch.ones(1, 4))[0].square().mean()
+                loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+        return [*counts, loss.item()]
+
+    bare = program()
+    watcher = Watcher().start()
+    watched = program()
+    assert watched == bare
+    monkeypatch.setattr(torch.export, "export", lambda: watcher.deep.awake)
+    watcher.deep.wake()
+    assert watcher._exports(torch.export.export)() is False
+    assert not watcher.stop().trouble
+
+
+def test_gradients_of_any_layout_and_type_are_looked_at():
+    table, number = torch.nn.Embedding(9, 4, sparse=True), torch.nn.Parameter(torch.ones(3, dtype=torch.cfloat))
+    watcher = Watcher().start()
+    optimizers = [torch.optim.SparseAdam(list(table.parameters())), torch.optim.Adam([number])]
+    for _ in range(10):
+        loss = table(torch.arange(5)).square().sum() + number.abs().square().sum()
+        for one in optimizers:
+            one.zero_grad()
+        loss.backward()
+        for one in optimizers:
+            one.step()
+    notes = watcher.stop()
+    assert not notes.trouble
+    assert [(one.looked > 3, one.lost) for one in notes.optimizers] == [(True, 0), (True, 0)]
+
+
+def test_a_module_is_not_asked_for_its_hash_before_it_is_built():
+    class Metric(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.kinds = ("mean",)
+
+        def __hash__(self):
+            return hash(self.kinds)
+
+        def __eq__(self, other):
+            raise TypeError("metrics are compared value by value")
+
+    watcher = Watcher().start()
+    try:
+        made = Metric()
+        assert watcher.notes.built.get(made)[0].file == __file__
+        assert [one for one in watcher.notes.built.living() if one is made]
+        del made
+        assert not watcher.notes.built.living()
+    finally:
+        watcher.stop()
 
 
 def test_a_failure_of_a_hook_is_noted_and_never_the_programs(monkeypatch):

@@ -177,6 +177,8 @@ def _watched(watcher: Any, path: str, seconds: float) -> Any:
 
     watcher.stop()
     proved = any(one.proved for one in findings(watcher))
+    if watcher.notes.trouble:
+        raise RuntimeError(f"watching failed: {watcher.notes.trouble[0]}")
     program = Program(path, None, (), os.getcwd(), seconds)
     return document((concluded(watcher, program, 40.0, seconds, "en", lambda _: None, trial=not proved),))
 

@@ -21,15 +21,37 @@ _NONE: dict[str, Any] = {}
 unseen = torch._C.DisableTorchFunction
 
 
+#: How many modes of the program see every operator: they are not to see ours.
+dispatched = getattr(torch._C, "_len_torch_dispatch_stack", int)
+
+
+class unrecorded:
+    """No graph is recorded inside: a value that one of ours saves is one too many where activations are recomputed.
+
+    It sets the mode itself: `torch.no_grad` is watched.
+    """
+
+    __slots__ = ("_before",)
+
+    def __enter__(self) -> None:
+        self._before = torch.is_grad_enabled()
+        torch._C._set_grad_enabled(False)
+
+    def __exit__(self, *_: object) -> None:
+        torch._C._set_grad_enabled(self._before)
+
+
 class Made:
     """How a tensor came about in this iteration: the call, its place, what its inputs came from."""
 
-    __slots__ = ("args", "inputs", "kwargs", "module", "name", "shape", "shapes", "site", "tracked")
+    __slots__ = ("args", "cut", "inputs", "kwargs", "module", "name", "shape", "shapes", "site", "tracked")
 
     def __init__(self, name: str, inputs: tuple[Made | None, ...], site: Site, out: Any, module: Any):
         self.name, self.inputs, self.site, self.module = name, inputs, site, module
         self.shape = tuple(out.shape)
         self.tracked = bool(out.requires_grad)
+        known = any(one.tracked for one in inputs if one is not None)
+        self.cut = known and not self.tracked and out.is_floating_point()
         self.shapes: tuple[tuple[int, ...], ...] = ()
         self.args: tuple[Any, ...] = ()
         self.kwargs: dict[str, Any] = {}
@@ -89,6 +111,7 @@ class Deep:
         self._held: Any = None
         self._exited = False
         self.fed: list[Any] = []
+        self.timed: list[Any] = []
         self._looks: Any = None
         self._noted: Any = ()
 
@@ -97,11 +120,11 @@ class Deep:
         if self.awake:
             return
         stack = torch.overrides._get_current_function_mode_stack()
-        if any(mode is not self._held for mode in stack) or _compiling():
+        if any(mode is not self._held for mode in stack) or dispatched() or _compiling():
             self.refused += 1
             return
         if self._looks is None:
-            from explainer.training import ends, sequences  # noqa: F401 - they register what looks at calls
+            from explainer.training import axes, ends, precision, sequences, streams, weighing  # noqa: F401 - they register what looks at calls
             from explainer.training.calls import LOOKS, NOTED
 
             self._looks, self._noted = LOOKS, NOTED
@@ -133,6 +156,7 @@ class Deep:
         self.stack.clear()
         self._known.clear()
         self.fed.clear()
+        self.timed.clear()
         self.watcher.tokens.clear()
         self.watcher.future.clear()
         self.watcher.embedded.clear()
@@ -154,27 +178,26 @@ class Deep:
         return known[1] if known is not None and known[0]() is tensor else None
 
     def _enters(self, module: Any, given: tuple[Any, ...]) -> None:
-        from explainer.training import inspect
+        from explainer.training import axes, inspect
 
-        if not self.stack:
-            self.roots.append((module, (), frames(), torch.is_grad_enabled(), bool(module.training)))
+        if not self.stack and not dispatched():
+            learning = torch.is_grad_enabled()
+            self.roots.append((module, (), frames(), learning, bool(module.training)))
             self.batch = next((len(one) for one in given if isinstance(one, torch.Tensor) and one.dim()), 0)
             self.fed += [one for one in given if isinstance(one, torch.Tensor) and one.dim() == 2][:2]
-            with unseen():
-                inspect.root_called(self.watcher, module, given)
+            with unseen(), unrecorded():
+                inspect.root_called(self.watcher, module, given, learning)
         self.stack.append(module)
-        if isinstance(module, (torch.nn.RNNBase, torch.nn.RNNCellBase)):
-            inspect.recurrent_called(self.watcher, module, given)
+        recurrent = isinstance(module, (torch.nn.RNNBase, torch.nn.RNNCellBase)) and torch.is_grad_enabled()
+        if recurrent and not dispatched():
+            with unseen(), unrecorded():
+                inspect.recurrent_called(self.watcher, module, given)
+                axes.entered(self, module, given)
 
     def _leaves(self, module: Any, given: Any, out: Any) -> None:
         try:
             if self.stack and self.stack[-1] is module:
                 self.stack.pop()
-            if type(module).__name__ == "ReLU":
-                from explainer.training import inspect
-
-                with unseen():
-                    inspect.rectified(self.watcher, module, out)
         except Exception as error:
             self.watcher.failed(error)
 
@@ -184,8 +207,8 @@ class Deep:
         if name == "__get__":
             name = getattr(getattr(func, "__self__", None), "__name__", "")
         self._count += 1
-        if self._count > _MOST:
-            self._mode.on = False
+        if self._count > _MOST or dispatched():
+            self._mode.on = self._count <= _MOST
             return
         outs = _tensors(out, [])[:8]
         if not outs and name not in self._noted:
@@ -195,8 +218,11 @@ class Deep:
         if kwargs:
             _tensors(kwargs, given)
         made = self._made_by(name, outs, given, site, args, kwargs) if outs else None
-        for look in self._looks.get(name, ()):
-            look(self, Call(name, args, kwargs, out, made, site))
+        looks = self._looks.get(name)
+        if looks:
+            with unrecorded():
+                for look in looks:
+                    look(self, Call(name, args, kwargs, out, made, site))
 
     def _made_by(self, name: str, outs: Any, given: Any, site: Site, args: Any, kwargs: Any) -> Made:
         inputs = tuple([self.made(each) for each in given])

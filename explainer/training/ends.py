@@ -66,4 +66,6 @@ def reduced_over_batch(deep: Deep, call: Call) -> None:
         dim = dim[0]
     if dim != 0 or isinstance(dim, bool) or len(shape) < 2 or shape[0] != batch or batch in shape[1:]:
         return
+    if made.shape[:1] != (batch,) and not made.argument("keepdim", 2):
+        return  # a figure of the whole batch, as auxiliary losses and statistics are
     deep.watcher.notes.saw("reduced-over-batch", call.site, made=settings(made, deep), shape=shape)

@@ -13,6 +13,12 @@ from explainer.training.notes import Optimizing
 _LEAVES: dict[int, Any] = {}
 
 
+def local(value: Any) -> Any:
+    """A tensor, or this process's part of one that several hold: looking at the whole would wait for the others."""
+    value = value.detach()
+    return getattr(value, "_local_tensor", value)
+
+
 def leaves(loss: Any) -> set[int]:
     """The ids of the tensors to which gradients will flow."""
     from explainer.replay.recorders.record import leaf, nodes
@@ -68,9 +74,11 @@ def _registered(watcher: Any, one: Optimizing, owned: dict[int, Any], elsewhere:
         entry["looked"] += 1
         entry["held"] |= number in elsewhere
         entry["frozen"] = not parameter.requires_grad
+        entry["thawed"] |= entry["frozen"]
         entry["reached"] += number in graph
-        entry["graded"] += norm != 0 or (parameter.grad is not None and bool(torch.count_nonzero(parameter.grad)))
+        entry["graded"] += norm != 0
         entry["norm"] = norm
+        _idles(entry, parameter, one, bool(norm) and parameter.requires_grad and number not in elsewhere)
 
 
 def _begun(watcher: Any, one: Optimizing, root: Any, name: str, parameter: Any) -> dict[str, Any]:
@@ -81,17 +89,26 @@ def _begun(watcher: Any, one: Optimizing, root: Any, name: str, parameter: Any) 
         "held": False,
         "graded": 0,
         "looked": 0,
-        "first": parameter.detach().flatten()[:64].clone(),
+        "first": local(parameter).flatten()[:64].clone(),
         "reached": 0,
         "frozen": False,
+        "thawed": False,
+        "idle": (0, 0, 0),
         "optimizer": one.number,
         "since": watcher.notes.steps,
     }
 
 
+def _idles(entry: dict[str, Any], parameter: Any, one: Optimizing, unheld: bool) -> None:
+    """Count the looks at which a weight had a gradient, was no optimizer's and had not changed."""
+    count, version, _ = entry["idle"]
+    again = count and version == parameter._version
+    entry["idle"] = ((count if again else 0) + 1, parameter._version, one.number) if unheld else (0, 0, 0)
+
+
 def size(value: Any) -> float:
     """The norm of a tensor."""
-    value = value.detach()
+    value = local(value)
     value = value.coalesce().values() if value.is_sparse else value
     kind = torch.promote_types(value.dtype, torch.float32)  # a half's square is soon too large, a complex stays one
     return float(torch.linalg.vector_norm(value.to(kind)))
@@ -111,7 +128,7 @@ def _stray(watcher: Any, one: Optimizing, roots: list[Any], numbers: set[int]) -
                 "of": weakref.ref(parameter),
                 "seen": 0,
                 "shape": tuple(parameter.shape),
-                "first": parameter.detach().flatten()[:64].clone(),
+                "first": local(parameter).flatten()[:64].clone(),
                 "holders": [],
                 "optimizer": one.number,
             },
@@ -141,7 +158,7 @@ def _orphaned(watcher: Any, one: Optimizing, held: dict[int, Any], owned: set[in
     foreign = [p for number, p in held.items() if number not in owned]
     orphans = [p for p in foreign if p.grad is None]
     if orphans:  # what a layer that is still there holds may have its use
-        living = {id(p) for module in list(watcher.notes.built) for p in module.parameters(recurse=False)}
+        living = {id(p) for module in watcher.notes.built.living() for p in module.parameters(recurse=False)}
         orphans = [p for p in orphans if id(p) not in living]
     if orphans and len(orphans) == len(foreign) and owned:
         shapes = [tuple(p.shape) for p in orphans]

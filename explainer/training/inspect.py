@@ -9,8 +9,7 @@ from typing import Any
 
 import torch
 
-from explainer.training import holding
-from explainer.training.deep import Made
+from explainer.training import holding, streams
 from explainer.training.notes import Mode, Optimizing
 from explainer.training.sites import frames, key, named, user_frames
 
@@ -18,8 +17,8 @@ from explainer.training.sites import frames, key, named, user_frames
 MODED = ("Dropout", "BatchNorm", "AlphaDropout", "InstanceNorm")
 
 
-def root_called(watcher: Any, module: Any, given: tuple[Any, ...]) -> None:
-    """An outermost module was called: note what it was given, in which mode it stood."""
+def root_called(watcher: Any, module: Any, given: tuple[Any, ...], learning: bool) -> None:
+    """An outermost module was called, with gradients or without: note what it was given, in which mode it stood."""
     notes = watcher.notes
     if not any(True for _ in module.parameters()):
         return
@@ -36,9 +35,10 @@ def root_called(watcher: Any, module: Any, given: tuple[Any, ...]) -> None:
             "name": None,
             "inputs": [],
         }
-    learning = torch.is_grad_enabled()
     if learning and "scale" not in known:
         known["scale"] = _scale(given)
+    if learning:
+        streams.follow(watcher, known, given)
     known["train" if learning else "eval"] += 1
     site = frames()
     if known["name"] is None and len(known["modes"]) < 8:
@@ -108,7 +108,7 @@ def _fingerprint(given: tuple[Any, ...]) -> Any:
 
 def recurrent_called(watcher: Any, module: Any, given: tuple[Any, ...]) -> None:
     """A recurrent layer of any depth was called in an iteration that is looked at."""
-    if not torch.is_grad_enabled() or len(given) < 2:
+    if len(given) < 2:
         return
     states = given[1] if isinstance(given[1], tuple) else (given[1],)
     first = states[0]
@@ -116,15 +116,8 @@ def recurrent_called(watcher: Any, module: Any, given: tuple[Any, ...]) -> None:
         made = watcher.deep.made(first)
         fresh = made is not None and made.name != "detach" and made.name != "data"
         if not fresh and bool(torch.count_nonzero(first)):
-            watcher.notes.saw("state-carried", frames(), module=type(module).__name__)
-
-
-def rectified(watcher: Any, module: Any, out: Any) -> None:
-    """What a ReLU gave: whether nothing at all came through."""
-    if isinstance(out, torch.Tensor) and torch.is_grad_enabled():
-        entry = watcher.outputs.setdefault(id(module), [weakref.ref(module), 0, 0])
-        entry[1] += 1
-        entry[2] += not bool(torch.count_nonzero(out.detach()))
+            dims = (1,) if getattr(module, "batch_first", False) else (0, 1)
+            watcher.notes.saw("state-carried", frames(), module=type(module).__name__, dims=dims)
 
 
 def before_backward(watcher: Any, loss: Any) -> None:
@@ -137,7 +130,7 @@ def before_backward(watcher: Any, loss: Any) -> None:
         look_at_terms(watcher, made)
         watcher.divided[key(frames(1, 1))] = divided(watcher, made)
         for one in made.all_behind():
-            if one.name in ("detach", "data") and one.inputs and one.inputs[0] is not None and one.inputs[0].tracked:
+            if one.cut:
                 watcher.notes.saw("graph-cut", one.site)
     watcher.leaves.append(holding.leaves(loss))
     del watcher.leaves[:-8]
@@ -166,17 +159,13 @@ def at_end(watcher: Any) -> None:
     """Look once more when the program is over: which weights have never changed."""
     for entry in [*watcher.weights.values(), *watcher.strays.values()]:
         parameter = entry["of"]()
-        entry["gone"] = parameter is None
-        entry["moved"] = parameter is not None and not torch.equal(
-            entry["first"], parameter.detach().flatten()[:64].to(entry["first"].dtype)
-        )
+        value: Any = holding.local(parameter) if parameter is not None else None
+        entry["gone"] = value is None or value.untyped_storage().nbytes() == 0  # FSDP gathers them for a moment
         entry["shape"] = tuple(parameter.shape) if parameter is not None else ()
-        entry["finite"] = parameter is None or bool(torch.isfinite(parameter).all())
+        entry["moved"] = not entry["gone"] and not torch.equal(
+            entry["first"], value.flatten()[:64].to(entry["first"].dtype)
+        )
+        entry["finite"] = entry["gone"] or bool(torch.isfinite(value).all())
     from explainer.training.symmetry import look_at_rows
 
     look_at_rows(watcher)
-
-
-def layers(made: Made) -> list[str]:
-    """The names of the calls behind a value."""
-    return [one.name for one in made.all_behind()]

@@ -139,10 +139,18 @@ def compared(control: Mapping[str, Any], edited: Mapping[str, Any], comparable: 
         gains = {name: _gain(own[name], others[name], rises(name)) for name in shared}
         name = max(gains, key=lambda one: abs(gains[one]))
         better = max(gains.values()) > 0.05 and min(gains.values()) > -0.02
+        if better and _is_last_loss(name, own[name], control):
+            better = not comparable or _lower(control, edited)
         return Compared(better, min(gains.values()) < -0.05, name, own[name], others[name], *numbers)
     if not comparable or math.isnan(before) or math.isnan(after):
         return Compared(False, False, "", math.nan, math.nan, *numbers)
     return Compared(_lower(control, edited), _lower(edited, control), "", math.nan, math.nan, *numbers)
+
+
+def _is_last_loss(name: str, value: float, run: Mapping[str, Any]) -> bool:
+    """Whether a number that is printed is one of the last batches' loss: one draw, which the losses say better."""
+    last = main_losses(run)[-1:] if name.endswith("loss") else []
+    return any(abs(value - one) <= 1e-2 * abs(one) for one in last)
 
 
 def gain(pair: Compared) -> float:

@@ -33,16 +33,16 @@ def _built(watcher: Any, original: Any) -> Any:
 
     def made(self: Any, *args: Any, **kwargs: Any) -> None:
         original(self, *args, **kwargs)
-        if self not in built:
-            built[self] = frames()
+        if built.get(self) is None:
+            built.set(self, frames())
 
     return made
 
 
 def _copied(watcher: Any, out: Any) -> None:
-    """Note where a model was copied."""
+    """Note where a model was copied, and after how many steps."""
     if isinstance(out, torch.nn.Module):
-        watcher.copied[id(out)] = (weakref.ref(out), frames())
+        watcher.copied[id(out)] = (weakref.ref(out), frames(), watcher.notes.steps)
 
 
 def _placed(watcher: Any, module: Any, name: str = "", parameter: Any = None, *_: Any) -> None:

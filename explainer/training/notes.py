@@ -50,6 +50,28 @@ class Mode(NamedTuple):
     told: bool
 
 
+class ByIdentity:
+    """What is known of objects, while they live: an object's own hash may not be asked for before it is built."""
+
+    def __init__(self) -> None:
+        self._held: dict[int, tuple[Any, Any]] = {}
+
+    def get(self, of: Any, default: Any = None) -> Any:
+        """What is known of an object."""
+        held = self._held.get(id(of))
+        return held[1] if held is not None and held[0]() is of else default
+
+    def set(self, of: Any, value: Any) -> None:
+        """Note a value."""
+        number, held = id(of), self._held
+        held[number] = (weakref.ref(of, lambda _: held.pop(number, None)), value)
+
+    def living(self) -> list[Any]:
+        """The objects that are still there."""
+        found = [ref() for ref, _ in self._held.values()]
+        return [one for one in found if one is not None]
+
+
 @mutable
 class Optimizing:
     """One optimizer of the program. `rates` are stretches (rate, steps), `lost` counts steps without any gradient."""
@@ -85,7 +107,7 @@ class Notes:
     backwards: dict[Any, Site] = field(default_factory=dict)
     seen: dict[Any, Seen] = field(default_factory=dict)
     times: Counter[Any] = field(default_factory=Counter)
-    built: Any = field(default_factory=weakref.WeakKeyDictionary)
+    built: Any = field(default_factory=lambda: ByIdentity())
     roots: dict[int, Any] = field(default_factory=dict)
     modes: list[tuple[int, bool, bool]] = field(default_factory=list)
     trouble: list[str] = field(default_factory=list)

@@ -17,6 +17,7 @@ from explainer.training.notes import Optimizing
 from explainer.training.scales import scaled_inputs, scaled_targets
 from explainer.training.sites import statement
 from explainer.training.sources import program_sources
+from explainer.training.streams import streamed
 
 _ADAPTIVE = ("Adam", "AdamW", "NAdam", "RAdam", "Adamax", "RMSprop", "Adagrad")
 
@@ -58,7 +59,10 @@ def cut_graph(watcher: Any) -> Iterator[Finding]:
     entries = [one for one in watcher.ungraded.values() if one["looked"] >= 4 and one["none"] == one["looked"]]
     entries = [one for one in entries if one["name"]]
     cuts = {(seen.site[0].file, seen.site[0].line) for seen, _ in watcher.notes.of("graph-cut") if seen.site}
-    if not entries and (not cuts or not learned(watcher) < 0.5):
+    found = [(source, *one) for source in program_sources(watcher) for one in _cuts(source)]
+    at = {id(node): (source.file, node.lineno) for source, node, _, _ in found}  # type: ignore[attr-defined]
+    drawn = {at[id(node)] for _, node, kind, _ in found if kind == "sample"} & cuts
+    if not entries and not drawn and (not cuts or not learned(watcher) < 0.5):
         return  # a cut alone is no fault: targets, critics and carried states are cut on purpose
     names: dict[str, Any] = {"missing": "", "many": 0, "root": "", "optimizer": ""}
     if entries:
@@ -70,26 +74,36 @@ def cut_graph(watcher: Any) -> Iterator[Finding]:
             "optimizer": name_of(owner),
         }
     attempts = []
-    for source in program_sources(watcher):
-        for node, kind, edits in _cuts(source):
-            line = node.lineno  # type: ignore[attr-defined]
-            if edits and (entries or (source.file, line) in cuts):
-                text = source.text(node).split("\n")[0]
-                found = {"text": text, "kind": kind, "line": line}
-                first = (source.file, line) not in cuts
-                attempts.append((first, Attempt("keep", edits, found, culprit=source.span(node))))
+    for source, node, kind, edits in found:
+        place = at[id(node)]
+        if edits and (place in drawn or (kind != "sample" and (entries or place in cuts))):
+            text = source.text(node).split("\n")[0]
+            told = {"text": text, "kind": kind, "line": place[1]}
+            first = (place not in drawn, place not in cuts)
+            name = "draw" if kind == "sample" else "keep"
+            attempts.append((first, Attempt(name, edits, told, culprit=source.span(node))))
     attempts.sort(key=lambda one: one[0])
     ranked = tuple(one for _, one in attempts)
     if ranked:
         yield Finding(
-            "gradient-cut", {**names, **ranked[0].names}, ranked[0].culprit, ranked, proved=False, seen=bool(entries)
+            "gradient-cut",
+            {**names, **ranked[0].names},
+            ranked[0].culprit,
+            ranked,
+            proved=False,
+            seen=bool(entries or drawn),
         )
 
 
 def _cuts(source: Source) -> Iterator[tuple[ast.AST, str, Any]]:
+    weighed = any(isinstance(one, ast.Attribute) and one.attr == "log_prob" for one in source.nodes())
     for node in source.nodes():
         if isinstance(node, ast.Call) and called(node) == "detach" and isinstance(node.func, ast.Attribute):
             yield node, "detach", rewrite.replaced(source, node, source.text(node.func.value))
+        elif isinstance(node, ast.Call) and called(node) == "sample" and isinstance(node.func, ast.Attribute):
+            owner = source.text(node.func.value)
+            if not weighed:  # where the draw's probability is asked for, the gradient goes through that
+                yield node, "sample", rewrite.replaced(source, node.func, f"{owner}.rsample")
         elif (
             isinstance(node, ast.Attribute)
             and node.attr == "data"
@@ -153,7 +167,8 @@ def schedules(watcher: Any) -> Iterator[Finding]:
         if one.steps < 20 or not full:
             continue
         tiny = sum(count for rate, count in one.rates if rate < 0.02 * full)
-        if tiny < 0.5 * one.steps:
+        planned = _unfinished(entry, one)
+        if tiny < 0.5 * one.steps and not planned:
             continue
         early = next((_before(one, place) for place, (rate, _) in enumerate(one.rates) if rate < 0.02 * full), 0)
         names = {
@@ -164,6 +179,7 @@ def schedules(watcher: Any) -> Iterator[Finding]:
             "full": plain(full),
             "stepped": entry["steps"],
             "tiny": tiny,
+            "planned": planned,
             "text": _call_text(entry),
             "settings": ", ".join(f"{name}={value:g}" for name, value in (entry.get("settings") or {}).items()),
         }
@@ -177,6 +193,14 @@ def schedules(watcher: Any) -> Iterator[Finding]:
             proved=False,
             seen=True,
         )
+
+
+def _unfinished(entry: dict[str, Any], one: Optimizing) -> int:
+    """How many steps a schedule is for, where the optimizer has taken about as many and it a few; else 0."""
+    settings = entry.get("settings") or {}
+    length = settings.get("total_steps") or settings.get("T_max") or 0
+    fits = 0.8 * length <= one.steps <= 1.25 * length and entry["steps"] <= 0.2 * length
+    return int(length) if fits else 0
 
 
 def _call_text(entry: dict[str, Any]) -> str:
@@ -354,7 +378,7 @@ def _norms(watcher: Any) -> tuple[str, str]:
 def carried_states(watcher: Any) -> Iterator[Finding]:
     """A recurrent layer that goes on from the state of another batch."""
     for seen, times in watcher.notes.of("state-carried"):
-        if times < 3 or not seen.site:
+        if times < 3 or not seen.site or streamed(watcher, seen.data["dims"]):
             continue
         call = rewrite.call_in(seen.site[0])
         if call is None or len(call[1].args) < 2:

@@ -50,17 +50,24 @@ Site = tuple[Frame, ...]
 
 
 def frames(skip: int = 1, most: int = 6) -> Site:
-    """The user's frames above the caller, innermost first."""
+    """The user's frames above the caller, innermost first; what runs or imports a module's own code is left out."""
     found: list[Frame] = []
     frame: types.FrameType | None = sys._getframe(skip + 1)
     while frame is not None:
         code = frame.f_code
-        if _is_users(code.co_filename):
+        known = _KNOWN.get(code.co_filename)
+        if known is None:
+            known = _KNOWN[code.co_filename] = _is_users(code.co_filename)
+        if known:
             found.append(Frame(code, frame.f_lasti, frame.f_lineno))
-            if len(found) == most:
+            if len(found) == most or code.co_name == "<module>":
                 break
         frame = frame.f_back
     return tuple(found)
+
+
+#: Files met before, and whether they are the user's: every call of torch that is looked at asks.
+_KNOWN: dict[str, bool] = {}
 
 
 @lru_cache(maxsize=4096)

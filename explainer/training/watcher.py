@@ -11,11 +11,14 @@ from typing import Any
 
 import torch
 
-from explainer.training import data, deep, growth, holding, inspect, models, rates
-from explainer.training.deep import unseen
-from explainer.training.notes import Notes, Optimizing
+from explainer.training import data, deep, growth, holding, inspect, models, precision, rates
+from explainer.training.deep import dispatched, unseen
+from explainer.training.notes import ByIdentity, Notes, Optimizing
 from explainer.training.patches import Patches
 from explainer.training.sites import frames, key, named, user_frames
+
+#: Steps that are looked at in a row: at the start, and where another optimizer begins, as often as that may happen.
+_FIRST, _PHASES = 4, 3
 
 
 class Watcher:
@@ -31,8 +34,8 @@ class Watcher:
         self.deep = deep.Deep(self)
         self.tokens: list[Any] = []
         self.future: list[Any] = []
+        self.ends: Any = None
         self.embedded: dict[int, Any] = {}
-        self.outputs: dict[int, Any] = {}
         self.leaves: list[set[int]] = []
         self.weights: dict[int, dict[str, Any]] = {}
         self.strays: dict[int, dict[str, Any]] = {}
@@ -47,6 +50,8 @@ class Watcher:
         self.given: dict[Any, Any] = {}
         self.ties: list[Any] = []
         self.divided: dict[Any, Any] = {}
+        self.weighed: dict[Any, Any] = {}
+        self.lowly: list[Any] = []
         self.states: list[Any] = []
         self.loaded: set[int] = set()
         self.pretrained: set[int] = set()
@@ -58,10 +63,12 @@ class Watcher:
         self.sources: Any = None
         self.trained_at: dict[int, int] = {}
         self._inside = self._owed = False
-        self._turns = 0
+        self._lately: list[int] = []
+        self._turns = self._more = self._restarts = 0
         self._blocks: Counter[Any] = Counter()
+        self._spots: dict[Any, Any] = {}
         self._dirty: dict[int, bool] = {}
-        self._numbers: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+        self._numbers = ByIdentity()
 
     # -- begin and end ----------------------------------------------------------------------------------------------
 
@@ -75,6 +82,7 @@ class Watcher:
         wrap(torch.nn.Module, "zero_grad", self._module_zeroes)
         wrap(torch.no_grad, "__enter__", self._enters)
         wrap(torch.no_grad, "__exit__", self._leaves)
+        wrap(getattr(torch, "export", torch), "export", self._exports)
         wrap(torch.inference_mode, "__enter__", self._enters)
         wrap(torch.inference_mode, "__exit__", self._leaves)
         models.install(self)
@@ -155,7 +163,8 @@ class Watcher:
         """The notes on an optimizer."""
         number = self._numbers.get(of)
         if number is None:
-            number = self._numbers[of] = len(self.notes.optimizers)
+            number = len(self.notes.optimizers)
+            self._numbers.set(of, number)
             self.notes.optimizers.append(Optimizing(number, type(of).__name__, (), weakref.ref(of)))
         return self.notes.optimizers[number]
 
@@ -200,9 +209,10 @@ class Watcher:
 
     def _looks_at_step(self, of: Any, one: Optimizing) -> None:
         inspect.before_step(self, of, one)
+        precision.before_step(self, of)
         one.looked += 1
         gradients = [p.grad for group in of.param_groups for p in group["params"] if p.grad is not None]
-        if not any(bool(torch.count_nonzero(gradient)) for gradient in gradients[:40]):
+        if not any(holding.size(gradient) != 0 for gradient in gradients[:40]):
             one.lost += 1
         elif self._dirty.get(one.number) and one.steps:
             one.stale += 1
@@ -213,7 +223,12 @@ class Watcher:
         one.steps += 1
         if one.steps < 12:
             one.stepped_at = frames()
+        self._lately = [*self._lately[-3:], one.number]
+        if one.steps == 1 and self._turns > _FIRST and self._restarts < _PHASES:
+            self._more, self._restarts = _FIRST, self._restarts + 1
         self._dirty[one.number] = True
+        if self.lowly:
+            precision.after_step(self, one.stepped_at)
         rates.stepped(one, of)
         self.notes.event("step", one.stepped_at, one.number)
         if self._inside:
@@ -224,13 +239,16 @@ class Watcher:
     @property
     def looking(self) -> bool:
         """Whether this step is one of those that are looked at."""
-        return self.deep.awake
+        return self.deep.awake and not dispatched()
 
     def _turn(self) -> None:
         """The end of an iteration: whether the next one is looked at."""
         self._turns += 1
+        self._more -= self._more > 0
+        if sampled(self._turns):  # several optimizers that step in turn are looked at one after the other
+            self._more = max(self._more, len(set(self._lately)))
         self.deep.sleep()
-        if threading.get_ident() == self.thread and sampled(self._turns):
+        if threading.get_ident() == self.thread and (self._more or sampled(self._turns)):
             self.deep.wake()
 
     def unchanged(self, module: Any) -> bool:
@@ -268,7 +286,13 @@ class Watcher:
         return self.after(note)(original)
 
     def _went_back(self, name: str, loss: Any) -> None:
-        place = key(frames(1, 1))
+        caller = sys._getframe(4)  # of `Tensor.backward`; a frame's code and instruction cost less than all frames
+        spot = (caller.f_code, caller.f_lasti)
+        place = self._spots.get(spot)
+        if place is None:
+            place = key(frames(1, 1))
+            if place is not None and place[::2] == (spot[0].co_filename, spot[1]):
+                self._spots[spot] = place
         if self.stepping:
             self.closures = True  # gradients are cleared and made inside of `step`, as LBFGS asks for
         if place not in self.orders:
@@ -283,7 +307,7 @@ class Watcher:
         self.notes.event(name, self.notes.backwards[place], None, self.orders[place])
         loss = loss[0] if isinstance(loss, (list, tuple)) and loss else loss
         known = isinstance(loss, torch.Tensor) and loss.numel() == 1 and len(self.notes.losses) < 200_000
-        if known and (self.dense or loss.device.type == "cpu"):
+        if known and (self.dense or loss.is_cpu) and not dispatched():
             self.notes.losses.append(loss.item())
             self.notes.loss_sites.append(self.orders[place])
         if count <= growth.LAST:
@@ -314,8 +338,14 @@ class Watcher:
             if held is None or not self._dirty.get(one.number):
                 continue
             gradients = [p.grad for group in held.param_groups for p in group["params"]][:20]
-            if not any(grad is not None and bool(torch.count_nonzero(grad)) for grad in gradients):
+            if not any(grad is not None and holding.size(grad) != 0 for grad in gradients):
                 self._dirty[one.number] = False
+
+    def _exports(self, original: Any) -> Any:
+        def before(*_: Any) -> None:
+            self.deep.sleep()  # what traces a model would trace our hooks too
+
+        return self.after(lambda *_: None, before)(original)
 
     # -- stretches without gradients: evaluation --------------------------------------------------------------------
 
@@ -342,4 +372,4 @@ class Watcher:
 
 def sampled(count: int) -> bool:
     """Whether the step after the `count`-th is looked at: the first ones, then ever more rarely."""
-    return count <= 4 or count & (count - 1) == 0
+    return count <= _FIRST or count & (count - 1) == 0

@@ -24,6 +24,8 @@ NAMES = (
     "orders",
     "kept",
     "extremes",
+    "weighing",
+    "precision",
 )
 
 

@@ -28,7 +28,7 @@ def unused_average(watcher: Any) -> Iterator[Finding]:
     known = {id(part) for root in called_ones if root is not None for part in root.modules()}
     taken = {pointer for pointer, *_ in watcher.states}
     held = {id(p) for one in notes.optimizers if one.of() for group in one.of().param_groups for p in group["params"]}
-    for ref, site in watcher.copied.values():
+    for ref, site, _ in watcher.copied.values():
         module = ref()
         first = next(iter(module.parameters()), None) if module is not None else None
         if first is None or id(module) in known or id(module) in watcher.loaded or not site:

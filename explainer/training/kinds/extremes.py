@@ -9,6 +9,7 @@ from typing import Any
 from explainer.source import called
 from explainer.training import rewrite
 from explainer.training.finding import Attempt, Finding, finder
+from explainer.training.proposals import learned
 from explainer.training.sources import program_sources
 
 _OPTIMIZERS = ("SGD", "Adam", "AdamW", "NAdam", "RAdam", "RMSprop", "Adagrad")
@@ -28,12 +29,15 @@ _SETTINGS: tuple[tuple[tuple[str, ...], str, int | None, Callable[[float], bool]
 
 @finder
 def extreme(watcher: Any) -> Iterator[Finding]:
-    """A setting that is written as a number and lies far off."""
+    """A setting that is written as a number and lies far off, where little was learned or it spoils evaluation."""
+    done = learned(watcher) > 0.5
     for source in program_sources(watcher):
         for node in source.nodes():
             if not isinstance(node, ast.Call):
                 continue
             for names, keyword, place, off, usual in _SETTINGS:
+                if done and names is not _NORMS:
+                    continue
                 given = rewrite.argument(node, keyword, place) if called(node) in names else None
                 written = rewrite.literal_of(source, given, ()) if given is not None else None
                 number = written[1] if written is not None else None

@@ -9,6 +9,7 @@ from typing import Any
 from explainer.source import Source, called
 from explainer.training import rewrite
 from explainer.training.finding import Attempt, Finding, finder
+from explainer.training.judge import rises
 from explainer.training.kinds.averages import _WRITTEN
 from explainer.training.sources import program_sources
 
@@ -33,9 +34,10 @@ def wrong_comparison(watcher: Any) -> Iterator[Finding]:
             keeps = any(
                 isinstance(one, ast.Call) and called(one) in _KEEPS for each in node.body for one in ast.walk(each)
             )
-            if turned is None or not keeps:
-                continue
             left, right = source.text(node.test.left), source.text(node.test.comparators[0])
+            best_first = any(name == left for name, _ in _given(source, node.body))
+            if turned is None or not keeps or _fits((turned[0] == "<") != best_first, left, right):
+                continue
             edits = rewrite.replaced(source, node.test, f"{left} {turned} {right}")
             edits = _beginning(source, node.test, turned or "", edits)
             names = {"text": source.text(node.test), "turned": f"{left} {turned} {right}"}
@@ -80,6 +82,12 @@ def _copied(source: Source, value: ast.expr, text: str) -> Any:
     if first is None or getattr(first, "module", "") == "__future__":
         return ()
     return rewrite.together(source, rewrite.before(source, first, "import copy"), edits)
+
+
+def _fits(greater: bool, left: str, right: str) -> bool:
+    """Whether a comparison is the one that its names ask for: `loss < best_loss`, `acc > best`."""
+    known = {rises(name) for name in (left, right)} - {None}
+    return known == {greater}
 
 
 def _beginning(source: Source, test: ast.Compare, turned: str, edits: Any) -> Any:
@@ -128,7 +136,7 @@ def _factors_of_others(source: Source) -> set[int]:
 def slow_average(watcher: Any) -> Iterator[Finding]:
     """A moving average of the weights that is evaluated, with a factor that leaves it near where it began."""
     notes = watcher.notes
-    copies = {id(ref()) for ref, _ in watcher.copied.values() if ref() is not None}
+    copies = {id(ref()) for ref, *_ in watcher.copied.values() if ref() is not None}
     used = [root for root in notes.roots.values() if root["eval"] and not root["train"] and root["of"]() is not None]
     averages = [root for root in used if any(id(part) in copies for part in root["of"]().modules())]
     averages = [root for root in averages if any(p._version >= _WRITTEN for p in root["of"]().parameters())]

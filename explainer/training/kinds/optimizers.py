@@ -222,7 +222,20 @@ def partial_parameters(watcher: Any) -> Iterator[Finding]:
     stepping = [one for one in notes.optimizers if one.steps > 4]
     if not missing or not held or len(stepping) != 1 or any(id(one["of"]()) in watcher.pretrained for one in missing):
         return
-    one = stepping[0]
+    yield from _without(watcher, stepping[0], missing, "partial")
+
+
+@finder
+def thawed_parameters(watcher: Any) -> Iterator[Finding]:
+    """Parameters that were frozen when the optimizer was made, were unfrozen later, and that no optimizer holds."""
+    idle = [one for one in watcher.weights.values() if one["thawed"] and one["idle"][0] >= 2 and not one["gone"]]
+    for number in dict.fromkeys(one["idle"][2] for one in idle):
+        missing = [one for one in idle if one["idle"][2] == number]
+        yield from _without(watcher, watcher.notes.optimizers[number], missing, "thawed")
+
+
+def _without(watcher: Any, one: Optimizing, missing: list[dict[str, Any]], why: str) -> Iterator[Finding]:
+    """The finding on an optimizer that lacks parameters, with what could be given to it instead."""
     found = built(one)
     if found is None:
         return
@@ -243,7 +256,7 @@ def partial_parameters(watcher: Any) -> Iterator[Finding]:
         "many": len(missing),
         "line": call.lineno,
         "root": type(root).__name__ if root is not None else "",
-        "why": "partial",
+        "why": why,
         "later": 0,
     }
     yield Finding(
@@ -259,6 +272,10 @@ def _whole(source: Source, given: ast.expr, missing: list[dict[str, Any]], watch
         owner = given.func.value
         if isinstance(owner, ast.Attribute):
             texts.append(f"{source.text(owner.value)}.parameters()")
+    filtered = isinstance(given, ast.Call) and called(given) == "filter"
+    if filtered or isinstance(given, (ast.ListComp, ast.GeneratorExp)):  # all of them: a frozen one gets no gradient
+        chosen = [one for one in ast.walk(given) if isinstance(one, ast.Call) and called(one) == "parameters"]
+        texts += [source.text(one) for one in chosen[:1]]
     known = {id(root["of"]()): root["name"] for root in watcher.notes.roots.values()}
     names = [known.get(number) for number in dict.fromkeys(id(entry["root"]()) for entry in missing)]
     others = "".join(f", *{name}.parameters()" for name in names if name and f"{name}." not in text)

@@ -1,4 +1,4 @@
-"""Sizes that fit and mean something else: a view in place of a permutation."""
+"""Sizes that fit and mean something else: a view in place of a permutation, samples taken for time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import Any
 from explainer.source import Source, called
 from explainer.training import rewrite
 from explainer.training.finding import Attempt, Finding, finder
-from explainer.training.kinds.losses import shown
+from explainer.training.kinds.losses import Place, shown
+from explainer.training.sources import program_sources
 
 
 @finder
@@ -68,3 +69,28 @@ def _permuted(source: Source, call: ast.Call, before: tuple[int, ...], after: tu
     if len(sizes) != 4:
         return ""
     return f"{value}.{called(call)}({sizes[0]}, {sizes[2]}, {sizes[1]}, {sizes[3]}).transpose(1, 2)"
+
+
+@finder
+def samples_for_time(watcher: Any) -> Iterator[Finding]:
+    """A recurrent or attention layer that reads [time, batch, features] and is given the batch first."""
+    for seen, times in watcher.notes.of("batch-taken-for-time"):
+        if times < 3:
+            continue
+        kind, (time, batch) = seen.data["layer"], seen.data["sizes"]
+        found = _built(watcher, kind, seen.data["built"])
+        edits = rewrite.with_keyword(*found, "batch_first", "True") if found is not None else ()
+        attempts = (Attempt("first", edits),) if edits else ()
+        names = {"kind": kind, "time": time, "batch": batch}
+        culprit = shown(found, seen.site[0] if seen.site else None)
+        yield Finding("batch-taken-for-time", names, culprit, attempts, proved=False, seen=True, weight=8)
+
+
+def _built(watcher: Any, kind: str, site: Any) -> Place | None:
+    """The call that built a layer; of one that was copied, the only call in the program that builds any such."""
+    found = rewrite.call_in(site[0], kind) if site else None
+    if found is not None:
+        return found
+    nodes = [(source, node) for source in program_sources(watcher) for node in source.nodes()]
+    calls = [(source, node) for source, node in nodes if isinstance(node, ast.Call) and called(node) == kind]
+    return calls[0] if len(calls) == 1 else None

@@ -206,6 +206,8 @@ def stale_model(watcher: Any) -> Iterator[Finding]:
         names = {"kind": root["kind"], "steps": notes.steps}
         culprit, attempts = shown(None, site[0]) if site else None, []
         copied = watcher.copied.get(id(module))
+        if copied is not None and copied[0]() is module and copied[2]:
+            continue  # a snapshot of weights that were trained
         if copied is not None and copied[0]() is module and copied[1]:
             found = rewrite.call_in(copied[1][0], "deepcopy")
             culprit = shown(found, copied[1][0])

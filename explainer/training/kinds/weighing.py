@@ -1,0 +1,119 @@
+"""Class weights that favour the frequent classes; arrays that are collected without a copy and changed later."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+from explainer.source import Source, called
+from explainer.training import rewrite
+from explainer.training.finding import Attempt, Finding, finder
+from explainer.training.kinds.losses import Place, loss_call, shown
+from explainer.training.kinds.strength import plain
+from explainer.training.sources import program_sources
+from explainer.training.weighing import known, turned_round
+
+#: Calls that make one array or tensor of a list, and how what is in such a list is copied.
+_STACKS = ("stack", "vstack", "concatenate", "array", "asarray", "tensor", "as_tensor", "cat", "FloatTensor")
+
+
+@finder
+def weighed_inversely(watcher: Any) -> Iterator[Finding]:
+    """A loss whose rarer classes weigh less than the frequent ones."""
+    for seen, times in watcher.notes.of("class-weights"):
+        weights, counts = known(watcher, seen.site)
+        if times < 3 or not turned_round(weights, counts):
+            continue
+        found = loss_call(seen)
+        name = "pos_weight" if seen.data["binary"] else "weight"
+        given = rewrite.argument(found[1], name) if found is not None else None
+        attempts, text = [], name
+        if found is not None and given is not None:
+            where, node = _value(found[0], given)
+            text = found[0].text(given)
+            attempts = list(_turned(where, node))
+        rare = min((count, place) for place, count in enumerate(counts) if count)[1]
+        often = max((count, place) for place, count in enumerate(counts) if count)[1]
+        names = {
+            "name": name,
+            "text": text,
+            "binary": seen.data["binary"],
+            "rare": rare,
+            "often": often,
+            "share": plain(100 * counts[rare] / sum(counts)),
+            "low": plain(weights[rare]),
+            "high": plain(weights[often]),
+            "comparable": False,
+        }
+        culprit = found[0].span(given) if found is not None and given is not None else shown(found, seen.site[0])
+        yield Finding("class-weights-inverted", names, culprit, tuple(attempts), proved=False, seen=True, weight=7)
+
+
+def _value(source: Source, node: ast.expr) -> Place | tuple[Source, ast.expr]:
+    """What a name is given where that happens once; any other expression as it is."""
+    if isinstance(node, ast.Name):
+        values = [
+            one.value
+            for one in source.nodes()
+            if isinstance(one, ast.Assign) and any(source.text(target) == node.id for target in one.targets)
+        ]
+        if len(values) == 1:
+            return source, values[0]
+    return source, node
+
+
+def _turned(source: Source, node: ast.expr) -> Iterator[Attempt]:
+    """The quotient upside down, or one over the whole."""
+    quotients = [one for one in ast.walk(node) if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Div)]
+    if len(quotients) == 1:
+        one = quotients[0]
+        left, right = (_bracketed(source, each) for each in (one.left, one.right))
+        yield Attempt("turn", rewrite.replaced(source, one, f"{right} / {left}"), {"new": f"{right} / {left}"})
+    new = f"1 / {_bracketed(source, node)}"
+    edits = rewrite.replaced(source, node, new)
+    if edits and not quotients:
+        yield Attempt("turn", edits, {"new": new})
+
+
+def _bracketed(source: Source, node: ast.expr) -> str:
+    text = source.text(node)
+    return f"({text})" if isinstance(node, (ast.BinOp, ast.UnaryOp, ast.IfExp, ast.Compare)) else text
+
+
+@finder
+def collected_without_copy(watcher: Any) -> Iterator[Finding]:
+    """Inputs whose rows come again and again, and a list of them that is filled with one array that is written to."""
+    facts = [(seen, times) for seen, times in watcher.notes.of("rows-repeated") if times >= 3]
+    if not facts:
+        return
+    data = facts[0][0].data
+    found = [(source, node, method) for source in program_sources(watcher) for node, method in _collected(source)]
+    for source, node, method in found:
+        given = node.args[0]
+        new = f"{source.text(given)}.{method}()"
+        edits = rewrite.replaced(source, given, new)
+        names = {
+            "text": source.text(given),
+            "list": source.text(node.func).rpartition(".")[0],
+            "rows": data["rows"],
+            "distinct": data["distinct"],
+            "new": new,
+        }
+        attempts = (Attempt("copy", edits, {"new": new}),) if edits else ()
+        yield Finding("collected-without-copy", names, source.span(node), attempts, proved=False, seen=True, weight=7)
+
+
+def _collected(source: Source) -> Iterator[tuple[ast.Call, str]]:
+    """`rows.append(x)` where `np.stack(rows)` is called too, with how `x` is copied."""
+    calls = [one for one in source.nodes() if isinstance(one, ast.Call)]
+    stacked = {
+        source.text(one.args[0]): "clone" if source.text(one.func).startswith("torch.") else "copy"
+        for one in calls
+        if called(one) in _STACKS and one.args and isinstance(one.args[0], (ast.Name, ast.Attribute))
+    }
+    for one in calls:
+        if called(one) == "append" and len(one.args) == 1 and isinstance(one.args[0], (ast.Name, ast.Attribute)):
+            owner = source.text(one.func).rpartition(".")[0]
+            if owner in stacked:
+                yield one, stacked[owner]
