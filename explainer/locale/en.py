@@ -45,6 +45,7 @@ WORDS = {
     # The ranks of a job.
     "job_rank": "rank {rank} of {world}",
     "job_first": "rank {rank} of {world} failed first",
+    "job_untold": "rank {rank} of {world} failed first ({error}, {place}) and was ended before it was explained",
     "job_kept": "explainer: the error of rank {rank} is told with those of the others, when the job has ended",
     "job_call": "rank {rank} was in {op}({tensors}) at {place}",
     "job_collectives": "the ranks were not in the same collective: {listed}",

@@ -42,6 +42,7 @@ WORDS = {
     # The ranks of a job.
     "job_rank": "共 {world} 个 rank 中的 rank {rank}",
     "job_first": "共 {world} 个 rank，rank {rank} 最先失败",
+    "job_untold": "共 {world} 个 rank，rank {rank} 最先失败（{error}，{place}），但在给出说明之前就被结束了",
     "job_kept": "explainer：rank {rank} 的错误会在作业结束后与其他 rank 的错误一起说明",
     "job_call": "rank {rank} 在 {op}({tensors})，{place}",
     "job_collectives": "各 rank 不在同一个集合通信中：{listed}",
