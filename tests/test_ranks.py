@@ -16,7 +16,7 @@ from commands import explain, python
 
 from explainer.api import Explanation
 from explainer.diagnosis import Diagnosis, Report
-from explainer.hooks import job, launcher, ranks
+from explainer.hooks import collectives, job, launcher, ranks
 from explainer.transfer import sent
 
 dist = pytest.importorskip("torch.distributed")
@@ -29,8 +29,8 @@ from torch.distributed.elastic.multiprocessing.errors import record
 
 @record
 def main():
-    dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=5))
-    x = torch.ones(4)
+    dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=2))
+    x = torch.ones(4 + 4 * (sys.argv[1] == "size") * dist.get_rank())
     if sys.argv[1] == "own" and dist.get_rank() == 1:
         torch.nn.Linear(4, 2)(torch.ones(3, 5))
     if sys.argv[1] == "order" and dist.get_rank() == 1:
@@ -79,6 +79,49 @@ def test_ranks_in_different_collectives_are_named_with_what_they_were_given(tmp_
     assert "broadcast(tensor [4] float32) at job.py:15" in said
 
 
+@gloo
+def test_a_rank_that_gloo_aborts_left_word_of_the_collective_that_it_was_in(tmp_path):
+    """It got more than it asked for; no Python of it runs any more, and the other one is ended before it can speak."""
+    (tmp_path / "job.py").write_text(JOB)
+    done = explain("run", *two_ranks("size"), cwd=tmp_path, OMP_NUM_THREADS="1")
+    said = " ".join(done.stderr[done.stderr.rindex("job.py FAILED") :].split())
+    assert "the ranks were not in the same collective" in said
+    assert "rank 0 was in all_reduce(tensor [4] float32) at job.py:16" in said
+    assert "rank 1 was in all_reduce(tensor [8] float32) at job.py:16" in said
+    assert "nothing here shows which" not in said
+
+
+@gloo
+def test_each_collective_leaves_its_turn_its_tensors_and_its_line(tmp_path, monkeypatch):
+    import torch
+    import torch.distributed.distributed_c10d as c10d
+
+    for name in collectives._METHODS:
+        if hasattr(c10d.ProcessGroup, name):
+            monkeypatch.setattr(c10d.ProcessGroup, name, getattr(c10d.ProcessGroup, name))  # as it was, at the end
+    collectives.keep(str(tmp_path), "3")
+    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    try:
+        dist.all_reduce(torch.ones(2))
+        dist.all_gather([torch.ones(2, 3)], torch.ones(2, 3))
+    finally:
+        dist.destroy_process_group()
+    (call,) = collectives.last_calls(tmp_path).values()
+    assert (call["op"], call["turn"]) == ("all_gather", 2)
+    assert call["tensors"] == "tensor_list 1 x [2, 3] float32, tensor [2, 3] float32"
+    assert call["place"].startswith(os.path.relpath(__file__))
+
+
+def test_ranks_differ_where_they_came_to_the_same_turn_with_what_cannot_meet():
+    one = {"op": "all_reduce", "tensors": "tensor [4] float32", "group": "0", "turn": 7, "place": "a.py:1"}
+    assert collectives.differing({0: one, 1: {**one, "tensors": "tensor [8] float32"}}).keys() == {0, 1}
+    assert collectives.differing({0: one, 1: {**one, "op": "broadcast"}})
+    assert not collectives.differing({0: one, 1: {**one, "op": "broadcast", "turn": 8}}), "one is only ahead"
+    assert not collectives.differing({0: one, 1: {**one, "op": "broadcast", "group": "1"}})
+    gather = {**one, "op": "gather"}
+    assert not collectives.differing({0: gather, 1: {**gather, "tensors": ""}}), "only one of them has the lists"
+
+
 @pytest.mark.parametrize(
     ("given", "ours"),
     [
@@ -116,7 +159,7 @@ def test_a_rank_that_a_signal_ended_is_told_with_its_line_and_what_the_others_we
     (report,) = launcher.joined(error, Explanation((Report("ChildFailedError", "m"),))).reports
     assert report.remarks == (
         "rank 0 was ended by SIGABRT, without an error of Python's, at job.py:14",
-        "rank 1 was in all_reduce(tensor [8] float32) at job.py:14",
+        "the last collective of rank 1: all_reduce(tensor [8] float32) at job.py:14",
     )
 
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from explainer.hooks import job, process, ranks
+from explainer.hooks import collectives, job, process, ranks
 from explainer.locale import word
 
 #: Interpreter options that a launcher puts before a script.
@@ -62,11 +62,17 @@ def command(given: list[str], options: Sequence[str]) -> list[str]:
 
 
 def begin_rank() -> None:
-    """In a rank: have its stack kept in the job's folder where a signal ends it, unless the program does so itself."""
-    rank = os.environ.get("RANK", "")
-    if os.environ.get(job.FOLDER) and rank.isdigit() and not faulthandler.is_enabled():
-        with suppress(OSError):
-            path = os.path.join(os.environ[job.FOLDER], f"rank-{rank}.stack")
+    """In a rank: have its last collective, and its stack where a signal ends it, kept in the job's folder.
+
+    The stack is the program's own business where it has it written itself.
+    """
+    rank, where = os.environ.get("RANK", ""), os.environ.get(job.FOLDER)
+    if not where or not rank.isdigit():
+        return
+    with suppress(OSError):
+        collectives.keep(where, rank)
+        if not faulthandler.is_enabled():
+            path = os.path.join(where, f"rank-{rank}.stack")
             faulthandler.enable(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600))
 
 
@@ -84,14 +90,29 @@ def joined(error: BaseException, explanation: Any) -> Any:
     ended = _ended(error, where, {one["rank"] for one in found}, language)
     own, *others = explanation.reports
     if not found or (ended and all(one["lost"] for one in found)):
-        calls = [word("job_call", language, rank=one["rank"], **one["call"]) for one in found if one["call"]]
-        return replace(explanation, reports=(replace(own, remarks=(*own.remarks, *ended, *calls)), *others))
+        calls = _calls(Path(where), found)
+        own = replace(own, remarks=(*own.remarks, *ended, *collectives.told(calls, language)))
+        return replace(explanation, reports=(_shown_by(own, collectives.differing(calls)), *others))
     first = ranks.first_of(found)
     said, errors = _beside(found, first, language)
     alike = [one for one in found if "report" in one and one["same"] == first["same"]]
     report = received(ranks.first_of(alike)["report"]) if alike else own
     remarks = (*report.remarks, _origin(first, language), *ended, *said)
     return replace(explanation, reports=(replace(report, remarks=remarks), *errors))
+
+
+def _shown_by(report: Any, differing: Mapping[int, Any]) -> Any:
+    """The launcher's own report; where ranks were in different collectives one of its several causes stands out."""
+    if not differing or not report.diagnoses:
+        return report
+    first, *others = report.diagnoses
+    return replace(report, diagnoses=(replace(first, certainty="likely", fixes=()), *others))
+
+
+def _calls(where: Path, found: Sequence[job.Record]) -> dict[int, collectives.Call]:
+    """What each rank was in last: what it noted as it began, else what its error's frames say."""
+    failed = {one["rank"]: {**one["call"], "group": "", "turn": 0} for one in found if one["call"]}
+    return {**failed, **collectives.last_calls(where)}
 
 
 def _origin(first: job.Record, language: str) -> str:

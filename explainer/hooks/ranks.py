@@ -11,12 +11,12 @@ import sys
 import time
 import traceback
 import types
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from explainer.hooks import job
+from explainer.hooks import collectives, job
 from explainer.hooks.job import Record
 from explainer.locale import word
 from explainer.userframes import is_user_file
@@ -33,8 +33,6 @@ _LOST = (
     "Socket Timeout",
 )
 _COLLECTIVES = "distributed_c10d.py"
-#: How many tensors of a collective are named.
-_MOST = 4
 #: Whether this process starts a job's ranks: its own RANK is that of its machine.
 launches = False
 
@@ -70,7 +68,7 @@ def told(explanation: Any, record: Record | None) -> tuple[Any, str]:
 def relation(record: Record, first: Record, language: str) -> str:
     """What a rank's error has to do with the one that failed first, in a line; empty for an error of its own."""
     calls = [one["call"] for one in (first, record)]
-    if all(calls) and _differ(*calls):
+    if all(calls) and collectives.differ(*calls):
         said = [word("job_call", language, rank=one["rank"], **one["call"]) for one in (first, record)]
         return word("job_collectives", language, listed=word("listed", language).join(said))
     ranks = {"rank": record["rank"], "other": first["rank"]}
@@ -120,21 +118,4 @@ def _call(frames: Sequence[types.FrameType], place: str) -> Mapping[str, str] | 
     found = next((one for one in inside if one.f_code.co_name != "wrapper"), None)
     if found is None:
         return None
-    named = found.f_code.co_varnames[: found.f_code.co_argcount]
-    tensors = [said for name in named for said in _said(name, found.f_locals.get(name))]
-    return {"op": found.f_code.co_name, "tensors": ", ".join(tensors[:_MOST]), "place": place}
-
-
-def _said(name: str, value: Any) -> Iterator[str]:
-    """A tensor, or the first of a list of them, by shape and dtype."""
-    torch: Any = sys.modules["torch"]
-    many = type(value) in (list, tuple) and len(value) > 0
-    one = value[0] if many else value
-    if isinstance(one, torch.Tensor):
-        count = f"{len(value)} x " if many else ""
-        yield f"{name} {count}{list(one.shape)} {str(one.dtype).removeprefix('torch.')}"
-
-
-def _differ(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
-    """Whether two ranks were in different collectives, or gave other shapes or dtypes."""
-    return (one["op"], one["tensors"]) != (other["op"], other["tensors"])
+    return {**collectives.described(found), "place": place}

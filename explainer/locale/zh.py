@@ -45,6 +45,7 @@ WORDS = {
     "job_untold": "共 {world} 个 rank，rank {rank} 最先失败（{error}，{place}），但在给出说明之前就被结束了",
     "job_kept": "explainer：rank {rank} 的错误会在作业结束后与其他 rank 的错误一起说明",
     "job_call": "rank {rank} 在 {op}({tensors})，{place}",
+    "job_last": "rank {rank} 的最后一个集合通信：{op}({tensors})，{place}",
     "job_collectives": "各 rank 不在同一个集合通信中：{listed}",
     "job_same": "rank {rank} 与 rank {other} 以同样的方式失败",
     "job_lost": "rank {rank}（{place}）只是失去了对端：rank {other} 最先失败，位于 {at}",
