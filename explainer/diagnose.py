@@ -132,6 +132,7 @@ def _diagnosis(match: Match, catalogue: Catalogue, scene: Scene, stages: Stages)
         remedy = stages.run("trying fixes", partial(remedies.of_rule, one, scene), Remedy())
         if scene.options.trace is not None:
             scene.options.trace.rules[one.rule.id] = _outcome(remedy)
+            scene.options.trace.held[one.rule.id] = one.names
         diagnosis = told()
         if diagnosis is None:
             continue

@@ -74,7 +74,7 @@ def main(task):
 """
 
 
-def test_a_library_that_prints_the_error_and_exits_hides_it_from_no_one_under_explain_run(tmp_path):
+def test_a_library_that_prints_the_error_and_exits_hides_it_from_no_one(tmp_path):
     """As hydra does, whose jobs end with SystemExit; a program that itself handles its error is left alone."""
     folder = tmp_path / "site-packages"
     folder.mkdir()
@@ -86,5 +86,9 @@ def test_a_library_that_prints_the_error_and_exits_hides_it_from_no_one_under_ex
     done = explain("run", "--no-check", "train.py", cwd=tmp_path)
     assert done.returncode == 1
     assert done.stderr.index("Traceback") < done.stderr.index("error[")
+    (tmp_path / "train.py").write_text("import explainer; explainer.install()\n" + (tmp_path / "train.py").read_text())
+    alone = python("train.py", cwd=tmp_path)
+    assert alone.returncode == 1
+    assert alone.stderr.count("error[") == 1
     (tmp_path / "own.py").write_text(f"{LIBRARY}{task}main(task)")
     assert "error[" not in explain("run", "--no-check", "own.py", cwd=tmp_path).stderr

@@ -290,15 +290,20 @@ def work(i):
     raise RuntimeError({message!r})
 
 if __name__ == "__main__":
+    if sys.argv[1] == "joblib":
+        from joblib import Parallel, delayed
+        Parallel(2)(delayed(work)(i) for i in range(2))
     pool = ProcessPoolExecutor(1) if sys.argv[1] == "futures" else multiprocessing.Pool(1)
     with pool:
         list(pool.map(work, range(2)))
 """
 
 
-@pytest.mark.parametrize("pool", ["futures", "multiprocessing"])
+@pytest.mark.parametrize("pool", ["futures", "multiprocessing", "joblib"])
 @pytest.mark.skipif(sys.platform == "win32", reason="fork")
 def test_an_error_of_a_pools_worker_is_explained_once_at_its_line(pool, tmp_path):
+    if pool == "joblib":
+        pytest.importorskip("joblib")
     (tmp_path / "main.py").write_text(POOLS.format(message=MESSAGE))
     done = python("main.py", pool, cwd=tmp_path)
     assert done.returncode == 1

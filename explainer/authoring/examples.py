@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
@@ -81,6 +81,29 @@ def failures(folder: Path) -> Iterator[tuple[str, str]]:
             for example in one.examples:
                 for text in differences(one, example, runner):
                     yield f"{document.file}: {example['name']}", text
+
+
+def seen(rules: Iterable[Rule]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Each rule whose example can be run here, with what its words ask of the facts that the example gives."""
+    with Runner() as runner:
+        for rule in rules:
+            for example in rule.examples:
+                names = _names(rule, example, runner)
+                if names is not None:
+                    yield rule.id, names
+                    break
+
+
+def _names(rule: Rule, example: Mapping[str, Any], runner: Runner) -> Mapping[str, Any] | None:
+    if example.get("silent") or "code" not in example or not _new_enough(example):
+        return None
+    needed = example.get("needs") == "program" or example.get("expect", {}).get("checked")
+    kind = "watch" if rule.family == "training" else "clean" if needed else ""
+    answer = runner.run(example["code"], example.get("files"), kind, names=True)
+    best = next(
+        (each for report in answer.get("document", {}).get("reports", ()) for each in report["diagnoses"]), None
+    )
+    return answer["names"].get(rule.id) if best and best["rule"] == rule.id else None
 
 
 def differences(one: Rule | Symptom, example: Mapping[str, Any], runner: Runner) -> list[str]:
