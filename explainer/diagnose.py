@@ -147,6 +147,7 @@ def _diagnosis(match: Match, catalogue: Catalogue, scene: Scene, stages: Stages)
             fallback = diagnosis, remedy
     found = stages.run("the search for fixes", lambda: remedies.of_search(match, scene), Remedy())
     found = stages.run("the wide search", partial(remedies.of_all, match, scene, found), found)
+    found = stages.run("repairs of two edits", partial(remedies.of_pairs, match, scene, found), found)
     diagnosis, remedy = fallback or (_of_message(match, scene, stages, causes=not found.checked), Remedy())
     if found.checked:
         return _with(diagnosis, found, None)

@@ -31,6 +31,9 @@ WIDE = ("shape", "view", "dtype", "index", "device", "unsupported", "amp", "api"
 #: How many parameters, those of one layer, an edit may give another shape and still show the cause.
 _FEW = 2
 
+#: Seconds of work for repairs of two edits.
+PAIRS = 4.0
+
 #: How many layers' weights a number may change that is to show the cause.
 LAYER = 1
 
@@ -127,16 +130,13 @@ def of_search(match: Match, scene: Scene) -> Remedy:
     if scene.live is None or not (whole_program(scene) or whole_script(scene)):
         return Remedy()
     from explainer.edits import search
-    from explainer.replay.verdicts import FOLLOWED
 
-    family = match.symptom.family
-    verdicts = from_start(scene, search(scene, family), scene.options.progress, family)
+    verdicts = from_start(scene, search(scene, match.symptom.family), scene.options.progress, searched=True)
     found = [one for one in verdicts if one.passed]
     if not found:
         return Remedy()
     best = found[0].candidate
-    sound = found[0].reshaped <= LAYER and not only_adapts(best) and best.tier != FOLLOWED
-    sound = sound and not found[0].judgement.doubts
+    sound = found[0].reshaped <= LAYER and not only_adapts(best) and not found[0].judgement.doubts
     proves = whole_program(scene) and _of_one_line(found) and sound and not default_or_layout(scene, best)
     shown, doubtful = _shown(found, (), scene.options.language), bool(found[0].judgement.doubts)
     return Remedy(shown, best.culprit, proves, doubtful=doubtful)
@@ -163,7 +163,7 @@ def of_all(match: Match, scene: Scene, known: Remedy) -> Remedy:
     if blame.share < LIKELY:
         checker(scene).extend()
         try:
-            widely(checker(scene), evidence, scene.options.progress or _silent)
+            widely(checker(scene), evidence, scene.options.progress or _silent, match.symptom.family)
         except KeyboardInterrupt:
             scene.interrupted = True
             return known
@@ -176,6 +176,23 @@ def of_all(match: Match, scene: Scene, known: Remedy) -> Remedy:
     verdicts, doubts = blame.verdicts(checker(scene)), bool(first.judgement.doubts)
     proves = blame.share >= SURE and first.lost <= _FEW and not only_adapts(first.candidate) and not doubts
     return Remedy(_shown(verdicts, (), scene.options.language), first.candidate.culprit, proves, doubtful=doubts)
+
+
+def of_pairs(match: Match, scene: Scene, known: Remedy) -> Remedy:
+    """A remedy; where no edit alone has passed, two edits that did together: they show no cause."""
+    if known.checked or scene.live is None or not (whole_program(scene) or whole_script(scene)):
+        return known
+    from explainer.replay.programs import checker
+    from explainer.replay.verdicts import pairs
+
+    checker(scene).extend(PAIRS)
+    found: list[Verdict] = []
+    with scene.replaying():  # which Ctrl-C ends
+        found += [one for one in pairs(scene, scene.options.progress or _silent, match.symptom.family) if one.passed]
+    if not found:
+        return known
+    shown, doubtful = _shown(found, (), scene.options.language), bool(found[0].judgement.doubts)
+    return Remedy(shown, found[0].candidate.culprit, doubtful=doubtful)
 
 
 def _silent(_: str) -> None:

@@ -94,6 +94,12 @@ class Source:
         """The node that has this one as its child; None for the tree itself and for nodes of other files."""
         return self._parents.get(id(node))
 
+    def block_of(self, statement: ast.AST | None) -> list[ast.stmt]:
+        """The statements among which one stands, itself included; empty where it stands in no block."""
+        parent = self.parent_of(statement) if statement is not None else None
+        rows = (getattr(parent, name, None) for name in ("body", "orelse", "finalbody"))
+        return next((row for row in rows if isinstance(row, list) and any(one is statement for one in row)), [])
+
     @functools.cached_property
     def _parents(self) -> dict[int, ast.AST]:
         return {id(child): node for node in self._nodes for child in ast.iter_child_nodes(node)}

@@ -39,6 +39,7 @@ def spot_of(text: str, message: str = "", role: str = "crash") -> tuple[Spot, Ev
     source = parsed_source("model.py", text)
     assert source.tree is not None
     statement = source.tree.body[-1]
+    statement = statement.body[-1] if isinstance(statement, ast.FunctionDef) else statement
     node = getattr(statement, "value", statement)
     return Spot(Place(source, node), role, 0, scope=SCOPE), Evidence(message, "en", sources=lambda _: source)
 
@@ -69,6 +70,13 @@ REPAIRS = [
     ("drop", "f(x, c)", "", "f(x)"),
     ("keyword", "x.sum(-1)", "", "x.sum(-1, keepdim=True)"),
     ("keyword", "torch.flatten(x)", "", "torch.flatten(x, start_dim=1)"),
+    ("keyword", "x.chunk(2)", "", "x.chunk(2, dim=-1)"),
+    ("keyword", "nn.GRU(c, c)", "", "nn.GRU(c, c, bidirectional=True)"),
+    ("cut", "f(x)", "", "f(x[:-1])"),
+    ("measure", "def f(a):\n    n = a.size(0)\n    return g(a.size(1))", "", "    return g(a.size(0))"),
+    ("detach", "self.kept = f(x)", "", "self.kept = f(x).detach()"),
+    ("clone", "rows.append(x)", "", "rows.append(x.clone())"),
+    ("order", "k = f(net)\nfreeze(net)", "", "freeze(net)\nk = f(net)"),
     ("element", "g((x, k))", "", "g((x, k, v))"),
     ("call", "torch.stack(parts, 1)", "", "torch.cat(parts, 1)"),
     ("operator", "s * x", "", "s @ x"),
@@ -112,6 +120,11 @@ ALONE = [
     ("swap", 'g(x, "mean")', ""),
     ("drop", "f(x)", ""),
     ("keyword", "x.sum(-1, keepdim=True)", ""),
+    ("cut", "f(b)", ""),
+    ("measure", "f(x)", ""),
+    ("detach", "self.layer = nn.Linear(3, 3)", ""),
+    ("clone", "rows.append(x.clone())", ""),
+    ("order", "k = f(net)\ng(net, k)", ""),  # reads what the other binds
     ("element", "g(x)", ""),
     ("call", "f(x)", ""),
     ("operator", "f(x)", ""),

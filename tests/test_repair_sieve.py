@@ -73,9 +73,10 @@ def test_edits_of_a_forward_and_of_a_constructor_are_told_apart(tmp_path):
         (13, "        return self.second(torch.cat([h, h[:, :1]], 1))"),
         (13, "        return self.second(h.t())"),  # fails there as well
         (12, "        h = self.first(x.long())"),  # fails elsewhere
-        (17, "x = torch.zeros(3, 5)"),  # outside of what is called again
+        (17, "x = torch.zeros(3, 5)"),  # outside of the layer: from there to the call
+        (6, "    def __init__(self, width, hidden=9):"),  # a default
     )
-    assert found == [PASSES, PASSES, SAME, OTHER, UNKNOWN]
+    assert found == [PASSES, PASSES, SAME, OTHER, SAME, SAME]
 
 
 def test_statements_of_the_failing_block_are_executed_again(tmp_path):
@@ -102,3 +103,67 @@ def test_functions_are_as_before_afterwards(tmp_path):
     net = sys.modules["sieved_main"].Net(4)
     with pytest.raises(RuntimeError):
         net(torch.zeros(3, 4))
+
+
+SCRIPT = """\
+import torch
+
+
+class Config:
+    width = 4
+
+
+def made(n):
+    rows = torch.ones(n, 3)
+    return rows
+
+
+def scaled(x, weights):
+    x = x * 2
+    for _ in range(2):
+        out = x @ weights
+        kept = out.sum()
+    return kept
+
+
+def step(k):
+    data = made(k)
+    weights = torch.ones(4, 2)
+    return scaled(data, weights)
+
+
+total = 0
+for k in range(3):
+    total = total + step(k + 1)
+"""
+
+
+def test_statements_run_again_in_every_frame_and_in_functions_that_have_ended(tmp_path):
+    found = fates(
+        tmp_path,
+        (9, "    rows = torch.ones(n, 4)"),  # a function that has ended: from where it was entered
+        (10, "    return rows.t()"),
+        (22, "    data = made(k)[:, :1]"),
+        (23, "    weights = torch.ones(3, 2)"),  # an outer frame
+        (16, "        out = x[:, :1] @ weights[:1]"),  # within the loop
+        (16, "        out = x.missing"),
+        (17, "        kept = None"),  # behind what failed
+        (14, "    x = x @ torch.ones(3, 4)"),  # reads what it binds: what it had been is gone
+        (5, "    width = 3"),  # nothing reads it
+        program=SCRIPT,
+    )
+    assert found == [PASSES, SAME, SAME, PASSES, PASSES, OTHER, SAME, PASSES, SAME]
+
+
+def test_what_has_changed_its_objects_already_is_not_told(tmp_path):
+    program = "import torch\nrows = []\nrows.append(torch.ones(3))\nif len(rows) == 1:\n    rows[0] @ torch.ones(4)\n"
+    assert fates(tmp_path, (3, "rows.append(torch.ones(4))"), program=program) == [UNKNOWN]
+
+
+def test_a_module_is_as_before_afterwards(tmp_path):
+    program = "import torch\na = torch.zeros(2, 3)\nb = torch.zeros(2, 4)\nc = a + b\n"
+    fates(tmp_path, (2, "a = new = torch.zeros(2, 4)"), program=program)
+    import sys
+
+    names = vars(sys.modules["sieved_main"])
+    assert names["a"].shape == (2, 3) and "new" not in names and "Past" not in names

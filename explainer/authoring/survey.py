@@ -42,7 +42,7 @@ def surveyed(error: BaseException, options: Options) -> list[dict[str, Any]]:
     made = checker(scene)
     made.extend(WORK)
     if match.symptom.family in remedies.WIDE and not any(one.proves for one in known):
-        widely(made, evidence, lambda _: None, thorough=True)
+        widely(made, evidence, lambda _: None, match.symptom.family, thorough=True)
     control, where = made.control(), roles(evidence)
     return [_row(one, made.tried[edits], control, judgement, evidence, where)
             for edits, (one, judgement) in made.survived.items()] if control is not None else []  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import textwrap
 from collections.abc import Callable, Iterator
 
 from explainer.diagnosis import Edit, FixSource
@@ -14,6 +15,8 @@ from explainer.edits.place import Place, fitted
 from explainer.frozen import frozen
 from explainer.repair.spots import Spot
 
+#: What stands in lines of its own: a statement, or several as a module.
+STATEMENTS = (ast.stmt, ast.Module)
 #: The longest piece of source that a title shows.
 _WIDE = 64
 
@@ -22,7 +25,7 @@ _WIDE = 64
 class Offer:
     """`atom` names the kind of edit, `filler` says where its new part was taken from; `weight` orders offers.
 
-    A lower weight is tried earlier. `node` is what is replaced by `text`.
+    A lower weight is tried earlier. `node` is what is replaced by `text`; `blames` what is wrong, where that is a part.
     """
 
     atom: str
@@ -31,6 +34,7 @@ class Offer:
     text: str
     filler: str = ""
     weight: float = 0.0
+    blames: ast.AST | None = None
 
     @property
     def place(self) -> Place:
@@ -41,7 +45,7 @@ class Offer:
         """The edit of whole lines; empty where the text cannot stand there."""
         place, span = self.place, self.place.span
         lines = place.source.lines[span.line - 1 : span.end_line or span.line]
-        text = self.text if isinstance(self.node, ast.stmt) else fitted(place, self.text)
+        text = self.text if isinstance(self.node, STATEMENTS) else fitted(place, self.text)
         head, tail = lines[0][: (span.column or 1) - 1], lines[-1][(span.end_column or 1) - 1 :]
         after = head + text + tail
         before = "\n".join(lines)
@@ -53,14 +57,16 @@ class Offer:
 
     def candidate(self, evidence: Evidence) -> Candidate | None:
         """The offer as a candidate; None where the text is no expression, or says what stands there already."""
-        if not _parses(self.text, isinstance(self.node, ast.stmt)):
+        statements = isinstance(self.node, STATEMENTS)
+        indented = " " * getattr(self.node, "col_offset", 0) + self.text
+        if not _parses(textwrap.dedent(indented) if statements else self.text, statements):
             return None
         edits = self.edits()
         if not edits:
             return None
         old, new = self.shown()
         title = words.title("rename", evidence.language, old=old, new=new)
-        span = self.place.span
+        span = self.spot.place.at(self.blames).span if self.blames is not None else self.place.span  # type: ignore[arg-type]
         source = FixSource("atom", self.atom).at(span)
         return Candidate(edits, f"atom-{self.atom}", title, span, literal=self.atom == "literal", source=source)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from explainer.repair.offer import Offer
 from explainer.repair.weights import WEIGHTS
@@ -18,6 +18,7 @@ ATOM: Mapping[str, float] = {
     "layout": 0.9,
     "unwrap": 0.6,
     "size": 0.7,
+    "measure": 0.6,
     "key": 0.7,
     "keyword": 0.8,
     "index": 0.8,
@@ -30,6 +31,10 @@ ATOM: Mapping[str, float] = {
     "literal": 1.2,
     "drop": 1.4,
     "statement": 2.2,
+    "order": 0.9,
+    "detach": 0.4,
+    "clone": 0.7,
+    "cut": 1.7,
     "uncalled": 0.0,
     "parameter": 0.1,
     "unpacked": 0.2,
@@ -43,9 +48,21 @@ ROLE: Mapping[str, float] = {
     "caller": 0.6,
     "built": 0.5,
     "given": 1.0,
+    "before": 0.9,
+    "setting": 0.9,
+    "number": 0.8,
 }
+#: What can mend a graph, in the order of the atoms: it does not depend on sizes. Elsewhere a graph is of no account.
+GRAPHS = ("order", "detach", "clone", "statement", "drop", "value", "call", "key", "name", "keyword", "uncalled")
+#: Families of the graph; what mends a dtype is no layout.
+OF_GRAPHS = ("autograd", "inplace")
 _STEP = 0.12
 _FAR = 1.2
+
+
+def atoms_for(family: str) -> Sequence[str]:
+    """The kinds of edits that can repair a crash of a family."""
+    return GRAPHS if family in OF_GRAPHS else [name for name in ATOM if name not in ("detach", "clone")]
 
 
 def cost(offer: Offer) -> float:

@@ -14,7 +14,7 @@ from explainer.edits.evidence import Evidence
 from explainer.frozen import frozen
 from explainer.repair.atoms import ATOMS
 from explainer.repair.offer import Offer
-from explainer.repair.prior import cost
+from explainer.repair.prior import atoms_for, cost
 from explainer.repair.spots import spots
 from explainer.source import called
 
@@ -42,10 +42,10 @@ class Proposal:
     atom: str = ""
 
 
-def space(evidence: Evidence, most: int = 600) -> list[Proposal]:
-    """The proposals of all atoms at all places, the most likely first."""
+def space(evidence: Evidence, most: int = 800, family: str = "") -> list[Proposal]:
+    """The proposals of all atoms that suit a family at all places, the most likely first."""
     offers: dict[Any, tuple[float, Offer]] = {}
-    for offer in _offers(evidence):
+    for offer in _offers(evidence, family):
         node: Any = offer.node
         key = (offer.place.source.file, node.lineno, node.col_offset, node.end_lineno, node.end_col_offset, offer.text)
         worth = cost(offer) + _elsewhere(offer)
@@ -99,9 +99,10 @@ def _proposals(ranked: list[tuple[float, Offer]], evidence: Evidence, most: int)
                 return
 
 
-def _offers(evidence: Evidence) -> Iterator[Offer]:
+def _offers(evidence: Evidence, family: str) -> Iterator[Offer]:
+    atoms = {name: ATOMS[name] for name in atoms_for(family)}
     for spot in spots(evidence):
-        for name, atom in ATOMS.items():
+        for name, atom in atoms.items():
             went_well = evidence.passed and name in _OF_CALL
             if went_well and spot.role == "crash":
                 continue

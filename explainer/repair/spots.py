@@ -10,9 +10,11 @@ from explainer.edits.evidence import Call, Evidence, Layer, Step
 from explainer.edits.lines import EditError
 from explainer.edits.place import Place
 from explainer.frozen import frozen
+from explainer.repair.settings import loops, settings
+from explainer.replay.recorders.taint import literals, parts
 
 #: How far the slice is followed: steps behind the failing call, layers built, names bound.
-_STEPS, _LAYERS, _BOUND = 30, 14, 12
+_STEPS, _LAYERS, _BOUND, _BEFORE = 30, 14, 12, 6
 _NONE: Mapping[str, Any] = {}
 #: Statements that read all they name at once; a value that is unpacked fails where the targets stand.
 _PLAIN = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.Expr)
@@ -22,9 +24,10 @@ _PLAIN = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.Expr)
 class Spot:
     """An expression or statement with its role in the crash, how far it lies behind it, and what is in scope there.
 
-    Roles: `crash` (the failing call), `caller` (a call on the way to it), `slice` (made an operand), `returned`
-    (what a function hands back that made it), `bound` (gave a name or attribute that is read on the way its
-    value), `built` (built a layer on the way), `given` (its caller).
+    Roles: `crash` (the failing call), `caller` (a call on the way to it), `slice` (made an operand), `returned` (what a
+    function hands back that made it), `bound` (gave a name or attribute that is read on the way its value), `before`
+    (was called above with an object that is read on the way), `built` (built a layer on the way), `given` (its caller),
+    `setting` (gives a setting its value that is read on the way), `number` (a number on the way, where it is computed).
     """
 
     place: Place
@@ -57,8 +60,12 @@ def _all(evidence: Evidence) -> Iterator[Spot]:
     yield from behind
     yield from _returned(evidence)
     yield from _bound(evidence, near)
-    yield from _built(evidence)
+    yield from _before(evidence)
+    built = list(_built(evidence))
+    yield from built
     yield from _attributes(evidence, [*near, *behind])
+    yield from _settings(evidence, [*near, *built])
+    yield from _numbers(evidence)
 
 
 def _behind(evidence: Evidence) -> Iterator[Spot]:
@@ -106,6 +113,18 @@ def _bound(evidence: Evidence, near: list[Spot]) -> Iterator[Spot]:
                 yield Spot(spot.place.at(value), "bound", distance, None, scope=spot.scope)
 
 
+def _before(evidence: Evidence) -> Iterator[Spot]:
+    """The calls above the failing ones, in the same block, that were given an object which these read."""
+    for distance, frame in enumerate(reversed(evidence.frames)):
+        failing = _statement(frame.place)
+        block = frame.place.source.block_of(failing)
+        above = [one for one in block if one.lineno < failing.lineno and isinstance(one, (ast.Expr, ast.Assign))]
+        for at, one in enumerate(above[: -_BEFORE - 1 : -1], 1):
+            shares = _read(one) & _read(failing) or "inplace operation" in evidence.message
+            if isinstance(one.value, ast.Call) and shares:
+                yield Spot(frame.place.at(one.value), "before", distance + at, None, scope=frame.scope)
+
+
 def _statement(place: Place) -> Any:
     """The statement around a place; itself where it stands in none, as a decorator does."""
     try:
@@ -123,7 +142,8 @@ def _returned(evidence: Evidence) -> Iterator[Spot]:
             if function is None or id(function) in seen:
                 continue
             seen.add(id(function))
-            for node in _within(function):
+            at = evidence.frame_of(place)  # on the failing stack, what it hands back comes later
+            for node in _within(function) if at is None else ():
                 if isinstance(node, ast.Return) and node.value is not None:
                     yield Spot(place.at(node.value), "returned", distance, None, scope=_scope(evidence, place))
 
@@ -157,6 +177,29 @@ def _attributes(evidence: Evidence, near: list[Spot]) -> Iterator[Spot]:
                 yield Spot(
                     spot.place.at(node.value), "bound", spot.distance + 2, None, scope=_of_builder(evidence, spot, node)
                 )
+
+
+def _numbers(evidence: Evidence) -> Iterator[Spot]:
+    """Where the numbers on the way were written or computed: of the failing call, of the steps, of the layers."""
+    rows = [(distance, list(step.numbers)) for distance, step in enumerate(evidence.steps[:_STEPS])]
+    rows += [(at, [tree for trees in layer.numbers.values() for tree in trees])
+             for at, layer in enumerate(evidence.layers_around()[:_LAYERS])]  # fmt: skip
+    for distance, trees in rows:
+        for tree in trees:
+            for part in (*parts(tree), *literals(tree)):
+                place = evidence.place(part[-2])
+                if place is not None:
+                    yield Spot(place, "number", distance + 1, scope=_scope(evidence, place))
+
+
+def _settings(evidence: Evidence, near: list[Spot]) -> Iterator[Spot]:
+    """What the loops around the failing calls and the layers' making run over; where settings get their values."""
+    for spot in near:
+        for iterable in loops(spot.place):
+            yield Spot(spot.place.at(iterable), "bound", spot.distance + 1, None, scope=spot.scope)
+        for read in (spot.place.node, *loops(spot.place)):
+            for place in settings(read, evidence):
+                yield Spot(place, "setting", spot.distance + 2)
 
 
 def _of_builder(evidence: Evidence, spot: Spot, node: ast.AST) -> Mapping[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -11,41 +12,59 @@ from typing import Any
 from explainer.edits.candidate import Candidate
 from explainer.edits.changes import cancels
 from explainer.edits.evidence import Evidence
+from explainer.repair.siblings import together
 from explainer.repair.space import Proposal, space
 from explainer.replay.sieve import MOVED, OTHER, PASSES, SAME, UNKNOWN
 
 #: How many proposals are sieved, and how many are run.
-SIEVED, RUNS = 300, 20
+SIEVED, RUNS = 600, 20
 #: How many of them that get past the failing call are enough; how many runs there are at least where one holds.
 PAST, ENOUGH = 14, 4
 #: How much less likely than what has passed a proposal may be to be run all the same.
 MARGIN = 0.8
 #: What a proposal costs more that the sieve could not tell, or that fails elsewhere then.
 _BEHIND = {PASSES: 0.0, UNKNOWN: 0.6, MOVED: 1.0, OTHER: 2.2}
+#: What the crashed run cannot tell: it has changed the objects already whose changes are to come in another order.
+UNSIEVED = ("order",)
+#: What an edit costs more that is made at sibling statements too, and how many such are run.
+_BESIDE, SIBLINGS = 0.4, 8
 #: How many of one kind at one line are run.
 _ALIKE = 4
 
 
-def widely(checker: Any, evidence: Evidence, progress: Callable[[str], None], thorough: bool = False) -> None:
+def widely(
+    checker: Any, evidence: Evidence, progress: Callable[[str], None], family: str = "", thorough: bool = False
+) -> None:
     """Run what the atoms offer and is likely, all of it where it is to be `thorough`; the checker keeps survivors."""
     if checker.control() is None or checker.left <= 0:
         return
-    _run(checker, _queue(_sieved(checker, _proposals(evidence))), progress, thorough)
+    fates = _sieved(checker, _proposals(evidence, family))
+    _run(checker, _queue([*fates, *_together(fates, evidence)]), progress, thorough)
 
 
-def _proposals(evidence: Evidence) -> list[Proposal]:
-    return [one for one in space(evidence) if not cancels(one.candidate)][:SIEVED]
+def _proposals(evidence: Evidence, family: str) -> list[Proposal]:
+    return [one for one in space(evidence, family=family) if not cancels(one.candidate)][:SIEVED]
 
 
 def _sieved(checker: Any, proposals: Sequence[Proposal]) -> list[tuple[Proposal, str]]:
     """Proposals with how they fare where the program failed."""
-    told = checker.sieved([one.candidate for one in proposals], PAST)
-    fates = list(zip(proposals, told or [UNKNOWN] * len(proposals), strict=False))
+    told = [one for one in proposals if one.atom not in UNSIEVED]
+    known = checker.sieved([one.candidate for one in told], PAST)
+    fates = list(zip(told, known or [UNKNOWN] * len(told), strict=False))
+    fates += [(one, UNKNOWN) for one in proposals if one.atom in UNSIEVED]
     for one, fate in fates if checker.trace is not None else ():
         checker.trace.made(one.candidate)
         if fate == SAME:
             checker.trace.filtered(one.candidate, "why_sieved")
     return fates
+
+
+def _together(fates: Sequence[tuple[Proposal, str]], evidence: Evidence) -> Iterator[tuple[Proposal, str]]:
+    """What got the failure further on, made at sibling statements too."""
+    moved = [one for one, fate in fates if fate in (MOVED, OTHER) and one.atom not in UNSIEVED]
+    made = ((one, together(one.candidate, evidence)) for one in moved)
+    found = (replace(one, candidate=both, cost=one.cost + _BESIDE) for one, both in made if both is not None)
+    return ((one, PASSES) for one in itertools.islice(found, SIBLINGS))
 
 
 def _queue(fates: Iterable[tuple[Proposal, str]]) -> list[Proposal]:

@@ -77,8 +77,8 @@ class Checker:
         return self.scene.seconds_left if self.program.warm else max(0.0, self._most - self._spent.seconds)
 
     def extend(self, work: float = WIDE) -> None:
-        """Let the wide search have so many seconds of work of its own, once."""
-        self._most = TRIALS + work
+        """Let a further search have so many seconds of work of its own."""
+        self._most = max(self._most, self._spent.seconds + work)
 
     def counted(self, run: Run, abreast: int = 1) -> Run:
         """A run whose work is taken from what is left."""

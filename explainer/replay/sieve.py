@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from explainer.replay.anew import Anew, Entered, Past, patched
 from explainer.replay.recorders.stacks import frames_of
 
 #: Seconds for one edit; the share of the run's work after which it answers with what it has.
@@ -35,7 +36,7 @@ class Sieve:
     """A recorder that keeps what layers were built with; `taken(error)` says how each of the edits fares.
 
     The outermost layer on the failing stack is called again with its arguments, built anew where the edit changes a
-    constructor; where no layer failed, the statements from the edit to the failing one are executed again.
+    constructor; elsewhere the statements from those that an edit reaches to the failing one are (`replay.anew`).
     """
 
     def __init__(self, folder: str, changes: Sequence[Sequence[Change]], enough: int, deadline: float):
@@ -44,9 +45,12 @@ class Sieve:
         self.changes = changes
         self.enough = enough
         self.built: dict[int, tuple[Any, tuple[Any, ...], dict[str, Any]]] = {}
+        self.entered = Entered(self.folder)
+        self.fails: dict[tuple[int, int], bool] = {}
         self.trees: dict[str, tuple[list[str], ast.Module]] = {}
         if "torch" in sys.modules:
             self._watch(sys.modules["torch"].nn.Module)
+        self.entered.begin()
 
     def _watch(self, module: Any) -> None:
         plain = module.__init__
@@ -64,13 +68,14 @@ class Sieve:
 
     def taken(self, error: BaseException) -> list[str]:
         """How each edit fares, until enough have got past the call."""
-        own = [one for one in frames_of(error) if one[0].f_code.co_filename.startswith(self.folder)]
-        self.frames = own
+        self.entered.end()
+        self.anew = Anew(error, self.folder, self.entered, self._tree)
+        self.frames = [one for one in frames_of(error) if one[0].f_code.co_filename.startswith(self.folder)]
         self.failed = _told(error, self.folder)
         steps = frames_of(error)
         roots = [(at, one) for at, one in enumerate(map(_called, steps)) if one is not None]
         root = roots[0][1] if roots else None
-        self.outer = [frame.f_code for frame, _ in steps[: roots[0][0]]] if roots else []
+        self.inner = [frame for frame, _ in steps[roots[0][0] :]] if roots else []
         found: list[str] = []
         for edits in self.changes:
             if time.process_time() > self.until or (found.count(PASSES) >= self.enough and len(found) >= _LEAST):
@@ -87,12 +92,38 @@ class Sieve:
 
     def _of(self, edits: Sequence[Change], root: Any) -> str:
         changed = [self._changed(edit) for edit in edits]
-        if any(one is None for one in changed):
-            return self._statements(edits)
-        if root is None or any(one is not None and one[0].__code__ in self.outer for one in changed):
-            return self._statements(edits)  # a function that called the layer would have to run again
-        with _patched([one for one in changed if one is not None]):
-            return self._outcome(lambda: self._called_again(root, [one[2] for one in changed if one is not None]))
+        live = [one for one in changed if one is not None]
+        if len({one[0] for one in live}) < len(live):  # each would undo the other
+            return UNKNOWN
+        if live and len(live) == len(changed) and all(self._within(one[0], root) for one in live):
+            with patched(live):
+                return self._outcome(lambda: self._called_again(root, [one[2] for one in live]))
+        return self._again(edits, changed, live)
+
+    def _within(self, function: Any, root: Any) -> bool:
+        """Whether the outermost layer that failed runs a function when it is called, or built anew."""
+        code = function.__code__
+        if not self.inner or any(frame.f_code is code for frame in self.inner):
+            return bool(self.inner)
+        init = getattr(type(root[0]).__init__, "__code__", None)
+        builds = code is init or any(outer is init for _, outer, _ in self.entered.lines.get(code, ()))
+        return builds or any(self.entered.since(code, frame) is not None for frame in self.inner)
+
+    def _again(self, edits: Sequence[Change], changed: Sequence[Any], live: Sequence[Any]) -> str:
+        """How the statements fare that an edit reaches, from there to the failing one; they must fail without it."""
+        functions = [one[0] if one is not None else None for one in changed]
+        piece = self.anew.piece(edits, functions, self.folder)
+        if piece is None:
+            return UNKNOWN
+        key = id(piece.frame), piece.first
+        if key not in self.fails:
+            self.fails[key] = False  # where it takes too long as well
+            control = self.anew.control(piece)
+            self.fails[key] = control is not None and self._outcome(control.run, grad=True) == SAME
+        if not self.fails[key]:
+            return UNKNOWN
+        with patched([one for one in live if one[0].__code__ is not piece.frame.f_code]):
+            return self._outcome(piece.run, grad=True)
 
     def _called_again(self, root: Any, names: Sequence[str]) -> None:
         module, given, words = root
@@ -107,26 +138,28 @@ class Sieve:
             raise ValueError("its making was not seen")
         return type(module)(*held[1], **held[2]).train(module.training)
 
-    def _outcome(self, work: Callable[[], None]) -> str:
+    def _outcome(self, work: Callable[[], None], grad: bool = False) -> str:
         import torch
 
         try:
-            with torch.no_grad():
+            with torch.set_grad_enabled(grad):
                 work()
+        except Past:
+            return PASSES
         except _Late:
             raise
         except Exception as error:
             said = _told(error, self.folder)
-            if said[:2] == self.failed[:2] or said[2] == self.failed[2]:
-                return SAME
             (file, line), (own, failed) = said[1], self.failed[1]
+            if said[:2] == self.failed[:2] or (said[2] == self.failed[2] and not (file == own and line > failed)):
+                return SAME
             return MOVED if said[0] == self.failed[0] and (file != own or line > failed) else OTHER
-        return PASSES
+        return OTHER if grad else PASSES
 
     # --- edited functions
 
-    def _changed(self, edit: Change) -> tuple[Any, types.CodeType, str] | None:
-        """The live function that an edit changes, its new code and its name; None where it changes no function."""
+    def _changed(self, edit: Change) -> tuple[Any, types.CodeType, str, Any] | None:
+        """The live function that an edit changes, its new code, its name, its new defaults; None: it changes none."""
         path = os.path.join(self.folder, edit["file"])
         lines, tree = self._tree(path)
         node = _function_of(tree, edit["start"], edit["end"])
@@ -137,7 +170,10 @@ class Sieve:
         text[edit["start"] - 1 : edit["end"]] = [] if edit["after"] is None else edit["after"].split("\n")
         last = (node[-1].end_lineno or 0) + len(text) - len(lines)
         code = _compiled(path, text[node[-1].lineno - 1 : last], node, live.__code__.co_freevars)
-        return (live, code, node[-1].name) if code.co_freevars == live.__code__.co_freevars else None
+        if code.co_freevars != live.__code__.co_freevars:
+            return None
+        header = edit["start"] < node[-1].body[0].lineno
+        return live, code, node[-1].name, _defaults(text[node[-1].lineno - 1 : last], live) if header else None
 
     def _tree(self, path: str) -> tuple[list[str], ast.Module]:
         if path not in self.trees:
@@ -145,29 +181,6 @@ class Sieve:
                 text = file.read()
             self.trees[path] = text.split("\n"), ast.parse(text)
         return self.trees[path]
-
-    # --- edited statements
-
-    def _statements(self, edits: Sequence[Change]) -> str:
-        """Execute the statements of the innermost frame from the edited one through the failing one again."""
-        frame, _ = self.frames[-1]
-        path = frame.f_code.co_filename
-        if len(edits) != 1 or os.path.join(self.folder, edits[0]["file"]) != path:
-            return UNKNOWN
-        lines, tree = self._tree(path)
-        failed = self.failed[1][1]
-        body = _block_of(tree, failed)
-        start, end = edits[0]["start"], edits[0]["end"]
-        first = next((one for one in body if one.lineno <= start and end <= (one.end_lineno or 0)), None)
-        last = next((one for one in body if one.lineno <= failed <= (one.end_lineno or 0)), None)
-        if first is None or last is None or first.lineno > last.lineno or _rebinds(body, first, last):
-            return UNKNOWN
-        text = list(lines)
-        text[start - 1 : end] = [] if edits[0]["after"] is None else edits[0]["after"].split("\n")
-        piece = text[first.lineno - 1 : (last.end_lineno or 0) + len(text) - len(lines)]
-        code = _body(path, piece, first.lineno)
-        space = {**frame.f_globals, **frame.f_locals}
-        return self._outcome(lambda: exec(code, space))
 
 
 def _arguments(frame: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -257,47 +270,15 @@ def _code_named(code: types.CodeType, name: str) -> types.CodeType:
     return next(found for found in (_code_named(one, name) for one in inner) if found)
 
 
-def _body(path: str, lines: Sequence[str], first: int) -> types.CodeType:
+def _defaults(lines: Sequence[str], live: Any) -> tuple[Any, Any]:
+    """The default values that a function's new text gives its parameters."""
     tree = ast.parse(textwrap.dedent("\n".join(lines)))
-    return compile(ast.increment_lineno(tree, first - 1), path, "exec")
-
-
-def _block_of(tree: ast.Module, line: int) -> list[ast.stmt]:
-    """The innermost list of statements one of which stands on a line and holds no other."""
-    body: list[ast.stmt] = list(tree.body)
-    while True:
-        holding = next((one for one in body if one.lineno <= line <= (one.end_lineno or 0)), None)
-        inner = [getattr(holding, name, []) for name in ("body", "orelse", "finalbody")]
-        deeper = next((row for row in inner if row and row[0].lineno <= line <= (row[-1].end_lineno or 0)), None)
-        if deeper is None:
-            return body
-        body = deeper
-
-
-def _rebinds(body: Sequence[ast.stmt], first: ast.stmt, last: ast.stmt) -> bool:
-    """Whether statements from one to before another read what they bind: what they read is gone."""
-    before = [one for one in body if first.lineno <= one.lineno < last.lineno]
-    names = [one for statement in before for one in ast.walk(statement) if isinstance(one, ast.Name)]
-    stored = {one.id for one in names if isinstance(one.ctx, ast.Store)}
-    seen: set[str] = set()
-    for statement in before:
-        loaded = {one.id for one in ast.walk(statement) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)}
-        if loaded & stored - seen:
-            return True
-        seen |= {one.id for one in ast.walk(statement) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
-    return False
-
-
-@contextmanager
-def _patched(changed: Sequence[tuple[Any, types.CodeType, str]]) -> Iterator[None]:
-    before = [(function, function.__code__) for function, _, _ in changed]
-    try:
-        for function, code, _ in changed:
-            function.__code__ = code
-        yield
-    finally:
-        for function, code in before:
-            function.__code__ = code
+    function: Any = tree.body[0]
+    function.decorator_list, function.body = [], [ast.Pass(lineno=1, col_offset=0)]
+    space: dict[str, Any] = {}
+    exec(compile(ast.fix_missing_locations(tree), "<defaults>", "exec"), live.__globals__, space)
+    made = space[function.name]
+    return made.__defaults__, made.__kwdefaults__
 
 
 @contextmanager

@@ -78,16 +78,16 @@ def _undecided(offered: list[Candidate], found: list[Verdict]) -> list[Candidate
 
 
 def from_start(
-    scene: Any, candidates: Iterable[Candidate], progress: Progress | None = None, family: str | None = None
+    scene: Any, candidates: Iterable[Candidate], progress: Progress | None = None, searched: bool = False
 ) -> list[Verdict]:
-    """Verdicts on candidates by the whole program, run again from its start; of a `family`, with second edits."""
+    """Verdicts on candidates by the whole program, run again from its start; see `verdicts` for `searched`."""
     from explainer.replay.verdicts import verdicts
 
     if not scene.options.program.warm:
-        return verdicts(scene, candidates, progress or _silent, family)
+        return verdicts(scene, candidates, progress or _silent, searched)
     found: list[Verdict] = []
     with scene.replaying():  # which Ctrl-C ends
-        found += verdicts(scene, candidates, progress or _silent, family)
+        found += verdicts(scene, candidates, progress or _silent, searched)
     return found
 
 

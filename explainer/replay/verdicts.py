@@ -1,4 +1,4 @@
-"""Verdicts on candidates: tier by tier, repairs nearer to the cause before them, those of two edits behind."""
+"""Verdicts on candidates: tier by tier, repairs nearer to the cause before them; those of two edits by themselves."""
 
 from __future__ import annotations
 
@@ -32,17 +32,24 @@ ENOUGH = 4
 BEYOND, _BEYOND = 6, 2
 #: How many candidates of the search are run without having been sieved.
 UNSIEVED = 10
-#: Before the tiers from this one on come repairs of two edits; those have a tier of their own.
-LIKELY, FOLLOWED = 3, -2
+#: The tier of repairs of two edits.
+FOLLOWED = -2
 _NOT_RUN = "none"
 
 
 def verdicts(
-    scene: Any, candidates: Iterable[Candidate], progress: Callable[[str], None], family: str | None = None
+    scene: Any, candidates: Iterable[Candidate], progress: Callable[[str], None], searched: bool = False
 ) -> list[Verdict]:
-    """Verdicts on candidates by the crash's checker; with a `family`, repairs of two edits that its search finds."""
+    """Verdicts on candidates by the crash's checker; `searched`: most of them are guesses, which are sieved."""
     made = checker(scene)
-    found: list[Verdict] = scene.once("verdicts", lambda: Verdicts(made)).of(candidates, progress, family)
+    found: list[Verdict] = scene.once("verdicts", lambda: Verdicts(made)).of(candidates, progress, searched)
+    return found
+
+
+def pairs(scene: Any, progress: Callable[[str], None], family: str) -> list[Verdict]:
+    """Verdicts on repairs of two edits: behind each that moved the failure on, what its family's search finds then."""
+    made = scene.once("verdicts", lambda: Verdicts(checker(scene)))
+    found: list[Verdict] = made.of(made.followed(family), progress)
     return found
 
 
@@ -52,24 +59,13 @@ class Verdicts:
     def __init__(self, checker: Checker):
         self.checker = checker
         self.moved: list[Candidate] = []
-        self.gone_on: list[Candidate] = []
 
-    def _tiers(self, candidates: Iterable[Candidate], family: str | None) -> Iterator[Iterable[Candidate]]:
-        """The tiers in their order; for a family, repairs of two edits before each that is no more than possible."""
-        for number, tier in groupby(candidates, key=lambda one: one.tier):
-            if family is not None and number >= LIKELY:
-                yield self._followed(family)
-            yield tier
-        if family is not None:
-            yield self._followed(family)
-
-    def _followed(self, family: str) -> Iterator[Candidate]:
+    def followed(self, family: str) -> Iterator[Candidate]:
         """Candidates of two edits: behind each first one that moved the failure on, what the search finds then."""
         from explainer.edits.generators.chains import chained, going_on, sources_with
 
         checker = self.checker
-        for first in going_on(one for one in self.moved if one not in self.gone_on):
-            self.gone_on.append(first)
+        for first in going_on(self.moved):
             texts = checker.texts(first)
             run = checker.counted(checker.session.run(texts or {}, max(checker.left * 0.4, 0.1), record=True))
             recording = run.answer.get("recording")
@@ -98,12 +94,9 @@ class Verdicts:
         yield from (dataclasses.replace(one, tier=int(bool(better))) for one in dict.fromkeys(rest))
 
     def of(
-        self, candidates: Iterable[Candidate], progress: Callable[[str], None], family: str | None = None
+        self, candidates: Iterable[Candidate], progress: Callable[[str], None], searched: bool = False
     ) -> list[Verdict]:
-        """Verdicts on candidates; tiers after the first with a survivor that brings no new warnings are left alone.
-
-        With a `family`, edits that moved the failure on are followed by a second one that its search finds.
-        """
+        """Verdicts on candidates; tiers after the first with a survivor that brings no new warnings are left alone."""
         candidates = iter(candidates)
         first = next(candidates, None)
         if first is None:
@@ -118,13 +111,13 @@ class Verdicts:
             if first.fix is not None:
                 candidates = self._with_origins(candidates)
             plausible = self._plausible(candidates)
-            for tier in self._tiers(plausible if family is None else self._sifted(plausible), family):
+            for _, tier in groupby(self._sifted(plausible) if searched else plausible, key=lambda one: one.tier):
                 held, failed, quiet = self._tier(tier, control, progress)
                 passed, found = ([*held, *passed] if quiet else [*passed, *held]), found + failed
                 if quiet or self.checker.left <= 0:
                     break
         except KeyboardInterrupt:
-            pass
+            self.checker.scene.interrupted = True
         self.checker.end_ahead()
         return sorted(passed, key=lambda one: bool(one.judgement.doubts)) + found
 

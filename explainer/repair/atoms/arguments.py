@@ -4,35 +4,30 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from explainer.edits.evidence import Evidence
-from explainer.repair.atoms.common import calls, expressions, tensors, text
+from explainer.repair.atoms.common import DIMENSIONS, calls, expressions, integers, tensors, text, wanted
+from explainer.repair.atoms.signatures import lacking
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
 from explainer.source import called
 
-#: What a call may lack, by its last name.
-_REDUCTIONS = ("sum", "mean", "amax", "amin", "norm", "std", "var", "prod", "logsumexp", "argmax", "max", "min", "any")
+#: What a call may lack and no signature tells, by its last name.
 _LACKING: Mapping[str, Sequence[str]] = {
-    **dict.fromkeys(_REDUCTIONS, ("keepdim=True",)),
-    **dict.fromkeys(("flatten",), ("start_dim=1", "start_dim=2", "end_dim=1", "end_dim=-2")),
-    **dict.fromkeys(("GRU", "LSTM", "RNN", "MultiheadAttention", "TransformerEncoderLayer", "TransformerDecoderLayer",
-                     "Transformer"), ("batch_first=True",)),
-    **dict.fromkeys(("GRU", "LSTM", "RNN"), ("batch_first=True", "bidirectional=True")),
-    **dict.fromkeys(("cat", "stack", "concat"), ("dim=1", "dim=-1", "dim=2")),
-    **dict.fromkeys(("softmax", "log_softmax", "cumsum", "squeeze"), ("dim=-1", "dim=1")),
-    **dict.fromkeys(("Conv1d", "Conv2d", "Conv3d", "conv1d", "conv2d"),
-                    ("padding=1", "stride=2", "padding=2", "groups=1")),
-    **dict.fromkeys(("ConvTranspose1d", "ConvTranspose2d"), ("output_padding=1", "stride=2", "padding=1")),
-    **dict.fromkeys(("MaxPool2d", "max_pool2d", "MaxPool1d", "AvgPool2d"), ("padding=1", "ceil_mode=True", "stride=1")),
-    **dict.fromkeys(("repeat_interleave",), ("dim=0", "dim=1")),
     **dict.fromkeys(("cross_entropy", "CrossEntropyLoss", "nll_loss"), ("ignore_index=-1", "ignore_index=0")),
     **dict.fromkeys(("arange",), ("2",)),
     **dict.fromkeys(("meshgrid",), ('indexing="ij"',)),
     **dict.fromkeys(("load_state_dict",), ("strict=False",)),
-}  # fmt: skip
+}
+#: What numbers may stand for one whose default is known, besides those in scope.
+_NUMBERS = (1, 2, 0)
+#: What it costs that a parameter is a flag, a dimension, a number.
+_FLAG, _DIMENSION, _NUMBER, _SIZED = 0.4, 0.1, 0.6, 0.5
 #: The most arguments of which every pair is exchanged; of more only neighbours.
 _PAIRS = 4
+#: How many sizes in scope a parameter may be given.
+_SIZES = 8
 
 
 def swap(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
@@ -130,22 +125,59 @@ def _without_element(spot: Spot, node: ast.Tuple | ast.List, gone: ast.AST) -> s
 
 
 def keyword(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
-    """`x.sum(-1)` -> `x.sum(-1, keepdim=True)`: what calls of this kind are often given and this one lacks."""
+    """`x.sum(-1)` -> `x.sum(-1, keepdim=True)`, `GRU(a, b)` -> `GRU(a, b, num_layers=num_layers)`: given too."""
     for node in calls(spot):
         known = {word.arg for word in node.keywords}
-        for at, lacking in enumerate(_LACKING.get(called(node), ())):
-            if lacking.partition("=")[0] not in known:
-                yield Offer("keyword", spot, node, with_argument(spot, node, lacking), lacking, 0.6 + 0.2 * at)
+        for at, one in enumerate(_LACKING.get(called(node), ())):
+            if one.partition("=")[0] not in known:
+                yield Offer("keyword", spot, node, with_argument(spot, node, one), one, 0.6 + 0.2 * at)
         yield from _as_beside(spot, node, known)
-        yield from _of_scope(spot, node, known)
+        for name, default in lacking(node, evidence).items():
+            for value, why, weight in _values(spot, evidence, node, name, default):
+                yield Offer("keyword", spot, node, with_argument(spot, node, f"{name}={value}"), why, weight)
 
 
-def _of_scope(spot: Spot, node: ast.Call, known: set[str | None]) -> Iterator[Offer]:
-    """A parameter of a layer's constructor that has a name of its own in scope: `Conv2d(a, b, 1)` with `stride`."""
-    parameters = spot.layer.parameters if spot.layer is not None and spot.role == "built" else ()
-    for one in parameters[len(node.args) :] if node is spot.place.node else ():
-        if one in spot.scope and one not in known:
-            yield Offer("keyword", spot, node, with_argument(spot, node, f"{one}={one}"), "scope", 0.2)
+def _values(
+    spot: Spot, evidence: Evidence, node: ast.Call, name: str, default: Any
+) -> Iterator[tuple[str, str, float]]:
+    """What a parameter may be given: what has its name, another flag or dimension, a number, a size in question."""
+    for one, weight in ((name, -0.6), (f"self.{name}", -0.4)):
+        if isinstance(spot.scope.get(one), int) or one in _parameters(spot):
+            yield one, "scope", weight
+    if name == "dtype":
+        yield from ((f"torch.{one}", "dtype", 0.0) for one in _dtypes(evidence))
+    elif isinstance(default, bool):
+        yield str(not default), "flag", _FLAG
+    elif name in DIMENSIONS:
+        others = [one for one in (-1, 1, 2, 0, -2) if one != default]
+        yield from ((str(one), "rank", _DIMENSION + 0.2 * at) for at, one in enumerate(others))
+    elif type(default) is int:
+        yield from ((str(one), "near", _NUMBER + 0.2 * at) for at, one in enumerate(_NUMBERS) if one != default)
+    elif default is None and "dim" not in name:
+        yield from ((one, "size", _SIZED + 0.1 * at) for at, one in enumerate(_sizes(spot, evidence)))
+
+
+def _dtypes(evidence: Evidence) -> list[str]:
+    """The dtypes that meet at the failing call."""
+    crash = evidence.crash
+    return list(dict.fromkeys(dtype for _, dtype in crash.before)) if crash is not None else []
+
+
+def _sizes(spot: Spot, evidence: Evidence) -> list[str]:
+    """Names and sizes of tensors in scope, those in question first."""
+    sizes = wanted(evidence)
+    found = [(name, value) for name, value in integers(spot).items() if "." not in name]
+    found += [(f"{name}.size({at})", size) for name, shape in tensors(spot).items() if name.isidentifier()
+              for at, size in enumerate(shape) if size > 1]  # fmt: skip
+    plain = [text for text, size in sorted(found, key=lambda one: one[1] not in sizes)]
+    plain += [f"{one}.size({at})" for one in _parameters(spot) for at in (1, 0) if not found and one != "self"]
+    return plain[:_SIZES]
+
+
+def _parameters(spot: Spot) -> list[str]:
+    """The parameters of the function in which a place stands: what is in scope there is not always known."""
+    function = spot.place.source.function_at(spot.place.span.line)
+    return [one.arg for one in [*function.args.args, *function.args.kwonlyargs]] if function is not None else []
 
 
 def element(spot: Spot, evidence: Evidence) -> Iterator[Offer]:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from explainer.edits.evidence import Evidence
-from explainer.repair.atoms.common import calls, expressions, shape_of, text
+from explainer.repair.atoms.common import calls, expressions, integer, shape_of, text
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
 from explainer.source import called
@@ -104,6 +104,9 @@ def operator(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
                 yield Offer("operator", spot, node, f"{left} {sign} {right}", "sign", 1.1)
         for one in (left, right):
             yield Offer("operator", spot, node, one, "operand", 1.5)
+        if integer(spot, node) is not None or isinstance(node.op, ast.FloorDiv):
+            for more in (" + 1", " - 1"):
+                yield Offer("operator", spot, node, text(spot, node) + more, "one", 0.9)
 
 
 def division(spot: Spot, evidence: Evidence) -> Iterator[Offer]:

@@ -99,6 +99,10 @@ def shape_of(spot: Spot, node: ast.AST, evidence: Evidence) -> list[int] | None:
     for operand in operands(evidence):
         if operand.place is not None and operand.place.node is node:
             return operand.shape
+    if isinstance(node, ast.Call):  # by the name that it is given
+        parent = spot.place.source.parent_of(node)
+        named = parent.targets[0] if isinstance(parent, ast.Assign) and len(parent.targets) == 1 else None
+        node = named if isinstance(named, ast.Name) else node
     known = spot.scope.get(ast.unparse(node).replace("'", '"')) if isinstance(node, (ast.Name, ast.Attribute)) else None
     return known[0] if isinstance(known, list) else None
 

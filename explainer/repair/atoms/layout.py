@@ -26,7 +26,7 @@ def layout(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
             continue
         if _only_written(spot, node):
             continue
-        shape = shape_of(spot, node, evidence) if node is not spot.place.node else spot.shape
+        shape = (spot.shape if node is spot.place.node else None) or shape_of(spot, node, evidence)
         if not shape or len(shape) > 5:
             continue
         for method, new in _changes(shape):
@@ -34,7 +34,8 @@ def layout(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
             if fit is not False:
                 primary = as_primary(spot.place.at(node))
                 text = f"{primary}{method}" if method.startswith("[") else f"{primary}.{method}"
-                yield Offer("layout", spot, node, text, method.partition("(")[0], 0.4 if fit else 1.0)
+                weight = 0.4 if fit or (method.startswith("[") and len(new) == _rank(evidence)) else 1.0
+                yield Offer("layout", spot, node, text, method.partition("(")[0], weight)
 
 
 def _only_written(spot: Spot, node: ast.AST) -> bool:
@@ -77,16 +78,25 @@ def _changes(shape: list[int]) -> Iterator[tuple[str, list[int]]]:
     for at in range(rank + 1):
         yield f"unsqueeze({at if at < rank else -1})", [*shape[:at], 1, *shape[at:]]
     yield from ((f"squeeze({at})", shape[:at] + shape[at + 1 :]) for at in range(rank) if shape[at] == 1)
-    if rank in (3, 4):
-        for order in itertools.permutations(range(rank)):
-            if sum(a != b for a, b in zip(order, range(rank), strict=True)) > 2:
-                yield f"permute({', '.join(map(str, order))})", [shape[at] for at in order]
     if rank > 2:
         yield "flatten(1)", [shape[0], _product(shape[1:])]
         yield "flatten(0, 1)", [shape[0] * shape[1], *shape[2:]]
         yield "flatten(-2)", [*shape[:-2], shape[-2] * shape[-1]]
-    if rank < _MOST:
-        yield "[:, None, None]" if rank == 1 else "[..., None, None]", [*shape, 1, 1]
+    for more in (2, 3) if rank < _MOST else ():
+        nones = ", ".join(["None"] * more)
+        yield f"[:, {nones}]" if rank == 1 else f"[..., {nones}]", [*shape, *[1] * more]
+    if rank in (3, 4):
+        for order in itertools.permutations(range(rank)):
+            if sum(a != b for a, b in zip(order, range(rank), strict=True)) > 2:
+                yield f"permute({', '.join(map(str, order))})", [shape[at] for at in order]
+
+
+def _rank(evidence: Evidence) -> int | None:
+    """How many dimensions the failing call's operands have at most, where they are broadcast."""
+    crash = evidence.crash
+    if crash is None or crash.function not in BROADCAST:
+        return None
+    return max((len(shape) for shape, _ in crash.before), default=None)
 
 
 def _product(sizes: list[int]) -> int:

@@ -10,7 +10,7 @@ from explainer.edits.expressions import named
 from explainer.repair.atoms.common import expressions, integer, integers, number, shape_of, tensors, wanted
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
-from explainer.source import loaded
+from explainer.source import called, loaded
 
 _MOST = 8
 
@@ -51,6 +51,24 @@ def size(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
             for text in list(named(goal, spot.scope, spot.place.source.text(node)))[:3]:
                 if text not in plain:
                     yield Offer("size", spot, node, text, "expression", 1.3)
+
+
+def measure(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`n += g["edges"].size(1)` -> `n += g["x"].size(0)`: another size that the same function reads."""
+    function = spot.place.source.function_at(spot.place.span.line)
+    known = [one for one in ast.walk(function) if _measures(one)] if function is not None else []
+    texts = list(dict.fromkeys(spot.place.source.text(one) for one in known))
+    for node in expressions(spot):
+        own = spot.place.source.text(node) if _measures(node) else None
+        for at, other in enumerate(one for one in texts[:_MOST] if own is not None and one != own):
+            yield Offer("measure", spot, node, other, "function", 0.1 * at)
+
+
+def _measures(node: ast.AST) -> bool:
+    """Whether an expression is a size: `x.size(0)`, `x.shape[0]`, `len(x)`."""
+    if isinstance(node, ast.Call):
+        return bool(node.args) and called(node) in ("size", "len")
+    return isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute) and node.value.attr == "shape"
 
 
 def _apart(text: str, node: ast.AST) -> int:

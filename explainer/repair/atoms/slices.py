@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from explainer.edits.evidence import Evidence
+from explainer.edits.place import as_primary
 from explainer.repair.atoms.common import expressions, integers, number, shape_of, tensors, text, wanted
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
@@ -24,6 +25,27 @@ def slice_(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
                     yield Offer("slice", spot, node, f"{text(spot, node.value)}[{', '.join(new)}]", why, weight)
             if _editable(node, evidence, spot):
                 yield Offer("slice", spot, node, text(spot, node.value), "without", 1.2)
+
+
+#: What may be cut of a tensor, by how many dimensions it must have.
+_CUTS = {
+    1: ("[:-1]", "[1:]", "[-1]", "[0]"),
+    2: ("[:, -1]", "[:, :-1]", "[:, 1:]", "[:, 0]"),
+    3: ("[..., 0]", "[..., -1]"),
+}
+
+
+def cut(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`values` -> `values[:-1]`: one entry, or all but one, of a dimension of a tensor."""
+    if spot.role in ("built", "given"):
+        return
+    for node in expressions(spot):
+        if not isinstance(node, (ast.Name, ast.Attribute, ast.Call)):
+            continue
+        shape = (spot.shape if node is spot.place.node else None) or shape_of(spot, node, evidence)
+        parts = [part for rank, row in _CUTS.items() if shape and rank <= len(shape) for part in row]
+        for at, part in enumerate(parts):
+            yield Offer("cut", spot, node, f"{as_primary(spot.place.at(node))}{part}", part, 0.1 * at)
 
 
 def _textual(node: ast.AST) -> bool:

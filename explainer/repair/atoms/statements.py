@@ -1,28 +1,98 @@
-"""Whole statements: one left out, two neighbours exchanged."""
+"""Whole statements: one left out, two neighbours in the other order."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from explainer.edits.evidence import Evidence
+from explainer.edits.place import Place
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
-from explainer.source import loaded, stored
+from explainer.source import holds, loaded, stored
+
+#: How many statements a statement is brought past.
+_PAST = 3
 
 
 def statement(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
-    """`x = x.mean(1)` left out, where `x` is there without it; a statement exchanged with the next one."""
+    """`x = x.mean(1)` left out, where `x` is there without it."""
     if spot.role not in ("crash", "slice", "bound", "caller"):
         return
-    try:
-        node = spot.place.statement().node
-    except ValueError:
-        return
+    node = _around(spot.place)
     if isinstance(node, (ast.Assign, ast.AugAssign)) and stored(node) and stored(node) <= loaded(node) | _targets(node):
         own = stored(node) <= loaded(node) or isinstance(node, ast.AugAssign)
         if own:
             yield Offer("statement", spot, node, "pass", "left out", 1.3)
+
+
+def order(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`ema = Copy(net); net.head = new` -> `net.head = new; ema = Copy(net)`: a statement after those behind it.
+
+    It calls something, and they touch an object that it names; neither reads what the other binds.
+    """
+    node = _around(spot.place)
+    block = spot.place.source.block_of(node) if isinstance(node, (ast.Assign, ast.Expr)) else []
+    if not block or not any(isinstance(one, ast.Call) for one in ast.walk(node)):  # type: ignore[arg-type]
+        return
+    at = next(k for k, one in enumerate(block) if one is node)
+    failing = {frame.place.span.line for frame in evidence.frames
+               if frame.place.source.file == spot.place.source.file}  # fmt: skip
+    within = "inplace operation" in evidence.message  # elsewhere, what comes after the crash cannot have caused it
+    for past in range(1, _PAST + 1):
+        down, up = block[at : at + past + 1], block[max(0, at - past) : at + 1]
+        if within or not any(holds(one, line) for one in down for line in failing):
+            yield from _moved(spot, down, 0.2 * past, within=within)
+        if past <= at:
+            yield from _moved(spot, up, 0.2 * past, up=True)
+
+
+def _moved(
+    spot: Spot, row: Sequence[ast.stmt], weight: float, up: bool = False, within: bool = False
+) -> Iterator[Offer]:
+    """The first of some statements brought behind the others, or the last before them, where both may stand so."""
+    one, others = (row[-1], row[:-1]) if up else (row[0], row[1:])
+    if (
+        not others
+        or not all(_exchangeable(one, other) for other in others)
+        or not _shared(one, others[0 if up else -1])
+    ):
+        return
+    source, head = spot.place.source, " " * row[0].col_offset
+    pieces = [source.text(each) for each in ([one, *others] if up else [*others, one])]
+    whole = ast.Module(list(row), [])
+    for name in ("lineno", "col_offset"):
+        setattr(whole, name, getattr(row[0], name))
+    for name in ("end_lineno", "end_col_offset"):
+        setattr(whole, name, getattr(row[-1], name))
+    yield Offer("order", spot, whole, f"\n{head}".join(pieces), "neighbour", weight, one)
+
+
+def _exchangeable(one: ast.stmt, other: ast.stmt) -> bool:
+    if not isinstance(other, (ast.Assign, ast.Expr, ast.AugAssign)):
+        return False
+    reads, binds = loaded(other) | _targets(other), stored(other)
+    return not stored(one) & (reads | binds) and not binds & (loaded(one) | _targets(one))
+
+
+def _shared(one: ast.stmt, other: ast.stmt) -> set[str]:
+    """The objects that two statements name, one of which calls something with it."""
+    calls = any(isinstance(node, ast.Call) for node in ast.walk(other))
+    return _objects(one) & _objects(other) if calls else set()
+
+
+def _objects(node: ast.stmt) -> set[str]:
+    """The names and attributes that a statement reads, functions' own names left out."""
+    called = {id(one.func) for one in ast.walk(node) if isinstance(one, ast.Call)}
+    names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and id(one) not in called}
+    return names - {"torch", "nn", "F", "np"}
+
+
+def _around(place: Place) -> ast.AST | None:
+    try:
+        return place.statement().node
+    except ValueError:
+        return None
 
 
 def _targets(node: ast.AST) -> set[str]:

@@ -1,0 +1,79 @@
+"""Where settings get their values, and what decides how often a statement runs: loops, fields, keywords, constants."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from explainer.edits.evidence import Evidence
+from explainer.edits.place import Place
+from explainer.source import Source
+
+#: How many places that give one setting its value are told apart.
+_MOST = 4
+
+
+def loops(place: Place) -> Iterator[ast.expr]:
+    """What the loops around a place in its function run over, the innermost first."""
+    node = place.source.parent_of(place.node)
+    while node is not None and not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        if isinstance(node, (ast.For, ast.comprehension)):
+            yield node.iter
+        elif isinstance(node, (ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)):
+            yield from (one.iter for one in node.generators)
+        elif isinstance(node, ast.While):
+            yield node.test
+        node = place.source.parent_of(node)
+
+
+def settings(node: ast.AST, evidence: Evidence) -> Iterator[Place]:
+    """The places that give settings their values which an expression reads: `cfg.depth`, `args["depth"]`, `DEPTH`."""
+    sources = evidence.sources_seen()
+    for name in _read(node):
+        found = [place for source in sources for place in _given(source, name)]
+        if len(found) <= _MOST:
+            yield from found
+
+
+def _read(node: ast.AST) -> Sequence[str]:
+    names = []
+    for one in ast.walk(node):
+        if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Load):
+            names.append(one.attr)
+        elif (
+            isinstance(one, ast.Subscript) and isinstance(one.slice, ast.Constant) and isinstance(one.slice.value, str)
+        ):
+            names.append(one.slice.value)
+        elif isinstance(one, ast.Name) and one.id.isupper():
+            names.append(one.id)
+    return list(dict.fromkeys(names))
+
+
+def _given(source: Source, name: str) -> Iterator[Place]:
+    for node in source.nodes():
+        value: ast.expr | None = None
+        if isinstance(node, ast.ClassDef):
+            value = next((one.value for one in node.body if isinstance(one, ast.AnnAssign)
+                          and isinstance(one.target, ast.Name) and one.target.id == name), None)  # fmt: skip
+        elif isinstance(node, ast.Dict):
+            value = next((given for key, given in zip(node.keys, node.values, strict=True)
+                          if isinstance(key, ast.Constant) and key.value == name), None)  # fmt: skip
+        elif isinstance(node, ast.Call):
+            value = _of_call(node, name)
+        elif isinstance(node, ast.Assign) and source.parent_of(node) is source.tree:
+            named = any(isinstance(one, ast.Name) and one.id == name for one in node.targets)
+            value = node.value if named else None
+        if value is not None:
+            yield Place(source, value)
+
+
+def _of_call(node: ast.Call, name: str) -> ast.expr | None:
+    """A keyword's number, or the default of an option of the command line."""
+    word = next((one.value for one in node.keywords if one.arg == name), None)
+    if isinstance(word, ast.Constant):
+        return word
+    first = node.args[0] if node.args else None
+    option = isinstance(first, ast.Constant) and isinstance(first.value, str) and first.value.startswith("-")
+    if not option or first.value.lstrip("-").replace("-", "_") != name:  # type: ignore[union-attr]
+        return None
+    return next((one.value for one in node.keywords if one.arg == "default"), None)

@@ -1,0 +1,75 @@
+"""The same edit at sibling statements: `k = cat([ks, k], 1)` beside `v = cat([vs, v], 1)`, names alone differ."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from explainer.diagnosis import Edit
+from explainer.edits.candidate import Candidate
+from explainer.edits.evidence import Evidence
+from explainer.source import Source
+
+_NAME = re.compile(r"(?<![\w\"'])[A-Za-z_]\w*")
+
+
+def together(candidate: Candidate, evidence: Evidence) -> Candidate | None:
+    """A candidate of one line with its edit made at the sibling statements of its function too; None without any."""
+    edit = candidate.edits[0]
+    source = evidence.sources(candidate.culprit.file)
+    if len(candidate.edits) != 1 or source is None or not _of_one_line(edit):
+        return None
+    own = source.statement_at(edit.start_line)
+    if own is None or own.lineno != own.end_lineno:
+        return None
+    more = tuple(_at(source, sibling, edit, names) for sibling, names in _siblings(source, own))
+    return replace(candidate, edits=(*candidate.edits, *more)) if more else None
+
+
+def _of_one_line(edit: Edit) -> bool:
+    return edit.start_line == edit.end_line and "\n" not in (edit.after or "\n")
+
+
+def _siblings(source: Source, own: ast.stmt) -> Iterator[tuple[ast.stmt, dict[str, str]]]:
+    """The statements of a function that differ from one in names alone, with the names that stand for its names."""
+    shape, words = _masked(own), _names(own)
+    for one in ast.walk(source.scope_at(own.lineno)):
+        plain = isinstance(one, (ast.Assign, ast.AugAssign, ast.Expr, ast.Return))
+        if not plain or one is own or one.lineno != one.end_lineno or _masked(one) != shape:  # type: ignore[attr-defined]
+            continue
+        pairs = list(zip(words, _names(one), strict=True))
+        if len(set(pairs)) == len({old for old, _ in pairs}) and any(old != new for old, new in pairs):
+            yield one, dict(pairs)  # type: ignore[misc]
+
+
+def _at(source: Source, sibling: ast.stmt, edit: Edit, names: dict[str, str]) -> Edit:
+    before, head = source.line(sibling.lineno), " " * sibling.col_offset
+    text = _NAME.sub(lambda found: names.get(found[0], found[0]), (edit.after or "").strip())
+    return replace(edit, start_line=sibling.lineno, end_line=sibling.lineno, before=before, after=head + text)
+
+
+def _names(node: ast.AST) -> list[str]:
+    """The names and attributes of a statement that another of its kind may have otherwise, in order."""
+    called = {id(one.func) for one in ast.walk(node) if isinstance(one, ast.Call)}
+    found = []
+    for one in ast.walk(node):
+        if isinstance(one, ast.Name):
+            found.append(one.id)
+        elif isinstance(one, ast.Attribute) and id(one) not in called:
+            found.append(one.attr)
+    return found
+
+
+def _masked(node: ast.AST) -> str:
+    """A statement's structure with its numbers and the functions that it calls, without other names."""
+    called = {id(one.func) for one in ast.walk(node) if isinstance(one, ast.Call)}
+    parts = []
+    for one in ast.walk(node):
+        if isinstance(one, ast.Constant):
+            parts.append(repr(one.value))
+        elif isinstance(one, ast.Attribute) and id(one) in called:
+            parts.append(one.attr)
+        parts.append(type(one).__name__)
+    return " ".join(parts)
