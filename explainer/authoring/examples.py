@@ -95,8 +95,10 @@ def seen(rules: Iterable[Rule]) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def _names(rule: Rule, example: Mapping[str, Any], runner: Runner) -> Mapping[str, Any] | None:
-    if example.get("silent") or "code" not in example or not _new_enough(example):
+    if example.get("silent") or not _new_enough(example):
         return None
+    if "code" not in example:
+        return _of_paste(rule, example)
     needed = example.get("needs") == "program" or example.get("expect", {}).get("checked")
     kind = "watch" if rule.family == "training" else "clean" if needed else ""
     answer = runner.run(example["code"], example.get("files"), kind, names=True)
@@ -104,6 +106,18 @@ def _names(rule: Rule, example: Mapping[str, Any], runner: Runner) -> Mapping[st
         (each for report in answer.get("document", {}).get("reports", ()) for each in report["diagnoses"]), None
     )
     return answer["names"].get(rule.id) if best and best["rule"] == rule.id else None
+
+
+def _of_paste(rule: Rule, example: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    from explainer.api import explain_text
+    from explainer.authoring.seen import asked
+    from explainer.decisions import Trace
+    from explainer.probes import Options
+
+    trace = Trace()
+    with _beside(example.get("files", {})):
+        explain_text(example["paste"], options=Options("en", replay=False, trace=trace, source_roots=(".",)))
+    return asked(rule, trace.held[rule.id]) if rule.id in trace.held else None
 
 
 def differences(one: Rule | Symptom, example: Mapping[str, Any], runner: Runner) -> list[str]:
