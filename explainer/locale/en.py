@@ -92,6 +92,7 @@ WORDS = {
     "say_rule": "For more about this rule, run: explain rule {rule}",
     "say_report": "Report {number} of {total}.",
     # The pages.
+    "page_back": "Explain another error",
     "page_title": "PyTorch error explained",
     "page_paste": "Paste a traceback, a log or an error message, or drop a file:",
     "page_explain": "Explain",

@@ -88,6 +88,7 @@ WORDS = {
     "say_next": "추가: {text}",
     "say_rule": "이 규칙을 더 알아보려면 다음을 실행하세요: explain rule {rule}",
     "say_report": "전체 {total}건 중 {number}번째 보고서입니다.",
+    "page_back": "다른 오류 설명하기",
     "page_title": "PyTorch 오류 설명",
     "page_paste": "트레이스백, 로그 또는 오류 메시지를 붙여 넣거나 파일을 끌어다 놓으세요:",
     "page_explain": "설명",

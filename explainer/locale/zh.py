@@ -87,6 +87,7 @@ WORDS = {
     "say_next": "另外：{text}",
     "say_rule": "了解此规则，请运行：explain rule {rule}",
     "say_report": "第 {number} 份报告，共 {total} 份。",
+    "page_back": "解释另一个错误",
     "page_title": "PyTorch 错误解释",
     "page_paste": "粘贴回溯、日志或错误信息，或拖入文件：",
     "page_explain": "解释",

@@ -45,9 +45,19 @@ def view_origin(scene: Scene, of: Any = None) -> OriginFact | None:
     if before is None or before == after:
         return None
     bound = bound_at(scene, of)
-    if bound is not None and bound["function"] and bound["function"] not in ("call", "expression"):
-        operator = bound["function"]
+    called = _called(of.name) if bound is None else bound["function"]
+    if called and called not in ("call", "expression"):
+        operator = called
     return OriginFact("view", operator, before, after, joined(before, after), bound.span if bound else None)
+
+
+def _called(text: str) -> str:
+    """The function whose call an operand without a name is; empty for any other text."""
+    try:
+        node = ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError):
+        return ""
+    return function_name(node) if isinstance(node, ast.Call) else ""
 
 
 def _before(tensor: Any) -> tuple[tuple[int, ...] | None, str]:
