@@ -29,6 +29,8 @@ _VIEWS = {
     "SliceBackward0": "slice",
     "UnfoldBackward0": "unfold",
 }
+#: Calls that are known to move dimensions; where another one does so (an LSTM with batch_first) it is its own matter.
+_MOVES = ("transpose", "permute", "t", "movedim", "moveaxis", "swapaxes", "swapdims", "rearrange", "getattr")
 
 
 @probe
@@ -46,6 +48,8 @@ def view_origin(scene: Scene, of: Any = None) -> OriginFact | None:
         return None
     bound = bound_at(scene, of)
     called = _called(of.name) if bound is None else bound["function"]
+    if called not in ("", *_MOVES) and sorted(before) == sorted(after):
+        return None
     if called and called not in ("call", "expression"):
         operator = called
     return OriginFact("view", operator, before, after, joined(before, after), bound.span if bound else None)
