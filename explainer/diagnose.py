@@ -118,6 +118,20 @@ RULES_TRIED = 3
 
 def _diagnosis(match: Match, catalogue: Catalogue, scene: Scene, stages: Stages) -> Diagnosis:
     """The rule whose edit worked; else the first that was not refuted, or the symptom, with what the search found."""
+    fallback: tuple[Diagnosis, Remedy] | None = None
+    for one in _held(match, catalogue, scene, stages)[:RULES_TRIED]:
+        diagnosis, remedy = _of_held(one, scene, stages)
+        if diagnosis is None:
+            continue
+        if remedy.checked:
+            return _beside_others(diagnosis, remedy, one, match, scene, stages)
+        if fallback is None or (fallback[1].refuted and not remedy.refuted):
+            fallback = diagnosis, remedy
+    return _searched(fallback, match, scene, stages)
+
+
+def _held(match: Match, catalogue: Catalogue, scene: Scene, stages: Stages) -> list[Held]:
+    """The rules of a symptom that hold, the best first."""
     names = symptom_names(match, scene)
     rules = catalogue.rules_for(match.symptom.id if match.symptom.messages else UNLISTED)
     none: list[Held] = []
@@ -125,26 +139,34 @@ def _diagnosis(match: Match, catalogue: Catalogue, scene: Scene, stages: Stages)
     for what, error in scene.failures:
         if what.startswith("rule "):
             stages.note(what, error)
-    fallback: tuple[Diagnosis, Remedy] | None = None
-    for one in held[:RULES_TRIED]:
-        told = cache(partial(stages.run, f"rule {one.rule.id}", partial(of_rule, one, scene), None))
-        scene.pending.append(told)
-        remedy = stages.run("trying fixes", partial(remedies.of_rule, one, scene), Remedy())
-        if scene.options.trace is not None:
-            scene.options.trace.rules[one.rule.id] = _outcome(remedy)
-            scene.options.trace.held[one.rule.id] = one.names
-        diagnosis = told()
-        if diagnosis is None:
-            continue
-        if remedy.checked:
-            wide = partial(remedies.of_all, match, scene, remedy)
-            known = remedy.proves or one.rule.family not in remedies.SIZES  # others rest on more than that it runs
-            best = remedy if known else stages.run("the wide search", wide, remedy)
-            if best.fixes[0].edits == remedy.fixes[0].edits:
-                return _with(diagnosis, best, one)
-            return _with(_of_message(match, scene, stages, causes=False), best, None)
-        if fallback is None or (fallback[1].refuted and not remedy.refuted):
-            fallback = diagnosis, remedy
+    return held
+
+
+def _of_held(held: Held, scene: Scene, stages: Stages) -> tuple[Diagnosis | None, Remedy]:
+    """What a rule says, and its fixes tried; the words are made while the trials go on."""
+    told = cache(partial(stages.run, f"rule {held.rule.id}", partial(of_rule, held, scene), None))
+    scene.pending.append(told)
+    remedy = stages.run("trying fixes", partial(remedies.of_rule, held, scene), Remedy())
+    if scene.options.trace is not None:
+        scene.options.trace.rules[held.rule.id] = _outcome(remedy)
+        scene.options.trace.held[held.rule.id] = held.names
+    return told(), remedy
+
+
+def _beside_others(
+    diagnosis: Diagnosis, remedy: Remedy, held: Held, match: Match, scene: Scene, stages: Stages
+) -> Diagnosis:
+    """A rule's diagnosis where its fix is the best of all; else what the message says, with the one that is."""
+    wide = partial(remedies.of_all, match, scene, remedy)
+    known = remedy.proves or held.rule.family not in remedies.SIZES  # others rest on more than that it runs
+    best = remedy if known else stages.run("the wide search", wide, remedy)
+    if best.fixes[0].edits == remedy.fixes[0].edits:
+        return _with(diagnosis, best, held)
+    return _with(_of_message(match, scene, stages, causes=False), best, None)
+
+
+def _searched(fallback: tuple[Diagnosis, Remedy] | None, match: Match, scene: Scene, stages: Stages) -> Diagnosis:
+    """What the searches find, one wider than the other, for a rule's diagnosis or, without one, for the message's."""
     found = stages.run("the search for fixes", lambda: remedies.of_search(match, scene), Remedy())
     found = stages.run("the wide search", partial(remedies.of_all, match, scene, found), found)
     found = stages.run("repairs of two edits", partial(remedies.of_pairs, match, scene, found), found)

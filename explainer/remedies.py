@@ -27,7 +27,10 @@ SIZES = ("shape", "view")
 DECIDING = ("set-argument", "swap-arguments", "replace-literal")
 
 #: Families in which the wide search looks for other places.
-WIDE = ("shape", "view", "dtype", "index", "device", "unsupported", "amp", "api", "autograd", "inplace", "nan")
+WIDE = (
+    *("shape", "view", "dtype", "index", "device", "unsupported", "amp", "api", "autograd", "inplace", "nan"),
+    *("dataloader", "checkpoint"),
+)
 #: How many parameters, those of one layer, an edit may give another shape and still show the cause.
 _FEW = 2
 

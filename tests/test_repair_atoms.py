@@ -6,15 +6,17 @@ import ast
 
 import pytest
 
-from explainer.edits.evidence import Evidence
+from explainer.edits.evidence import Call, Evidence, Step
 from explainer.edits.place import Place
 from explainer.repair.atoms import ATOMS
 from explainer.repair.offer import Offer
 from explainer.repair.prior import ATOM, cost
+from explainer.repair.siblings import together
 from explainer.repair.space import space
-from explainer.repair.spots import Spot
+from explainer.repair.spots import Spot, spots
 from explainer.source import parsed_source
 
+pytest.importorskip("torch")  # its signatures say what a call lacks
 F32 = "float32"
 SCOPE = {
     "b": 4,
@@ -77,6 +79,7 @@ REPAIRS = [
     ("detach", "self.kept = f(x)", "", "self.kept = f(x).detach()"),
     ("clone", "rows.append(x)", "", "rows.append(x.clone())"),
     ("order", "k = f(net)\nfreeze(net)", "", "freeze(net)\nk = f(net)"),
+    ("order", "n += b\nrows.append(x + n)", "", "rows.append(x + n)\nn += b"),
     ("element", "g((x, k))", "", "g((x, k, v))"),
     ("call", "torch.stack(parts, 1)", "", "torch.cat(parts, 1)"),
     ("operator", "s * x", "", "s @ x"),
@@ -103,12 +106,18 @@ REPAIRS = [
     ("reduction", "x + s", "", "x.sum(-1) + s"),
     ("unpacked", "q, k = f(x)", "too many values to unpack (expected 2)", "q, k = f(x).chunk(2, dim=-1)"),
     ("unpacked", "q, k = x.chunk(3)", "too many values to unpack (expected 2)", "q, k = x.chunk(2)"),
+    ("copied", "net = model.half()", "", "net = copy.deepcopy(model).half()"),
+    ("copied", "def export(model):\n    model.half().eval()", "", "    model = copy.deepcopy(model).half().eval()"),
+    ("block", "torch.set_default_device('meta')", "", "pass"),
+    ("block", "with torch.device('meta'):\n    y = f(x)\n    z = g(y)", "", "y = f(x)\nz = g(y)"),
     ("pattern", "rearrange(y, 'b h n d z -> b n (h d) z')", "", "rearrange(y, 'b h n d -> b n (h d)')"),
 ]
 
 
 @pytest.mark.parametrize(("atom", "text", "message", "repaired"), REPAIRS, ids=lambda one: str(one)[:40])
 def test_an_atom_offers_the_repair(atom, text, message, repaired):
+    if atom == "keyword":
+        pytest.importorskip("torch")  # its signatures
     assert repaired in offered(atom, text, message)
 
 
@@ -121,6 +130,7 @@ ALONE = [
     ("drop", "f(x)", ""),
     ("keyword", "x.sum(-1, keepdim=True)", ""),
     ("cut", "f(b)", ""),
+    ("bound", "f(x)", "index 9 is out of bounds for dimension 0 with size 8"),  # an index from the start
     ("measure", "f(x)", ""),
     ("detach", "self.layer = nn.Linear(3, 3)", ""),
     ("clone", "rows.append(x.clone())", ""),
@@ -143,6 +153,13 @@ ALONE = [
     ("uncalled", "f(x)", ""),
     ("reduction", "f(b)", ""),
     ("statement", "y = x.mean(1)", ""),
+    ("copied", "model = model.half()", ""),  # what is changed is meant
+    ("copied", "model.half()", ""),  # nobody else has it
+    ("block", "with torch.device('cuda'):\n    y = f(x)", ""),  # the data are to follow
+    ("block", "with open(path) as file:\n    y = f(x)", ""),
+    ("counted", "len(x) - t", ""),  # no dataset's length
+    ("trimmed", "x", ""),
+    ("widened", "x", ""),
 ]
 
 
@@ -153,7 +170,9 @@ def test_an_atom_leaves_alone_what_it_does_not_know(atom, text, message):
 
 def test_every_atom_has_examples_and_a_cost():
     assert set(ATOMS) == set(ATOM)
-    assert set(ATOMS) - {"projection", "uncalled"} == {row[0] for row in REPAIRS}
+    assert set(ATOMS) - {"projection", "uncalled", "counted", "trimmed", "widened", "bound"} == {
+        row[0] for row in REPAIRS
+    }
     assert set(ATOMS) == {row[0] for row in ALONE}
 
 
@@ -167,10 +186,63 @@ def test_the_space_holds_each_edit_once_and_the_cheapest_first():
     assert all(ast.parse(one.candidate.edits[0].after or "") for one in proposals)
 
 
-def _frame(spot: Spot):
-    from explainer.edits.evidence import Call
+def test_where_devices_differ_only_what_moves_tensors_is_offered():
+    text = "with torch.device('meta'):\n    net = Net(c, t).to('cpu')"
+    source = parsed_source("model.py", text)
+    place = Place(source, source.tree.body[0].body[0].value)
+    step = Step("add", (place,), (), (([4], F32), ([4], F32)), (), (), None, devices=("cpu", "meta"))
+    evidence = Evidence("", "en", [step], sources=lambda _: source)
+    evidence.frames.append(Call(place, SCOPE, "<module>"))
+    found = {one.candidate.edits[0].after for one in space(evidence)}
+    assert found == {"net = Net(c, t).to('cpu')", "    net = Net(c, t)"}
 
+
+def test_a_registered_buffer_is_a_place_where_it_is_read():
+    source = parsed_source("model.py", BUFFER)
+    read = source.tree.body[0].body[1].body[0].value
+    frame = Call(Place(source, read), SCOPE, "forward")
+    evidence = Evidence("", "en", frames=[frame], sources=lambda _: source)
+    assert 'self.register_buffer("table", table(n), persistent=False)' in {one.place.text for one in spots(evidence)}
+
+
+def test_a_call_right_behind_the_failing_one_may_have_to_come_first():
+    source = parsed_source("model.py", "opt = build(net)\nopt.load(saved)\nfreeze(net)\nother(x)")
+    frame = Call(Place(source, source.tree.body[1].value), SCOPE, "<module>")
+    evidence = Evidence("", "en", frames=[frame], sources=lambda _: source)
+    assert [one.place.text for one in spots(evidence) if one.role == "after"] == ["freeze(net)", "other(x)"]
+    moved = {one.candidate.edits[0].after for one in space(evidence) if "freeze" in one.candidate.title}
+    assert moved == {"freeze(net)\nopt = build(net)\nopt.load(saved)"}
+
+
+BUFFER = """
+class Net(nn.Module):
+    def __init__(self, n):
+        self.register_buffer("table", table(n), persistent=False)
+        self.register_buffer("other", table(n), persistent=False)
+
+    def forward(self, x):
+        return x + self.table
+"""
+
+
+def _frame(spot: Spot):
     return Call(spot.place, spot.scope, "<module>")
+
+
+def test_no_edit_makes_a_load_lenient():
+    spot, evidence = spot_of("net.load_state_dict(torch.load(path, weights_only=True), strict=True)")
+    evidence.frames.append(_frame(spot))
+    texts = [one.candidate.edits[0].after or "" for one in space(evidence)]
+    assert texts
+    assert not any("strict=False" in text or "weights_only=False" in text for text in texts)
+
+
+def test_a_setting_of_the_name_of_a_parameter_is_given_for_it():
+    source = parsed_source("model.py", "class Net:\n    def __init__(self, width=8): ...\n\n\nnet = Net()")
+    spot = Spot(Place(source, source.tree.body[-1].value), "bound", 1, scope={'saved["width"]': 24})
+    evidence = Evidence("", "en", sources=lambda _: source)
+    evidence.frames.append(Call(spot.place, {}, "<module>"))
+    assert 'net = Net(width=saved["width"])' in {_applied(one) for one in ATOMS["keyword"](spot, evidence)}
 
 
 def test_the_farther_place_of_the_same_edit_costs_more():
@@ -208,3 +280,37 @@ def test_a_parameter_that_nobody_reads_takes_the_place_of_a_number():
     spot = Spot(Place(source, node), "built", 0, scope={"width": 4, "depth": 8})
     evidence = Evidence("", "en", sources=lambda _: source)
     assert "        self.body = nn.Linear(depth, 8)" in {_applied(one) for one in ATOMS["parameter"](spot, evidence)}
+
+
+CACHE = """
+def update(self, k, v):
+    k = torch.cat([self.keys[0], k], dim=1)
+    v = torch.cat([self.values[0], v], dim=1)
+    w = torch.stack([self.keys[0], v], dim=1)
+    z = torch.cat([self.keys[0], v], dim=3)
+"""
+
+
+def test_an_edit_is_made_at_the_statements_that_differ_in_names_alone():
+    source = parsed_source("cache.py", CACHE)
+    node = source.tree.body[0].body[0].value
+    spot = Spot(Place(source, node), "crash", 0)
+    evidence = Evidence("", "en", sources=lambda _: source)
+    offers = [one.candidate(evidence) for one in ATOMS["dimension"](spot, evidence)]
+    both = [together(one, evidence) for one in offers if one is not None]
+    rows = [[edit.after.strip() for edit in one.edits] for one in both]
+    assert ["k = torch.cat([self.keys[0], k], dim=2)", "v = torch.cat([self.values[0], v], dim=2)"] in rows
+    assert all(len(row) == 2 for row in rows)
+
+
+def test_a_computed_place_is_kept_within_the_bounds_of_what_it_indexes():
+    source = parsed_source("bins.py", "place = (v - low) / width")
+    place = Place(source, source.tree.body[0].value)
+    evidence = Evidence("index 9 is out of bounds for dimension 0 with size 8", "en", sources=lambda _: source)
+    repaired = {}
+    for dtype in ("float32", "int64"):
+        step = Step("div", (place,), (), (), (([3], dtype),), (), None)
+        spot = Spot(place, "slice", 1, step, scope=SCOPE)
+        repaired[dtype] = {_applied(one) for one in ATOMS["bound"](spot, evidence)}
+    assert "place = ((v - low) / width).clamp(0, c - 1)" in repaired["float32"]
+    assert not repaired["int64"]

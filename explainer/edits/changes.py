@@ -14,6 +14,9 @@ from explainer.patterns import Pattern
 _CAST = Pattern(r"\.(float|double|half|bfloat16|long|int|bool|byte|abs|type_as)\(|\.to\((torch\.|[^()]*dtype)")
 
 
+_LENIENT = Pattern(r"\b(?:strict|weights_only)\s*=\s*(?!True\b)")
+
+
 def is_cast(candidate: Candidate) -> bool:
     """Whether an edit casts a tensor."""
     inserted = candidate.kind == "insert-method" and _CAST.search(added(candidate))
@@ -32,6 +35,12 @@ def cancels(candidate: Candidate) -> bool:
     """Whether an edit makes two sides of a difference or a quotient the same: it runs, and nothing is left of them."""
     pairs = ((edit.before or "", edit.after or "") for edit in candidate.edits)
     return any(_cancelled(after) > _cancelled(before) for before, after in pairs)
+
+
+def silences(candidate: Candidate) -> bool:
+    """Whether an edit has a check left out, or lets a file run code."""
+    pairs = ((edit.before or "", edit.after or "") for edit in candidate.edits)
+    return any(len(_LENIENT.findall(after)) > len(_LENIENT.findall(before)) for before, after in pairs)
 
 
 def _cancelled(text: str) -> int:

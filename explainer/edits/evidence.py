@@ -113,6 +113,11 @@ class Evidence:
         return self.steps[0] if self.steps else None
 
     @property
+    def apart(self) -> bool:
+        """Whether the tensors that the failing call got lie on several devices."""
+        return self.crash is not None and len(set(self.crash.devices)) > 1
+
+    @property
     def said(self) -> list[int]:
         """The whole numbers that the message names, each once."""
         return list(dict.fromkeys(int(number) for number in re.findall(r"\d+", self.message)))

@@ -11,7 +11,7 @@ from explainer.edits.lines import EditError, joined, shown
 from explainer.source import Source
 
 #: The modules that edits use, in the order in which their imports are to stand.
-_MODULES = ("itertools", "math", "os", "torch")
+_MODULES = ("copy", "itertools", "math", "os", "torch")
 
 
 def with_imports(source: Source, edits: Sequence[Edit]) -> tuple[Edit, ...]:

@@ -51,6 +51,16 @@ TITLES: Mapping[str, Texts] = {
         "ko": "`{old}` 대신 `{new}` 사용",
         "zh": "用 `{new}` 代替 `{old}`",
     },
+    "order": {
+        "en": "put `{new}` before `{old}`",
+        "ko": "`{new}` 코드를 `{old}` 앞에 두기",
+        "zh": "把 `{new}` 放到 `{old}` 之前",
+    },
+    "block": {
+        "en": "take `{new}` out of `{old}`",
+        "ko": "`{new}` 코드를 `{old}` 블록 밖으로 꺼내기",
+        "zh": "把 `{new}` 移到 `{old}` 块之外",
+    },
     "flag": {
         "en": "pass {new} to {layer}",
         "ko": "{layer} 호출에 {new} 전달",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from explainer.replay.recorders.values import those
+
 _DEPTH = 4
 #: How many values of a tensor are looked at, about.
 _LOOKED_AT = 1024
@@ -12,15 +14,7 @@ _LOOKED_AT = 1024
 
 def tensors(value: Any, depth: int = _DEPTH) -> Iterator[Any]:
     """The tensors in a value, in order."""
-    torch = _torch()
-    if isinstance(value, torch.Tensor):
-        yield value
-    elif depth and isinstance(value, (list, tuple)):
-        for one in value:
-            yield from tensors(one, depth - 1)
-    elif depth and isinstance(value, dict):
-        for one in value.values():
-            yield from tensors(one, depth - 1)
+    return those(value, _torch().Tensor, depth)
 
 
 def mapped(value: Any, change: Callable[[Any], Any], depth: int = _DEPTH) -> Any:

@@ -101,6 +101,7 @@ _PROBES = {
     "dataloader.unpacking": "unpacked_keys miscounted_batch",
     "dataloader.zipped": "zipped_keys",
     "device.asked_cuda": "asked_cuda cuda_places",
+    "device.borrowed": "moved_along",
     "device.caches": "kept_for_one_device",
     "device.defaulted": "device_left_out",
     "device.elsewhere": "left_behind own_move foreign_result unmoved_layer layer_call late_parameter device_near",

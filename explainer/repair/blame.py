@@ -8,6 +8,7 @@ from typing import Any
 from explainer.diagnosis import Edit
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
+from explainer.edits.generators.tiers import GUESSES
 from explainer.frozen import frozen
 from explainer.oracle.judge import Judgement
 from explainer.repair.features import features, lost_parameters, roles
@@ -66,9 +67,15 @@ def blamed(checker: Any, evidence: Evidence, known: tuple[Edit, ...] = ()) -> Bl
         found.append(Survivor(candidate, run, judgement, score(counted), lost_parameters(run, control)))
     found.sort(key=lambda one: (bool(one.judgement.doubts), -one.score))
     own = next((one for one in found if one.candidate.edits == known), None)
-    if own is not None and (own.line == found[0].line or own.score + BETTER > found[0].score):
+    margin = BETTER if own is not None and not _guessed(own.candidate) else 0.0
+    if own is not None and (own.line == found[0].line or own.score + margin > found[0].score):
         found = [own, *(one for one in found if one is not own)]
     return _shared(found)
+
+
+def _guessed(candidate: Candidate) -> bool:
+    """Whether a generator offered an edit that tries any number near."""
+    return candidate.source is not None and candidate.source.name in GUESSES
 
 
 def _shared(found: list[Survivor]) -> Blame:

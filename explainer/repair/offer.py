@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import ast
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
-from explainer.diagnosis import Edit, FixSource
+from explainer.diagnosis import Edit, FixSource, Span
 from explainer.edits import words
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
+from explainer.edits.imports import with_imports
 from explainer.edits.lines import shown
 from explainer.edits.place import Place, fitted
-from explainer.frozen import frozen
+from explainer.frozen import frozen, replace
 from explainer.repair.spots import Spot
 
 #: What stands in lines of its own: a statement, or several as a module.
@@ -61,12 +62,16 @@ class Offer:
         indented = " " * getattr(self.node, "col_offset", 0) + self.text
         if not _parses(textwrap.dedent(indented) if statements else self.text, statements):
             return None
-        edits = self.edits()
+        edits = with_imports(self.place.source, self.edits())
         if not edits:
             return None
         old, new = self.shown()
-        title = words.title("rename", evidence.language, old=old, new=new)
-        span = self.spot.place.at(self.blames).span if self.blames is not None else self.place.span  # type: ignore[arg-type]
+        kinds = {ast.With: "block", ast.Module: "order"}
+        kind = kinds.get(type(self.node), "rename")
+        title = words.title(kind, evidence.language, old=old, new=new)
+        span = _changed(self.place.span, edits)
+        if self.blames is not None:
+            span = self.spot.place.at(self.blames).span  # type: ignore[arg-type]
         source = FixSource("atom", self.atom).at(span)
         return Candidate(edits, f"atom-{self.atom}", title, span, literal=self.atom == "literal", source=source)
 
@@ -74,6 +79,8 @@ class Offer:
         """The old and the new source of the widest expression around the node that a title can hold."""
         place, node = self.place, self.node
         old, new = place.text, self.text
+        if isinstance(node, STATEMENTS):
+            old, new = old.split("\n")[0], new.split("\n")[0]
         best = old, new
         while True:
             parent = place.at(node).parent()  # type: ignore[arg-type]
@@ -87,6 +94,16 @@ class Offer:
             best = text, text[:start] + self.text + text[start + len(old) :]
             node = parent
         return " ".join(best[0].split()), " ".join(best[1].split())
+
+
+def _changed(span: Span, edits: Sequence[Edit]) -> Span:
+    """The first line that an edit of several changes, and all behind it."""
+    for edit in edits:
+        before, after = (edit.before or "").split("\n"), (edit.after or "").split("\n")
+        alike = next((at for at, pair in enumerate(zip(before, after, strict=False)) if pair[0] != pair[1]), 0)
+        if alike and edit.start_line == span.line:
+            return replace(span, line=span.line + alike, column=None, end_column=None)
+    return span
 
 
 Atom = Callable[[Spot, Evidence], Iterator[Offer]]

@@ -35,10 +35,16 @@ ATOM: Mapping[str, float] = {
     "detach": 0.4,
     "clone": 0.7,
     "cut": 1.7,
+    "bound": 0.9,
     "uncalled": 0.0,
     "parameter": 0.1,
     "unpacked": 0.2,
     "reduction": 1.9,
+    "copied": 0.3,
+    "block": 0.6,
+    "counted": 0.0,
+    "trimmed": 0.3,
+    "widened": 0.3,
 }
 ROLE: Mapping[str, float] = {
     "crash": 0.0,
@@ -48,21 +54,27 @@ ROLE: Mapping[str, float] = {
     "caller": 0.6,
     "built": 0.5,
     "given": 1.0,
+    "made": 0.5,
+    "after": 0.4,
     "before": 0.9,
     "setting": 0.9,
     "number": 0.8,
 }
-#: What can mend a graph, in the order of the atoms: it does not depend on sizes. Elsewhere a graph is of no account.
+#: What can mend a graph, which does not depend on sizes; what can mend a dtype, which does not either.
 GRAPHS = ("order", "detach", "clone", "statement", "drop", "value", "call", "key", "name", "keyword", "uncalled")
-#: Families of the graph; what mends a dtype is no layout.
-OF_GRAPHS = ("autograd", "inplace")
+DTYPES = ("value", "keyword", "swap", "unwrap", "drop", "key", "name", "call", "index", "element", "statement", "order",
+          "uncalled", "copied")  # fmt: skip
+#: What can build the model that was saved, or load what was meant; what is computed has no part in that.
+LOADING = ("key", "order", "keyword", "parameter", "size", "literal", "uncalled")
+_OF_FAMILY = {"autograd": GRAPHS, "inplace": GRAPHS, "dtype": DTYPES, "amp": DTYPES, "unsupported": DTYPES,
+              "checkpoint": LOADING}  # fmt: skip
 _STEP = 0.12
 _FAR = 1.2
 
 
 def atoms_for(family: str) -> Sequence[str]:
     """The kinds of edits that can repair a crash of a family."""
-    return GRAPHS if family in OF_GRAPHS else [name for name in ATOM if name not in ("detach", "clone")]
+    return _OF_FAMILY.get(family) or [name for name in ATOM if name not in ("detach", "clone")]
 
 
 def cost(offer: Offer) -> float:

@@ -11,6 +11,7 @@ from explainer.diagnosis import Edit
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
 from explainer.source import Source
+from explainer.source import called as name_of
 
 _NAME = re.compile(r"(?<![\w\"'])[A-Za-z_]\w*")
 
@@ -53,23 +54,17 @@ def _at(source: Source, sibling: ast.stmt, edit: Edit, names: dict[str, str]) ->
 def _names(node: ast.AST) -> list[str]:
     """The names and attributes of a statement that another of its kind may have otherwise, in order."""
     called = {id(one.func) for one in ast.walk(node) if isinstance(one, ast.Call)}
-    found = []
-    for one in ast.walk(node):
-        if isinstance(one, ast.Name):
-            found.append(one.id)
-        elif isinstance(one, ast.Attribute) and id(one) not in called:
-            found.append(one.attr)
-    return found
+    free = (one for one in ast.walk(node) if isinstance(one, (ast.Name, ast.Attribute)) and id(one) not in called)
+    return [one.id if isinstance(one, ast.Name) else one.attr for one in free]
 
 
 def _masked(node: ast.AST) -> str:
     """A statement's structure with its numbers and the functions that it calls, without other names."""
-    called = {id(one.func) for one in ast.walk(node) if isinstance(one, ast.Call)}
     parts = []
     for one in ast.walk(node):
         if isinstance(one, ast.Constant):
             parts.append(repr(one.value))
-        elif isinstance(one, ast.Attribute) and id(one) in called:
-            parts.append(one.attr)
+        elif isinstance(one, ast.Call):
+            parts.append(name_of(one))
         parts.append(type(one).__name__)
     return " ".join(parts)

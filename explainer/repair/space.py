@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import ast
 import logging
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
 from explainer.edits.candidate import Candidate
+from explainer.edits.changes import silences
 from explainer.edits.evidence import Evidence
+from explainer.edits.generators.slices import parting
+from explainer.edits.place import Place
 from explainer.frozen import frozen
 from explainer.repair.atoms import ATOMS
 from explainer.repair.offer import Offer
 from explainer.repair.prior import atoms_for, cost
-from explainer.repair.spots import spots
+from explainer.repair.spots import Spot, spots
 from explainer.source import called
 
 #: What each further offer of one kind at one node costs, and at most.
@@ -30,6 +34,11 @@ _WEIGHTS = ("Parameter", "Buffer", "register_parameter", "register_buffer")
 #: What is not to blame where the same call went well with other data; elsewhere on its way it costs more.
 _OF_CALL = ("layout", "dimension", "swap", "pattern", "unwrap", "operator", "literal", "call", "drop", "projection")
 _WENT_WELL = 0.6
+#: What can change where a tensor lies: kinds of edits, and words that others bring or take away.
+_MOVING = ("copied", "block", "value", "name", "uncalled")
+_DEVICES = {"to", "cpu", "cuda", "device", "meta", "assign", "persistent", "register_buffer", "to_empty"}
+#: What takes a step away: no repair of samples that it gave different sizes, as it is meant to.
+_UNDOING = ("slice", "unwrap", "statement", "call", "drop")
 _log = logging.getLogger(__name__)
 
 
@@ -42,7 +51,7 @@ class Proposal:
     atom: str = ""
 
 
-def space(evidence: Evidence, most: int = 800, family: str = "") -> list[Proposal]:
+def space(evidence: Evidence, most: int = 1200, family: str = "") -> list[Proposal]:
     """The proposals of all atoms that suit a family at all places, the most likely first."""
     offers: dict[Any, tuple[float, Offer]] = {}
     for offer in _offers(evidence, family):
@@ -66,6 +75,26 @@ def _of_data(offer: Offer) -> bool:
             drawn = drawn or not isinstance(offer.node, ast.Call) or around is offer.node
         around = source.parent_of(around)
     return drawn
+
+
+def _stands_at(spot: Spot, place: Place) -> bool:
+    return spot.place.source.file == place.source.file and spot.place.span.line == place.span.line
+
+
+def _of_check(offer: Offer) -> bool:
+    """Whether an offer changes what the program asserts of itself."""
+    around: ast.AST | None = offer.node
+    while isinstance(around, (ast.expr, ast.keyword)):
+        around = offer.place.source.parent_of(around)
+    return isinstance(around, ast.Assert)
+
+
+def _moves(offer: Offer) -> bool:
+    """Whether an offer can change where a tensor lies: sizes and layouts do not; a model is not to stay behind."""
+    old, new = (set(re.findall(r"\w+", text)) for text in (offer.place.text, offer.text))
+    if offer.atom in ("unwrap", "drop"):
+        return bool((old - new) & {"cpu", "meta"})
+    return offer.atom in _MOVING or bool((old ^ new) & _DEVICES)
 
 
 def _elsewhere(offer: Offer) -> float:
@@ -92,7 +121,7 @@ def _proposals(ranked: list[tuple[float, Offer]], evidence: Evidence, most: int)
     seen: set[Any] = set()
     for worth, offer in ranked:
         candidate = offer.candidate(evidence)
-        if candidate is not None and candidate.edits not in seen:
+        if candidate is not None and candidate.edits not in seen and not silences(candidate):
             seen.add(candidate.edits)
             yield Proposal(candidate, worth, offer.atom)
             if len(seen) >= most:
@@ -101,14 +130,18 @@ def _proposals(ranked: list[tuple[float, Offer]], evidence: Evidence, most: int)
 
 def _offers(evidence: Evidence, family: str) -> Iterator[Offer]:
     atoms = {name: ATOMS[name] for name in atoms_for(family)}
+    parted = parting(evidence)
     for spot in spots(evidence):
+        undoes = parted is not None and parted.place is not None and _stands_at(spot, parted.place)
         for name, atom in atoms.items():
+            if (undoes and name in _UNDOING) or (spot.role == "after" and name != "order"):
+                continue
             went_well = evidence.passed and name in _OF_CALL
             if went_well and spot.role == "crash":
                 continue
             try:
                 for one in atom(spot, evidence):
-                    if not _of_data(one):
+                    if not _of_data(one) and not _of_check(one) and (not evidence.apart or _moves(one)):
                         yield replace(one, weight=one.weight + _WENT_WELL) if went_well else one
             except (ArithmeticError, AttributeError, LookupError, SyntaxError, TypeError, ValueError):
                 _log.debug("%s gave up", name, exc_info=True)

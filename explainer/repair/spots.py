@@ -7,14 +7,19 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from explainer.edits.evidence import Call, Evidence, Layer, Step
+from explainer.edits.generators.slices import ragged
 from explainer.edits.lines import EditError
 from explainer.edits.place import Place
 from explainer.frozen import frozen
+from explainer.repair.makers import makers
 from explainer.repair.settings import loops, settings
 from explainer.replay.recorders.taint import literals, parts
+from explainer.source import called
 
 #: How far the slice is followed: steps behind the failing call, layers built, names bound.
-_STEPS, _LAYERS, _BOUND, _BEFORE = 30, 14, 12, 6
+_STEPS, _LAYERS, _BOUND, _BEFORE, _AFTER = 30, 14, 12, 6, 3
+#: Methods by which a module gets an attribute by its name.
+_REGISTERING = ("register_buffer", "register_parameter", "add_module", "register_module")
 _NONE: Mapping[str, Any] = {}
 #: Statements that read all they name at once; a value that is unpacked fails where the targets stand.
 _PLAIN = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.Expr)
@@ -27,7 +32,8 @@ class Spot:
     Roles: `crash` (the failing call), `caller` (a call on the way to it), `slice` (made an operand), `returned` (what a
     function hands back that made it), `bound` (gave a name or attribute that is read on the way its value), `before`
     (was called above with an object that is read on the way), `built` (built a layer on the way), `given` (its caller),
-    `setting` (gives a setting its value that is read on the way), `number` (a number on the way, where it is computed).
+    `setting` (gives a setting its value that is read on the way), `number` (a number on the way, where it is computed),
+    `after` (is called right behind the failing call), `made` (made an object whose methods samples went through).
     """
 
     place: Place
@@ -61,9 +67,14 @@ def _all(evidence: Evidence) -> Iterator[Spot]:
     yield from _returned(evidence)
     yield from _bound(evidence, near)
     yield from _before(evidence)
+    yield from _after(evidence)
     built = list(_built(evidence))
     yield from built
     yield from _attributes(evidence, [*near, *behind])
+    if evidence.apart:
+        yield from _decided(evidence)
+    if ragged(evidence):
+        yield from (Spot(place, role, distance) for place, role, distance in makers(evidence))
     yield from _settings(evidence, [*near, *built])
     yield from _numbers(evidence)
 
@@ -80,11 +91,17 @@ def _failing(evidence: Evidence) -> Iterator[Spot]:
     crash = evidence.crash
     places = list(crash.places) if crash is not None else []
     frames = [frame.place for frame in reversed(evidence.frames)]
+    places, frames = [_read_at(one) for one in places], [_read_at(one) for one in frames]
     for distance, place in enumerate(places or frames):
         role = "caller" if distance else "crash"
         yield Spot(place, role, distance, crash if not distance else None, scope=_scope(evidence, place))
     for distance, place in enumerate(frames):
         yield Spot(place, "caller" if distance else "crash", distance, None, scope=_scope(evidence, place))
+
+
+def _read_at(place: Place) -> Place:
+    """What a loop goes over, where it failed to go on: its body has no part in that."""
+    return place.at(place.node.iter) if isinstance(place.node, (ast.For, ast.AsyncFor)) else place
 
 
 def _scope(evidence: Evidence, place: Place) -> Mapping[str, Any]:
@@ -123,6 +140,17 @@ def _before(evidence: Evidence) -> Iterator[Spot]:
             shares = _read(one) & _read(failing) or "inplace operation" in evidence.message
             if isinstance(one.value, ast.Call) and shares:
                 yield Spot(frame.place.at(one.value), "before", distance + at, None, scope=frame.scope)
+
+
+def _after(evidence: Evidence) -> Iterator[Spot]:
+    """The calls right behind the failing ones, in the same block: they may be what should have been made first."""
+    for distance, frame in enumerate(reversed(evidence.frames)):
+        failing = _statement(frame.place)
+        block = frame.place.source.block_of(failing)
+        below = [one for one in block if one.lineno > failing.lineno][:_AFTER]
+        for at, one in enumerate(below, 1):
+            if isinstance(one, ast.Expr) and isinstance(one.value, ast.Call):
+                yield Spot(frame.place.at(one.value), "after", distance + at, None, scope=frame.scope)
 
 
 def _statement(place: Place) -> Any:
@@ -171,12 +199,28 @@ def _attributes(evidence: Evidence, near: list[Spot]) -> Iterator[Spot]:
         names = {one.attr for one in wanted if isinstance(one, ast.Attribute)}
         owner = spot.place.source.class_at(spot.place.span.line)
         for node in ast.walk(owner) if owner is not None and names else ():
-            targets = node.targets if isinstance(node, ast.Assign) else []
-            given = {one.attr for one in targets if isinstance(one, ast.Attribute) and _of_self(one)}
-            if given & names and isinstance(node, ast.Assign):
-                yield Spot(
-                    spot.place.at(node.value), "bound", spot.distance + 2, None, scope=_of_builder(evidence, spot, node)
-                )
+            value = _given(node, names)
+            if value is not None:
+                scope = _of_builder(evidence, spot, value)
+                yield Spot(spot.place.at(value), "bound", spot.distance + 2, None, scope=scope)
+
+
+def _given(node: ast.AST, names: set[str]) -> ast.expr | None:
+    """What a statement gives an attribute of `self`: the value assigned, or the call that registers it."""
+    if isinstance(node, ast.Assign):
+        given = {one.attr for one in node.targets if isinstance(one, ast.Attribute) and _of_self(one)}
+        return node.value if given & names else None
+    if isinstance(node, ast.Call) and _of_self(node.func) and called(node) in _REGISTERING and node.args:
+        return node if getattr(node.args[0], "value", None) in names else None
+    return None
+
+
+def _decided(evidence: Evidence) -> Iterator[Spot]:
+    """The calls that decide for the whole program where tensors are made."""
+    for source in evidence.sources_seen():
+        for node in source.nodes():
+            if isinstance(node, ast.Call) and called(node) == "set_default_device":
+                yield Spot(Place(source, node), "before", 1)
 
 
 def _numbers(evidence: Evidence) -> Iterator[Spot]:

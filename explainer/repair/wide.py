@@ -17,7 +17,7 @@ from explainer.repair.space import Proposal, space
 from explainer.replay.sieve import MOVED, OTHER, PASSES, SAME, UNKNOWN
 
 #: How many proposals are sieved, and how many are run.
-SIEVED, RUNS = 600, 20
+SIEVED, RUNS = 900, 20
 #: How many of them that get past the failing call are enough; how many runs there are at least where one holds.
 PAST, ENOUGH = 14, 4
 #: How much less likely than what has passed a proposal may be to be run all the same.
@@ -38,7 +38,7 @@ def widely(
     """Run what the atoms offer and is likely, all of it where it is to be `thorough`; the checker keeps survivors."""
     if checker.control() is None or checker.left <= 0:
         return
-    fates = _sieved(checker, _proposals(evidence, family))
+    fates = _sieved(checker, evidence, _proposals(evidence, family))
     _run(checker, _queue([*fates, *_together(fates, evidence)]), progress, thorough)
 
 
@@ -46,12 +46,12 @@ def _proposals(evidence: Evidence, family: str) -> list[Proposal]:
     return [one for one in space(evidence, family=family) if not cancels(one.candidate)][:SIEVED]
 
 
-def _sieved(checker: Any, proposals: Sequence[Proposal]) -> list[tuple[Proposal, str]]:
-    """Proposals with how they fare where the program failed."""
-    told = [one for one in proposals if one.atom not in UNSIEVED]
-    known = checker.sieved([one.candidate for one in told], PAST)
+def _sieved(checker: Any, evidence: Evidence, proposals: Sequence[Proposal]) -> list[tuple[Proposal, str]]:
+    """Proposals with how they fare where the program failed; a layer built anew there says nothing of devices."""
+    told = [one for one in proposals if one.atom not in UNSIEVED and not evidence.apart]
+    known = checker.sieved([one.candidate for one in told], PAST) if told else []
     fates = list(zip(told, known or [UNKNOWN] * len(told), strict=False))
-    fates += [(one, UNKNOWN) for one in proposals if one.atom in UNSIEVED]
+    fates += [(one, UNKNOWN) for one in proposals if one.atom in UNSIEVED or evidence.apart]
     for one, fate in fates if checker.trace is not None else ():
         checker.trace.made(one.candidate)
         if fate == SAME:
@@ -61,7 +61,7 @@ def _sieved(checker: Any, proposals: Sequence[Proposal]) -> list[tuple[Proposal,
 
 def _together(fates: Sequence[tuple[Proposal, str]], evidence: Evidence) -> Iterator[tuple[Proposal, str]]:
     """What got the failure further on, made at sibling statements too."""
-    moved = [one for one, fate in fates if fate in (MOVED, OTHER) and one.atom not in UNSIEVED]
+    moved = [one for one, fate in fates if fate == MOVED and one.atom not in UNSIEVED]
     made = ((one, together(one.candidate, evidence)) for one in moved)
     found = (replace(one, candidate=both, cost=one.cost + _BESIDE) for one, both in made if both is not None)
     return ((one, PASSES) for one in itertools.islice(found, SIBLINGS))

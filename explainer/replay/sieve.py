@@ -15,11 +15,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from explainer.replay.anew import Anew, Entered, Past, patched
+from explainer.replay.anew import Anew, Entered, Past, Piece, patched
 from explainer.replay.recorders.stacks import frames_of
 
 #: Seconds for one edit; the share of the run's work after which it answers with what it has.
 _ONE, _SHARE = 0.5, 0.75
+#: How a program may run: in these modes statements are tried, in turn.
+_MODES = ("enable_grad", "no_grad", "inference_mode")
 #: So many edits are looked at, however many get past the call.
 _LEAST = 60
 #: What becomes of an edit: it fails as before, fails otherwise, fails in the same way further on, gets past the call;
@@ -46,7 +48,7 @@ class Sieve:
         self.enough = enough
         self.built: dict[int, tuple[Any, tuple[Any, ...], dict[str, Any]]] = {}
         self.entered = Entered(self.folder)
-        self.fails: dict[tuple[int, int], bool] = {}
+        self.modes: dict[tuple[int, int], str | None] = {}
         self.trees: dict[str, tuple[list[str], ast.Module]] = {}
         if "torch" in sys.modules:
             self._watch(sys.modules["torch"].nn.Module)
@@ -116,14 +118,20 @@ class Sieve:
         if piece is None:
             return UNKNOWN
         key = id(piece.frame), piece.first
-        if key not in self.fails:
-            self.fails[key] = False  # where it takes too long as well
-            control = self.anew.control(piece)
-            self.fails[key] = control is not None and self._outcome(control.run, grad=True) == SAME
-        if not self.fails[key]:
+        if key not in self.modes:
+            self.modes[key] = None  # where it takes too long as well
+            self.modes[key] = self._mode(self.anew.control(piece))
+        mode = self.modes[key]
+        if mode is None:
             return UNKNOWN
         with patched([one for one in live if one[0].__code__ is not piece.frame.f_code]):
-            return self._outcome(piece.run, grad=True)
+            return self._outcome(piece.run, mode, OTHER)
+
+    def _mode(self, control: Piece | None) -> str | None:
+        """The mode in which statements fail as they did, unedited: one that a decorator or a block had set is gone."""
+        if control is None:
+            return None
+        return next((mode for mode in _MODES if self._outcome(control.run, mode) == SAME), None)
 
     def _called_again(self, root: Any, names: Sequence[str]) -> None:
         module, given, words = root
@@ -138,11 +146,11 @@ class Sieve:
             raise ValueError("its making was not seen")
         return type(module)(*held[1], **held[2]).train(module.training)
 
-    def _outcome(self, work: Callable[[], None], grad: bool = False) -> str:
+    def _outcome(self, work: Callable[[], None], mode: str = "no_grad", ended: str = PASSES) -> str:
         import torch
 
         try:
-            with torch.set_grad_enabled(grad):
+            with getattr(torch, mode)():
                 work()
         except Past:
             return PASSES
@@ -154,7 +162,7 @@ class Sieve:
             if said[:2] == self.failed[:2] or (said[2] == self.failed[2] and not (file == own and line > failed)):
                 return SAME
             return MOVED if said[0] == self.failed[0] and (file != own or line > failed) else OTHER
-        return OTHER if grad else PASSES
+        return ended
 
     # --- edited functions
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from mutations import dtypes, graphs, inplace, interfaces, layout, patterns, ranges, sizes
-from mutations.all import Operator, drawn
+from mutations import interfaces, patterns
+from mutations.all import ANYWHERE, Operator, drawn
 from mutations.mutant import Change, Mutant
 from mutations.programs import Program, Source
 from scoring.case import FACTS, SCRIPT
@@ -30,24 +30,7 @@ OPERATORS: tuple[Operator, ...] = (
     interfaces.left_out,
     patterns.einops,
     patterns.einsum,
-    sizes.arguments,
-    layout.dropped,
-    layout.doubled,
-    layout.dimensions,
-    layout.joined,
-    dtypes.dropped_casts,
-    dtypes.added_casts,
-    dtypes.other_dtypes,
-    dtypes.on_meta,
-    dtypes.not_moved,
-    inplace.augmented,
-    inplace.twins,
-    inplace.inserted,
-    graphs.cuts,
-    graphs.grad_mode,
-    graphs.dropped_detach,
-    ranges.subscripts,
-    ranges.longer,
+    *ANYWHERE,
 )
 #: A program that runs longer hangs, in seconds.
 SECONDS = 30.0

@@ -10,10 +10,9 @@ from mutations.mutant import Change, Mutant, broken
 from mutations.programs import Program, Source
 
 Operator = Callable[[Program, Source], Iterator[Change]]
-OPERATORS: tuple[Operator, ...] = (
-    sizes.literals,
+#: What breaks code of any style.
+ANYWHERE: tuple[Operator, ...] = (
     sizes.arguments,
-    sizes.swapped,
     layout.dropped,
     layout.doubled,
     layout.dimensions,
@@ -26,17 +25,22 @@ OPERATORS: tuple[Operator, ...] = (
     inplace.augmented,
     inplace.twins,
     inplace.inserted,
-    inplace.weights,
-    inplace.stepped,
     graphs.cuts,
     graphs.grad_mode,
-    graphs.frozen,
     graphs.dropped_detach,
+    ranges.subscripts,
+    ranges.longer,
+)
+OPERATORS: tuple[Operator, ...] = (
+    *ANYWHERE,
+    sizes.literals,
+    sizes.swapped,
+    inplace.weights,
+    inplace.stepped,
+    graphs.frozen,
     graphs.twice,
     graphs.not_scalar,
     ranges.shifted,
-    ranges.subscripts,
-    ranges.longer,
     ranges.unguarded,
     ranges.samples,
     ranges.saved,

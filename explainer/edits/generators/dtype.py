@@ -171,8 +171,26 @@ def _casts_of(evidence: Evidence, operand: Operand, dtype: str) -> Iterator[Cand
     inner = [step.places[0] for step in reversed(alike) if step.places]
     outer = [place for step in alike for place in step.places[1:2]]
     for place in [*inner, operand.place, *outer]:
-        if place is not None and editable(place):
+        if place is not None and operand.place is None and _elsewhere_too(place):
+            yield from _copied(evidence, place)
+        elif place is not None and editable(place):
             yield from _cast_at(evidence, place, method, operand.dtype)
+
+
+def _elsewhere_too(place: Place) -> bool:
+    """Whether a layer is cast for another name: `half = model.half()`, which changes `model`."""
+    node, statement = place.node, place.statement().node
+    cast = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _METHODS
+    owner = node.func.value if cast and isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
+    names = [ast.unparse(one) for one in statement.targets] if isinstance(statement, ast.Assign) else []
+    return isinstance(owner, (ast.Name, ast.Attribute)) and bool(names) and ast.unparse(owner) not in names
+
+
+def _copied(evidence: Evidence, place: Place) -> Iterator[Candidate]:
+    """`half = model.half()` -> `half = copy.deepcopy(model).half()`."""
+    owner = place.at(place.node.func.value)  # type: ignore[union-attr]
+    new = f"copy.deepcopy({owner.text})"
+    yield from evidence.replaced(owner, new, "replace", "rename", new=new, old=owner.text)
 
 
 def _from_where_it_met(evidence: Evidence, steps: list[Step], dtype: str) -> list[Step]:

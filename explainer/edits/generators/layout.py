@@ -12,7 +12,7 @@ from explainer.edits.evidence import Evidence, Step
 from explainer.edits.generators import layers
 from explainer.edits.generators.collate import collated
 from explainer.edits.generators.shapes import BROADCAST, MATRIX, SAME, by_channel, changes, fits
-from explainer.edits.generators.slices import Operand, chain, editable, operands, trunk
+from explainer.edits.generators.slices import Operand, chain, channels, editable, operands, parting, trunk
 from explainer.edits.kinds import arguments, methods
 from explainer.edits.lines import changed
 from explainer.edits.place import Place
@@ -36,7 +36,7 @@ def structural(evidence: Evidence) -> Iterator[Candidate]:
         return
     if crash.function in MATRIX:
         yield from _transposed(evidence, crash)
-    if crash.function == "stack":
+    if crash.function == "stack" and parting(evidence) is None and channels(evidence) is None:
         yield from collated(evidence)
     yield from layers.around(evidence)
     yield from _channels(evidence, crash)

@@ -14,9 +14,12 @@ from explainer.edits.expressions import evaluated
 from explainer.edits.generators.slices import operands
 from explainer.edits.lines import changed
 from explainer.edits.place import Place, as_primary, bound_above
+from explainer.source import called
 
 #: Samples past the end of a series are missed by few; more would be another mistake.
 _MOST = 4
+#: What makes a tensor of an array.
+_MAKING = ("from_numpy", "as_tensor", "tensor")
 
 
 def cast_samples(evidence: Evidence) -> Iterator[Candidate]:
@@ -24,12 +27,25 @@ def cast_samples(evidence: Evidence) -> Iterator[Candidate]:
     if "float64" not in {one.dtype for one in operands(evidence)}:
         return
     for method in _methods(evidence, "__getitem__"):
-        parts = [method.at(part) for part in _returned(method.node) if _may_be_array(part)]
+        parts = [_born(method, part) for part in _returned(method.node) if _may_be_array(part)]
         for together in ([parts] if len(parts) > 1 else []) + [[part] for part in parts]:
-            for cast in ('astype("float32")', "float()"):
+            arrays = not any(isinstance(one.node, ast.Call) and called(one.node) in _MAKING for one in together)
+            for cast in ('astype("float32")', "float()") if arrays else ("float()",):
                 edits = partial(changed, method.source, [(one.span, f"{as_primary(one)}.{cast}") for one in together])
                 words: dict[str, Any] = {"what": together[0].text[:48], "method": cast, "dtype": "float64"}
                 yield from evidence.made(edits, "cast", together[0], "cast", **words)
+
+
+def _born(method: Place, part: ast.expr) -> Place:
+    """The call that makes a tensor of an array, where a method returns that by a name it binds once; else the part."""
+    bound = [one for one in ast.walk(method.node) if isinstance(one, ast.Assign) and ast.unparse(part) in _targets(one)]
+    made = [node for one in bound[:1] for node in ast.walk(one.value) if isinstance(node, ast.Call)]
+    births = [one for one in made if called(one) in _MAKING]
+    return method.at(births[0] if len(bound) == len(births) == 1 else part)
+
+
+def _targets(node: ast.Assign) -> list[str]:
+    return [ast.unparse(one) for one in node.targets]
 
 
 def counted_from_one(evidence: Evidence) -> Iterator[Candidate]:

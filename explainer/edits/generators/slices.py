@@ -108,3 +108,45 @@ def trunk(evidence: Evidence, start: int | None, most: int = 40) -> list[Step]:
 def editable(place: Place | None) -> bool:
     """Whether a method call can be put behind the expression at a place."""
     return place is not None and isinstance(place.node, _VALUES)
+
+
+def ragged(evidence: Evidence) -> bool:
+    """Whether samples that differ in size were to be stacked."""
+    crash = evidence.crash
+    return crash is not None and crash.function == "stack" and "equal size" in evidence.message
+
+
+def parting(evidence: Evidence) -> Step | None:
+    """The call that gave samples of one size different ones; None where they differed from the start.
+
+    It is the last one on the way of each sample that changed its size, at one place for all, from one size. Parts of
+    one tensor are of one size where most are, and none is longer: the others reach past its end.
+    """
+    crash = evidence.crash
+    if crash is None or not ragged(evidence):
+        return None
+    starts = [one for one in crash.inputs if one is not None]
+    ways = [next((one for one in trunk(evidence, start) if _resized(one)), evidence.steps[start]) for start in starts]
+    found = [one for one in ways if one.place is not None and one.before]
+    places = {(one.place.source.file, one.place.span.line) for one in found if one.place is not None}
+    if len(found) < len(ways) or len(places) != 1 or len({tuple(one.before[0][0]) for one in found}) != 1:
+        return None
+    whole = {one.inputs[0] for one in found} != {None} and len({one.inputs[0] for one in found}) == 1
+    return found[0] if not whole or _mostly_longest([shape for shape, _ in crash.before]) else None
+
+
+def _mostly_longest(shapes: list[list[int]]) -> bool:
+    return 2 * shapes.count(max(shapes)) > len(shapes)
+
+
+def channels(evidence: Evidence) -> int | None:
+    """The number of channels of most samples, where others have one and are of the same size else; None elsewhere."""
+    crash = evidence.crash
+    shapes = {tuple(shape) for shape, _ in crash.before} if crash is not None and ragged(evidence) else set()
+    firsts = {shape[0] for shape in shapes if len(shape) > 2}
+    alike = len({shape[1:] for shape in shapes}) == 1 and len(shapes) == len(firsts) == 2
+    return max(firsts) if alike and min(firsts) == 1 else None
+
+
+def _resized(step: Step) -> bool:
+    return bool(step.before) and bool(step.out) and step.before[0][0] != step.shape

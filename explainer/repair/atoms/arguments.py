@@ -144,6 +144,9 @@ def _values(
     for one, weight in ((name, -0.6), (f"self.{name}", -0.4)):
         if isinstance(spot.scope.get(one), int) or one in _parameters(spot):
             yield one, "scope", weight
+    for one, value in spot.scope.items():
+        if one.endswith((f'["{name}"]', f".{name}")) and isinstance(value, int):
+            yield one, "setting", -0.5
     if name == "dtype":
         yield from ((f"torch.{one}", "dtype", 0.0) for one in _dtypes(evidence))
     elif isinstance(default, bool):

@@ -71,10 +71,6 @@ def _changes(shape: list[int]) -> Iterator[tuple[str, list[int]]]:
     rank = len(shape)
     if rank == 2:
         yield "t()", shape[::-1]
-    for one, other in itertools.combinations(range(rank), 2) if rank > 2 else ():
-        new = shape.copy()
-        new[one], new[other] = shape[other], shape[one]
-        yield f"transpose({one}, {other})" if one < rank - 2 else "transpose(-2, -1)", new
     for at in range(rank + 1):
         yield f"unsqueeze({at if at < rank else -1})", [*shape[:at], 1, *shape[at:]]
     yield from ((f"squeeze({at})", shape[:at] + shape[at + 1 :]) for at in range(rank) if shape[at] == 1)
@@ -82,6 +78,10 @@ def _changes(shape: list[int]) -> Iterator[tuple[str, list[int]]]:
         yield "flatten(1)", [shape[0], _product(shape[1:])]
         yield "flatten(0, 1)", [shape[0] * shape[1], *shape[2:]]
         yield "flatten(-2)", [*shape[:-2], shape[-2] * shape[-1]]
+    for one, other in itertools.combinations(range(rank), 2) if rank > 2 else ():
+        new = shape.copy()
+        new[one], new[other] = shape[other], shape[one]
+        yield f"transpose({one}, {other})" if one < rank - 2 else "transpose(-2, -1)", new
     for more in (2, 3) if rank < _MOST else ():
         nones = ", ".join(["None"] * more)
         yield f"[:, {nones}]" if rank == 1 else f"[..., {nones}]", [*shape, *[1] * more]

@@ -13,6 +13,7 @@ from explainer.source import holds, loaded, stored
 
 #: How many statements a statement is brought past.
 _PAST = 3
+_MOVABLE = (ast.Assign, ast.Expr, ast.AugAssign)
 
 
 def statement(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
@@ -32,8 +33,10 @@ def order(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     It calls something, and they touch an object that it names; neither reads what the other binds.
     """
     node = _around(spot.place)
-    block = spot.place.source.block_of(node) if isinstance(node, (ast.Assign, ast.Expr)) else []
-    if not block or not any(isinstance(one, ast.Call) for one in ast.walk(node)):  # type: ignore[arg-type]
+    movable = isinstance(node, _MOVABLE) and spot.role != "built"
+    block = spot.place.source.block_of(node) if movable else []
+    counts = isinstance(node, ast.AugAssign)
+    if not block or not (counts or any(isinstance(one, ast.Call) for one in ast.walk(node))):  # type: ignore[arg-type]
         return
     at = next(k for k, one in enumerate(block) if one is node)
     failing = {frame.place.span.line for frame in evidence.frames
@@ -52,11 +55,8 @@ def _moved(
 ) -> Iterator[Offer]:
     """The first of some statements brought behind the others, or the last before them, where both may stand so."""
     one, others = (row[-1], row[:-1]) if up else (row[0], row[1:])
-    if (
-        not others
-        or not all(_exchangeable(one, other) for other in others)
-        or not _shared(one, others[0 if up else -1])
-    ):
+    shared = within or (others and _shared(one, others[0 if up else -1]))
+    if not shared or not all(_exchangeable(one, other) for other in others):
         return
     source, head = spot.place.source, " " * row[0].col_offset
     pieces = [source.text(each) for each in ([one, *others] if up else [*others, one])]
@@ -69,15 +69,19 @@ def _moved(
 
 
 def _exchangeable(one: ast.stmt, other: ast.stmt) -> bool:
-    if not isinstance(other, (ast.Assign, ast.Expr, ast.AugAssign)):
+    """Whether two statements may stand in the other order: what one counts on is there before and after."""
+    if not isinstance(other, _MOVABLE):
         return False
-    reads, binds = loaded(other) | _targets(other), stored(other)
-    return not stored(one) & (reads | binds) and not binds & (loaded(one) | _targets(one))
+    return not _binds(one) & (loaded(other) | stored(other)) and not _binds(other) & (loaded(one) | stored(one))
+
+
+def _binds(node: ast.stmt) -> set[str]:
+    return set() if isinstance(node, ast.AugAssign) else stored(node)
 
 
 def _shared(one: ast.stmt, other: ast.stmt) -> set[str]:
     """The objects that two statements name, one of which calls something with it."""
-    calls = any(isinstance(node, ast.Call) for node in ast.walk(other))
+    calls = any(isinstance(node, (ast.Call, ast.AugAssign)) for node in ast.walk(other))
     return _objects(one) & _objects(other) if calls else set()
 
 

@@ -13,6 +13,7 @@ from torch.overrides import TorchFunctionMode
 
 from explainer.replay.reached import Reached
 from explainer.replay.recorders.record import Site, here, name_of, tensors_in
+from explainer.replay.recorders.values import those
 
 _MOST = 8
 #: Calls that read about a tensor and hand on none of its values.
@@ -142,7 +143,7 @@ class Cut(TorchFunctionMode):
         came: frozenset[int] = frozenset()
         for tensor in inputs:
             came |= self.of.get(id(tensor), frozenset())
-        for value in _numbers((args, kwargs)):
+        for value in those((args, kwargs), Traced):
             came |= value.cuts
         if name in _MAKERS and not came and _from_outside(args):
             came |= frozenset(self.outside)
@@ -190,17 +191,6 @@ def _name(func: Any) -> str:
 
 def _same(results: list[Any], inputs: list[Any]) -> bool:
     return bool(results) and all(any(result is one for one in inputs) for result in results)
-
-
-def _numbers(value: Any, depth: int = 4) -> Iterator[Traced]:
-    if isinstance(value, Traced):
-        yield value
-    elif depth and isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _numbers(item, depth - 1)
-    elif depth and isinstance(value, dict):
-        for item in value.values():
-            yield from _numbers(item, depth - 1)
 
 
 def _from_outside(args: Any) -> bool:

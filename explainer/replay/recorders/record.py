@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from explainer.frozen import frozen
+from explainer.replay.recorders.values import those
 from explainer.userframes import is_user_file
 
 _CALLS = ("_wrapped_call_impl", "_call_impl")
@@ -68,18 +69,7 @@ def tensors_in(*values: Any) -> Iterator[Any]:
     """The tensors of a call's arguments or results, lists, tuples and dicts gone into twice."""
     import torch
 
-    def walk(value: Any, depth: int) -> Iterator[Any]:
-        if isinstance(value, torch.Tensor):
-            yield value
-        elif depth and isinstance(value, (list, tuple)):
-            for item in value:
-                yield from walk(item, depth - 1)
-        elif depth and isinstance(value, dict):
-            for item in value.values():
-                yield from walk(item, depth - 1)
-
-    for value in values:
-        yield from walk(value, 3)
+    return those(values, torch.Tensor)
 
 
 def nodes(roots: list[Any], most: int = 200_000) -> Iterator[Any]:

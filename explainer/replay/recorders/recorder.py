@@ -75,6 +75,12 @@ class Recorder:
         for value in tensors:
             self.steps[id(value)] = (weakref.ref(value), step)
 
+    def given(self, tensor: Any, data: Any) -> None:
+        """Remember that a tensor got another's data."""
+        step = self.step_of(data)
+        if step is not None:
+            self.steps[id(tensor)] = (weakref.ref(tensor), step)
+
     def sizes(self, tensor: Any, out: Any) -> Any:
         """A size, or all of them, as numbers that remember which tensor had them."""
         step = self.step_of(tensor)

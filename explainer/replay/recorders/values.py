@@ -7,6 +7,18 @@ from collections.abc import Iterator
 from typing import Any
 
 
+def those(value: Any, kind: type, depth: int = 4) -> Iterator[Any]:
+    """The objects of a kind in nested lists, tuples and dicts, in order."""
+    if isinstance(value, kind):
+        yield value
+    elif depth and isinstance(value, (list, tuple)):
+        for one in value:
+            yield from those(one, kind, depth - 1)
+    elif depth and isinstance(value, dict):
+        for one in value.values():
+            yield from those(one, kind, depth - 1)
+
+
 def flat(value: Any, deep: int = 3) -> Iterator[Any]:
     """The values of nested lists and tuples, of sizes the numbers; at most 64 of each list."""
     if isinstance(value, (list, tuple)) and deep and type(value).__name__ != "Size":

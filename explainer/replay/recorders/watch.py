@@ -133,6 +133,8 @@ def _noted(recorder: Recorder, function: Any, given: Any, words: Any, frame: Any
         return recorder.sizes(given[0], out)
     if name == "__get__" and getattr(function.__self__, "__name__", "") in TURNED:
         recorder.note(function.__self__.__name__, values, out, frame)
+    if name == "__set__" and getattr(function.__self__, "__name__", "") == "data":
+        recorder.given(given[0], given[1])
     if name not in READS:
         recorder.note(name, values, out, frame)
     return out

@@ -1,0 +1,84 @@
+"""What a call or a block does to more than its result: a model changed in place, all that is built in a block."""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+from collections.abc import Iterator
+
+from explainer.edits.evidence import Evidence
+from explainer.edits.lines import indentation
+from explainer.repair.atoms.common import calls, text
+from explainer.repair.offer import Offer
+from explainer.repair.spots import Spot
+from explainer.source import called
+
+#: Methods by which a module changes where its tensors lie, or their dtypes.
+_MOVES, _CASTS = ("to", "cpu", "cuda"), ("to", "half", "bfloat16", "float", "double")
+#: What decides where the tensors lie that are made in its block, or from there on.
+_DEVICES = ("device", "set_default_device")
+
+
+def copied(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`net = model.to("meta")` -> `net = copy.deepcopy(model).to("meta")`: who gave the model goes on with it."""
+    if spot.role not in ("slice", "crash", "caller"):
+        return
+    names = _MOVES if evidence.apart else _CASTS
+    for node in calls(spot):
+        owner = node.func.value if isinstance(node.func, ast.Attribute) and node.func.attr in names else None
+        if not isinstance(owner, (ast.Name, ast.Attribute)):
+            continue
+        name, statement = text(spot, owner), _statement(spot, node)
+        copy = f"copy.deepcopy({name})"
+        if isinstance(statement, ast.Expr) and _alone(spot, node):
+            if name in _parameters(spot):  # what it is from there on
+                yield Offer(
+                    "copied", spot, statement, f"{name} = {text(spot, statement).replace(name, copy, 1)}", "copy"
+                )
+        elif not isinstance(statement, ast.Assign) or name not in {text(spot, one) for one in statement.targets}:
+            yield Offer("copied", spot, owner, copy, "copy")
+
+
+def _statement(spot: Spot, node: ast.AST) -> ast.AST | None:
+    around: ast.AST | None = node
+    while isinstance(around, (ast.expr, ast.keyword)):
+        around = spot.place.source.parent_of(around)
+    return around
+
+
+def _alone(spot: Spot, node: ast.AST) -> bool:
+    """Whether what a call returns is dropped, further methods called on it or not."""
+    parent = spot.place.source.parent_of(node)
+    while isinstance(parent, (ast.Attribute, ast.Call)):
+        if isinstance(parent, ast.Call) and parent.func is not node:
+            return False
+        node, parent = parent, spot.place.source.parent_of(parent)
+    return isinstance(parent, ast.Expr)
+
+
+def _parameters(spot: Spot) -> set[str]:
+    function = spot.place.source.function_at(spot.place.span.line)
+    return {one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)} if function is not None else set()
+
+
+def block(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`with torch.device("meta"):` around what was built, undone; `torch.set_default_device("meta")` left out.
+
+    What is built there has no values. Of other devices it is the data that lie apart, not the model.
+    """
+    source = spot.place.source
+    node: ast.AST | None = spot.place.node
+    if isinstance(node, ast.Call) and _of_meta(node) and isinstance(source.parent_of(node), ast.Expr):
+        yield Offer("block", spot, spot.place.statement().node, "pass", "left out")
+    while node is not None and not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Module)):
+        maker = node.items[0].context_expr if isinstance(node, ast.With) and len(node.items) == 1 else None
+        if isinstance(maker, ast.Call) and _of_meta(maker) and isinstance(node, ast.With):
+            lines = source.lines[node.body[0].lineno - 1 : node.body[-1].end_lineno]
+            body = textwrap.dedent("\n".join(lines)).replace("\n", "\n" + indentation(source, node.lineno))
+            yield Offer("block", spot, node, body, called(maker))
+        node = source.parent_of(node)
+
+
+def _of_meta(call: ast.Call) -> bool:
+    names = (one.value for one in ast.walk(call) if isinstance(one, ast.Constant))
+    return called(call) in _DEVICES and "meta" in names

@@ -1,0 +1,152 @@
+"""Samples that differ in size: where they parted, the places that follow from it, and what the atoms offer there."""
+
+from __future__ import annotations
+
+import pytest
+
+from explainer.edits.evidence import Evidence, Step
+from explainer.edits.generators.layout import structural
+from explainer.edits.generators.slices import parting
+from explainer.edits.place import Place
+from explainer.repair.atoms import ATOMS
+from explainer.repair.space import space
+from explainer.repair.spots import Spot, spots
+from explainer.source import Source, parsed_source
+
+RAGGED = "stack expects each tensor to be equal size, but got [6] at entry 0 and [4] at entry 1"
+
+WINDOWS = """
+class Windows:
+    def __init__(self, rows, past, ahead, step):
+        self.rows, self.past, self.ahead, self.step = rows, past, ahead, step
+
+    def __len__(self):
+        return {length}
+
+    def __getitem__(self, i):
+        at = i * self.step + self.past
+        return self.rows[at:at + self.ahead]
+"""
+
+FILLED = """
+class Clips:
+    def fill(self, x):
+        missing = self.size - {measured}
+        if missing > 0:
+            x = {filled}
+        return x
+"""
+
+PIPELINE = """
+class Trim:
+    def __call__(self, x):
+        return x[first:last]
+
+
+steps = Compose([Fix(9), Trim()])
+other = Trim
+"""
+
+
+def source_of(text: str) -> Source:
+    return parsed_source("data.py", text)
+
+
+def returned(source: Source, function: str) -> Place:
+    """What a function of the only class returns."""
+    method = next(one for one in source.tree.body[0].body if one.name == function)
+    return Place(source, method.body[-1].value)
+
+
+def step(shape: list[int], before: list[int], place: Place | None, source: int | None = None) -> Step:
+    return Step("__getitem__", (place,) if place else (), (source,), ((before, "f"),), ((shape, "f"),), (), None)
+
+
+def stacked(source: Source, shapes: list[list[int]], *steps: Step) -> Evidence:
+    """A batch of samples that was stacked, each with the step that made it."""
+    inputs = tuple(at if at <= len(steps) else None for at in range(1, len(shapes) + 1))
+    before = tuple((shape, "f") for shape in shapes)
+    crash = Step("stack", (), inputs, before, (), (), None)
+    return Evidence(RAGGED, "en", [crash, *steps], sources=lambda _: source)
+
+
+def offered(atom: str, place: Place, evidence: Evidence) -> set[str]:
+    return {(one.edits()[0].after or "").strip() for one in ATOMS[atom](Spot(place, "returned", 1), evidence)}
+
+
+@pytest.mark.parametrize(
+    ("length", "repaired"),
+    [
+        ("len(self.rows) - self.past", {"len(self.rows) - self.past - self.ahead + 1"}),
+        ("len(self.rows) - self.past + 1", {"len(self.rows) - self.past - self.ahead + 1"}),
+        ("(len(self.rows) - self.past) // self.step", {"(len(self.rows) - self.past - self.ahead) // self.step + 1"}),
+        ("len(self.rows) // self.step + 1", {"(len(self.rows) - self.ahead) // self.step + 1"}),
+        ("len(self.rows) - self.past - self.ahead", set()),
+        ("self.count", set()),
+    ],
+)
+def test_a_length_leaves_room_for_what_only_the_samples_read(length, repaired):
+    source = source_of(WINDOWS.replace("{length}", length))
+    evidence = stacked(source, [[6], [4]])
+    assert {f"return {one}" for one in repaired} <= offered("counted", returned(source, "__len__"), evidence)
+    if not repaired:
+        assert not offered("counted", returned(source, "__len__"), evidence)
+
+
+@pytest.mark.parametrize(
+    ("measured", "filled", "repaired"),
+    [
+        ("x.size(0)", "torch.cat([x, x.new_zeros(missing)])", {"return x[:self.size]"}),
+        ("x.shape[-1]", "F.pad(x, (0, missing))", {"return x[..., :self.size]"}),
+        ("len(x)", "f(x)", set()),  # nothing is filled up
+        ("self.low", "F.pad(x, (0, missing))", set()),
+    ],
+)
+def test_what_is_filled_up_to_a_size_is_cut_to_it(measured, filled, repaired):
+    source = source_of(FILLED.replace("{measured}", measured).replace("{filled}", filled))
+    assert offered("trimmed", returned(source, "fill"), stacked(source, [[6], [4]])) == repaired
+
+
+def test_samples_part_where_one_size_became_several():
+    source = source_of(PIPELINE)
+    place = returned(source, "__call__")
+    trimmed = stacked(source, [[6], [4]], step([6], [9], place), step([4], [9], place))
+    assert parting(trimmed) is trimmed.steps[1]
+    assert parting(stacked(source, [[6], [4]], step([6], [9], place), step([4], [8], place))) is None
+    one = step([90], [3], None)
+    tail = [step(size, [90], place, 4) for size in ([6], [6], [4])]
+    assert parting(stacked(source, [[6], [6], [4]], *tail, one)) is not None  # the last reaches past the end
+    rows = [step(size, [90], place, 4) for size in ([5], [6], [4])]
+    assert parting(stacked(source, [[5], [6], [4]], *rows, one)) is None  # each has its own length
+
+
+def test_one_channel_is_widened_and_never_padded():
+    source = source_of(
+        "class Scans:\n    def __getitem__(self, i):\n        return self.scans[i] - 0.5, self.labels[i]"
+    )
+    place = returned(source, "__getitem__")
+    scans = stacked(source, [[3, 8, 8], [1, 8, 8]])
+    assert "return (self.scans[i] - 0.5).expand(3, -1, -1), self.labels[i]" in offered("widened", place, scans)
+    assert not offered("widened", place, stacked(source, [[3, 8, 8], [1, 8, 9]]))
+    assert not list(structural(scans))
+
+
+def test_a_function_in_a_row_of_functions_is_a_place():
+    source = source_of("def trim(x):\n    return x[a:b]\n\n\nSTEPS = [fix, trim]\ntwo = max(fix, trim)")
+    place = Place(source, source.tree.body[0].body[0].value)
+    evidence = stacked(source, [[6], [4]], step([6], [9], place), step([4], [9], place))
+    assert [one.place.text for one in spots(evidence) if one.role == "made"] == ["[fix, trim]"]
+    undone = {one.candidate.edits[0].after for one in space(evidence) if one.atom == "slice"}
+    assert not undone  # samples are trimmed on purpose
+
+
+def test_an_object_whose_method_samples_went_through_is_a_place_beside_others():
+    source = source_of(PIPELINE)
+    place = returned(source, "__call__")
+    evidence = stacked(source, [[6], [4]], step([6], [9], place), step([4], [9], place))
+    made = {one.place.text for one in spots(evidence) if one.role == "made"}
+    assert made == {"[Fix(9), Trim()]"}
+    assert "steps = Compose([Trim(), Fix(9)])" in {
+        (offer.edits()[0].after or "") for one in spots(evidence) if one.role == "made"
+        for offer in ATOMS["swap"](one, evidence)
+    }  # fmt: skip
