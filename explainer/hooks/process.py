@@ -80,9 +80,16 @@ def swallowed(error, frame) -> None:
     """Explain an error that is lost as `frame` ends the program; one that the user's own code handles is left alone."""
     from explainer.userframes import is_user_file
 
-    lost = not is_user_file(frame.f_code.co_filename) and not _state.inside and id(error) != _told
-    if lost and settings is not None and wanted(error):
-        explain_once(error, error.__traceback__)
+    step = error.__traceback__
+    while step is not None and not is_user_file(step.tb_frame.f_code.co_filename):  # argparse's own errors meet none
+        step = step.tb_next
+    lost = step is not None and not is_user_file(frame.f_code.co_filename)
+    if lost and settings is not None and not _state.inside and id(error) != _told and wanted(error):
+        _state.inside = True  # a trial in a fork may end in the same way
+        try:
+            explain_once(error, error.__traceback__)
+        finally:
+            _state.inside = False
 
 
 def install(*, lang=None, replay=True, rules=(), full=False, logs=False):
