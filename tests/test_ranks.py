@@ -85,7 +85,7 @@ def test_a_rank_that_gloo_aborts_left_word_of_the_collective_that_it_was_in(tmp_
     (tmp_path / "job.py").write_text(JOB)
     done = explain("run", *two_ranks("size"), cwd=tmp_path, OMP_NUM_THREADS="1")
     said = " ".join(done.stderr[done.stderr.rindex("job.py FAILED") :].split())
-    assert "the ranks were not in the same collective" in said
+    assert "error[rank-ended]: the ranks were not in the same collective" in said
     assert "rank 0 was in all_reduce(tensor [4] float32) at job.py:16" in said
     assert "rank 1 was in all_reduce(tensor [8] float32) at job.py:16" in said
     assert "nothing here shows which" not in said

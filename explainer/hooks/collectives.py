@@ -66,15 +66,15 @@ def differ(one: Call, other: Call) -> bool:
     return one["op"] != other["op"] or (one["op"] in _ALIKE and one["tensors"] != other["tensors"])
 
 
-def told(calls: Mapping[int, Call], language: str) -> list[str]:
-    """A line on ranks in different collectives; where none are known, what the first few ranks were in last."""
+def apart(calls: Mapping[int, Call], language: str) -> str:
+    """The different collectives in which ranks met, each with the first rank that was in it; empty for none."""
     kinds = {(one["op"], one["tensors"]): (rank, one) for rank, one in reversed(differing(calls).items())}
-    if kinds:
-        said = [
-            word("job_call", language, rank=rank, **one)
-            for rank, one in sorted(kinds.values(), key=lambda kind: kind[0])
-        ]
-        return [word("job_collectives", language, listed=word("listed", language).join(said))]
+    shown = sorted(kinds.values(), key=lambda kind: kind[0])[:_MOST]
+    return word("listed", language).join(word("job_call", language, rank=rank, **one) for rank, one in shown)
+
+
+def last_of(calls: Mapping[int, Call], language: str) -> list[str]:
+    """A line each on what the first few ranks were in last."""
     return [word("job_last", language, rank=rank, **calls[rank]) for rank in sorted(calls)[:_MOST]]
 
 

@@ -91,8 +91,9 @@ def joined(error: BaseException, explanation: Any) -> Any:
     own, *others = explanation.reports
     if not found or (ended and all(one["lost"] for one in found)):
         calls = _calls(Path(where), found)
-        own = replace(own, remarks=(*own.remarks, *ended, *collectives.told(calls, language)))
-        return replace(explanation, reports=(_shown_by(own, collectives.differing(calls)), *others))
+        apart = collectives.apart(calls, language)
+        remarks = (*own.remarks, *ended, *([] if apart else collectives.last_of(calls, language)))
+        return replace(explanation, reports=(_caused(replace(own, remarks=remarks), apart), *others))
     first = ranks.first_of(found)
     said, errors = _beside(found, first, language)
     alike = [one for one in found if "report" in one and one["same"] == first["same"]]
@@ -101,12 +102,15 @@ def joined(error: BaseException, explanation: Any) -> Any:
     return replace(explanation, reports=(replace(report, remarks=remarks), *errors))
 
 
-def _shown_by(report: Any, differing: Mapping[int, Any]) -> Any:
-    """The launcher's own report; where ranks were in different collectives one of its several causes stands out."""
-    if not differing or not report.diagnoses:
-        return report
+def _caused(report: Any, apart: str) -> Any:
+    """The launcher's own report; where ranks were in different collectives, that is the cause among its several."""
+    if not apart or not report.diagnoses:
+        return replace(report, remarks=(*report.remarks, *filter(None, [apart])))
     first, *others = report.diagnoses
-    return replace(report, diagnoses=(replace(first, certainty="likely", fixes=()), *others))
+    language = report.language
+    cause = word("job_unlike_why", language, listed=apart)
+    told = replace(first, headline=word("job_unlike", language), cause=cause, certainty="likely", fixes=())
+    return replace(report, diagnoses=(told, *others))
 
 
 def _calls(where: Path, found: Sequence[job.Record]) -> dict[int, collectives.Call]:

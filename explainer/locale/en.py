@@ -49,6 +49,8 @@ WORDS = {
     "job_kept": "explainer: the error of rank {rank} is told with those of the others, when the job has ended",
     "job_call": "rank {rank} was in {op}({tensors}) at {place}",
     "job_last": "the last collective of rank {rank}: {op}({tensors}) at {place}",
+    "job_unlike": "the ranks were not in the same collective",
+    "job_unlike_why": "All ranks have to call the same collective, with tensors of one shape and dtype: {listed}.",
     "job_collectives": "the ranks were not in the same collective: {listed}",
     "job_same": "rank {rank} failed in the same way as rank {other}",
     "job_lost": "rank {rank}, at {place}, only lost the others: rank {other} failed first, at {at}",

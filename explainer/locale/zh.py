@@ -46,6 +46,8 @@ WORDS = {
     "job_kept": "explainer：rank {rank} 的错误会在作业结束后与其他 rank 的错误一起说明",
     "job_call": "rank {rank} 在 {op}({tensors})，{place}",
     "job_last": "rank {rank} 的最后一个集合通信：{op}({tensors})，{place}",
+    "job_unlike": "各 rank 不在同一个集合通信中",
+    "job_unlike_why": "所有 rank 必须以相同形状和类型的张量调用同一个集合通信：{listed}。",
     "job_collectives": "各 rank 不在同一个集合通信中：{listed}",
     "job_same": "rank {rank} 与 rank {other} 以同样的方式失败",
     "job_lost": "rank {rank}（{place}）只是失去了对端：rank {other} 最先失败，位于 {at}",
