@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from explainer.edits.evidence import Evidence, Step
+from explainer.edits.evidence import Call, Evidence, Step
 from explainer.edits.generators.layout import structural
 from explainer.edits.generators.slices import parting
 from explainer.edits.place import Place
@@ -83,6 +83,7 @@ def offered(atom: str, place: Place, evidence: Evidence) -> set[str]:
         ("len(self.rows) // self.step + 1", {"(len(self.rows) - self.ahead) // self.step + 1"}),
         ("len(self.rows) - self.past - self.ahead", set()),
         ("self.count", set()),
+        ("len(self.starts) - self.past", set()),  # nothing is cut out of those
     ],
 )
 def test_a_length_leaves_room_for_what_only_the_samples_read(length, repaired):
@@ -91,6 +92,41 @@ def test_a_length_leaves_room_for_what_only_the_samples_read(length, repaired):
     assert {f"return {one}" for one in repaired} <= offered("counted", returned(source, "__len__"), evidence)
     if not repaired:
         assert not offered("counted", returned(source, "__len__"), evidence)
+
+
+def test_a_range_of_starts_ends_where_a_whole_sample_is_left():
+    text = WINDOWS.replace("= rows, past, ahead, step", "= rows, past, ahead, list(range(0, len(rows) - past))")
+    source = source_of(text)
+    end = source.tree.body[0].body[0].body[0].value.elts[3].args[0].args[1]
+    new = offered("counted", Place(source, end), stacked(source, [[6], [4]]))
+    assert any("range(0, len(rows) - past - ahead + 1)" in one for one in new)
+
+
+CROP = """
+class Crop:
+    def __call__(self, x):
+        top = {draw}
+        left = int(torch.randint(0, x.size(1), (1,)))
+        return x[top:top + {size}, left:left + self.size]
+"""
+
+
+@pytest.mark.parametrize(
+    ("draw", "size", "repaired"),
+    [
+        ("random.randint(0, x.size(0))", "self.size", "top = random.randint(0, x.size(0) - self.size)"),
+        ("randrange(x.size(0))", "9", "top = randrange(x.size(0) - 9 + 1)"),
+        ("start", "self.size", ""),
+    ],
+)
+def test_a_draw_leaves_room_for_what_is_cut_out(draw, size, repaired):
+    source = source_of(CROP.replace("{draw}", draw).replace("{size}", size))
+    method = source.tree.body[0].body[0]
+    spot = Place(source, method.body[1].value.args[0])
+    (new,) = offered("started", spot, stacked(source, [[6], [4]]))
+    assert "left = int(torch.randint(0, x.size(1) - self.size + 1, (1,)))" in new
+    assert new.startswith(repaired or "left")
+    assert not offered("started", Place(source, method.body[1].value), stacked(source, [[6], [4]]))
 
 
 @pytest.mark.parametrize(
@@ -138,6 +174,28 @@ def test_a_function_in_a_row_of_functions_is_a_place():
     assert [one.place.text for one in spots(evidence) if one.role == "made"] == ["[fix, trim]"]
     undone = {one.candidate.edits[0].after for one in space(evidence) if one.atom == "slice"}
     assert not undone  # samples are trimmed on purpose
+
+
+COLLATED = """
+def collate(batch):
+    return torch.stack(batch)
+
+
+rows = [encode(text)[:12] for text in texts[:40]]
+loader = DataLoader(rows, batch_size=8{given})
+for batch in loader:
+    pass
+"""
+
+
+@pytest.mark.parametrize(("given", "some"), [(", collate_fn=collate", False), ("", True)])
+def test_fewer_or_other_data_are_no_repair_of_samples(given, some):
+    source = source_of(COLLATED.replace("{given}", given))
+    inner, outer = source.tree.body[0].body[0].value, source.tree.body[-1].iter
+    evidence = stacked(source, [[6], [4]])
+    evidence.frames += [Call(Place(source, outer), {}, "<module>"), Call(Place(source, inner), {}, "collate")]
+    assert any(one.atom in ("literal", "slice", "drop") for one in space(evidence)) is some
+    assert not {one.atom for one in space(evidence, family="dataloader")} & {"literal", "slice", "drop"}
 
 
 def test_an_object_whose_method_samples_went_through_is_a_place_beside_others():

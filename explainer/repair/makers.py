@@ -11,6 +11,8 @@ from explainer.edits.place import Place
 from explainer.source import Source, called
 
 _Owner = ast.ClassDef | ast.FunctionDef
+#: What draws a place at random.
+_DRAWS = ("randint", "randrange")
 #: How many steps are looked at, and how many calls that make an object of one class.
 _STEPS, _CALLS = 30, 4
 
@@ -24,6 +26,11 @@ def makers(evidence: Evidence) -> Iterator[tuple[Place, str, int]]:
         for length in (one for one in owner.body if getattr(one, "name", "") == "__len__"):
             values = [one.value for one in ast.walk(length) if isinstance(one, ast.Return)]
             yield from ((Place(source, one), "returned", distance) for one in values if one is not None)
+        for node in ast.walk(owner):
+            if isinstance(node, ast.Call) and called(node) == "range":
+                yield from ((Place(source, one), "returned", distance) for one in node.args[:2])
+            elif isinstance(node, ast.Call) and called(node) in _DRAWS:
+                yield Place(source, node), "returned", distance
         for place in _made(evidence, owner):
             yield place, "made", distance
 
@@ -42,15 +49,14 @@ def _owners(evidence: Evidence) -> list[tuple[Source, _Owner]]:
 
 
 def _made(evidence: Evidence, owner: _Owner) -> list[Place]:
-    """The calls that make objects of a class, with the rows of others in which they stand; rows of functions."""
+    """The rows in which objects of a class are made beside others, or a function stands beside others."""
     found = []
     for source in evidence.sources_seen():
         for node in source.nodes():
-            if isinstance(owner, ast.ClassDef) and isinstance(node, ast.Call) and called(node) == owner.name:
-                found.append(Place(source, _row(source, node) or node))
-            elif isinstance(owner, ast.FunctionDef) and isinstance(node, ast.Name) and node.id == owner.name:
-                row = _row(source, node)
-                found += [Place(source, row)] if row is not None else []
+            made = isinstance(owner, ast.ClassDef) and isinstance(node, ast.Call) and called(node) == owner.name
+            named = isinstance(owner, ast.FunctionDef) and isinstance(node, ast.Name) and node.id == owner.name
+            row = _row(source, node) if isinstance(node, ast.expr) and (made or named) else None
+            found += [Place(source, row)] if row is not None else []
     return found[:_CALLS]
 
 

@@ -44,6 +44,7 @@ ATOM: Mapping[str, float] = {
     "block": 0.6,
     "counted": 0.0,
     "trimmed": 0.3,
+    "started": 0.1,
     "widened": 0.3,
 }
 ROLE: Mapping[str, float] = {
@@ -66,8 +67,10 @@ DTYPES = ("value", "keyword", "swap", "unwrap", "drop", "key", "name", "call", "
           "uncalled", "copied")  # fmt: skip
 #: What can build the model that was saved, or load what was meant; what is computed has no part in that.
 LOADING = ("key", "order", "keyword", "parameter", "size", "literal", "uncalled")
+#: What can make samples alike; other or fewer data would, too, and repair nothing.
+SAMPLES = ("counted", "trimmed", "widened", "started", "swap", "key", "order", "uncalled")
 _OF_FAMILY = {"autograd": GRAPHS, "inplace": GRAPHS, "dtype": DTYPES, "amp": DTYPES, "unsupported": DTYPES,
-              "checkpoint": LOADING}  # fmt: skip
+              "checkpoint": LOADING, "dataloader": SAMPLES}  # fmt: skip
 _STEP = 0.12
 _FAR = 1.2
 

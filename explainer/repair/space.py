@@ -13,7 +13,7 @@ from typing import Any
 from explainer.edits.candidate import Candidate
 from explainer.edits.changes import silences
 from explainer.edits.evidence import Evidence
-from explainer.edits.generators.slices import parting
+from explainer.edits.generators.slices import collated, parting
 from explainer.edits.place import Place
 from explainer.frozen import frozen
 from explainer.repair.atoms import ATOMS
@@ -68,7 +68,7 @@ def _of_data(offer: Offer) -> bool:
     source = offer.place.source
     around: ast.AST | None = offer.node
     drawn = False
-    while isinstance(around, (ast.expr, ast.keyword)):
+    while isinstance(around, (ast.expr, ast.keyword)) and offer.atom != "started":
         if isinstance(around, ast.Call) and called(around) in _WEIGHTS:
             return False
         if isinstance(around, ast.Call) and called(around) in _RANDOM:
@@ -129,12 +129,17 @@ def _proposals(ranked: list[tuple[float, Offer]], evidence: Evidence, most: int)
 
 
 def _offers(evidence: Evidence, family: str) -> Iterator[Offer]:
+    family = "dataloader" if collated(evidence) else family
     atoms = {name: ATOMS[name] for name in atoms_for(family)}
     parted = parting(evidence)
     for spot in spots(evidence):
         undoes = parted is not None and parted.place is not None and _stands_at(spot, parted.place)
         for name, atom in atoms.items():
-            if (undoes and name in _UNDOING) or (spot.role == "after" and name != "order"):
+            if (
+                (family == "dataloader" and name == "swap" and spot.role != "made")
+                or (undoes and name in _UNDOING)
+                or (spot.role == "after" and name != "order")
+            ):
                 continue
             went_well = evidence.passed and name in _OF_CALL
             if went_well and spot.role == "crash":

@@ -116,6 +116,14 @@ def ragged(evidence: Evidence) -> bool:
     return crash is not None and crash.function == "stack" and "equal size" in evidence.message
 
 
+def collated(evidence: Evidence) -> bool:
+    """Whether samples that differ in size were to be stacked in a `collate_fn` of the program's own."""
+    running = {frame.function for frame in evidence.frames} if ragged(evidence) else set()
+    nodes = (node for source in evidence.sources_seen() for node in source.nodes() if isinstance(node, ast.keyword))
+    given = (ast.unparse(one.value).rpartition(".")[2] for one in nodes if one.arg == "collate_fn")
+    return bool(running) and any(name in running for name in given)
+
+
 def parting(evidence: Evidence) -> Step | None:
     """The call that gave samples of one size different ones; None where they differed from the start.
 

@@ -62,5 +62,6 @@ ATOMS: dict[str, Atom] = {
     "block": owners.block,
     "counted": samples.counted,
     "trimmed": samples.trimmed,
+    "started": samples.started,
     "widened": samples.widened,
 }

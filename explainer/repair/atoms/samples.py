@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from explainer.edits.evidence import Evidence
 from explainer.edits.generators.slices import channels, ragged
 from explainer.edits.place import as_primary
+from explainer.repair.atoms.arguments import replaced
 from explainer.repair.atoms.common import calls, expressions, text
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
@@ -16,15 +17,20 @@ from explainer.source import Function, called
 #: What makes something longer, and is given how much it is to be.
 _FILLING = ("pad", "cat", "concat", "concatenate", "new_zeros", "zeros", "full", "new_full", "ones", "repeat")
 
+#: What draws a whole number at random.
+_DRAWS = ("randint", "randrange")
+
 
 def counted(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
-    """`len(self.rows) - self.past` -> `len(self.rows) - self.past - self.ahead`, where samples reach that far."""
-    function = spot.place.source.function_at(spot.place.span.line)
-    if not _returned(spot) or getattr(function, "name", "") != "__len__":
-        return
+    """`len(self.rows) - self.past` -> `len(self.rows) - self.past - self.ahead`, where samples reach that far.
+
+    As what `__len__` returns, or as the end of a range of starts.
+    """
     whole = spot.place.node
-    length = next((one for one in calls(spot) if called(one) == "len"), None)
-    if length is None or not isinstance(whole, ast.expr):
+    if not isinstance(whole, ast.expr) or not (_length(spot) or _end(spot)):
+        return
+    length = next((one for one in calls(spot) if called(one) == "len" and _sliced(spot, one)), None)
+    if length is None:
         return
     terms = _sum_around(spot, length)
     head, number, ends = text(spot, terms), _number_behind(terms), _number_behind(whole)
@@ -37,8 +43,55 @@ def counted(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         else:
             inner = _within(spot, whole, terms, f"{head} - {name}")
             news = [inner] if ends is not None else [f"{inner} + 1", inner]
-        for further, new in enumerate(news):
-            yield Offer("counted", spot, whole, new, "ahead", 0.3 * at + 1.0 * further)  # as many samples as there are
+        news = news[:1] if _sliced_to(spot, name) else news
+        for further, new in enumerate(news):  # as many samples as there are
+            yield Offer("counted", spot, whole, new, "ahead", 0.3 * at + 1.0 * further)
+
+
+def _sliced_to(spot: Spot, name: str) -> bool:
+    """Whether a slice ends at a sum with a field: what it ends at is not read, and one sample more is whole."""
+    source, getter = spot.place.source, _getter(spot)
+    nodes = list(ast.walk(getter)) if getter is not None else []
+    ends = [one.upper for one in nodes if isinstance(one, ast.Slice) and one.upper is not None]
+    bound = {end.id for end in ends if isinstance(end, ast.Name)}
+    ends += [
+        one.value for one in nodes if isinstance(one, ast.Assign) and bound & {source.text(t) for t in one.targets}
+    ]
+    fields = [one for end in ends for one in ast.walk(end) if isinstance(one, ast.Attribute)]
+    return any(_last(spot, one) == name.rpartition(".")[2] for one in fields)
+
+
+def _length(spot: Spot) -> bool:
+    function = spot.place.source.function_at(spot.place.span.line)
+    return _returned(spot) and getattr(function, "name", "") == "__len__"
+
+
+def _end(spot: Spot) -> bool:
+    """Whether an expression is where a range ends."""
+    parent = spot.place.source.parent_of(spot.place.node)
+    given = parent.args if isinstance(parent, ast.Call) and called(parent) == "range" else []
+    return spot.place.node in given[:2] and spot.place.node is given[min(1, len(given) - 1)]
+
+
+def _sliced(spot: Spot, length: ast.Call) -> bool:
+    """Whether it is the length of what `__getitem__` cuts its samples out of."""
+    nodes = ast.walk(_getter(spot) or ast.Module([], []))
+    cut = {_last(spot, one.value) for one in nodes if isinstance(one, ast.Subscript) and _holds_slice(one)}
+    return len(length.args) == 1 and _last(spot, length.args[0]) in cut
+
+
+def _holds_slice(node: ast.Subscript) -> bool:
+    return any(isinstance(one, ast.Slice) for one in ast.walk(node.slice))
+
+
+def _last(spot: Spot, node: ast.AST) -> str:
+    """`rows` of `self.rows` and of `rows`, which a constructor is given for it."""
+    return text(spot, node).rpartition(".")[2]
+
+
+def _getter(spot: Spot) -> ast.AST | None:
+    owner = spot.place.source.class_at(spot.place.span.line)
+    return next((one for one in owner.body if getattr(one, "name", "") == "__getitem__"), None) if owner else None
 
 
 def _returned(spot: Spot) -> bool:
@@ -71,15 +124,50 @@ def _within(spot: Spot, whole: ast.expr, inner: ast.expr, new: str) -> str:
 
 
 def _looked_ahead(spot: Spot) -> list[str]:
-    """The fields that `__getitem__` adds to a place, and that `__len__` does not read."""
-    source = spot.place.source
-    owner = source.class_at(spot.place.span.line)
-    getter = next((one for one in owner.body if getattr(one, "name", "") == "__getitem__"), None) if owner else None
+    """The fields that `__getitem__` adds to a place and an expression lacks, as they are named where it stands."""
+    source, getter = spot.place.source, _getter(spot)
+    function = source.function_at(spot.place.span.line)
+    given = {one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)} if function is not None else set()
     sums = [one for one in ast.walk(getter) if isinstance(one, ast.BinOp)] if getter is not None else []
     terms = [term for one in sums if isinstance(one.op, (ast.Add, ast.Sub)) for term in (one.left, one.right)]
     fields = [source.text(one) for one in terms if isinstance(one, ast.Attribute)]
-    known = {source.text(one) for one in ast.walk(spot.place.node) if isinstance(one, ast.Attribute)}
-    return [name for name in dict.fromkeys(fields) if name.startswith("self.") and name not in known]
+    known = {_last(spot, one) for one in ast.walk(spot.place.node) if isinstance(one, (ast.Attribute, ast.Name))}
+    lacking = [
+        name for name in dict.fromkeys(fields) if name.startswith("self.") and name.rpartition(".")[2] not in known
+    ]
+    return [name[5:] if name[5:] in given else name for name in lacking]
+
+
+def started(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`at = randint(0, n)` -> `at = randint(0, n - self.size + 1)`, where `x[at:at + self.size]` is cut out.
+
+    All such draws of a function at once: those of the rows and of the columns.
+    """
+    function = spot.place.source.function_at(spot.place.span.line)
+    drawn = isinstance(spot.place.node, ast.Call) and called(spot.place.node) in _DRAWS
+    if not ragged(evidence) or function is None or not drawn:
+        return
+    found = [(one, *room) for one in function.body for room in _room(spot, function, one)]
+    if found and all(isinstance(one, ast.Assign) for one in function.body[: function.body.index(found[-1][0])]):
+        first, last = found[0][0], found[-1][0]
+        row = ast.Module([one for one in function.body if first.lineno <= one.lineno <= last.lineno], [])
+        row.lineno, row.col_offset = first.lineno, first.col_offset  # type: ignore[attr-defined]
+        row.end_lineno, row.end_col_offset = last.end_lineno, last.end_col_offset  # type: ignore[attr-defined]
+        yield Offer("started", spot, row, replaced(spot, row, [(limit, new) for _, limit, new in found]), "room")
+
+
+def _room(spot: Spot, function: Function, statement: ast.stmt) -> Iterator[tuple[ast.expr, str]]:
+    """The end of a draw by which a statement binds where something is cut out, and what leaves room for all of it."""
+    names = {text(spot, one) for one in statement.targets} if isinstance(statement, ast.Assign) else set()
+    draws = [one for one in ast.walk(statement) if isinstance(one, ast.Call) and called(one) in _DRAWS and one.args]
+    ends = [one.upper for one in ast.walk(function) if isinstance(one, ast.Slice) and isinstance(one.upper, ast.BinOp)]
+    for draw in draws[:1] if names else ():
+        limit = draw.args[1] if len(draw.args) > 1 and not isinstance(draw.args[1], ast.Tuple) else draw.args[0]
+        further = "" if ast.unparse(draw.func) in ("random.randint", "randint") else " + 1"
+        for end in ends:
+            if isinstance(end, ast.BinOp) and isinstance(end.op, ast.Add) and text(spot, end.left) in names:
+                yield limit, f"{text(spot, limit)} - {text(spot, end.right)}{further}"
+                return
 
 
 def trimmed(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
