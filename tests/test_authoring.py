@@ -12,7 +12,6 @@ import pytest
 from explainer.authoring import generated, seen
 from explainer.authoring.check import check
 from explainer.authoring.examples import Runner, differences, marks
-from explainer.authoring.pages import page
 from explainer.authoring.scaffold import new
 from explainer.authoring.texts import lost, named, problems
 from explainer.authoring.variants import variants
