@@ -72,6 +72,7 @@ WORDS = {
     "untried_threads": "not tried: threads of torch's are at work in this process",
     "untried_large": "not tried: too large to be held twice (`explain run --check` tries it all the same)",
     "untried_long": "not tried: the error came late (`explain run --check` tries it all the same)",
+    "untried_test": "not tried: only a run of the whole test can tell",
     "untried_whole": "not tried: only a run from the start can tell (`explain run SCRIPT` does that)",
     # The narrated form, for screen readers.
     "say_error": "Error {rule}: {headline}.",

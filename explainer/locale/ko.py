@@ -70,6 +70,7 @@ WORDS = {
     "untried_threads": "시험하지 않음: 이 프로세스에서 torch의 스레드가 실행 중입니다",
     "untried_large": "시험하지 않음: 너무 커서 두 번 올릴 수 없습니다 (그래도 시험하려면 `explain run --check`)",
     "untried_long": "시험하지 않음: 오류가 늦게 발생했습니다 (그래도 시험하려면 `explain run --check`)",
+    "untried_test": "시험하지 않음: 테스트를 처음부터 실행해야만 알 수 있습니다",
     "untried_whole": "시험하지 않음: 처음부터 실행해야만 알 수 있습니다 (`explain run SCRIPT` 명령이 그렇게 합니다)",
     "say_error": "오류 {rule}: {headline}.",
     "say_plain_error": "알려진 설명이 없는 오류입니다.",

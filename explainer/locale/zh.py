@@ -69,6 +69,7 @@ WORDS = {
     "untried_threads": "未尝试：此进程中有 torch 的线程在运行",
     "untried_large": "未尝试：程序太大，无法同时保留两份（`explain run --check` 仍会尝试）",
     "untried_long": "未尝试：错误出现得太晚（`explain run --check` 仍会尝试）",
+    "untried_test": "未尝试：只有从头运行这个测试才能知道",
     "untried_whole": "未尝试：只有从头运行才能知道（`explain run SCRIPT` 会这样做）",
     "say_error": "错误 {rule}：{headline}。",
     "say_plain_error": "没有已知解释的错误。",
