@@ -169,7 +169,6 @@ def _searched(fallback: tuple[Diagnosis, Remedy] | None, match: Match, scene: Sc
     """What the searches find, one wider than the other, for a rule's diagnosis or, without one, for the message's."""
     found = stages.run("the search for fixes", lambda: remedies.of_search(match, scene), Remedy())
     found = stages.run("the wide search", partial(remedies.of_all, match, scene, found), found)
-    found = stages.run("repairs of two edits", partial(remedies.of_pairs, match, scene, found), found)
     diagnosis, remedy = fallback or (_of_message(match, scene, stages, causes=not found.checked), Remedy())
     if found.checked:
         return _with(diagnosis, found, None)

@@ -8,7 +8,7 @@ from typing import Any
 from explainer.catalogue import Match
 from explainer.catalogue.bounds import of_file
 from explainer.catalogue.words import holds, in_language, value, words
-from explainer.diagnosis import Fix, FixSource, Span
+from explainer.diagnosis import Edit, Fix, FixSource, Span
 from explainer.edits.candidate import Candidate
 from explainer.edits.changes import drops_name, is_cast, only_adapts
 from explainer.frozen import frozen, replace
@@ -36,6 +36,8 @@ _FEW = 2
 
 #: Seconds of work for repairs of two edits.
 PAIRS = 4.0
+#: The tier of such a repair: it shows no cause.
+PAIRED = -2
 
 #: How many layers' weights a number may change that is to show the cause.
 LAYER = 1
@@ -146,56 +148,62 @@ def of_search(match: Match, scene: Scene) -> Remedy:
 
 
 def of_all(match: Match, scene: Scene, known: Remedy) -> Remedy:
-    """A remedy, or none yet, beside what the wide search finds, where the whole program can be tried again.
+    """A remedy, or none yet, beside what wider searches find, where the whole program can be tried again.
 
-    It searches where what has passed so far leaves open which line is to blame; the likeliest of all goes first.
+    They go on where what has passed so far leaves open which line is to blame; the likeliest of all goes first.
     """
     again = scene.live is not None and (whole_program(scene) or (whole_script(scene) and not known.fixes))
-    if not again or match.symptom.family not in WIDE:
-        return known
-    from explainer.edits.generators.driver import recorded
-    from explainer.repair.blame import KEPT, LIKELY, SURE, blamed
-    from explainer.repair.wide import widely
-    from explainer.replay.programs import checker
-
-    evidence = recorded(scene)
+    evidence = _recorded(scene) if again else None
     if evidence is None:
         return known
+    from explainer.repair.blame import KEPT, SURE
+
     own = known.fixes[0].edits if known.checked else ()
-    blame = blamed(checker(scene), evidence, own)
-    if blame.share < LIKELY:
-        checker(scene).extend()
-        try:
-            widely(checker(scene), evidence, scene.options.progress or _silent, match.symptom.family)
-        except KeyboardInterrupt:
-            scene.interrupted = True
-            return known
-        blame = blamed(checker(scene), evidence, own)
+    with scene.replaying():  # which Ctrl-C ends; what was found until then is still weighed
+        _widened(match.symptom.family, scene, evidence, own)
+    blame = _blamed(scene, evidence, own)
     first = blame.first
     if first is None:
         return known
     if own and first.candidate.edits == own:
         return replace(known, proves=known.proves and blame.share >= KEPT)
-    verdicts, doubts = blame.verdicts(checker(scene)), bool(first.judgement.doubts)
-    proves = blame.share >= SURE and first.lost <= _FEW and not only_adapts(first.candidate) and not doubts
+    verdicts, doubts = blame.verdicts(_checker(scene)), bool(first.judgement.doubts)
+    alone = first.candidate.tier != PAIRED and first.lost <= _FEW and not only_adapts(first.candidate)
+    proves = blame.share >= SURE and alone and not doubts
     return Remedy(_shown(verdicts, (), scene.options.language), first.candidate.culprit, proves, doubtful=doubts)
 
 
-def of_pairs(match: Match, scene: Scene, known: Remedy) -> Remedy:
-    """A remedy; where no edit alone has passed, two edits that did together: they show no cause."""
-    if known.checked or scene.live is None or not (whole_program(scene) or whole_script(scene)):
-        return known
-    from explainer.replay.programs import checker
+def _widened(family: str, scene: Scene, evidence: Any, own: tuple[Edit, ...]) -> None:
+    """Run what the atoms offer, then repairs of two edits, as long as nothing that passed is likely enough."""
+    from explainer.repair.blame import LIKELY, UNSURE
+    from explainer.repair.wide import widely
     from explainer.replay.verdicts import pairs
 
-    checker(scene).extend(PAIRS)
-    found: list[Verdict] = []
-    with scene.replaying():  # which Ctrl-C ends
-        found += [one for one in pairs(scene, scene.options.progress or _silent, match.symptom.family) if one.passed]
-    if not found:
-        return known
-    shown, doubtful = _shown(found, (), scene.options.language), bool(found[0].judgement.doubts)
-    return Remedy(shown, found[0].candidate.culprit, doubtful=doubtful)
+    progress = scene.options.progress or _silent
+    if family in WIDE and _blamed(scene, evidence, own).share < LIKELY:
+        _checker(scene).extend()
+        widely(_checker(scene), evidence, progress, family)
+    if not own and _blamed(scene, evidence, own).share < UNSURE:
+        _checker(scene).extend(PAIRS)
+        pairs(scene, progress, family)
+
+
+def _blamed(scene: Scene, evidence: Any, own: tuple[Edit, ...]) -> Any:
+    from explainer.repair.blame import blamed
+
+    return blamed(_checker(scene), evidence, own)
+
+
+def _recorded(scene: Scene) -> Any:
+    from explainer.edits.generators.driver import recorded
+
+    return recorded(scene)
+
+
+def _checker(scene: Scene) -> Any:
+    from explainer.replay.programs import checker
+
+    return checker(scene)
 
 
 def _silent(_: str) -> None:

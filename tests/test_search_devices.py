@@ -258,6 +258,32 @@ FAULTS = {
             maps = torch.rand(2, 2, 4, 4, device=device)
             maps = maps * grid.of(maps)
         """, "self.made.get((h, w))", "self.made.get((h, w, x.device))"),
+    "a model that a helper moves to look at it": (
+        """
+        import torch
+        def sizes(model, shape):
+            bare = model.to("meta")
+            return bare(torch.empty(shape, device="meta")).numel()
+        net = torch.nn.Linear(4, 2)
+        print(sizes(net, (1, 4)))
+        print(net(torch.rand(3, 4)).sum().item())
+        """, "bare = model", "bare = copy.deepcopy(model).to(\"meta\")"),
+    "a buffer that no checkpoint fills": (
+        """
+        import torch
+        class Net(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.body = torch.nn.Linear(4, 3)
+                self.register_buffer("scale", torch.arange(3) + 1.0, persistent=False)
+            def forward(self, x):
+                return self.body(x) * self.scale
+        saved = Net().state_dict()
+        with torch.device("meta"):
+            net = Net()
+        net.load_state_dict(saved, assign=True)
+        print(net(torch.rand(2, 4)).sum().item())
+        """, "with torch.device", "net = Net()"),
 }  # fmt: skip
 
 

@@ -56,3 +56,19 @@ def test_whole_numbers_that_are_made_like_them_are_not_cast_with_the_fractions(r
         """
     assert_never_offered(runner, program, "torch.from_numpy(ends).float()")
     assert_repaired(runner, program, "torch.sparse_coo_tensor(", "torch.from_numpy(np.full(count, 0.5)).float()")
+
+
+def test_a_model_that_is_cast_for_a_file_is_copied_first(runner: Runner) -> None:
+    program = """
+        import io
+        import torch
+        def export(model):
+            half = model.half().eval()
+            torch.save(half.state_dict(), io.BytesIO())
+        net = torch.nn.Linear(4, 1)
+        for _ in range(2):
+            net(torch.rand(8, 4)).sum().backward()
+            export(net)
+        """
+    assert_repaired(runner, program, "half = model.half()", "half = copy.deepcopy(model).half()")
+    assert_never_offered(runner, program, "half = model.float()")

@@ -19,8 +19,8 @@ from explainer.replay.trial import Verdict
 #: By how much (in its logarithm) an edit of another line must be likelier than what a rule or generator puts first.
 BETTER = 3.0
 #: From which share of all that may be right (that none is, included) a line needs no wider search; keeps the proof that
-#: a rule or generator has of it; is proved by what the atoms offer.
-LIKELY, KEPT, SURE = 0.8, 0.8, 0.95
+#: a rule or generator has of it; is proved by what the atoms offer. Below the last, two edits together are tried.
+LIKELY, KEPT, SURE, UNSURE = 0.8, 0.8, 0.95, 0.5
 
 
 @frozen

@@ -121,11 +121,24 @@ def _proposals(ranked: list[tuple[float, Offer]], evidence: Evidence, most: int)
     seen: set[Any] = set()
     for worth, offer in ranked:
         candidate = offer.candidate(evidence)
-        if candidate is not None and candidate.edits not in seen and not silences(candidate):
+        if candidate is not None and candidate.edits not in seen and not silences(candidate) and not _repeats(offer):
             seen.add(candidate.edits)
             yield Proposal(candidate, worth, offer.atom)
             if len(seen) >= most:
                 return
+
+
+def _repeats(offer: Offer) -> bool:
+    """Whether a statement would say what one beside it says: it would do that twice, and not what it is there for."""
+    edits, source = offer.edits(), offer.place.source
+    own = source.statement_at(edits[0].start_line) if len(edits) == 1 else None
+    if own is None or not isinstance(own, (ast.Expr, ast.Assign)) or edits[0].start_line != own.lineno:
+        return False
+    try:
+        made = ast.unparse(ast.parse((edits[0].after or "").strip()))
+    except SyntaxError:
+        return False
+    return any(ast.unparse(one) == made for one in source.block_of(own) if one is not own)
 
 
 def _offers(evidence: Evidence, family: str) -> Iterator[Offer]:

@@ -46,11 +46,10 @@ def verdicts(
     return found
 
 
-def pairs(scene: Any, progress: Callable[[str], None], family: str) -> list[Verdict]:
-    """Verdicts on repairs of two edits: behind each that moved the failure on, what its family's search finds then."""
+def pairs(scene: Any, progress: Callable[[str], None], family: str) -> None:
+    """Run repairs of two edits: behind each that moved the failure on, what its family's search finds then."""
     made = scene.once("verdicts", lambda: Verdicts(checker(scene)))
-    found: list[Verdict] = made.of(made.followed(family), progress)
-    return found
+    made.of(made.followed(family), progress)
 
 
 class Verdicts:

@@ -11,7 +11,7 @@ from explainer.probes.device.misplaced import home_of
 from explainer.probes.files import sources
 from explainer.probes.places import spanned
 from explainer.probes.scene import Scene
-from explainer.source import Source, called, loaded
+from explainer.source import Source, called
 
 
 @probe
@@ -66,7 +66,20 @@ def _borrows(source: Source, function: ast.FunctionDef, call: ast.Call) -> bool:
     returned = [one.value for one in nodes if isinstance(one, ast.Return) and one.value is not None]
     later = [one for one in nodes if isinstance(one, ast.Name) and one.id in names and one.lineno > call.lineno]
     tensor = any(isinstance(one, ast.Attribute) and one.attr in _OF_TENSORS and _reads(one, names) for one in nodes)
-    return bool(later) and not tensor and not any(names & loaded(one) for one in returned)
+    return bool(later) and not tensor and not any(_handed(one) & names for one in returned)
+
+
+def _handed(node: ast.expr) -> set[str]:
+    """The names whose values a return hands back, on their own or in a tuple: `net`, `net.eval()`."""
+    if isinstance(node, ast.Tuple):
+        return {name for one in node.elts for name in _handed(one)}
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _SELF:
+        node = node.func.value
+    return {node.id} if isinstance(node, ast.Name) else set()
+
+
+#: Methods of a module that return it.
+_SELF = ("to", "cpu", "cuda", "eval", "train", "half", "float", "requires_grad_")
 
 
 _OF_TENSORS = ("shape", "size", "dim", "numpy", "item", "mean", "sum", "view")

@@ -22,6 +22,8 @@ _LACKING: Mapping[str, Sequence[str]] = {
 }
 #: What numbers may stand for one whose default is known, besides those in scope.
 _NUMBERS = (1, 2, 0)
+#: What nobody means and forgets to say.
+_SELDOM = ("dilation", "groups")
 #: What it costs that a parameter is a flag, a dimension, a number.
 _FLAG, _DIMENSION, _NUMBER, _SIZED = 0.4, 0.1, 0.6, 0.5
 #: The most arguments of which every pair is exchanged; of more only neighbours.
@@ -134,7 +136,8 @@ def keyword(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         yield from _as_beside(spot, node, known)
         for name, default in lacking(node, evidence).items():
             for value, why, weight in _values(spot, evidence, node, name, default):
-                yield Offer("keyword", spot, node, with_argument(spot, node, f"{name}={value}"), why, weight)
+                kind = "literal" if why == "near" else "keyword"
+                yield Offer(kind, spot, node, with_argument(spot, node, f"{name}={value}"), why, weight)
 
 
 def _values(
@@ -154,7 +157,7 @@ def _values(
     elif name in DIMENSIONS:
         others = [one for one in (-1, 1, 2, 0, -2) if one != default]
         yield from ((str(one), "rank", _DIMENSION + 0.2 * at) for at, one in enumerate(others))
-    elif type(default) is int:
+    elif type(default) is int and name not in _SELDOM:
         yield from ((str(one), "near", _NUMBER + 0.2 * at) for at, one in enumerate(_NUMBERS) if one != default)
     elif default is None and "dim" not in name:
         yield from ((one, "size", _SIZED + 0.1 * at) for at, one in enumerate(_sizes(spot, evidence)))

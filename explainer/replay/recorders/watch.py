@@ -70,7 +70,9 @@ def watch_arrays(recorder: Recorder) -> None:
 
     def made(owner: Any, data: Any = None, requires_grad: bool = True) -> Any:
         one = new(owner, data, requires_grad)
-        step = recorder.step_of(data) if recorder.owns(sys._getframe(1).f_code.co_filename) else None
+        code = sys._getframe(1).f_code  # a module that is moved makes its parameters anew
+        known = recorder.owns(code.co_filename) or code.co_name == "_apply"
+        step = recorder.step_of(data) if known else None
         if step is not None:
             recorder.steps[id(one)] = (weakref.ref(one), step)
         return one
