@@ -23,11 +23,13 @@ class Decision:
 class Trace:
     """The decisions on one crash: candidates by their edits in the order in which they were made, rules by their id.
 
-    `first` is why the first fix is first, `remarks` what kept edits from being tried: words of `locale`.
+    `held` are the names that the words of a rule that held may use. `first` is why the first fix is first, `remarks`
+    what kept edits from being tried: words of `locale`.
     """
 
     candidates: dict[Any, Decision] = field(default_factory=dict)
     rules: dict[str, str] = field(default_factory=dict)
+    held: dict[str, Any] = field(default_factory=dict)
     first: str = ""
     remarks: list[str] = field(default_factory=list)
 

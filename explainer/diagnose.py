@@ -151,6 +151,7 @@ def _of_held(held: Held, scene: Scene, stages: Stages) -> tuple[Diagnosis | None
     remedy = stages.run("trying fixes", partial(remedies.of_rule, held, scene), Remedy())
     if scene.options.trace is not None:
         scene.options.trace.rules[held.rule.id] = _outcome(remedy)
+        scene.options.trace.held[held.rule.id] = held.names
     return told(), remedy
 
 
@@ -243,7 +244,8 @@ def _of_symptom(match: Match, scene: Scene, causes: bool) -> Diagnosis:
     say = lambda field: _say(symptom.text, field, names, language)  # noqa: E731
     known = in_language(symptom.text["causes"], language) if causes and "causes" in symptom.text else []
     source = FixSource("symptom", symptom.id)
-    fixes = tuple(Fix(words(in_language(fix["title"], language), names), source=source) for fix in symptom.fixes)
+    titles = [words(in_language(fix["title"], language), names) for fix in symptom.fixes]
+    fixes = tuple(Fix(title, source=source) for title in titles if title)  # one is empty where its case is not this one
     usual = [word("usual", language), *(f"- {words(cause, names)}" for cause in known)] if known else []
     headline, why = say("headline"), say("why")
     claim = grammar.claim(scene.crash, language) if _is_broad(match, headline) else None

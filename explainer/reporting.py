@@ -72,10 +72,10 @@ def bare(crash: Crash, diagnosis: Diagnosis | None, language: str) -> Report:
 
 
 def rows(facts: Iterable[Any]) -> tuple[Evidence, ...]:
-    """Facts as rows of the operand table; what has no metadata worth showing is left out."""
+    """Facts as rows of the operand table, each once; what has no metadata worth showing is left out."""
     shown = [fact for fact in facts if isinstance(fact, (TensorFact, ModuleFact)) or _plain(fact)]
-    spans = [(fact, fact.span) for fact in shown]
-    return tuple(Evidence(f.name, str(f), s and s.file, s and s.line) for f, s in spans if f.name != str(f))
+    spans = {(fact.name, str(fact)): fact.span for fact in reversed(shown) if fact.name != str(fact)}
+    return tuple(Evidence(name, said, s and s.file, s and s.line) for (name, said), s in reversed(spans.items()))
 
 
 def _plain(fact: Any) -> bool:

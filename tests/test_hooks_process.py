@@ -67,13 +67,33 @@ def test_install_twice_is_one_install(capsys):
     assert sys.excepthook is before
 
 
-def test_uninstall_restores_both_hooks_and_may_come_twice():
-    before = sys.excepthook, threading.excepthook
+def test_uninstall_restores_the_hooks_and_may_come_twice():
+    before = sys.excepthook, threading.excepthook, sys.exit
     explainer.install()
-    assert (sys.excepthook, threading.excepthook) != before
+    assert not {sys.excepthook, threading.excepthook, sys.exit} & set(before)
     explainer.uninstall()
     explainer.uninstall()
-    assert (sys.excepthook, threading.excepthook) == before
+    assert (sys.excepthook, threading.excepthook, sys.exit) == before
+
+
+def test_an_exit_keeps_its_status_and_what_no_user_s_line_raised_is_not_looked_at(monkeypatch):
+    """As argparse does with a wrong option: its own error, its own exit."""
+    import argparse
+
+    explained = []
+    monkeypatch.setitem(sys.modules, "torch", sys.modules.get("torch") or type(sys)("torch"))
+    monkeypatch.setattr(process, "explain_once", lambda *given: explained.append(given))
+    explainer.install()
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rate", type=float)
+    with pytest.raises(SystemExit) as end:
+        parser.parse_args(["--rate", "fast"])
+    assert end.value.code == 2
+    for status in ((), (0,), ("why",)):
+        with pytest.raises(SystemExit) as end:
+            sys.exit(*status)
+        assert (end.value.code,) == (status or (None,))
+    assert explained == []
 
 
 def test_a_hook_put_over_ours_stays_when_we_leave(capsys):
@@ -290,15 +310,20 @@ def work(i):
     raise RuntimeError({message!r})
 
 if __name__ == "__main__":
+    if sys.argv[1] == "joblib":
+        from joblib import Parallel, delayed
+        Parallel(2)(delayed(work)(i) for i in range(2))
     pool = ProcessPoolExecutor(1) if sys.argv[1] == "futures" else multiprocessing.Pool(1)
     with pool:
         list(pool.map(work, range(2)))
 """
 
 
-@pytest.mark.parametrize("pool", ["futures", "multiprocessing"])
+@pytest.mark.parametrize("pool", ["futures", "multiprocessing", "joblib"])
 @pytest.mark.skipif(sys.platform == "win32", reason="fork")
 def test_an_error_of_a_pools_worker_is_explained_once_at_its_line(pool, tmp_path):
+    if pool == "joblib":
+        pytest.importorskip("joblib")
     (tmp_path / "main.py").write_text(POOLS.format(message=MESSAGE))
     done = python("main.py", pool, cwd=tmp_path)
     assert done.returncode == 1

@@ -11,7 +11,7 @@ from commands import ROOT
 PACKAGE = ROOT / "explainer"
 #: From the bottom to the top; a module may import from its own layer and those below it.
 LAYERS = (
-    ("frozen", "patterns", "diagnosis", "decisions", "userframes", "locale", "configured", "sized"),
+    ("frozen", "patterns", "diagnosis", "decisions", "userframes", "locale", "configured", "sized", "arrival"),
     ("crash", "source", "bindings", "facts", "probes.scene"),
     ("oracle", "replay", "edits", "catalogue", "grammar"),
     ("probes", "repair"),
@@ -38,6 +38,7 @@ LAYERS = (
 NARROW = {
     "render": {"render", "diagnosis", "decisions", "locale", "frozen", "patterns"},
     "hooks": {
+        "arrival",
         "hooks",
         "locale",
         "configured",

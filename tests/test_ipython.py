@@ -247,3 +247,33 @@ def test_freeing_lets_go_of_the_errors_tensors_and_names_what_else_is_kept(shell
     assert "held 4.0 MiB" in said
     assert "mine keeps 2.0 MiB" in said
     assert kept() is None
+
+
+def test_a_real_kernel_sends_the_page_and_the_next_cell(tmp_path):
+    """What JupyterLab, Notebook, nbclient and VS Code get: the messages of a kernel in a process of its own."""
+    pytest.importorskip("ipykernel")
+    manager = pytest.importorskip("jupyter_client.manager")
+    env = environment(XDG_STATE_HOME=str(tmp_path), IPYTHONDIR=str(tmp_path), OMP_NUM_THREADS="1")
+    kernel, client = manager.start_new_kernel(env=env, cwd=str(tmp_path))
+    try:
+        run(client, "import explainer; explainer.install(lang='en')")
+        told = run(client, NET)
+        assert [kind for kind, _ in told if kind in ("error", "display_data")] == ["error", "display_data"]
+        shown = dict(told)["display_data"]["data"]
+        assert "linear-input-size" in shown["text/html"]
+        assert "Cell In[2], line 5" in shown["text/html"]
+        assert "error[linear-input-size]" in shown["text/plain"]
+        payload = run(client, "%explain fix")[-1][1]["payload"]
+        assert payload[0]["text"] == NET.replace("nn.Linear(8, 2)", "nn.Linear(6, 2)")
+    finally:
+        client.stop_channels()
+        kernel.shutdown_kernel(now=True)
+
+
+def run(client, cell):
+    """A cell's messages as (kind, content), the reply last."""
+    told = []
+    reply = client.execute_interactive(
+        cell, timeout=60, output_hook=lambda message: told.append((message["msg_type"], message["content"]))
+    )
+    return [*told, ("reply", reply["content"])]

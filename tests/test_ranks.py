@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
+import subprocess
 import sys
+import threading
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -12,7 +16,7 @@ from commands import explain, python
 
 from explainer.api import Explanation
 from explainer.diagnosis import Diagnosis, Report
-from explainer.hooks import launcher, ranks
+from explainer.hooks import collectives, job, launcher, ranks
 from explainer.transfer import sent
 
 dist = pytest.importorskip("torch.distributed")
@@ -25,8 +29,8 @@ from torch.distributed.elastic.multiprocessing.errors import record
 
 @record
 def main():
-    dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=5))
-    x = torch.ones(4)
+    dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=2))
+    x = torch.ones(4 + 4 * (sys.argv[1] == "size") * dist.get_rank())
     if sys.argv[1] == "own" and dist.get_rank() == 1:
         torch.nn.Linear(4, 2)(torch.ones(3, 5))
     if sys.argv[1] == "order" and dist.get_rank() == 1:
@@ -75,6 +79,49 @@ def test_ranks_in_different_collectives_are_named_with_what_they_were_given(tmp_
     assert "broadcast(tensor [4] float32) at job.py:15" in said
 
 
+@gloo
+def test_a_rank_that_gloo_aborts_left_word_of_the_collective_that_it_was_in(tmp_path):
+    """It got more than it asked for; no Python of it runs any more, and the other one is ended before it can speak."""
+    (tmp_path / "job.py").write_text(JOB)
+    done = explain("run", *two_ranks("size"), cwd=tmp_path, OMP_NUM_THREADS="1")
+    said = " ".join(done.stderr[done.stderr.rindex("job.py FAILED") :].split())
+    assert "error[rank-ended]: the ranks were not in the same collective" in said
+    assert "rank 0 was in all_reduce(tensor [4] float32) at job.py:16" in said
+    assert "rank 1 was in all_reduce(tensor [8] float32) at job.py:16" in said
+    assert "nothing here shows which" not in said
+
+
+@gloo
+def test_each_collective_leaves_its_turn_its_tensors_and_its_line(tmp_path, monkeypatch):
+    import torch
+    import torch.distributed.distributed_c10d as c10d
+
+    for name in collectives._METHODS:
+        if hasattr(c10d.ProcessGroup, name):
+            monkeypatch.setattr(c10d.ProcessGroup, name, getattr(c10d.ProcessGroup, name))  # as it was, at the end
+    collectives.keep(str(tmp_path), "3")
+    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    try:
+        dist.all_reduce(torch.ones(2))
+        dist.all_gather([torch.ones(2, 3)], torch.ones(2, 3))
+    finally:
+        dist.destroy_process_group()
+    (call,) = collectives.last_calls(tmp_path).values()
+    assert (call["op"], call["turn"]) == ("all_gather", 2)
+    assert call["tensors"] == "tensor_list 1 x [2, 3] float32, tensor [2, 3] float32"
+    assert call["place"].startswith(os.path.relpath(__file__))
+
+
+def test_ranks_differ_where_they_came_to_the_same_turn_with_what_cannot_meet():
+    one = {"op": "all_reduce", "tensors": "tensor [4] float32", "group": "0", "turn": 7, "place": "a.py:1"}
+    assert collectives.differing({0: one, 1: {**one, "tensors": "tensor [8] float32"}}).keys() == {0, 1}
+    assert collectives.differing({0: one, 1: {**one, "op": "broadcast"}})
+    assert not collectives.differing({0: one, 1: {**one, "op": "broadcast", "turn": 8}}), "one is only ahead"
+    assert not collectives.differing({0: one, 1: {**one, "op": "broadcast", "group": "1"}})
+    gather = {**one, "op": "gather"}
+    assert not collectives.differing({0: gather, 1: {**gather, "tensors": ""}}), "only one of them has the lists"
+
+
 @pytest.mark.parametrize(
     ("given", "ours"),
     [
@@ -90,7 +137,7 @@ def test_a_rank_s_command_is_put_under_ours_where_it_is_understood(given, ours):
 
 def test_a_rank_that_a_signal_ended_is_told_with_its_line_and_what_the_others_were_in(tmp_path, monkeypatch):
     """gloo aborts the rank that gets more than it asked for: no Python of that rank runs any more."""
-    monkeypatch.setenv(ranks.FOLDER, str(tmp_path))
+    monkeypatch.setenv(job.FOLDER, str(tmp_path))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "rank-0.stack").write_text(
         'Current thread 0x1:\n  File "/usr/lib/python3.11/site-packages/torch/distributed/c10d.py", line 9 in f\n'
@@ -112,7 +159,7 @@ def test_a_rank_that_a_signal_ended_is_told_with_its_line_and_what_the_others_we
     (report,) = launcher.joined(error, Explanation((Report("ChildFailedError", "m"),))).reports
     assert report.remarks == (
         "rank 0 was ended by SIGABRT, without an error of Python's, at job.py:14",
-        "rank 1 was in all_reduce(tensor [8] float32) at job.py:14",
+        "the last collective of rank 1: all_reduce(tensor [8] float32) at job.py:14",
     )
 
 
@@ -129,11 +176,68 @@ def test_ranks_that_fail_alike_are_one_report():
     )
 
 
+def recorded(folder, rank, **more):
+    """A record in a job's folder as a rank leaves it, of this process."""
+    alike = {"same": ["KeyError", "a.py:1"], "place": "a.py:1", "call": None, "process": os.getpid()}
+    one = {"rank": rank, "world": 2, "time": 1.0, "lost": False, "folder": str(folder), **alike, **more}
+    (folder / f"rank-{rank}.json").write_text(json.dumps(one))
+    return one
+
+
+def test_a_rank_that_was_ended_before_it_could_explain_is_still_the_one_that_failed_first(tmp_path, monkeypatch):
+    monkeypatch.setenv(job.FOLDER, str(tmp_path))
+    report = sent(Report("RuntimeError", "Connection closed by peer"))
+    recorded(tmp_path, 0)
+    recorded(tmp_path, 1, lost=True, same=["RuntimeError", "b.py:2"], place="b.py:2", report=report)
+    error = type("ChildFailedError", (Exception,), {})()
+    (own,) = launcher.joined(error, Explanation((Report("ChildFailedError", "m"),))).reports
+    assert own.type == "ChildFailedError"
+    assert own.remarks[0].startswith("rank 0 of 2 failed first (KeyError, a.py:1) and was ended before")
+    assert "rank 1, at b.py:2, only lost the others" in own.remarks[1]
+    recorded(tmp_path, 1, report=sent(Report("KeyError", "'a'")))
+    assert launcher.joined(error, Explanation((Report("ChildFailedError", "m"),))).reports[0].type == "KeyError"
+
+
+def test_a_rank_that_has_told_all_stays_until_the_others_have(tmp_path):
+    """The first to leave has the others ended by the launcher, in the middle of their diagnosis."""
+    started = time.time()
+    mine, other = recorded(tmp_path, 0, time=started), recorded(tmp_path, 1, time=started, process=os.getppid())
+    staying = threading.Thread(target=job.leave, args=(mine,))
+    staying.start()
+    assert staying.is_alive()
+    assert not (tmp_path / f"told-{other['process']}").exists()
+    (tmp_path / f"told-{other['process']}").touch()
+    staying.join(job.PATIENCE / 2)
+    assert not staying.is_alive()
+    gone = subprocess.Popen([sys.executable, "-S", "-c", ""])
+    gone.wait()
+    recorded(tmp_path, 1, time=started, process=gone.pid)
+    job.leave(mine)  # waits for nobody who is not there any more
+    assert (tmp_path / f"told-{os.getpid()}").exists()
+
+
+def test_a_job_s_folder_is_for_its_user_alone_and_goes_without_a_home(tmp_path, monkeypatch):
+    monkeypatch.delenv(job.FOLDER, raising=False)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    where = job.folder()
+    assert {folder.stat().st_mode & 0o777 for folder in (where, where.parent, where.parent.parent)} == {0o700}
+
+    def homeless():
+        raise RuntimeError("no home")
+
+    monkeypatch.delenv("XDG_STATE_HOME")
+    monkeypatch.setattr("pathlib.Path.home", homeless)
+    assert job.folder() is None
+
+
 def test_a_rank_s_error_is_told_also_where_the_job_got_over_it(tmp_path, monkeypatch, capsys):
     """Ranks that are started again: their launcher ends without an error."""
-    monkeypatch.setenv(ranks.FOLDER, str(tmp_path))
+    monkeypatch.setenv(job.FOLDER, str(tmp_path))
     report = sent(Report("RuntimeError", "too large", (), (), (Diagnosis("r", "shape", "x is too large", "why"),)))
     first = {"rank": 1, "world": 2, "time": 1.0, "lost": False, "same": ["E", "?"], "place": "?", "call": None}
     (tmp_path / "rank-1.json").write_text(json.dumps({**first, "report": report}))
     launcher._tell_survived()
     assert "error[r]: x is too large" in capsys.readouterr().err
+    (tmp_path / "rank-1.json").write_text(json.dumps({**first, "report": "not what we sent"}))
+    launcher._tell_survived()
+    assert capsys.readouterr().err.startswith("explainer: the job's report failed (")

@@ -59,7 +59,11 @@ def test_the_page_its_style_and_its_rules_are_served_and_nothing_else(client):
     assert "<textarea" in client.get("/").text
     assert ".explainer" in client.get("/style.css").text
     assert "addEventListener" in client.get("/page.js").text
-    assert "linear-input-size" in client.get("/rule/linear-input-size").text
+    rule = client.get("/rule/linear-input-size").text
+    assert "<h2>linear-input-size</h2>" in rule
+    assert "<strong>up expects 9 features per row" in rule
+    assert "<pre>import torch" in rule
+    assert "**" not in rule
     assert client.get("/rule/no-such-rule").status_code == 404
     assert client.get("/../pyproject.toml").status_code == 404
 

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
@@ -81,6 +81,43 @@ def failures(folder: Path) -> Iterator[tuple[str, str]]:
             for example in one.examples:
                 for text in differences(one, example, runner):
                     yield f"{document.file}: {example['name']}", text
+
+
+def seen(rules: Iterable[Rule]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Each rule whose example can be run here, with what its words ask of the facts that the example gives."""
+    with Runner() as runner:
+        for rule in rules:
+            for example in rule.examples:
+                names = _names(rule, example, runner)
+                if names is not None:
+                    yield rule.id, names
+                    break
+
+
+def _names(rule: Rule, example: Mapping[str, Any], runner: Runner) -> Mapping[str, Any] | None:
+    if example.get("silent") or not _new_enough(example):
+        return None
+    if "code" not in example:
+        return _of_paste(rule, example)
+    needed = example.get("needs") == "program" or example.get("expect", {}).get("checked")
+    kind = "watch" if rule.family == "training" else "clean" if needed else ""
+    answer = runner.run(example["code"], example.get("files"), kind, names=True)
+    best = next(
+        (each for report in answer.get("document", {}).get("reports", ()) for each in report["diagnoses"]), None
+    )
+    return answer["names"].get(rule.id) if best and best["rule"] == rule.id else None
+
+
+def _of_paste(rule: Rule, example: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    from explainer.api import explain_text
+    from explainer.authoring.seen import asked
+    from explainer.decisions import Trace
+    from explainer.probes import Options
+
+    trace = Trace()
+    with _beside(example.get("files", {})):
+        explain_text(example["paste"], options=Options("en", replay=False, trace=trace, source_roots=(".",)))
+    return asked(rule, trace.held[rule.id]) if rule.id in trace.held else None
 
 
 def differences(one: Rule | Symptom, example: Mapping[str, Any], runner: Runner) -> list[str]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from explainer.authoring.guides import guide
 from explainer.authoring.named import Named
+from explainer.authoring.seen import kept
 from explainer.authoring.texts import named
 from explainer.catalogue import Catalogue, Rule, Symptom
 from explainer.catalogue.bounds import WordsError
@@ -22,18 +24,21 @@ HEADINGS = {
         "prevent": "How to prevent it", "rules": "Rules that look for the cause", "symptoms": "Looked for under",
         "fails": "An example that fails", "repaired": "The same, repaired", "silent": "Not this rule",
         "near": "Other errors that look like it", "seen": "torch {0} to {1}", "look": "Where to look",
+        "case": "in the example below",
     },
     "ko": {
         "wordings": "torch 메시지", "causes": "흔한 원인", "fixes": "고치는 방법", "links": "더 보기",
         "prevent": "예방", "rules": "원인을 찾는 규칙", "symptoms": "이 규칙을 적용하는 증상",
         "fails": "실패하는 예", "repaired": "고친 예", "silent": "이 규칙이 아닌 예",
         "near": "비슷하지만 다른 오류", "seen": "torch {0} ~ {1}", "look": "어디를 볼지",
+        "case": "아래 예에서",
     },
     "zh": {
         "wordings": "torch 的报错信息", "causes": "常见成因", "fixes": "修复方法", "links": "更多",
         "prevent": "如何预防", "rules": "查找成因的规则", "symptoms": "适用的症状",
         "fails": "出错的例子", "repaired": "修复后", "silent": "不属于此规则的例子",
         "near": "看似相同的其他错误", "seen": "torch {0} 至 {1}", "look": "先看哪里",
+        "case": "在下面的例子中",
     },
 }  # fmt: skip
 
@@ -106,9 +111,9 @@ def _packs(catalogue: Catalogue) -> Iterator[str]:
 
 
 def _of_rule(one: Rule, language: str) -> Iterator[str]:
-    head, names = in_language(HEADINGS, language), None
-    expected = next((e["expect"]["headline"] for e in one.examples if "headline" in e.get("expect", {})), None)
-    yield f"**{expected if expected and language == 'en' else _said(one.text['headline'], names, language)}**"
+    head, names = in_language(HEADINGS, language), kept().get(one.id)
+    shown = f" *({head['case']})*" if names is not None else ""
+    yield f"**{_said(one.text['headline'], names, language)}**{shown}"
     yield _said(one.text["why"], names, language)
     yield from _listed(head["fixes"], [_said(fix["title"], names, language) for fix in one.fixes])
     yield from _listed("", [_said(note, names, language) for note in one.notes])
@@ -160,12 +165,11 @@ def _block(text: str, language: str = "text") -> str:
 def _said(texts: Mapping[str, str], names: Mapping[str, Any] | None, language: str) -> str:
     """A text with what is known (None: every name stands for itself); as it is written where that cannot be."""
     text = in_language(texts, language)
-    if names is None:
-        names = {name.split(".")[0]: Named(name.split(".")[0]) for name in named(text)}
-    try:
-        return " ".join(words(text, names).split())
-    except (WordsError, RecursionError):
-        return " ".join(text.split())
+    nameless = {name.split(".")[0]: Named(name.split(".")[0]) for name in named(text)}
+    for known in (names, nameless) if names is not None else (nameless,):
+        with suppress(WordsError, RecursionError):
+            return " ".join(words(text, known).split())
+    return " ".join(text.split())
 
 
 def _known(one: Symptom) -> dict[str, Any]:

@@ -132,7 +132,7 @@ def _run(request: dict[str, Any], folder: str) -> dict[str, Any]:
             return {"outcome": "raised", "error": _told(error, folder), "built": built}
         return {"outcome": "raised", **_explained(error, request, path, time.monotonic() - began)}
     sys.stdout.flush()
-    told = {} if watcher is None else {"document": _watched(watcher, path, time.monotonic() - began)}
+    told = {} if watcher is None else _watched(watcher, path, time.monotonic() - began)
     shown = Path(printed).read_text(encoding="utf-8", errors="replace")[-_SHOWN:]
     return {"outcome": "ended", "printed": shown, **told}
 
@@ -168,19 +168,26 @@ def _watcher() -> Any:
     return Watcher().start()
 
 
-def _watched(watcher: Any, path: str, seconds: float) -> Any:
+def _watched(watcher: Any, path: str, seconds: float) -> dict[str, Any]:
     """What watching the program found; edits are tried only where nothing is told without a trial, to save time."""
     from explainer.diagnosis import document
     from explainer.replay.program import Program
     from explainer.training.finding import findings
+    from explainer.training.proposals import proposals
     from explainer.training.session import concluded
 
     watcher.stop()
-    proved = any(one.proved for one in findings(watcher))
+    found = findings(watcher)
+    proved = any(one.proved for one in found)
     if watcher.notes.trouble:
         raise RuntimeError(f"watching failed: {watcher.notes.trouble[0]}")
     program = Program(path, None, (), os.getcwd(), seconds)
-    return document((concluded(watcher, program, 40.0, seconds, "en", lambda _: None, trial=not proved),))
+    report = concluded(watcher, program, 40.0, seconds, "en", lambda _: None, trial=not proved)
+    tried = [*found, *([] if proved else proposals(watcher))]
+    held = {
+        one.rule: {"f": {**(one.attempts[0].names if one.attempts else {}), **one.names}} for one in reversed(tried)
+    }
+    return {"document": document((report,)), "names": _asked(held)}
 
 
 class _Forked:
@@ -232,11 +239,21 @@ def _explained(error: Exception, request: dict[str, Any], path: str, seconds: fl
         from explainer.authoring.survey import surveyed
 
         return {"survivors": surveyed(error, Options(language="en", program=program))}
-    trace = Trace() if request.get("trace") else None
+    trace = Trace() if request.get("trace") or request.get("names") else None
     options, began = Options(language="en", program=program, trace=trace), time.monotonic()
     found = explain_error(error, options=options, packs=tuple(Path(pack) for pack in request.get("packs", ())))
     taken = {"document": found.to_dict(), "seconds": time.monotonic() - began}
-    return {**taken, "trace": trace.to_dict()} if trace is not None else taken
+    if trace is None:
+        return taken
+    return {**taken, **({"names": _asked(trace.held)} if request.get("names") else {"trace": trace.to_dict()})}
+
+
+def _asked(held: dict[str, Any]) -> dict[str, Any]:
+    """What the words of each rule that held ask of its facts."""
+    from explainer.authoring.seen import asked
+    from explainer.catalogue import load
+
+    return {name: asked(load().rules[name], names) for name, names in held.items() if name in load().rules}
 
 
 if __name__ == "__main__":

@@ -16,6 +16,8 @@ from explainer.patterns import Pattern
 
 _WHOLE = Pattern(r"\{\{((?:(?!\}\}|\{\{).)*)\}\}", re.DOTALL)
 _SPACES = Pattern(r"(?<=\S)  +")
+#: A line end of the file, or a left out part, after what needs no space behind it.
+_WIDE = Pattern(r"(?<=[。，；：！？）]) +")
 
 
 def in_language(texts: Mapping[str, Any], language: str) -> Any:
@@ -26,9 +28,14 @@ def in_language(texts: Mapping[str, Any], language: str) -> Any:
 def words(template: str, names: Mapping[str, Any]) -> str:
     """A template's text. Raises WordsError where a name is absent or its value is none."""
     if "{" not in template:
-        return template
+        return template if template.isascii() else _tidy(template)
     _only_frozen(names)
-    return _SPACES.sub(" ", _guarded(lambda known: _text(template, known), names, template)).strip()
+    return _tidy(_guarded(lambda known: _text(template, known), names, template))
+
+
+def _tidy(text: str) -> str:
+    """No double spaces, and none after full-width punctuation."""
+    return _WIDE.sub("", _SPACES.sub(" ", text)).strip()
 
 
 def holds(expression: str, names: Mapping[str, Any]) -> bool:

@@ -14,7 +14,6 @@ from typing import Any
 
 from explainer.cli import Complaint
 from explainer.hooks import process
-from explainer.userframes import is_user_file
 
 #: The module that was `__main__` before; it must outlive the program, for its functions are still running.
 _before: list[types.ModuleType] = []
@@ -71,11 +70,10 @@ def go(target: Target, settings: process.Settings) -> int:
 def _explain_swallowed(end: SystemExit) -> None:
     """Explain the error that a library (hydra) printed itself before it ended the program."""
     error, step = end.__context__, end.__traceback__
-    while step is not None and step.tb_next is not None:
+    while step is not None and step.tb_next is not None and not process.is_ours(step.tb_next.tb_frame):
         step = step.tb_next
-    by_library = step is not None and not is_user_file(step.tb_frame.f_code.co_filename)
-    if by_library and isinstance(error, Exception) and process.settings is not None and process.wanted(error):
-        process.explain_once(error, error.__traceback__)
+    if step is not None and error is not None:
+        process.swallowed(error, step.tb_frame)
 
 
 class _Cut:

@@ -98,11 +98,27 @@ def _docs(arguments: list[str]) -> int:
     to = parser("explain rules docs", "Write the pages and the JSON Schemas that are made from the rules.")
     to.add_argument("--rules", type=Path, default=Path("rules"), help="the folder of rules (default: rules)")
     to.add_argument("--docs", type=Path, default=Path("docs/rules"), help="where the pages go (default: docs/rules)")
+    to.add_argument("--run-examples", action="store_true", help="run each rule's example first, for the pages to show")
     given = to.parse_args(arguments)
     from explainer.authoring.generated import write
 
+    if given.run_examples:
+        _see(given.rules)
+
     print(f"{write(given.rules, given.docs)} files written")
     return 0
+
+
+def _see(folder: Path) -> None:
+    """Run the examples, and keep what the words of the rules ask of them beside the rules."""
+    from explainer.authoring import seen
+    from explainer.authoring.examples import seen as seen_of
+    from explainer.catalogue import load
+
+    rules = load().rules.values()
+    found = dict(seen_of(one for one in rules if one.status != "retired"))
+    seen.write(folder, found)
+    print(f"{len(found)} of {len(rules)} rules have an example that was run")
 
 
 def _told(problems: Any) -> int:

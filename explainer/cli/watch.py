@@ -54,8 +54,8 @@ def seconds(text: str) -> float:
 
 def _go(target: launch.Target, given: Any, budget: float, path: str | None) -> int:
     """Run the program watched; its exceptions and SystemExit leave through here, after the report."""
+    from explainer.arrival import when_imported
     from explainer.hooks import process
-    from explainer.training.arrival import when_imported
 
     watchers: list[Any] = []
     settings = process.Settings(

@@ -11,10 +11,26 @@ from typing import Any
 
 
 def folder() -> Path:
-    """The per-user folder for it: XDG_STATE_HOME, its default, or LOCALAPPDATA on Windows."""
+    """The per-user folder for it: XDG_STATE_HOME, its default, or LOCALAPPDATA on Windows.
+
+    Raises RuntimeError where the user has no home directory.
+    """
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "explainer"
     return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "explainer"
+
+
+def private(*below: str) -> Path:
+    """The folder, or one below it, made where it is missing, with nothing in it for other users to read.
+
+    Raises OSError where it cannot be made, RuntimeError where the user has no home directory.
+    """
+    where = folder()
+    where.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for name in below:
+        where /= name
+        where.mkdir(mode=0o700, exist_ok=True)
+    return where
 
 
 def keep(explanation: Any) -> None:
@@ -23,8 +39,7 @@ def keep(explanation: Any) -> None:
         return
     text = json.dumps({"folder": os.getcwd(), "document": explanation.to_dict()})
     try:
-        where = folder()
-        where.mkdir(mode=0o700, parents=True, exist_ok=True)
+        where = private()
         number, name = tempfile.mkstemp(dir=where, prefix="last-")  # made with mode 0600
         with os.fdopen(number, "w", encoding="utf-8") as file:
             file.write(text)

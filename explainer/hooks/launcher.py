@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from explainer.hooks import ranks
+from explainer.hooks import collectives, job, process, ranks
 from explainer.locale import word
 
 #: Interpreter options that a launcher puts before a script.
@@ -23,7 +23,7 @@ _BEFORE = ("-u",)
 
 def watch(options: Sequence[str]) -> None:
     """Have torch's launcher start its ranks under `explain run` with these options, in one job's folder."""
-    if os.environ.get(ranks.FOLDER):
+    if os.environ.get(job.FOLDER):
         return
     try:
         from torch.distributed.elastic.multiprocessing.subprocess_handler import subprocess_handler
@@ -34,7 +34,7 @@ def watch(options: Sequence[str]) -> None:
     if start is None:
         return
     try:
-        os.environ[ranks.FOLDER] = tempfile.mkdtemp(prefix="explain-job-")
+        os.environ[job.FOLDER] = tempfile.mkdtemp(prefix="explain-job-")
     except OSError:
         return
     ranks.launches = True
@@ -62,11 +62,17 @@ def command(given: list[str], options: Sequence[str]) -> list[str]:
 
 
 def begin_rank() -> None:
-    """In a rank: have its stack kept in the job's folder where a signal ends it, unless the program does so itself."""
-    rank = os.environ.get("RANK", "")
-    if os.environ.get(ranks.FOLDER) and rank.isdigit() and not faulthandler.is_enabled():
-        with suppress(OSError):
-            path = os.path.join(os.environ[ranks.FOLDER], f"rank-{rank}.stack")
+    """In a rank: have its last collective, and its stack where a signal ends it, kept in the job's folder.
+
+    The stack is the program's own business where it has it written itself.
+    """
+    rank, where = os.environ.get("RANK", ""), os.environ.get(job.FOLDER)
+    if not where or not rank.isdigit():
+        return
+    with suppress(OSError):
+        collectives.keep(where, rank)
+        if not faulthandler.is_enabled():
+            path = os.path.join(where, f"rank-{rank}.stack")
             faulthandler.enable(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600))
 
 
@@ -74,46 +80,82 @@ def joined(error: BaseException, explanation: Any) -> Any:
     """The explanation of the launcher's error with what the ranks left: the first to fail, then what the others say."""
     from explainer.transfer import received
 
-    where = os.environ.get(ranks.FOLDER)
+    where = os.environ.get(job.FOLDER)
     if not where or type(error).__name__ != "ChildFailedError" or not explanation.reports:
         return explanation
     atexit.unregister(_tell_survived)
-    every, language = ranks.records(Path(where)), explanation.reports[0].language
-    found = [
-        one for one in every if one.get("attempt", 0) == max(each.get("attempt", 0) for each in every)
-    ]  # of the last restart
+    every, language = job.records(Path(where)), explanation.reports[0].language
+    last = max((one.get("attempt", 0) for one in every), default=0)
+    found = [one for one in every if one.get("attempt", 0) == last]  # since the ranks were last started again
     ended = _ended(error, where, {one["rank"] for one in found}, language)
-    whole = [one for one in found if "report" in one]
-    if not whole or (ended and all(one["lost"] for one in found)):
-        calls = [word("job_call", language, rank=one["rank"], **one["call"]) for one in found if one["call"]]
-        own, *others = explanation.reports
-        return replace(explanation, reports=(replace(own, remarks=(*own.remarks, *ended, *calls)), *others))
-    first = ranks.first_of(whole)
-    remarks, errors = [word("job_first", language, rank=first["rank"], world=first["world"]), *ended], []
+    own, *others = explanation.reports
+    if not found or (ended and all(one["lost"] for one in found)):
+        calls = _calls(Path(where), found)
+        apart = collectives.apart(calls, language)
+        remarks = (*own.remarks, *ended, *([] if apart else collectives.last_of(calls, language)))
+        return replace(explanation, reports=(_caused(replace(own, remarks=remarks), apart), *others))
+    first = ranks.first_of(found)
+    said, errors = _beside(found, first, language)
+    alike = [one for one in found if "report" in one and one["same"] == first["same"]]
+    report = received(ranks.first_of(alike)["report"]) if alike else own
+    remarks = (*report.remarks, _origin(first, language), *ended, *said)
+    return replace(explanation, reports=(replace(report, remarks=remarks), *errors))
+
+
+def _caused(report: Any, apart: str) -> Any:
+    """The launcher's own report; where ranks were in different collectives, that is the cause among its several."""
+    if not apart or not report.diagnoses:
+        return replace(report, remarks=(*report.remarks, *filter(None, [apart])))
+    first, *others = report.diagnoses
+    language = report.language
+    cause = word("job_unlike_why", language, listed=apart)
+    told = replace(first, headline=word("job_unlike", language), cause=cause, certainty="likely", fixes=())
+    return replace(report, diagnoses=(told, *others))
+
+
+def _calls(where: Path, found: Sequence[job.Record]) -> dict[int, collectives.Call]:
+    """What each rank was in last: what it noted as it began, else what its error's frames say."""
+    failed = {one["rank"]: {**one["call"], "group": "", "turn": 0} for one in found if one["call"]}
+    return {**failed, **collectives.last_calls(where)}
+
+
+def _origin(first: job.Record, language: str) -> str:
+    """Which rank failed first; by what too, where it was ended before it could explain that."""
+    key, (error, place) = "job_first" if "report" in first else "job_untold", first["same"]
+    return word(key, language, rank=first["rank"], world=first["world"], error=error, place=place)
+
+
+def _beside(found: Sequence[job.Record], first: job.Record, language: str) -> tuple[list[str], list[Any]]:
+    """What the other ranks have to do with the first: lines, and the reports of errors of their own."""
+    from explainer.transfer import received
+
+    lines, errors = [], []
     for one in sorted((one for one in found if one is not first), key=lambda one: int(one["rank"])):
         said = ranks.relation(one, first, language)
-        remarks += [said] if said else []
+        lines += [said] if said else []
         errors += [received(one["report"])] if not said and "report" in one else []
-    report = received(first["report"])
-    return replace(explanation, reports=(replace(report, remarks=(*report.remarks, *remarks)), *errors))
+    return lines, errors
 
 
 def remove() -> None:
     """Remove the job's folder, its launcher's doing: the job is over."""
-    where = os.environ.pop(ranks.FOLDER, None)
+    where = os.environ.pop(job.FOLDER, None)
     if where:
         shutil.rmtree(where, ignore_errors=True)
 
 
 def _tell_survived() -> None:
     """Where the job ended well all the same (ranks were started again), tell the error that a rank had."""
-    found = [one for one in ranks.records(Path(os.environ.get(ranks.FOLDER, ""))) if "report" in one]
-    if found:
-        from explainer.hooks import showing
-        from explainer.render import terminal
-        from explainer.transfer import received
+    try:
+        found = [one for one in job.records(Path(os.environ.get(job.FOLDER, ""))) if "report" in one]
+        if found:
+            from explainer.hooks import showing
+            from explainer.render import terminal
+            from explainer.transfer import received
 
-        showing.write(sys.stderr, "\n" + terminal.to_str((received(ranks.first_of(found)["report"]),)))
+            showing.write(sys.stderr, "\n" + terminal.to_str((received(ranks.first_of(found)["report"]),)))
+    except BaseException as failure:
+        process.say_failed("the job's report", failure)
 
 
 def _ended(error: Any, where: str, known: set[int], language: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""The process's door: `install()` chains sys.excepthook and threading.excepthook; until a crash nothing is imported."""
+"""The process's door: `install()` chains sys.excepthook, sys.exit and threading.excepthook; it imports nothing more."""
 
 import _thread
 import atexit
@@ -58,6 +58,40 @@ class ThreadHook:
         _after(lambda: self.previous(args), args.exc_value, args.exc_traceback)
 
 
+class ExitHook:
+    """Stands in sys.exit: an error that a library (hydra) printed before it ends the program is explained first."""
+
+    def __init__(self, previous):
+        self.previous = previous
+
+    def __call__(self, *status):
+        error = sys.exc_info()[1]
+        if error is not None and status not in ((), (0,), (None,)) and "torch" in sys.modules:
+            swallowed(error, sys._getframe(1))
+        self.previous(*status)
+
+
+def is_ours(frame) -> bool:
+    """Whether a frame is of this module: one of the hooks that stand in the place of Python's own functions."""
+    return frame.f_code.co_filename == __file__
+
+
+def swallowed(error, frame) -> None:
+    """Explain an error that is lost as `frame` ends the program; one that the user's own code handles is left alone."""
+    from explainer.userframes import is_user_file
+
+    step = error.__traceback__
+    while step is not None and not is_user_file(step.tb_frame.f_code.co_filename):  # argparse's own errors meet none
+        step = step.tb_next
+    lost = step is not None and not is_user_file(frame.f_code.co_filename)
+    if lost and settings is not None and not _state.inside and id(error) != _told and wanted(error):
+        _state.inside = True  # a trial in a fork may end in the same way
+        try:
+            explain_once(error, error.__traceback__)
+        finally:
+            _state.inside = False
+
+
 def install(*, lang=None, replay=True, rules=(), full=False, logs=False):
     """Explain every PyTorch error that nothing catches, under its traceback. Calling it again only changes the options.
 
@@ -80,6 +114,8 @@ def start(wanted: Settings) -> None:
     settings = wanted
     if not isinstance(sys.excepthook, SysHook):
         sys.excepthook = SysHook(sys.excepthook)
+    if not isinstance(sys.exit, ExitHook):
+        sys.exit = ExitHook(sys.exit)
     owner, name = _thread_door()
     if not isinstance(getattr(owner, name), ThreadHook):
         setattr(owner, name, ThreadHook(getattr(owner, name)))
@@ -101,6 +137,8 @@ def uninstall():
         sys.modules["explainer.hooks.logs"].unwatch()
     if isinstance(sys.excepthook, SysHook):
         sys.excepthook = sys.excepthook.previous
+    if isinstance(sys.exit, ExitHook):
+        sys.exit = sys.exit.previous
     threading = sys.modules.get("threading")
     for owner, name in ((threading, "excepthook"), (threading, "__excepthook__"), (_thread, "_excepthook")):
         if isinstance(getattr(owner, name, None), ThreadHook):

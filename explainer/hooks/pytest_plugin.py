@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import linecache
+import sys
+import types
+from typing import Any
+
 import pytest
 
 
@@ -44,7 +49,7 @@ class Reports:
                 report.explainer_patch = selected.patch_of(explanation) if self.file else ""
                 return explanation
 
-            text = section(call.excinfo.value, call.excinfo.tb, then)
+            text = section(*raised(call.excinfo.value), then)
             if text:
                 _add_section(report, text)
 
@@ -62,6 +67,23 @@ class Reports:
                 path.write_bytes("".join(self.patches).encode())
             except OSError as error:
                 raise pytest.UsageError(f"--explain-fix: {path} cannot be written: {error.strerror}") from None
+
+
+def raised(error: BaseException) -> tuple[BaseException, types.TracebackType | None]:
+    """The error that a test met and its traceback; of a doctest those of the example that raised."""
+    doctest = sys.modules.get("doctest")
+    for one in getattr(error, "failures", (error,)):
+        if doctest is not None and isinstance(one, doctest.UnexpectedException):
+            _remember(one.test)
+            return one.exc_info[1], one.exc_info[2]
+    return error, error.__traceback__
+
+
+def _remember(test: Any) -> None:
+    """Have the examples of a doctest found as source under the names that their frames have."""
+    for number, example in enumerate(test.examples):
+        lines = example.source.splitlines(keepends=True)
+        linecache.cache[f"<doctest {test.name}[{number}]>"] = (len(example.source), None, lines, test.name)
 
 
 def _add_section(report, text: str) -> None:

@@ -20,8 +20,14 @@ def confirmed(explanation: Any, item: Any) -> Any:
 
     A fix under which another test fails is no longer `checked`, and comes last.
     """
-    reports = tuple(_confirmed(report, beside(item)) for report in explanation.reports)
+    reports = tuple(_of_a_test(_confirmed(report, beside(item))) for report in explanation.reports)
     return replace(explanation, reports=reports)
+
+
+def _of_a_test(report: Any) -> Any:
+    """Where nothing short of the whole program can tell, that is the test here."""
+    told = [replace(one, untried="test") if one.untried == "whole" else one for one in report.diagnoses]
+    return replace(report, diagnoses=tuple(told))
 
 
 def beside(item: Any) -> list[Any]:

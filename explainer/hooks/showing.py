@@ -12,23 +12,25 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from explainer.configured import configured
-from explainer.hooks import last, launcher, ranks
+from explainer.hooks import job, last, launcher, ranks
 from explainer.hooks.process import Settings, say_failed
 
 
 def show(error: BaseException, traceback: Any, settings: Settings, stream: TextIO | None = None) -> None:
     """Print the diagnosis of an error on `stream` (default: standard error); nothing where nothing is known."""
     with _no_collection():
-        _show(error, traceback, settings, stream if stream is not None else sys.stderr)
+        out = stream if stream is not None else sys.stderr
+        record = _stage("the job's record", lambda: ranks.begun(error, traceback), out)
+        _show(error, traceback, settings, out, record)
+        _stage("the job's ranks", lambda: job.leave(record), out)
 
 
-def _show(error: BaseException, traceback: Any, settings: Settings, out: TextIO | None) -> None:
+def _show(error: BaseException, traceback: Any, settings: Settings, out: TextIO | None, record: Any) -> None:
     trace = _trace() if settings.why else None
-    record = _stage("the job's record", lambda: ranks.begun(error, traceback), out)
     explanation = _stage("the diagnosis", lambda: watched(error, traceback, settings, out, trace), out)
     if explanation is None:
         return
-    if os.environ.get(ranks.FOLDER):
+    if os.environ.get(job.FOLDER):
         explanation = _stage("the job's report", lambda: launcher.joined(error, explanation), out) or explanation
     explanation, line = _stage("the job's ranks", lambda: ranks.told(explanation, record), out) or (explanation, "")
     if out is not None and line:

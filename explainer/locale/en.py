@@ -47,8 +47,12 @@ WORDS = {
     "log_line": "log, line {line}: {text}",
     "rank_first": "rank {rank} failed first; {others} more followed",
     "job_first": "rank {rank} of {world} failed first",
+    "job_untold": "rank {rank} of {world} failed first ({error}, {place}) and was ended before it was explained",
     "job_kept": "explainer: the error of rank {rank} is told with those of the others, when the job has ended",
     "job_call": "rank {rank} was in {op}({tensors}) at {place}",
+    "job_last": "the last collective of rank {rank}: {op}({tensors}) at {place}",
+    "job_unlike": "the ranks were not in the same collective",
+    "job_unlike_why": "All ranks have to call the same collective, with tensors of one shape and dtype: {listed}.",
     "job_collectives": "the ranks were not in the same collective: {listed}",
     "job_same": "rank {rank} failed in the same way as rank {other}",
     "job_lost": "rank {rank}, at {place}, only lost the others: rank {other} failed first, at {at}",
@@ -70,6 +74,7 @@ WORDS = {
     "untried_threads": "not tried: threads of torch's are at work in this process",
     "untried_large": "not tried: too large to be held twice (`explain run --check` tries it all the same)",
     "untried_long": "not tried: the error came late (`explain run --check` tries it all the same)",
+    "untried_test": "not tried: only a run of the whole test can tell",
     "untried_whole": "not tried: only a run from the start can tell (`explain run SCRIPT` does that)",
     # The narrated form, for screen readers.
     "say_error": "Error {rule}: {headline}.",
@@ -92,6 +97,7 @@ WORDS = {
     "say_rule": "For more about this rule, run: explain rule {rule}",
     "say_report": "Report {number} of {total}.",
     # The pages.
+    "page_back": "Explain another error",
     "page_title": "PyTorch error explained",
     "page_paste": "Paste a traceback, a log or an error message, or drop a file:",
     "page_explain": "Explain",

@@ -9,6 +9,7 @@ _PROBES = {
     "decided": "decided_at first_of first_entry",
     "history": "shape_history",
     "in_source": "caller_in_source layer_in_source",
+    "mixed": "mixed_operands",
     "module": "called_module module_input root_input",
     "origin": "view_origin bound_at",
     "part": "part",

@@ -24,6 +24,11 @@ PARAMETERS: Mapping[str, tuple[str, ...]] = {
     "RNN": ("input_size", "hidden_size"),
     "LSTM": ("input_size", "hidden_size"),
     "GRU": ("input_size", "hidden_size"),
+    **dict.fromkeys(("BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "SyncBatchNorm"), ("num_features",)),
+    **dict.fromkeys(("InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d"), ("num_features",)),
+    "LayerNorm": ("normalized_shape",),
+    "Embedding": ("num_embeddings", "embedding_dim"),
+    "EmbeddingBag": ("num_embeddings", "embedding_dim"),
 }
 _ARITHMETIC: Mapping[type, Any] = {
     ast.Add: operator.add,
@@ -48,9 +53,10 @@ class Built:
 def layer_in_source(scene: Scene, type: Any, sizes: Mapping[str, str]) -> SpanFact | None:
     """The one layer of a `type` that the source builds with the `sizes` (parameter -> capture) of a pasted message.
 
-    `detail.name` is what the model calls it, `detail.arguments` the source text of its sizes. A layer that the failing
-    line names goes before others; None where several could be meant, where that layer's sizes are not known, and where
-    the line failed itself, not a module that it calls.
+    `detail.name` is what the model calls it, `detail.arguments` the source text of its sizes, `detail.values` those
+    that are known. A layer that the failing line names goes before others, and where the message gives no sizes it has
+    to name it. None where several could be meant, where that layer's sizes are not known, and where the line failed
+    itself, not a module that it calls.
     """
     frames = _frames(scene) if scene.live is None else []
     wanted = {name: number for name, capture in sizes.items() if (number := _captured(scene, capture)) is not None}
@@ -61,15 +67,23 @@ def layer_in_source(scene: Scene, type: Any, sizes: Mapping[str, str]) -> SpanFa
     within = list(_built(source, owner, types, wanted)) if owner is not None else []
     called = _called(source, frame.line)
     named = [one for one in within if one.attribute in called]
+    if not wanted:
+        return _fact(_only(named))
     if not any(one.exact for one in named) and _unknown(source, owner, types, wanted, called):
         return None
     everywhere = [one for each in _sources(frames) for one in _built(each, each.tree, types, wanted)]
-    found = _only(named) or (_only(within) if not named else None) or (None if within else _only(everywhere))
+    return _fact(_only(named) or (_only(within) if not named else None) or (None if within else _only(everywhere)))
+
+
+def _fact(found: Built | None) -> SpanFact | None:
     if found is None:
         return None
-    texts = {name: found.source.text(node) for name, node in _arguments(found.call).items()}
-    detail = (("name", found.name), ("arguments", Settings(tuple(texts.items()))))
-    return SpanFact(found.source.span(found.call, found.name), found.source.text(found.call), Settings(detail))
+    given = _arguments(found.call)
+    texts = Settings(tuple((name, found.source.text(node)) for name, node in given.items()))
+    numbers = [(name, _value(found.source, node)) for name, node in given.items()]
+    values = Settings(tuple((name, number) for name, number in numbers if number is not None))
+    detail = Settings((("name", found.name), ("arguments", texts), ("values", values)))
+    return SpanFact(found.source.span(found.call, found.name), found.source.text(found.call), detail)
 
 
 @probe
@@ -123,7 +137,7 @@ def _built(
         if not isinstance(node, ast.Call) or last_name(node.func) not in types:
             continue
         known = _known(source, node, wanted)
-        if known and all(wanted[name] == value for name, value in known.items()):
+        if (known or not wanted) and all(wanted[name] == value for name, value in known.items()):
             attribute, name = _name(source, node)
             yield Built(source, node, name, attribute, len(known) == len(wanted))
 
@@ -176,6 +190,8 @@ def _value(source: Source, node: ast.expr) -> int | None:
     """The number that an expression of constants is; None where it takes more than the source says to know."""
     if isinstance(node, ast.Constant) and isinstance(node.value, int):
         return node.value
+    if isinstance(node, (ast.List, ast.Tuple)) and len(node.elts) == 1:  # a shape of one dimension
+        return _value(source, node.elts[0])
     if isinstance(node, ast.BinOp) and type(node.op) in _ARITHMETIC:
         left, right = _value(source, node.left), _value(source, node.right)
         both = left is not None and right is not None and not (right == 0 and isinstance(node.op, ast.FloorDiv))

@@ -29,6 +29,8 @@ _VIEWS = {
     "SliceBackward0": "slice",
     "UnfoldBackward0": "unfold",
 }
+#: Calls that are known to move dimensions; where another one does so (an LSTM with batch_first) it is its own matter.
+_MOVES = ("transpose", "permute", "t", "movedim", "moveaxis", "swapaxes", "swapdims", "rearrange", "getattr")
 
 
 @probe
@@ -45,9 +47,21 @@ def view_origin(scene: Scene, of: Any = None) -> OriginFact | None:
     if before is None or before == after:
         return None
     bound = bound_at(scene, of)
-    if bound is not None and bound["function"] and bound["function"] not in ("call", "expression"):
-        operator = bound["function"]
+    called = _called(of.name) if bound is None else bound["function"]
+    if called not in ("", *_MOVES) and sorted(before) == sorted(after):
+        return None
+    if called and called not in ("call", "expression"):
+        operator = called
     return OriginFact("view", operator, before, after, joined(before, after), bound.span if bound else None)
+
+
+def _called(text: str) -> str:
+    """The function whose call an operand without a name is; empty for any other text."""
+    try:
+        node = ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError):
+        return ""
+    return function_name(node) if isinstance(node, ast.Call) else ""
 
 
 def _before(tensor: Any) -> tuple[tuple[int, ...] | None, str]:

@@ -24,7 +24,7 @@ class Plan:
 
     headline: int = 3
     message: int = 2
-    remarks: int = 3
+    remarks: int = 8
     before: int = 2
     after: int = 1
     raised: bool = True
@@ -78,12 +78,14 @@ def plans() -> Iterator[Plan]:
         {"before": 1},
         {"before": 0},
         {"raised": False},
+        {"remarks": 5},
         {"places": 2},
         {"places": 1},
         {"operands": 5},
         {"diff": 6},
         {"labels": 1},
         {"message": 1},
+        {"remarks": 3},
         {"why": 8},
         {"why": 5},
         {"remarks": 1},

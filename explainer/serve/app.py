@@ -17,6 +17,7 @@ from explainer import api
 from explainer.locale import LANGUAGES, language, word
 from explainer.probes.scene import Options
 from explainer.render import html
+from explainer.serve.blocks import blocks
 
 #: The largest text that is read, in bytes.
 LARGEST = 32 << 20
@@ -51,7 +52,11 @@ def app(roots: tuple[str, ...] = (".",), packs: tuple[Path, ...] = ()) -> Starle
     async def rule(request: Request) -> Response:
         speech = language(request.query_params.get("lang"))
         text = await run_in_threadpool(_rule, request.path_params["name"], speech, packs)
-        return _page(request, "", "", speech, rule=text) if text else PlainTextResponse("no such rule\n", 404, HEADERS)
+        return (
+            _page(request, "", "", speech, rule=[*blocks(text)])
+            if text
+            else PlainTextResponse("no such rule\n", 404, HEADERS)
+        )
 
     routes = [
         Route("/", page),
@@ -67,7 +72,7 @@ def app(roots: tuple[str, ...] = (".",), packs: tuple[Path, ...] = ()) -> Starle
 
 def _page(request: Request, text: str, articles: str, speech: str | None = None, **more: Any) -> Response:
     speech = speech or language(request.query_params.get("lang"))
-    names = {"text": text, "articles": articles, "language": speech, "languages": LANGUAGES, "found": None, "rule": ""}
+    names = {"text": text, "articles": articles, "language": speech, "languages": LANGUAGES, "found": None, "rule": ()}
     return HTMLResponse(html.template("serve.html.j2").render(**{**names, **more}, word=word), headers=HEADERS)
 
 

@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from explainer.arrival import when_imported
 from explainer.diagnosis import Report
-from explainer.training.arrival import when_imported
 
 #: Seconds for trials at the end of a script.
 BUDGET = 30.0
