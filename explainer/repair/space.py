@@ -135,10 +135,10 @@ def _repeats(offer: Offer) -> bool:
     if own is None or not isinstance(own, (ast.Expr, ast.Assign)) or edits[0].start_line != own.lineno:
         return False
     try:
-        made = ast.parse((edits[0].after or "").strip()).body[0]
-    except (SyntaxError, IndexError):
+        made = ast.parse((edits[0].after or "").strip()).body
+    except SyntaxError:
         return False
-    said = _said(made)
+    said = _said(made[0]) if len(made) == 1 else None
     return said is not None and any(_said(one) == said for one in source.block_of(own) if one is not own)
 
 
