@@ -93,6 +93,7 @@ class Step:
 class Evidence:
     """All that is known for the search. `steps[0]` is the failing call, then what led to it, nearest first.
 
+    `shapes` are made of the steps when they are asked for (`repair.atoms.common`).
     `passed`: the same call, with the same numbers and layer, went well before, so that other data made it fail.
     """
 
@@ -106,6 +107,7 @@ class Evidence:
     folder: str = "."
     files: tuple[str, ...] = ()
     passed: bool = False
+    shapes: Any = None
 
     @property
     def crash(self) -> Step | None:

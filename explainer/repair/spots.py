@@ -67,10 +67,14 @@ def _all(evidence: Evidence) -> Iterator[Spot]:
     yield from _returned(evidence)
     yield from _bound(evidence, near)
     yield from _before(evidence)
+    yield from _freezing(evidence)
     yield from _after(evidence)
     built = list(_built(evidence))
     yield from built
-    yield from _attributes(evidence, [*near, *behind])
+    yield from _bound(evidence, built)
+    attributes = list(_attributes(evidence, [*near, *behind]))
+    yield from attributes
+    yield from _bound(evidence, attributes)
     if evidence.apart:
         yield from _decided(evidence)
     if ragged(evidence):
@@ -117,12 +121,12 @@ def _built(evidence: Evidence) -> Iterator[Spot]:
 
 
 def _bound(evidence: Evidence, near: list[Spot]) -> Iterator[Spot]:
-    """The assignments, above the failing calls in their functions, of the names that these read."""
+    """The assignments of the names that calls read: above these in their functions, or below them in their loops."""
     for spot in near:
         whole = _statement(spot.place)
         wanted = _read(whole if isinstance(whole, _PLAIN) else spot.place.node)
         line, distance = whole.lineno, spot.distance
-        for statement in _assignments_above(spot.place, line):
+        for statement in (*_assignments_above(spot.place, line), *_assignments_behind(spot.place, line)):
             value = getattr(statement, "value", None) or getattr(statement, "iter", None)
             if _stored(statement) & wanted and value is not None and distance < spot.distance + _BOUND:
                 wanted |= _read(value)
@@ -140,6 +144,23 @@ def _before(evidence: Evidence) -> Iterator[Spot]:
             shares = _read(one) & _read(failing) or "inplace operation" in evidence.message
             if isinstance(one.value, ast.Call) and shares:
                 yield Spot(frame.place.at(one.value), "before", distance + at, None, scope=frame.scope)
+
+
+def _freezing(evidence: Evidence) -> Iterator[Spot]:
+    """The calls of the program's functions that decide which parameters are trained, where none is."""
+    if "require grad" not in evidence.message:
+        return
+    nodes = [(source, node) for source in evidence.sources_seen() for node in source.nodes()]
+    deciding = {node.name for _, node in nodes if isinstance(node, ast.FunctionDef) and _decides(node)}
+    for source, node in nodes:
+        if isinstance(node, ast.Call) and called(node) in deciding:
+            yield Spot(Place(source, node), "before", 2)
+
+
+def _decides(function: ast.FunctionDef) -> bool:
+    attributes = (one for one in ast.walk(function) if isinstance(one, ast.Attribute))
+    return any(one.attr == "requires_grad_" or (one.attr == "requires_grad" and isinstance(one.ctx, ast.Store))
+               for one in attributes)  # fmt: skip
 
 
 def _after(evidence: Evidence) -> Iterator[Spot]:
@@ -182,6 +203,17 @@ def _assignments_above(place: Place, line: int) -> list[ast.AST]:
     kinds = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.For)
     found = [one for one in _within(scope) if isinstance(one, kinds) and one.lineno < line] if scope else []
     return sorted(found, key=lambda one: -getattr(one, "lineno", 0))
+
+
+def _assignments_behind(place: Place, line: int) -> list[ast.AST]:
+    """The statements that bind names for the next turn of the loops around a line, below it."""
+    loop, found = place.source.parent_of(place.node), []
+    while loop is not None and not isinstance(loop, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        if isinstance(loop, (ast.For, ast.While)):
+            kinds = (ast.Assign, ast.AugAssign)
+            found += [one for one in _within(loop) if isinstance(one, kinds) and one.lineno >= line]
+        loop = place.source.parent_of(loop)
+    return list(dict.fromkeys(found))
 
 
 def _within(scope: ast.AST) -> Iterator[ast.AST]:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from explainer.edits.evidence import Evidence
-from explainer.repair.atoms.common import calls, expressions, integer, shape_of, text
+from explainer.repair.atoms.common import calls, expressions, integer, number, shape_of, text
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
 from explainer.source import called
@@ -49,7 +49,7 @@ _SIGNS = {ast.MatMult: ("*",), ast.Mult: ("@",), ast.FloorDiv: ("*", "/"), ast.A
           ast.Sub: ("+",)}  # fmt: skip
 _TEXTS = {ast.MatMult: "@", ast.Mult: "*", ast.FloorDiv: "//", ast.Add: "+", ast.Sub: "-"}
 #: Methods and functions without which a value may be what is wanted.
-_TURNS = (
+TURNS = (
     "transpose", "permute", "t", "squeeze", "unsqueeze", "flatten", "view", "reshape", "mean", "sum", "contiguous",
     "float", "long", "int", "half", "double", "bool", "to", "detach", "item", "numpy", "cpu", "cuda", "argmax",
     "tolist", "expand", "repeat", "chunk", "max", "min", "abs", "clone", "type", "byte", "bfloat16", "swapaxes",
@@ -104,6 +104,9 @@ def operator(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
                 yield Offer("operator", spot, node, f"{left} {sign} {right}", "sign", 1.1)
         for one in (left, right):
             yield Offer("operator", spot, node, one, "operand", 1.5)
+        if isinstance(node.op, ast.FloorDiv):
+            less = str(number(node.right) - 1) if number(node.right) else f"{right} - 1"  # type: ignore[operator]
+            yield Offer("operator", spot, node, f"({left} + {less}) // {right}", "up", 0.6)
         if integer(spot, node) is not None or isinstance(node.op, ast.FloorDiv):
             for more in (" + 1", " - 1"):
                 yield Offer("operator", spot, node, text(spot, node) + more, "one", 0.9)
@@ -122,7 +125,7 @@ def unwrap(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     """`self.proj(y.transpose(1, 2))` -> `self.proj(y)`: a change of layout, dtype or graph taken away."""
     for node in calls(spot):
         name = called(node)
-        if name not in _TURNS:
+        if name not in TURNS:
             continue
         function = node.func
         if isinstance(function, ast.Attribute) and not (

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from explainer.edits.evidence import Evidence
@@ -24,6 +26,7 @@ _POSITIONS: Mapping[str, Sequence[int]] = {
     **dict.fromkeys(("transpose", "swapaxes", "flatten", "movedim", "permute"), (0, 1)),
 }  # fmt: skip
 _ALL = ("permute",)
+_ASKED = re.compile(r"shape '\[([^\]]*)\]' is invalid")
 _JOINING = ("cat", "stack", "concat")
 MODULES = ("torch", "F", "nn", "np", "functional", "einops")
 
@@ -93,18 +96,57 @@ def integer(spot: Spot, node: ast.AST) -> int | None:
 
 def shape_of(spot: Spot, node: ast.AST, evidence: Evidence) -> list[int] | None:
     """The shape of the tensor that an expression is at a place, where its making was recorded or it has a name."""
-    for step in evidence.steps[1:]:
-        if step.place is not None and step.place.node is node and step.out:
-            return step.shape
     for operand in operands(evidence):
         if operand.place is not None and operand.place.node is node:
             return operand.shape
+    nodes, names = _recorded(evidence)
+    if id(node) in nodes:
+        return nodes[id(node)]
+    known = spot.scope.get(ast.unparse(node).replace("'", '"')) if isinstance(node, (ast.Name, ast.Attribute)) else None
+    if isinstance(known, list):
+        return known[0]
     if isinstance(node, ast.Call):  # by the name that it is given
         parent = spot.place.source.parent_of(node)
-        named = parent.targets[0] if isinstance(parent, ast.Assign) and len(parent.targets) == 1 else None
-        node = named if isinstance(named, ast.Name) else node
-    known = spot.scope.get(ast.unparse(node).replace("'", '"')) if isinstance(node, (ast.Name, ast.Attribute)) else None
-    return known[0] if isinstance(known, list) else None
+        target = parent.targets[0] if isinstance(parent, ast.Assign) and len(parent.targets) == 1 else None
+        given = spot.scope.get(target.id) if isinstance(target, ast.Name) else None
+        return given[0] if isinstance(given, list) else None
+    if isinstance(node, ast.Name):
+        rows = names.get((id(spot.place.source.function_at(node.lineno)), node.id), [])
+        above = [shape for line, shape in rows if line <= node.lineno]
+        return above[-1] if above else None
+    return None
+
+
+def _recorded(evidence: Evidence) -> tuple[dict[int, list[int]], dict[tuple[int, str], list[tuple[int, list[int]]]]]:
+    """Shapes by node: what recorded calls made, and were given first; and by function and name, with lines."""
+    if evidence.shapes is None:
+        nodes: dict[int, list[int]] = {}
+        names: dict[tuple[int, str], list[tuple[int, list[int]]]] = {}
+        for step in evidence.steps[1:]:
+            if step.place is None:
+                continue
+            if step.out:
+                nodes.setdefault(id(step.place.node), step.shape)
+            first = _first_given(step.place.node)
+            if first is not None and step.before:
+                nodes.setdefault(id(first), step.before[0][0])
+            parent = step.place.source.parent_of(step.place.node)
+            target = parent.targets[0] if isinstance(parent, ast.Assign) and len(parent.targets) == 1 else None
+            if isinstance(target, ast.Name) and step.out:
+                function = step.place.source.function_at(target.lineno)
+                names.setdefault((id(function), target.id), []).append((target.lineno, step.shape))
+        evidence.shapes = nodes, {key: sorted(rows, key=lambda row: row[0]) for key, rows in names.items()}
+    return evidence.shapes
+
+
+def _first_given(node: ast.AST) -> ast.expr | None:
+    """The tensor that a call is given first: what a layer or a function of a module is called with, or its owner."""
+    if not isinstance(node, ast.Call):
+        return None
+    owner = node.func.value if isinstance(node.func, ast.Attribute) else None
+    if owner is None or (isinstance(owner, ast.Name) and owner.id in (*MODULES, "self")) or _dotted(owner):
+        return node.args[0] if node.args else None
+    return owner if not isinstance(owner, ast.Name) or owner.id != "self" else None
 
 
 def integers(spot: Spot) -> dict[str, int]:
@@ -129,4 +171,6 @@ def wanted(evidence: Evidence) -> set[int]:
     """The sizes that meet at the failing call: those of its operands, its layer and the message."""
     crash = evidence.crash
     sizes = {size for shape, _ in (crash.before if crash is not None else ()) for size in shape}
-    return sizes | set(evidence.said)
+    asked = _ASKED.search(evidence.message)  # what a view leaves open makes up for the rest
+    rest = math.prod(int(one) for one in re.findall(r"\d+", asked[1].replace("-1", ""))) if asked else 1
+    return sizes | set(evidence.said) | ({rest} if rest > 1 else set())

@@ -28,9 +28,21 @@ def clone(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
 
 def _behind(spot: Spot, method: str) -> Iterator[Offer]:
     for node in expressions(spot) if spot.role not in ("built", "given") else ():
-        weight = _kept(spot, node) if not _makes_an_object(node) else None
+        weight = _as_beside(spot, node, method) if not _makes_an_object(node) else None
+        weight = weight if weight is not None or _makes_an_object(node) else _kept(spot, node)
         if weight is not None and isinstance(node, _PLAIN) and not _has(node, method):
             yield Offer(method, spot, node, f"{as_primary(spot.place.at(node))}.{method}()", method, weight)
+
+
+def _as_beside(spot: Spot, node: ast.expr, method: str) -> float | None:
+    """Nothing against what a function hands back among others, of which it cuts off (or copies) some."""
+    parent = spot.place.source.parent_of(node)
+    within = isinstance(parent, (ast.Tuple, ast.List)) or (
+        isinstance(parent, (ast.ListComp, ast.GeneratorExp)) and parent.elt is node
+    )
+    function = spot.place.source.function_at(node.lineno)
+    handed = within and function is not None and spot.role == "returned"
+    return 0.0 if handed and any(_has(one, method) for one in ast.walk(function)) else None  # type: ignore[arg-type]
 
 
 def _kept(spot: Spot, node: ast.expr) -> float | None:
@@ -62,5 +74,5 @@ def _makes_an_object(node: ast.expr) -> bool:
     return isinstance(node, ast.Call) and called(node)[:1].isupper()
 
 
-def _has(node: ast.expr, method: str) -> bool:
+def _has(node: ast.AST, method: str) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == method

@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Iterator
 
 from explainer.edits.evidence import Evidence
+from explainer.edits.expressions import named
 from explainer.repair.atoms.common import expressions, integer, integers, is_dimension, number, wanted
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
@@ -45,6 +46,10 @@ def literal(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         for name, known in names.items():
             if known in sizes and known != value:
                 yield Offer("literal", spot, node, name, "name", 0.6)
+        for size in sorted(sizes - {value, 0, 1})[:_MOST]:
+            for text in list(named(size, spot.scope))[:2]:
+                if text not in names:
+                    yield Offer("literal", spot, node, text, "expression", 0.9)
         for new in _solving(spot, node, value, sizes):
             yield Offer("literal", spot, node, str(new), "solved", 0.4)
         parent = spot.place.source.parent_of(node)

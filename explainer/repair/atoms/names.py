@@ -60,8 +60,12 @@ def measure(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     texts = list(dict.fromkeys(spot.place.source.text(one) for one in known))
     for node in expressions(spot):
         own = spot.place.source.text(node) if _measures(node) else None
-        for at, other in enumerate(one for one in texts[:_MOST] if own is not None and one != own):
+        if own is None:
+            continue
+        for at, other in enumerate(one for one in texts[:_MOST] if one != own):
             yield Offer("measure", spot, node, other, "function", 0.1 * at)
+        for one in (" - 1", " + 1"):
+            yield Offer("measure", spot, node, own + one, "one", 0.5)
 
 
 def _measures(node: ast.AST) -> bool:

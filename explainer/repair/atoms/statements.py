@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 
 from explainer.edits.evidence import Evidence
 from explainer.edits.place import Place
+from explainer.repair.atoms.calls import TURNS
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
-from explainer.source import holds, loaded, stored
+from explainer.source import called, holds, loaded, stored
 
 #: How many statements a statement is brought past.
 _PAST = 3
@@ -21,10 +22,10 @@ def statement(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     if spot.role not in ("crash", "slice", "bound", "caller"):
         return
     node = _around(spot.place)
-    if isinstance(node, (ast.Assign, ast.AugAssign)) and stored(node) and stored(node) <= loaded(node) | _targets(node):
-        own = stored(node) <= loaded(node) or isinstance(node, ast.AugAssign)
-        if own:
-            yield Offer("statement", spot, node, "pass", "left out", 1.3)
+    if not isinstance(node, ast.Assign) or not stored(node) or not stored(node) <= loaded(node):
+        return
+    if isinstance(node.value, ast.Call) and called(node.value) in TURNS:  # all else has an effect
+        yield Offer("statement", spot, node, "pass", "left out", 1.3)
 
 
 def order(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
@@ -97,7 +98,3 @@ def _around(place: Place) -> ast.AST | None:
         return place.statement().node
     except ValueError:
         return None
-
-
-def _targets(node: ast.AST) -> set[str]:
-    return stored(node) if isinstance(node, ast.AugAssign) else set()
