@@ -109,8 +109,9 @@ def _read_at(place: Place) -> Place:
 
 
 def _scope(evidence: Evidence, place: Place) -> Mapping[str, Any]:
+    """What was in scope in the function of a place: as it failed, or as a layer was built there."""
     frame = evidence.frame_of(place)
-    return frame.scope if frame is not None else _NONE
+    return frame.scope if frame is not None else _of_builder(evidence, place)
 
 
 def _built(evidence: Evidence) -> Iterator[Spot]:
@@ -233,7 +234,7 @@ def _attributes(evidence: Evidence, near: list[Spot]) -> Iterator[Spot]:
         for node in ast.walk(owner) if owner is not None and names else ():
             value = _given(node, names)
             if value is not None:
-                scope = _of_builder(evidence, spot, value)
+                scope = _of_builder(evidence, spot.place.at(value))
                 yield Spot(spot.place.at(value), "bound", spot.distance + 2, None, scope=scope)
 
 
@@ -278,16 +279,15 @@ def _settings(evidence: Evidence, near: list[Spot]) -> Iterator[Spot]:
                 yield Spot(place, "setting", spot.distance + 2)
 
 
-def _of_builder(evidence: Evidence, spot: Spot, node: ast.AST) -> Mapping[str, Any]:
-    """What was in scope in the constructor in which a statement stands, as a call in it recorded it."""
-    function = spot.place.source.function_at(node.lineno)  # type: ignore[attr-defined]
+def _of_builder(evidence: Evidence, place: Place) -> Mapping[str, Any]:
+    """What was in scope in the function in which a place stands, as a call in it that built a layer recorded it."""
+    function = place.source.function_at(place.span.line)
+    if function is None:
+        return _NONE
+    first, last, file = function.lineno, function.end_lineno or 0, place.source.file
     calls: list[Call] = [call for layer in evidence.layers for call in layer.calls]
-    for call in calls:
-        if function is None or call.place.source.file != spot.place.source.file:
-            continue
-        if function.lineno <= call.place.span.line <= (function.end_lineno or 0):
-            return call.scope
-    return _NONE
+    inside = (one for one in calls if one.place.source.file == file and first <= one.place.span.line <= last)
+    return next((one.scope for one in inside), _NONE)
 
 
 def _of_self(node: ast.AST) -> bool:

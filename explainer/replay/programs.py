@@ -32,7 +32,7 @@ from explainer.replay.work import STARVED, Spent
 #: Seconds of work for all trials of one crash together, those that go on at the same time counted as one.
 TRIALS = 7.0
 #: For the wide search behind them.
-WIDE = 5.0
+WIDE = 8.0
 #: For the unedited run, before them.
 START = 30.0
 #: How many runs go on at the same time.

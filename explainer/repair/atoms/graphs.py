@@ -36,12 +36,13 @@ def _behind(spot: Spot, method: str) -> Iterator[Offer]:
 
 def _as_beside(spot: Spot, node: ast.expr, method: str) -> float | None:
     """Nothing against what a function hands back among others, of which it cuts off (or copies) some."""
-    parent = spot.place.source.parent_of(node)
-    within = isinstance(parent, (ast.Tuple, ast.List)) or (
-        isinstance(parent, (ast.ListComp, ast.GeneratorExp)) and parent.elt is node
-    )
-    function = spot.place.source.function_at(node.lineno)
-    handed = within and function is not None and spot.role == "returned"
+    source, parent = spot.place.source, spot.place.source.parent_of(node)
+    within = isinstance(parent, (ast.Tuple, ast.List)) or getattr(parent, "elt", None) is node
+    outer = parent
+    while isinstance(outer, ast.expr):
+        outer = source.parent_of(outer)
+    function = source.function_at(node.lineno)
+    handed = within and isinstance(outer, ast.Return) and function is not None
     return 0.0 if handed and any(_has(one, method) for one in ast.walk(function)) else None  # type: ignore[arg-type]
 
 
