@@ -283,7 +283,7 @@ FAULTS = {
             net = Net()
         net.load_state_dict(saved, assign=True)
         print(net(torch.rand(2, 4)).sum().item())
-        """, "with torch.device", "net = Net()"),
+        """, "persistent=False", "persistent=True"),
 }  # fmt: skip
 
 
