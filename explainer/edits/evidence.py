@@ -108,6 +108,8 @@ class Evidence:
     files: tuple[str, ...] = ()
     passed: bool = False
     shapes: Any = None
+    definitions: dict[str, list[Any]] | None = None
+    settings: dict[str, list[Place]] = field(default_factory=dict)
 
     @property
     def crash(self) -> Step | None:

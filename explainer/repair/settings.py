@@ -28,11 +28,11 @@ def loops(place: Place) -> Iterator[ast.expr]:
 
 def settings(node: ast.AST, evidence: Evidence) -> Iterator[Place]:
     """The places that give settings their values which an expression reads: `cfg.depth`, `args["depth"]`, `DEPTH`."""
-    sources = evidence.sources_seen()
     for name in _read(node):
-        found = [place for source in sources for place in _given(source, name)]
-        if len(found) <= _MOST:
-            yield from found
+        if name not in evidence.settings:
+            evidence.settings[name] = [place for source in evidence.sources_seen() for place in _given(source, name)]
+        if len(evidence.settings[name]) <= _MOST:
+            yield from evidence.settings[name]
 
 
 def _read(node: ast.AST) -> Sequence[str]:

@@ -25,7 +25,7 @@ MARGIN = 0.8
 #: What a proposal costs more that the sieve could not tell, or that fails elsewhere then.
 _BEHIND = {PASSES: 0.0, UNKNOWN: 0.6, MOVED: 1.0, OTHER: 2.2}
 #: What the crashed run cannot tell: it has changed the objects already whose changes are to come in another order.
-UNSIEVED = ("order",)
+UNSIEVED = ("order", "copied", "block")
 #: What an edit costs more that is made at sibling statements too, and how many such are run.
 _BESIDE, SIBLINGS = 0.4, 8
 #: How many of one kind at one line are run.

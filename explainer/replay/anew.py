@@ -103,7 +103,9 @@ class Anew:
         depth = min(start[0] for start in starts if start is not None)
         line = min(start[1] for start in starts if start is not None and start[0] == depth)
         own = [edit for edit, one in zip(edits, functions) if one is None]  # noqa: B905
-        return self._piece(depth, line, own)
+        path = self.frames[depth][0].f_code.co_filename
+        mixed = len(own) < len(edits) or any(folder + edit["file"] != path for edit in own)
+        return None if own and mixed else self._piece(depth, line, own)
 
     def control(self, piece: Piece) -> Piece | None:
         """The same statements as they are."""

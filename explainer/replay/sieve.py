@@ -20,6 +20,8 @@ from explainer.replay.recorders.stacks import frames_of
 
 #: Seconds for one edit; the share of the run's work after which it answers with what it has.
 _ONE, _SHARE = 0.5, 0.75
+#: What changes an object in place.
+_IN_PLACE = re.compile(r"\.(?:\w+_|half|double|float|bfloat16|to|cpu|cuda|load_state_dict)\(")
 #: How a program may run: in these modes statements are tried, in turn.
 _MODES = ("enable_grad", "no_grad", "inference_mode")
 #: So many edits are looked at, however many get past the call.
@@ -125,7 +127,14 @@ class Sieve:
         if mode is None:
             return UNKNOWN
         with patched([one for one in live if one[0].__code__ is not piece.frame.f_code]):
-            return self._outcome(piece.run, mode, OTHER)
+            fate = self._outcome(piece.run, mode, OTHER)
+        return UNKNOWN if fate == SAME and any(map(self._undoes, edits)) else fate
+
+    def _undoes(self, edit: Change) -> bool:
+        """Whether an edit takes away a change in place: the run that crashed has made it already."""
+        lines, _ = self._tree(os.path.join(self.folder, edit["file"]))
+        before, after = "\n".join(lines[edit["start"] - 1 : edit["end"]]), edit["after"] or ""
+        return len(_IN_PLACE.findall(before)) > len(_IN_PLACE.findall(after))
 
     def _mode(self, control: Piece | None) -> str | None:
         """The mode in which statements fail as they did, unedited: one that a decorator or a block had set is gone."""

@@ -60,12 +60,12 @@ def _kept(spot: Spot, node: ast.expr) -> float | None:
 
 
 def _carried(spot: Spot, statement: ast.Assign) -> bool:
-    """Whether a name is bound outside of every loop, or read in its loop before it is bound there: by the next step."""
+    """Whether a file binds a name outside of every loop, or a loop reads it before it binds it: in its next step."""
     loop = spot.place.source.parent_of(statement)
     while loop is not None and not isinstance(loop, (ast.For, ast.While, ast.FunctionDef, ast.Module)):
         loop = spot.place.source.parent_of(loop)
     if not isinstance(loop, (ast.For, ast.While)):
-        return True
+        return isinstance(loop, ast.Module)
     reads = [one for one in ast.walk(loop) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)]
     return any(one.id in stored(statement) and one.lineno <= statement.lineno for one in reads)
 

@@ -17,6 +17,8 @@ from explainer.source import called
 _PLACES = ("torch.nn", "torch.nn.functional", "torch.nn.utils.rnn", "torch.linalg", "torch")
 #: What decides nothing of shape, and what is no argument.
 _APART = ("out", "layout", "pin_memory", "generator", "memory_format", "device", "names", "inplace", "requires_grad")
+#: What keeps a graph where it is asked to: that hides why it is needed twice.
+_GRAPHS = ("backward", "grad")
 #: A parameter whose default is not known here.
 UNKNOWN = object()
 Parameters = Mapping[str, Any]
@@ -24,6 +26,8 @@ Parameters = Mapping[str, Any]
 
 def lacking(node: ast.Call, evidence: Evidence) -> dict[str, Any]:
     """The parameters that a call may be given too, by name, with their defaults."""
+    if called(node) in _GRAPHS:
+        return {}
     found = _of_program(node, evidence) or _of_torch(node)
     known = {word.arg for word in node.keywords}
     return {name: default for name, default in found.items() if name not in known and name not in _APART}
@@ -31,10 +35,12 @@ def lacking(node: ast.Call, evidence: Evidence) -> dict[str, Any]:
 
 def _of_program(node: ast.Call, evidence: Evidence) -> dict[str, Any]:
     """Those of the one function or class of the program that has a call's name."""
-    name = called(node)
-    kinds = (ast.FunctionDef, ast.ClassDef)
-    found = [one for source in evidence.sources_seen() for one in source.nodes()
-             if isinstance(one, kinds) and one.name == name]  # fmt: skip
+    if evidence.definitions is None:
+        evidence.definitions = {}
+        for one in (node for source in evidence.sources_seen() for node in source.nodes()):
+            if isinstance(one, (ast.FunctionDef, ast.ClassDef)):
+                evidence.definitions.setdefault(one.name, []).append(one)
+    found = evidence.definitions.get(called(node), [])
     if len(found) != 1:
         return {}
     function = found[0]
@@ -107,6 +113,7 @@ def _of_schemas(name: str, given: int) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for schema in torch._C._jit_get_schemas_for_operator(f"aten::{name}"):
         for one in schema.arguments[given:]:
-            if one.name in DIMENSIONS or one.has_default_value():
+            sized = "int" in str(one.type) or "bool" in str(one.type)
+            if sized and (one.name in DIMENSIONS or one.has_default_value()):
                 found.setdefault(one.name, one.default_value if one.has_default_value() else UNKNOWN)
     return found

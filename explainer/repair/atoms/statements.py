@@ -59,6 +59,8 @@ def _moved(
     shared = within or (others and _shared(one, others[0 if up else -1]))
     if not shared or not all(_exchangeable(one, other) for other in others):
         return
+    if _untrains([one, *others] if up else [*others, one], row):
+        return
     source, head = spot.place.source, " " * row[0].col_offset
     pieces = [source.text(each) for each in ([one, *others] if up else [*others, one])]
     whole = ast.Module(list(row), [])
@@ -67,6 +69,17 @@ def _moved(
     for name in ("end_lineno", "end_col_offset"):
         setattr(whole, name, getattr(row[-1], name))
     yield Offer("order", spot, whole, f"\n{head}".join(pieces), "neighbour", weight, one)
+
+
+def _untrains(new: Sequence[ast.stmt], old: Sequence[ast.stmt]) -> bool:
+    """Whether a step would come before the backward whose gradients it takes."""
+    calls = {id(one): {called(node) for node in ast.walk(one) if isinstance(node, ast.Call)} for one in old}
+    steps = [one for one in old if "step" in calls[id(one)]]
+    backwards = [one for one in old if "backward" in calls[id(one)]]
+    places = {id(one): at for at, one in enumerate(new)}, {id(one): at for at, one in enumerate(old)}
+    pairs = [(places[0][id(b)] < places[0][id(s)], places[1][id(b)] < places[1][id(s)])
+             for b in backwards for s in steps]  # fmt: skip
+    return any(before and not after for after, before in pairs)
 
 
 def _exchangeable(one: ast.stmt, other: ast.stmt) -> bool:
