@@ -117,7 +117,9 @@ def _noted(method: Any, file: int, turns: Counter[str]) -> Any:
 def _note(group: str, frame: types.FrameType, file: int, turns: Counter[str]) -> None:
     turns[group] += 1
     call = {**described(frame), "place": _place(frame), "group": group, "turn": turns[group]}
-    os.pwrite(file, json.dumps(call).encode().ljust(_SIZE), 0)
+    said = json.dumps(call).encode()
+    if len(said) <= _SIZE:  # else the one before stays: what is cut cannot be read
+        os.pwrite(file, said.ljust(_SIZE), 0)
 
 
 def _place(frame: types.FrameType | None) -> str:

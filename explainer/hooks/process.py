@@ -66,9 +66,17 @@ class ExitHook:
 
     def __call__(self, *status):
         error = sys.exc_info()[1]
-        if error is not None and status not in ((), (0,), (None,)) and "torch" in sys.modules:
-            swallowed(error, sys._getframe(1))
-        self.previous(*status)
+        try:
+            if error is not None and not _well(status) and "torch" in sys.modules:
+                swallowed(error, sys._getframe(1))
+        finally:
+            self.previous(*status)
+
+
+def _well(status) -> bool:
+    """Whether an exit status says that all went well."""
+    first = status[0] if status else None
+    return first is None or (type(first) in (int, bool) and not first)
 
 
 def is_ours(frame) -> bool:

@@ -31,6 +31,7 @@ _ESCAPE = Pattern(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|([nrt\"'\\/]))")
 _HEADER = Pattern(
     r"Traceback \(most recent call last\):?[^\\\n]{0,120}(?:\\u[0-9a-f]{4}|\\x[0-9a-f]{2}){0,200}(?:\\r)?\\n"
 )
+_FILE = re.compile(r'File ""[^"]')
 #: A cell in quotation marks, whole or its first line, with the cells before it.
 _CELL = Pattern(r'^(?:[^",\n]{0,200},){1,8}"(?:"$|(?!")(?P<whole>(?:[^"\n]|""){0,4000})"$|(?!"))')
 #: How many rows tell whether a text is a table.
@@ -63,7 +64,7 @@ def rows_of(text: str) -> list[Row]:
 def cells(rows: list[Row]) -> list[Row]:
     """Rows of a table of comma-separated values as their last cells say it, where quotation marks are doubled."""
     whole = sum(row.text[-1:] == '"' and _CELL.match(row.text) is not None for row in rows[:_HEAD])
-    begun = any('File ""' in row.text or ("Traceback" in row.text and _CELL.match(row.text)) for row in rows)
+    begun = any(_FILE.search(row.text) or ("Traceback" in row.text and _CELL.match(row.text)) for row in rows)
     if not begun and 2 * whole <= min(len(rows), _HEAD):
         return rows
     return [Row(_CELL.sub(_cell, row.text).replace('""', '"'), row.number) for row in rows]

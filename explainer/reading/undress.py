@@ -14,6 +14,8 @@ from explainer.reading.prefixes import parted
 from explainer.reading.rows import Row, cells, opened, rows_of
 from explainer.reading.wraps import rejoined, unpadded
 
+#: Where a mailer breaks a long line: no rule of `===`, no `name=` at the end of a short one.
+_SOFT_BREAK = re.compile(r"^[^\n]{68,75}[^=\s]=$", re.MULTILINE)
 _ESCAPES = Pattern(
     r"\x1b\[[0-?]{0,64}[ -/]{0,8}[@-~]|\x1b\][^\x07\x1b\n]{0,512}(?:\x07|\x1b\\)?"
     r"|\x1b[PX^_][^\x1b\n]{0,512}\x1b\\|\x1b[ -/]{0,4}[0-~]"
@@ -55,7 +57,7 @@ def writers(text: str) -> list[Lines]:
 def _plain(text: str) -> str:
     """The text without escape sequences, zero bytes, odd blanks and typographic quotation marks."""
     text = text.replace("\0", "").replace("\x1b[?2004l\r", "\n").replace("\xa0", " ").removeprefix("\ufeff")
-    if "=\n" in text and ("=3D" in text or "=20\n" in text):
+    if ("=3D" in text or "=20\n" in text) and _SOFT_BREAK.search(text):
         text = quopri.decodestring(text.encode("utf-8", "replace")).decode("utf-8", "replace")  # a mail as it is sent
     if "\x1b" in text:
         text = _ESCAPES.sub("", text)

@@ -68,7 +68,7 @@ class ByIdentity:
 
     def living(self) -> list[Any]:
         """The objects that are still there."""
-        found = [ref() for ref, _ in self._held.values()]
+        found = [ref() for ref, _ in list(self._held.values())]
         return [one for one in found if one is not None]
 
 

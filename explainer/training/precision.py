@@ -37,11 +37,21 @@ def _least(values: Any, dtype: torch.dtype) -> Any:
 
 def before_step(watcher: Any, of: Any) -> None:
     """Keep some entries of weights of low precision that have gradients."""
-    held = [p for group in of.param_groups for p in group["params"] if p.dtype in LOW and p.grad is not None]
-    held = [p for p in held if p.grad.layout == torch.strided]
+    moving = [group for group in of.param_groups if group.get("lr") != 0]  # a warm-up begins at 0
+    held = [p for group in moving for p in group["params"] if p.dtype in LOW and p.grad is not None]
+    held = [p for p in held if p.grad.layout == torch.strided and not _kept_exactly(p, of.state.get(p))]
     watcher.lowly = [
         (p, p.detach().flatten()[:_ENTRIES].clone(), p.grad.flatten()[:_ENTRIES] != 0) for p in held[:_WEIGHTS]
     ]
+
+
+def _kept_exactly(weight: Any, state: Any) -> bool:
+    """Whether an optimizer holds a weight in a finer type as well, to which small steps are added."""
+    values = state.values() if isinstance(state, dict) else ()
+    finer = (one for one in values if isinstance(one, torch.Tensor) and one.dtype == torch.float32)
+    first = weight.detach().flatten()[:_ENTRIES]
+    return any(one.shape == weight.shape and bool((one.flatten()[:_ENTRIES].to(weight.dtype) == first).all())
+               for one in finer)  # fmt: skip
 
 
 def after_step(watcher: Any, site: Any) -> None:
