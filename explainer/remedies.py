@@ -9,7 +9,7 @@ from explainer.catalogue import Match
 from explainer.catalogue.bounds import of_file
 from explainer.catalogue.words import holds, in_language, value, words
 from explainer.diagnosis import Edit, Fix, FixSource, Span
-from explainer.edits.candidate import Candidate
+from explainer.edits.candidate import PAIRED, Candidate
 from explainer.edits.changes import drops_name, is_cast, only_adapts
 from explainer.frozen import frozen, replace
 from explainer.oracle import judge, source
@@ -36,8 +36,6 @@ _FEW = 2
 
 #: Seconds of work for repairs of two edits.
 PAIRS = 4.0
-#: The tier of such a repair: it shows no cause.
-PAIRED = -2
 
 #: How many layers' weights a number may change that is to show the cause.
 LAYER = 1

@@ -234,12 +234,7 @@ def test_another_budget_is_complained_of(text):
         seconds(text)
 
 
-PROGRAM = """
-    import sys
-    import torch
-    print("args", sys.argv[1:])
-    torch.manual_seed(0)
-    x, y = torch.randn(64, 4), torch.randint(3, (64,))
+SOFTMAX_TWICE = """\
     model = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.Softmax(dim=1))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     for step in range(10):
@@ -247,9 +242,20 @@ PROGRAM = """
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-    print("drawn", torch.rand(1).item())
+"""
+PROGRAM = (
+    """
+    import sys
+    import torch
+    print("args", sys.argv[1:])
+    torch.manual_seed(0)
+    x, y = torch.randn(64, 4), torch.randint(3, (64,))
+"""
+    + SOFTMAX_TWICE
+    + """    print("drawn", torch.rand(1).item())
     sys.exit(int(sys.argv[1]))
 """
+)
 
 
 def watched(folder, *arguments):
@@ -318,18 +324,14 @@ def test_a_checkup_looks_at_a_model_and_leaves_it_as_it_is():
         explainer.checkup(mixed, batch)
 
 
-SILENT = """
+SILENT = (
+    """
     import torch
     torch.manual_seed(0)
     x, y = torch.randn(32, 4), torch.randint(3, (32,))
-    model = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.Softmax(dim=1))
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for step in range(10):
-        loss = torch.nn.functional.cross_entropy(model(x), y)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
 """
+    + SOFTMAX_TWICE
+)
 
 
 def ran(folder, text: str) -> tuple[Watcher, Program]:

@@ -7,6 +7,9 @@ from dataclasses import field
 from explainer.diagnosis import Edit, FixSource, Span
 from explainer.frozen import frozen
 
+#: The tier of repairs of two edits.
+PAIRED = -2
+
 
 @frozen
 class Candidate:

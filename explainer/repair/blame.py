@@ -59,7 +59,7 @@ class Blame:
 
 def blamed(checker: Any, evidence: Evidence, known: tuple[Edit, ...] = ()) -> Blame:
     """Who is to blame among all that has survived so far; `known` are the edits that come first so far."""
-    control, where = checker.control(), roles(evidence)
+    control, where = checker.control(), checker.scene.once("roles of lines", lambda: roles(evidence))
     found = []
     for edits, (candidate, judgement) in checker.survived.items() if control is not None else ():
         run = checker.tried[edits]

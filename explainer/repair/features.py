@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 
-from explainer.edits.candidate import Candidate
+from explainer.edits.candidate import PAIRED, Candidate
 from explainer.edits.changes import drops_name, is_cast, only_adapts
 from explainer.edits.evidence import Evidence
 from explainer.frozen import frozen
@@ -95,7 +95,7 @@ def _of_origin(candidate: Candidate) -> dict[str, float]:
     if kind == "atom" and source is not None:
         return {f"atom={source.name}": 1.0, "kind": ATOM.get(source.name, 0.0)}
     if kind == "generator" or kind == "idiom":
-        tier = "two" if candidate.tier == -2 else str(max(candidate.tier, -1))
+        tier = "two" if candidate.tier == PAIRED else str(max(candidate.tier, -1))
         return {f"known={tier}": 1.0}
     return {"known=rule": 1.0}
 

@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import Any
 
 from explainer.edits import words
-from explainer.edits.candidate import Candidate
+from explainer.edits.candidate import PAIRED, Candidate
 from explainer.edits.changes import cancels
 from explainer.edits.evidence import evidence_of
 from explainer.edits.generators.driver import recorded
@@ -32,8 +32,6 @@ ENOUGH = 4
 BEYOND, _BEYOND = 6, 2
 #: How many candidates of the search are run without having been sieved.
 UNSIEVED = 10
-#: The tier of repairs of two edits.
-FOLLOWED = -2
 _NOT_RUN = "none"
 
 
@@ -74,7 +72,7 @@ class Verdicts:
                 sources = sources_with(edited, checker.scene.source)
                 evidence = evidence_of(recording, checker.scene, run.error["message"], sources)
                 for both in chained(evidence, first, edited, family):
-                    yield dataclasses.replace(both, tier=FOLLOWED)
+                    yield dataclasses.replace(both, tier=PAIRED)
 
     def _with_origins(self, candidates: Iterable[Candidate]) -> Iterator[Candidate]:
         """What rules propose, after the same repair nearer to its cause: a better line to edit, if it holds.

@@ -11,7 +11,7 @@ from explainer.edits.evidence import Evidence
 from explainer.edits.expressions import evaluated
 from explainer.edits.generators.slices import operands
 from explainer.repair.spots import Spot
-from explainer.source import called
+from explainer.source import Source, called
 
 #: Arguments that name a dimension.
 DIMENSIONS = ("dim", "axis", "dim0", "dim1", "start_dim", "end_dim", "dims", "axes", "batch_dim")
@@ -106,9 +106,8 @@ def shape_of(spot: Spot, node: ast.AST, evidence: Evidence) -> list[int] | None:
     if isinstance(known, list):
         return known[0]
     if isinstance(node, ast.Call):  # by the name that it is given
-        parent = spot.place.source.parent_of(node)
-        target = parent.targets[0] if isinstance(parent, ast.Assign) and len(parent.targets) == 1 else None
-        given = spot.scope.get(target.id) if isinstance(target, ast.Name) else None
+        target = _target_of(spot.place.source, node)
+        given = spot.scope.get(target.id) if target is not None else None
         return given[0] if isinstance(given, list) else None
     if isinstance(node, ast.Name):
         rows = names.get((id(spot.place.source.function_at(node.lineno)), node.id), [])
@@ -130,13 +129,19 @@ def _recorded(evidence: Evidence) -> tuple[dict[int, list[int]], dict[tuple[int,
             first = _first_given(step.place.node)
             if first is not None and step.before:
                 nodes.setdefault(id(first), step.before[0][0])
-            parent = step.place.source.parent_of(step.place.node)
-            target = parent.targets[0] if isinstance(parent, ast.Assign) and len(parent.targets) == 1 else None
-            if isinstance(target, ast.Name) and step.out:
+            target = _target_of(step.place.source, step.place.node)
+            if target is not None and step.out:
                 function = step.place.source.function_at(target.lineno)
                 names.setdefault((id(function), target.id), []).append((target.lineno, step.shape))
         evidence.shapes = nodes, {key: sorted(rows, key=lambda row: row[0]) for key, rows in names.items()}
     return evidence.shapes
+
+
+def _target_of(source: Source, node: ast.AST) -> ast.Name | None:
+    """The one name that an expression's value is given."""
+    parent = source.parent_of(node)
+    target = parent.targets[0] if isinstance(parent, ast.Assign) and len(parent.targets) == 1 else None
+    return target if isinstance(target, ast.Name) else None
 
 
 def _first_given(node: ast.AST) -> ast.expr | None:
@@ -146,7 +151,7 @@ def _first_given(node: ast.AST) -> ast.expr | None:
     owner = node.func.value if isinstance(node.func, ast.Attribute) else None
     if owner is None or (isinstance(owner, ast.Name) and owner.id in (*MODULES, "self")) or _dotted(owner):
         return node.args[0] if node.args else None
-    return owner if not isinstance(owner, ast.Name) or owner.id != "self" else None
+    return owner
 
 
 def integers(spot: Spot) -> dict[str, int]:
