@@ -41,9 +41,12 @@ def spot_of(text: str, message: str = "", role: str = "crash") -> tuple[Spot, Ev
     source = parsed_source("model.py", text)
     assert source.tree is not None
     statement = source.tree.body[-1]
-    statement = statement.body[-1] if isinstance(statement, (ast.FunctionDef, ast.For)) else statement
+    while isinstance(statement, (ast.ClassDef, ast.FunctionDef, ast.For)):
+        statement = statement.body[-1]
     node = getattr(statement, "value", statement)
-    return Spot(Place(source, node), role, 0, scope=SCOPE), Evidence(message, "en", sources=lambda _: source)
+    return Spot(Place(source, node), role, 0, scope=SCOPE), Evidence(
+        message, "en", sources=lambda _: source, files=("model.py",)
+    )
 
 
 def offered(atom: str, text: str, message: str = "") -> set[str]:
@@ -78,6 +81,16 @@ REPAIRS = [
     ("measure", "def f(a):\n    n = a.size(0)\n    return g(a.size(1))", "", "    return g(a.size(0))"),
     ("detach", "self.kept = f(x)", "", "self.kept = f(x).detach()"),
     ("detach", "for x in rows:\n    h = f(x, h)", "", "    h = f(x, h).detach()"),
+    ("severed", "y, self.s = f(x, self.s)", "", "y, self.s = f(x, self.s)\nself.s = self.s.detach()"),
+    (
+        "severed",
+        "for x in rows:\n    y, h = f(x, h)",
+        "",
+        "    y, h = f(x, h)\n    h = tuple(one.detach() for one in h)",
+    ),
+    ("sibling", "a = g(x, end=1)\nb = g(k)", "", "b = g(k, end=1)"),
+    ("derived", "p, q = split(x)\nf(x)", "", "f(q)"),
+    ("registered", "class A:\n  def __init__(self):\n    self.t = f(3)", "", '    self.register_buffer("t", f(3))'),
     ("clone", "rows.append(x)", "", "rows.append(x.clone())"),
     ("order", "k = f(net)\nfreeze(net)", "", "freeze(net)\nk = f(net)"),
     ("order", "n += b\nrows.append(x + n)", "", "rows.append(x + n)\nn += b"),
@@ -137,6 +150,10 @@ ALONE = [
     ("clone", "rows.append(x.clone())", ""),
     ("detach", "for x in rows:\n    s = f(x)", ""),  # of this step
     ("order", "k = f(net)\ng(net, k)", ""),  # reads what the other binds
+    ("severed", "for x in rows:\n    y, h = f(x, k)", ""),  # of this step
+    ("sibling", "a = g(x, end=1)\nb = h(k)", ""),
+    ("derived", "p, q = split(k)\nf(x)", ""),
+    ("registered", "class A:\n  def __init__(self):\n    self.t = nn.Linear(3, 3)", ""),
     ("element", "g(x)", ""),
     ("call", "f(x)", ""),
     ("operator", "f(x)", ""),

@@ -28,14 +28,15 @@ SIEVED, RUNS = 900, 24
 PAST, ENOUGH = 14, 4
 #: How much less likely than what has passed a proposal may be to be run all the same.
 MARGIN = 0.8
-#: What a proposal costs more that the sieve could not tell, or that fails elsewhere then.
-_BEHIND = {PASSES: 0.0, UNKNOWN: 0.6, MOVED: 1.0, OTHER: 2.2}
-#: What the crashed run cannot tell: it has changed the objects already whose changes are to come in another order.
-UNSIEVED = ("order", "copied", "block")
+#: What a proposal costs more that fails elsewhere then, or that the sieve could not tell; less where it gets past.
+_BEHIND = {PASSES: -1.2, UNKNOWN: 0.6, MOVED: 1.0, OTHER: 2.2}
+#: What the crashed run cannot tell: it has changed the objects already whose changes are to come in another order, and
+#: has the graphs of steps that are over.
+UNSIEVED = ("order", "copied", "block", "detach", "severed")
 #: What an edit costs more that is made at sibling statements too, and how many such are run.
 _BESIDE, SIBLINGS = 0.4, 8
-#: How many of one kind at one line are run.
-_ALIKE = 4
+#: How many of one kind at one line are run, and how many of a kind that is not sieved.
+_ALIKE, _UNTOLD = 4, 6
 #: How many more repairs of two edits are run once one holds.
 BEYOND = 6
 
@@ -122,7 +123,8 @@ def _spread(ranked: Iterable[Proposal]) -> Iterator[Proposal]:
     for one in ranked:
         key = (_line(one.candidate), one.atom or one.candidate.kind)
         met[key] += 1
-        if met[key] <= _ALIKE:
+        met[one.atom] += one.atom in UNSIEVED
+        if met[key] <= _ALIKE and met[one.atom] <= _UNTOLD:
             yield one
 
 
