@@ -139,11 +139,13 @@ ALONE = [
     ("literal", "x[:, :3]", ""),  # a bound belongs to the slices
     ("dimension", "nn.Linear(3, 4)", ""),
     ("name", "f(b)", ""),
+    ("solved", "f(32)", "32 and 50"),  # of nothing that was computed
     ("size", "f(x)", ""),
     ("swap", 'g(x, "mean")', ""),
     ("drop", "f(x)", ""),
     ("keyword", "x.sum(-1, keepdim=True)", ""),
     ("cut", "f(b)", ""),
+    ("crop", "f(x)", "index 5 with 9"),  # none is as short
     ("bound", "f(x)", "index 9 is out of bounds for dimension 0 with size 8"),  # an index from the start
     ("measure", "f(x)", ""),
     ("detach", "self.layer = nn.Linear(3, 3)", ""),
@@ -188,9 +190,34 @@ def test_an_atom_leaves_alone_what_it_does_not_know(atom, text, message):
     assert not offered(atom, text, message) - {""}
 
 
+def test_only_who_calls_what_failed_gives_it_less():
+    spot, evidence = spot_of("f(x)", "index 5 with 3", role="caller")
+    assert "f(x[:, -cin:])" in {_applied(one) for one in ATOMS["crop"](spot, evidence)}
+    spot, evidence = spot_of("f(x)", "index 5 with 3", role="crash")
+    assert not list(ATOMS["crop"](spot, evidence))
+
+
+def test_a_literal_is_solved_for_the_size_that_is_made_of_it():
+    spot, evidence = spot_of("f(32)", "50 against 65", role="number")
+    side = ["lit", ["model.py", 1, 1, 2, 4], 32]
+    tokens = ["op", "**", ["op", "//", side, ["const", 4], None, 8], ["const", 2], None, 64]
+    evidence.steps.append(Step("add", (), (), (), (), (["op", "+", tokens, ["const", 1], None, 65],), None))
+    spot = Spot(spot.place.at(spot.place.node.args[0]), "number", 1)
+    assert [one.text for one in ATOMS["solved"](spot, evidence)] == ["28"]
+
+
 def test_every_atom_has_examples_and_a_cost():
     assert set(ATOMS) == set(ATOM)
-    apart = {"projection", "uncalled", "counted", "trimmed", "widened", "started", "bound"}  # tested on their own
+    apart = {
+        "projection",
+        "uncalled",
+        "counted",
+        "trimmed",
+        "widened",
+        "started",
+        "bound",
+        "solved",
+    }  # tested on their own
     assert set(ATOMS) - apart == {row[0] for row in REPAIRS}
     assert set(ATOMS) == {row[0] for row in ALONE}
 

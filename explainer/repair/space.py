@@ -81,6 +81,15 @@ def _of_data(offer: Offer) -> bool:
     return drawn
 
 
+def _twice(offer: Offer) -> bool:
+    """Whether a part of a tensor would be taken twice, and another no more: `a, b = x[:h], x[:h]`."""
+    source, node = offer.place.source, offer.node
+    parent = source.parent_of(node)
+    beside = getattr(parent, "elts", None) or getattr(parent, "args", None) or ()
+    cuts = isinstance(node, ast.Subscript) and node in beside
+    return cuts and any(source.text(one) == offer.text for one in beside if one is not node)
+
+
 def _stands_at(spot: Spot, place: Place) -> bool:
     return spot.place.source.file == place.source.file and spot.place.span.line == place.span.line
 
@@ -183,7 +192,7 @@ def _offers(evidence: Evidence, family: str) -> Iterator[Offer]:
                 continue
             try:
                 for one in _doubled(atom(spot, evidence)):
-                    if not _of_data(one) and not _of_check(one) and (not evidence.apart or _moves(one)):
+                    if not (_of_data(one) or _of_check(one) or _twice(one)) and (not evidence.apart or _moves(one)):
                         yield replace(one, weight=one.weight + _WENT_WELL) if went_well else one
             except (ArithmeticError, AttributeError, LookupError, SyntaxError, TypeError, ValueError):
                 _log.debug("%s gave up", name, exc_info=True)

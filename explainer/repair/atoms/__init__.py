@@ -29,6 +29,7 @@ from explainer.repair.offer import Atom
 ATOMS: dict[str, Atom] = {
     "literal": literals.literal,
     "dimension": literals.dimension,
+    "solved": literals.solved,
     "name": names.name,
     "derived": names.derived,
     "size": names.size,
@@ -56,6 +57,7 @@ ATOMS: dict[str, Atom] = {
     "clone": graphs.clone,
     "severed": graphs.severed,
     "cut": slices.cut,
+    "crop": slices.crop,
     "bound": bounds.bound,
     "uncalled": unused.uncalled,
     "parameter": unused.parameter,
