@@ -35,7 +35,7 @@ SEARCHED = {
         import torch
         CONFIG = {"features": 6, "hidden": 8}
         net = torch.nn.Linear(CONFIG["features"], CONFIG["hidden"])
-        net(torch.ones(2, 7)).sum().backward()
+        net(torch.rand(2, 7)).sum().backward()
         """, "shape", '"features": 7'),
     "sizes of a loop that do not follow": (
         """
@@ -82,11 +82,11 @@ SEARCHED = {
         import numpy as np
         import torch
         def sample():
-            return torch.from_numpy(np.ones((6, 6, 3), dtype=np.float32))
+            return torch.from_numpy(np.random.rand(6, 6, 3).astype(np.float32))
         net = torch.nn.Conv2d(3, 2, 3)
         batch = torch.stack([sample(), sample()])
         net(batch).sum().backward()
-        """, "shape", "dtype=np.float32)).permute(2, 0, 1)"),
+        """, "shape", ".astype(np.float32)).permute(2, 0, 1)"),
     "samples of unequal length": (
         """
         import torch
@@ -164,7 +164,7 @@ SEARCHED = {
         both = Both()
         both.first.double()
         both(torch.ones(1, 2)).sum()
-        """, "dtype", "both.double()"),
+        """, "dtype", "double()"),
     "a view of memory in another order": (
         """
         import torch

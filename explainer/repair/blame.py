@@ -9,7 +9,7 @@ from explainer.diagnosis import Edit
 from explainer.edits.candidate import PAIRED, Candidate
 from explainer.edits.evidence import Evidence
 from explainer.edits.generators.tiers import GUESSES
-from explainer.frozen import frozen
+from explainer.frozen import frozen, replace
 from explainer.oracle.judge import Judgement
 from explainer.repair.features import features, lost_parameters, roles
 from explainer.repair.prior import score
@@ -19,6 +19,8 @@ from explainer.replay.trial import Verdict
 
 #: By how much (in its logarithm) an edit of another line must be likelier than what a rule or generator puts first.
 BETTER = 3.0
+#: The same of what the surest generator offers.
+SURER = 2.0
 #: From which share of all that may be right (that none is, included) a line needs no wider search; keeps the proof that
 #: a rule or generator has of it; is proved by what the atoms offer. Below the last, two edits together are tried.
 LIKELY, KEPT, SURE, UNSURE = 0.8, 0.8, 0.95, 0.5
@@ -68,17 +70,20 @@ def blamed(checker: Any, evidence: Evidence, known: tuple[Edit, ...] = ()) -> Bl
         run = checker.tried[edits]
         counted = features(candidate, run, control, judgement, evidence, where)
         found.append(Survivor(candidate, run, judgement, score(counted), lost_parameters(run, control)))
-    own = next((one for one in found if one.candidate.edits == known), None) or _generated(found, control)
+    own = next((one for one in found if one.candidate.edits == known), None)
+    first = own or _generated(found, control)
+    if first is not None:
+        found[found.index(first)] = first = replace(first, score=first.score + (BETTER if own else SURER))
     found.sort(key=lambda one: (bool(one.judgement.doubts), -one.score))
-    margin = BETTER if own is not None and not _guessed(own.candidate) else 0.0
-    if own is not None and (own.line == found[0].line or own.score + margin > found[0].score):
-        found = [own, *(one for one in found if one is not own)]
+    if own is not None and first is not None and first.line == found[0].line:
+        found = [first, *(one for one in found if one is not first)]
     return _shared(found)
 
 
 def _generated(found: list[Survivor], control: Run | None) -> Survivor | None:
     """What the surest generator offered, of its offers the one that changes least."""
-    offered = [one for one in found if _kind(one.candidate) == "generator" and one.candidate.tier != PAIRED]
+    offered = [one for one in found if _kind(one.candidate) == "generator" and one.candidate.tier != PAIRED
+               and one.candidate.source.name not in GUESSES]  # type: ignore[union-attr]  # fmt: skip
     if control is None or not offered:
         return None
     rank = lambda one: (bool(one.judgement.doubts), one.candidate.tier, *ties(one.candidate, one.run, control))  # noqa: E731
@@ -87,11 +92,6 @@ def _generated(found: list[Survivor], control: Run | None) -> Survivor | None:
 
 def _kind(candidate: Candidate) -> str:
     return candidate.source.kind if candidate.source is not None else ""
-
-
-def _guessed(candidate: Candidate) -> bool:
-    """Whether a generator offered an edit that tries any number near."""
-    return candidate.source is not None and candidate.source.name in GUESSES
 
 
 def _shared(found: list[Survivor]) -> Blame:
