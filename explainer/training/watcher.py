@@ -15,10 +15,12 @@ from explainer.training import data, deep, growth, holding, inspect, models, pre
 from explainer.training.deep import dispatched, unseen
 from explainer.training.notes import ByIdentity, Notes, Optimizing
 from explainer.training.patches import Patches
-from explainer.training.sites import frames, key, named, user_frames
+from explainer.training.sites import frames, key, named_within, user_frames
 
 #: Steps that are looked at in a row: at the start, and where another optimizer begins, as often as that may happen.
 _FIRST, _PHASES = 4, 3
+#: Of a trial, every so many steps are looked at.
+_OFTEN = 16
 
 
 class Watcher:
@@ -59,6 +61,10 @@ class Watcher:
         self.seeds: dict[Any, dict[str, Any]] = {}
         self.counted: set[type] = set()
         self.iterators: dict[int, Any] = {}
+        self.ran: dict[Any, int] = {}
+        self.hooked: dict[Any, dict[str, Any]] = {}
+        self.fits: dict[Any, list[Any]] = {}
+        self.tallies: dict[Any, dict[int, int]] = {}
         self.orders: dict[Any, int] = {}
         self.sources: Any = None
         self.trained_at: dict[int, int] = {}
@@ -248,7 +254,8 @@ class Watcher:
         if sampled(self._turns):  # several optimizers that step in turn are looked at one after the other
             self._more = max(self._more, len(set(self._lately)))
         self.deep.sleep()
-        if threading.get_ident() == self.thread and (self._more or sampled(self._turns)):
+        often = self.dense and not self._turns % _OFTEN
+        if threading.get_ident() == self.thread and (self._more or sampled(self._turns) or often):
             self.deep.wake()
 
     def unchanged(self, module: Any) -> bool:
@@ -326,7 +333,7 @@ class Watcher:
             for one in self.notes.optimizers:
                 held = one.of()
                 if one.name is None and held is not None:
-                    one.name = named(frame, held)
+                    one.name = named_within(frame, held)
                     if one.name:
                         one.backward_at = frames()
             break

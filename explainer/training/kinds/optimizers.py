@@ -57,6 +57,7 @@ def never_stepped(watcher: Any) -> Iterator[Finding]:
             continue
         site = next((event.site for event in notes.events if event.name == "backward"), ())
         found = statement(site[0]) if site else None
+        site = next((other.stepped_at for other in notes.optimizers if other.stepped_at), site)
         attempts = []
         if found is not None:
             edits = rewrite.after(found[0], found[1], f"{one.name}.step()")

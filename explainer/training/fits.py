@@ -1,0 +1,121 @@
+"""How far predictions are better than a constant one, measured where they are compared with their targets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from explainer.training.calls import REGRESSION, looks
+from explainer.training.deep import Call, Deep, Made
+from explainer.training.sites import key
+
+#: Comparisons that are kept of one place.
+_MOST = 80
+_DIFFERENCES = ("sub", "__sub__", "rsub", "__rsub__")
+
+
+@looks("cross_entropy", "nll_loss")
+def classified(deep: Deep, call: Call) -> None:
+    """Which share of the classes is right, beside the share of the most frequent one."""
+    given, target = call.get("input", 0), call.get("target", 1)
+    if not isinstance(target, torch.Tensor) or not isinstance(given, torch.Tensor) or given.dim() < 2:
+        return
+    if target.is_floating_point():
+        target = target.argmax(1) if target.shape == given.shape else None
+    if target is None or target.shape != (given.shape[0], *given.shape[2:]):
+        return
+    real = target != call.get("ignore_index", 4, -100)
+    _note(deep, call, (given.detach().argmax(1) == target)[real], target[real])
+
+
+@looks("binary_cross_entropy", "binary_cross_entropy_with_logits")
+def decided(deep: Deep, call: Call) -> None:
+    """The same of yes and no."""
+    given, target = call.get("input", 0), call.get("target", 1)
+    if isinstance(target, torch.Tensor) and isinstance(given, torch.Tensor) and given.shape == target.shape:
+        least = 0.0 if call.name.endswith("logits") else 0.5
+        _note(deep, call, (given.detach() > least) == (target > 0.5), (target > 0.5).long())
+
+
+@looks("eq", "__eq__")
+def counted(deep: Deep, call: Call) -> None:
+    """The same in an evaluation that counts what is right."""
+    if deep.evaluation is None or len(call.args) != 2:
+        return
+    one, other = call.args
+    if not all(isinstance(each, torch.Tensor) for each in call.args) or one.shape != other.shape:
+        return
+    made = [_predicted(deep.made(each)) for each in call.args]
+    if made[0] != made[1] and not one.is_floating_point() and one.numel() > 3:
+        _note(deep, call, one == other, (other if made[0] else one).long())
+
+
+def _predicted(made: Made | None) -> bool:
+    """Whether a value goes back to the outputs of a model."""
+    return made is not None and any(one.module is not None for one in made.all_behind(60))
+
+
+@looks(*REGRESSION)
+def regressed(deep: Deep, call: Call) -> None:
+    """How far numbers are from their targets, beside those targets' spread."""
+    _spread(deep, call, call.get("input", 0), call.get("target", 1))
+
+
+@looks(*_DIFFERENCES)
+def subtracted(deep: Deep, call: Call) -> None:
+    """The same where a loss or a metric is written by hand."""
+    if len(call.args) != 2 or deep.stack:
+        return
+    made = [_predicted(deep.made(each)) if isinstance(each, torch.Tensor) else None for each in call.args]
+    if made in ([True, False], [False, True]):
+        _spread(deep, call, *(call.args if made[0] else reversed(call.args)))
+
+
+def _spread(deep: Deep, call: Call, given: Any, target: Any) -> None:
+    if not isinstance(given, torch.Tensor) or not isinstance(target, torch.Tensor) or given.shape != target.shape:
+        return
+    if target.requires_grad or not target.is_floating_point() or target.dim() < 1 or len(target) < 4:
+        return
+    given, target = given.detach().double(), target.detach().double()
+    _keep(deep, call, float((given - target).square().mean()), float(target.var(0, unbiased=False).mean()))
+
+
+def _note(deep: Deep, call: Call, right: Any, classes: Any) -> None:
+    """Note a share of right ones; the classes are counted over all comparisons of the place."""
+    if classes.numel() and classes.numel() < 10_000_000:
+        tally = deep.watcher.tallies.setdefault((key(call.site), deep.evaluation is not None), {})
+        for value, count in zip(*(each.tolist() for each in classes.unique(return_counts=True)), strict=True):
+            tally[value] = tally.get(value, 0) + count
+        _keep(deep, call, float(right.float().mean()), None)
+
+
+def _keep(deep: Deep, call: Call, value: float, spread: float | None) -> None:
+    place = (key(call.site), deep.evaluation is not None)
+    known = deep.watcher.fits.setdefault(place, [])
+    if len(known) < _MOST:
+        known.append((deep.watcher.notes.steps, value, spread))
+
+
+def fits(watcher: Any, evaluation: bool) -> list[tuple[int, float]]:
+    """Of the place that compares most often, by step: 1 where all is right, 0 where a constant would do as well."""
+    known = {place: rows for place, rows in watcher.fits.items() if place[1] == evaluation}
+    if not known:
+        return []
+    place = max(known, key=lambda one: len(known[one]))
+    tally = watcher.tallies.get(place)
+    chance = max(tally.values()) / sum(tally.values()) if tally else 0.0
+    if chance == 1:
+        return []
+    return [
+        (step, (value - chance) / (1 - chance) if spread is None else 1 - value / spread)
+        for step, value, spread in known[place]
+        if spread is None or spread > 0
+    ]
+
+
+def last_fit(watcher: Any, evaluation: bool) -> float | None:
+    """How well the last comparisons of a run came out; None where there were none."""
+    found = fits(watcher, evaluation)
+    late = [value for step, value in found if step >= 0.4 * watcher.notes.steps]
+    return sum(late) / len(late) if late else None

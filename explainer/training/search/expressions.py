@@ -1,0 +1,140 @@
+"""Edits of expressions: a call left out, another dimension, a condition or a sign turned, a sibling, another name."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from explainer.repair.atoms.common import DIMENSIONS, MODULES
+from explainer.source import Source, called, loaded, stored
+from explainer.training.search.offer import Offer, replacing
+
+#: Calls without which a value may be what is meant, and what speaks against leaving each out.
+_UNDONE = {
+    "detach": 0.2, "softmax": 0.4, "sigmoid": 0.4, "flip": 0.4, "round": 0.5, "sign": 0.5, "log_softmax": 0.6,
+    "clamp": 0.6, "roll": 0.6, "relu": 0.7, "tanh": 0.7, "dropout": 0.8, "normalize": 0.8, "argmax": 0.8, "log": 0.9,
+    "exp": 0.9, "abs": 0.9, "sqrt": 0.9, "long": 0.7, "int": 0.8, "sort": 0.7, "flatten": 1.2, "transpose": 1.0,
+    "permute": 1.0, "numpy": 1.0, "item": 0.9, "relu_": 0.7, "clip": 0.6, "floor": 0.5, "heaviside": 0.5,
+}  # fmt: skip
+#: Functions that take one dimension; as a method it comes first, as a function second.
+_REDUCE = ("softmax", "log_softmax", "sum", "mean", "argmax", "argmin", "max", "min", "amax", "amin", "norm", "std",
+           "var", "cumsum", "cumprod", "logsumexp", "prod", "normalize", "sort", "flip", "unbind")  # fmt: skip
+_SIBLINGS = (("sum", "mean", 0.8), ("triu", "tril", 0.4), ("sample", "rsample", 0.1), ("argmax", "argmin", 0.5),
+             ("max", "min", 0.7), ("amax", "amin", 0.7), ("maximum", "minimum", 0.6), ("amax", "mean", 0.9),
+             ("logical_and", "logical_or", 0.6), ("zeros_like", "ones_like", 0.7), ("sin", "cos", 1.2))  # fmt: skip
+_TURNED = {ast.Eq: "!=", ast.NotEq: "==", ast.Lt: ">=", ast.GtE: "<", ast.Gt: "<=", ast.LtE: ">"}
+_MOMENTS = ("where", "kl_div", "masked_fill", "lerp", "lerp_", "cross_entropy", "binary_cross_entropy")
+
+
+def expressions(source: Source, statement: ast.stmt) -> Iterator[Offer]:
+    """All edits of the expressions of a statement."""
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Call):
+            yield from _undone(source, node)
+            yield from _dimensions(source, node)
+            yield from _siblings(source, node)
+            yield from _swapped(source, node)
+        elif isinstance(node, ast.UnaryOp) and not isinstance(node.operand, ast.Constant):
+            yield replacing(source, node, source.text(node.operand), 0.4 if isinstance(node.op, ast.Invert) else 0.6)
+        elif isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _TURNED:
+            left, right = source.text(node.left), source.text(node.comparators[0])
+            yield replacing(source, node, f"{left} {_TURNED[type(node.ops[0])]} {right}", 0.8)
+        elif isinstance(node, ast.BinOp):
+            yield from _scaled(source, node)
+        elif isinstance(node, ast.Attribute) and node.attr == "data" and isinstance(node.ctx, ast.Load):
+            yield replacing(source, node, source.text(node.value), 0.4)
+
+
+def _method(call: ast.Call) -> bool:
+    """Whether a call is one of a value's methods, not of a module's functions."""
+    function = call.func
+    if not isinstance(function, ast.Attribute):
+        return False
+    root = function.value
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    return not (isinstance(root, ast.Name) and root.id in MODULES)
+
+
+def _undone(source: Source, call: ast.Call) -> Iterator[Offer]:
+    cost = _UNDONE.get(called(call))
+    if cost is None:
+        return
+    if _method(call) and isinstance(call.func, ast.Attribute):
+        yield replacing(source, call, source.text(call.func.value), cost)
+    elif call.args and not isinstance(call.args[0], ast.Starred):
+        yield replacing(source, call, source.text(call.args[0]), cost)
+
+
+def _dimensions(source: Source, call: ast.Call) -> Iterator[Offer]:
+    written = [keyword.value for keyword in call.keywords if keyword.arg in DIMENSIONS]
+    place = 0 if _method(call) else 1
+    if called(call) in _REDUCE and len(call.args) > place:
+        written.append(call.args[place])
+    for node in written:
+        try:
+            value = ast.literal_eval(node)
+        except (ValueError, SyntaxError):
+            continue
+        for other in (1, -1, 0, 2) if type(value) is int else ():
+            if other != value:
+                yield replacing(source, node, str(other), 0.3 if value == 0 else 0.6)
+
+
+def _siblings(source: Source, call: ast.Call) -> Iterator[Offer]:
+    name, text = called(call), source.text(call.func)
+    for one, other, cost in _SIBLINGS:
+        for old, new in ((one, other), (other, one)):
+            if name == old:
+                yield replacing(source, call.func, text[: len(text) - len(old)] + new, cost)
+    for keyword in call.keywords:
+        if isinstance(keyword.value, ast.Constant) and type(keyword.value.value) is bool:
+            yield replacing(source, keyword.value, str(not keyword.value.value), 0.6)
+
+
+def _swapped(source: Source, call: ast.Call) -> Iterator[Offer]:
+    at = 1 if called(call) == "where" else 0
+    if called(call) in _MOMENTS and len(call.args) > at + 1:
+        one, other = (source.text(each) for each in call.args[at : at + 2])
+        inner = [source.text(each) for each in call.args]
+        inner[at], inner[at + 1] = other, one
+        inner += [f"{each.arg}={source.text(each.value)}" for each in call.keywords]
+        yield replacing(source, call, f"{source.text(call.func)}({', '.join(inner)})", 0.7)
+
+
+def _scaled(source: Source, node: ast.BinOp) -> Iterator[Offer]:
+    """`x * t` and `x / t`, `1 - a` and `a`, `a - b` and `a + b`."""
+    left, right = source.text(node.left), source.text(node.right)
+    if isinstance(node.op, (ast.Mult, ast.Div)) and isinstance(node.right, (ast.Name, ast.Attribute)):
+        yield replacing(source, node, f"{left} {'/' if isinstance(node.op, ast.Mult) else '*'} {right}", 0.8)
+    if isinstance(node.op, ast.Sub) and isinstance(node.left, ast.Constant) and node.left.value == 1:
+        yield replacing(source, node, right, 0.6)
+    elif isinstance(node.op, ast.Sub):
+        yield replacing(source, node, f"{left} + {right}", 1.1)
+
+
+def names(source: Source, ran: list[ast.stmt]) -> Iterator[Offer]:
+    """Names in the place of others: a value that is made and never read, the index that its neighbour is taken by."""
+    yield from _unread(source, ran)
+    for statement in ran:
+        taken = [node for node in ast.walk(statement) if isinstance(node, ast.Subscript)]
+        indices = {source.text(one.slice) for one in taken if isinstance(one.slice, (ast.Name, ast.Call))}
+        for one in taken:
+            for other in indices - {source.text(one.slice)} if isinstance(one.slice, (ast.Name, ast.Call)) else ():
+                yield replacing(source, one.slice, other, 0.4)
+
+
+def _unread(source: Source, ran: list[ast.stmt]) -> Iterator[Offer]:
+    for statement in ran:
+        if not isinstance(statement, ast.Assign):
+            continue
+        scope = source.scope_at(statement.lineno)
+        for name in stored(statement) - {"_"}:
+            reads = [one for one in ast.walk(scope) if isinstance(one, ast.Name) and one.id == name
+                     and isinstance(one.ctx, ast.Load)]  # fmt: skip
+            if reads:
+                continue
+            for one in ast.walk(scope):
+                later = isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load) and one.lineno > statement.lineno
+                if later and one.id in loaded(statement.value):  # type: ignore[attr-defined]
+                    yield replacing(source, one, name, 0.2)
