@@ -1,13 +1,15 @@
-"""How far predictions are better than a constant one, measured where they are compared with their targets."""
+"""How much was learned: how far predictions are better than a constant one, how far the loss has fallen."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
 
 from explainer.training.calls import REGRESSION, looks
 from explainer.training.deep import Call, Deep, Made
+from explainer.training.judge import main_losses
 from explainer.training.sites import key
 
 #: Comparisons that are kept of one place.
@@ -119,3 +121,17 @@ def last_fit(watcher: Any, evaluation: bool) -> float | None:
     found = fits(watcher, evaluation)
     late = [value for step, value in found if step >= 0.4 * watcher.notes.steps]
     return sum(late) / len(late) if late else None
+
+
+def learned(watcher: Any) -> float:
+    """Which share of its first value the loss has lost; negative where it has grown, -inf where it is no number."""
+    losses = main_losses({"losses": watcher.notes.losses, "sites": watcher.notes.loss_sites})
+    if len(losses) < 20:
+        return math.nan
+    begin = losses[: max(1, len(losses) // 20)]
+    first = min(losses[0], sum(begin) / len(begin))  # one that explodes does so at once
+    part = losses[-max(1, len(losses) // 5) :]
+    last = sum(part) / len(part)
+    if not math.isfinite(last):
+        return -math.inf
+    return (first - last) / abs(first) if first else 0.0

@@ -23,9 +23,13 @@ def hoisted(site: Site) -> tuple[Source, ast.stmt, Any] | None:
         own = next((one for one in loop.body if holds(one, site[at].line)), None)
         while isinstance(own, (ast.For, ast.While)) and _trains(source, own):  # epochs around batches
             own = next((one for one in own.body if holds(one, site[at].line)), None)
-        if own is not None and isinstance(own, _BEFORE) and not _trains(source, own) and _free(own, loop):
+        inner = [one.source().function_at(one.line) for one in site[:at]]
+        trains = any(each is not None and _trains(one.source(), each) for one, each in zip(site, inner, strict=False))
+        if own is None or trains or _trains(source, own):
+            return _out_of(site[at - 1], source, loop, site[at]) if at else None
+        if isinstance(own, _BEFORE) and _free(own, loop):
             return source, own, rewrite.moved(source, own, loop, False)
-        return _out_of(site[at - 1], source, loop, site[at]) if at else None
+        return None
     return None
 
 

@@ -12,7 +12,7 @@ from explainer.training import rewrite
 from explainer.training.finding import Attempt, Finding, finder
 from explainer.training.kinds.averages import _WRITTEN
 from explainer.training.kinds.losses import shown
-from explainer.training.scales import scale_word
+from explainer.training.proposals.scales import scale_word
 from explainer.training.sites import Site
 from explainer.training.sources import program_sources
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from explainer.frozen import frozen
-from explainer.training.fits import last_fit
-from explainer.training.proposals import learned
+from explainer.training.fits import last_fit, learned
 
 #: Fits below which a training has learned little, or from which on it has learned; how far an evaluation may lie off.
 _LITTLE, _WELL, _OFF = 0.6, 0.7, 0.3

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from explainer.repair.atoms.common import DIMENSIONS, MODULES
 from explainer.source import Source, called, loaded, stored
-from explainer.training.search.offer import Offer, replacing
+from explainer.training.search.offer import Offer, replacing, within
 
 #: Calls without which a value may be what is meant, and what speaks against leaving each out.
 _UNDONE = {
@@ -31,7 +31,7 @@ def expressions(source: Source, statement: ast.stmt) -> Iterator[Offer]:
     for node in ast.walk(statement):
         if isinstance(node, ast.Call):
             yield from _undone(source, node)
-            yield from _dimensions(source, node)
+            yield from dimensions(source, node)
             yield from _siblings(source, node)
             yield from _swapped(source, node)
         elif isinstance(node, ast.UnaryOp) and not isinstance(node.operand, ast.Constant):
@@ -66,7 +66,8 @@ def _undone(source: Source, call: ast.Call) -> Iterator[Offer]:
         yield replacing(source, call, source.text(call.args[0]), cost)
 
 
-def _dimensions(source: Source, call: ast.Call) -> Iterator[Offer]:
+def dimensions(source: Source, call: ast.Call) -> Iterator[Offer]:
+    """Another dimension in the place of one that is written as a number."""
     written = [keyword.value for keyword in call.keywords if keyword.arg in DIMENSIONS]
     place = 0 if _method(call) else 1
     if called(call) in _REDUCE and len(call.args) > place:
@@ -78,7 +79,7 @@ def _dimensions(source: Source, call: ast.Call) -> Iterator[Offer]:
             continue
         for other in (1, -1, 0, 2) if type(value) is int else ():
             if other != value:
-                yield replacing(source, node, str(other), 0.3 if value == 0 else 0.6)
+                yield within(source, call, node, str(other), 0.3 if value == 0 else 0.6)
 
 
 def _siblings(source: Source, call: ast.Call) -> Iterator[Offer]:
@@ -89,7 +90,7 @@ def _siblings(source: Source, call: ast.Call) -> Iterator[Offer]:
                 yield replacing(source, call.func, text[: len(text) - len(old)] + new, cost)
     for keyword in call.keywords:
         if isinstance(keyword.value, ast.Constant) and type(keyword.value.value) is bool:
-            yield replacing(source, keyword.value, str(not keyword.value.value), 0.6)
+            yield within(source, call, keyword.value, str(not keyword.value.value), 0.6)
 
 
 def _swapped(source: Source, call: ast.Call) -> Iterator[Offer]:

@@ -43,6 +43,15 @@ def replacing(source: Source, node: ast.AST, new: str, cost: float) -> Offer:
     return Offer("replace", source, node, rewrite.replaced(source, node, new), new, cost)
 
 
+def within(source: Source, call: ast.Call, node: ast.expr, new: str, cost: float) -> Offer:
+    """An argument of a call replaced, told as the call as it would be."""
+    text = source.text(call)
+    start = node.col_offset - call.col_offset if call.lineno == node.lineno == call.end_lineno else None
+    if start is None or not text[start:].startswith(source.text(node)):
+        return replacing(source, node, new, cost)
+    return replacing(source, call, text[:start] + new + text[start + len(source.text(node)) :], cost)
+
+
 def leaving_out(source: Source, statement: ast.stmt, cost: float) -> Offer:
     """A statement left out."""
     return Offer("without", source, statement, rewrite.without(source, statement), "", cost)

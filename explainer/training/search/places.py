@@ -28,6 +28,14 @@ def statements(watcher: Any, phase: int) -> list[tuple[Source, ast.stmt]]:
     return found
 
 
+def behind_backward(watcher: Any, source: Source, statement: ast.stmt) -> bool:
+    """Whether a statement stands behind the backward of its own function: it is left out as one of the loop's."""
+    scope = source.scope_at(statement.lineno)
+    sites = [site[0] for site in watcher.notes.backwards.values() if site]
+    lines = [one.line for one in sites if one.source() is source and source.scope_at(one.line) is scope]
+    return bool(lines) and statement.lineno > max(lines)
+
+
 def training_loops(watcher: Any) -> Iterator[tuple[Source, Any]]:
     """The loops around each backward, innermost first."""
     done = set()

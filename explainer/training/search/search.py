@@ -8,7 +8,7 @@ from typing import Any
 
 from explainer.training.finding import Attempt, Finding
 from explainer.training.judge import gain
-from explainer.training.search import expressions, places, whole
+from explainer.training.search import evaluation, expressions, places, whole
 from explainer.training.search.doubts import Doubt, doubt
 from explainer.training.search.offer import Offer
 from explainer.training.trials import Trials, Tried
@@ -19,8 +19,8 @@ RULE = "training-edit-found"
 _BETTER, _WHOLE = 0.12, 3
 #: Seeds on which an edit must be better, and by which share of the program's own number.
 _SEEDS, _GAIN = 3, 0.25
-#: The share of a run's steps that tells which edits are worth a whole one, at least so many.
-_SHARE, _LEAST = 0.25, 64
+#: The share of a run's steps that tells which edits are worth a whole one; at least and at most so many.
+_SHARE, _LEAST, _LONGEST = 0.25, 64, 240
 #: How many whole runs the last trials take: the best ones, and one of them with its control on each further seed.
 _RESERVE = _WHOLE + 2 * (_SEEDS - 1)
 
@@ -41,8 +41,10 @@ def searched(watcher: Any, trials: Trials) -> tuple[Finding, list[Tried]] | None
 
 
 def _holds(one: Tried) -> bool:
-    better = one.compared.better and one.whole and one.seeds == one.of == _SEEDS
-    return better and bool(one.compared.metric) and gain(one.compared) > _GAIN
+    pair = one.compared
+    better = pair.better and one.whole and one.seeds == one.of == _SEEDS
+    counted = abs(pair.after) <= 1 or abs(pair.before) > 1  # a share that is summed in place of averaged is no share
+    return better and bool(pair.metric) and counted and gain(pair) > _GAIN
 
 
 def _finding(found: Doubt, attempts: Sequence[Attempt]) -> Finding:
@@ -71,25 +73,28 @@ def ranked(watcher: Any, found: Doubt) -> Iterator[Offer]:
 
 
 def _offers(watcher: Any, found: Doubt) -> Iterator[Offer]:
-    phase = places.LEARNING if found.kind == "unlearned" else places.EVALUATING
+    return _of_training(watcher) if found.kind == "unlearned" else evaluation.offers(watcher)
+
+
+def _of_training(watcher: Any) -> Iterator[Offer]:
     by_source: dict[int, tuple[Any, list[Any]]] = {}
-    for source, statement in places.statements(watcher, phase):
-        yield from expressions.expressions(source, statement)
-        yield from whole.left_out(source, statement)
+    for source, statement in places.statements(watcher, places.LEARNING):
+        if not places.behind_backward(watcher, source, statement):  # what comes then is no part of the loss
+            yield from expressions.expressions(source, statement)
+            yield from whole.left_out(source, statement)
         by_source.setdefault(id(source), (source, []))[1].append(statement)
     for source, ran in by_source.values():
         yield from expressions.names(source, ran)
-    if found.kind == "unlearned":
-        yield from whole.of_loops(watcher)
-        for source, call in places.calls(watcher):
-            yield from whole.settings(source, call)
+    yield from whole.of_loops(watcher)
+    for source, call in places.calls(watcher):
+        yield from whole.settings(source, call)
     for source in places.program_sources(watcher):
         yield from whole.beforehand(source)
 
 
 def _screened(watcher: Any, offers: Sequence[Offer], trials: Trials) -> list[Attempt]:
     """The attempts whose first steps fit far better than the program's own, the best first."""
-    steps = max(_LEAST, round(_SHARE * watcher.notes.steps))
+    steps = min(max(_LEAST, round(_SHARE * watcher.notes.steps)), _LONGEST)
     attempts = [one.attempt() for one in offers]
     seen = trials.begun(attempts, steps)
     control = next(seen, (None, None))[1]

@@ -21,6 +21,11 @@ _DRAWN = ("rand", "randn", "randint", "rand_like", "randn_like", "bernoulli", "u
 _ORDERS = ("randperm", "permutation", "shuffle", "sort", "argsort", "permuted", "roll", "flip")
 _STARTS = ("normal_", "uniform_", "zeros_", "ones_", "constant_", "fill_", "zero_", "mul_", "trunc_normal_", "copy_",
            "orthogonal_", "requires_grad_", "kaiming_normal_", "xavier_uniform_", "div_", "eye_")  # fmt: skip
+#: Keywords that are forgotten, with what takes them.
+_ADDED = {
+    "batch_first": ("LSTM", "GRU", "RNN", "MultiheadAttention", "TransformerEncoderLayer", "TransformerDecoderLayer"),
+    "shuffle": ("DataLoader",),
+}
 _ACTIVATIONS = ("ReLU", "Sigmoid", "Tanh", "Softmax", "LogSoftmax", "Softplus", "Hardtanh", "ReLU6", "GELU", "ELU")
 
 
@@ -101,6 +106,11 @@ def settings(source: Source, call: ast.Call) -> Iterator[Offer]:
         if keyword.arg and keyword.arg != "lr" and value is not None:
             new = _without_keyword(source, call, keyword)
             yield replacing(source, call, new, 0.7 if hasattr(torch.optim, name) else 0.9)
+    given = {keyword.arg for keyword in call.keywords}
+    for keyword, names in _ADDED.items():
+        if name in names and keyword not in given and None not in given:
+            yield Offer("replace", source, call, rewrite.with_keyword(source, call, keyword, "True"),
+                        f"{name}(..., {keyword}=True)", 0.5)  # fmt: skip
     if name == "Sequential" and len(call.args) > 2:
         for at, one in enumerate(call.args):
             if isinstance(one, ast.Call) and called(one) in _ACTIVATIONS:
