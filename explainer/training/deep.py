@@ -216,7 +216,9 @@ class Deep:
         site = frames(1, 4)
         ran, phase = self.watcher.ran, 1 if self.evaluation is None else 2
         for one in site:
-            ran[one.code, one.line] = ran.get((one.code, one.line), 0) | phase
+            spot = (id(one.code), one.line)  # hashing a code object would read all of it
+            known = ran.get(spot)
+            ran[spot] = (one.code, phase if known is None else known[1] | phase)
         given = _tensors(args, [])
         if kwargs:
             _tensors(kwargs, given)

@@ -61,7 +61,7 @@ class Watcher:
         self.seeds: dict[Any, dict[str, Any]] = {}
         self.counted: set[type] = set()
         self.iterators: dict[int, Any] = {}
-        self.ran: dict[Any, int] = {}
+        self.ran: dict[Any, tuple[Any, int]] = {}
         self.hooked: dict[Any, dict[str, Any]] = {}
         self.fits: dict[Any, list[Any]] = {}
         self.tallies: dict[Any, dict[int, int]] = {}
@@ -294,12 +294,12 @@ class Watcher:
 
     def _went_back(self, name: str, loss: Any) -> None:
         caller = sys._getframe(4)  # of `Tensor.backward`; a frame's code and instruction cost less than all frames
-        spot = (caller.f_code, caller.f_lasti)
-        place = self._spots.get(spot)
+        spot = (id(caller.f_code), caller.f_lasti)  # hashing a code object would read all of it
+        place, _ = self._spots.get(spot, (None, None))
         if place is None:
             place = key(frames(1, 1))
-            if place is not None and place[::2] == (spot[0].co_filename, spot[1]):
-                self._spots[spot] = place
+            if place is not None and place[::2] == (caller.f_code.co_filename, spot[1]):
+                self._spots[spot] = place, caller.f_code
         if self.stepping:
             self.closures = True  # gradients are cleared and made inside of `step`, as LBFGS asks for
         if place not in self.orders:
@@ -360,11 +360,9 @@ class Watcher:
         def note(_: Any, args: Any, __: Any) -> None:
             if self.stepping or not self.notes.losses or threading.get_ident() != self.thread or self.looking:
                 return
-            place = tuple((one.file, one.line, one.lasti) for one in frames(1, 2))  # who calls `evaluate` counts too
-            if not place:
-                return
+            place = _spot(sys._getframe(2))
             self._blocks[place] += 1
-            if sampled(self._blocks[place]):
+            if sampled(self._blocks[place]) and frames(1, 1):
                 self.deep.wake(evaluation=args[0])
 
         return self.after(note)(original)
@@ -375,6 +373,15 @@ class Watcher:
                 self.deep.sleep()
 
         return self.after(lambda *_: None, before)(original)
+
+
+def _spot(frame: Any, depth: int = 6) -> tuple[int, ...]:
+    """What tells places apart at little cost: the instructions of some frames, since who calls `evaluate` counts too."""
+    found = []
+    while frame is not None and depth:
+        found += [id(frame.f_code), frame.f_lasti]
+        frame, depth = frame.f_back, depth - 1
+    return tuple(found)
 
 
 def sampled(count: int) -> bool:

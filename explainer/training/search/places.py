@@ -16,7 +16,7 @@ _SIMPLE = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.Return)
 def statements(watcher: Any, phase: int) -> list[tuple[Source, ast.stmt]]:
     """The simple statements that called torch in a phase that was looked at; of an evaluation, those of it alone."""
     lines: dict[str, set[int]] = {}
-    for (code, line), phases in watcher.ran.items():
+    for (_, line), (code, phases) in watcher.ran.items():
         if phases & phase and (phase == LEARNING or not phases & LEARNING):
             lines.setdefault(code.co_filename, set()).add(line)
     found: list[tuple[Source, ast.stmt]] = []

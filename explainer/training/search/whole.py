@@ -107,10 +107,10 @@ def settings(source: Source, call: ast.Call) -> Iterator[Offer]:
             new = _without_keyword(source, call, keyword)
             yield replacing(source, call, new, 0.7 if hasattr(torch.optim, name) else 0.9)
     given = {keyword.arg for keyword in call.keywords}
-    for keyword, names in _ADDED.items():
-        if name in names and keyword not in given and None not in given:
-            yield Offer("replace", source, call, rewrite.with_keyword(source, call, keyword, "True"),
-                        f"{name}(..., {keyword}=True)", 0.5)  # fmt: skip
+    for added, names in _ADDED.items():
+        if name in names and added not in given and None not in given:
+            yield Offer("replace", source, call, rewrite.with_keyword(source, call, added, "True"),
+                        f"{name}(..., {added}=True)", 0.5)  # fmt: skip
     if name == "Sequential" and len(call.args) > 2:
         for at, one in enumerate(call.args):
             if isinstance(one, ast.Call) and called(one) in _ACTIVATIONS:
