@@ -376,7 +376,7 @@ class Watcher:
 
 
 def _spot(frame: Any, depth: int = 6) -> tuple[int, ...]:
-    """What tells places apart at little cost: the instructions of some frames, since who calls `evaluate` counts too."""
+    """What tells places apart at little cost: the instructions of some frames, as who calls `evaluate` counts too."""
     found = []
     while frame is not None and depth:
         found += [id(frame.f_code), frame.f_lasti]
