@@ -21,6 +21,7 @@ from explainer.cli.watch import seconds  # noqa: E402
 from explainer.diagnosis import Report  # noqa: E402
 from explainer.replay.confine import sandbox  # noqa: E402
 from explainer.training import session  # noqa: E402
+from explainer.training.watcher import Watcher  # noqa: E402
 
 
 @pytest.mark.parametrize(("text", "value"), [("30", 30), ("30s", 30), ("2m", 120), ("0", 0)])
@@ -168,3 +169,16 @@ def test_findings_go_to_the_writers_in_use(monkeypatch):
     assert [tag for tag, _ in writer.texts] == ["explainer", "flushed"]
     assert "softmax" in writer.texts[0][1].lower()
     assert wandb.run.summary["explainer"] == [one.headline for one in reports[0].diagnoses]
+
+
+def test_a_loop_of_a_package_is_named(tmp_path):
+    import sysconfig
+
+    text = "def fit(o, m, x):\n  for _ in range(8):\n    o.zero_grad()\n    m(x).sum().backward()\n    o.step()\n"
+    scope = {"__name__": "loops.trainer"}
+    exec(compile(text, sysconfig.get_path("purelib") + "/loops/trainer.py", "exec"), scope)
+    watcher = Watcher().start()
+    model = torch.nn.Linear(2, 1)
+    scope["fit"](torch.optim.SGD(model.parameters(), lr=0.1), model, torch.ones(4, 2))
+    report = session.concluded(watcher, None, 0.0, 1.0, "en", lambda _: None)
+    assert [remark for remark in report.remarks if "that of loops" in remark]

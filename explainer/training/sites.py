@@ -125,3 +125,15 @@ def named_within(frame: types.FrameType, value: Any) -> str | None:
             if one is value and isinstance(at, (str, int)):
                 return f"{name}[{at!r}]".replace("'", '"')
     return None
+
+
+def stepping_package(frame: types.FrameType | None) -> str:
+    """The package whose code called something of torch, `lightning` or `transformers`; empty where the user's did."""
+    for _ in range(_DEEPEST):
+        name = str(frame.f_globals.get("__name__", "")) if frame is not None else ""
+        if frame is None or _is_users(frame.f_code.co_filename):
+            return ""
+        if name.partition(".")[0] not in ("torch", "explainer", "contextlib", "functools", ""):
+            return name.partition(".")[0]
+        frame = frame.f_back
+    return ""

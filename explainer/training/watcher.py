@@ -15,7 +15,7 @@ from explainer.training import data, deep, growth, holding, inspect, models, pre
 from explainer.training.deep import dispatched, unseen
 from explainer.training.notes import ByIdentity, Notes, Optimizing
 from explainer.training.patches import Patches
-from explainer.training.sites import frames, key, named_within, user_frames
+from explainer.training.sites import frames, key, named_within, stepping_package, user_frames
 
 #: Steps that are looked at in a row: at the start, and where another optimizer begins, as often as that may happen.
 _FIRST, _PHASES = 4, 3
@@ -34,6 +34,7 @@ class Watcher:
         self.handles: list[Any] = []
         self.stepping = self.closures = self.stopped = False
         self.deep = deep.Deep(self)
+        self.loop_of = ""
         self.tokens: list[Any] = []
         self.future: list[Any] = []
         self.ends: Any = None
@@ -230,6 +231,8 @@ class Watcher:
         if one.steps < 12:
             one.stepped_at = frames()
         self._lately = [*self._lately[-3:], one.number]
+        if one.steps == 1 and not self.loop_of:
+            self.loop_of = stepping_package(sys._getframe(2))
         if one.steps == 1 and self._turns > _FIRST and self._restarts < _PHASES:
             self._more, self._restarts = _FIRST, self._restarts + 1
         self._dirty[one.number] = True
