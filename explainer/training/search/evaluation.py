@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from explainer.source import Source, called
+from explainer.training import rewrite
 from explainer.training.search import places, whole
-from explainer.training.search.expressions import dimensions
+from explainer.training.search.expressions import defined, dimensions, turned_shares
 from explainer.training.search.offer import Offer, leaving_out, replacing
 from explainer.training.sources import program_sources
 
@@ -28,11 +29,23 @@ def offers(watcher: Any) -> Iterator[Offer]:
             if isinstance(node, ast.Call) and called(node) in _CHOICES:
                 yield from dimensions(source, node)
             elif isinstance(node, ast.Call) and source.text(node.func) in models:
+                for given in node.args[:1]:
+                    if isinstance(given, ast.Call) and given.args and defined(source, source.text(given.func)):
+                        yield replacing(source, given, source.text(given.args[0]), 0.6)
                 kind = models[source.text(node.func)]
                 others = [name for name, one in models.items() if one == kind and name != source.text(node.func)]
                 yield from (replacing(source, node.func, name, 0.5) for name in others)
+            elif isinstance(node, ast.Call) and called(node) == "dropout" and not _told(node):
+                yield Offer("replace", source, node, rewrite.with_keyword(source, node, "training", "False"),
+                            "dropout(..., training=False)", 0.3)  # fmt: skip
+    for source, statement in places.statements(watcher, places.LEARNING):
+        yield from turned_shares(source, statement)
     for source in program_sources(watcher):
         yield from _weights(source)
+
+
+def _told(call: ast.Call) -> bool:
+    return any(keyword.arg == "training" for keyword in call.keywords) or len(call.args) > 2
 
 
 def _weights(source: Source) -> Iterator[Offer]:

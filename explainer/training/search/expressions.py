@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import itertools
+import re
 from collections.abc import Iterator
 
 from explainer.repair.atoms.common import DIMENSIONS, MODULES
@@ -34,6 +36,7 @@ def expressions(source: Source, statement: ast.stmt) -> Iterator[Offer]:
             yield from dimensions(source, node)
             yield from _siblings(source, node)
             yield from _swapped(source, node)
+            yield from _own(source, node)
         elif isinstance(node, ast.UnaryOp) and not isinstance(node.operand, ast.Constant):
             yield replacing(source, node, source.text(node.operand), 0.4 if isinstance(node.op, ast.Invert) else 0.6)
         elif isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _TURNED:
@@ -41,6 +44,9 @@ def expressions(source: Source, statement: ast.stmt) -> Iterator[Offer]:
             yield replacing(source, node, f"{left} {_TURNED[type(node.ops[0])]} {right}", 0.8)
         elif isinstance(node, ast.BinOp):
             yield from _scaled(source, node)
+            yield from _numbers(source, node)
+        elif isinstance(node, ast.Subscript):
+            yield from _ends(source, node)
         elif isinstance(node, ast.Attribute) and node.attr == "data" and isinstance(node.ctx, ast.Load):
             yield replacing(source, node, source.text(node.value), 0.4)
 
@@ -139,3 +145,56 @@ def _unread(source: Source, ran: list[ast.stmt]) -> Iterator[Offer]:
                 later = isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load) and one.lineno > statement.lineno
                 if later and one.id in loaded(statement.value):  # type: ignore[attr-defined]
                     yield replacing(source, one, name, 0.2)
+
+
+def _own(source: Source, call: ast.Call) -> Iterator[Offer]:
+    """A function of the program left out: what it is given in its place."""
+    given = call.args[0] if call.args and isinstance(call.func, ast.Name) else None
+    if isinstance(given, (ast.Name, ast.Subscript, ast.Call)) and defined(source, source.text(call.func)):
+        yield replacing(source, call, source.text(given), 0.9)
+
+
+def defined(source: Source, name: str) -> bool:
+    """Whether a file defines a function of some name."""
+    return any(isinstance(one, ast.FunctionDef) and one.name == name for one in source.nodes())
+
+
+def _numbers(source: Source, node: ast.BinOp) -> Iterator[Offer]:
+    """A factor ten times as large, or a tenth."""
+    for one in (node.left, node.right) if isinstance(node.op, (ast.Mult, ast.Div)) else ():
+        if isinstance(one, ast.Constant) and type(one.value) is float:
+            yield replacing(source, one, f"{10 * one.value:g}", 1.1)
+            yield replacing(source, one, f"{one.value / 10:g}", 1.1)
+
+
+def _ends(source: Source, node: ast.Subscript) -> Iterator[Offer]:
+    """The last of a row in the place of the first, and the other way round."""
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    for one in parts:
+        text = source.text(one)
+        if text in ("0", "-1") and isinstance(node.ctx, ast.Load):
+            yield replacing(source, one, "-1" if text == "0" else "0", 0.6)
+
+
+def turned_shares(source: Source, statement: ast.stmt) -> Iterator[Offer]:
+    """`a` and `1 - a` in the place of each other, all over a statement: a moving average that is upside down."""
+    for node in ast.walk(statement):
+        one = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) and isinstance(node.left, ast.Constant)
+        if not one or node.left.value not in (1, 1.0) or not isinstance(node.right, (ast.Name, ast.Attribute)):  # type: ignore[attr-defined]
+            continue
+        inner, name = source.text(node), source.text(node.right)  # type: ignore[attr-defined]
+        parts = source.text(statement).split(inner)
+        turned = [re.sub(rf"(?<![\w.]){re.escape(name)}(?!\w)", inner, part) for part in parts]
+        yield replacing(source, statement, name.join(turned), 0.4)
+        return
+
+
+def neighbours(source: Source) -> Iterator[Offer]:
+    """The index by which a neighbour is taken, in statements next to each other anywhere in the program."""
+    for body in (getattr(node, "body", ()) for node in source.nodes()):
+        row = [one for one in body if isinstance(one, ast.Assign)] if isinstance(body, list) else []
+        taken = [one.value for one in row if isinstance(one.value, ast.Subscript)]
+        for one, other in itertools.pairwise(taken):
+            names = [each.slice.id for each in (one, other) if isinstance(each.slice, ast.Name)]
+            if len(set(names)) == 2 and other.lineno - one.lineno < 3:
+                yield replacing(source, other.slice, names[0], 0.4)

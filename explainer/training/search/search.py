@@ -16,7 +16,7 @@ from explainer.training.trials import Trials, Tried
 _log = logging.getLogger(__name__)
 RULE = "training-edit-found"
 #: By how much the fit of the first steps must be better to be tried whole, and how many of the best are.
-_BETTER, _WHOLE = 0.12, 3
+_BETTER, _WHOLE = 0.12, 2
 #: Seeds on which an edit must be better, and by which share of the program's own number.
 _SEEDS, _GAIN = 3, 0.25
 #: The share of a run's steps that tells which edits are worth a whole one; at least and at most so many.
@@ -86,10 +86,15 @@ def _of_training(watcher: Any) -> Iterator[Offer]:
     for source, ran in by_source.values():
         yield from expressions.names(source, ran)
     yield from whole.of_loops(watcher)
+    yield from whole.learning_rates(watcher)
     for source, call in places.calls(watcher):
         yield from whole.settings(source, call)
     for source in places.program_sources(watcher):
         yield from whole.beforehand(source)
+        yield from expressions.neighbours(source)
+        yield from whole.of_data(
+            source, {one.lineno for where, ran in by_source.values() if where is source for one in ran}
+        )
 
 
 def _screened(watcher: Any, offers: Sequence[Offer], trials: Trials) -> list[Attempt]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -11,6 +12,9 @@ import torch
 from explainer.edits.lines import EditError, indentation, relined
 from explainer.source import Source, called, loaded, stored
 from explainer.training import rewrite
+from explainer.training.kinds.optimizers import built
+from explainer.training.kinds.strength import setting
+from explainer.training.search.expressions import dimensions
 from explainer.training.search.offer import Offer, leaving_out, replacing
 from explainer.training.search.places import training_loops
 
@@ -138,3 +142,23 @@ def beforehand(source: Source) -> Iterator[Offer]:
             frozen = any(isinstance(one, ast.Attribute) and one.attr == "requires_grad" for one in node.targets)
             if frozen or (names & set(_ORDERS) and stored(node) and stored(node) <= loaded(node)):
                 yield leaving_out(source, node, 0.6)
+
+
+def learning_rates(watcher: Any) -> Iterator[Offer]:
+    """The rate of each optimizer by powers of ten."""
+    for one in watcher.notes.optimizers:
+        written = setting(built(one), "lr", one.site) if one.site and one.steps > 8 else None
+        number = written[1] if written is not None else None
+        if written is None or not isinstance(number, ast.Constant) or not isinstance(number.value, (int, float)):
+            continue
+        for factor, cost in ((10, 0.5), (0.1, 0.5), (100, 0.9), (0.01, 0.9)):
+            yield replacing(*written, f"{factor * number.value:g}", cost)
+
+
+def of_data(source: Source, ran: set[int]) -> Iterator[Offer]:
+    """Other dimensions in what makes the data, before the training."""
+    for node in source.nodes():
+        if isinstance(node, (ast.Assign, ast.Return)) and node.lineno not in ran:
+            for one in ast.walk(node):
+                for offer in dimensions(source, one) if isinstance(one, ast.Call) else ():
+                    yield replace(offer, cost=offer.cost + 0.3)
