@@ -168,3 +168,22 @@ def test_a_module_is_as_before_afterwards(tmp_path):
     names = vars(sys.modules["sieved_main"])
     assert names["a"].shape == (2, 3)
     assert not {"new", "Past"} & set(names)
+
+
+def test_a_jump_of_the_loop_around_leaves_what_failed_behind(tmp_path):
+    program = """\
+import torch
+for n in range(3):
+    rows = torch.ones(n, 3)
+    if n > 5:
+        continue
+    out = rows @ rows
+"""
+    found = fates(
+        tmp_path,
+        (3, "    rows = torch.ones(3, 3)"),
+        (3, "    rows = torch.ones(n, 2)"),
+        (4, "    if n >= 0:"),  # never gets to what failed
+        program=program,
+    )
+    assert found == [PASSES, SAME, PASSES]

@@ -70,14 +70,15 @@ LOADING = ("key", "order", "keyword", "parameter", "size", "literal", "uncalled"
 #: What can make samples alike; other or fewer data would, too, and repair nothing.
 SAMPLES = ("counted", "trimmed", "widened", "started", "swap", "key", "order", "uncalled")
 _OF_FAMILY = {"autograd": GRAPHS, "inplace": GRAPHS, "dtype": DTYPES, "amp": DTYPES, "unsupported": DTYPES,
-              "checkpoint": LOADING, "dataloader": SAMPLES}  # fmt: skip
+              "checkpoint": LOADING, "dataloader": SAMPLES, "oom": ()}  # fmt: skip
 _STEP = 0.12
 _FAR = 1.2
 
 
 def atoms_for(family: str) -> Sequence[str]:
     """The kinds of edits that can repair a crash of a family."""
-    return _OF_FAMILY.get(family) or [name for name in ATOM if name not in ("detach", "clone")]
+    every = [name for name in ATOM if name not in ("detach", "clone")]
+    return _OF_FAMILY.get(family, every)
 
 
 def cost(offer: Offer) -> float:

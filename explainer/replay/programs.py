@@ -19,6 +19,7 @@ from explainer.replay.ahead import SHARE, SOON, begun
 from explainer.replay.confine import sandbox
 from explainer.replay.outcomes import (
     ended_by,
+    further,
     late,
     other_input,
     passes,
@@ -69,6 +70,8 @@ class Checker:
         self.tried: dict[tuple[Edit, ...], Run] = {}
         #: What passed, and was not refused, by its edits: candidates with what the oracle says of their runs.
         self.survived: dict[tuple[Edit, ...], tuple[Candidate, Judgement]] = {}
+        #: What moved the failure further on: another mistake may be left.
+        self.moved: list[Candidate] = []
         self.started: dict[tuple[Edit, ...], Trial] = {}
 
     @property
@@ -183,6 +186,8 @@ class Checker:
         passed = judgement is not None and refused is None
         if judgement is not None and passed:
             self.survived.setdefault(candidate.edits, (candidate, judgement))
+        elif judgement is None and further(candidate, run, self._control):
+            self.moved.append(candidate)
         if self.trace is None:
             return
         reason = f"why_refused_{refused}" if refused else ended_by(run)
