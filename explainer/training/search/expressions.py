@@ -24,6 +24,8 @@ _REDUCE = ("softmax", "log_softmax", "sum", "mean", "argmax", "argmin", "max", "
 _SIBLINGS = (("sum", "mean", 0.8), ("triu", "tril", 0.4), ("sample", "rsample", 0.1), ("argmax", "argmin", 0.5),
              ("max", "min", 0.7), ("amax", "amin", 0.7), ("maximum", "minimum", 0.6), ("amax", "mean", 0.9),
              ("logical_and", "logical_or", 0.6), ("zeros_like", "ones_like", 0.7), ("sin", "cos", 1.2))  # fmt: skip
+#: What is meant where a view of so many sizes puts the sizes in another order.
+_ORDERS = {3: ("transpose(1, 2)", "transpose(0, 1)"), 4: ("permute(0, 2, 3, 1)", "permute(0, 3, 1, 2)")}
 _TURNED = {ast.Eq: "!=", ast.NotEq: "==", ast.Lt: ">=", ast.GtE: "<", ast.Gt: "<=", ast.LtE: ">"}
 _MOMENTS = ("where", "kl_div", "masked_fill", "lerp", "lerp_", "cross_entropy", "binary_cross_entropy")
 
@@ -97,6 +99,18 @@ def _siblings(source: Source, call: ast.Call) -> Iterator[Offer]:
     for keyword in call.keywords:
         if isinstance(keyword.value, ast.Constant) and type(keyword.value.value) is bool:
             yield within(source, call, keyword.value, str(not keyword.value.value), 0.6)
+        elif keyword.arg == "reduction" and isinstance(keyword.value, ast.Constant):
+            other = '"mean"' if keyword.value.value == "sum" else '"sum"'
+            yield within(source, call, keyword.value, other, 0.6)
+        elif (
+            keyword.arg and keyword.arg.endswith("mask") and not isinstance(keyword.value, (ast.Constant, ast.UnaryOp))
+        ):
+            yield within(source, call, keyword.value, f"~({source.text(keyword.value)})", 0.5)
+    if name in ("masked_fill", "masked_fill_") and call.args and not isinstance(call.args[0], ast.UnaryOp):
+        yield within(source, call, call.args[0], f"~({source.text(call.args[0])})", 0.5)
+    if name in ("view", "reshape") and isinstance(call.func, ast.Attribute) and len(call.args) in _ORDERS:
+        for turned in _ORDERS[len(call.args)]:
+            yield replacing(source, call, f"{source.text(call.func.value)}.{turned}", 0.7)
 
 
 def _swapped(source: Source, call: ast.Call) -> Iterator[Offer]:
