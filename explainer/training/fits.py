@@ -14,6 +14,8 @@ from explainer.training.sites import key
 
 #: Comparisons that are kept of one place.
 _MOST = 80
+#: The share of the steps behind which a run shows what it has learned.
+_LATE = 0.4
 _DIFFERENCES = ("sub", "__sub__", "rsub", "__rsub__")
 
 
@@ -100,11 +102,12 @@ def _keep(deep: Deep, call: Call, value: float, spread: float | None) -> None:
 
 
 def fits(watcher: Any, evaluation: bool) -> list[tuple[int, float]]:
-    """Of the place that compares most often, by step: 1 where all is right, 0 where a constant would do as well."""
+    """By step, of the place that compares most often in the end: 1 if all is right, 0 if a constant does as well."""
     known = {place: rows for place, rows in watcher.fits.items() if place[1] == evaluation}
     if not known:
         return []
-    place = max(known, key=lambda one: len(known[one]))
+    begin = _LATE * watcher.notes.steps
+    place = max(known, key=lambda one: (sum(step >= begin for step, *_ in known[one]), len(known[one])))
     tally = watcher.tallies.get(place)
     chance = max(tally.values()) / sum(tally.values()) if tally else 0.0
     if chance == 1:
@@ -119,7 +122,7 @@ def fits(watcher: Any, evaluation: bool) -> list[tuple[int, float]]:
 def last_fit(watcher: Any, evaluation: bool) -> float | None:
     """How well the last comparisons of a run came out; None where there were none."""
     found = fits(watcher, evaluation)
-    late = [value for step, value in found if step >= 0.4 * watcher.notes.steps]
+    late = [value for step, value in found if step >= _LATE * watcher.notes.steps]
     return sum(late) / len(late) if late else None
 
 

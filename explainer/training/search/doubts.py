@@ -7,8 +7,9 @@ from typing import Any
 from explainer.frozen import frozen
 from explainer.training.fits import last_fit, learned
 
-#: Fits below which a training has learned little, or from which on it has learned; how far an evaluation may lie off.
-_LITTLE, _WELL, _OFF = 0.6, 0.7, 0.3
+#: Fits below which a training has learned little, or from which on it has learned; how far an evaluation may lie off,
+#: and from which fit on it is good.
+_LITTLE, _WELL, _OFF, _GOOD = 0.6, 0.7, 0.3, 0.85
 #: The share of its first value by which a loss that is compared with no targets must fall.
 _FALLEN = 0.1
 _STEPS = 40
@@ -29,6 +30,8 @@ def doubt(watcher: Any) -> Doubt | None:
     if notes.steps < _STEPS:
         return None
     training, evaluation = last_fit(watcher, False), last_fit(watcher, True)
+    if evaluation is not None and evaluation >= _GOOD:
+        return None  # however training looks, with samples mixed or labels smoothed: it was learned
     if training is None:
         stepping = [one for one in notes.optimizers if one.steps > 8]
         share = learned(watcher)

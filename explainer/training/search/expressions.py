@@ -37,6 +37,7 @@ def expressions(source: Source, statement: ast.stmt) -> Iterator[Offer]:
             yield from _undone(source, node)
             yield from dimensions(source, node)
             yield from _siblings(source, node)
+            yield from _turned_arguments(source, node)
             yield from _swapped(source, node)
             yield from _own(source, node)
         elif isinstance(node, ast.UnaryOp) and not isinstance(node.operand, ast.Constant):
@@ -96,21 +97,24 @@ def _siblings(source: Source, call: ast.Call) -> Iterator[Offer]:
         for old, new in ((one, other), (other, one)):
             if name == old:
                 yield replacing(source, call.func, text[: len(text) - len(old)] + new, cost)
-    for keyword in call.keywords:
-        if isinstance(keyword.value, ast.Constant) and type(keyword.value.value) is bool:
-            yield within(source, call, keyword.value, str(not keyword.value.value), 0.6)
-        elif keyword.arg == "reduction" and isinstance(keyword.value, ast.Constant):
-            other = '"mean"' if keyword.value.value == "sum" else '"sum"'
-            yield within(source, call, keyword.value, other, 0.6)
-        elif (
-            keyword.arg and keyword.arg.endswith("mask") and not isinstance(keyword.value, (ast.Constant, ast.UnaryOp))
-        ):
-            yield within(source, call, keyword.value, f"~({source.text(keyword.value)})", 0.5)
-    if name in ("masked_fill", "masked_fill_") and call.args and not isinstance(call.args[0], ast.UnaryOp):
-        yield within(source, call, call.args[0], f"~({source.text(call.args[0])})", 0.5)
     if name in ("view", "reshape") and isinstance(call.func, ast.Attribute) and len(call.args) in _ORDERS:
         for turned in _ORDERS[len(call.args)]:
             yield replacing(source, call, f"{source.text(call.func.value)}.{turned}", 0.7)
+
+
+def _turned_arguments(source: Source, call: ast.Call) -> Iterator[Offer]:
+    """A switch, a reduction or a mask the other way round."""
+    for keyword in call.keywords:
+        value = keyword.value.value if isinstance(keyword.value, ast.Constant) else None
+        if type(value) is bool:
+            yield within(source, call, keyword.value, str(not value), 0.6)
+        elif keyword.arg == "reduction" and value in ("sum", "mean"):
+            yield within(source, call, keyword.value, '"mean"' if value == "sum" else '"sum"', 0.6)
+    masks = [one.value for one in call.keywords if str(one.arg).endswith("mask")]
+    masks += call.args[:1] if called(call) in ("masked_fill", "masked_fill_") else []
+    for mask in masks:
+        if not isinstance(mask, (ast.Constant, ast.UnaryOp)):
+            yield within(source, call, mask, f"~({source.text(mask)})", 0.5)
 
 
 def _swapped(source: Source, call: ast.Call) -> Iterator[Offer]:
