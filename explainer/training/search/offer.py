@@ -13,7 +13,10 @@ from explainer.training.finding import Attempt
 
 @frozen
 class Offer:
-    """`kind` names the words of the fix: `replace`, `without`, `move`. The less `cost`, the sooner it is tried."""
+    """One edit. `kind` names the words of the fix: `replace`, `without`, `move`. The less `cost`, the sooner it is tried.
+
+    `old` is what is told of a node that says little by itself.
+    """
 
     kind: str
     source: Source
@@ -21,10 +24,11 @@ class Offer:
     edits: tuple[Edit, ...]
     new: str
     cost: float
+    old: str = ""
 
     def attempt(self) -> Attempt:
         """What is tried and told."""
-        text = self.source.text(self.node).split("\n")[0]
+        text = self.old or self.source.text(self.node).split("\n")[0]
         line = getattr(self.node, "lineno", 0)
         function, stated = self.source.function_at(line), self.source.statement_at(line)
         names = {

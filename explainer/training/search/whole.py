@@ -152,7 +152,9 @@ def learning_rates(watcher: Any) -> Iterator[Offer]:
         if written is None or not isinstance(number, ast.Constant) or not isinstance(number.value, (int, float)):
             continue
         for factor, cost in ((10, 0.5), (0.1, 0.5), (100, 0.9), (0.01, 0.9)):
-            yield replacing(*written, f"{factor * number.value:g}", cost)
+            value = f"{factor * number.value:g}"
+            edits = rewrite.replaced(written[0], number, value)
+            yield Offer("replace", written[0], number, edits, f"lr={value}", cost, f"lr={written[0].text(number)}")
 
 
 def of_data(source: Source, ran: set[int]) -> Iterator[Offer]:
