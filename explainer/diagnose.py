@@ -174,6 +174,8 @@ def _searched(fallback: tuple[Diagnosis, Remedy] | None, match: Match, scene: Sc
     diagnosis, remedy = fallback or (_of_message(match, scene, stages, causes=not found.checked), Remedy())
     if found.checked:
         return _with(diagnosis, found, None)
+    if found.refuted:
+        remedy = replace(remedy, refuted=True)
     if found.edits and not remedy.edits:
         known = diagnosis.culprit is not None and not remedy.refuted
         remedy = replace(found, culprit=None if known else found.culprit, refuted=remedy.refuted)

@@ -31,6 +31,8 @@ WIDE = (
     *("shape", "view", "dtype", "index", "device", "unsupported", "amp", "api", "autograd", "inplace", "nan"),
     *("dataloader", "checkpoint", "oom"),
 )
+#: Those in which a line that no edit mends is seldom the one to blame: the others rest on more than where it failed.
+FOLLOWED = (*TRAVELS, "autograd", "inplace", "dataloader")
 #: How many parameters, those of one layer, an edit may give another shape and still show the cause.
 _FEW = 2
 
@@ -134,7 +136,7 @@ def of_search(family: str, scene: Scene, known: Remedy) -> Remedy:
     evidence = _recorded(scene) if again else None
     if evidence is None:
         return known
-    from explainer.repair.blame import KEPT, SURE
+    from explainer.repair.blame import KEPT, SURE, UNLIKELY
 
     own = known.fixes[0].edits if known.checked else ()
     with scene.replaying():  # which Ctrl-C ends; what was found until then is still weighed
@@ -142,10 +144,14 @@ def of_search(family: str, scene: Scene, known: Remedy) -> Remedy:
     blame = _blamed(scene, evidence, own)
     first = blame.first
     if first is None:
-        return known
+        return replace(known, refuted=known.refuted or (family in FOLLOWED and bool(_checker(scene).tried)))
     if own and first.candidate.edits == own:
         return replace(known, proves=known.proves and blame.share >= KEPT)
     verdicts = with_ties(_checker(scene), blame.verdicts(_checker(scene)))
+    if blame.any < UNLIKELY:
+        return Remedy(
+            tuple(_doubtful(one, scene.options.language, "unlikely") for one in verdicts[:MOST]), doubtful=True
+        )
     best = verdicts[0]
     alone = best.candidate.tier != PAIRED and first.lost <= _FEW and not only_adapts(best.candidate)
     sure = whole_program(scene) and blame.share >= SURE and alone and not best.judgement.doubts
@@ -249,9 +255,10 @@ def _checked(verdict: Verdict) -> Fix:
     return Fix(title, "checked", verdict.said, candidate.edits, candidate.source)
 
 
-def _doubtful(verdict: Verdict, language: str) -> Fix:
+def _doubtful(verdict: Verdict, language: str, *more: str) -> Fix:
     """An edit that ran, and may do harm: it is a suggestion that says so."""
-    title = f"{verdict.candidate.title}: {doubt(verdict.judgement, language)}"
+    judgement = replace(verdict.judgement, doubts=(*verdict.judgement.doubts, *more))
+    title = f"{verdict.candidate.title}: {doubt(judgement, language)}"
     return Fix(title, "suggestion", None, verdict.candidate.edits, verdict.candidate.source)
 
 

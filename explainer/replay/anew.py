@@ -142,11 +142,8 @@ class Anew:
         lines, tree = self.tree(path)
         shift = 0
         if edits:
-            text = list(lines)
-            for edit in sorted(edits, key=lambda one: -one["start"]):
-                after = [] if edit["after"] is None else edit["after"].split("\n")
-                text[edit["start"] - 1 : edit["end"]] = after
-                shift += len(after) - (edit["end"] - edit["start"] + 1)
+            text = with_changes(lines, edits)
+            shift = len(text) - len(lines)
             tree = ast.parse("\n".join(text))
         body = _body_of(tree, frame.f_code)  # an edit above its first line would have moved it
         statements = _between(body, line, failed + shift) if body is not None else None
@@ -157,6 +154,14 @@ class Anew:
         for one in (*statements[1:], *last) if shift else ():
             ast.increment_lineno(one, -shift)
         return Piece(frame, line, _runner(frame, path, [_Left().visit(one) for one in (*statements[:-1], *last)]))
+
+
+def with_changes(lines: Sequence[str], edits: Sequence[Change]) -> list[str]:
+    """A file's lines with edits of lines that do not overlap."""
+    text = list(lines)
+    for edit in sorted(edits, key=lambda one: -one["start"]):
+        text[edit["start"] - 1 : edit["end"]] = [] if edit["after"] is None else edit["after"].split("\n")
+    return text
 
 
 def _frames(error: BaseException, folder: str) -> Iterator[tuple[Any, int]]:

@@ -33,7 +33,7 @@ from explainer.replay.work import STARVED, Spent
 #: Seconds of work for all trials of one crash together, those that go on at the same time counted as one.
 TRIALS = 7.0
 #: For the wide search behind them.
-WIDE = 8.0
+WIDE = 12.0
 #: For the unedited run, before them.
 START = 30.0
 #: How many runs go on at the same time.
@@ -157,7 +157,7 @@ class Checker:
         """How candidates fare where the program failed, until enough get past it (`replay.sieve`). Empty: unknown."""
         folder = os.path.realpath(self.program.folder)
         rows = [[_plain(edit, folder) for edit in one.edits] for one in candidates]
-        work = max(self.left * 0.5, 0.1)
+        work = max(self.left * 0.6, 0.1)
         run = self.counted(self.session.run({}, work, record="sieve", changes=rows, enough=enough))
         return run.answer.get("recording") or [] if self._same(run) else []
 
