@@ -18,7 +18,7 @@ _OBSERVER = "explainer.training.observer"
 #: Attempts of one finding that are tried at most.
 _MOST = 4
 #: How many times its budget trials may take by the clock, on a machine that has other work.
-_LONGEST = 1.5
+_LONGEST = 1.25
 
 
 @frozen
