@@ -12,6 +12,8 @@ from explainer.training.fits import last_fit, learned
 _LITTLE, _WELL, _OFF, _GOOD = 0.6, 0.7, 0.3, 0.85
 #: The share of its first value by which a loss that is compared with no targets must fall.
 _FALLEN = 0.1
+#: The share from which on a loss that has fallen so far was learned, whatever else is compared.
+_GONE = 0.9
 _STEPS = 40
 
 
@@ -36,7 +38,7 @@ def doubt(watcher: Any) -> Doubt | None:
         stepping = [one for one in notes.optimizers if one.steps > 8]
         share = learned(watcher)
         return Doubt("unlearned", None, evaluation) if len(stepping) == 1 and -1 <= share < _FALLEN else None
-    if training < _LITTLE:
+    if training < _LITTLE and not learned(watcher) > _GONE:  # what is compared may be but a part of what is learned
         return Doubt("unlearned", training, evaluation)
     if training >= _WELL and evaluation is not None and evaluation < training - _OFF:
         return Doubt("apart", training, evaluation)
