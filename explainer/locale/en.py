@@ -257,6 +257,7 @@ WORDS = {
     "watch_begun": "watching: ready in {took} s; edits may be tried for {seconds} s after the run (--budget)",
     "watch_begun_only": "watching: ready in {took} s; no edits are tried",
     "watch_short": "only {steps} steps were taken: what shows over several steps could not be looked at",
+    "watch_loop_of": "the training loop is that of {package}: edits are those of your own lines alone",
     "watch_foreign": (
         "no optimizer of torch.optim took a step: models, losses and loaders were looked at, its steps were not"
     ),

@@ -250,6 +250,7 @@ WORDS = {
     "watch_begun": "관찰 시작: 준비 {took}초, 실행 뒤 최대 {seconds}초 동안 수정을 시험함 (--budget)",
     "watch_begun_only": "관찰 시작: 준비 {took}초, 수정은 시험하지 않음",
     "watch_short": "학습이 {steps}단계뿐이라 여러 단계에 걸쳐 드러나는 것은 살펴보지 못함",
+    "watch_loop_of": "학습 반복문이 {package} 패키지의 것임: 단계는 살펴봤고, 수정은 직접 작성한 코드에만 해당",
     "watch_foreign": "torch.optim 옵티마이저의 step 이 없음: 모델, 손실, 로더는 살펴봤고 최적화 단계는 살펴보지 못함",
     "watch_closed": (
         "단계 안의 호출을 살펴보지 못함(torch.compile 또는 다른 함수 모드가 작동 중): 옵티마이저, 손실, 로더만 살펴봄"

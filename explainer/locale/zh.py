@@ -246,6 +246,7 @@ WORDS = {
     "watch_begun": "开始观察：准备用时 {took} 秒；运行结束后最多用 {seconds} 秒试验修改（--budget）",
     "watch_begun_only": "开始观察：准备用时 {took} 秒；不试验修改",
     "watch_short": "只走了 {steps} 步：需要多步才能看出的问题无法查看",
+    "watch_loop_of": "训练循环属于 {package}：查看了它的每一步，修改只涉及您自己的代码",
     "watch_foreign": "没有 torch.optim 的优化器执行 step：查看了模型、损失和加载器，没有查看优化步骤",
     "watch_closed": "无法查看一步之内的调用（torch.compile 或其他函数模式正在工作）：只查看了优化器、损失和加载器",
     "watch_untried": "没有试验修改：{why}",

@@ -210,6 +210,7 @@ def _fitted(
             "headline": one.headline,
             "where": f"{one.culprit.file}:{one.culprit.line}" if one.culprit else one.rule,
             "cause": one.cause,
+            "certainty": one.certainty,
         }
         for one in found
         if one is not None

@@ -43,7 +43,7 @@ class Checkup:
         """All of it for a terminal: a line a check, a line a layer."""
         marks = {True: "ok ", False: "!! ", None: "   "}
         lines = [f"{marks[one.ok]} {word('check_' + one.name, self.lang)}: {one.text}" for one in self.checks]
-        lines += [f"!!  {one['headline']} ({one['where']})" for one in self.findings]
+        lines += [f"{_mark(one)}  {one['headline']} ({one['where']})" for one in self.findings]
         widths = [max((len(str(row[place])) for row in self.layers), default=0) for place in range(3)]
         largest = max((row[4] for row in self.layers), default=0.0) or 1.0
         for name, kind, shape, scale, gradient in self.layers:
@@ -66,10 +66,10 @@ class Checkup:
             f"<td>{html.escape(one.text)}</td></tr>"
             for one in self.checks
         )
-        rows += "".join(
-            f"<tr><td>&#10007;</td><td>{html.escape(one['where'])}</td><td>{html.escape(one['headline'])}</td></tr>"
-            for one in self.findings
-        )
+        for one in self.findings:
+            sign = signs[False] if _mark(one) == "!!" else "?"
+            where, headline = html.escape(one["where"]), html.escape(one["headline"])
+            rows += f"<tr><td>{sign}</td><td>{where}</td><td>{headline}</td></tr>"
         largest = max((row[4] for row in self.layers), default=0.0) or 1.0
         bars = "".join(
             f"<tr><td>{html.escape(name)}</td><td>{html.escape(kind)}</td><td>{html.escape(shape)}</td><td>{scale:.2g}</td><td>"
@@ -78,6 +78,11 @@ class Checkup:
             for name, kind, shape, scale, gradient in self.layers
         )
         return f"<table>{rows}</table><table>{bars}</table>"
+
+
+def _mark(finding: Mapping[str, Any]) -> str:
+    """A fact, or something that no trial has confirmed and that may be why the batch was not learned."""
+    return "!!" if finding["certainty"] == "proved" else "??"
 
 
 def checkup(

@@ -124,7 +124,7 @@ class Deep:
             self.refused += 1
             return
         if self._looks is None:
-            from explainer.training import axes, ends, precision, sequences, streams, weighing  # noqa: F401 - they register what looks at calls
+            from explainer.training import axes, ends, fits, precision, sequences, streams, weighing  # noqa: F401 - they register what looks at calls
             from explainer.training.calls import LOOKS, NOTED
 
             self._looks, self._noted = LOOKS, NOTED
@@ -214,6 +214,11 @@ class Deep:
         if not outs and name not in self._noted:
             return
         site = frames(1, 4)
+        ran, phase = self.watcher.ran, 1 if self.evaluation is None else 2
+        for one in site:
+            spot = (id(one.code), one.line)  # hashing a code object would read all of it
+            known = ran.get(spot)
+            ran[spot] = (one.code, phase if known is None else known[1] | phase)
         given = _tensors(args, [])
         if kwargs:
             _tensors(kwargs, given)

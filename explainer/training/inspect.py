@@ -37,6 +37,9 @@ def root_called(watcher: Any, module: Any, given: tuple[Any, ...], learning: boo
         }
     if learning and "scale" not in known:
         known["scale"] = _scale(given)
+    elif not learning and known["eval"] < 4:
+        known["scale_eval"] = _scale(given)
+    _look_at_parts(watcher, known, module, learning)
     if learning:
         streams.follow(watcher, known, given)
     known["train" if learning else "eval"] += 1
@@ -58,6 +61,22 @@ def root_called(watcher: Any, module: Any, given: tuple[Any, ...], learning: boo
         )
     )
     del known["modes"][400:]
+
+
+_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+
+
+def _look_at_parts(watcher: Any, known: dict[str, Any], module: Any, learning: bool) -> None:
+    """How many hooks a model's layers have by now, and which of them use statistics that nothing has ever set."""
+    layers = list(module.modules())
+    if learning:
+        hooks = sum(len(getattr(one, name, ())) for one in layers for name in _HOOKS)
+        known.setdefault("hooks", []).append((watcher.notes.steps, hooks))
+        del known["hooks"][60:]
+        return
+    tracking = [one for one in layers if getattr(one, "num_batches_tracked", None) is not None]
+    known["unset"] = [type(one).__name__ for one in tracking if not one.training and not int(one.num_batches_tracked)]
+    known["written"] = max((parameter._version for parameter in module.parameters()), default=0)
 
 
 def _name(module: Any) -> str | None:

@@ -102,6 +102,7 @@ _DOWN = frozenset(
         "growth",
         "memory",
         "seconds",
+        "slowdown",
         "ms",
         "time",
         "wait",

@@ -24,3 +24,5 @@ def limits(watcher: Any, language: str) -> Iterator[str]:
         yield word("watch_short", language, steps=notes.steps)
     elif watcher.deep.refused and not notes.roots:
         yield word("watch_closed", language)
+    if watcher.loop_of:
+        yield word("watch_loop_of", language, package=watcher.loop_of)

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from explainer.training.sites import frames, named, user_frames
+from explainer.training.sites import frames, key, named, user_frames
 
 #: Ties and states that are noted at most.
 _TIES, STATES = 400, 50
@@ -25,6 +25,8 @@ def install(watcher: Any) -> None:
     wrap(module, "register_parameter", watcher.after(lambda _, args, __: _placed(watcher, *args[:3])))
     for name in ("constant_", "ones_", "zeros_"):
         wrap(torch.nn.init, name, watcher.after(lambda out, args, _: _made_constant(watcher, out)))
+    for name in ("register_forward_hook", "register_forward_pre_hook", "register_full_backward_hook"):
+        wrap(module, name, watcher.after(lambda _, __, ___: _hooked(watcher)))
     wrap(module, "train", watcher.after(lambda _, args, kwargs: _mode(watcher, args, kwargs)))
 
 
@@ -57,6 +59,14 @@ def _placed(watcher: Any, module: Any, name: str = "", parameter: Any = None, *_
     given = watcher.given.get((id(module), name))
     again = given is not None and given[0]() is module
     watcher.given[id(module), name] = (weakref.ref(module), frames() if again else ())
+
+
+def _hooked(watcher: Any) -> None:
+    """Note where layers are given hooks, and after how many steps last."""
+    site = frames()
+    known = watcher.hooked.setdefault(key(site), {"site": site, "count": 0, "first": watcher.notes.steps})
+    known["count"] += 1
+    known["last"] = watcher.notes.steps
 
 
 def _made_constant(watcher: Any, out: Any) -> None:

@@ -25,6 +25,7 @@ class Observer:
     def taken(self) -> dict[str, Any]:
         """Losses in their order with the place of each, what was printed last, the rules that hold in this run."""
         from explainer.training.finding import findings
+        from explainer.training.fits import fits
 
         notes = self.watcher.stop()
         every = max(1, len(notes.losses) // _LOSSES)
@@ -33,6 +34,7 @@ class Observer:
             "sites": notes.loss_sites[::every],
             "steps": notes.steps,
             "printed": self.tail.text,
+            "fits": fits(self.watcher, False),
             "rules": sorted({one.rule for one in findings(self.watcher) if one.proved}),
             "trouble": notes.trouble,
         }

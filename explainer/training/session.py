@@ -30,6 +30,7 @@ def concluded(
 ) -> Report:
     """The report on a run that has ended. `took` is how many seconds it ran; `budget` those for trials; 0 for none."""
     from explainer.training.proposals import proposals
+    from explainer.training.search.search import searched
 
     notes = watcher.stop()
     found = findings(watcher)
@@ -42,6 +43,8 @@ def concluded(
             told += _proposed([one for one in found if not one.proved], trials)
             if not told:
                 told += _proposed(list(proposals(watcher)), trials)
+            if not told and (last := searched(watcher, trials)) is not None:
+                told.append(last)
     except KeyboardInterrupt:
         told = [(one, []) for one in found if one.proved]
     finally:

@@ -109,3 +109,31 @@ def named(frame: types.FrameType, value: Any) -> str | None:
             if one is value and str(name).isidentifier():
                 return f"{owner}.{name}"
     return None
+
+
+def named_within(frame: types.FrameType, value: Any) -> str | None:
+    """The same, also for an object that lies in a dict, list or tuple which the frame knows: `optimizers["head"]`."""
+    direct = named(frame, value)
+    if direct is not None:
+        return direct
+    own = getattr(frame.f_locals.get("self"), "__dict__", {})
+    held = [*frame.f_locals.items(), *frame.f_globals.items(), *((f"self.{name}", one) for name, one in own.items())]
+    for name, holder in held:
+        if name.startswith("_") or type(holder) not in (dict, list, tuple) or len(holder) > 100:
+            continue
+        for at, one in list(holder.items() if isinstance(holder, dict) else enumerate(holder)):
+            if one is value and isinstance(at, (str, int)):
+                return f"{name}[{at!r}]".replace("'", '"')
+    return None
+
+
+def stepping_package(frame: types.FrameType | None) -> str:
+    """The package whose code called something of torch, `lightning` or `transformers`; empty where the user's did."""
+    for _ in range(_DEEPEST):
+        name = str(frame.f_globals.get("__name__", "")) if frame is not None else ""
+        if frame is None or _is_users(frame.f_code.co_filename):
+            return ""
+        if name.partition(".")[0] not in ("torch", "explainer", "contextlib", "functools", ""):
+            return name.partition(".")[0]
+        frame = frame.f_back
+    return ""

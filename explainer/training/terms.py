@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
-from explainer.training.calls import settings
+from explainer.training.calls import REGRESSION, settings
 from explainer.training.deep import Made
 
 _SUMS, _SCALES = (
     ("add", "__add__", "__radd__", "__iadd__", "sub", "__sub__"),
     ("mul", "__mul__", "__rmul__", "neg", "__neg__"),
 )
+#: Values of each sample from which on their mean is far smaller than their sum.
+_MANY = 8
 _QUOTIENTS = ("div", "__truediv__", "true_divide")
 #: Losses that average unless they are told otherwise.
 AVERAGED = (
@@ -68,11 +71,29 @@ def divided(watcher: Any, made: Made) -> dict[str, Any] | None:
     return {"divisor": 1 / weight, "site": made.site, "at": one.site, "reduction": reduction(one, batch)}
 
 
+def within(made: Made | None, batch: int, depth: int = 6) -> tuple[str, int, Made] | None:
+    """How a term that is averaged over the batch goes over the values of each sample: `mean` or `sum`, of how many."""
+    if made is None or not depth or not made.shapes:
+        return None
+    sizes = made.shapes[0]
+    whole = made.argument("dim", 1) is None and not made.shape
+    if made.name in REGRESSION or (made.name == "mean" and whole and len(sizes) > 1):
+        count = math.prod(sizes[1:])
+        return ("mean", count, made) if count > 1 and sizes[:1] == (batch,) else None
+    if made.name in ("mean", "sum") and made.shape == (batch,) and sizes[:1] == (batch,) and len(sizes) > 1:
+        return made.name, math.prod(sizes[1:]), made
+    if (made.name == "mean" and whole) or made.name in (*_SCALES, *_QUOTIENTS, "squeeze"):
+        known = [one for one in made.inputs if one is not None]
+        return within(known[0], batch, depth - 1) if len(known) == 1 else None
+    return None
+
+
 def look_at_terms(watcher: Any, made: Made) -> None:
-    """Note a loss one term of which is summed over the batch while another one is averaged."""
+    """Note a loss one term of which is summed, over the batch or over a sample's values, and another one averaged."""
     batch = _batch(watcher)
     if batch is None:
         return
+    _look_within(watcher, made, batch)
     found = [(one, weight, reduction(one, batch)) for one, weight in terms(made)]
     means = [one for one in found if one[2] == "mean"]
     sums = [one for one in found if one[2] == "sum" and one[1] >= 0.1]
@@ -84,16 +105,34 @@ def look_at_terms(watcher: Any, made: Made) -> None:
             mean=settings(one, watcher.deep),
             sum=settings(other, watcher.deep),
             batch=batch,
+            each=False,
             averaged=_count(one),
             summed=_count(other),
         )
 
 
+def _look_within(watcher: Any, made: Made, batch: int) -> None:
+    """Note a term that averages over many values of each sample beside one that sums over some."""
+    found = [(within(one, batch), weight) for one, weight in terms(made) if reduction(one, batch) != "sum"]
+    means = [(one, weight) for one, weight in found if one is not None and one[0] == "mean" and one[1] >= _MANY]
+    sums = [(one, weight) for one, weight in found if one is not None and one[0] == "sum"]
+    if len(means) == 1 and len(sums) == 1 and sums[0][1] >= 0.1 * means[0][1]:
+        (_, averaged, one), (_, summed, other) = means[0][0], sums[0][0]
+        watcher.notes.saw(
+            "loss-terms-reduction-mismatch",
+            other.site,
+            of="each",
+            each=True,
+            mean=settings(one, watcher.deep),
+            sum=settings(other, watcher.deep),
+            batch=batch,
+            averaged=averaged,
+            summed=summed,
+        )
+
+
 def _count(made: Made) -> int:
-    total = 1
-    for size in made.shapes[0]:
-        total *= size
-    return total
+    return math.prod(made.shapes[0])
 
 
 def _batch(watcher: Any) -> int | None:

@@ -35,7 +35,7 @@ def diagnosis_of(finding: Finding, tried: Sequence[Tried], language: str) -> Dia
         return None
     fixes = _fixes(finding, rule.fixes, tried, held, language)
     culprit = held[0].attempt.culprit if held and held[0].attempt.culprit else finding.culprit
-    certainty: Certainty = "proved" if finding.proved or held else "possible"
+    certainty: Certainty = "proved" if finding.proved or (held and finding.seen) else "likely" if held else "possible"
     return Diagnosis(
         rule.id,
         "training",

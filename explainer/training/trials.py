@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from explainer.diagnosis import Edit
@@ -18,7 +18,7 @@ _OBSERVER = "explainer.training.observer"
 #: Attempts of one finding that are tried at most.
 _MOST = 4
 #: How many times its budget trials may take by the clock, on a machine that has other work.
-_LONGEST = 2.0
+_LONGEST = 1.25
 
 
 @frozen
@@ -34,7 +34,10 @@ class Tried:
 
 
 class Trials:
-    """The runs of one program within a budget in seconds. `interrupted` after Ctrl-C: nothing more is begun."""
+    """The runs of one program within a budget in seconds. `interrupted` after Ctrl-C: nothing more is begun.
+
+    `lasted` is how many seconds of work the last whole run without an edit took.
+    """
 
     def __init__(self, program: Program, budget: float, took: float, progress: Callable[[str], None]):
         self.budget, self.spent = budget, 0.0
@@ -44,6 +47,7 @@ class Trials:
         self.took = took
         self.interrupted = False
         self.count = 0
+        self.lasted = took
         self._program = program
         self._session: Session | None = None
         self._controls: dict[int, Any] = {}
@@ -61,17 +65,37 @@ class Trials:
         if self._session is not None:
             self._session.close()
 
-    def tried(self, finding: Finding, comparable: bool = True) -> list[Tried]:
-        """The attempts of a finding that could be run, those that went better first."""
+    def tried(self, finding: Finding, comparable: bool = True, seeds: int = 2) -> list[Tried]:
+        """The attempts of a finding that could be run, those that went better first; the first on some seeds."""
         if self.why or self.interrupted or not finding.attempts or self.left <= 0:
             return []
         try:
-            return self._tried(finding, comparable)
+            return self._tried(finding, comparable, seeds)
         except KeyboardInterrupt:
             self.interrupted = True
             return []
 
-    def _tried(self, finding: Finding, comparable: bool) -> list[Tried]:
+    def begun(self, attempts: Sequence[Attempt], steps: int) -> Iterator[tuple[Attempt, Any]]:
+        """Each attempt with what was observed of its first steps, two runs at a time; None where it does not run.
+
+        The control comes first, as None, whole: its first steps are those of any run.
+        """
+        if self.why or self.interrupted:
+            return
+        try:
+            if 0 not in self._controls:
+                self._runs([], [0])
+            yield Attempt("", ()), self._controls[0]
+            for at in range(0, len(attempts), 2):
+                if self._controls[0] is None or self.left <= 0:
+                    return
+                pair = [one for one in attempts[at : at + 2] if self._texts(one.edits)]
+                runs = self._runs([(one, 0) for one in pair], steps=steps)
+                yield from zip(pair, map(observed, runs), strict=True)
+        except KeyboardInterrupt:
+            self.interrupted = True
+
+    def _tried(self, finding: Finding, comparable: bool, seeds: int) -> list[Tried]:
         attempts = [one for one in finding.attempts[:_MOST] if self._texts(one.edits) is not None]
         found = []
         firsts = self._runs([(one, 0) for one in attempts])
@@ -87,26 +111,26 @@ class Trials:
         found.sort(
             key=lambda one: (not (one.compared.better and one.gone), one.compared.worse, -round(4 * gain(one.compared)))
         )
-        if found and found[0].compared.better and found[0].gone and self.left > self.took * 2:
-            found[0] = self._confirmed(found[0], comparable)
+        if found and found[0].compared.better and found[0].gone and self.left > self.lasted * 2:
+            for seed in range(1, seeds):
+                found[0] = self._confirmed(found[0], comparable, seed)
         return found
 
-    def _confirmed(self, one: Tried, comparable: bool) -> Tried:
+    def _confirmed(self, one: Tried, comparable: bool, seed: int) -> Tried:
         """The same on another seed."""
-        runs = self._runs([(one.attempt, 1)])
-        control, seen = self._controls.get(1), observed(runs[0])
+        runs = self._runs([(one.attempt, seed)])
+        control, seen = self._controls.get(seed), observed(runs[0])
         if control is None or seen is None:
             return one
         again = compared(control, seen, comparable)
         return Tried(one.attempt, one.compared, one.seeds + again.better, one.of + 1, one.gone, one.whole)
 
-    def _runs(self, wanted: Sequence[tuple[Attempt, int]]) -> list[Run]:
+    def _runs(self, wanted: Sequence[tuple[Attempt, int]], controls: Sequence[int] = (), steps: int = 0) -> list[Run]:
         """Run attempts, each on a seed, two at a time; beside them the control of each seed where it is not known."""
         if self._session is None:
             self._session = Session(self._program)
-        waiting: list[tuple[Any, int]] = [
-            (None, seed) for seed in dict.fromkeys(seed for _, seed in wanted) if seed not in self._controls
-        ]
+        seeds = dict.fromkeys((*controls, *(seed for _, seed in wanted)))
+        waiting: list[tuple[Any, int]] = [(None, seed) for seed in seeds if seed not in self._controls]
         waiting += wanted
         results: dict[int, Run] = {}
         begun: list[tuple[int, Trial]] = []
@@ -114,6 +138,8 @@ class Trials:
             texts = self._texts(attempt.edits) if attempt is not None else {}
             limit = max(min(self.left, 20 + 6 * self.took), 0.1)
             trial = self._session.begin(texts or {}, limit, observer=_OBSERVER, shift=1000 * seed)
+            if attempt is not None and steps:
+                trial.limit(steps)
             self._running.append(trial)
             begun.append((number, trial))
             self.progress("trial")
@@ -124,6 +150,7 @@ class Trials:
         for number, (attempt, seed) in enumerate(waiting):
             if attempt is None:
                 self._controls[seed] = observed(results[number])
+                self.lasted = results[number].seconds or self.lasted
         return [results[number] for number, (attempt, _) in enumerate(waiting) if attempt is not None]
 
     def _ended(self, number: int, trial: Trial) -> tuple[int, Run]:

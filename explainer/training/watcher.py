@@ -15,10 +15,12 @@ from explainer.training import data, deep, growth, holding, inspect, models, pre
 from explainer.training.deep import dispatched, unseen
 from explainer.training.notes import ByIdentity, Notes, Optimizing
 from explainer.training.patches import Patches
-from explainer.training.sites import frames, key, named, user_frames
+from explainer.training.sites import frames, key, named_within, stepping_package, user_frames
 
 #: Steps that are looked at in a row: at the start, and where another optimizer begins, as often as that may happen.
 _FIRST, _PHASES = 4, 3
+#: Of a trial, every so many steps are looked at.
+_OFTEN = 16
 
 
 class Watcher:
@@ -32,6 +34,7 @@ class Watcher:
         self.handles: list[Any] = []
         self.stepping = self.closures = self.stopped = False
         self.deep = deep.Deep(self)
+        self.loop_of = ""
         self.tokens: list[Any] = []
         self.future: list[Any] = []
         self.ends: Any = None
@@ -59,6 +62,10 @@ class Watcher:
         self.seeds: dict[Any, dict[str, Any]] = {}
         self.counted: set[type] = set()
         self.iterators: dict[int, Any] = {}
+        self.ran: dict[Any, tuple[Any, int]] = {}
+        self.hooked: dict[Any, dict[str, Any]] = {}
+        self.fits: dict[Any, list[Any]] = {}
+        self.tallies: dict[Any, dict[int, int]] = {}
         self.orders: dict[Any, int] = {}
         self.sources: Any = None
         self.trained_at: dict[int, int] = {}
@@ -224,6 +231,8 @@ class Watcher:
         if one.steps < 12:
             one.stepped_at = frames()
         self._lately = [*self._lately[-3:], one.number]
+        if one.steps == 1 and not self.loop_of:
+            self.loop_of = stepping_package(sys._getframe(2))
         if one.steps == 1 and self._turns > _FIRST and self._restarts < _PHASES:
             self._more, self._restarts = _FIRST, self._restarts + 1
         self._dirty[one.number] = True
@@ -248,7 +257,8 @@ class Watcher:
         if sampled(self._turns):  # several optimizers that step in turn are looked at one after the other
             self._more = max(self._more, len(set(self._lately)))
         self.deep.sleep()
-        if threading.get_ident() == self.thread and (self._more or sampled(self._turns)):
+        often = self.dense and not self._turns % _OFTEN
+        if threading.get_ident() == self.thread and (self._more or sampled(self._turns) or often):
             self.deep.wake()
 
     def unchanged(self, module: Any) -> bool:
@@ -287,12 +297,12 @@ class Watcher:
 
     def _went_back(self, name: str, loss: Any) -> None:
         caller = sys._getframe(4)  # of `Tensor.backward`; a frame's code and instruction cost less than all frames
-        spot = (caller.f_code, caller.f_lasti)
-        place = self._spots.get(spot)
+        spot = (id(caller.f_code), caller.f_lasti)  # hashing a code object would read all of it
+        place, _ = self._spots.get(spot, (None, None))
         if place is None:
             place = key(frames(1, 1))
-            if place is not None and place[::2] == (spot[0].co_filename, spot[1]):
-                self._spots[spot] = place
+            if place is not None and place[::2] == (caller.f_code.co_filename, spot[1]):
+                self._spots[spot] = place, caller.f_code
         if self.stepping:
             self.closures = True  # gradients are cleared and made inside of `step`, as LBFGS asks for
         if place not in self.orders:
@@ -326,7 +336,7 @@ class Watcher:
             for one in self.notes.optimizers:
                 held = one.of()
                 if one.name is None and held is not None:
-                    one.name = named(frame, held)
+                    one.name = named_within(frame, held)
                     if one.name:
                         one.backward_at = frames()
             break
@@ -353,11 +363,9 @@ class Watcher:
         def note(_: Any, args: Any, __: Any) -> None:
             if self.stepping or not self.notes.losses or threading.get_ident() != self.thread or self.looking:
                 return
-            place = tuple((one.file, one.line, one.lasti) for one in frames(1, 2))  # who calls `evaluate` counts too
-            if not place:
-                return
+            place = _spot(sys._getframe(2))
             self._blocks[place] += 1
-            if sampled(self._blocks[place]):
+            if sampled(self._blocks[place]) and frames(1, 1):
                 self.deep.wake(evaluation=args[0])
 
         return self.after(note)(original)
@@ -368,6 +376,15 @@ class Watcher:
                 self.deep.sleep()
 
         return self.after(lambda *_: None, before)(original)
+
+
+def _spot(frame: Any, depth: int = 6) -> tuple[int, ...]:
+    """What tells places apart at little cost: the instructions of some frames, as who calls `evaluate` counts too."""
+    found = []
+    while frame is not None and depth:
+        found += [id(frame.f_code), frame.f_lasti]
+        frame, depth = frame.f_back, depth - 1
+    return tuple(found)
 
 
 def sampled(count: int) -> bool:

@@ -28,9 +28,22 @@ def weighed(deep: Deep, call: Call) -> None:
         return
     module = call.made.module if call.made is not None else None
     watcher = deep.watcher
+    if watcher.notes.times["drawn-by-weight"] or _samples_by_weight(watcher):
+        return  # what comes in batches is not how frequent classes are
     watcher.notes.saw("class-weights", call.site, binary=binary, built=watcher.notes.built.get(module), made=None)
     known = watcher.weighed.setdefault(call.site[:1], (weights, [0] * len(counts)))
     known[1][:] = [one + more for one, more in zip(known[1], counts, strict=True)] if weights == known[0] else known[1]
+
+
+@looks("multinomial")
+def drawn_by_weight(deep: Deep, call: Call) -> None:
+    """Note samples that are drawn by weights."""
+    deep.watcher.notes.times["drawn-by-weight"] += 1
+
+
+def _samples_by_weight(watcher: Any) -> bool:
+    plain = ("SequentialSampler", "RandomSampler", "DistributedSampler", "NoneType", "_InfiniteConstantSampler")
+    return any(entry["taken"] and entry["sampler"] not in plain for entry in watcher.notes.loaders.values())
 
 
 @looks(*REGRESSION, "cross_entropy", "nll_loss", "binary_cross_entropy_with_logits")

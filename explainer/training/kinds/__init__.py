@@ -6,6 +6,7 @@ import importlib
 
 NAMES = (
     "losses",
+    "terms",
     "optimizers",
     "strength",
     "batches",
@@ -26,6 +27,8 @@ NAMES = (
     "extremes",
     "weighing",
     "precision",
+    "growing",
+    "apart",
 )
 
 

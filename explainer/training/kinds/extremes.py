@@ -9,7 +9,7 @@ from typing import Any
 from explainer.source import called
 from explainer.training import rewrite
 from explainer.training.finding import Attempt, Finding, finder
-from explainer.training.proposals import learned
+from explainer.training.fits import learned
 from explainer.training.sources import program_sources
 
 _OPTIMIZERS = ("SGD", "Adam", "AdamW", "NAdam", "RAdam", "RMSprop", "Adagrad")

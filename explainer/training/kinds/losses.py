@@ -241,53 +241,6 @@ def _imports(source: Source, name: str) -> bool:
 
 
 @finder
-def reductions(watcher: Any) -> Iterator[Finding]:
-    """A term that is summed over the batch beside one that is averaged."""
-    for seen, _ in watcher.notes.of("loss-terms-reduction-mismatch"):
-        mean, total = seen.data["mean"], seen.data["sum"]
-        one = call_in(mean["at"][0], mean["name"]) if mean["at"] else None
-        other = call_in(total["at"][0], total["name"]) if total["at"] else None
-        attempts = []
-        if one is not None and mean["name"] not in ("mean",) and not mean["built"]:
-            edits = with_keyword(one[0], one[1], "reduction", '"sum"')
-            attempts += [Attempt("sum-both", edits, culprit=shown(one, None))] if edits else []
-        if other is not None and total["name"] == "sum":
-            text = other[0].text(other[1].func)
-            edits = replaced(other[0], other[1].func, text[: len(text) - 3] + "mean")
-            attempts += [Attempt("mean-both", edits, culprit=shown(other, None))] if edits else []
-        names = {
-            "mean": mean["name"],
-            "sum": total["name"],
-            "averaged": seen.data["averaged"],
-            "summed": seen.data["summed"],
-            "batch": seen.data["batch"],
-            "mean_line": one[1].lineno if one else 0,
-            "sum_line": other[1].lineno if other else 0,
-            "mean_name": _assigned(one),
-            "sum_name": _assigned(other),
-        }
-        yield Finding(
-            "loss-terms-reduction-mismatch",
-            names,
-            shown(one or other, seen.site[0]),
-            tuple(attempts),
-            proved=False,
-            seen=True,
-            weight=6,
-        )
-
-
-def _assigned(found: Place | None) -> str:
-    """The name that a call's statement gives its value to; the call's own name where there is none."""
-    if found is None:
-        return ""
-    statement = found[0].statement_at(found[1].lineno)
-    if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
-        return statement.targets[0].id
-    return called(found[1])
-
-
-@finder
 def dimensions(watcher: Any) -> Iterator[Finding]:
     """A softmax over another dimension than the one that is meant."""
     done = set()

@@ -57,6 +57,7 @@ def never_stepped(watcher: Any) -> Iterator[Finding]:
             continue
         site = next((event.site for event in notes.events if event.name == "backward"), ())
         found = statement(site[0]) if site else None
+        site = next((other.stepped_at for other in notes.optimizers if other.stepped_at), site)
         attempts = []
         if found is not None:
             edits = rewrite.after(found[0], found[1], f"{one.name}.step()")
@@ -283,7 +284,9 @@ def _whole(source: Source, given: ast.expr, missing: list[dict[str, Any]], watch
         texts.append(f"{text[:-1].rstrip().rstrip(',')}{others}{text[-1]}")
     elif others:
         texts.append(f"[*{text}{others}]")
-    return texts
+    owners = {id(entry["root"]()) for entry in watcher.weights.values() if entry["held"]}
+    whole = [f"{name}.parameters()" for name in names if name and owners == {id(entry["root"]()) for entry in missing}]
+    return [*texts, *(one for one in whole if one not in (*texts, text))]
 
 
 @finder

@@ -10,6 +10,7 @@ from typing import Any
 from explainer.source import Source
 from explainer.training import rewrite
 from explainer.training.finding import Attempt, Finding
+from explainer.training.fits import last_fit
 from explainer.training.kinds.losses import shown
 from explainer.training.kinds.optimizers import span_of
 
@@ -19,7 +20,7 @@ def scaled_targets(watcher: Any) -> Iterator[Finding]:
     for seen, _ in watcher.notes.of("regression"):
         data = seen.data
         mean, std = data["mean"], data["std"]
-        if max(abs(mean), std) < 20 or std <= 0:
+        if max(abs(mean), std) < _far(watcher) or std <= 0:
             continue
         found = _outputs(watcher)
         scale, shift = _rounded(std), _rounded(mean)
@@ -84,7 +85,7 @@ def scaled_inputs(watcher: Any) -> Iterator[Finding]:
     """Inputs of very different or very large size."""
     for root in watcher.notes.roots.values():
         module, stats = root["of"](), root.get("scale")
-        if module is None or not stats or not root["train"] or _usual(stats):
+        if module is None or not stats or not root["train"] or _usual(stats, _far(watcher)):
             continue
         attempts = []
         forward = getattr(type(module).forward, "__code__", None)
@@ -114,9 +115,19 @@ def scaled_inputs(watcher: Any) -> Iterator[Finding]:
         yield Finding("inputs-not-scaled", names, culprit, tuple(attempts), proved=False)
 
 
-def _usual(stats: dict[str, Any]) -> bool:
+def _usual(stats: dict[str, Any], far: float) -> bool:
     """Whether inputs are about as large as outputs of a layer: neither by far larger nor smaller."""
-    return max(stats["largest"], stats["offset"]) < 20 and stats["largest"] > 0.02
+    return max(stats["largest"], stats["offset"]) < far and stats["largest"] > 0.4 / far
+
+
+def _far(watcher: Any) -> float:
+    """The size from which on a trial is worth its time: less far off where predictions are hardly of use."""
+    fit = last_fit(watcher, False)
+    return _FAR if fit is None or fit > _LITTLE else _FAR / 4
+
+
+#: How large inputs and targets must be that are worth a trial; the fit below which a fourth of that is enough.
+_FAR, _LITTLE = 20.0, 0.6
 
 
 def _first_layer(watcher: Any, module: Any) -> Any:

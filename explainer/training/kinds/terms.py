@@ -1,0 +1,91 @@
+"""Terms of one loss that are reduced in two ways: a sum beside a mean, over the batch or over each sample's values."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+from explainer.source import called
+from explainer.training.calls import REGRESSION
+from explainer.training.finding import Attempt, Finding, finder
+from explainer.training.kinds.losses import Place, shown
+from explainer.training.rewrite import argument, call_in, replaced, with_keyword
+
+
+@finder
+def reductions(watcher: Any) -> Iterator[Finding]:
+    """A term that is summed beside one that is averaged."""
+    for seen, _ in watcher.notes.of("loss-terms-reduction-mismatch"):
+        data = seen.data
+        one, other = (_written(data[name]) for name in ("mean", "sum"))
+        attempts = _within(one, other) if data["each"] else _over_batch(data["mean"], one, other)
+        names = {
+            "mean": data["mean"]["name"],
+            "sum": data["sum"]["name"],
+            "averaged": data["averaged"],
+            "summed": data["summed"],
+            "batch": data["batch"],
+            "each": data["each"],
+            "mean_line": one[1].lineno if one else 0,
+            "sum_line": other[1].lineno if other else 0,
+            "mean_name": _assigned(one),
+            "sum_name": _assigned(other),
+        }
+        culprit = shown(one or other, seen.site[0])
+        yield Finding("loss-terms-reduction-mismatch", names, culprit, tuple(attempts), proved=False,
+                      seen=not data["each"], weight=6)  # fmt: skip
+
+
+def _written(place: dict[str, Any]) -> Place | None:
+    return call_in(place["at"][0], place["name"]) if place["at"] else None
+
+
+def _over_batch(mean: dict[str, Any], one: Place | None, other: Place | None) -> Iterator[Attempt]:
+    """Both summed over the batch, or both averaged."""
+    if one is not None and mean["name"] != "mean" and not mean["built"]:
+        yield from _attempt("sum-both", one, with_keyword(one[0], one[1], "reduction", '"sum"'))
+    if other is not None and called(other[1]) == "sum":
+        yield from _attempt("mean-both", other, _renamed(other, "mean"))
+
+
+def _within(one: Place | None, other: Place | None) -> Iterator[Attempt]:
+    """Both summed over the values of a sample, or both averaged."""
+    if one is not None:
+        yield from _attempt("sum-both", one, _summed(one))
+    if other is not None and called(other[1]) == "sum":
+        yield from _attempt("mean-both", other, _renamed(other, "mean"))
+
+
+def _summed(place: Place) -> Any:
+    """A mean over samples and their values as one over samples of a sum over values."""
+    source, call = place
+    if called(call) == "mean" and (call.args or call.keywords):
+        return _renamed(place, "sum")
+    if called(call) == "mean" and isinstance(call.func, ast.Attribute):
+        return replaced(source, call, f"{source.text(call.func.value)}.flatten(1).sum(1).mean()")
+    if called(call) not in REGRESSION or argument(call, "reduction") is not None:
+        return ()
+    text = source.text(call)[:-1].rstrip().rstrip(",")
+    return replaced(source, call, f'{text}, reduction="none").flatten(1).sum(1).mean()')
+
+
+def _renamed(place: Place, name: str) -> Any:
+    source, call = place
+    text = source.text(call.func)
+    return replaced(source, call.func, text[: len(text) - len(called(call))] + name)
+
+
+def _attempt(name: str, place: Place, edits: Any) -> Iterator[Attempt]:
+    if edits:
+        yield Attempt(name, edits, culprit=shown(place, None))
+
+
+def _assigned(found: Place | None) -> str:
+    """The name that a call's statement gives its value to; the call's own name where there is none."""
+    if found is None:
+        return ""
+    statement = found[0].statement_at(found[1].lineno)
+    if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
+        return statement.targets[0].id
+    return called(found[1])

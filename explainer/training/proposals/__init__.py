@@ -1,0 +1,22 @@
+"""Edits that are worth a trial where training learns little and no structural fact says why: thresholds only choose."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from explainer.training.finding import Finding
+from explainer.training.proposals.cuts import cut_graph
+from explainer.training.proposals.rates import rates
+from explainer.training.proposals.scales import scaled_inputs, scaled_targets
+from explainer.training.proposals.schedules import schedules
+from explainer.training.proposals.starts import carried_states, initialisations
+
+
+def proposals(watcher: Any) -> Iterator[Finding]:
+    """Findings to be confirmed by a trial, most likely first."""
+    for one in (cut_graph, schedules, carried_states, scaled_targets, scaled_inputs, initialisations, rates):
+        try:
+            yield from one(watcher)
+        except Exception as error:
+            watcher.failed(error)

@@ -1,0 +1,112 @@
+"""Gradients that do not arrive: the cuts of the graph in the program, where some parameter never gets any."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+from explainer.source import Source, called
+from explainer.training import rewrite
+from explainer.training.finding import Attempt, Finding
+from explainer.training.fits import learned
+from explainer.training.kinds.optimizers import name_of
+from explainer.training.sources import program_sources
+
+
+def cut_graph(watcher: Any) -> Iterator[Finding]:
+    """Parameters that an optimizer holds and that never get a gradient, and the cuts of the graph in the program."""
+    entries = [one for one in watcher.ungraded.values() if one["looked"] >= 4 and one["none"] == one["looked"]]
+    entries = [one for one in entries if one["name"]]
+    cuts = {(seen.site[0].file, seen.site[0].line) for seen, _ in watcher.notes.of("graph-cut") if seen.site}
+    found = [(source, *one) for source in program_sources(watcher) for one in _cuts(source)]
+    at = {id(node): (source.file, node.lineno) for source, node, _, _ in found}  # type: ignore[attr-defined]
+    drawn = {at[id(node)] for _, node, kind, _ in found if kind == "sample"} & cuts
+    if not entries and not drawn and (not cuts or not learned(watcher) < 0.5):
+        return  # a cut alone is no fault: targets, critics and carried states are cut on purpose
+    names: dict[str, Any] = {"missing": "", "many": 0, "root": "", "optimizer": ""}
+    if entries:
+        owner = watcher.notes.optimizers[entries[0]["optimizer"]]
+        names = {
+            "missing": ", ".join(dict.fromkeys(one["name"] for one in entries[:3])),
+            "many": len(entries),
+            "root": entries[0]["root"],
+            "optimizer": name_of(owner),
+        }
+    attempts = []
+    for source, node, kind, edits in found:
+        place = at[id(node)]
+        if edits and (place in drawn or (kind != "sample" and (entries or place in cuts))):
+            text = source.text(node).split("\n")[0]
+            told = {"text": text, "kind": kind, "line": place[1]}
+            first = (place not in drawn, place not in cuts)
+            name = "draw" if kind == "sample" else "keep"
+            attempts.append((first, Attempt(name, edits, told, culprit=source.span(node))))
+    attempts.sort(key=lambda one: one[0])
+    ranked = tuple(one for _, one in attempts)
+    if ranked:
+        yield Finding(
+            "gradient-cut",
+            {**names, **ranked[0].names},
+            ranked[0].culprit,
+            ranked,
+            proved=False,
+            seen=bool(entries or drawn),
+        )
+
+
+def _cuts(source: Source) -> Iterator[tuple[ast.AST, str, Any]]:
+    weighed = any(isinstance(one, ast.Attribute) and one.attr == "log_prob" for one in source.nodes())
+    for node in source.nodes():
+        if isinstance(node, ast.Call) and called(node) == "detach" and isinstance(node.func, ast.Attribute):
+            yield node, "detach", rewrite.replaced(source, node, source.text(node.func.value))
+        elif isinstance(node, ast.Call) and called(node) == "sample" and isinstance(node.func, ast.Attribute):
+            owner = source.text(node.func.value)
+            if not weighed:  # where the draw's probability is asked for, the gradient goes through that
+                yield node, "sample", rewrite.replaced(source, node.func, f"{owner}.rsample")
+        elif (
+            isinstance(node, ast.Attribute)
+            and node.attr == "data"
+            and isinstance(node.ctx, ast.Load)
+            and isinstance(node.value, (ast.Name, ast.Call))
+        ):
+            if "grad" not in source.text(node.value):
+                yield node, ".data", rewrite.replaced(source, node, source.text(node.value))
+        elif isinstance(node, ast.With):
+            for item in node.items:
+                if (
+                    isinstance(item.context_expr, ast.Call)
+                    and called(item.context_expr) in ("no_grad", "inference_mode")
+                    and not _evaluates(source, node)
+                ):
+                    yield (
+                        item.context_expr,
+                        "no_grad",
+                        rewrite.replaced(source, item.context_expr, "torch.enable_grad()"),
+                    )
+        elif isinstance(node, ast.FunctionDef):
+            for one in node.decorator_list:
+                if "no_grad" in source.text(one) and node.name in ("forward", "encode", "features", "embed", "extract"):
+                    yield one, "no_grad", rewrite.replaced(source, one, "torch.enable_grad()")
+        elif (
+            isinstance(node, ast.Call)
+            and source.text(node.func) in ("torch.tensor", "torch.as_tensor", "torch.from_numpy")
+            and len(node.args) == 1
+        ):
+            inner = node.args[0]
+            text = source.text(inner)
+            for tail in (".tolist()", ".numpy()", ".item()"):
+                text = text.removesuffix(tail)
+            yield (
+                node,
+                called(node),
+                rewrite.replaced(source, node, text.removesuffix(".cpu()").removesuffix(".detach()")),
+            )
+
+
+def _evaluates(source: Source, node: ast.With) -> bool:
+    text = source.text(node)
+    return any(
+        word in text
+        for word in ("argmax", ".mean().item()", "accuracy", "correct", "print(", ".add_(", ".mul_(", ".copy_(", "-=")
+    )

@@ -1,0 +1,118 @@
+"""Rates that a scheduler brings to nothing early, or leaves where they began."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+from explainer.source import Source
+from explainer.training import rewrite
+from explainer.training.finding import Attempt, Finding
+from explainer.training.kinds.optimizers import span_of
+from explainer.training.kinds.strength import plain
+from explainer.training.notes import Optimizing
+from explainer.training.sites import statement
+
+
+def schedules(watcher: Any) -> Iterator[Finding]:
+    """Rates that a scheduler brings to nothing early, or leaves at their first tiny value."""
+    notes = watcher.notes
+    for entry in notes.schedulers:
+        if entry["optimizer"] is None:
+            continue
+        one = notes.optimizers[entry["optimizer"]]
+        most = max((rate for rate, _ in one.rates), default=0.0)
+        full = max(most, one.settings.get("lr", 0.0) if isinstance(one.settings.get("lr"), float) else 0.0)
+        if one.steps < 20 or not full:
+            continue
+        tiny = sum(count for rate, count in one.rates if rate < 0.02 * full)
+        planned = _unfinished(entry, one)
+        if tiny < 0.5 * one.steps and not planned:
+            continue
+        early = next((_before(one, place) for place, (rate, _) in enumerate(one.rates) if rate < 0.02 * full), 0)
+        names = {
+            "kind": entry["kind"],
+            "steps": one.steps,
+            "early": early,
+            "rate": plain(one.rates[-1][0]),
+            "full": plain(full),
+            "stepped": entry["steps"],
+            "tiny": tiny,
+            "planned": planned,
+            "text": _call_text(entry),
+            "settings": ", ".join(f"{name}={value:g}" for name, value in (entry.get("settings") or {}).items()),
+        }
+        attempts = _rescheduled(entry, one, watcher)
+        site = entry["stepped_at"] or entry["site"]
+        yield Finding(
+            "learning-rate-scheduled-away",
+            names,
+            span_of(site, "step") if entry["stepped_at"] else span_of(site),
+            tuple(attempts),
+            proved=False,
+            seen=True,
+        )
+
+
+def _unfinished(entry: dict[str, Any], one: Optimizing) -> int:
+    """How many steps a schedule is for, where the optimizer has taken about as many and it a few; else 0."""
+    settings = entry.get("settings") or {}
+    length = settings.get("total_steps") or settings.get("T_max") or 0
+    fits = 0.8 * length <= one.steps <= 1.25 * length and entry["steps"] <= 0.2 * length
+    return int(length) if fits else 0
+
+
+def _call_text(entry: dict[str, Any]) -> str:
+    """How the program steps a scheduler: `sched.step()`."""
+    found = rewrite.call_in(entry["stepped_at"][0], "step") if entry["stepped_at"] else None
+    return found[0].text(found[1].func) if found is not None else "step"
+
+
+def _before(one: Optimizing, place: int) -> int:
+    return int(sum(count for _, count in one.rates[:place]))
+
+
+def _rescheduled(entry: dict[str, Any], one: Optimizing, watcher: Any) -> list[Attempt]:
+    """The scheduler stepped once an epoch, or once a step, or over as many steps as there are."""
+    attempts = []
+    text = "scheduler.step()"
+    found = statement(entry["stepped_at"][0]) if entry["stepped_at"] else None
+    if found is not None:
+        text = found[0].text(found[1])
+        loop = rewrite.loop_around(*found)
+        inside = loop is not None and (rewrite.loop_around(found[0], loop) or found[0].function_at(loop.lineno))
+        if inside and entry["steps"] >= 0.8 * one.steps:
+            attempts.append(Attempt("epoch", rewrite.moved(found[0], found[1], loop, True)))
+    elif entry["site"] and (made := statement(entry["site"][0])) is not None and isinstance(made[1], ast.Assign):
+        text = f"{made[0].text(made[1].targets[0])}.step()"
+    step = statement(one.stepped_at[0]) if one.stepped_at else None
+    if step is not None and entry["steps"] < 0.5 * one.steps:
+        put = rewrite.after(step[0], step[1], text)
+        attempts.append(
+            Attempt(
+                "each-step",
+                rewrite.together(step[0], put, rewrite.without(*found)) if found and found[0] is step[0] else put,
+            )
+        )
+    call = rewrite.call_in(entry["site"][0], entry["kind"]) if entry["site"] else None
+    if call is not None and entry["steps"] >= 0.8 * one.steps:
+        for name in ("T_max", "total_steps", "step_size"):
+            second = name in ("T_max", "step_size") and entry["kind"] in ("CosineAnnealingLR", "StepLR")
+            node = rewrite.argument(call[1], name, 1 if second else None)
+            if node is not None and (entry.get("settings") or {}).get(name):
+                factor = max(round(one.steps / max(_epochs(watcher, one), 1)), 1)
+                edits = rewrite.replaced(call[0], node, f"{_product(call[0], node)} * {factor}")
+                attempts.append(Attempt("length", edits, culprit=call[0].span(call[1])))
+                break
+    return [each for each in attempts if each.edits]
+
+
+def _product(source: Source, node: ast.AST) -> str:
+    text = source.text(node)
+    return text if isinstance(node, (ast.Name, ast.Constant, ast.Attribute, ast.Call, ast.Subscript)) else f"({text})"
+
+
+def _epochs(watcher: Any, one: Optimizing) -> int:
+    begun = [entry["begun"] for entry in watcher.notes.loaders.values() if entry["taken"] >= 0.9 * one.steps]
+    return begun[0] if begun else 1

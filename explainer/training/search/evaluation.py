@@ -1,0 +1,63 @@
+"""Edits of an evaluation that does not show what was learned: other weights, another dimension, never the metric."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+from explainer.source import Source, called
+from explainer.training import rewrite
+from explainer.training.search import places, whole
+from explainer.training.search.expressions import defined, dimensions, turned_shares
+from explainer.training.search.offer import Offer, leaving_out, replacing
+from explainer.training.sources import program_sources
+
+#: Calls whose dimension says which number of an output counts.
+_CHOICES = ("argmax", "argmin", "max", "softmax", "log_softmax", "topk", "sort")
+#: What is done to a model between its training and its evaluation.
+_DONE = ("load_state_dict", "half", "bfloat16", "to", "copy_", "apply", "requires_grad_")
+
+
+def offers(watcher: Any) -> Iterator[Offer]:
+    """All offers for a run whose evaluation lies far from its training."""
+    models = {root["name"]: root["kind"] for root in watcher.notes.roots.values() if root["name"]}
+    for source, statement in places.statements(watcher, places.EVALUATING):
+        if isinstance(statement, ast.Assign):
+            yield from whole.left_out(source, statement)
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Call) and called(node) in _CHOICES:
+                yield from dimensions(source, node)
+            elif isinstance(node, ast.Call) and source.text(node.func) in models:
+                for given in node.args[:1]:
+                    if isinstance(given, ast.Call) and given.args and defined(source, source.text(given.func)):
+                        yield replacing(source, given, source.text(given.args[0]), 0.6)
+                kind = models[source.text(node.func)]
+                others = [name for name, one in models.items() if one == kind and name != source.text(node.func)]
+                yield from (replacing(source, node.func, name, 0.5) for name in others)
+            elif isinstance(node, ast.Call) and called(node) == "dropout" and not _told(node):
+                yield Offer("replace", source, node, rewrite.with_keyword(source, node, "training", "False"),
+                            "dropout(..., training=False)", 0.3)  # fmt: skip
+    for source, statement in places.statements(watcher, places.LEARNING):
+        yield from turned_shares(source, statement)
+    for source in program_sources(watcher):
+        yield from _weights(source)
+
+
+def _told(call: ast.Call) -> bool:
+    return any(keyword.arg == "training" for keyword in call.keywords) or len(call.args) > 2
+
+
+def _weights(source: Source) -> Iterator[Offer]:
+    """States that are kept as copies, and what changes a model left out."""
+    for node in source.nodes():
+        call = node.value if isinstance(node, (ast.Assign, ast.Expr)) else None
+        if not isinstance(call, ast.Call):
+            continue
+        text = source.text(call)
+        if isinstance(node, ast.Expr) and called(call) in _DONE:
+            yield leaving_out(source, node, 0.6)
+        elif called(call) == "state_dict":
+            yield replacing(source, call, f"{{k: v.clone() for k, v in {text}.items()}}", 0.3)
+        elif text.endswith(".state_dict().items())"):
+            yield replacing(source, call, f"{{k: v.clone() for k, v in ({text}).items()}}", 0.4)

@@ -1,0 +1,218 @@
+"""Edits of expressions: a call left out, another dimension, a condition or a sign turned, a sibling, another name."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import re
+from collections.abc import Iterator
+
+from explainer.repair.atoms.common import DIMENSIONS, MODULES
+from explainer.source import Source, called, loaded, stored
+from explainer.training.search.offer import Offer, replacing, within
+
+#: Calls without which a value may be what is meant, and what speaks against leaving each out.
+_UNDONE = {
+    "detach": 0.2, "softmax": 0.4, "sigmoid": 0.4, "flip": 0.4, "round": 0.5, "sign": 0.5, "log_softmax": 0.6,
+    "clamp": 0.6, "roll": 0.6, "relu": 0.7, "tanh": 0.7, "dropout": 0.8, "normalize": 0.8, "argmax": 0.8, "log": 0.9,
+    "exp": 0.9, "abs": 0.9, "sqrt": 0.9, "long": 0.7, "int": 0.8, "sort": 0.7, "flatten": 1.2, "transpose": 1.0,
+    "permute": 1.0, "numpy": 1.0, "item": 0.9, "relu_": 0.7, "clip": 0.6, "floor": 0.5, "heaviside": 0.5,
+}  # fmt: skip
+#: Functions that take one dimension; as a method it comes first, as a function second.
+_REDUCE = ("softmax", "log_softmax", "sum", "mean", "argmax", "argmin", "max", "min", "amax", "amin", "norm", "std",
+           "var", "cumsum", "cumprod", "logsumexp", "prod", "normalize", "sort", "flip", "unbind")  # fmt: skip
+_SIBLINGS = (("sum", "mean", 0.8), ("triu", "tril", 0.4), ("sample", "rsample", 0.1), ("argmax", "argmin", 0.5),
+             ("max", "min", 0.7), ("amax", "amin", 0.7), ("maximum", "minimum", 0.6), ("amax", "mean", 0.9),
+             ("logical_and", "logical_or", 0.6), ("zeros_like", "ones_like", 0.7), ("sin", "cos", 1.2))  # fmt: skip
+#: What is meant where a view of so many sizes puts the sizes in another order.
+_ORDERS = {3: ("transpose(1, 2)", "transpose(0, 1)"), 4: ("permute(0, 2, 3, 1)", "permute(0, 3, 1, 2)")}
+_TURNED = {ast.Eq: "!=", ast.NotEq: "==", ast.Lt: ">=", ast.GtE: "<", ast.Gt: "<=", ast.LtE: ">"}
+_MOMENTS = ("where", "kl_div", "masked_fill", "lerp", "lerp_", "cross_entropy", "binary_cross_entropy")
+
+
+def expressions(source: Source, statement: ast.stmt) -> Iterator[Offer]:
+    """All edits of the expressions of a statement."""
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Call):
+            yield from _undone(source, node)
+            yield from dimensions(source, node)
+            yield from _siblings(source, node)
+            yield from _turned_arguments(source, node)
+            yield from _swapped(source, node)
+            yield from _own(source, node)
+        elif isinstance(node, ast.UnaryOp) and not isinstance(node.operand, ast.Constant):
+            yield replacing(source, node, source.text(node.operand), 0.4 if isinstance(node.op, ast.Invert) else 0.6)
+        elif isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _TURNED:
+            left, right = source.text(node.left), source.text(node.comparators[0])
+            yield replacing(source, node, f"{left} {_TURNED[type(node.ops[0])]} {right}", 0.8)
+        elif isinstance(node, ast.BinOp):
+            yield from _scaled(source, node)
+            yield from _numbers(source, node)
+        elif isinstance(node, ast.Subscript):
+            yield from _ends(source, node)
+        elif isinstance(node, ast.Attribute) and node.attr == "data" and isinstance(node.ctx, ast.Load):
+            yield replacing(source, node, source.text(node.value), 0.4)
+
+
+def _method(call: ast.Call) -> bool:
+    """Whether a call is one of a value's methods, not of a module's functions."""
+    function = call.func
+    if not isinstance(function, ast.Attribute):
+        return False
+    root = function.value
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    return not (isinstance(root, ast.Name) and root.id in MODULES)
+
+
+def _undone(source: Source, call: ast.Call) -> Iterator[Offer]:
+    cost = _UNDONE.get(called(call))
+    if cost is None:
+        return
+    if _method(call) and isinstance(call.func, ast.Attribute):
+        yield replacing(source, call, source.text(call.func.value), cost)
+    elif call.args and not isinstance(call.args[0], ast.Starred):
+        yield replacing(source, call, source.text(call.args[0]), cost)
+
+
+def dimensions(source: Source, call: ast.Call) -> Iterator[Offer]:
+    """Another dimension in the place of one that is written as a number."""
+    written = [keyword.value for keyword in call.keywords if keyword.arg in DIMENSIONS]
+    place = 0 if _method(call) else 1
+    if called(call) in _REDUCE and len(call.args) > place:
+        written.append(call.args[place])
+    for node in written:
+        try:
+            value = ast.literal_eval(node)
+        except (ValueError, SyntaxError):
+            continue
+        for other in (1, -1, 0, 2) if type(value) is int else ():
+            if other != value:
+                yield within(source, call, node, str(other), 0.3 if value == 0 else 0.6)
+
+
+def _siblings(source: Source, call: ast.Call) -> Iterator[Offer]:
+    name, text = called(call), source.text(call.func)
+    for one, other, cost in _SIBLINGS:
+        for old, new in ((one, other), (other, one)):
+            if name == old:
+                yield replacing(source, call.func, text[: len(text) - len(old)] + new, cost)
+    if name in ("view", "reshape") and isinstance(call.func, ast.Attribute) and len(call.args) in _ORDERS:
+        for turned in _ORDERS[len(call.args)]:
+            yield replacing(source, call, f"{source.text(call.func.value)}.{turned}", 0.7)
+
+
+def _turned_arguments(source: Source, call: ast.Call) -> Iterator[Offer]:
+    """A switch, a reduction or a mask the other way round."""
+    for keyword in call.keywords:
+        value = keyword.value.value if isinstance(keyword.value, ast.Constant) else None
+        if type(value) is bool:
+            yield within(source, call, keyword.value, str(not value), 0.6)
+        elif keyword.arg == "reduction" and value in ("sum", "mean"):
+            yield within(source, call, keyword.value, '"mean"' if value == "sum" else '"sum"', 0.6)
+    masks = [one.value for one in call.keywords if str(one.arg).endswith("mask")]
+    masks += call.args[:1] if called(call) in ("masked_fill", "masked_fill_") else []
+    for mask in masks:
+        if not isinstance(mask, (ast.Constant, ast.UnaryOp)):
+            yield within(source, call, mask, f"~({source.text(mask)})", 0.5)
+
+
+def _swapped(source: Source, call: ast.Call) -> Iterator[Offer]:
+    at = 1 if called(call) == "where" else 0
+    if called(call) in _MOMENTS and len(call.args) > at + 1:
+        one, other = (source.text(each) for each in call.args[at : at + 2])
+        inner = [source.text(each) for each in call.args]
+        inner[at], inner[at + 1] = other, one
+        inner += [f"{each.arg}={source.text(each.value)}" for each in call.keywords]
+        yield replacing(source, call, f"{source.text(call.func)}({', '.join(inner)})", 0.7)
+
+
+def _scaled(source: Source, node: ast.BinOp) -> Iterator[Offer]:
+    """`x * t` and `x / t`, `1 - a` and `a`, `a - b` and `a + b`."""
+    left, right = source.text(node.left), source.text(node.right)
+    if isinstance(node.op, (ast.Mult, ast.Div)) and isinstance(node.right, (ast.Name, ast.Attribute)):
+        yield replacing(source, node, f"{left} {'/' if isinstance(node.op, ast.Mult) else '*'} {right}", 0.8)
+    if isinstance(node.op, ast.Sub) and isinstance(node.left, ast.Constant) and node.left.value == 1:
+        yield replacing(source, node, right, 0.6)
+    elif isinstance(node.op, ast.Sub):
+        yield replacing(source, node, f"{left} + {right}", 1.1)
+
+
+def names(source: Source, ran: list[ast.stmt]) -> Iterator[Offer]:
+    """Names in the place of others: a value that is made and never read, the index that its neighbour is taken by."""
+    yield from _unread(source, ran)
+    for statement in ran:
+        taken = [node for node in ast.walk(statement) if isinstance(node, ast.Subscript)]
+        indices = {source.text(one.slice) for one in taken if isinstance(one.slice, (ast.Name, ast.Call))}
+        for one in taken:
+            for other in indices - {source.text(one.slice)} if isinstance(one.slice, (ast.Name, ast.Call)) else ():
+                yield replacing(source, one.slice, other, 0.4)
+
+
+def _unread(source: Source, ran: list[ast.stmt]) -> Iterator[Offer]:
+    for statement in ran:
+        if not isinstance(statement, ast.Assign):
+            continue
+        scope = source.scope_at(statement.lineno)
+        for name in stored(statement) - {"_"}:
+            reads = [one for one in ast.walk(scope) if isinstance(one, ast.Name) and one.id == name
+                     and isinstance(one.ctx, ast.Load)]  # fmt: skip
+            if reads:
+                continue
+            for one in ast.walk(scope):
+                later = isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load) and one.lineno > statement.lineno
+                if later and one.id in loaded(statement.value):  # type: ignore[attr-defined]
+                    yield replacing(source, one, name, 0.2)
+
+
+def _own(source: Source, call: ast.Call) -> Iterator[Offer]:
+    """A function of the program left out: what it is given in its place."""
+    given = call.args[0] if call.args and isinstance(call.func, ast.Name) else None
+    if isinstance(given, (ast.Name, ast.Subscript, ast.Call)) and defined(source, source.text(call.func)):
+        yield replacing(source, call, source.text(given), 0.9)
+
+
+def defined(source: Source, name: str) -> bool:
+    """Whether a file defines a function of some name."""
+    return any(isinstance(one, ast.FunctionDef) and one.name == name for one in source.nodes())
+
+
+def _numbers(source: Source, node: ast.BinOp) -> Iterator[Offer]:
+    """A factor ten times as large, or a tenth."""
+    for one in (node.left, node.right) if isinstance(node.op, (ast.Mult, ast.Div)) else ():
+        if isinstance(one, ast.Constant) and type(one.value) is float:
+            yield replacing(source, one, f"{10 * one.value:g}", 1.1)
+            yield replacing(source, one, f"{one.value / 10:g}", 1.1)
+
+
+def _ends(source: Source, node: ast.Subscript) -> Iterator[Offer]:
+    """The last of a row in the place of the first, and the other way round."""
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    for one in parts:
+        text = source.text(one)
+        if text in ("0", "-1") and isinstance(node.ctx, ast.Load):
+            yield replacing(source, one, "-1" if text == "0" else "0", 0.6)
+
+
+def turned_shares(source: Source, statement: ast.stmt) -> Iterator[Offer]:
+    """`a` and `1 - a` in the place of each other, all over a statement: a moving average that is upside down."""
+    for node in ast.walk(statement):
+        one = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) and isinstance(node.left, ast.Constant)
+        if not one or node.left.value not in (1, 1.0) or not isinstance(node.right, (ast.Name, ast.Attribute)):  # type: ignore[attr-defined]
+            continue
+        inner, name = source.text(node), source.text(node.right)  # type: ignore[attr-defined]
+        parts = source.text(statement).split(inner)
+        turned = [re.sub(rf"(?<![\w.]){re.escape(name)}(?!\w)", inner, part) for part in parts]
+        yield replacing(source, statement, name.join(turned), 0.4)
+        return
+
+
+def neighbours(source: Source) -> Iterator[Offer]:
+    """The index by which a neighbour is taken, in statements next to each other anywhere in the program."""
+    for body in (getattr(node, "body", ()) for node in source.nodes()):
+        row = [one for one in body if isinstance(one, ast.Assign)] if isinstance(body, list) else []
+        taken = [one.value for one in row if isinstance(one.value, ast.Subscript)]
+        for one, other in itertools.pairwise(taken):
+            names = [each.slice.id for each in (one, other) if isinstance(each.slice, ast.Name)]
+            if len(set(names)) == 2 and other.lineno - one.lineno < 3:
+                yield replacing(source, other.slice, names[0], 0.4)

@@ -1,0 +1,58 @@
+"""Where edits are made: the statements that ran in iterations or evaluations, the loops that train, what was built."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+from explainer.source import Source, source_of
+from explainer.training.sources import program_sources
+
+LEARNING, EVALUATING = 1, 2
+_SIMPLE = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.Return)
+
+
+def statements(watcher: Any, phase: int) -> list[tuple[Source, ast.stmt]]:
+    """The simple statements that called torch in a phase that was looked at; of an evaluation, those of it alone."""
+    lines: dict[str, set[int]] = {}
+    for (_, line), (code, phases) in watcher.ran.items():
+        if phases & phase and (phase == LEARNING or not phases & LEARNING):
+            lines.setdefault(code.co_filename, set()).add(line)
+    found: list[tuple[Source, ast.stmt]] = []
+    for file, ran in lines.items():
+        source = source_of(file)
+        for node in source.nodes():
+            if isinstance(node, _SIMPLE) and any(node.lineno <= line <= (node.end_lineno or 0) for line in ran):
+                found.append((source, node))
+    return found
+
+
+def behind_backward(watcher: Any, source: Source, statement: ast.stmt) -> bool:
+    """Whether a statement stands behind the backward of its own function: it is left out as one of the loop's."""
+    scope = source.scope_at(statement.lineno)
+    sites = [site[0] for site in watcher.notes.backwards.values() if site]
+    lines = [one.line for one in sites if one.source() is source and source.scope_at(one.line) is scope]
+    return bool(lines) and statement.lineno > max(lines)
+
+
+def training_loops(watcher: Any) -> Iterator[tuple[Source, Any]]:
+    """The loops around each backward, innermost first."""
+    done = set()
+    for site in watcher.notes.backwards.values():
+        for frame in site:
+            source = frame.source()
+            around = [one for one in source.nodes() if isinstance(one, (ast.For, ast.While))
+                      and one.lineno < frame.line <= (one.end_lineno or 0)]  # fmt: skip
+            for one in sorted(around, key=lambda each: -each.lineno):
+                if id(one) not in done:
+                    done.add(id(one))
+                    yield source, one
+
+
+def calls(watcher: Any) -> Iterator[tuple[Source, ast.Call]]:
+    """All calls of the program."""
+    for source in program_sources(watcher):
+        for node in source.nodes():
+            if isinstance(node, ast.Call):
+                yield source, node

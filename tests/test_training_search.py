@@ -1,0 +1,136 @@
+"""The search by intervention: what puts a training in doubt, which edits are offered, what is never edited."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from trainings import ran  # noqa: E402
+
+from explainer.source import parsed_source  # noqa: E402
+from explainer.training import fits  # noqa: E402
+from explainer.training.finding import Attempt  # noqa: E402
+from explainer.training.hoisting import hoisted  # noqa: E402
+from explainer.training.judge import Compared  # noqa: E402
+from explainer.training.search import evaluation, expressions, search, whole  # noqa: E402
+from explainer.training.search.doubts import doubt  # noqa: E402
+from explainer.training.trials import Tried  # noqa: E402
+
+TRAINED = """\
+    import torch
+    torch.manual_seed(0)
+    x = torch.randn(128, 4)
+    y = (x[:, 0] > 0).long() {labels}
+    model = torch.nn.Linear(4, 2)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
+
+    def changed(given, scale):
+        given = given * scale
+        return given.flip(1)
+
+    for step in range(70):
+        out = model(changed(x, 1.0))
+        loss = torch.nn.functional.cross_entropy(out, y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        seen = loss.detach().sum()
+    model.eval()
+    with torch.no_grad():
+        acc = (model({given}).argmax(1) == y).float().mean().item()
+"""
+
+
+def texts(offers) -> set[tuple[str, str]]:
+    """What offers replace, and by what."""
+    return {(one.source.text(one.node), one.new) for one in offers if one.edits}
+
+
+def test_a_fit_is_one_where_all_is_right_and_nothing_where_a_constant_does_as_well(tmp_path):
+    watcher, _ = ran(tmp_path, TRAINED.format(labels="", given="changed(x, 1.0)"))
+    watcher.stop()
+    assert fits.last_fit(watcher, False) > 0.9
+    assert fits.last_fit(watcher, True) > 0.9
+    assert doubt(watcher) is None
+    watcher, _ = ran(tmp_path, TRAINED.format(labels="* 0 + torch.randint(2, (128,))", given="changed(x, 1.0)"))
+    watcher.stop()
+    assert fits.last_fit(watcher, False) < 0.5
+    assert doubt(watcher).kind == "unlearned"
+    watcher, _ = ran(tmp_path, TRAINED.format(labels="", given="x"))
+    watcher.stop()
+    assert doubt(watcher).kind == "apart"
+    assert all("mean" not in new for _, new in texts(evaluation.offers(watcher)))
+
+
+def test_edits_are_offered_for_what_ran_before_the_backward_and_for_the_loop(tmp_path):
+    watcher, _ = ran(tmp_path, TRAINED.format(labels="", given="x"))
+    watcher.stop()
+    found = list(search._of_training(watcher))
+    offered = texts(found)
+    assert ("given.flip(1)", "given") in offered
+    assert ("given = given * scale", "") in offered
+    assert ("optimizer.zero_grad()", "optimizer.zero_grad()") in offered
+    assert not any("loss.detach()" in text for text, _ in offered)
+    assert not any(text.startswith(("loss.backward", "optimizer.step()")) and not new for text, new in offered)
+
+
+@pytest.mark.parametrize(
+    ("text", "offered"),
+    [
+        ("w = torch.softmax(s, dim=0)", ("torch.softmax(s, dim=0)", "torch.softmax(s, dim=1)")),
+        ("w = s.softmax(0)", ("s.softmax(0)", "s.softmax(-1)")),
+        ("s = s.masked_fill(~m, -9)", ("~m", "m")),
+        ("s = s.masked_fill(t == 0, -9)", ("t == 0", "t != 0")),
+        ("a = attend(q, is_causal=False)", ("attend(q, is_causal=False)", "attend(q, is_causal=True)")),
+        ("z = dist.sample()", ("dist.sample", "dist.rsample")),
+        ("s = s * tau", ("s * tau", "s / tau")),
+        ("loss = -score.mean()", ("-score.mean()", "score.mean()")),
+        ("loss = kl_div(p, q)", ("kl_div(p, q)", "kl_div(q, p)")),
+    ],
+)  # fmt: skip
+def test_small_edits_of_an_expression(text, offered):
+    source = parsed_source("x.py", text + "\n")
+    assert offered in texts(expressions.expressions(source, source.tree.body[0]))
+
+
+def test_a_value_that_nobody_reads_and_the_index_of_a_neighbour_are_offered():
+    source = parsed_source("x.py", "def f(x, y, i, j):\n    z = x / 2\n    a, b = x[i], y[j]\n    return net(x)\n")
+    offered = texts(expressions.names(source, source.tree.body[0].body))
+    assert {("x", "z"), ("j", "i")} <= offered
+
+
+def test_settings_are_left_out_so_that_the_default_holds():
+    source = parsed_source("x.py", "o = Adam(p, lr=1.0, betas=(0.1, 0.1))\nm = Sequential(a, b, ReLU())\n")
+    calls = [node for node in source.nodes() if isinstance(node, ast.Call)]
+    offered = {one for call in calls for one in texts(whole.settings(source, call))}
+    assert offered == {("Adam(p, lr=1.0, betas=(0.1, 0.1))", "Adam(p, lr=1.0)"), ("ReLU()", "nn.Identity()")}
+
+
+def held(before: float, after: float) -> Tried:
+    pair = Compared(True, False, "acc", before, after)
+    return Tried(Attempt("replace", ()), pair, 3, 3, True, True)
+
+
+def test_a_share_that_is_summed_in_place_of_averaged_is_no_better_share():
+    assert search._holds(held(0.3, 0.9))
+    assert not search._holds(held(0.3, 504.0))
+    assert not search._holds(held(0.8, 0.9))
+
+
+def test_what_runs_at_every_step_is_put_before_the_loop_also_out_of_a_function(tmp_path):
+    text = (
+        "import torch\nclass Meter:\n    def attach(self, net):\n        net.register_forward_hook(print_nothing)\n\n"
+        "def print_nothing(*_):\n    pass\n\ndef step(model, optimizer, meter):\n    meter.attach(model)\n"
+        "    loss = model(torch.ones(8, 2)).square().mean()\n    optimizer.zero_grad()\n    loss.backward()\n"
+        "    optimizer.step()\n\nnet = torch.nn.Linear(2, 1)\nsgd = torch.optim.SGD(net.parameters(), lr=0.1)\n"
+        "watch = Meter()\nfor turn in range(12):\n    step(net, sgd, watch)\n"
+    )
+    watcher, _ = ran(tmp_path, text)
+    watcher.stop()
+    (known,) = watcher.hooked.values()
+    source, statement, edits = hoisted(known["site"])
+    assert source.text(statement) == "meter.attach(model)"
+    assert [(edit.start_line, edit.after) for edit in edits] == [(10, None), (19, "watch.attach(net)")]
