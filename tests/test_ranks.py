@@ -163,6 +163,26 @@ def test_a_rank_that_a_signal_ended_is_told_with_its_line_and_what_the_others_we
     )
 
 
+def test_what_a_rank_was_in_before_the_ranks_were_started_again_is_not_compared(tmp_path, monkeypatch):
+    """The second start may have fewer ranks, or one that ends before its first collective."""
+    monkeypatch.setenv(job.FOLDER, str(tmp_path))
+    call = {"op": "all_reduce", "tensors": "tensor [8] float32", "place": "job.py:14", "group": "0", "turn": 1}
+    earlier = {**call, "op": "broadcast", "attempt": 0}
+    (tmp_path / "rank-0.call").write_text(json.dumps({**call, "attempt": 1}))
+    (tmp_path / "rank-1.call").write_text(json.dumps(earlier))
+    failure = SimpleNamespace(exitcode=-6, signal_name=lambda: "SIGABRT")
+    error = type("ChildFailedError", (Exception,), {"failures": {0: failure}})()
+    bare = Explanation((Report("ChildFailedError", "m", diagnoses=(Diagnosis("rank-ended", "d", "h", "c"),)),))
+    (report,) = launcher.joined(error, bare).reports
+    assert report.diagnoses[0].headline == "h"
+    assert [line for line in report.remarks if "last collective" in line] == [
+        "the last collective of rank 0: all_reduce(tensor [8] float32) at job.py:14"
+    ]
+    (tmp_path / "rank-1.call").write_text(json.dumps({**earlier, "attempt": 1}))
+    (report,) = launcher.joined(error, bare).reports
+    assert report.diagnoses[0].headline == "the ranks were not in the same collective"
+
+
 def test_ranks_that_fail_alike_are_one_report():
     first = {"rank": 0, "time": 1.0, "lost": False, "same": ["E", "a.py:1"], "place": "a.py:1", "call": None}
     again = {**first, "rank": 3, "time": 2.0}

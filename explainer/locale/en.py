@@ -54,6 +54,7 @@ WORDS = {
     "job_unlike": "the ranks were not in the same collective",
     "job_unlike_why": "All ranks have to call the same collective, with tensors of one shape and dtype: {listed}.",
     "job_collectives": "the ranks were not in the same collective: {listed}",
+    "same_again": "{name} failed in the same way as {other}, whose error is explained",
     "job_same": "rank {rank} failed in the same way as rank {other}",
     "job_lost": "rank {rank}, at {place}, only lost the others: rank {other} failed first, at {at}",
     "job_ended": "rank {rank} was ended by {signal}, without an error of Python's",

@@ -52,6 +52,7 @@ WORDS = {
     "job_unlike": "랭크들이 같은 집합 통신에 있지 않았음",
     "job_unlike_why": "모든 랭크가 같은 집합 통신을 같은 모양과 자료형의 텐서로 호출해야 합니다. {listed}",
     "job_collectives": "랭크들이 같은 집합 통신에 있지 않았습니다: {listed}",
+    "same_again": "{name}: {other}에서 설명한 것과 같은 방식으로 실패했습니다",
     "job_same": "랭크 {rank} 프로세스도 랭크 {other} 프로세스와 같은 방식으로 실패했습니다",
     "job_lost": "랭크 {rank} 프로세스({place})는 상대만 잃었습니다. 먼저 실패한 쪽: 랭크 {other}({at})",
     "job_ended": "랭크 {rank} 프로세스가 {signal} 시그널로 끝났고, 파이썬 오류는 없습니다",

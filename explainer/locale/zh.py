@@ -51,6 +51,7 @@ WORDS = {
     "job_unlike": "各 rank 不在同一个集合通信中",
     "job_unlike_why": "所有 rank 必须以相同形状和类型的张量调用同一个集合通信：{listed}。",
     "job_collectives": "各 rank 不在同一个集合通信中：{listed}",
+    "same_again": "{name} 与 {other} 以同样的方式失败，后者的错误已有说明",
     "job_same": "rank {rank} 与 rank {other} 以同样的方式失败",
     "job_lost": "rank {rank}（{place}）只是失去了对端：rank {other} 最先失败，位于 {at}",
     "job_ended": "rank {rank} 被 {signal} 结束，没有 Python 错误",
