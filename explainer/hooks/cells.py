@@ -11,7 +11,11 @@ _CELL = re.compile(r"Cell In\[(\d+)\]")
 
 def edited(explanation: Any, shell: Any) -> str | None:
     """The text of the cell that the last fix edits, with its edits; None where it edits files, or nothing."""
-    edits = _edits(explanation)
+    return of_edits(fixing(explanation), shell)
+
+
+def of_edits(edits: Sequence[Any], shell: Any) -> str | None:
+    """The text of the cell that some edits are of, with them made; None where they are of files, or none."""
     numbers = {match.group(1) if (match := _CELL.fullmatch(edit.file)) else None for edit in edits}
     if len(numbers) != 1 or None in numbers:
         return None
@@ -25,13 +29,13 @@ def edited(explanation: Any, shell: Any) -> str | None:
 
 def why_not(explanation: Any) -> str:
     """What to say where no cell can be put."""
-    edits = _edits(explanation)
+    edits = fixing(explanation)
     if not edits:
         return "there is no fix to put into a cell yet"
     return f"the last fix edits {edits[0].file}: `!explain fix` shows it, `!explain fix --apply --yes` carries it out"
 
 
-def _edits(explanation: Any) -> Sequence[Any]:
+def fixing(explanation: Any) -> Sequence[Any]:
     """The edits of the first fix that has any, a checked one before others."""
     reports = explanation.reports if explanation is not None else ()
     fixes = [fix for report in reports for one in report.diagnoses for fix in one.fixes if fix.edits]

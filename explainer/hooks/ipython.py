@@ -64,11 +64,20 @@ class Door:
         if text and explanation and getattr(self.shell, "kernel", None) is not None:
             from IPython.display import display
 
-            display({"text/html": explanation._repr_html_(), "text/plain": explanation.text()}, raw=True)
+            display({"text/html": self.page(explanation), "text/plain": explanation.text()}, raw=True)
         elif text:
             from explainer.hooks import showing
 
             showing.write(sys.stdout, text)
+
+    def page(self, explanation: Any) -> str:
+        """The diagnosis as HTML; a fix of a cell has a button that puts the edited cell below."""
+        from explainer.hooks import cells
+        from explainer.render import html
+
+        edits = tuple(cells.fixing(explanation))
+        text = cells.of_edits(edits, self.shell)
+        return html.fragment(explanation.reports, {edits: text} if text is not None else None)
 
     def magic(self, line: str) -> None:
         """`%explain`, `%explain on`, `%explain off`; `%explain once` is what `%%explain` turns into."""

@@ -106,6 +106,7 @@ WORDS = {
     "page_none": "No PyTorch error found.",
     "page_values": "Values and origin",
     "copy": "copy",
+    "below": "put below",
     "copied": "copied",
     # What `explain run --why` prints.
     "why_title": "candidate edits, in the order in which they were made:",

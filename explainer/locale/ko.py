@@ -102,6 +102,7 @@ WORDS = {
     "page_none": "PyTorch 오류를 찾지 못했습니다.",
     "page_values": "값과 출처",
     "copy": "복사",
+    "below": "아래에 넣기",
     "copied": "복사됨",
     "why_title": "시도할 수 있는 수정, 만들어진 순서대로:",
     "why_counts": "만든 것 {made}개, 실행 전에 제외한 것 {filtered}개, 시도한 것 {tried}개, 통과한 것 {passed}개",

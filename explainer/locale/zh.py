@@ -101,6 +101,7 @@ WORDS = {
     "page_none": "没有发现 PyTorch 错误。",
     "page_values": "值与来源",
     "copy": "复制",
+    "below": "放到下方",
     "copied": "已复制",
     "why_title": "候选修改，按生成顺序：",
     "why_counts": "生成 {made} 个，运行前排除 {filtered} 个，试过 {tried} 个，通过 {passed} 个",
