@@ -4,9 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 _CELL = re.compile(r"Cell In\[(\d+)\]")
+
+
+def of_cells(explanation: Any) -> Any:
+    """An explanation in which a cell that would have to run from the start is called one: it is no script."""
+    return replace(explanation, reports=tuple(map(_of_cells, explanation.reports)))
+
+
+def _of_cells(report: Any) -> Any:
+    if not any(_CELL.fullmatch(frame.file) for frame in report.frames):
+        return report
+    told = (replace(one, untried="cells") if one.untried == "whole" else one for one in report.diagnoses)
+    return replace(report, diagnoses=tuple(told))
 
 
 def edited(explanation: Any, shell: Any) -> str | None:

@@ -41,11 +41,11 @@ class Door:
         """Show the diagnosis of an error: HTML in a notebook, text in a terminal."""
         stage = "loading"
         try:
-            from explainer.hooks import last, showing
+            from explainer.hooks import cells, last, showing
 
             settings = process.settings or process.Settings()
             stage = "the diagnosis"
-            explanation = showing.watched(error, error.__traceback__, settings, sys.stdout)
+            explanation = cells.of_cells(showing.watched(error, error.__traceback__, settings, sys.stdout))
             if any(diagnosis.family == "oom" for report in explanation.reports for diagnosis in report.diagnoses):
                 explanation = showing.remarked(explanation, FREE)
             stage = "the display"
