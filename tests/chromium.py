@@ -78,7 +78,7 @@ class Page:
             raise RuntimeError(json.dumps(answer["exceptionDetails"]))
         return answer["result"].get("value")
 
-    def wait(self, expression: str, seconds: float = 60) -> None:
+    def wait(self, expression: str, seconds: float = 60, every: float = 0.05) -> None:
         """Wait until an expression is true; pages that are on their way elsewhere are asked again."""
         end = time.monotonic() + seconds
         while True:
@@ -89,7 +89,7 @@ class Page:
                 pass
             if time.monotonic() > end:
                 raise AssertionError(f"not seen within {seconds} s: {expression}")
-            time.sleep(0.05)
+            time.sleep(every)
 
     def type(self, text: str) -> None:
         """Type text where the focus is, as a paste does."""
