@@ -157,9 +157,7 @@ def crash_of(found: Found, known: Known) -> Crash:
     chain = tuple(Link(relation, other.type, other.message) for relation, other in way if other is not root)
     runner = _runner(root, way)
     frames = (*root.frames, *_traced(root.message))
-    return Crash(
-        root.type, root.message, frames, chain, root.notes, runner, found.place, found.count, found.remarks
-    )
+    return Crash(root.type, root.message, frames, chain, root.notes, runner, found.place, found.count, found.remarks)
 
 
 def _traced(message: str) -> Iterator[Frame]:

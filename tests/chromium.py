@@ -13,7 +13,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-PROGRAM = next((path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None)
+PROGRAM = next(
+    (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
+)
 FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--mute-audio")
 
 
@@ -55,7 +57,12 @@ class Page:
     def ask(self, method: str, **given: Any) -> dict[str, Any]:
         """The answer to one command of the protocol; RuntimeError where the browser refuses it."""
         number = next(self.numbers)
-        said = {"id": number, "method": method, "params": given, **({"sessionId": self.session} if self.session else {})}
+        said = {
+            "id": number,
+            "method": method,
+            "params": given,
+            **({"sessionId": self.session} if self.session else {}),
+        }
         os.write(self.writer, json.dumps(said).encode() + b"\0")
         while True:
             message = self._next(60)

@@ -1,4 +1,4 @@
-"""Real pages in a real Chromium: the page of `explain serve`, and the diagnosis in JupyterLab and Notebook, dark and light."""
+"""Real pages in a real Chromium, dark and light: `explain serve`, the diagnosis in JupyterLab, Notebook and VS Code."""
 
 from __future__ import annotations
 
@@ -62,7 +62,9 @@ def serving(*command: str, cwd: Path, ready: str, **more: str):
         port = str(free.getsockname()[1])
     given = [part.replace("{port}", port) for part in command]
     quiet = subprocess.DEVNULL
-    with subprocess.Popen([sys.executable, *given], cwd=cwd, env=environment(**more), stdout=quiet, stderr=quiet) as server:
+    with subprocess.Popen(
+        [sys.executable, *given], cwd=cwd, env=environment(**more), stdout=quiet, stderr=quiet
+    ) as server:
         try:
             address, end = f"http://127.0.0.1:{port}", time.monotonic() + 90
             while True:
@@ -81,7 +83,10 @@ def serving(*command: str, cwd: Path, ready: str, **more: str):
 def test_the_page_explains_a_hostile_paste_by_the_keyboard_alone_dark_and_light(tmp_path):
     for name in ("starlette", "uvicorn", "python_multipart"):
         pytest.importorskip(name)
-    with serving("-m", "explainer", "serve", "--port", "{port}", cwd=tmp_path, ready="/") as address, Page(tmp_path) as page:
+    with (
+        serving("-m", "explainer", "serve", "--port", "{port}", cwd=tmp_path, ready="/") as address,
+        Page(tmp_path) as page,
+    ):
         for theme in ("light", "dark"):
             page.open(address, "document.activeElement.tagName == 'TEXTAREA'", prefers_color_scheme=theme)
             page.type(TEXT)
@@ -93,7 +98,9 @@ def test_the_page_explains_a_hostile_paste_by_the_keyboard_alone_dark_and_light(
             assert page.js("document.querySelectorAll('.explainer img, .explainer script').length") == 0
             assert page.js("document.documentElement.scrollWidth <= innerWidth")
             assert page.js(PALE) == []
-            assert page.js(f"{CONTRAST}(getComputedStyle(document.body).backgroundColor, 'black')") > 10 or theme == "dark"
+            assert (
+                page.js(f"{CONTRAST}(getComputedStyle(document.body).backgroundColor, 'black')") > 10 or theme == "dark"
+            )
         page.js("document.querySelector('dd a[href^=\"/rule/\"]').click()")
         page.wait("document.querySelector('main h2')")
         assert page.js(PALE) == []
@@ -115,7 +122,9 @@ def test_in_the_colours_of_vs_code_s_page_all_can_be_read(tmp_path):
                 f"<!DOCTYPE html><body style='{style}'>{html.fragment((found,))}", encoding="utf-8"
             )
             other = "light" if theme == "dark" else "dark"
-            page.open((tmp_path / "output.html").as_uri(), "document.querySelector('.explainer')", prefers_color_scheme=other)
+            page.open(
+                (tmp_path / "output.html").as_uri(), "document.querySelector('.explainer')", prefers_color_scheme=other
+            )
             assert page.js(PALE) == []
             assert page.js("getComputedStyle(document.querySelector('.explainer')).color") == (
                 "rgb(204, 204, 204)" if theme == "dark" else "rgb(59, 59, 59)"
@@ -140,11 +149,22 @@ def test_jupyter_shows_it_in_its_own_colours_and_puts_the_edited_cell_below(app,
         for at, cell in enumerate(CELLS)
     ]
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
-    (tmp_path / "n.ipynb").write_text(json.dumps({"cells": cells, "metadata": kernel, "nbformat": 4, "nbformat_minor": 5}))
+    (tmp_path / "n.ipynb").write_text(
+        json.dumps({"cells": cells, "metadata": kernel, "nbformat": 4, "nbformat_minor": 5})
+    )
     kind = {"jupyterlab": "LabApp", "notebook": "JupyterNotebookApp"}[app]
-    options = (f"--{kind}.expose_app_in_browser=True", "--allow-root", "--no-browser", "--ServerApp.token=", "--port={port}")
+    options = (
+        f"--{kind}.expose_app_in_browser=True",
+        "--allow-root",
+        "--no-browser",
+        "--ServerApp.token=",
+        "--port={port}",
+    )
     home = {"HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path), "OMP_NUM_THREADS": "1"}
-    with serving("-m", app, *options, cwd=tmp_path, ready="/api/status", **home) as address, Page(tmp_path / "b") as page:
+    with (
+        serving("-m", app, *options, cwd=tmp_path, ready="/api/status", **home) as address,
+        Page(tmp_path / "b") as page,
+    ):
         path = "lab/tree" if app == "jupyterlab" else "notebooks"
         page.open(f"{address}/{path}/n.ipynb", "window.jupyterapp && document.querySelector('.jp-Notebook .jp-Cell')")
         page.js("document.querySelector('.jp-Notebook .jp-Cell .cm-content').focus()")
@@ -152,15 +172,23 @@ def test_jupyter_shows_it_in_its_own_colours_and_puts_the_edited_cell_below(app,
         page.wait("document.querySelector('.jp-OutputArea .explainer')")
         said = page.js("document.querySelector('.jp-OutputArea .explainer').textContent")
         assert "Cell In[2], line 5" in said
-        assert page.js("[...document.querySelectorAll('.explainer pre')].some((one) => one.scrollWidth > one.clientWidth)")
+        assert page.js(
+            "[...document.querySelectorAll('.explainer pre')].some((one) => one.scrollWidth > one.clientWidth)"
+        )
         assert not page.js("document.querySelector('.explainer details').open")
         for theme, light in (("Dark", "false"), ("Light", "true")):
-            page.js(f"jupyterapp.commands.execute('apputils:change-theme', {{theme: 'JupyterLab {theme}'}}).then(() => 1)")
+            page.js(
+                f"jupyterapp.commands.execute('apputils:change-theme', {{theme: 'JupyterLab {theme}'}}).then(() => 1)"
+            )
             page.wait(f"document.body.dataset.jpThemeLight == '{light}'")
             page.wait(f"{PALE}.length == 0")  # the style sheet of a theme comes a little later than its name
             page.picture(tmp_path / f"{app}-{theme}.png")
         page.js("document.querySelector('.explainer .below').click()")
-        page.wait("document.querySelectorAll('.jp-Notebook .jp-Cell').length > 2 || document.querySelector('.jp-Dialog')")
-        page.js("document.querySelector('.jp-Dialog .jp-mod-accept')?.click()")  # newer ones ask before they run a command
+        page.wait(
+            "document.querySelectorAll('.jp-Notebook .jp-Cell').length > 2 || document.querySelector('.jp-Dialog')"
+        )
+        page.js(
+            "document.querySelector('.jp-Dialog .jp-mod-accept')?.click()"
+        )  # newer ones ask before they run a command
         page.wait("document.querySelectorAll('.jp-Notebook .jp-Cell').length == 3")
         page.wait("document.querySelectorAll('.jp-Cell .cm-content')[2]?.textContent.includes('nn.Linear(6, 2)')")

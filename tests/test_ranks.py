@@ -68,6 +68,38 @@ def test_a_job_under_explain_run_ends_with_one_report_of_the_rank_that_failed_fi
     assert found["diagnoses"][0]["rule"] == "linear-input-size"
 
 
+SHARDED = """
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
+
+dist.init_process_group("gloo")
+net = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(12, 4))
+for layer in (net[0], net[2], net):
+    fully_shard(layer, mesh=init_device_mesh("cpu", (dist.get_world_size(),)))
+net(torch.rand(3, 8)).sum().backward()
+"""
+
+
+@gloo
+def test_a_layer_that_fsdp_shards_is_the_program_s_own_in_one_report_for_all_ranks(tmp_path):
+    """FSDP gives the layer another class; all ranks fail alike."""
+    fsdp = pytest.importorskip("torch.distributed.fsdp")
+    if not hasattr(fsdp, "fully_shard"):
+        pytest.skip("torch without fully_shard")
+    (tmp_path / "job.py").write_text(SHARDED)
+    done = explain("run", *two_ranks("sharded"), cwd=tmp_path, OMP_NUM_THREADS="1")
+    assert done.stderr.count("error[") == 1
+    said = " ".join(done.stderr[done.stderr.rindex("job.py FAILED") :].split())
+    assert "error[linear-input-size]: net[2] expects 12 features per row" in said
+    assert "failed in the same way as rank" in said
+    assert "Line 9 built net[2] for 12" in said
+    assert "Linear(in_features=12, out_features=4)" in said
+    assert "FSDPLinear" not in said
+
+
 @gloo
 def test_ranks_in_different_collectives_are_named_with_what_they_were_given(tmp_path):
     """After `install()`, without our launcher: one rank reports, both say what they were in."""

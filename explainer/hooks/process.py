@@ -43,7 +43,7 @@ _turn = _thread.allocate_lock()
 class SysHook:
     """Stands in sys.excepthook: calls what stood there before, then explains.
 
-    It equals what stood there: wandb asks so whether there is a hook of somebody's own, and prints the traceback itself.
+    It equals what stood there: wandb asks so whether there is a hook of somebody's own, which it would call.
     """
 
     def __init__(self, previous):

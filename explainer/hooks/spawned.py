@@ -29,7 +29,10 @@ def left_to_parent(error: BaseException, frame: types.FrameType) -> bool:
     from explainer.transfer import sent
 
     rank, world = ranks.here()
-    record = {**ranks.record(error, error.__traceback__, os.getpid() if rank is None else rank, world), "folder": str(where)}
+    record = {
+        **ranks.record(error, error.__traceback__, os.getpid() if rank is None else rank, world),
+        "folder": str(where),
+    }
     explanation = showing.explain(error, error.__traceback__, process.settings or process.Settings())
     report = sent(explanation.reports[0]) if explanation.reports else None
     return job.write({**record, "report": report}, f"child-{os.getpid()}")
@@ -48,5 +51,7 @@ def told(error: BaseException) -> Any:
     first = ranks.first_of(left)
     report = received(first["report"])
     alike = sum(one["same"] == first["same"] for one in left)
-    lost = [ranks.relation(one, first, report.language) for one in left if one["same"] != first["same"] and one["world"] > 1]
+    lost = [
+        ranks.relation(one, first, report.language) for one in left if one["same"] != first["same"] and one["world"] > 1
+    ]
     return Explanation((replace(report, count=alike, remarks=(*report.remarks, *filter(None, lost))),))

@@ -122,9 +122,13 @@ def _carries_data(argument: ast.AST) -> bool:
     """Whether an argument is made of names that are no sizes, dtypes or devices."""
     if isinstance(argument, ast.keyword) and argument.arg in ("dim", "axis", "dtype", "device", "size"):
         return False
-    plain = re.sub(r"[\w.]+\.(?:shape\[[^\]]*\]|size\([^)]*\)|dtype|device|ndim)|len\([^)]*\)", "", ast.unparse(argument))
+    plain = re.sub(
+        r"[\w.]+\.(?:shape\[[^\]]*\]|size\([^)]*\)|dtype|device|ndim)|len\([^)]*\)", "", ast.unparse(argument)
+    )
     plain = plain.removeprefix(f"{argument.arg}=") if isinstance(argument, ast.keyword) else plain
-    return bool(re.search(r"[A-Za-z_]", re.sub(r"\b(?:True|False|None|torch(?:\.\w+)*)\b(?!\()|(['\"]).*?\1", "", plain)))
+    return bool(
+        re.search(r"[A-Za-z_]", re.sub(r"\b(?:True|False|None|torch(?:\.\w+)*)\b(?!\()|(['\"]).*?\1", "", plain))
+    )
 
 
 def turns_batch(edits: Iterable[Edit]) -> bool:

@@ -105,7 +105,8 @@ def _view(report: Report, cells: Mapping[Sequence[Edit], str]) -> dict[str, Any]
             (one_line(row.label), one_line(row.value)) for row in (diagnosis.evidence if diagnosis else report.operands)
         ],
         "fixes": [
-            {**_fix(fix, language, index), "cell": cells.get(fix.edits, "")} for index, fix in enumerate(fixes_of(report))
+            {**_fix(fix, language, index), "cell": cells.get(fix.edits, "")}
+            for index, fix in enumerate(fixes_of(report))
         ],
         "links": [link for link in diagnosis.links if re.match(r"https?://\S+$", link)] if diagnosis else [],
     }
