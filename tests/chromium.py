@@ -85,7 +85,7 @@ class Page:
             raise RuntimeError(json.dumps(answer["exceptionDetails"]))
         return answer["result"].get("value")
 
-    def wait(self, expression: str, seconds: float = 60, every: float = 0.05) -> None:
+    def wait(self, expression: str, seconds: float = 120, every: float = 0.05) -> None:
         """Wait until an expression is true; pages that are on their way elsewhere are asked again."""
         end = time.monotonic() + seconds
         while True:

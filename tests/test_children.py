@@ -52,7 +52,7 @@ def work(number):
     net(torch.rand(3, 6))
 
 if __name__ == "__main__":
-    torch.multiprocessing.spawn(work, nprocs=2)
+    torch.multiprocessing.spawn(work, nprocs=1)
 """
 
 
@@ -61,7 +61,7 @@ def test_what_a_spawned_child_knows_is_told_once_by_its_parent_under_the_traceba
     """Its operands and layers, and a fix that was tried there; the parent has its text alone."""
     pytest.importorskip("torch")
     (tmp_path / "main.py").write_text(SPAWNED)
-    done = python("main.py", cwd=tmp_path)
+    done = python("main.py", cwd=tmp_path, seconds=240)
     assert done.returncode == 1
     assert done.stderr.count("error[") == 1
     traceback, _, said = done.stderr.partition("error[")

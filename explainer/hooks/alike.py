@@ -64,9 +64,9 @@ def _key(error: BaseException, stack: Any) -> str:
 
 def _name() -> str:
     threading: Any = sys.modules.get("threading")
-    thread = threading.current_thread() if threading is not None else None
-    inner = thread is not None and thread is not threading.main_thread()
-    return str(thread.name) if inner else _child() or "MainThread"
+    if threading is not None and threading.current_thread() is not threading.main_thread():
+        return str(threading.current_thread().name)
+    return _child() or "MainThread"
 
 
 def _child() -> str:
