@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from explainer.catalogue import Match
 from explainer.catalogue.bounds import of_file
 from explainer.catalogue.words import holds, in_language, value, words
 from explainer.diagnosis import Edit, Fix, FixSource, Span
@@ -15,7 +14,8 @@ from explainer.frozen import frozen, replace
 from explainer.oracle import judge, source
 from explainer.oracle.words import doubt
 from explainer.probes import Scene
-from explainer.replay.trial import LATE, Verdict, from_start, try_candidates, turned_too, whole_program, whole_script
+from explainer.replay.rivals import with_ties
+from explainer.replay.trial import LATE, Verdict, try_candidates, turned_too, whole_program, whole_script
 from explainer.weighing import Held
 
 #: How many fixes a diagnosis shows.
@@ -26,10 +26,10 @@ TRAVELS = ("shape", "view", "dtype", "device", "index")
 SIZES = ("shape", "view")
 DECIDING = ("set-argument", "swap-arguments", "replace-literal")
 
-#: Families in which the wide search looks for other places.
+#: Families in which a search can find a repair.
 WIDE = (
     *("shape", "view", "dtype", "index", "device", "unsupported", "amp", "api", "autograd", "inplace", "nan"),
-    *("dataloader", "checkpoint"),
+    *("dataloader", "checkpoint", "oom"),
 )
 #: How many parameters, those of one layer, an edit may give another shape and still show the cause.
 _FEW = 2
@@ -125,65 +125,56 @@ def _keeps_graph(candidate: Candidate) -> bool:
     )
 
 
-def of_search(match: Match, scene: Scene) -> Remedy:
-    """The edits of the generic search that passed, where the whole program can be tried again.
+def of_search(family: str, scene: Scene, known: Remedy) -> Remedy:
+    """A remedy, or none yet, beside what the search finds, where the whole program can be tried again.
 
-    Within the limits of a replay too few are tried for one that passes to prove anything.
-    """
-    if scene.live is None or not (whole_program(scene) or whole_script(scene)):
-        return Remedy()
-    from explainer.edits import search
-
-    verdicts = from_start(scene, search(scene, match.symptom.family), scene.options.progress, searched=True)
-    found = [one for one in verdicts if one.passed]
-    if not found:
-        return Remedy()
-    best = found[0].candidate
-    sound = found[0].reshaped <= LAYER and not only_adapts(best) and not found[0].judgement.doubts
-    proves = whole_program(scene) and _of_one_line(found) and sound and not default_or_layout(scene, best)
-    shown, doubtful = _shown(found, (), scene.options.language), bool(found[0].judgement.doubts)
-    return Remedy(shown, best.culprit, proves, doubtful=doubtful)
-
-
-def of_all(match: Match, scene: Scene, known: Remedy) -> Remedy:
-    """A remedy, or none yet, beside what wider searches find, where the whole program can be tried again.
-
-    They go on where what has passed so far leaves open which line is to blame; the likeliest of all goes first.
+    It goes on where what has passed so far leaves open which line is to blame; the likeliest of all goes first.
     """
     again = scene.live is not None and (whole_program(scene) or (whole_script(scene) and not known.fixes))
     evidence = _recorded(scene) if again else None
     if evidence is None:
         return known
-    from explainer.repair.blame import KEPT, SURE
+    from explainer.repair.blame import KEPT, SURE, UNLIKELY
 
     own = known.fixes[0].edits if known.checked else ()
     with scene.replaying():  # which Ctrl-C ends; what was found until then is still weighed
-        _widened(match.symptom.family, scene, evidence, own)
+        _widened(family, scene, evidence, own)
     blame = _blamed(scene, evidence, own)
     first = blame.first
     if first is None:
         return known
     if own and first.candidate.edits == own:
         return replace(known, proves=known.proves and blame.share >= KEPT)
-    verdicts, doubts = blame.verdicts(_checker(scene)), bool(first.judgement.doubts)
-    alone = first.candidate.tier != PAIRED and first.lost <= _FEW and not only_adapts(first.candidate)
-    proves = blame.share >= SURE and alone and not doubts
-    return Remedy(_shown(verdicts, (), scene.options.language), first.candidate.culprit, proves, doubtful=doubts)
+    verdicts = with_ties(_checker(scene), blame.verdicts(_checker(scene)))
+    if blame.any < UNLIKELY:
+        return Remedy(
+            tuple(_doubtful(one, scene.options.language, "unlikely") for one in verdicts[:MOST]), doubtful=True
+        )
+    best = verdicts[0]
+    alone = best.candidate.tier != PAIRED and first.lost <= _FEW and not only_adapts(best.candidate)
+    sure = whole_program(scene) and blame.share >= SURE and alone and not best.judgement.doubts
+    proves = sure and not default_or_layout(scene, best.candidate)
+    shown = _shown(verdicts, (), scene.options.language)
+    return Remedy(shown, best.candidate.culprit, proves, doubtful=bool(best.judgement.doubts))
 
 
 def _widened(family: str, scene: Scene, evidence: Any, own: tuple[Edit, ...]) -> None:
-    """Run what the atoms offer, then repairs of two edits, as long as nothing that passed is likely enough."""
+    """Search ever wider as long as nothing that passed is likely enough."""
     from explainer.repair.blame import LIKELY, UNSURE
-    from explainer.repair.wide import widely
-    from explainer.replay.verdicts import pairs
+    from explainer.repair.wide import generated, pairs, surely, widely
 
-    progress = scene.options.progress or _silent
-    if family in WIDE and _blamed(scene, evidence, own).share < LIKELY:
-        _checker(scene).extend()
-        widely(_checker(scene), evidence, progress, family)
-    if not own and _blamed(scene, evidence, own).share < UNSURE:
-        _checker(scene).extend(PAIRS)
-        pairs(scene, progress, family)
+    made, progress = _checker(scene), scene.options.progress or _silent
+    open_to = lambda share: _blamed(scene, evidence, own).share < share  # noqa: E731
+    if family in WIDE and open_to(LIKELY):
+        offered = generated(evidence, family)
+        if not own:
+            surely(made, offered, progress)
+        if open_to(LIKELY):
+            made.extend()
+            widely(made, evidence, progress, family, offered)
+    if not own and open_to(UNSURE):
+        made.extend(PAIRS)
+        pairs(made, progress, family)
 
 
 def _blamed(scene: Scene, evidence: Any, own: tuple[Edit, ...]) -> Any:
@@ -262,9 +253,10 @@ def _checked(verdict: Verdict) -> Fix:
     return Fix(title, "checked", verdict.said, candidate.edits, candidate.source)
 
 
-def _doubtful(verdict: Verdict, language: str) -> Fix:
+def _doubtful(verdict: Verdict, language: str, *more: str) -> Fix:
     """An edit that ran, and may do harm: it is a suggestion that says so."""
-    title = f"{verdict.candidate.title}: {doubt(verdict.judgement, language)}"
+    judgement = replace(verdict.judgement, doubts=(*verdict.judgement.doubts, *more))
+    title = f"{verdict.candidate.title}: {doubt(judgement, language)}"
     return Fix(title, "suggestion", None, verdict.candidate.edits, verdict.candidate.source)
 
 

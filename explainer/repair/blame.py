@@ -6,13 +6,14 @@ import math
 from typing import Any
 
 from explainer.diagnosis import Edit
-from explainer.edits.candidate import Candidate
+from explainer.edits.candidate import PAIRED, Candidate
 from explainer.edits.evidence import Evidence
 from explainer.edits.generators.tiers import GUESSES
 from explainer.frozen import frozen
 from explainer.oracle.judge import Judgement
 from explainer.repair.features import features, lost_parameters, roles
 from explainer.repair.prior import score
+from explainer.replay.outcomes import ties
 from explainer.replay.program import Run
 from explainer.replay.trial import Verdict
 
@@ -21,6 +22,8 @@ BETTER = 3.0
 #: From which share of all that may be right (that none is, included) a line needs no wider search; keeps the proof that
 #: a rule or generator has of it; is proved by what the atoms offer. Below the last, two edits together are tried.
 LIKELY, KEPT, SURE, UNSURE = 0.8, 0.8, 0.95, 0.5
+#: Below which share of all survivors together none of them says where the mistake is.
+UNLIKELY = 0.4
 
 
 @frozen
@@ -41,10 +44,11 @@ class Survivor:
 
 @frozen
 class Blame:
-    """All survivors, the likeliest first, and what share of all that may be right is on its line."""
+    """All survivors, the likeliest first, and what share of all that may be right is on its line, and on any."""
 
     survivors: tuple[Survivor, ...]
     share: float = 0.0
+    any: float = 0.0
 
     @property
     def first(self) -> Survivor | None:
@@ -58,19 +62,32 @@ class Blame:
 
 
 def blamed(checker: Any, evidence: Evidence, known: tuple[Edit, ...] = ()) -> Blame:
-    """Who is to blame among all that has survived so far; `known` are the edits that come first so far."""
+    """Who is to blame among all that has survived so far; `known` are the edits that a rule puts first."""
     control, where = checker.control(), checker.scene.once("roles of lines", lambda: roles(evidence))
     found = []
     for edits, (candidate, judgement) in checker.survived.items() if control is not None else ():
         run = checker.tried[edits]
         counted = features(candidate, run, control, judgement, evidence, where)
         found.append(Survivor(candidate, run, judgement, score(counted), lost_parameters(run, control)))
+    own = next((one for one in found if one.candidate.edits == known), None) or _generated(found, control)
     found.sort(key=lambda one: (bool(one.judgement.doubts), -one.score))
-    own = next((one for one in found if one.candidate.edits == known), None)
     margin = BETTER if own is not None and not _guessed(own.candidate) else 0.0
     if own is not None and (own.line == found[0].line or own.score + margin > found[0].score):
         found = [own, *(one for one in found if one is not own)]
     return _shared(found)
+
+
+def _generated(found: list[Survivor], control: Run | None) -> Survivor | None:
+    """What the surest generator offered, of its offers the one that changes least."""
+    offered = [one for one in found if _kind(one.candidate) == "generator" and one.candidate.tier != PAIRED]
+    if control is None or not offered:
+        return None
+    rank = lambda one: (bool(one.judgement.doubts), one.candidate.tier, *ties(one.candidate, one.run, control))  # noqa: E731
+    return min(offered, key=rank)
+
+
+def _kind(candidate: Candidate) -> str:
+    return candidate.source.kind if candidate.source is not None else ""
 
 
 def _guessed(candidate: Candidate) -> bool:
@@ -85,4 +102,4 @@ def _shared(found: list[Survivor]) -> Blame:
     worth = [math.exp(min(one.score, 50.0)) for one in found]
     total = sum(worth) + 1.0
     own = sum(each for each, one in zip(worth, found, strict=True) if one.line == found[0].line)
-    return Blame(tuple(found), own / total)
+    return Blame(tuple(found), own / total, 1.0 - 1.0 / total)
