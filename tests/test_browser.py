@@ -135,9 +135,11 @@ CELLS = [
     "import explainer; explainer.install(lang='en')",
     "import torch\nfrom torch import nn\nnet = nn.Linear(8, 2)\nids = torch.zeros(4, 6)\nnet(ids)  # " + "long " * 40,
 ]
-#: Runs all cells; true once they run: what is asked of a kernel that is still being connected is dropped.
+#: Runs all cells; true once they run: asked while the kernel is being connected, Jupyter asks which one is meant.
 RUN = """([...document.querySelectorAll('.jp-InputPrompt')].some((one) => /\\[[*\\d]/.test(one.textContent))
-  || void jupyterapp.commands.execute('notebook:run-all-cells'))"""
+  || void (document.querySelector('.jp-Dialog .jp-mod-accept')
+    ? document.querySelector('.jp-Dialog .jp-mod-accept').click()
+    : jupyterapp.commands.execute('notebook:run-all-cells')))"""
 
 
 @pytest.mark.parametrize("app", ["jupyterlab", "notebook"])
