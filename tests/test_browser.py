@@ -1,4 +1,4 @@
-"""Real pages in a real Chromium, dark and light: `explain serve`, the diagnosis in JupyterLab, Notebook and VS Code."""
+"""Real pages in a real Chromium, dark and light: `explain serve`, the diagnosis in Jupyter and VS Code."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ RUN = """([...document.querySelectorAll('.jp-InputPrompt')].some((one) => /\\[[*
     : jupyterapp.commands.execute('notebook:run-all-cells')))"""
 
 
-@pytest.mark.parametrize("app", ["jupyterlab", "notebook"])
+@pytest.mark.parametrize("app", ["notebook"])  # of JupyterLab's own parts, and quicker to start
 def test_jupyter_shows_it_in_its_own_colours_and_puts_the_edited_cell_below(app, tmp_path):
     if find_spec(app) is None:
         pytest.skip(f"{app} is not installed")
