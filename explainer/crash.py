@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import field
 from typing import Any
 
 from explainer.frozen import frozen, replace
 from explainer.locale import word
+from explainer.userframes import is_user_file
 
 #: Names under which torch raises what its documentation calls another exception.
 ALIASES = {
@@ -34,6 +36,9 @@ ALIASES = {
     "c10::ValueError": "ValueError",
     "std::runtime_error": "RuntimeError",
 }
+#: How torch's compiler ends its messages, and how many lines of what follows are read.
+_USER_CODE, _LINES = "from user code:", 200
+_FRAME = re.compile(r' *File "(?P<file>[^"]+)", line (?P<line>\d{1,7}), in (?P<function>\S+)')
 
 
 @frozen
@@ -151,9 +156,19 @@ def crash_of(found: Found, known: Known) -> Crash:
     root, way = _root(found.raised, known)
     chain = tuple(Link(relation, other.type, other.message) for relation, other in way if other is not root)
     runner = _runner(root, way)
-    return Crash(
-        root.type, root.message, root.frames, chain, root.notes, runner, found.place, found.count, found.remarks
-    )
+    frames = (*root.frames, *_traced(root.message))
+    return Crash(root.type, root.message, frames, chain, root.notes, runner, found.place, found.count, found.remarks)
+
+
+def _traced(message: str) -> Iterator[Frame]:
+    """The lines that torch's compiler was reading when it stopped, as its message ends: no Python frame ran them."""
+    _, marker, stack = message.partition(_USER_CODE)
+    lines = stack.splitlines()[:_LINES] if marker else []
+    for at, line in enumerate(lines):
+        found = _FRAME.fullmatch(line[:1000])
+        if found and is_user_file(found["file"]):
+            code = lines[at + 1].strip() if at + 1 < len(lines) else ""
+            yield Frame(found["file"], int(found["line"]), found["function"], code, True)
 
 
 def root_of(raised: Raised, known: Known) -> Raised:

@@ -1,4 +1,4 @@
-"""Why no fix of a diagnosis was tried, as a word of `locale` (`untried_...`): nobody is left to wonder."""
+"""Why no fix of a diagnosis was tried, or none is shown, as a word of `locale` (`untried_...`): nobody wonders."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def reason(diagnosis: Diagnosis, scene: Scene) -> str | None:
     if scene.starved:
         return "time"
     if scene.tried:
-        return "unfinished" if "unfinished" in scene.left_out else None
+        return "unfinished" if "unfinished" in scene.left_out else None if diagnosis.fixes else "refuted"
     if not (edits or diagnosis.family in TIERS):
         return None
     return _in_the_way(scene) if scene.options.replay else "off"

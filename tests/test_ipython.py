@@ -250,7 +250,10 @@ def test_freeing_lets_go_of_the_errors_tensors_and_names_what_else_is_kept(shell
 
 
 def test_a_real_kernel_sends_the_page_and_the_next_cell(tmp_path):
-    """What JupyterLab, Notebook, nbclient and VS Code get: the messages of a kernel in a process of its own."""
+    """What JupyterLab, Notebook, nbclient and VS Code get: the messages of a kernel in a process of its own.
+
+    VS Code names its cells in each request, and between them asks for variables in silent ones.
+    """
     pytest.importorskip("ipykernel")
     manager = pytest.importorskip("jupyter_client.manager")
     env = environment(XDG_STATE_HOME=str(tmp_path), IPYTHONDIR=str(tmp_path), OMP_NUM_THREADS="1")
@@ -263,17 +266,33 @@ def test_a_real_kernel_sends_the_page_and_the_next_cell(tmp_path):
         assert "linear-input-size" in shown["text/html"]
         assert "Cell In[2], line 5" in shown["text/html"]
         assert "error[linear-input-size]" in shown["text/plain"]
+        assert run(client, "_VSCODE_types = {name: type(one) for name, one in globals().items()}", silent=True)
         payload = run(client, "%explain fix")[-1][1]["payload"]
         assert payload[0]["text"] == NET.replace("nn.Linear(8, 2)", "nn.Linear(6, 2)")
+        assert payload[0]["replace"] is False
+        again = dict(run(client, NET))["display_data"]["data"]["text/html"]
+        assert "Cell In[4], line 5" in again
     finally:
         client.stop_channels()
         kernel.shutdown_kernel(now=True)
 
 
-def run(client, cell):
-    """A cell's messages as (kind, content), the reply last."""
+def run(client, cell, silent=False):
+    """A cell's messages as (kind, content), the reply last; asked for as VS Code does."""
+    content = {"code": cell, "silent": silent, "store_history": not silent, "user_expressions": {}, "allow_stdin": True}
+    named = {"cellId": "vscode-notebook-cell:/home/me/n.ipynb#W1sZmlsZQ%3D%3D", "trusted": True, "recordTiming": True}
+    request = client.session.msg("execute_request", {**content, "stop_on_error": False}, metadata=named)
+    client.shell_channel.send(request)
     told = []
-    reply = client.execute_interactive(
-        cell, timeout=60, output_hook=lambda message: told.append((message["msg_type"], message["content"]))
-    )
-    return [*told, ("reply", reply["content"])]
+    while not told or told[-1] != ("status", {"execution_state": "idle"}):
+        message = answer(client.get_iopub_msg, request)
+        told.append((message["msg_type"], message["content"]))
+    return [*told, ("reply", answer(client.get_shell_msg, request)["content"])]
+
+
+def answer(receive, request):
+    """The next message that answers a request."""
+    while True:
+        message = receive(timeout=60)
+        if message["parent_header"].get("msg_id") == request["header"]["msg_id"]:
+            return message

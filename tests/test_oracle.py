@@ -354,3 +354,24 @@ def test_a_default_is_not_proved_where_a_turned_tensor_fits_too(as_program: Path
     assert source.decides_default(default.edits)
     assert remedies.default_or_layout(scene, default)
     assert not remedies.default_or_layout(scene, replacing(as_program, 6, "(1, 3", "(1, 5"))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "data"),
+    [
+        ("y, _ = self.attn(x, x, x, attn_mask=mask)", "y, _ = self.attn(x, x, x)", True),
+        ("return self.a(self.b(x, lengths))", "return self.a(self.b(x))", True),
+        ("y = f(x, mask=self.mask[:t])", "y = f(x)", True),
+        ("y = f(x, m)", "y = f(x, n)", False),
+        ("y = f(x, x.size(0))", "y = f(x)", False),
+        ("y = f(x, mode='max')", "y = f(x)", False),
+        ("y = x.view(b, t, -1)", "y = x.view(b, -1)", False),
+        ("self.a = nn.Linear(a, b, bias=False)", "self.a = nn.Linear(a, b)", False),
+    ],
+)
+def test_what_leaves_out_an_argument_that_carries_data_is_in_doubt(before: str, after: str, data: bool) -> None:
+    """Without its mask any attention runs; what a signature refuses was never used."""
+    edits, failed = [Edit("a.py", 1, 1, before, after)], {"type": "RuntimeError", "message": "the shape of the mask"}
+    assert ("argument" in judged(edits, {}, {"error": failed}).doubts) == data
+    refused = {"type": "TypeError", "message": "forward() got an unexpected keyword argument 'mask'"}
+    assert "argument" not in judged(edits, {}, {"error": refused}).doubts

@@ -68,6 +68,38 @@ def test_a_job_under_explain_run_ends_with_one_report_of_the_rank_that_failed_fi
     assert found["diagnoses"][0]["rule"] == "linear-input-size"
 
 
+SHARDED = """
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
+
+dist.init_process_group("gloo")
+net = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(12, 4))
+for layer in (net[0], net[2], net):
+    fully_shard(layer, mesh=init_device_mesh("cpu", (dist.get_world_size(),)))
+net(torch.rand(3, 8)).sum().backward()
+"""
+
+
+@gloo
+def test_a_layer_that_fsdp_shards_is_the_program_s_own_in_one_report_for_all_ranks(tmp_path):
+    """FSDP gives the layer another class; all ranks fail alike."""
+    fsdp = pytest.importorskip("torch.distributed.fsdp")
+    if not hasattr(fsdp, "fully_shard"):
+        pytest.skip("torch without fully_shard")
+    (tmp_path / "job.py").write_text(SHARDED)
+    done = explain("run", *two_ranks("sharded"), cwd=tmp_path, OMP_NUM_THREADS="1")
+    assert done.stderr.count("error[") == 1
+    said = " ".join(done.stderr[done.stderr.rindex("job.py FAILED") :].split())
+    assert "error[linear-input-size]: net[2] expects 12 features per row" in said
+    assert "failed in the same way as rank" in said
+    assert "Line 9 built net[2] for 12" in said
+    assert "Linear(in_features=12, out_features=4)" in said
+    assert "FSDPLinear" not in said
+
+
 @gloo
 def test_ranks_in_different_collectives_are_named_with_what_they_were_given(tmp_path):
     """After `install()`, without our launcher: one rank reports, both say what they were in."""
@@ -161,6 +193,26 @@ def test_a_rank_that_a_signal_ended_is_told_with_its_line_and_what_the_others_we
         "rank 0 was ended by SIGABRT, without an error of Python's, at job.py:14",
         "the last collective of rank 1: all_reduce(tensor [8] float32) at job.py:14",
     )
+
+
+def test_what_a_rank_was_in_before_the_ranks_were_started_again_is_not_compared(tmp_path, monkeypatch):
+    """The second start may have fewer ranks, or one that ends before its first collective."""
+    monkeypatch.setenv(job.FOLDER, str(tmp_path))
+    call = {"op": "all_reduce", "tensors": "tensor [8] float32", "place": "job.py:14", "group": "0", "turn": 1}
+    earlier = {**call, "op": "broadcast", "attempt": 0}
+    (tmp_path / "rank-0.call").write_text(json.dumps({**call, "attempt": 1}))
+    (tmp_path / "rank-1.call").write_text(json.dumps(earlier))
+    failure = SimpleNamespace(exitcode=-6, signal_name=lambda: "SIGABRT")
+    error = type("ChildFailedError", (Exception,), {"failures": {0: failure}})()
+    bare = Explanation((Report("ChildFailedError", "m", diagnoses=(Diagnosis("rank-ended", "d", "h", "c"),)),))
+    (report,) = launcher.joined(error, bare).reports
+    assert report.diagnoses[0].headline == "h"
+    assert [line for line in report.remarks if "last collective" in line] == [
+        "the last collective of rank 0: all_reduce(tensor [8] float32) at job.py:14"
+    ]
+    (tmp_path / "rank-1.call").write_text(json.dumps({**earlier, "attempt": 1}))
+    (report,) = launcher.joined(error, bare).reports
+    assert report.diagnoses[0].headline == "the ranks were not in the same collective"
 
 
 def test_ranks_that_fail_alike_are_one_report():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import explainer
+from explainer.api import explain_text
 from explainer.diagnosis import Diagnosis, Edit, ErrorFrame, Evidence, Fix, FixSource, Label, Report, Span
 from explainer.replay.confine import sandbox
 from explainer.transfer import received, sent
@@ -60,6 +61,25 @@ def test_it_ends_at_the_users_line_with_the_same_words(call):
     assert "without the compiler" in found.fixes[0].checked
     assert report.message != usual.message
     assert usual.message in report.remarks[0]
+
+
+class Branching(nn.Module):
+    def forward(self, x):
+        if x.sum() > 0:
+            x = x + 1
+        return x
+
+
+def test_a_graph_break_ends_at_the_users_line_that_broke_it_also_in_a_log():
+    """No frame of Python's ran that line: the compiler's message names it."""
+    with pytest.raises(Exception, match="from user code") as caught:
+        torch.compile(Branching(), fullgraph=True, backend="eager")(torch.ones(2))
+    live = explainer.explain(caught.value, lang="en").reports[0]
+    (read,) = explain_text(f"torch._dynamo.exc.Unsupported: {caught.value}").reports
+    for report in (live, read):
+        assert report.diagnoses[0].rule == "data-dependent-branch"
+        assert report.frames[-1].user
+        assert report.frames[-1].code == "if x.sum() > 0:"
 
 
 def test_what_a_child_sends_arrives_whole():

@@ -52,6 +52,7 @@ def test_what_was_tried_is_not_called_untried_and_why_lists_what_was_left_out():
     assert untried.reason(OFFERED, tried) in ("recording", "off")
     tried.tried = True
     assert untried.reason(OFFERED, tried) is None
+    assert untried.reason(replace(OFFERED, fixes=()), tried) == "refuted"
     tried.leave_out("unfinished")
     assert untried.reason(OFFERED, tried) == "unfinished"
     assert trace.to_dict()["remarks"] == ["untried_recording", "untried_unfinished"]

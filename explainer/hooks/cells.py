@@ -4,14 +4,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 _CELL = re.compile(r"Cell In\[(\d+)\]")
 
 
+def of_cells(explanation: Any) -> Any:
+    """An explanation in which a cell that would have to run from the start is called one: it is no script."""
+    return replace(explanation, reports=tuple(map(_of_cells, explanation.reports)))
+
+
+def _of_cells(report: Any) -> Any:
+    if not any(_CELL.fullmatch(frame.file) for frame in report.frames):
+        return report
+    told = (replace(one, untried="cells") if one.untried == "whole" else one for one in report.diagnoses)
+    return replace(report, diagnoses=tuple(told))
+
+
 def edited(explanation: Any, shell: Any) -> str | None:
     """The text of the cell that the last fix edits, with its edits; None where it edits files, or nothing."""
-    edits = _edits(explanation)
+    return of_edits(fixing(explanation), shell)
+
+
+def of_edits(edits: Sequence[Any], shell: Any) -> str | None:
+    """The text of the cell that some edits are of, with them made; None where they are of files, or none."""
     numbers = {match.group(1) if (match := _CELL.fullmatch(edit.file)) else None for edit in edits}
     if len(numbers) != 1 or None in numbers:
         return None
@@ -25,13 +42,13 @@ def edited(explanation: Any, shell: Any) -> str | None:
 
 def why_not(explanation: Any) -> str:
     """What to say where no cell can be put."""
-    edits = _edits(explanation)
+    edits = fixing(explanation)
     if not edits:
         return "there is no fix to put into a cell yet"
     return f"the last fix edits {edits[0].file}: `!explain fix` shows it, `!explain fix --apply --yes` carries it out"
 
 
-def _edits(explanation: Any) -> Sequence[Any]:
+def fixing(explanation: Any) -> Sequence[Any]:
     """The edits of the first fix that has any, a checked one before others."""
     reports = explanation.reports if explanation is not None else ()
     fixes = [fix for report in reports for one in report.diagnoses for fix in one.fixes if fix.edits]

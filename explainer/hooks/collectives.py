@@ -116,7 +116,8 @@ def _noted(method: Any, file: int, turns: Counter[str]) -> Any:
 
 def _note(group: str, frame: types.FrameType, file: int, turns: Counter[str]) -> None:
     turns[group] += 1
-    call = {**described(frame), "place": _place(frame), "group": group, "turn": turns[group]}
+    attempt = int(os.environ.get("TORCHELASTIC_RESTART_COUNT") or 0)
+    call = {**described(frame), "place": _place(frame), "group": group, "turn": turns[group], "attempt": attempt}
     said = json.dumps(call).encode()
     if len(said) <= _SIZE:  # else the one before stays: what is cut cannot be read
         os.pwrite(file, said.ljust(_SIZE), 0)

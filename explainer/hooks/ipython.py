@@ -41,11 +41,11 @@ class Door:
         """Show the diagnosis of an error: HTML in a notebook, text in a terminal."""
         stage = "loading"
         try:
-            from explainer.hooks import last, showing
+            from explainer.hooks import cells, last, showing
 
             settings = process.settings or process.Settings()
             stage = "the diagnosis"
-            explanation = showing.watched(error, error.__traceback__, settings, sys.stdout)
+            explanation = cells.of_cells(showing.watched(error, error.__traceback__, settings, sys.stdout))
             if any(diagnosis.family == "oom" for report in explanation.reports for diagnosis in report.diagnoses):
                 explanation = showing.remarked(explanation, FREE)
             stage = "the display"
@@ -64,11 +64,20 @@ class Door:
         if text and explanation and getattr(self.shell, "kernel", None) is not None:
             from IPython.display import display
 
-            display({"text/html": explanation._repr_html_(), "text/plain": explanation.text()}, raw=True)
+            display({"text/html": self.page(explanation), "text/plain": explanation.text()}, raw=True)
         elif text:
             from explainer.hooks import showing
 
             showing.write(sys.stdout, text)
+
+    def page(self, explanation: Any) -> str:
+        """The diagnosis as HTML; a fix of a cell has a button that puts the edited cell below."""
+        from explainer.hooks import cells
+        from explainer.render import html
+
+        edits = tuple(cells.fixing(explanation))
+        text = cells.of_edits(edits, self.shell)
+        return html.fragment(explanation.reports, {edits: text} if text is not None else None)
 
     def magic(self, line: str) -> None:
         """`%explain`, `%explain on`, `%explain off`; `%explain once` is what `%%explain` turns into."""

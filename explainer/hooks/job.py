@@ -24,7 +24,12 @@ def folder() -> Path | None:
     """The folder for the records of this job: that of the launcher, or one for all children of the same process."""
     if os.environ.get(FOLDER):
         return Path(os.environ[FOLDER])
-    parent = os.getppid()
+    return beside()
+
+
+def beside(of: int | None = None) -> Path | None:
+    """The folder for all children of one process: this one's parent, or the process that is named."""
+    parent = os.getppid() if of is None else of
     name = f"{parent}-{_begun(parent)}-{os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}"
     try:
         _sweep(last.private("jobs"))
@@ -33,10 +38,10 @@ def folder() -> Path | None:
         return None
 
 
-def records(where: Path, since: float = 0.0) -> list[Record]:
+def records(where: Path, since: float = 0.0, pattern: str = "rank-*.json") -> list[Record]:
     """What the ranks have left in a job's folder since a time."""
     found = []
-    for path in sorted(where.glob("rank-*.json")):
+    for path in sorted(where.glob(pattern)):
         with suppress(OSError, ValueError):
             found.append(json.loads(path.read_text(encoding="utf-8")))
     return [one for one in found if one["time"] >= since]
@@ -56,9 +61,9 @@ def entered(record: Record) -> list[Record]:
     return earlier or _claimed(record)
 
 
-def write(record: Record) -> bool:
+def write(record: Record, name: str = "") -> bool:
     """Write a record, whole or not at all; whether it was written."""
-    path = Path(record["folder"]) / f"rank-{record['rank']}.json"
+    path = Path(record["folder"]) / f"{name or 'rank-' + str(record['rank'])}.json"
     try:
         path.with_suffix(".new").write_text(json.dumps(record), encoding="utf-8")
         path.with_suffix(".new").replace(path)

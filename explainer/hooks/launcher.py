@@ -85,12 +85,14 @@ def joined(error: BaseException, explanation: Any) -> Any:
         return explanation
     atexit.unregister(_tell_survived)
     every, language = job.records(Path(where)), explanation.reports[0].language
-    last = max((one.get("attempt", 0) for one in every), default=0)
+    left = collectives.last_calls(Path(where))
+    last = max((one.get("attempt", 0) for one in (*every, *left.values())), default=0)
     found = [one for one in every if one.get("attempt", 0) == last]  # since the ranks were last started again
+    left = {rank: call for rank, call in left.items() if call.get("attempt", 0) == last}
     ended = _ended(error, where, {one["rank"] for one in found}, language)
     own, *others = explanation.reports
     if not found or (ended and all(one["lost"] for one in found)):
-        calls = _calls(Path(where), found)
+        calls = _calls(left, found)
         apart = collectives.apart(calls, language)
         remarks = (*own.remarks, *ended, *([] if apart else collectives.last_of(calls, language)))
         return replace(explanation, reports=(_caused(replace(own, remarks=remarks), apart), *others))
@@ -113,10 +115,10 @@ def _caused(report: Any, apart: str) -> Any:
     return replace(report, diagnoses=(told, *others))
 
 
-def _calls(where: Path, found: Sequence[job.Record]) -> dict[int, collectives.Call]:
+def _calls(left: Mapping[int, collectives.Call], found: Sequence[job.Record]) -> dict[int, collectives.Call]:
     """What each rank was in last: what it noted as it began, else what its error's frames say."""
     failed = {one["rank"]: {**one["call"], "group": "", "turn": 0} for one in found if one["call"]}
-    return {**failed, **collectives.last_calls(where)}
+    return {**failed, **left}
 
 
 def _origin(first: job.Record, language: str) -> str:

@@ -9,8 +9,10 @@ import time
 #: Seconds for which a crash in one thread waits while another thread's is being explained.
 PATIENCE = 10.0
 _once = False
-#: The `id` of the error that was explained last.
-_told: int | None = None
+#: Which error was explained last: its `id`, which may be that of another one since, its type, its last line.
+_told: tuple[object, ...] | None = None
+#: Whether this process was started by one that has us installed too.
+_inherited = False
 
 
 class Settings:
@@ -39,10 +41,19 @@ _turn = _thread.allocate_lock()
 
 
 class SysHook:
-    """Stands in sys.excepthook: calls what stood there before, then explains."""
+    """Stands in sys.excepthook: calls what stood there before, then explains.
+
+    It equals what stood there: wandb asks so whether there is a hook of somebody's own, which it would call.
+    """
 
     def __init__(self, previous):
         self.previous = previous
+
+    def __eq__(self, other):
+        return self is other or self.previous == other
+
+    def __hash__(self):
+        return hash(self.previous)
 
     def __call__(self, kind, error, traceback):
         _after(lambda: self.previous(kind, error, traceback), error, traceback)
@@ -92,10 +103,10 @@ def swallowed(error, frame) -> None:
     while step is not None and not is_user_file(step.tb_frame.f_code.co_filename):  # argparse's own errors meet none
         step = step.tb_next
     lost = step is not None and not is_user_file(frame.f_code.co_filename)
-    if lost and settings is not None and not _state.inside and id(error) != _told and wanted(error):
+    if lost and settings is not None and not _state.inside and not was_told(error) and wanted(error):
         _state.inside = True  # a trial in a fork may end in the same way
         try:
-            explain_once(error, error.__traceback__)
+            explain_once(error, error.__traceback__, frame=frame)
         finally:
             _state.inside = False
 
@@ -118,8 +129,11 @@ def install(*, lang=None, replay=True, rules=(), full=False, logs=False):
 
 def start(wanted: Settings) -> None:
     """Put the hooks in place with these settings; `explain run` gives more of them than `install()`."""
-    global settings
+    global settings, _inherited
     settings = wanted
+    _inherited = _inherited or _being_prepared()
+    if "explainer.hooks.alike" in sys.modules:
+        sys.modules["explainer.hooks.alike"].forget()
     if not isinstance(sys.excepthook, SysHook):
         sys.excepthook = SysHook(sys.excepthook)
     if not isinstance(sys.exit, ExitHook):
@@ -172,7 +186,7 @@ def _after(previous, error, traceback) -> None:
     _state.inside = True
     try:
         previous()
-        if settings is not None and wanted(error):
+        if settings is not None and wanted(error) and not was_told(error):
             explain_once(error, traceback)
     finally:
         _state.inside = False
@@ -181,15 +195,35 @@ def _after(previous, error, traceback) -> None:
 def _at_exit() -> None:
     """Explain the error that ended the program where another library's hook (rich's, typer's) had replaced ours."""
     error = getattr(sys, "last_value", None)
-    replaced = not isinstance(sys.excepthook, SysHook) and id(error) != _told and _shell() is None
-    if replaced and settings is not None and error is not None and wanted(error):
+    replaced = not isinstance(sys.excepthook, SysHook) and _shell() is None
+    if replaced and settings is not None and error is not None and wanted(error) and not was_told(error):
         explain_once(error, error.__traceback__)
 
 
-def explain_once(error, traceback, stream=None) -> None:
-    """Explain an error on standard error (or `stream`), one thread at a time. Whatever fails in here is one line."""
+def was_told(error) -> bool:
+    """Whether this very error was the one that was explained last, by another of our hooks."""
+    return _told == _mark(error)
+
+
+def _mark(error) -> tuple[object, ...]:
+    step = error.__traceback__
+    while step is not None and step.tb_next is not None:
+        step = step.tb_next
+    return id(error), type(error).__qualname__, step and (step.tb_frame.f_code.co_filename, step.tb_lineno)
+
+
+def inherited() -> bool:
+    """Whether the process that started this one explains errors too."""
+    return _inherited
+
+
+def explain_once(error, traceback, stream=None, frame=None) -> None:
+    """Explain an error on standard error (or `stream`), one thread at a time. Whatever fails in here is one line.
+
+    `frame` is the one that ends the process, where the error would be lost.
+    """
     global _told
-    _told = id(error)
+    _told = _mark(error)
     if not _turn.acquire(timeout=PATIENCE):
         return
     try:
@@ -198,7 +232,7 @@ def explain_once(error, traceback, stream=None) -> None:
         with shadowed.aside(error):
             from explainer.hooks import showing
 
-            showing.show(error, traceback, settings or Settings(), stream)
+            showing.show(error, traceback, settings or Settings(), stream, frame)
     except BaseException as failure:
         say_failed("loading", failure, stream)
     finally:
@@ -228,13 +262,25 @@ def _shell():
     return get() if get is not None else None
 
 
+def _being_prepared() -> bool:
+    """Whether `multiprocessing` imports the program in a new child: what installs us there did so in the parent too."""
+    processes = sys.modules.get("multiprocessing.process")
+    return processes is not None and hasattr(processes.current_process(), "_inheriting")
+
+
 def _watch_children() -> None:
     global _once
     if "multiprocessing.process" in sys.modules:
         _in_child()
     if not _once and hasattr(os, "register_at_fork"):
         _once = True
-        os.register_at_fork(after_in_child=_in_child)
+        os.register_at_fork(after_in_child=_forked)
+
+
+def _forked() -> None:
+    global _inherited
+    _inherited = settings is not None
+    _in_child()
 
 
 def _in_child() -> None:

@@ -39,12 +39,12 @@ launches = False
 
 def begun(error: BaseException, stack: Any) -> Record | None:
     """Leave word of an error at once: whoever waits for this rank may be ended before anything is explained."""
-    rank, world = (None, 0) if launches else _rank()
+    rank, world = (None, 0) if launches else here()
     where = job.folder() if rank is not None and world > 1 else None
     if rank is None or where is None:
         return None
-    record = {**_record(error, stack, rank, world), "folder": str(where)}
-    return {**record, "earlier": job.entered(record)}
+    own = {**record(error, stack, rank, world), "folder": str(where)}
+    return {**own, "earlier": job.entered(own)}
 
 
 def told(explanation: Any, record: Record | None) -> tuple[Any, str]:
@@ -82,7 +82,7 @@ def first_of(records: Sequence[Record]) -> Record:
     return min(records, key=lambda one: (one["lost"], one["time"], one["rank"]))
 
 
-def _rank() -> tuple[int | None, int]:
+def here() -> tuple[int | None, int]:
     """This process's rank and how many there are, from the launcher's variables or the process group."""
     with suppress(KeyError, ValueError):
         return int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
@@ -93,7 +93,8 @@ def _rank() -> tuple[int | None, int]:
     return None, 1
 
 
-def _record(error: BaseException, stack: Any, rank: int, world: int) -> Record:
+def record(error: BaseException, stack: Any, rank: int, world: int) -> Record:
+    """What a rank, or another child, leaves of its error: where and when it failed, in which collective."""
     frames = [frame for frame, _ in traceback.walk_tb(stack)]
     lines = [line for _, line in traceback.walk_tb(stack)]
     own = [at for at, frame in enumerate(frames) if is_user_file(frame.f_code.co_filename)]

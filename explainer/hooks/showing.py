@@ -12,14 +12,22 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from explainer.configured import configured
-from explainer.hooks import job, last, launcher, ranks
+from explainer.hooks import alike, job, last, launcher, ranks, spawned
 from explainer.hooks.process import Settings, say_failed
 
 
-def show(error: BaseException, traceback: Any, settings: Settings, stream: TextIO | None = None) -> None:
-    """Print the diagnosis of an error on `stream` (default: standard error); nothing where nothing is known."""
+def show(
+    error: BaseException, traceback: Any, settings: Settings, stream: TextIO | None = None, frame: Any = None
+) -> None:
+    """Print the diagnosis of an error on `stream` (default: standard error); nothing where nothing is known.
+
+    `frame` ends the process: one of `torch.multiprocessing.spawn` leaves the diagnosis to its parent.
+    """
     with _no_collection():
         out = stream if stream is not None else sys.stderr
+        left = frame is not None and _stage("the parent's report", lambda: spawned.left_to_parent(error, frame), out)
+        if left:
+            return
         record = _stage("the job's record", lambda: ranks.begun(error, traceback), out)
         _show(error, traceback, settings, out, record)
         _stage("the job's ranks", lambda: job.leave(record), out)
@@ -27,17 +35,28 @@ def show(error: BaseException, traceback: Any, settings: Settings, stream: TextI
 
 def _show(error: BaseException, traceback: Any, settings: Settings, out: TextIO | None, record: Any) -> None:
     trace = _trace() if settings.why else None
-    explanation = _stage("the diagnosis", lambda: watched(error, traceback, settings, out, trace), out)
+    first = alike.known(error, traceback)
+    if first and out is not None:
+        write(out, f"explainer: {alike.line(first, _language(settings))}\n")
+        return
+    first = _stage("who tells it", lambda: alike.claimed(error, traceback), out) if record is None else ""
+    explanation = _stage("the children's report", lambda: spawned.told(error), out)
+    if explanation is None:
+        explanation = _stage("the diagnosis", lambda: watched(error, traceback, settings, out, trace), out)
     if explanation is None:
         return
     if os.environ.get(job.FOLDER):
         explanation = _stage("the job's report", lambda: launcher.joined(error, explanation), out) or explanation
     explanation, line = _stage("the job's ranks", lambda: ranks.told(explanation, record), out) or (explanation, "")
+    if first:
+        line = f"explainer: {alike.line(first, _language(settings))}"
     if out is not None and line:
         write(out, f"{line}\n" if shown(explanation, None, settings) else "")
         return
     if out is not None and _stage("the display", lambda: write(out, shown(explanation, out, settings)), out) is None:
         write(out, headlines(explanation))
+    if explanation:
+        alike.told(error, traceback)
     if out is not None and trace is not None:
         _stage("the decisions", lambda: write(out, _decisions(trace, out, settings)), out)
     if settings.reports is not None:

@@ -54,6 +54,7 @@ WORDS = {
     "job_unlike": "the ranks were not in the same collective",
     "job_unlike_why": "All ranks have to call the same collective, with tensors of one shape and dtype: {listed}.",
     "job_collectives": "the ranks were not in the same collective: {listed}",
+    "same_again": "{name} failed in the same way as {other}, whose error is explained",
     "job_same": "rank {rank} failed in the same way as rank {other}",
     "job_lost": "rank {rank}, at {place}, only lost the others: rank {other} failed first, at {at}",
     "job_ended": "rank {rank} was ended by {signal}, without an error of Python's",
@@ -64,6 +65,7 @@ WORDS = {
     "untried_text": "not tried: a text cannot be run again (`explain run SCRIPT` tries fixes)",
     "untried_time": "not tried: no time (this machine is too busy)",
     "untried_unfinished": "not tried to the end: that takes too long",
+    "untried_refuted": "no fix: none of the edits that were tried makes it run",
     "untried_control": "not tried: run again without an edit, it does not fail in the same way",
     "untried_recording": "not tried: it fails in another way while a run is recorded",
     "untried_late": "not tried: run again, it takes too long to come to the error",
@@ -75,6 +77,7 @@ WORDS = {
     "untried_large": "not tried: too large to be held twice (`explain run --check` tries it all the same)",
     "untried_long": "not tried: the error came late (`explain run --check` tries it all the same)",
     "untried_test": "not tried: only a run of the whole test can tell",
+    "untried_cells": "not tried: only a run of the cells from the start can tell",
     "untried_whole": "not tried: only a run from the start can tell (`explain run SCRIPT` does that)",
     # The narrated form, for screen readers.
     "say_error": "Error {rule}: {headline}.",
@@ -105,6 +108,7 @@ WORDS = {
     "page_none": "No PyTorch error found.",
     "page_values": "Values and origin",
     "copy": "copy",
+    "below": "put below",
     "copied": "copied",
     # What `explain run --why` prints.
     "why_title": "candidate edits, in the order in which they were made:",

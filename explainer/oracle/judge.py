@@ -151,7 +151,7 @@ def _warned(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[st
 
 
 #: What a rule has looked at before it offers an edit: which outputs are meant, what is trained, what belongs together.
-_KNOWN_TO_RULES = frozenset(["untrained", "outputs", "chance", "picked"])
+_KNOWN_TO_RULES = frozenset(["untrained", "outputs", "chance", "picked", "argument"])
 
 
 def of_rule(judgement: Judgement) -> Judgement:
@@ -164,8 +164,16 @@ def _picked(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[st
     return source.picks_less(edits)
 
 
+def _argument(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[str, Any]) -> bool:
+    """What a call was given carries data; a call that refused it by its signature never used it."""
+    error = control.get("error") or {}
+    refused = error.get("type") == "TypeError" and "argument" in str(error.get("message"))
+    return not refused and source.leaves_out_data(edits)
+
+
 _DOUBTS = {
     "picked": _picked,
+    "argument": _argument,
     "untrained": _untrained,
     "outputs": _outputs,
     "write": _unwritten,

@@ -90,6 +90,47 @@ def _unsubscripted(before: str, after: str) -> bool:
     return after[:start] + gone + after[start:] == before and gone[:1] == "[" and gone[-1:] == "]"
 
 
+def leaves_out_data(edits: Iterable[Edit]) -> bool:
+    """Whether an edit does no more than leave out an argument that carries data, such as a mask.
+
+    Sizes, dimensions, dtypes and constants carry none; nor does what a call is given that takes sizes alone.
+    """
+    return any(_carries_data(gone) for edit in edits for gone in _left_out(edit))
+
+
+def _left_out(edit: Edit) -> Iterator[ast.AST]:
+    """The argument that a call is given no more, where that is all that changed."""
+    nodes, after = _nodes(edit.before), _nodes(edit.after)
+    wanted = ast.dump(after[0]) if after else ""
+    for call in nodes:
+        rows = (call.args, call.keywords) if isinstance(call, ast.Call) and not _sized(call) else ()
+        for row in rows:
+            for at, one in enumerate(list(row)):
+                row.pop(at)
+                if ast.dump(nodes[0]) == wanted:
+                    yield one
+                row.insert(at, one)  # type: ignore[arg-type]
+
+
+def _sized(call: ast.Call) -> bool:
+    """Whether a call takes sizes, or dimensions."""
+    name = ast.unparse(call.func)
+    return bool(_LAYOUT.match(f".{name.rpartition('.')[2]}") or _TAKES_SIZES.search(name))
+
+
+def _carries_data(argument: ast.AST) -> bool:
+    """Whether an argument is made of names that are no sizes, dtypes or devices."""
+    if isinstance(argument, ast.keyword) and argument.arg in ("dim", "axis", "dtype", "device", "size"):
+        return False
+    plain = re.sub(
+        r"[\w.]+\.(?:shape\[[^\]]*\]|size\([^)]*\)|dtype|device|ndim)|len\([^)]*\)", "", ast.unparse(argument)
+    )
+    plain = plain.removeprefix(f"{argument.arg}=") if isinstance(argument, ast.keyword) else plain
+    return bool(
+        re.search(r"[A-Za-z_]", re.sub(r"\b(?:True|False|None|torch(?:\.\w+)*)\b(?!\()|(['\"]).*?\1", "", plain))
+    )
+
+
 def turns_batch(edits: Iterable[Edit]) -> bool:
     """Whether a layer that had the batch first has it no more, and nothing turns what it is given."""
     pairs = [(edit.before or "", edit.after or "") for edit in edits]

@@ -20,6 +20,11 @@ DOUBTS: dict[str, Texts] = {
         "ko": "실행되지만 인덱스로 고르던 것을 더 이상 고르지 않습니다",
         "zh": "可以运行，但不再选取下标原本选取的内容",
     },
+    "argument": {
+        "en": "it runs, but what the argument did is left out with it",
+        "ko": "실행되지만 그 인수가 하던 일도 함께 빠집니다",
+        "zh": "可以运行，但该参数的作用也一并被去掉",
+    },
     "untrained": {
         "en": "with it some parameters get no gradient",
         "ko": "적용하면 기울기를 받지 못하는 파라미터가 있습니다",

@@ -12,6 +12,7 @@ from explainer.probes import probe
 from explainer.probes.files import sources
 from explainer.probes.module import module_calls, path_of, root_module, root_name
 from explainer.probes.scene import Scene
+from explainer.probes.values import class_of
 from explainer.source import Source, called, source_of
 
 
@@ -201,7 +202,8 @@ def _element(node: ast.AST, key: str) -> ast.AST | None:
 def _builds(call: ast.Call, module: Any) -> bool:
     """Whether a call is written as the constructor of a module's class."""
     name = called(call)
-    return name == type(module).__name__ or name == "Lazy" + type(module).__name__
+    kind = class_of(module).__name__
+    return name in (kind, "Lazy" + kind)
 
 
 def bound(call: ast.Call, cls: type) -> dict[str, ast.expr]:

@@ -27,6 +27,7 @@ PARAMETERS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "SyncBatchNorm"), ("num_features",)),
     **dict.fromkeys(("InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d"), ("num_features",)),
     "LayerNorm": ("normalized_shape",),
+    "GroupNorm": ("num_groups", "num_channels"),
     "Embedding": ("num_embeddings", "embedding_dim"),
     "EmbeddingBag": ("num_embeddings", "embedding_dim"),
 }

@@ -6,7 +6,7 @@ from typing import Any
 
 from explainer.diagnosis import Span
 from explainer.facts import ModuleFact, Settings, TensorFact, ValueFact
-from explainer.probes.values import fields_of, is_module, is_tensor, torch_module
+from explainer.probes.values import class_of, fields_of, is_module, is_tensor, torch_module
 
 #: Constructor settings worth a row, in the order of their constructors; other plain attributes follow.
 FIRST = (
@@ -85,7 +85,7 @@ def module_fact(name: str, module: Any, span: Span | None = None, path: str = ""
     device, dtype = (str(first.device), short(first.dtype)) if first is not None else (None, None)
     short_name = name.rsplit(".", 1)[-1] if name.startswith("self.") else name
     training = bool(own.get("training", True))
-    return ModuleFact(short_name, type(module).__name__, path, root, settings(own), training, device, dtype, span)
+    return ModuleFact(short_name, class_of(module).__name__, path, root, settings(own), training, device, dtype, span)
 
 
 #: What tells something of an RNN only where it is not as usual.

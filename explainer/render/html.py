@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -17,6 +18,8 @@ from explainer.render.visible import cut, expand, one_line, visible
 _WIDTH = 400
 #: The most characters that the button copies.
 _COPIED = 20_000
+#: What Jupyter's own buttons do, one after the other: the arguments are given to each.
+_BELOW = {"commands": ["notebook:insert-cell-below", "notebook:replace-selection"]}
 
 
 def render(reports: Sequence[Report]) -> str:
@@ -24,9 +27,13 @@ def render(reports: Sequence[Report]) -> str:
     return _render("page.html.j2", reports, notebook=False)
 
 
-def fragment(reports: Sequence[Report]) -> str:
-    """The same for a notebook: no page around it, the notebook's colours, details folded, fixes that can be copied."""
-    return _render("fragment.html.j2", reports, notebook=True)
+def fragment(reports: Sequence[Report], cell: Mapping[Sequence[Edit], str] | None = None) -> str:
+    """The same for a notebook: no page around it, the notebook's colours, details folded, fixes that can be copied.
+
+    `cell` has the text of a cell with some edits made: JupyterLab and Notebook show a button that puts it below.
+    """
+    cells = {edits: json.dumps({**_BELOW, "args": {"text": text}}) for edits, text in (cell or {}).items()}
+    return _render("fragment.html.j2", reports, notebook=True, cells=cells)
 
 
 def articles(reports: Sequence[Report]) -> Any:
@@ -41,10 +48,10 @@ def style() -> str:
     return template("style.css.j2").render() + template("page.css.j2").render()
 
 
-def _render(name: str, reports: Sequence[Report], notebook: bool, served: bool = False) -> str:
+def _render(name: str, reports: Sequence[Report], notebook: bool, served: bool = False, cells: Any = None) -> str:
     """A template filled with the reports, in the first one's language."""
     language = reports[0].language if reports else "en"
-    views = [_view(report) for report in reports]
+    views = [_view(report, cells or {}) for report in reports]
     return template(name).render(reports=views, language=language, notebook=notebook, served=served)
 
 
@@ -83,7 +90,7 @@ def _sure(diagnosis: Diagnosis, language: str) -> str:
     return word("proved" if proved else f"{diagnosis.certainty}_means", language)
 
 
-def _view(report: Report) -> dict[str, Any]:
+def _view(report: Report, cells: Mapping[Sequence[Edit], str]) -> dict[str, Any]:
     """What the template needs of a report, nothing live and nothing marked safe."""
     diagnosis = report.diagnoses[0] if report.diagnoses else None
     language = report.language
@@ -97,7 +104,10 @@ def _view(report: Report) -> dict[str, Any]:
         "values": [
             (one_line(row.label), one_line(row.value)) for row in (diagnosis.evidence if diagnosis else report.operands)
         ],
-        "fixes": [_fix(fix, language, index) for index, fix in enumerate(fixes_of(report))],
+        "fixes": [
+            {**_fix(fix, language, index), "cell": cells.get(fix.edits, "")}
+            for index, fix in enumerate(fixes_of(report))
+        ],
         "links": [link for link in diagnosis.links if re.match(r"https?://\S+$", link)] if diagnosis else [],
     }
 

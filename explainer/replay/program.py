@@ -72,13 +72,19 @@ class Program:
 
 
 def script(begun: float) -> Program | None:
-    """The script that this process runs, to be tried again in forks of it; None for a shell, a test run or a rank.
+    """The script that this process runs, to be tried again in forks of it; None for a shell, a test run, a rank.
+
+    None for a child too: its work is not the script's own.
 
     `begun` is when the hook was installed (monotonic seconds).
     """
     main = sys.modules.get("__main__")
-    file, spec = getattr(main, "__file__", None), getattr(main, "__spec__", None)
+    file = getattr(main, "__file__", None) or sys.argv[0]  # Python takes the name away as the program ends
+    spec = getattr(main, "__spec__", None)
     if not file or not os.path.isfile(file) or not is_user_file(file) or "RANK" in os.environ:
+        return None
+    processes = sys.modules.get("multiprocessing.process")
+    if processes is not None and processes.parent_process() is not None:
         return None
     started, here = time.monotonic() - begun - kept_waiting(), os.getcwd()
     if spec is not None and spec.name:

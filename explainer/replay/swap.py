@@ -158,9 +158,10 @@ def _run_again(
     """Run one statement again where it ran before: on each instance of a class (made by `init`), or in its module."""
     before = _bound_by(init, statement) if init is not None else []
     code = compile(ast.Module([*before, statement], type_ignores=[]), file, "exec")
-    module = next((m for m in list(sys.modules.values()) if getattr(m, "__file__", None) == file), None)
-    # A notebook's cell is no module of its own.
-    names = vars(module) if module is not None else next((one.__globals__ for one in functions), {})
+    # A notebook's cell is no module of its own; in a spawned child `__main__` is a copy of what its functions see.
+    names = next((one.__globals__ for one in functions), None)
+    if names is None:
+        names = next((vars(m) for m in list(sys.modules.values()) if getattr(m, "__file__", None) == file), {})
     if not owner:
         exec(code, names)
         return True
