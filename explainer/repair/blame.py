@@ -8,7 +8,6 @@ from typing import Any
 from explainer.diagnosis import Edit
 from explainer.edits.candidate import PAIRED, Candidate
 from explainer.edits.evidence import Evidence
-from explainer.edits.generators.tiers import GUESSES
 from explainer.frozen import frozen
 from explainer.oracle.judge import Judgement
 from explainer.repair.features import features, lost_parameters, roles
@@ -71,8 +70,7 @@ def blamed(checker: Any, evidence: Evidence, known: tuple[Edit, ...] = ()) -> Bl
         found.append(Survivor(candidate, run, judgement, score(counted), lost_parameters(run, control)))
     own = next((one for one in found if one.candidate.edits == known), None) or _generated(found, control)
     found.sort(key=lambda one: (bool(one.judgement.doubts), -one.score))
-    margin = BETTER if own is not None and not _guessed(own.candidate) else 0.0
-    if own is not None and (own.line == found[0].line or own.score + margin > found[0].score):
+    if own is not None and (own.line == found[0].line or own.score + BETTER > found[0].score):
         found = [own, *(one for one in found if one is not own)]
     return _shared(found)
 
@@ -88,11 +86,6 @@ def _generated(found: list[Survivor], control: Run | None) -> Survivor | None:
 
 def _kind(candidate: Candidate) -> str:
     return candidate.source.kind if candidate.source is not None else ""
-
-
-def _guessed(candidate: Candidate) -> bool:
-    """Whether a generator offered an edit that tries any number near."""
-    return candidate.source is not None and candidate.source.name in GUESSES
 
 
 def _shared(found: list[Survivor]) -> Blame:
