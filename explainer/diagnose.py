@@ -178,6 +178,8 @@ def _searched(fallback: tuple[Diagnosis, Remedy] | None, match: Match, scene: Sc
         return _with(diagnosis, remedy, None)
     if found.checked:
         return _with(diagnosis, found, None)
+    if found.refuted:
+        remedy = replace(remedy, refuted=True)
     if found.edits and not remedy.edits:
         known = diagnosis.culprit is not None and not remedy.refuted
         remedy = replace(found, culprit=None if known else found.culprit, refuted=remedy.refuted)

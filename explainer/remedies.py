@@ -31,6 +31,8 @@ WIDE = (
     *("shape", "view", "dtype", "index", "device", "unsupported", "amp", "api", "autograd", "inplace", "nan"),
     *("dataloader", "checkpoint", "oom"),
 )
+#: Those in which a line that no edit mends is seldom the one to blame: the others rest on more than where it failed.
+FOLLOWED = (*TRAVELS, "autograd", "inplace", "dataloader")
 #: How many parameters, those of one layer, an edit may give another shape and still show the cause.
 _FEW = 2
 
@@ -142,7 +144,7 @@ def of_search(family: str, scene: Scene, known: Remedy) -> Remedy:
     blame = _blamed(scene, evidence, own)
     first = blame.first
     if first is None:
-        return known
+        return replace(known, refuted=known.refuted or (family in FOLLOWED and bool(_checker(scene).tried)))
     if own and first.candidate.edits == own:
         return replace(known, proves=known.proves and blame.share >= KEPT)
     verdicts = with_ties(_checker(scene), blame.verdicts(_checker(scene)))

@@ -36,7 +36,7 @@ _WEIGHTS = ("Parameter", "Buffer", "register_parameter", "register_buffer")
 _OF_CALL = ("layout", "dimension", "swap", "pattern", "unwrap", "operator", "literal", "call", "drop", "projection")
 _WENT_WELL = 0.6
 #: What may be wrong wherever it is said, and what it costs to change it everywhere.
-_OF_NUMBERS, _TWICE = ("size", "literal", "measure", "derived", "name"), 0.2
+_OF_NUMBERS, _TWICE = ("size", "literal", "measure", "name"), 0.2
 #: What can change where a tensor lies: kinds of edits, and words that others bring or take away.
 _MOVING = ("copied", "block", "value", "name", "uncalled")
 _DEVICES = {"to", "cpu", "cuda", "device", "meta", "assign", "persistent", "register_buffer", "to_empty"}

@@ -35,8 +35,9 @@ _BEHIND = {PASSES: -1.2, UNKNOWN: 0.6, MOVED: 1.0, OTHER: 2.2}
 UNSIEVED = ("order", "copied", "block", "detach", "severed")
 #: What an edit costs more that is made at sibling statements too, and how many such are run.
 _BESIDE, SIBLINGS = 0.4, 8
-#: How many of one kind at one line are run, and how many of a kind that is not sieved.
+#: How many of one kind at one line are run, and how many of a kind that is not sieved: more where only those can help.
 _ALIKE, _UNTOLD = 4, 6
+UNTOLD = {"autograd": 16, "inplace": 16}
 #: How many more repairs of two edits are run once one holds.
 BEYOND = 6
 
@@ -68,7 +69,8 @@ def widely(
     atoms = (one for one in space(evidence, family=family) if not cancels(one.candidate))
     every = {one.candidate.edits: one for one in itertools.chain(offered, itertools.islice(atoms, SIEVED))}
     fates = _sieved(checker, evidence, [one for edits, one in every.items() if edits not in checker.tried])
-    _run(checker, _queue([*fates, *_together(fates, evidence)]), progress, RUNS if thorough else ENOUGH)
+    queue = _queue([*fates, *_together(fates, evidence)], UNTOLD.get(family, _UNTOLD))
+    _run(checker, queue, progress, RUNS if thorough else ENOUGH)
 
 
 def pairs(checker: Any, progress: Callable[[str], None], family: str) -> None:
@@ -111,20 +113,20 @@ def _together(fates: Sequence[tuple[Proposal, str]], evidence: Evidence) -> Iter
     return ((one, PASSES) for one in itertools.islice(found, SIBLINGS))
 
 
-def _queue(fates: Iterable[tuple[Proposal, str]]) -> list[Proposal]:
+def _queue(fates: Iterable[tuple[Proposal, str]], untold: int = _UNTOLD) -> list[Proposal]:
     """What is worth a whole run, the best first, with a few of one kind at one line."""
     kept = [replace(one, cost=one.cost + _BEHIND[fate]) for one, fate in fates if fate in _BEHIND]
     kept.sort(key=lambda one: one.cost)
-    return list(_spread(kept))[:RUNS]
+    return list(_spread(kept, untold))[:RUNS]
 
 
-def _spread(ranked: Iterable[Proposal]) -> Iterator[Proposal]:
+def _spread(ranked: Iterable[Proposal], untold: int) -> Iterator[Proposal]:
     met: Counter[Any] = Counter()
     for one in ranked:
         key = (_line(one.candidate), one.atom or one.candidate.kind)
         met[key] += 1
         met[one.atom] += one.atom in UNSIEVED
-        if met[key] <= _ALIKE and met[one.atom] <= _UNTOLD:
+        if met[key] <= _ALIKE and met[one.atom] <= untold:
             yield one
 
 
