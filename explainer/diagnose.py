@@ -227,6 +227,8 @@ def _certainty(before: Certainty, held: Held | None, remedy: Remedy) -> Certaint
     cap = held.rule.certainty if held is not None else None
     if remedy.proves and cap in (None, "proved"):
         return "proved"
+    if remedy.unsure:
+        return "possible"
     if remedy.checked and before == "possible":
         return "likely"
     return "likely" if (remedy.refuted or remedy.doubtful) and before == "proved" else before

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -48,7 +49,7 @@ class Remedy:
     """The fixes to show, best first, and the line to edit. `refuted`: edits were run, and none of them helped.
 
     `adapts`: the first only makes the failing call take what came, wherever that went wrong. `doubtful`: the first ran,
-    and may do harm.
+    and may do harm; `unsure`: others are as likely.
     """
 
     fixes: tuple[Fix, ...] = ()
@@ -57,6 +58,7 @@ class Remedy:
     refuted: bool = False
     adapts: bool = False
     doubtful: bool = False
+    unsure: bool = False
 
     @property
     def checked(self) -> bool:
@@ -79,7 +81,7 @@ def of_rule(held: Held, scene: Scene) -> Remedy:
     if passed:
         first = passed[0].candidate
         adapts = held.rule.family in TRAVELS and only_adapts(first)
-        proves = _proves(passed, held) and not default_or_layout(scene, first)
+        proves = _proves(passed, held, scene) and not default_or_layout(scene, first)
         shown, doubtful = _shown(passed, words_only, scene.options.language), bool(passed[0].judgement.doubts)
         return Remedy(shown, first.culprit, proves, adapts=adapts, doubtful=doubtful)
     late = [one.candidate for one in verdicts if one.level == LATE]
@@ -90,13 +92,16 @@ def of_rule(held: Held, scene: Scene) -> Remedy:
     return Remedy((*untried, *words_only)[:MOST], refuted=refuted)
 
 
-def _proves(passed: Sequence[Verdict], held: Held) -> bool:
+def _proves(passed: Sequence[Verdict], held: Held, scene: Scene) -> bool:
     """Whether edits that passed show the cause: not where they only made the failing call take what came.
 
-    Where a value may have gone wrong in several places, edits of different lines that pass leave it open which; and a
-    number that makes another model shows nothing: any two sizes fit once both are the same.
+    Where a value may have gone wrong in several places, edits of different lines that pass leave it open which, and one
+    of the line that failed does; and a number that makes another model shows nothing: any two sizes fit once both are
+    the same.
     """
     family, candidate = held.rule.family, passed[0].candidate
+    if family in TRAVELS and _where_it_failed(candidate, scene):
+        return False
     if (family in TRAVELS and not _of_one_line(passed)) or passed[0].level == "operator" or _keeps_graph(candidate):
         return False
     if passed[0].reshaped > LAYER or (family in TRAVELS and only_adapts(candidate)) or _behind(candidate, held):
@@ -106,6 +111,15 @@ def _proves(passed: Sequence[Verdict], held: Held) -> bool:
     if passed[0].level == "program" or family not in TRAVELS:
         return True
     return family in SIZES and candidate.kind in DECIDING and not drops_name(candidate)
+
+
+def _where_it_failed(candidate: Candidate, scene: Scene) -> bool:
+    frame, blamed = scene.crash.user_frame, candidate.culprit
+    return (
+        frame is not None
+        and os.path.realpath(frame.file) == os.path.realpath(blamed.file)
+        and (frame.line == blamed.line)
+    )
 
 
 def default_or_layout(scene: Scene, candidate: Candidate) -> bool:
@@ -136,11 +150,11 @@ def of_search(family: str, scene: Scene, known: Remedy) -> Remedy:
     evidence = _recorded(scene) if again else None
     if evidence is None:
         return known
-    from explainer.repair.blame import KEPT, SURE, UNLIKELY
+    from explainer.repair.blame import KEPT, SURE, UNLIKELY, UNSURE
 
     own = known.fixes[0].edits if known.checked else ()
     with scene.replaying():  # which Ctrl-C ends; what was found until then is still weighed
-        _widened(family, scene, evidence, own)
+        wide = _widened(family, scene, evidence, own)
     blame = _blamed(scene, evidence, own)
     first = blame.first
     if first is None:
@@ -148,25 +162,27 @@ def of_search(family: str, scene: Scene, known: Remedy) -> Remedy:
     if own and first.candidate.edits == own:
         return replace(known, proves=known.proves and blame.share >= KEPT)
     verdicts = with_ties(_checker(scene), blame.verdicts(_checker(scene)))
-    if blame.any < UNLIKELY:
+    if blame.share < UNLIKELY:
         return Remedy(
             tuple(_doubtful(one, scene.options.language, "unlikely") for one in verdicts[:MOST]), doubtful=True
         )
     best = verdicts[0]
     alone = best.candidate.tier != PAIRED and first.lost <= _FEW and not only_adapts(best.candidate)
-    sure = whole_program(scene) and blame.share >= SURE and alone and not best.judgement.doubts
+    sure = wide and whole_program(scene) and blame.share >= SURE and alone and not best.judgement.doubts
     proves = sure and not default_or_layout(scene, best.candidate)
     shown = _shown(verdicts, (), scene.options.language)
-    return Remedy(shown, best.candidate.culprit, proves, doubtful=bool(best.judgement.doubts))
+    unsure, doubtful = blame.share < UNSURE, bool(best.judgement.doubts)
+    return Remedy(shown, best.candidate.culprit, proves, doubtful=doubtful, unsure=unsure)
 
 
-def _widened(family: str, scene: Scene, evidence: Any, own: tuple[Edit, ...]) -> None:
-    """Search ever wider as long as nothing that passed is likely enough."""
+def _widened(family: str, scene: Scene, evidence: Any, own: tuple[Edit, ...]) -> bool:
+    """Search ever wider as long as nothing that passed is likely enough; whether all that atoms offer was weighed."""
     from explainer.repair.blame import LIKELY, UNSURE
     from explainer.repair.wide import generated, pairs, surely, widely
 
     made, progress = _checker(scene), scene.options.progress or _silent
     open_to = lambda share: _blamed(scene, evidence, own).share < share  # noqa: E731
+    wide = False
     if family in WIDE and open_to(LIKELY):
         offered = generated(evidence, family)
         if not own:
@@ -174,9 +190,11 @@ def _widened(family: str, scene: Scene, evidence: Any, own: tuple[Edit, ...]) ->
         if open_to(LIKELY):
             made.extend()
             widely(made, evidence, progress, family, offered)
+            wide = True
     if not own and open_to(UNSURE):
         made.extend(PAIRS)
         pairs(made, progress, family)
+    return wide
 
 
 def _blamed(scene: Scene, evidence: Any, own: tuple[Edit, ...]) -> Any:

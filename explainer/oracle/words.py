@@ -66,9 +66,9 @@ DOUBTS: dict[str, Texts] = {
         "zh": "原地写入的结果不再到达被保留的张量",
     },
     "unlikely": {
-        "en": "it runs, but little speaks for it; look further up before you take it",
-        "ko": "실행되지만 의도한 수정이라는 근거가 약합니다. 적용하기 전에 앞쪽 코드를 먼저 살펴보세요",
-        "zh": "可以运行，但很少有迹象表明这是本意；采用前请先检查上游代码",
+        "en": "it runs, as others do, and little speaks for it; look further up before you take it",
+        "ko": "실행되지만 다른 수정도 실행되고 이것이라는 근거는 약합니다. 적용 전에 앞쪽 코드를 살펴보세요",
+        "zh": "可以运行，但其他修改也可以，而且很少有迹象表明这是本意；采用前请先检查上游代码",
     },
     "chance": {
         "en": "these sizes add up here; see whether they belong together",

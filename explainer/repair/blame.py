@@ -21,8 +21,8 @@ BETTER = 3.0
 #: From which share of all that may be right (that none is, included) a line needs no wider search; keeps the proof that
 #: a rule or generator has of it; is proved by what the atoms offer. Below the last, two edits together are tried.
 LIKELY, KEPT, SURE, UNSURE = 0.8, 0.8, 0.95, 0.5
-#: Below which share of all survivors together none of them says where the mistake is.
-UNLIKELY = 0.4
+#: Below which share no line is named: of such lines one in four was right, of those up to `UNSURE` every other one.
+UNLIKELY = 0.35
 
 
 @frozen
@@ -43,11 +43,10 @@ class Survivor:
 
 @frozen
 class Blame:
-    """All survivors, the likeliest first, and what share of all that may be right is on its line, and on any."""
+    """All survivors, the likeliest first, and what share of all that may be right is on its line."""
 
     survivors: tuple[Survivor, ...]
     share: float = 0.0
-    any: float = 0.0
 
     @property
     def first(self) -> Survivor | None:
@@ -95,4 +94,4 @@ def _shared(found: list[Survivor]) -> Blame:
     worth = [math.exp(min(one.score, 50.0)) for one in found]
     total = sum(worth) + 1.0
     own = sum(each for each, one in zip(worth, found, strict=True) if one.line == found[0].line)
-    return Blame(tuple(found), own / total, 1.0 - 1.0 / total)
+    return Blame(tuple(found), own / total)
