@@ -224,7 +224,7 @@ def _certainty(before: Certainty, held: Held | None, remedy: Remedy) -> Certaint
 
 
 def symptom_names(match: Match, scene: Scene) -> dict[str, Any]:
-    """What the words of a symptom may use: `m.*` (captures) and `crash.*`."""
+    """What the words of a symptom may use: `m.*` (captures) and `crash.*`; `asks` is what the message asks for."""
     crash, frame = scene.crash, scene.crash.user_frame
     about = {
         "type": crash.name,
@@ -234,7 +234,10 @@ def symptom_names(match: Match, scene: Scene) -> dict[str, Any]:
         "code": frame.code if frame else None,
         "file": frame.file if frame else None,
         "line": frame.line if frame else None,
+        "asks": None,
     }
+    if "crash.asks" in str(match.symptom.text["headline"]):
+        about["asks"] = grammar.claim(crash, scene.options.language, firm=True)
     return {"m": match.captures, "crash": about}
 
 

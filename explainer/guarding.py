@@ -17,7 +17,7 @@ from explainer.probes.checked import checked_operand
 from explainer.probes.guards import Guarded, guarded
 
 #: A longer requirement is told below the headline.
-SHORT = 90
+SHORT = 110
 
 
 def with_guard(diagnosis: Diagnosis, scene: Scene, listed: bool, broad: bool) -> Diagnosis:

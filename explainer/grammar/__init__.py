@@ -71,11 +71,16 @@ def read(error: Crash | Raised) -> Match | None:
     return Match(symptom, told)
 
 
-def claim(error: Crash | Raised, language: str) -> str | None:
-    """What a message asks for, as a headline; None where it states no requirement that has a known form."""
+def claim(error: Crash | Raised, language: str, firm: bool = False) -> str | None:
+    """What a message asks for, as a headline; None where it states no requirement that has a known form.
+
+    With `firm` also what it says to be wrong, as long as that is more than what happened.
+    """
     found = read(error)
     told = found.captures if found is not None else None
-    return told[f"headline_{language}"] if isinstance(told, Told) and told.clause.frame in STATING else None
+    if not isinstance(told, Told) or not (told.clause.frame in STATING or (firm and told.clause.frame not in WEAK)):
+        return None
+    return told[f"headline_{language}"]
 
 
 def _about(clause: Clause) -> list[str]:
