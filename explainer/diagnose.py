@@ -164,21 +164,23 @@ def _beside_others(
     diagnosis: Diagnosis, remedy: Remedy, held: Held, match: Match, scene: Scene, stages: Stages
 ) -> Diagnosis:
     """A rule's diagnosis where its fix is the best of all; else what the message says, with the one that is."""
-    wide = partial(remedies.of_all, match, scene, remedy)
+    wide = partial(remedies.of_search, match.symptom.family, scene, remedy)
     known = remedy.proves or held.rule.family not in remedies.SIZES  # others rest on more than that it runs
-    best = remedy if known else stages.run("the wide search", wide, remedy)
+    best = remedy if known else stages.run("the search for fixes", wide, remedy)
     if best.fixes[0].edits == remedy.fixes[0].edits:
         return _with(diagnosis, best, held)
     return _with(_of_message(match, scene, stages, causes=False), best, None)
 
 
 def _searched(fallback: tuple[Diagnosis, Remedy] | None, match: Match, scene: Scene, stages: Stages) -> Diagnosis:
-    """What the searches find, one wider than the other, for a rule's diagnosis or, without one, for the message's."""
-    found = stages.run("the search for fixes", lambda: remedies.of_search(match, scene), Remedy())
-    found = stages.run("the wide search", partial(remedies.of_all, match, scene, found), found)
+    """What the search finds, for a rule's diagnosis or, without one, for the message's."""
+    search = partial(remedies.of_search, match.symptom.family, scene, Remedy())
+    found = stages.run("the search for fixes", search, Remedy())
     diagnosis, remedy = fallback or (_of_message(match, scene, stages, causes=not found.checked), Remedy())
     if found.checked:
         return _with(diagnosis, found, None)
+    if found.refuted:
+        remedy = replace(remedy, refuted=True)
     if found.edits and not remedy.edits:
         known = diagnosis.culprit is not None and not remedy.refuted
         remedy = replace(found, culprit=None if known else found.culprit, refuted=remedy.refuted)
@@ -218,6 +220,8 @@ def _certainty(before: Certainty, held: Held | None, remedy: Remedy) -> Certaint
     cap = held.rule.certainty if held is not None else None
     if remedy.proves and cap in (None, "proved"):
         return "proved"
+    if remedy.unsure:
+        return "possible"
     if remedy.checked and before == "possible":
         return "likely"
     return "likely" if (remedy.refuted or remedy.doubtful) and before == "proved" else before

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from explainer.catalogue import Match
 from explainer.catalogue.bounds import of_file
 from explainer.catalogue.words import holds, in_language, value, words
 from explainer.diagnosis import Edit, Fix, FixSource, Span
@@ -15,7 +15,8 @@ from explainer.frozen import frozen, replace
 from explainer.oracle import judge, source
 from explainer.oracle.words import doubt
 from explainer.probes import Scene
-from explainer.replay.trial import LATE, Verdict, from_start, try_candidates, turned_too, whole_program, whole_script
+from explainer.replay.rivals import with_ties
+from explainer.replay.trial import LATE, Verdict, try_candidates, turned_too, whole_program, whole_script
 from explainer.weighing import Held
 
 #: How many fixes a diagnosis shows.
@@ -26,11 +27,13 @@ TRAVELS = ("shape", "view", "dtype", "device", "index")
 SIZES = ("shape", "view")
 DECIDING = ("set-argument", "swap-arguments", "replace-literal")
 
-#: Families in which the wide search looks for other places.
+#: Families in which a search can find a repair.
 WIDE = (
     *("shape", "view", "dtype", "index", "device", "unsupported", "amp", "api", "autograd", "inplace", "nan"),
-    *("dataloader", "checkpoint"),
+    *("dataloader", "checkpoint", "oom"),
 )
+#: Those in which a line that no edit mends is seldom the one to blame: the others rest on more than where it failed.
+FOLLOWED = (*TRAVELS, "autograd", "inplace", "dataloader")
 #: How many parameters, those of one layer, an edit may give another shape and still show the cause.
 _FEW = 2
 
@@ -46,7 +49,7 @@ class Remedy:
     """The fixes to show, best first, and the line to edit. `refuted`: edits were run, and none of them helped.
 
     `adapts`: the first only makes the failing call take what came, wherever that went wrong. `doubtful`: the first ran,
-    and may do harm.
+    and may do harm; `unsure`: others are as likely.
     """
 
     fixes: tuple[Fix, ...] = ()
@@ -55,6 +58,7 @@ class Remedy:
     refuted: bool = False
     adapts: bool = False
     doubtful: bool = False
+    unsure: bool = False
 
     @property
     def checked(self) -> bool:
@@ -77,7 +81,7 @@ def of_rule(held: Held, scene: Scene) -> Remedy:
     if passed:
         first = passed[0].candidate
         adapts = held.rule.family in TRAVELS and only_adapts(first)
-        proves = _proves(passed, held) and not default_or_layout(scene, first)
+        proves = _proves(passed, held, scene) and not default_or_layout(scene, first)
         shown, doubtful = _shown(passed, words_only, scene.options.language), bool(passed[0].judgement.doubts)
         return Remedy(shown, first.culprit, proves, adapts=adapts, doubtful=doubtful)
     late = [one.candidate for one in verdicts if one.level == LATE]
@@ -88,13 +92,16 @@ def of_rule(held: Held, scene: Scene) -> Remedy:
     return Remedy((*untried, *words_only)[:MOST], refuted=refuted)
 
 
-def _proves(passed: Sequence[Verdict], held: Held) -> bool:
+def _proves(passed: Sequence[Verdict], held: Held, scene: Scene) -> bool:
     """Whether edits that passed show the cause: not where they only made the failing call take what came.
 
-    Where a value may have gone wrong in several places, edits of different lines that pass leave it open which; and a
-    number that makes another model shows nothing: any two sizes fit once both are the same.
+    Where a value may have gone wrong in several places, edits of different lines that pass leave it open which, and one
+    of the line that failed does; and a number that makes another model shows nothing: any two sizes fit once both are
+    the same.
     """
     family, candidate = held.rule.family, passed[0].candidate
+    if family in TRAVELS and _where_it_failed(candidate, scene):
+        return False
     if (family in TRAVELS and not _of_one_line(passed)) or passed[0].level == "operator" or _keeps_graph(candidate):
         return False
     if passed[0].reshaped > LAYER or (family in TRAVELS and only_adapts(candidate)) or _behind(candidate, held):
@@ -104,6 +111,15 @@ def _proves(passed: Sequence[Verdict], held: Held) -> bool:
     if passed[0].level == "program" or family not in TRAVELS:
         return True
     return family in SIZES and candidate.kind in DECIDING and not drops_name(candidate)
+
+
+def _where_it_failed(candidate: Candidate, scene: Scene) -> bool:
+    frame, blamed = scene.crash.user_frame, candidate.culprit
+    return (
+        frame is not None
+        and os.path.realpath(frame.file) == os.path.realpath(blamed.file)
+        and (frame.line == blamed.line)
+    )
 
 
 def default_or_layout(scene: Scene, candidate: Candidate) -> bool:
@@ -125,65 +141,60 @@ def _keeps_graph(candidate: Candidate) -> bool:
     )
 
 
-def of_search(match: Match, scene: Scene) -> Remedy:
-    """The edits of the generic search that passed, where the whole program can be tried again.
+def of_search(family: str, scene: Scene, known: Remedy) -> Remedy:
+    """A remedy, or none yet, beside what the search finds, where the whole program can be tried again.
 
-    Within the limits of a replay too few are tried for one that passes to prove anything.
-    """
-    if scene.live is None or not (whole_program(scene) or whole_script(scene)):
-        return Remedy()
-    from explainer.edits import search
-
-    verdicts = from_start(scene, search(scene, match.symptom.family), scene.options.progress, searched=True)
-    found = [one for one in verdicts if one.passed]
-    if not found:
-        return Remedy()
-    best = found[0].candidate
-    sound = found[0].reshaped <= LAYER and not only_adapts(best) and not found[0].judgement.doubts
-    proves = whole_program(scene) and _of_one_line(found) and sound and not default_or_layout(scene, best)
-    shown, doubtful = _shown(found, (), scene.options.language), bool(found[0].judgement.doubts)
-    return Remedy(shown, best.culprit, proves, doubtful=doubtful)
-
-
-def of_all(match: Match, scene: Scene, known: Remedy) -> Remedy:
-    """A remedy, or none yet, beside what wider searches find, where the whole program can be tried again.
-
-    They go on where what has passed so far leaves open which line is to blame; the likeliest of all goes first.
+    It goes on where what has passed so far leaves open which line is to blame; the likeliest of all goes first.
     """
     again = scene.live is not None and (whole_program(scene) or (whole_script(scene) and not known.fixes))
     evidence = _recorded(scene) if again else None
     if evidence is None:
         return known
-    from explainer.repair.blame import KEPT, SURE
+    from explainer.repair.blame import KEPT, SURE, UNLIKELY, UNSURE
 
     own = known.fixes[0].edits if known.checked else ()
     with scene.replaying():  # which Ctrl-C ends; what was found until then is still weighed
-        _widened(match.symptom.family, scene, evidence, own)
+        wide = _widened(family, scene, evidence, own)
     blame = _blamed(scene, evidence, own)
     first = blame.first
     if first is None:
-        return known
+        return replace(known, refuted=known.refuted or (family in FOLLOWED and bool(_checker(scene).tried)))
     if own and first.candidate.edits == own:
         return replace(known, proves=known.proves and blame.share >= KEPT)
-    verdicts, doubts = blame.verdicts(_checker(scene)), bool(first.judgement.doubts)
-    alone = first.candidate.tier != PAIRED and first.lost <= _FEW and not only_adapts(first.candidate)
-    proves = blame.share >= SURE and alone and not doubts
-    return Remedy(_shown(verdicts, (), scene.options.language), first.candidate.culprit, proves, doubtful=doubts)
+    verdicts = with_ties(_checker(scene), blame.verdicts(_checker(scene)))
+    if blame.share < UNLIKELY:
+        return Remedy(
+            tuple(_doubtful(one, scene.options.language, "unlikely") for one in verdicts[:MOST]), doubtful=True
+        )
+    best = verdicts[0]
+    alone = best.candidate.tier != PAIRED and first.lost <= _FEW and not only_adapts(best.candidate)
+    sure = wide and whole_program(scene) and blame.share >= SURE and alone and not best.judgement.doubts
+    proves = sure and not default_or_layout(scene, best.candidate)
+    shown = _shown(verdicts, (), scene.options.language)
+    unsure, doubtful = blame.share < UNSURE, bool(best.judgement.doubts)
+    return Remedy(shown, best.candidate.culprit, proves, doubtful=doubtful, unsure=unsure)
 
 
-def _widened(family: str, scene: Scene, evidence: Any, own: tuple[Edit, ...]) -> None:
-    """Run what the atoms offer, then repairs of two edits, as long as nothing that passed is likely enough."""
+def _widened(family: str, scene: Scene, evidence: Any, own: tuple[Edit, ...]) -> bool:
+    """Search ever wider as long as nothing that passed is likely enough; whether all that atoms offer was weighed."""
     from explainer.repair.blame import LIKELY, UNSURE
-    from explainer.repair.wide import widely
-    from explainer.replay.verdicts import pairs
+    from explainer.repair.wide import generated, pairs, surely, widely
 
-    progress = scene.options.progress or _silent
-    if family in WIDE and _blamed(scene, evidence, own).share < LIKELY:
-        _checker(scene).extend()
-        widely(_checker(scene), evidence, progress, family)
-    if not own and _blamed(scene, evidence, own).share < UNSURE:
-        _checker(scene).extend(PAIRS)
-        pairs(scene, progress, family)
+    made, progress = _checker(scene), scene.options.progress or _silent
+    open_to = lambda share: _blamed(scene, evidence, own).share < share  # noqa: E731
+    wide = False
+    if family in WIDE and open_to(LIKELY):
+        offered = generated(evidence, family)
+        if not own:
+            surely(made, offered, progress)
+        if open_to(LIKELY):
+            made.extend()
+            widely(made, evidence, progress, family, offered)
+            wide = True
+    if not own and open_to(UNSURE):
+        made.extend(PAIRS)
+        pairs(made, progress, family)
+    return wide
 
 
 def _blamed(scene: Scene, evidence: Any, own: tuple[Edit, ...]) -> Any:
@@ -262,9 +273,10 @@ def _checked(verdict: Verdict) -> Fix:
     return Fix(title, "checked", verdict.said, candidate.edits, candidate.source)
 
 
-def _doubtful(verdict: Verdict, language: str) -> Fix:
+def _doubtful(verdict: Verdict, language: str, *more: str) -> Fix:
     """An edit that ran, and may do harm: it is a suggestion that says so."""
-    title = f"{verdict.candidate.title}: {doubt(verdict.judgement, language)}"
+    judgement = replace(verdict.judgement, doubts=(*verdict.judgement.doubts, *more))
+    title = f"{verdict.candidate.title}: {doubt(judgement, language)}"
     return Fix(title, "suggestion", None, verdict.candidate.edits, verdict.candidate.source)
 
 

@@ -41,9 +41,12 @@ def spot_of(text: str, message: str = "", role: str = "crash") -> tuple[Spot, Ev
     source = parsed_source("model.py", text)
     assert source.tree is not None
     statement = source.tree.body[-1]
-    statement = statement.body[-1] if isinstance(statement, (ast.FunctionDef, ast.For)) else statement
+    while isinstance(statement, (ast.ClassDef, ast.FunctionDef, ast.For)):
+        statement = statement.body[-1]
     node = getattr(statement, "value", statement)
-    return Spot(Place(source, node), role, 0, scope=SCOPE), Evidence(message, "en", sources=lambda _: source)
+    return Spot(Place(source, node), role, 0, scope=SCOPE), Evidence(
+        message, "en", sources=lambda _: source, files=("model.py",)
+    )
 
 
 def offered(atom: str, text: str, message: str = "") -> set[str]:
@@ -78,6 +81,16 @@ REPAIRS = [
     ("measure", "def f(a):\n    n = a.size(0)\n    return g(a.size(1))", "", "    return g(a.size(0))"),
     ("detach", "self.kept = f(x)", "", "self.kept = f(x).detach()"),
     ("detach", "for x in rows:\n    h = f(x, h)", "", "    h = f(x, h).detach()"),
+    ("severed", "y, self.s = f(x, self.s)", "", "y, self.s = f(x, self.s)\nself.s = self.s.detach()"),
+    (
+        "severed",
+        "for x in rows:\n    y, h = f(x, h)",
+        "",
+        "    y, h = f(x, h)\n    h = tuple(one.detach() for one in h)",
+    ),
+    ("sibling", "a = g(x, end=1)\nb = g(k)", "", "b = g(k, end=1)"),
+    ("derived", "p, q = split(x)\nf(x)", "", "f(q)"),
+    ("registered", "class A:\n  def __init__(self):\n    self.t = f(3)", "", '    self.register_buffer("t", f(3))'),
     ("clone", "rows.append(x)", "", "rows.append(x.clone())"),
     ("order", "k = f(net)\nfreeze(net)", "", "freeze(net)\nk = f(net)"),
     ("order", "n += b\nrows.append(x + n)", "", "rows.append(x + n)\nn += b"),
@@ -126,17 +139,23 @@ ALONE = [
     ("literal", "x[:, :3]", ""),  # a bound belongs to the slices
     ("dimension", "nn.Linear(3, 4)", ""),
     ("name", "f(b)", ""),
+    ("solved", "f(32)", "32 and 50"),  # of nothing that was computed
     ("size", "f(x)", ""),
     ("swap", 'g(x, "mean")', ""),
     ("drop", "f(x)", ""),
     ("keyword", "x.sum(-1, keepdim=True)", ""),
     ("cut", "f(b)", ""),
+    ("crop", "f(x)", "index 5 with 9"),  # none is as short
     ("bound", "f(x)", "index 9 is out of bounds for dimension 0 with size 8"),  # an index from the start
     ("measure", "f(x)", ""),
     ("detach", "self.layer = nn.Linear(3, 3)", ""),
     ("clone", "rows.append(x.clone())", ""),
     ("detach", "for x in rows:\n    s = f(x)", ""),  # of this step
     ("order", "k = f(net)\ng(net, k)", ""),  # reads what the other binds
+    ("severed", "for x in rows:\n    y, h = f(x, k)", ""),  # of this step
+    ("sibling", "a = g(x, end=1)\nb = h(k)", ""),
+    ("derived", "p, q = split(k)\nf(x)", ""),
+    ("registered", "class A:\n  def __init__(self):\n    self.t = nn.Linear(3, 3)", ""),
     ("element", "g(x)", ""),
     ("call", "f(x)", ""),
     ("operator", "f(x)", ""),
@@ -171,9 +190,35 @@ def test_an_atom_leaves_alone_what_it_does_not_know(atom, text, message):
     assert not offered(atom, text, message) - {""}
 
 
+def test_only_who_calls_what_failed_gives_it_less():
+    spot, evidence = spot_of("f(x)", "index 5 with 3", role="caller")
+    assert "f(x[:, -cin:])" in {_applied(one) for one in ATOMS["crop"](spot, evidence)}
+    spot, evidence = spot_of("f(x)", "index 5 with 3", role="crash")
+    assert not list(ATOMS["crop"](spot, evidence))
+
+
+def test_a_literal_is_solved_for_the_size_that_is_made_of_it():
+    spot, evidence = spot_of("f(32)", "50 against 65", role="number")
+    side = ["lit", ["model.py", 1, 1, 2, 4], 32]
+    tokens = ["op", "**", ["op", "//", side, ["const", 4], None, 8], ["const", 2], None, 64]
+    evidence.steps.append(Step("add", (), (), (), (), (["op", "+", tokens, ["const", 1], None, 65],), None))
+    spot = Spot(spot.place.at(spot.place.node.args[0]), "number", 1)
+    assert [one.text for one in ATOMS["solved"](spot, evidence)] == ["28"]
+
+
 def test_every_atom_has_examples_and_a_cost():
     assert set(ATOMS) == set(ATOM)
-    apart = {"projection", "uncalled", "counted", "trimmed", "widened", "started", "bound"}  # tested on their own
+    apart = {
+        "projection",
+        "uncalled",
+        "counted",
+        "trimmed",
+        "widened",
+        "started",
+        "bound",
+        "solved",
+        "crop",
+    }  # on their own
     assert set(ATOMS) - apart == {row[0] for row in REPAIRS}
     assert set(ATOMS) == {row[0] for row in ALONE}
 

@@ -32,11 +32,18 @@ out = net(x)
 
 def fates(tmp_path, *changes, program=PROGRAM, enough=99):
     """How edits of single lines fare: each is a line's number and its new text."""
+    return tried(tmp_path, [[_edit(n, text)] for n, text in changes], program, enough)
+
+
+def _edit(line, text):
+    return {"file": "main.py", "start": line, "end": line, "after": text}
+
+
+def tried(tmp_path, changes, program=PROGRAM, enough=99):
+    """How rows of edits fare."""
     path = tmp_path / "main.py"
     path.write_text(program)
-    sieve = Sieve(
-        str(tmp_path), [[{"file": "main.py", "start": n, "end": n, "after": text}] for n, text in changes], enough, 60.0
-    )
+    sieve = Sieve(str(tmp_path), changes, enough, 60.0)
     space = _module(path)
     try:
         exec(compile(program, str(path), "exec"), space.__dict__)
@@ -168,3 +175,31 @@ def test_a_module_is_as_before_afterwards(tmp_path):
     names = vars(sys.modules["sieved_main"])
     assert names["a"].shape == (2, 3)
     assert not {"new", "Past"} & set(names)
+
+
+def test_a_jump_of_the_loop_around_leaves_what_failed_behind(tmp_path):
+    program = """\
+import torch
+for n in range(3):
+    rows = torch.ones(n, 3)
+    if n > 5:
+        continue
+    out = rows @ rows
+"""
+    found = fates(
+        tmp_path,
+        (3, "    rows = torch.ones(3, 3)"),
+        (3, "    rows = torch.ones(n, 2)"),
+        (4, "    if n >= 0:"),  # never gets to what failed
+        program=program,
+    )
+    assert found == [PASSES, SAME, PASSES]
+
+
+def test_edits_of_one_function_and_imports_beside_them_are_tried_together(tmp_path):
+    sieve = [
+        [_edit(9, "        self.second = nn.Linear(width, 2)"), _edit(12, "        h = self.first(x)[:, :4]")],
+        [_edit(9, "        self.second = nn.Linear(hidden, 2)"), {**_edit(1, "import math"), "end": 0}],
+        [_edit(9, "        self.second = nn.Linear(hidden, math.ceil(1.5))"), {**_edit(1, "import math"), "end": 0}],
+    ]
+    assert tried(tmp_path, sieve) == [PASSES, PASSES, PASSES]

@@ -11,8 +11,8 @@ torch = pytest.importorskip("torch")
 
 from crashes import LOOP, crashed  # noqa: E402
 
-from explainer.edits import search  # noqa: E402
-from explainer.replay.trial import try_candidates  # noqa: E402
+from explainer import remedies  # noqa: E402
+from explainer.remedies import Remedy  # noqa: E402
 
 SEARCHED = {
     "a linear layer after flatten": (LOOP, "shape", "nn.Linear(4 * 6 * 6, 2)"),
@@ -191,6 +191,7 @@ SEARCHED = {
 def test_the_search_finds_an_edit_under_which_the_program_runs(as_program: Path, name: str) -> None:
     text, family, expected = SEARCHED[name]
     scene = crashed(as_program, text, whole=True)
-    best = next(one for one in try_candidates(scene, search(scene, family), "program") if one.passed)
-    assert any(expected in (edit.after or "") for edit in best.candidate.edits)
-    assert os.path.basename(best.candidate.culprit.file) == "main.py"
+    best = remedies.of_search(family, scene, Remedy())
+    assert any(expected in (edit.after or "") for edit in best.fixes[0].edits)
+    assert best.culprit is not None
+    assert os.path.basename(best.culprit.file) == "main.py"

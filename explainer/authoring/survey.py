@@ -13,7 +13,7 @@ from explainer.edits.generators.driver import recorded
 from explainer.live import crash_from
 from explainer.probes import Options, Scene
 from explainer.repair.features import features, roles
-from explainer.repair.wide import widely
+from explainer.repair.wide import generated, widely
 from explainer.replay.programs import checker
 from explainer.weighing import held_rules
 
@@ -34,15 +34,14 @@ def surveyed(error: BaseException, options: Options) -> list[dict[str, Any]]:
     known = [
         remedies.of_rule(one, scene) for one in held_rules(rules, scene, symptom_names(match, scene))[:RULES_TRIED]
     ]
-    if not any(one.checked for one in known):
-        known.append(remedies.of_search(match, scene))
     evidence = recorded(scene)
     if evidence is None:
         return []
     made = checker(scene)
     made.extend(WORK)
-    if match.symptom.family in remedies.WIDE and not any(one.proves for one in known):
-        widely(made, evidence, lambda _: None, match.symptom.family, thorough=True)
+    family = match.symptom.family
+    if family in remedies.WIDE and not any(one.proves for one in known):
+        widely(made, evidence, lambda _: None, family, generated(evidence, family), thorough=True)
     control, where = made.control(), roles(evidence)
     return [_row(one, made.tried[edits], control, judgement, evidence, where)
             for edits, (one, judgement) in made.survived.items()] if control is not None else []  # fmt: skip

@@ -17,7 +17,7 @@ from explainer.edits.imports import with_imports
 from explainer.edits.lines import EditError, changed
 from explainer.edits.place import Place
 from explainer.frozen import frozen, mutable
-from explainer.source import Source
+from explainer.source import Source, called
 
 Tree = list[Any]
 
@@ -95,6 +95,7 @@ class Evidence:
 
     `shapes` are made of the steps when they are asked for (`repair.atoms.common`).
     `passed`: the same call, with the same numbers and layer, went well before, so that other data made it fail.
+    `loading`: it failed as a loader fetched samples.
     """
 
     message: str
@@ -107,7 +108,9 @@ class Evidence:
     folder: str = "."
     files: tuple[str, ...] = ()
     passed: bool = False
+    loading: bool = False
     shapes: Any = None
+    calls: dict[str, list[Place]] | None = None
     definitions: dict[str, list[Any]] | None = None
     settings: dict[str, list[Place]] = field(default_factory=dict)
 
@@ -134,6 +137,16 @@ class Evidence:
             if same and place.source.function_at(frame.place.span.line) is function:
                 return frame
         return None
+
+    def calls_of(self, name: str) -> list[Place]:
+        """The calls in the program of whatever has a (last) name."""
+        if self.calls is None:
+            self.calls = {}
+            for source in self.sources_seen():
+                for node in source.nodes():
+                    if isinstance(node, ast.Call):
+                        self.calls.setdefault(called(node), []).append(Place(source, node))
+        return self.calls.get(name, [])
 
     def layers_around(self) -> list[Layer]:
         """The layers of the failing call and of the steps behind it, then all that were seen."""
@@ -205,6 +218,7 @@ def evidence_of(recording: Mapping[str, Any], scene: Any, message: str | None = 
         folder=scene.options.program.folder,
     )
     found.files, found.passed = tuple(recording["files"]), recording["passed"]
+    found.loading = any("torch/utils/data" in frame.file.replace(os.sep, "/") for frame in scene.crash.frames)
     found.layers = [_layer(found, row) for row in recording["layers"]]
     found.on_stack = [found.layers[index] for index in recording["on_stack"]]
     found.frames = [call for call in (_call(found, row) for row in recording["frames"]) if call is not None]

@@ -83,6 +83,7 @@ def _forms(wanted: int, ints: Mapping[str, int], old: str) -> Iterator[str]:
         yield from (f"{old} // {name}" for name, value in ints.items()
                     if value > 1 and wanted * value == base and name != old and "len(" not in name)  # fmt: skip
         yield from (f"{old} + {name}" for name, value in ints.items() if value + base == wanted and name != old)
+        yield from (f"{name} - {old}" for name, value in ints.items() if value - base == wanted and name != old)
         yield from (f"{name} ** 2 * {old}" for name, value in ints.items()
                     if value**2 * base == wanted and "len(" not in name)  # fmt: skip
         yield from (f"{old} + {one} * {other}" for one, a in ints.items() for other, b in ints.items()

@@ -65,6 +65,11 @@ DOUBTS: dict[str, Texts] = {
         "ko": "제자리 쓰기의 결과가 유지되는 텐서에 더 이상 닿지 않습니다",
         "zh": "原地写入的结果不再到达被保留的张量",
     },
+    "unlikely": {
+        "en": "it runs, as others do, and little speaks for it; look further up before you take it",
+        "ko": "실행되지만 다른 수정도 실행되고 이것이라는 근거는 약합니다. 적용 전에 앞쪽 코드를 살펴보세요",
+        "zh": "可以运行，但其他修改也可以，而且很少有迹象表明这是本意；采用前请先检查上游代码",
+    },
     "chance": {
         "en": "these sizes add up here; see whether they belong together",
         "ko": "여기서는 이 크기들의 합이 맞습니다. 서로 관련된 값인지 확인하세요",

@@ -6,13 +6,14 @@ import math
 from typing import Any
 
 from explainer.diagnosis import Edit
-from explainer.edits.candidate import Candidate
+from explainer.edits.candidate import PAIRED, Candidate
 from explainer.edits.evidence import Evidence
 from explainer.edits.generators.tiers import GUESSES
 from explainer.frozen import frozen
 from explainer.oracle.judge import Judgement
 from explainer.repair.features import features, lost_parameters, roles
 from explainer.repair.prior import score
+from explainer.replay.outcomes import ties
 from explainer.replay.program import Run
 from explainer.replay.trial import Verdict
 
@@ -21,6 +22,8 @@ BETTER = 3.0
 #: From which share of all that may be right (that none is, included) a line needs no wider search; keeps the proof that
 #: a rule or generator has of it; is proved by what the atoms offer. Below the last, two edits together are tried.
 LIKELY, KEPT, SURE, UNSURE = 0.8, 0.8, 0.95, 0.5
+#: Below which share no line is named: of such lines one in four was right, of those up to `UNSURE` every other one.
+UNLIKELY = 0.35
 
 
 @frozen
@@ -58,19 +61,32 @@ class Blame:
 
 
 def blamed(checker: Any, evidence: Evidence, known: tuple[Edit, ...] = ()) -> Blame:
-    """Who is to blame among all that has survived so far; `known` are the edits that come first so far."""
+    """Who is to blame among all that has survived so far; `known` are the edits that a rule puts first."""
     control, where = checker.control(), checker.scene.once("roles of lines", lambda: roles(evidence))
     found = []
     for edits, (candidate, judgement) in checker.survived.items() if control is not None else ():
         run = checker.tried[edits]
         counted = features(candidate, run, control, judgement, evidence, where)
         found.append(Survivor(candidate, run, judgement, score(counted), lost_parameters(run, control)))
+    own = next((one for one in found if one.candidate.edits == known), None) or _generated(found, control)
     found.sort(key=lambda one: (bool(one.judgement.doubts), -one.score))
-    own = next((one for one in found if one.candidate.edits == known), None)
     margin = BETTER if own is not None and not _guessed(own.candidate) else 0.0
     if own is not None and (own.line == found[0].line or own.score + margin > found[0].score):
         found = [own, *(one for one in found if one is not own)]
     return _shared(found)
+
+
+def _generated(found: list[Survivor], control: Run | None) -> Survivor | None:
+    """What the surest generator offered, of its offers the one that changes least."""
+    offered = [one for one in found if _kind(one.candidate) == "generator" and one.candidate.tier != PAIRED]
+    if control is None or not offered:
+        return None
+    rank = lambda one: (bool(one.judgement.doubts), one.candidate.tier, *ties(one.candidate, one.run, control))  # noqa: E731
+    return min(offered, key=rank)
+
+
+def _kind(candidate: Candidate) -> str:
+    return candidate.source.kind if candidate.source is not None else ""
 
 
 def _guessed(candidate: Candidate) -> bool:

@@ -85,7 +85,7 @@ def features(
 
 def lost_parameters(run: Run, control: Run) -> int:
     """How many parameters of the program there are no more: given another shape, or left out; new ones do not count."""
-    before, after = (Counter(map(tuple, one.answer.get("parameters") or [])) for one in (control, run))
+    before, after = (Counter(map(tuple, one.answer.get("every") or [])) for one in (control, run))
     return sum((before - after).values())
 
 

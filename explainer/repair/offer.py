@@ -11,7 +11,7 @@ from explainer.edits import words
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
 from explainer.edits.imports import with_imports
-from explainer.edits.lines import shown
+from explainer.edits.lines import EditError, changed, shown
 from explainer.edits.place import Place, fitted
 from explainer.frozen import frozen, replace
 from explainer.repair.spots import Spot
@@ -27,6 +27,7 @@ class Offer:
     """`atom` names the kind of edit, `filler` says where its new part was taken from; `weight` orders offers.
 
     A lower weight is tried earlier. `node` is what is replaced by `text`; `blames` what is wrong, where that is a part.
+    `twins` say the same in the same function, and are replaced too.
     """
 
     atom: str
@@ -36,6 +37,7 @@ class Offer:
     filler: str = ""
     weight: float = 0.0
     blames: ast.AST | None = None
+    twins: tuple[ast.AST, ...] = ()
 
     @property
     def place(self) -> Place:
@@ -44,6 +46,8 @@ class Offer:
 
     def edits(self) -> tuple[Edit, ...]:
         """The edit of whole lines; empty where the text cannot stand there."""
+        if self.twins:
+            return self._at_all()
         place, span = self.place, self.place.span
         lines = place.source.lines[span.line - 1 : span.end_line or span.line]
         text = self.text if isinstance(self.node, STATEMENTS) else fitted(place, self.text)
@@ -55,6 +59,13 @@ class Offer:
             if after != before
             else ()
         )
+
+    def _at_all(self) -> tuple[Edit, ...]:
+        places = [self.spot.place.at(node) for node in (self.node, *self.twins)]  # type: ignore[arg-type]
+        try:
+            return changed(self.place.source, [(one.span, fitted(one, self.text)) for one in places])
+        except EditError:
+            return ()
 
     def candidate(self, evidence: Evidence) -> Candidate | None:
         """The offer as a candidate; None where the text is no expression, or says what stands there already."""
@@ -73,7 +84,9 @@ class Offer:
         if self.blames is not None:
             span = self.spot.place.at(self.blames).span  # type: ignore[arg-type]
         source = FixSource("atom", self.atom).at(span)
-        return Candidate(edits, f"atom-{self.atom}", title, span, literal=self.atom == "literal", source=source)
+        return Candidate(
+            edits, f"atom-{self.atom}", title, span, literal=self.atom in ("literal", "solved"), source=source
+        )
 
     def shown(self) -> tuple[str, str]:
         """The old and the new source of the widest expression around the node that a title can hold."""

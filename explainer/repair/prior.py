@@ -21,6 +21,10 @@ ATOM: Mapping[str, float] = {
     "measure": 0.6,
     "key": 0.7,
     "keyword": 0.8,
+    "sibling": 0.4,
+    "derived": 0.7,
+    "registered": 0.2,
+    "severed": 0.3,
     "index": 0.8,
     "element": 0.9,
     "call": 0.9,
@@ -29,12 +33,14 @@ ATOM: Mapping[str, float] = {
     "operator": 1.1,
     "division": 0.2,
     "literal": 1.2,
+    "solved": 0.3,
     "drop": 1.4,
     "statement": 2.2,
     "order": 0.9,
     "detach": 0.4,
     "clone": 0.7,
     "cut": 1.7,
+    "crop": 0.6,
     "bound": 0.9,
     "uncalled": 0.0,
     "parameter": 0.1,
@@ -54,7 +60,7 @@ ROLE: Mapping[str, float] = {
     "bound": 0.6,
     "caller": 0.6,
     "built": 0.5,
-    "given": 1.0,
+    "given": 0.8,
     "made": 0.5,
     "after": 0.4,
     "before": 0.9,
@@ -62,22 +68,27 @@ ROLE: Mapping[str, float] = {
     "number": 0.8,
 }
 #: What can mend a graph, which does not depend on sizes; what can mend a dtype, which does not either.
-GRAPHS = ("order", "detach", "clone", "statement", "drop", "value", "call", "key", "name", "keyword", "uncalled")
+GRAPHS = ("order", "detach", "clone", "statement", "drop", "value", "call", "key", "name", "keyword", "sibling",
+          "derived", "uncalled", "severed")  # fmt: skip
 DTYPES = ("value", "keyword", "swap", "unwrap", "drop", "key", "name", "call", "index", "element", "statement", "order",
-          "uncalled", "copied")  # fmt: skip
+          "sibling", "derived", "uncalled", "copied")  # fmt: skip
 #: What can build the model that was saved, or load what was meant; what is computed has no part in that.
-LOADING = ("key", "order", "keyword", "parameter", "size", "literal", "uncalled")
+LOADING = ("key", "order", "keyword", "sibling", "derived", "parameter", "size", "literal", "uncalled")
 #: What can make samples alike; other or fewer data would, too, and repair nothing.
-SAMPLES = ("counted", "trimmed", "widened", "started", "swap", "key", "order", "uncalled")
+SAMPLES = ("counted", "trimmed", "widened", "started", "swap", "key", "order", "sibling", "uncalled")
 _OF_FAMILY = {"autograd": GRAPHS, "inplace": GRAPHS, "dtype": DTYPES, "amp": DTYPES, "unsupported": DTYPES,
-              "checkpoint": LOADING, "dataloader": SAMPLES}  # fmt: skip
+              "checkpoint": LOADING, "dataloader": SAMPLES, "oom": ()}  # fmt: skip
+#: What mends graphs alone.
+_ALONE = ("detach", "clone", "severed")
 _STEP = 0.12
 _FAR = 1.2
 
 
 def atoms_for(family: str) -> Sequence[str]:
     """The kinds of edits that can repair a crash of a family."""
-    return _OF_FAMILY.get(family) or [name for name in ATOM if name not in ("detach", "clone")]
+    if family in _OF_FAMILY:
+        return _OF_FAMILY[family]
+    return [name for name in ATOM if name not in _ALONE and (name != "registered" or family == "device")]
 
 
 def cost(offer: Offer) -> float:

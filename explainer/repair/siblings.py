@@ -10,9 +10,12 @@ from dataclasses import replace
 from explainer.diagnosis import Edit
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
+from explainer.edits.place import Place
 from explainer.source import Source
 from explainer.source import called as name_of
 
+#: How many that say the same are changed together.
+_TWINS = 3
 _NAME = re.compile(r"(?<![\w\"'])[A-Za-z_]\w*")
 
 
@@ -27,6 +30,23 @@ def together(candidate: Candidate, evidence: Evidence) -> Candidate | None:
         return None
     more = tuple(_at(source, sibling, edit, names) for sibling, names in _siblings(source, own))
     return replace(candidate, edits=(*candidate.edits, *more)) if more else None
+
+
+def twins(place: Place) -> tuple[ast.AST, ...]:
+    """The expressions in a place's function that say the same in the same role; none where there are many."""
+    own, said = _role(place.source, place.node), ast.dump(place.node)
+    found = [one for one in ast.walk(place.source.scope_at(place.span.line))
+             if type(one) is type(place.node) and one is not place.node
+             and _role(place.source, one) == own and ast.dump(one) == said]  # fmt: skip
+    return tuple(found) if len(found) <= _TWINS else ()
+
+
+def _role(source: Source, node: ast.AST) -> tuple[str, str, int]:
+    """What an expression is given to, and as what."""
+    parent = source.parent_of(node)
+    if isinstance(parent, ast.Call) and node in parent.args:
+        return "argument", name_of(parent), parent.args.index(node)  # type: ignore[arg-type]
+    return type(parent).__name__, getattr(parent, "arg", None) or "", -1
 
 
 def _of_one_line(edit: Edit) -> bool:

@@ -19,11 +19,12 @@ from explainer.frozen import frozen
 from explainer.repair.atoms import ATOMS
 from explainer.repair.offer import Offer
 from explainer.repair.prior import atoms_for, cost
+from explainer.repair.siblings import twins
 from explainer.repair.spots import Spot, spots
 from explainer.source import called
 
-#: What each further offer of one kind at one node costs, and at most.
-_FURTHER, _MOST = 0.06, 0.6
+#: What each further offer of one kind at one node costs, each further one of any kind at its line, and at most.
+_FURTHER, _BESIDE, _MOST = 0.06, 0.02, 0.8
 #: What it is worth that the new text stands elsewhere in the file, and of how many characters it must be at least, or
 #: to count twice.
 _WRITTEN, _SHORT, _LONG = -0.4, 6, 14
@@ -34,6 +35,8 @@ _WEIGHTS = ("Parameter", "Buffer", "register_parameter", "register_buffer")
 #: What is not to blame where the same call went well with other data; elsewhere on its way it costs more.
 _OF_CALL = ("layout", "dimension", "swap", "pattern", "unwrap", "operator", "literal", "call", "drop", "projection")
 _WENT_WELL = 0.6
+#: What may be wrong wherever it is said, and what it costs to change it everywhere.
+_OF_NUMBERS, _TWICE = ("size", "literal", "measure", "name"), 0.2
 #: What can change where a tensor lies: kinds of edits, and words that others bring or take away.
 _MOVING = ("copied", "block", "value", "name", "uncalled")
 _DEVICES = {"to", "cpu", "cuda", "device", "meta", "assign", "persistent", "register_buffer", "to_empty"}
@@ -56,7 +59,8 @@ def space(evidence: Evidence, most: int = 1200, family: str = "") -> list[Propos
     offers: dict[Any, tuple[float, Offer]] = {}
     for offer in _offers(evidence, family):
         node: Any = offer.node
-        key = (offer.place.source.file, node.lineno, node.col_offset, node.end_lineno, node.end_col_offset, offer.text)
+        span = node.lineno, node.col_offset, node.end_lineno, node.end_col_offset
+        key = (offer.place.source.file, *span, offer.text, len(offer.twins))
         worth = cost(offer) + _elsewhere(offer)
         if key not in offers or worth < offers[key][0]:
             offers[key] = worth, offer
@@ -75,6 +79,15 @@ def _of_data(offer: Offer) -> bool:
             drawn = drawn or not isinstance(offer.node, ast.Call) or around is offer.node
         around = source.parent_of(around)
     return drawn
+
+
+def _twice(offer: Offer) -> bool:
+    """Whether a part of a tensor would be taken twice, and another no more: `a, b = x[:h], x[:h]`."""
+    source, node = offer.place.source, offer.node
+    parent = source.parent_of(node)
+    beside = getattr(parent, "elts", None) or getattr(parent, "args", None) or ()
+    cuts = isinstance(node, ast.Subscript) and node in beside
+    return cuts and any(source.text(one) == offer.text for one in beside if one is not node)
 
 
 def _stands_at(spot: Spot, place: Place) -> bool:
@@ -107,13 +120,14 @@ def _elsewhere(offer: Offer) -> float:
 
 
 def _mixed(offers: Iterable[tuple[float, Offer]]) -> list[tuple[float, Offer]]:
-    """Offers by their cost, of which each further one of a kind at a node costs more."""
+    """Offers by their cost, of which each further one of a kind at a node, or at a line, costs more."""
     met: Counter[Any] = Counter()
     found = []
     for worth, offer in sorted(offers, key=lambda one: one[0]):
-        kind = (id(offer.node), offer.atom)
-        found.append((worth + min(_FURTHER * met[kind], _MOST), offer))
+        kind, line = (id(offer.node), offer.atom), (offer.place.source.file, offer.place.span.line)
+        found.append((worth + min(_FURTHER * met[kind] + _BESIDE * met[line], _MOST), offer))
         met[kind] += 1
+        met[line] += 1
     return sorted(found, key=lambda one: one[0])
 
 
@@ -148,6 +162,18 @@ def _said(statement: ast.stmt) -> str | None:
     return ast.unparse(value) if isinstance(value, ast.Call) else None
 
 
+def _doubled(offers: Iterable[Offer]) -> Iterator[Offer]:
+    """Offers, each with what it makes of all that says the same in the function, where something does."""
+    known: dict[int, tuple[ast.AST, ...]] = {}
+    for one in offers:
+        yield one
+        if one.atom in _OF_NUMBERS and one.filler not in ("near", "factor"):
+            if id(one.node) not in known:
+                known[id(one.node)] = twins(one.place)
+            if known[id(one.node)]:
+                yield replace(one, twins=known[id(one.node)], weight=one.weight + _TWICE)
+
+
 def _offers(evidence: Evidence, family: str) -> Iterator[Offer]:
     family = "dataloader" if collated(evidence) else family
     atoms = {name: ATOMS[name] for name in atoms_for(family)}
@@ -165,8 +191,8 @@ def _offers(evidence: Evidence, family: str) -> Iterator[Offer]:
             if went_well and spot.role == "crash":
                 continue
             try:
-                for one in atom(spot, evidence):
-                    if not _of_data(one) and not _of_check(one) and (not evidence.apart or _moves(one)):
+                for one in _doubled(atom(spot, evidence)):
+                    if not (_of_data(one) or _of_check(one) or _twice(one)) and (not evidence.apart or _moves(one)):
                         yield replace(one, weight=one.weight + _WENT_WELL) if went_well else one
             except (ArithmeticError, AttributeError, LookupError, SyntaxError, TypeError, ValueError):
                 _log.debug("%s gave up", name, exc_info=True)

@@ -18,6 +18,8 @@ from explainer.source import called
 
 #: How far the slice is followed: steps behind the failing call, layers built, names bound.
 _STEPS, _LAYERS, _BOUND, _BEFORE, _AFTER = 30, 14, 12, 6, 3
+#: What hands samples to a program, and how many calls of one name are looked at.
+_LOADERS, _MADE = ("DataLoader", "WeightedRandomSampler", "SubsetRandomSampler", "BatchSampler", "Subset"), 4
 #: Methods by which a module gets an attribute by its name.
 _REGISTERING = ("register_buffer", "register_parameter", "add_module", "register_module")
 _NONE: Mapping[str, Any] = {}
@@ -75,6 +77,12 @@ def _all(evidence: Evidence) -> Iterator[Spot]:
     attributes = list(_attributes(evidence, [*near, *behind]))
     yield from attributes
     yield from _bound(evidence, attributes)
+    made = list(_loaders(evidence)) if evidence.loading else []
+    yield from made
+    yield from _bound(evidence, made)
+    callers = list(_callers(evidence, [*near, *attributes]))
+    yield from callers
+    yield from _bound(evidence, callers)
     if evidence.apart:
         yield from _decided(evidence)
     if ragged(evidence):
@@ -267,6 +275,28 @@ def _numbers(evidence: Evidence) -> Iterator[Spot]:
                 place = evidence.place(part[-2])
                 if place is not None:
                     yield Spot(place, "number", distance + 1, scope=_scope(evidence, place))
+
+
+def _loaders(evidence: Evidence) -> Iterator[Spot]:
+    """The calls that made loaders and what draws samples for them."""
+    for name in _LOADERS:
+        for place in evidence.calls_of(name)[:_MADE]:
+            yield Spot(place, "made", 1, None, scope=_scope(evidence, place))
+
+
+def _callers(evidence: Evidence, near: list[Spot]) -> Iterator[Spot]:
+    """The calls that give the functions and classes on the way their parameters, where they are read."""
+    seen: set[str] = set()
+    for spot in near:
+        source, line = spot.place.source, spot.place.span.line
+        function, owner = source.function_at(line), source.class_at(line)
+        if function is None or not _read(_statement(spot.place)) & {one.arg for one in function.args.args}:
+            continue
+        name = owner.name if owner is not None and function.name == "__init__" else function.name
+        if name not in seen:
+            seen.add(name)
+            for place in evidence.calls_of(name)[:_MADE]:
+                yield Spot(place, "given", spot.distance + 1, None, scope=_scope(evidence, place))
 
 
 def _settings(evidence: Evidence, near: list[Spot]) -> Iterator[Spot]:

@@ -1,4 +1,4 @@
-"""The wide search: what the atoms offer, sieved where the program failed, the best of it run from the start."""
+"""The search: what generators and atoms offer, sieved where the program failed, the best of it run from the start."""
 
 from __future__ import annotations
 
@@ -12,48 +12,94 @@ from typing import Any
 from explainer.edits.candidate import Candidate
 from explainer.edits.changes import cancels
 from explainer.edits.evidence import Evidence
+from explainer.edits.generators.chains import followed
+from explainer.edits.generators.driver import found_in
 from explainer.repair.siblings import together
 from explainer.repair.space import Proposal, space
 from explainer.replay.sieve import MOVED, OTHER, PASSES, SAME, UNKNOWN
 
-#: How many proposals are sieved, and how many are run.
-SIEVED, RUNS = 900, 20
+#: What the surest generators' offers cost, and those of each further tier.
+GENERATED, TIER = 0.4, 0.4
+#: How many of their offers are run before anything is sieved.
+FIRST = 10
+#: How many of what the atoms offer are sieved, and how many proposals are run.
+SIEVED, RUNS = 900, 24
 #: How many of them that get past the failing call are enough; how many runs there are at least where one holds.
 PAST, ENOUGH = 14, 4
 #: How much less likely than what has passed a proposal may be to be run all the same.
 MARGIN = 0.8
-#: What a proposal costs more that the sieve could not tell, or that fails elsewhere then.
-_BEHIND = {PASSES: 0.0, UNKNOWN: 0.6, MOVED: 1.0, OTHER: 2.2}
-#: What the crashed run cannot tell: it has changed the objects already whose changes are to come in another order.
-UNSIEVED = ("order", "copied", "block")
+#: What a proposal costs more that fails elsewhere then, or that the sieve could not tell; less where it gets past.
+_BEHIND = {PASSES: -1.2, UNKNOWN: 0.6, MOVED: 1.0, OTHER: 2.2}
+#: What the crashed run cannot tell: it has changed the objects already whose changes are to come in another order, and
+#: has the graphs of steps that are over.
+UNSIEVED = ("order", "copied", "block", "detach", "severed")
 #: What an edit costs more that is made at sibling statements too, and how many such are run.
 _BESIDE, SIBLINGS = 0.4, 8
-#: How many of one kind at one line are run.
-_ALIKE = 4
+#: How many of one kind at one line are run, and how many of a kind that is not sieved: more where only those can help.
+_ALIKE, _UNTOLD = 4, 6
+UNTOLD = {"autograd": 16, "inplace": 16}
+#: How many more repairs of two edits are run once one holds.
+BEYOND = 6
+
+
+def generated(evidence: Evidence, family: str) -> Iterator[Proposal]:
+    """What the generators of a family offer, the surest first."""
+    for one in found_in(evidence, family):
+        if not cancels(one):
+            yield Proposal(one, GENERATED + TIER * one.tier)
+
+
+def surely(checker: Any, offered: Iterable[Proposal], progress: Callable[[str], None]) -> None:
+    """Run the first few of what is offered as they are; the checker keeps survivors."""
+    if checker.control() is not None and checker.left > 0:
+        _run(checker, _noted(checker, itertools.islice(offered, FIRST)), progress, least=0)
 
 
 def widely(
-    checker: Any, evidence: Evidence, progress: Callable[[str], None], family: str = "", thorough: bool = False
+    checker: Any,
+    evidence: Evidence,
+    progress: Callable[[str], None],
+    family: str = "",
+    offered: Iterable[Proposal] = (),
+    thorough: bool = False,
 ) -> None:
-    """Run what the atoms offer and is likely, all of it where it is to be `thorough`; the checker keeps survivors."""
+    """Run what the atoms (and else) offer and is likely, all of it where it is to be `thorough`."""
     if checker.control() is None or checker.left <= 0:
         return
-    fates = _sieved(checker, evidence, _proposals(evidence, family))
-    _run(checker, _queue([*fates, *_together(fates, evidence)]), progress, thorough)
+    atoms = (one for one in space(evidence, family=family) if not cancels(one.candidate))
+    every = {one.candidate.edits: one for one in itertools.chain(offered, itertools.islice(atoms, SIEVED))}
+    fates = _sieved(checker, evidence, [one for edits, one in every.items() if edits not in checker.tried])
+    queue = _queue([*fates, *_together(fates, evidence)], UNTOLD.get(family, _UNTOLD))
+    _run(checker, queue, progress, RUNS if thorough else ENOUGH)
 
 
-def _proposals(evidence: Evidence, family: str) -> list[Proposal]:
-    return [one for one in space(evidence, family=family) if not cancels(one.candidate)][:SIEVED]
+def pairs(checker: Any, progress: Callable[[str], None], family: str) -> None:
+    """Run repairs of two edits: behind each that moved the failure on, what the generators find then."""
+    last = math.inf
+    for tried, (_, _, judgement) in enumerate(checker.runs(followed(checker, family), progress), 1):
+        if judgement is not None:
+            last = min(last, tried + BEYOND)
+        if tried >= last:
+            break
+
+
+def _noted(checker: Any, proposals: Iterable[Proposal]) -> list[Proposal]:
+    found = list(proposals)
+    for one in found if checker.trace is not None else ():
+        checker.trace.made(one.candidate)
+    return found
 
 
 def _sieved(checker: Any, evidence: Evidence, proposals: Sequence[Proposal]) -> list[tuple[Proposal, str]]:
     """Proposals with how they fare where the program failed; a layer built anew there says nothing of devices."""
-    told = [one for one in proposals if one.atom not in UNSIEVED and not evidence.apart]
+    told = sorted(
+        (one for one in proposals if one.atom not in UNSIEVED and not evidence.apart), key=lambda one: one.cost
+    )
     known = checker.sieved([one.candidate for one in told], PAST) if told else []
     fates = list(zip(told, known or [UNKNOWN] * len(told), strict=False))
     fates += [(one, UNKNOWN) for one in proposals if one.atom in UNSIEVED or evidence.apart]
+    _noted(checker, (one for one, _ in fates))
     for one, fate in fates if checker.trace is not None else ():
-        checker.trace.made(one.candidate)
         if fate == SAME:
             checker.trace.filtered(one.candidate, "why_sieved")
     return fates
@@ -67,30 +113,31 @@ def _together(fates: Sequence[tuple[Proposal, str]], evidence: Evidence) -> Iter
     return ((one, PASSES) for one in itertools.islice(found, SIBLINGS))
 
 
-def _queue(fates: Iterable[tuple[Proposal, str]]) -> list[Proposal]:
+def _queue(fates: Iterable[tuple[Proposal, str]], untold: int = _UNTOLD) -> list[Proposal]:
     """What is worth a whole run, the best first, with a few of one kind at one line."""
     kept = [replace(one, cost=one.cost + _BEHIND[fate]) for one, fate in fates if fate in _BEHIND]
     kept.sort(key=lambda one: one.cost)
-    return list(_spread(kept))[:RUNS]
+    return list(_spread(kept, untold))[:RUNS]
 
 
-def _spread(ranked: Iterable[Proposal]) -> Iterator[Proposal]:
+def _spread(ranked: Iterable[Proposal], untold: int) -> Iterator[Proposal]:
     met: Counter[Any] = Counter()
     for one in ranked:
         key = (_line(one.candidate), one.atom or one.candidate.kind)
         met[key] += 1
-        if met[key] <= _ALIKE:
+        met[one.atom] += one.atom in UNSIEVED
+        if met[key] <= _ALIKE and met[one.atom] <= untold:
             yield one
 
 
-def _run(checker: Any, queue: Sequence[Proposal], progress: Callable[[str], None], thorough: bool) -> None:
-    """Run a queue, or as much of it as is about as likely as the best that passes."""
+def _run(checker: Any, queue: Sequence[Proposal], progress: Callable[[str], None], least: int) -> None:
+    """Run the `least` first of a queue, and as much more of it as is about as likely as the best that passes."""
     costs = {one.candidate.edits: one.cost for one in queue}
     best = math.inf
     for tried, (candidate, _, judgement) in enumerate(checker.runs((one.candidate for one in queue), progress), 1):
         if judgement is not None:
             best = min(best, costs[candidate.edits])
-        if not thorough and tried >= ENOUGH and (tried >= len(queue) or queue[tried].cost > best + MARGIN):
+        if tried >= least and (tried >= len(queue) or queue[tried].cost > best + MARGIN):
             break
 
 

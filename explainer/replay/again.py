@@ -31,7 +31,8 @@ def run(request: dict[str, Any], steps: str) -> dict[str, Any]:
 
     `exit` is 0 where it ran to the end, `error` the exception that ended it otherwise, `warnings` their texts, `input`
     the shapes of what the first module called was given, `parameters` its parameters' shapes, `ungraded` how many of
-    them had no gradient at the end, `forwards` how many calls of modules returned, `seen` what `oracle.observer` saw.
+    them had no gradient at the end, `every` the shapes of all called models' parameters, `forwards` how many calls of
+    modules returned, `seen` what `oracle.observer` saw.
     `record: true` adds what `recorders.recorder` saw, `record: "nonfinite"` what `recorders.nonfinite` did,
     `record: "sieve"` how `changes` fared. `observer` names a module whose `Observer` watches the whole run: what it has
     `taken` is `observed`.
@@ -116,6 +117,10 @@ def _recorder(request: dict[str, Any]) -> Any:
     return Recorder(request["folder"], request.get("numbers", True))
 
 
+#: Of how many models the parameters are noted.
+_MOST = 50
+
+
 class _Notes:
     """What is noted while the program runs: warnings, the first module's input, optimizer steps."""
 
@@ -126,6 +131,9 @@ class _Notes:
         self.input: list[Any] | None = None
         self.root: Any = None
         self.parameters: list[list[int]] = []
+        self.roots: dict[int, Any] = {}  # held, so that no other object gets their identity
+        self.every: dict[int, tuple[Any, list[int]]] = {}
+        self.depth = 0
         self.count = 0
         self.forwards = 0
         self._file = os.open(steps, os.O_RDWR | os.O_CREAT, 0o600)
@@ -142,7 +150,7 @@ class _Notes:
         if self._closely:
             self.observer.watch(torch)
         register_optimizer_step_post_hook(self._stepped)
-        self._hook = torch.nn.modules.module.register_module_forward_pre_hook(self._called)
+        torch.nn.modules.module.register_module_forward_pre_hook(self._called)
         torch.nn.modules.module.register_module_forward_hook(self._passed)
         without_workers()
 
@@ -158,9 +166,20 @@ class _Notes:
 
     def _passed(self, *_: Any) -> None:
         self.forwards += 1
+        self.depth -= 1
 
     def _called(self, module: Any, given: tuple[Any, ...]) -> None:
-        self._hook.remove()
+        self.depth += 1
+        if self.depth > 1 or id(module) in self.roots or len(self.roots) >= _MOST:
+            return
+        self.roots[id(module)] = module
+        for one in module.parameters():
+            if _known(one):
+                self.every.setdefault(id(one), (one, list(one.shape)))
+        if self.root is None:
+            self._first(module, given)
+
+    def _first(self, module: Any, given: tuple[Any, ...]) -> None:
         self.root = module
         self.input = [list(value.shape) if hasattr(value, "shape") else type(value).__name__ for value in given]
         self.parameters = [list(p.shape) for p in module.parameters() if _known(p)]
@@ -177,6 +196,7 @@ class _Notes:
             "warnings": self.warnings[:50],
             "input": self.input,
             "parameters": self.parameters,
+            "every": [shape for _, shape in self.every.values()],
             "ungraded": ungraded,
             "steps": self.count,
             "forwards": self.forwards,

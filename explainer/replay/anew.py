@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from explainer.frozen import frozen
+from explainer.userframes import is_user_file
 
 #: After so many calls of a function it is known from where it is called.
 _CALLS = 2000
@@ -31,6 +32,7 @@ class Entered:
 
     def __init__(self, folder: str):
         self.folder = folder
+        self.own: dict[int, tuple[Any, bool]] = {}  # by identity, as hashing code is slow
         self.calls: dict[Any, int] = {}
         self.lines: dict[Any, set[tuple[int, Any, int]]] = {}
 
@@ -44,7 +46,7 @@ class Entered:
 
     def _note(self, frame: Any, event: str, _: Any) -> None:
         code = frame.f_code
-        if event != "call" or not code.co_filename.startswith(self.folder):
+        if event != "call" or not self._is_own(code):
             return
         self.calls[code] = self.calls.get(code, 0) + 1
         if self.calls[code] > _CALLS:
@@ -52,9 +54,17 @@ class Entered:
         lines = self.lines.setdefault(code, set())
         outer = frame.f_back
         while outer is not None:
-            if outer.f_code.co_filename.startswith(self.folder):
+            if self._is_own(outer.f_code):
                 lines.add((id(outer), outer.f_code, outer.f_lineno))
             outer = outer.f_back
+
+    def _is_own(self, code: Any) -> bool:
+        """Whether code is the program's: not that of packages installed below its folder."""
+        known = self.own.get(id(code))
+        if known is None or known[0] is not code:
+            known = code, code.co_filename.startswith(self.folder) and is_user_file(code.co_filename)
+            self.own[id(code)] = known
+        return known[1]
 
     def since(self, code: Any, frame: Any) -> int | None:
         """The first line of a frame on the failing stack from which a function was entered."""
@@ -132,11 +142,8 @@ class Anew:
         lines, tree = self.tree(path)
         shift = 0
         if edits:
-            text = list(lines)
-            for edit in sorted(edits, key=lambda one: -one["start"]):
-                after = [] if edit["after"] is None else edit["after"].split("\n")
-                text[edit["start"] - 1 : edit["end"]] = after
-                shift += len(after) - (edit["end"] - edit["start"] + 1)
+            text = with_changes(lines, edits)
+            shift = len(text) - len(lines)
             tree = ast.parse("\n".join(text))
         body = _body_of(tree, frame.f_code)  # an edit above its first line would have moved it
         statements = _between(body, line, failed + shift) if body is not None else None
@@ -146,7 +153,15 @@ class Anew:
         last = _ended(statements[-1], failed + shift)
         for one in (*statements[1:], *last) if shift else ():
             ast.increment_lineno(one, -shift)
-        return Piece(frame, line, _runner(frame, path, [*statements[:-1], *last]))
+        return Piece(frame, line, _runner(frame, path, [_Left().visit(one) for one in (*statements[:-1], *last)]))
+
+
+def with_changes(lines: Sequence[str], edits: Sequence[Change]) -> list[str]:
+    """A file's lines with edits of lines that do not overlap."""
+    text = list(lines)
+    for edit in sorted(edits, key=lambda one: -one["start"]):
+        text[edit["start"] - 1 : edit["end"]] = [] if edit["after"] is None else edit["after"].split("\n")
+    return text
 
 
 def _frames(error: BaseException, folder: str) -> Iterator[tuple[Any, int]]:
@@ -248,6 +263,19 @@ def _ended(statement: ast.stmt, failed: int) -> list[ast.stmt]:
             statement.orelse = [past]
         return [statement]
     return [statement, past]
+
+
+class _Left(ast.NodeTransformer):
+    """Jumps of a loop around the statements leave them: the failing one is passed over."""
+
+    def _leaves(self, node: ast.stmt) -> ast.stmt:
+        return ast.fix_missing_locations(ast.copy_location(ast.parse("raise Past").body[0], node))
+
+    def _stays(self, node: ast.AST) -> ast.AST:
+        return node
+
+    visit_Continue = visit_Break = _leaves
+    visit_For = visit_While = visit_FunctionDef = visit_ClassDef = _stays
 
 
 def _runner(frame: Any, path: str, statements: list[ast.stmt]) -> Callable[[], None]:

@@ -26,12 +26,12 @@ def late(run: Run) -> bool:
     return run.failed is not None and (run.failed.startswith("no answer within") or run.failed == STARVED)
 
 
-def further(candidate: Candidate, run: Run, control: Run) -> bool:
+def further(candidate: Candidate, run: Run, control: Run | None) -> bool:
     """Whether an edited run failed later than the control, in the same kind of error: another mistake may be left.
 
     Columns tell it too, but not in lines that the edit itself changed.
     """
-    if not run.error or run.error["type"] != control.error["type"]:
+    if control is None or not run.error or run.error["type"] != control.error["type"]:
         return False
     if run.answer.get("forwards", 0) > control.answer.get("forwards", 0) or _later(run, control):
         return True

@@ -19,6 +19,7 @@ from explainer.replay.ahead import SHARE, SOON, begun
 from explainer.replay.confine import sandbox
 from explainer.replay.outcomes import (
     ended_by,
+    further,
     late,
     other_input,
     passes,
@@ -32,7 +33,7 @@ from explainer.replay.work import STARVED, Spent
 #: Seconds of work for all trials of one crash together, those that go on at the same time counted as one.
 TRIALS = 7.0
 #: For the wide search behind them.
-WIDE = 8.0
+WIDE = 12.0
 #: For the unedited run, before them.
 START = 30.0
 #: How many runs go on at the same time.
@@ -69,6 +70,8 @@ class Checker:
         self.tried: dict[tuple[Edit, ...], Run] = {}
         #: What passed, and was not refused, by its edits: candidates with what the oracle says of their runs.
         self.survived: dict[tuple[Edit, ...], tuple[Candidate, Judgement]] = {}
+        #: What moved the failure further on: another mistake may be left.
+        self.moved: list[Candidate] = []
         self.started: dict[tuple[Edit, ...], Trial] = {}
 
     @property
@@ -154,7 +157,7 @@ class Checker:
         """How candidates fare where the program failed, until enough get past it (`replay.sieve`). Empty: unknown."""
         folder = os.path.realpath(self.program.folder)
         rows = [[_plain(edit, folder) for edit in one.edits] for one in candidates]
-        work = max(self.left * 0.5, 0.1)
+        work = max(self.left * 0.6, 0.1)
         run = self.counted(self.session.run({}, work, record="sieve", changes=rows, enough=enough))
         return run.answer.get("recording") or [] if self._same(run) else []
 
@@ -183,6 +186,8 @@ class Checker:
         passed = judgement is not None and refused is None
         if judgement is not None and passed:
             self.survived.setdefault(candidate.edits, (candidate, judgement))
+        elif judgement is None and further(candidate, run, self._control):
+            self.moved.append(candidate)
         if self.trace is None:
             return
         reason = f"why_refused_{refused}" if refused else ended_by(run)

@@ -14,14 +14,14 @@ from explainer.replay.program import Run
 from explainer.replay.trial import Verdict
 
 
-def with_ties(checker: Any, held: list[Verdict], control: Run) -> list[Verdict]:
+def with_ties(checker: Any, held: list[Verdict]) -> list[Verdict]:
     """Survivors; the first is in doubt where the program runs as well with its dimensions aligned otherwise."""
     first = held[0] if held and not held[0].judgement.doubts else None
     if first is None or not alignments(first.candidate.edits):
         return held
     alike = [one for one in held if alignments(one.candidate.edits)]
     others = [one for one in alike[1:] if other_places(first.candidate.edits, one.candidate.edits)]
-    others = others or _otherwise_aligned(checker, first, control)
+    others = others or _otherwise_aligned(checker, first, checker.control())
     if not others:
         return held
     tied = [dataclasses.replace(one, judgement=Judgement(doubts=("tied",))) for one in (first, *others[:1], *alike)]

@@ -6,6 +6,7 @@ import ast
 import os
 import re
 import signal
+import statistics
 import sys
 import textwrap
 import time
@@ -15,11 +16,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from explainer.replay.anew import Anew, Entered, Past, Piece, patched
+from explainer.replay.anew import Anew, Entered, Past, Piece, patched, with_changes
 from explainer.replay.recorders.stacks import frames_of
 
 #: Seconds for one edit; the share of the run's work after which it answers with what it has.
 _ONE, _SHARE = 0.5, 0.75
+#: Once so many are timed, an edit has so many times what half of them took, and so many seconds at least.
+_TIMED, _TIMES, _SHORT = 6, 8.0, 0.05
 #: What changes an object in place.
 _IN_PLACE = re.compile(r"\.(?:\w+_|half|double|float|bfloat16|to|cpu|cuda|load_state_dict)\(")
 #: How a program may run: in these modes statements are tried, in turn.
@@ -51,6 +54,7 @@ class Sieve:
         self.built: dict[int, tuple[Any, tuple[Any, ...], dict[str, Any]]] = {}
         self.entered = Entered(self.folder)
         self.modes: dict[tuple[int, int], str | None] = {}
+        self.took: list[float] = []
         self.trees: dict[str, tuple[list[str], ast.Module]] = {}
         if "torch" in sys.modules:
             self._watch(sys.modules["torch"].nn.Module)
@@ -88,18 +92,28 @@ class Sieve:
         return found
 
     def _guarded(self, edits: Sequence[Change], root: Any) -> str:
+        begun = time.process_time()
         try:
-            with _within(_ONE):
+            with _within(self._limit()):
                 return self._of(edits, root)
         except (_Late, Exception):
             return UNKNOWN
+        finally:
+            self.took.append(time.process_time() - begun)
+
+    def _limit(self) -> float:
+        """Seconds for the next edit: what makes the program far slower than others do is left to whole runs."""
+        if len(self.took) < _TIMED:
+            return _ONE
+        return min(_ONE, max(_SHORT, _TIMES * statistics.median(self.took)))
 
     def _of(self, edits: Sequence[Change], root: Any) -> str:
-        changed = [self._changed(edit) for edit in edits]
-        live = [one for one in changed if one is not None]
-        if len({one[0] for one in live}) < len(live):  # each would undo the other
-            return UNKNOWN
-        if live and len(live) == len(changed) and all(self._within(one[0], root) for one in live):
+        for edit in filter(_only_imports, edits):
+            _module_of(os.path.join(self.folder, edit["file"])).update(_imported(edit["after"]))
+        edits = [edit for edit in edits if not _only_imports(edit)]
+        changed = [self._changed([one for one in edits if self._beside(one, edit)]) for edit in edits]
+        live = list({id(one[0]): one for one in changed if one is not None}.values())
+        if live and None not in changed and all(self._within(one[0], root) for one in live):
             with patched(live):
                 return self._outcome(lambda: self._called_again(root, [one[2] for one in live]))
         return self._again(edits, changed, live)
@@ -175,21 +189,29 @@ class Sieve:
 
     # --- edited functions
 
-    def _changed(self, edit: Change) -> tuple[Any, types.CodeType, str, Any] | None:
-        """The live function that an edit changes, its new code, its name, its new defaults; None: it changes none."""
-        path = os.path.join(self.folder, edit["file"])
+    def _beside(self, edit: Change, other: Change) -> bool:
+        """Whether two edits change the same function, or are one."""
+        if edit is other or edit["file"] != other["file"]:
+            return edit is other
+        _, tree = self._tree(os.path.join(self.folder, edit["file"]))
+        found = [_function_of(tree, one["start"], one["end"]) for one in (edit, other)]
+        return found[0] is not None and found[1] is not None and found[0][-1] is found[1][-1]
+
+    def _changed(self, edits: Sequence[Change]) -> tuple[Any, types.CodeType, str, Any] | None:
+        """The live function that edits change, its new code, its name, its new defaults; None: they change none."""
+        edits = sorted(edits, key=lambda one: one["start"])
+        path = os.path.join(self.folder, edits[0]["file"])
         lines, tree = self._tree(path)
-        node = _function_of(tree, edit["start"], edit["end"])
+        node = _function_of(tree, edits[0]["start"], edits[0]["end"])
         live = _live(path, node) if node is not None else None
         if node is None or live is None:
             return None
-        text = list(lines)
-        text[edit["start"] - 1 : edit["end"]] = [] if edit["after"] is None else edit["after"].split("\n")
+        text = with_changes(lines, edits)
         last = (node[-1].end_lineno or 0) + len(text) - len(lines)
         code = _compiled(path, text[node[-1].lineno - 1 : last], node, live.__code__.co_freevars)
         if code.co_freevars != live.__code__.co_freevars:
             return None
-        header = edit["start"] < node[-1].body[0].lineno
+        header = edits[0]["start"] < node[-1].body[0].lineno
         return live, code, node[-1].name, _defaults(text[node[-1].lineno - 1 : last], live) if header else None
 
     def _tree(self, path: str) -> tuple[list[str], ast.Module]:
@@ -198,6 +220,24 @@ class Sieve:
                 text = file.read()
             self.trees[path] = text.split("\n"), ast.parse(text)
         return self.trees[path]
+
+
+def _only_imports(edit: Change) -> bool:
+    """Whether an edit puts imports between lines, and no more."""
+    lines = (edit["after"] or "").split("\n")
+    return edit["start"] > edit["end"] and all(re.match(r"(import|from)\s", line) for line in lines)
+
+
+def _imported(text: str) -> dict[str, Any]:
+    names: dict[str, Any] = {}
+    exec(text, names)
+    del names["__builtins__"]
+    return names
+
+
+def _module_of(path: str) -> dict[str, Any]:
+    """The names of the module that a file is."""
+    return next(vars(one) for one in list(sys.modules.values()) if getattr(one, "__file__", None) == path)
 
 
 def _arguments(frame: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:

@@ -77,17 +77,15 @@ def _undecided(offered: list[Candidate], found: list[Verdict]) -> list[Candidate
     return [one for one in before if one in unknown]
 
 
-def from_start(
-    scene: Any, candidates: Iterable[Candidate], progress: Progress | None = None, searched: bool = False
-) -> list[Verdict]:
-    """Verdicts on candidates by the whole program, run again from its start; see `verdicts` for `searched`."""
+def from_start(scene: Any, candidates: Iterable[Candidate], progress: Progress | None = None) -> list[Verdict]:
+    """Verdicts on candidates by the whole program, run again from its start."""
     from explainer.replay.verdicts import verdicts
 
     if not scene.options.program.warm:
-        return verdicts(scene, candidates, progress or _silent, searched)
+        return verdicts(scene, candidates, progress or _silent)
     found: list[Verdict] = []
     with scene.replaying():  # which Ctrl-C ends
-        found += verdicts(scene, candidates, progress or _silent, searched)
+        found += verdicts(scene, candidates, progress or _silent)
     return found
 
 

@@ -1,78 +1,45 @@
-"""Verdicts on candidates: tier by tier, repairs nearer to the cause before them; those of two edits by themselves."""
+"""Verdicts on what rules offer: tier by tier, repairs nearer to the cause before them."""
 
 from __future__ import annotations
 
 import dataclasses
 import itertools
 import math
-import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from itertools import groupby
 from typing import Any
 
 from explainer.edits import words
-from explainer.edits.candidate import PAIRED, Candidate
+from explainer.edits.candidate import Candidate
 from explainer.edits.changes import cancels
-from explainer.edits.evidence import evidence_of
 from explainer.edits.generators.driver import recorded
 from explainer.edits.generators.relocate import origins
 from explainer.oracle.judge import Judgement, judged
 from explainer.replay.confine import sandbox
-from explainer.replay.outcomes import WHOLE_CALLS, further, late, passes, ties, told_apart
+from explainer.replay.outcomes import WHOLE_CALLS, late, passes, ties, told_apart
 from explainer.replay.program import Run
 from explainer.replay.programs import ABREAST, Checker, checker, end
 from explainer.replay.rivals import with_ties
-from explainer.replay.sieve import SAME
 from explainer.replay.trial import LATE, Verdict
 
 #: How many survivors of a tier are enough.
 ENOUGH = 4
 #: How many more candidates of a tier are run once one holds; within the limits of a replay.
 BEYOND, _BEYOND = 6, 2
-#: How many candidates of the search are run without having been sieved.
-UNSIEVED = 10
 _NOT_RUN = "none"
 
 
-def verdicts(
-    scene: Any, candidates: Iterable[Candidate], progress: Callable[[str], None], searched: bool = False
-) -> list[Verdict]:
-    """Verdicts on candidates by the crash's checker; `searched`: most of them are guesses, which are sieved."""
-    made = checker(scene)
-    found: list[Verdict] = scene.once("verdicts", lambda: Verdicts(made)).of(candidates, progress, searched)
-    return found
-
-
-def pairs(scene: Any, progress: Callable[[str], None], family: str) -> None:
-    """Run repairs of two edits: behind each that moved the failure on, what its family's search finds then."""
-    made = scene.once("verdicts", lambda: Verdicts(checker(scene)))
-    made.of(made.followed(family), progress)
+def verdicts(scene: Any, candidates: Iterable[Candidate], progress: Callable[[str], None]) -> list[Verdict]:
+    """Verdicts on what rules offer, by the crash's checker."""
+    return Verdicts(checker(scene)).of(candidates, progress)
 
 
 class Verdicts:
-    """The verdicts on a crash's candidates. What moved its failure further on is kept for all that comes later."""
+    """The verdicts on what rules offer for a crash."""
 
     def __init__(self, checker: Checker):
         self.checker = checker
-        self.moved: list[Candidate] = []
-
-    def followed(self, family: str) -> Iterator[Candidate]:
-        """Candidates of two edits: behind each first one that moved the failure on, what the search finds then."""
-        from explainer.edits.generators.chains import chained, going_on, sources_with
-
-        checker = self.checker
-        for first in going_on(self.moved):
-            texts = checker.texts(first)
-            run = checker.counted(checker.session.run(texts or {}, max(checker.left * 0.4, 0.1), record=True))
-            recording = run.answer.get("recording")
-            if texts and recording and run.error:
-                folder = os.path.realpath(checker.program.folder)
-                edited = {os.path.join(folder, below): text for below, text in texts.items()}
-                sources = sources_with(edited, checker.scene.source)
-                evidence = evidence_of(recording, checker.scene, run.error["message"], sources)
-                for both in chained(evidence, first, edited, family):
-                    yield dataclasses.replace(both, tier=PAIRED)
 
     def _with_origins(self, candidates: Iterable[Candidate]) -> Iterator[Candidate]:
         """What rules propose, after the same repair nearer to its cause: a better line to edit, if it holds.
@@ -90,9 +57,7 @@ class Verdicts:
         rest = [one for one in (*offered, *others) if one not in lone]
         yield from (dataclasses.replace(one, tier=int(bool(better))) for one in dict.fromkeys(rest))
 
-    def of(
-        self, candidates: Iterable[Candidate], progress: Callable[[str], None], searched: bool = False
-    ) -> list[Verdict]:
+    def of(self, candidates: Iterable[Candidate], progress: Callable[[str], None]) -> list[Verdict]:
         """Verdicts on candidates; tiers after the first with a survivor that brings no new warnings are left alone."""
         candidates = iter(candidates)
         first = next(candidates, None)
@@ -108,7 +73,7 @@ class Verdicts:
             if first.fix is not None:
                 candidates = self._with_origins(candidates)
             plausible = self._plausible(candidates)
-            for _, tier in groupby(self._sifted(plausible) if searched else plausible, key=lambda one: one.tier):
+            for _, tier in groupby(plausible, key=lambda one: one.tier):
                 held, failed, quiet = self._tier(tier, control, progress)
                 passed, found = ([*held, *passed] if quiet else [*passed, *held]), found + failed
                 if quiet or self.checker.left <= 0:
@@ -127,16 +92,6 @@ class Verdicts:
             if keep:
                 yield one
 
-    def _sifted(self, candidates: Iterator[Candidate]) -> Iterator[Candidate]:
-        """The first candidates; where none of them ends the search, the others but for those that the sieve stops."""
-        yield from itertools.islice(candidates, UNSIEVED)
-        rest, checker = list(candidates), self.checker
-        for one, fate in itertools.zip_longest(rest, checker.sieved(rest, len(rest)) if rest else ()):
-            if fate != SAME:
-                yield one
-            elif checker.trace is not None:
-                checker.trace.filtered(one, "why_sieved")
-
     def _tier(self, tier: Iterable[Candidate], control: Run, progress: Callable[[str], None]) -> Any:
         ranked: list[tuple[tuple[int, ...], Candidate, Run, Judgement]] = []
         failed: list[Verdict] = []
@@ -151,8 +106,6 @@ class Verdicts:
                     ranked.append(((doubtful, *ties(candidate, run, control), count), candidate, run, judgement))
                 else:
                     failed.append(Verdict(candidate, False, "", LATE if late(run) else "program"))
-                    if further(candidate, run, control):
-                        self.moved.append(candidate)
                 progress(words.progress(count, len(ranked), self.checker.scene.options.language))
                 if count % ABREAST == 0:  # those that ran abreast count alike, whichever ended first
                     most = min(most, count + beyond) if ranked else most
@@ -163,7 +116,7 @@ class Verdicts:
         if self.checker.trace is not None and ranked and not self.checker.trace.first:
             self.checker.trace.first = told_apart([ranks for ranks, *_ in ranked])
         held = [self.checker.passed(candidate, run, control, judgement) for _, candidate, run, judgement in ranked]
-        return with_ties(self.checker, held, control), failed, quiet
+        return with_ties(self.checker, held), failed, quiet
 
 
 def _guarded(evidence: Any, candidate: Candidate) -> list[Candidate]:

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from explainer.diagnosis import Edit, FixSource
-from explainer.edits.candidate import Candidate
+from explainer.edits.candidate import PAIRED, Candidate
 from explainer.edits.changes import is_cast
-from explainer.edits.evidence import Evidence
+from explainer.edits.evidence import Evidence, evidence_of
 from explainer.edits.generators.driver import found_in
 from explainer.edits.generators.tiers import GUESSES
 from explainer.edits.lines import EditError, applied, shown
@@ -20,6 +20,21 @@ from explainer.source import Source, parsed_source
 
 #: How many first edits are followed, how many second ones each is tried with, and how many edits there may be.
 FIRST, SECOND, MOST = 2, 16, 3
+
+
+def followed(checker: Any, family: str) -> Iterator[Candidate]:
+    """Candidates of two edits: behind each first one that moved the failure on, what the generators find then."""
+    for first in going_on(checker.moved):
+        texts = checker.texts(first)
+        run = checker.counted(checker.session.run(texts or {}, max(checker.left * 0.4, 0.1), record=True))
+        recording = run.answer.get("recording")
+        if texts and recording and run.error:
+            folder = os.path.realpath(checker.program.folder)
+            edited = {os.path.join(folder, below): text for below, text in texts.items()}
+            sources = sources_with(edited, checker.scene.source)
+            then = evidence_of(recording, checker.scene, run.error["message"], sources)
+            for both in chained(then, first, edited, family):
+                yield dataclasses.replace(both, tier=PAIRED)
 
 
 def chained(evidence: Evidence, first: Candidate, texts: Mapping[str, str], family: str) -> Iterator[Candidate]:

@@ -21,16 +21,6 @@ _log = logging.getLogger(__name__)
 Generator = Callable[[Evidence], Iterator[Candidate]]
 
 
-def search(scene: Any, family: str, limit: int = 400) -> Iterator[Candidate]:
-    """Candidates of the generic generators for a family, best first; none without a recording of the program.
-
-    Candidates of one tier are equally likely before they are run; a lower tier that holds is preferred to a higher.
-    """
-    evidence = recorded(scene)
-    if evidence is not None:
-        yield from found_in(evidence, family, limit)
-
-
 def found_in(evidence: Evidence, family: str, limit: int = 400, but: tuple[str, ...] = ()) -> Iterator[Candidate]:
     """The candidates of a family's generators (`but` some) for what a recording shows, tier by tier."""
     if evidence.crash is None and family not in WITHOUT_CALL:

@@ -28,8 +28,8 @@ _SELDOM = ("dilation", "groups")
 _FLAG, _DIMENSION, _NUMBER, _SIZED = 0.4, 0.1, 0.6, 0.5
 #: The most arguments of which every pair is exchanged; of more only neighbours.
 _PAIRS = 4
-#: How many sizes in scope a parameter may be given.
-_SIZES = 8
+#: How many sizes in scope a parameter may be given; how many in the place of a number.
+_SIZES, _FITTING = 8, 3
 
 
 def swap(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
@@ -133,7 +133,6 @@ def keyword(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         for at, one in enumerate(_LACKING.get(called(node), ())):
             if one.partition("=")[0] not in known:
                 yield Offer("keyword", spot, node, with_argument(spot, node, one), one, 0.6 + 0.2 * at)
-        yield from _as_beside(spot, node, known)
         for name, default in lacking(node, evidence).items():
             for value, why, weight in _values(spot, evidence, node, name, default):
                 kind = "literal" if why == "near" else "keyword"
@@ -158,6 +157,9 @@ def _values(
         others = [one for one in (-1, 1, 2, 0, -2) if one != default]
         yield from ((str(one), "rank", _DIMENSION + 0.2 * at) for at, one in enumerate(others))
     elif type(default) is int and name not in _SELDOM:
+        sizes = wanted(evidence)
+        fitting = [one for one, value in integers(spot).items() if value in sizes and value != default]
+        yield from ((one, "size", _SIZED + 0.1 * at) for at, one in enumerate(fitting[:_FITTING]))
         yield from ((str(one), "near", _NUMBER + 0.2 * at) for at, one in enumerate(_NUMBERS) if one != default)
     elif default is None and "dim" not in name:
         yield from ((one, "size", _SIZED + 0.1 * at) for at, one in enumerate(_sizes(spot, evidence)))
@@ -203,13 +205,18 @@ def element(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
                 yield Offer("element", spot, node, f"{inner}, {other}{ending}", "scope", 1.0)
 
 
-def _as_beside(spot: Spot, node: ast.Call, known: set[str | None]) -> Iterator[Offer]:
-    """A keyword that the same function is given elsewhere in the file."""
-    name, file = called(node), spot.place.source
-    others = [one for one in file.nodes() if isinstance(one, ast.Call) and called(one) == name and one is not node]
-    words = {_word(spot, word) for one in others[:20] for word in one.keywords if word.arg and word.arg not in known}
-    for word in sorted(words)[:6] if name else ():
-        yield Offer("keyword", spot, node, with_argument(spot, node, word), "sibling", 0.9)
+def sibling(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`DataLoader(val)` -> `DataLoader(val, collate_fn=padded)`: a keyword given elsewhere."""
+    for node in calls(spot):
+        known = {word.arg for word in node.keywords}
+        given = ((one.source, word) for one in evidence.calls_of(called(node))[:20] for word in _words(one.node))
+        words = {f"{word.arg}={source.text(word.value)}" for source, word in given if word.arg not in known}
+        for word in sorted(words)[:6]:
+            yield Offer("sibling", spot, node, with_argument(spot, node, word), "sibling")
+
+
+def _words(node: ast.AST) -> list[ast.keyword]:
+    return [word for word in node.keywords if word.arg] if isinstance(node, ast.Call) else []
 
 
 def with_argument(spot: Spot, node: ast.Call, argument: str) -> str:

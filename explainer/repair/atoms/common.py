@@ -48,6 +48,14 @@ def text(spot: Spot, node: ast.AST) -> str:
     return spot.place.source.text(node)
 
 
+def statement_of(spot: Spot, node: ast.AST) -> ast.AST | None:
+    """The statement, or whatever else is no expression, around a node."""
+    around: ast.AST | None = node
+    while isinstance(around, (ast.expr, ast.keyword)):
+        around = spot.place.source.parent_of(around)
+    return around
+
+
 def number(node: ast.AST) -> int | None:
     """The integer that a literal stands for, a sign before it counted."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from explainer.edits.evidence import Evidence
 from explainer.edits.place import as_primary
-from explainer.repair.atoms.common import expressions
+from explainer.repair.atoms.common import expressions, statement_of
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
 from explainer.source import called, stored
@@ -26,6 +26,33 @@ def clone(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     yield from _behind(spot, "clone")
 
 
+def severed(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`y, self.state = net(x, self.state)`, then `self.state = self.state.detach()`: what a row hands to the next step.
+
+    Of a tuple every tensor is.
+    """
+    statement = statement_of(spot, spot.place.node)
+    if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Tuple):
+        return
+    for one in statement.targets[0].elts:
+        if isinstance(one, (ast.Attribute, ast.Subscript)) or (
+            isinstance(one, ast.Name) and _carried(spot, statement, {one.id})
+        ):
+            own = spot.place.source.text(one)
+            for at, cut in enumerate((f"{own}.detach()", f"tuple(one.detach() for one in {own})")):
+                head = " " * statement.col_offset
+                whole = f"{spot.place.source.text(statement)}\n{head}{own} = {cut}"
+                yield Offer("severed", spot, _as_module(statement), whole, "behind", 0.2 * at, one)
+
+
+def _as_module(statement: ast.stmt) -> ast.Module:
+    """A statement as a row of them: what takes its place may be several."""
+    whole = ast.Module([statement], [])
+    for name in ("lineno", "col_offset", "end_lineno", "end_col_offset"):
+        setattr(whole, name, getattr(statement, name))
+    return whole
+
+
 def _behind(spot: Spot, method: str) -> Iterator[Offer]:
     for node in expressions(spot) if spot.role not in ("built", "given") else ():
         weight = _as_beside(spot, node, method) if not _makes_an_object(node) else None
@@ -38,9 +65,7 @@ def _as_beside(spot: Spot, node: ast.expr, method: str) -> float | None:
     """Nothing against what a function hands back among others, of which it cuts off (or copies) some."""
     source, parent = spot.place.source, spot.place.source.parent_of(node)
     within = isinstance(parent, (ast.Tuple, ast.List)) or getattr(parent, "elt", None) is node
-    outer = parent
-    while isinstance(outer, ast.expr):
-        outer = source.parent_of(outer)
+    outer = statement_of(spot, node)
     function = source.function_at(node.lineno)
     handed = within and isinstance(outer, ast.Return) and function is not None
     return 0.0 if handed and any(_has(one, method) for one in ast.walk(function)) else None  # type: ignore[arg-type]
@@ -56,18 +81,18 @@ def _kept(spot: Spot, node: ast.expr) -> float | None:
         return None
     if any(isinstance(one, (ast.Attribute, ast.Subscript)) for one in parent.targets):
         return 0.0
-    return 0.5 if _carried(spot, parent) else None
+    return 0.5 if _carried(spot, parent, stored(parent)) else None
 
 
-def _carried(spot: Spot, statement: ast.Assign) -> bool:
-    """Whether a file binds a name outside of every loop, or a loop reads it before it binds it: in its next step."""
+def _carried(spot: Spot, statement: ast.Assign, names: set[str]) -> bool:
+    """Whether a file binds names outside of every loop, or a loop reads one before it binds it: in its next step."""
     loop = spot.place.source.parent_of(statement)
     while loop is not None and not isinstance(loop, (ast.For, ast.While, ast.FunctionDef, ast.Module)):
         loop = spot.place.source.parent_of(loop)
     if not isinstance(loop, (ast.For, ast.While)):
         return isinstance(loop, ast.Module)
     reads = [one for one in ast.walk(loop) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)]
-    return any(one.id in stored(statement) and one.lineno <= statement.lineno for one in reads)
+    return any(one.id in names and one.lineno <= statement.lineno for one in reads)
 
 
 def _makes_an_object(node: ast.expr) -> bool:

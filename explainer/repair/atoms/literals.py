@@ -5,14 +5,18 @@ from __future__ import annotations
 import ast
 import itertools
 from collections.abc import Iterator
+from typing import Any
 
 from explainer.edits.evidence import Evidence
 from explainer.edits.expressions import named
 from explainer.repair.atoms.common import expressions, integer, integers, is_dimension, number, wanted
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
+from explainer.replay.recorders.taint import literals, value_of
 
 _MOST = 8
+#: How far steps and layers are looked at for trees; how large a literal may become, and how many sizes it may make.
+_STEPS, _WIDEST, _GOALS = 20, 600, 2
 #: What a dimension costs more where an index is too large: along a longer one any index fits.
 _BEYOND = 1.8
 
@@ -78,6 +82,41 @@ def _solving(spot: Spot, node: ast.expr, value: int, sizes: set[int]) -> Iterato
             shift = size - whole if isinstance(parent.op, ast.Add) or parent.left is node else whole - size
             if value + shift >= 0:
                 yield value + shift
+
+
+def solved(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`{"image": 32}` -> `{"image": 28}`, of which `(image // patch) ** 2 + 1` is made: what gives a size."""
+    node = spot.place.node
+    old = number(node)
+    if spot.role != "number" or old is None or not isinstance(node, ast.expr):
+        return
+    sizes = wanted(evidence) - {0, 1}
+    for tree, position in _trees(spot, evidence):
+        if value_of(tree) in sizes:
+            goals = {goal: new for new, goal in reversed(list(_values(tree, position, old))) if goal in sizes}
+            for new in sorted(set(goals.values()) - {old}, key=lambda one: abs(one - old))[:_GOALS]:
+                yield Offer("solved", spot, node, str(new), "tree")
+
+
+def _trees(spot: Spot, evidence: Evidence) -> Iterator[tuple[list[Any], tuple[Any, ...]]]:
+    """The trees of numbers on the way that a literal is a part of, with its position in them."""
+    rows = [tree for step in evidence.steps[:_STEPS] for tree in step.numbers]
+    rows += [tree for layer in evidence.layers_around()[:_STEPS] for trees in layer.numbers.values() for tree in trees]
+    for tree in rows:
+        for part in literals(tree):
+            place = evidence.place(part[-2])
+            if place is not None and place.node is spot.place.node and tree[0] == "op":
+                yield tree, tuple(part[-2])
+                break
+
+
+def _values(tree: list[Any], position: tuple[Any, ...], old: int) -> Iterator[tuple[int, int]]:
+    """What a tree would be for other values of a literal."""
+    for new in range(1, min(_WIDEST, 4 * max(old, 2)) + 1):
+        try:
+            yield new, value_of(tree, {position: new})
+        except ArithmeticError:
+            continue
 
 
 def _numbers(spot: Spot) -> Iterator[ast.expr]:

@@ -10,9 +10,9 @@ from explainer.edits.expressions import named
 from explainer.repair.atoms.common import expressions, integer, integers, number, shape_of, tensors, wanted
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
-from explainer.source import called, loaded
+from explainer.source import called, loaded, stored
 
-_MOST = 8
+_MOST, _DERIVED = 8, 4
 
 
 def name(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
@@ -28,6 +28,29 @@ def name(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
             if other != node.id and shape != own and abs(len(shape) - len(own or [])) <= 1:
                 weight = 1.4 + 0.4 * (len(shape) != len(own or [])) - 0.6 * (other not in read)
                 yield Offer("name", spot, node, other, "unread" if other not in read else "scope", weight)
+
+
+def derived(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`weights(y)` -> `weights(y_train)`, behind `x_train, y_train = split(x, y)`: what was made of a value, for it."""
+    for node in expressions(spot):
+        if isinstance(node, ast.Name) and not _is_called(spot, node):
+            for at, other in enumerate(_made_of(spot, node)):
+                yield Offer("derived", spot, node, other, "derived", 0.1 * at)
+
+
+def _made_of(spot: Spot, node: ast.Name) -> list[str]:
+    """The names that were given values made of a name's, above in its function or file, the last first."""
+    scope = spot.place.source.scope_at(node.lineno)
+    above = [one for one in ast.walk(scope) if isinstance(one, ast.Assign) and (one.end_lineno or 0) < node.lineno]
+    made = [one for one in above if isinstance(one.value, ast.Call) and node.id in loaded(one.value)]
+    names = [name for one in reversed(made) for name in sorted(stored(one)) if name != node.id]
+    names.sort(key=lambda name: not name.startswith(node.id))
+    return list(dict.fromkeys(names))[:_DERIVED]
+
+
+def _is_called(spot: Spot, node: ast.Name) -> bool:
+    parent = spot.place.source.parent_of(node)
+    return isinstance(parent, ast.Call) and parent.func is node
 
 
 def size(spot: Spot, evidence: Evidence) -> Iterator[Offer]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from explainer.edits.evidence import Evidence
 from explainer.edits.lines import indentation
-from explainer.repair.atoms.common import calls, text
+from explainer.repair.atoms.common import calls, statement_of, text
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
 from explainer.source import called
@@ -28,7 +28,7 @@ def copied(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         owner = node.func.value if isinstance(node.func, ast.Attribute) and node.func.attr in names else None
         if not isinstance(owner, (ast.Name, ast.Attribute)):
             continue
-        name, statement = text(spot, owner), _statement(spot, node)
+        name, statement = text(spot, owner), statement_of(spot, node)
         copy = f"copy.deepcopy({name})"
         if isinstance(statement, ast.Expr) and _alone(spot, node):
             if name in _parameters(spot):  # what it is from there on
@@ -37,13 +37,6 @@ def copied(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
                 )
         elif not isinstance(statement, ast.Assign) or name not in {text(spot, one) for one in statement.targets}:
             yield Offer("copied", spot, owner, copy, "copy")
-
-
-def _statement(spot: Spot, node: ast.AST) -> ast.AST | None:
-    around: ast.AST | None = node
-    while isinstance(around, (ast.expr, ast.keyword)):
-        around = spot.place.source.parent_of(around)
-    return around
 
 
 def _alone(spot: Spot, node: ast.AST) -> bool:
@@ -59,6 +52,21 @@ def _alone(spot: Spot, node: ast.AST) -> bool:
 def _parameters(spot: Spot) -> set[str]:
     function = spot.place.source.function_at(spot.place.span.line)
     return {one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)} if function is not None else set()
+
+
+def registered(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`self.table = sines(n)` -> `self.register_buffer("table", sines(n))`: a tensor that goes with its module."""
+    statement = statement_of(spot, spot.place.node)
+    function = spot.place.source.function_at(spot.place.span.line)
+    if function is None or function.name != "__init__" or not isinstance(statement, ast.Assign):
+        return
+    target = statement.targets[0]
+    plain = isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == "self"
+    value = statement.value
+    made = isinstance(value, ast.BinOp) or (isinstance(value, ast.Call) and not called(value)[:1].isupper())
+    if plain and made and len(statement.targets) == 1:
+        text_ = f'self.register_buffer("{target.attr}", {text(spot, statement.value)})'  # type: ignore[attr-defined]
+        yield Offer("registered", spot, statement, text_, "buffer")
 
 
 def block(spot: Spot, evidence: Evidence) -> Iterator[Offer]:

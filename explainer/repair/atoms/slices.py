@@ -13,6 +13,8 @@ from explainer.repair.spots import Spot
 
 #: Up to here one more or less reaches the first and the last.
 _NEAR = 2
+#: How many names of sizes a tensor may be cropped to.
+_NAMED = 2
 
 
 def slice_(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
@@ -46,6 +48,24 @@ def cut(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         parts = [part for rank, row in _CUTS.items() if shape and rank <= len(shape) for part in row]
         for at, part in enumerate(parts):
             yield Offer("cut", spot, node, f"{as_primary(spot.place.at(node))}{part}", part, 0.1 * at)
+
+
+def crop(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`self(ids)` -> `self(ids[:, -block:])`: who calls what failed gives it no more than a size in question holds."""
+    if spot.role != "caller":  # cut where it failed, data would be lost
+        return
+    for node in expressions(spot):
+        if isinstance(node, (ast.Name, ast.Attribute)):
+            for at, part in enumerate(_crops(spot, evidence, shape_of(spot, node, evidence) or [])):
+                yield Offer("crop", spot, node, f"{text(spot, node)}{part}", part, 0.1 * at)
+
+
+def _crops(spot: Spot, evidence: Evidence, shape: list[int]) -> list[str]:
+    """The last, or first, entries of a dimension that is longer than a size in question which has a name."""
+    sizes = wanted(evidence)
+    named = [name for name, value in integers(spot).items() if value in sizes and value > 1]
+    return [f"[{':, ' * at}{bound}]" for at, size in enumerate(shape[:2]) for name in named[:_NAMED]
+            if integers(spot)[name] < size for bound in (f"-{name}:", f":{name}")]  # fmt: skip
 
 
 def _textual(node: ast.AST) -> bool:
