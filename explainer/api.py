@@ -119,10 +119,10 @@ def explain_text(
 def explain_found(found: Found, options: Options | None = None, packs: tuple[Path, ...] = ()) -> Report:
     """Explain one error that `reading` found."""
     from explainer.catalogue import load
-    from explainer.diagnose import diagnose
+    from explainer.diagnose import diagnose, knowing
 
     catalogue = load(packs)
-    return diagnose(crash_of(found, catalogue.knows), catalogue, options or Options(language=language(None)))
+    return diagnose(crash_of(found, knowing(catalogue)), catalogue, options or Options(language=language(None)))
 
 
 def explain_error(
@@ -130,13 +130,13 @@ def explain_error(
 ) -> Explanation:
     """Explain a live exception. Its frames are let go of before this returns."""
     from explainer.catalogue import load
-    from explainer.diagnose import diagnose
+    from explainer.diagnose import diagnose, knowing
     from explainer.live import crash_from
 
     catalogue = load(packs)
     options = options or Options(language=language(None))
     traceback = traceback if traceback is not None else error.__traceback__
-    crash = crash_from(error, traceback, catalogue.knows, options.language, options.changed)
+    crash = crash_from(error, traceback, knowing(catalogue), options.language, options.changed)
     try:
         report = _without_compiler(crash, options, packs) or diagnose(crash, catalogue, options)
     finally:
@@ -199,11 +199,12 @@ def repro(
 
 def _repro_of_error(error: BaseException, replay: bool, packs: tuple[Path, ...], process: Any) -> Repro:
     from explainer.catalogue import load
+    from explainer.diagnose import knowing
     from explainer.live import crash_from
     from explainer.reproduce.make import repro as make
 
     catalogue = load(packs)
-    crash = crash_from(error, error.__traceback__, catalogue.knows)
+    crash = crash_from(error, error.__traceback__, knowing(catalogue))
     try:
         allowed = replay and os.environ.get("EXPLAINER_REPLAY") != "0"
         return make(crash, catalogue, Options(replay=allowed), process)
@@ -226,10 +227,11 @@ def _let_go(crash: Crash) -> None:
 def repro_found(found: Found, packs: tuple[Path, ...] = (), process: Any = None) -> Repro:
     """The repro of one error that `reading` found, from its message alone."""
     from explainer.catalogue import load
+    from explainer.diagnose import knowing
     from explainer.reproduce.make import repro as make
 
     catalogue = load(packs)
-    return make(crash_of(found, catalogue.knows), catalogue, Options(replay=False), process)
+    return make(crash_of(found, knowing(catalogue)), catalogue, Options(replay=False), process)
 
 
 def language(asked: str | None) -> str:

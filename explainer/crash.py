@@ -148,7 +148,8 @@ class Found:
     remarks: tuple[str | Remark, ...] = ()
 
 
-Known = Callable[[Raised], bool]
+#: How well an error is known, 0 where it is not.
+Known = Callable[[Raised], int]
 
 
 def crash_of(found: Found, known: Known) -> Crash:
@@ -195,14 +196,15 @@ def _root(raised: Raised, known: Known) -> tuple[Raised, list[tuple[str, Raised]
 
 
 def _root_of_context(raised: Raised, known: Known) -> Raised:
-    """Along `context` links the latest error that a symptom knows; where there is none, the first."""
+    """Along `context` links the latest of those errors that are known best; where none is, the first."""
     line, error = [raised], raised
     while error.context is not None and len(line) < 100:
         error = error.context
         line.append(error)
         if error.cause is not None or error.embedded is not None or error.members:
             break
-    return next((one for one in line if known(one) and not (one.context and _in_except_clause(one))), line[-1])
+    ranks = [0 if one.context and _in_except_clause(one) else int(known(one)) for one in line]
+    return line[ranks.index(max(ranks))] if any(ranks) else line[-1]
 
 
 def _in_except_clause(raised: Raised) -> bool:

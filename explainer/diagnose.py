@@ -11,7 +11,7 @@ from explainer.catalogue import Catalogue, Match
 from explainer.catalogue.bounds import WordsError, for_crash, of_file
 from explainer.catalogue.rule import UNLISTED
 from explainer.catalogue.words import in_language, words
-from explainer.crash import Crash
+from explainer.crash import Crash, Known
 from explainer.diagnosis import Certainty, Diagnosis, Fix, FixSource, Label, Report
 from explainer.facts import span_of
 from explainer.frozen import mutable, replace
@@ -49,6 +49,11 @@ class Stages:
         said = f"explainer: {failed}; the rest is shown"
         if said not in self.failures:
             self.failures.append(said)
+
+
+def knowing(catalogue: Catalogue) -> Known:
+    """How well an error is known: 2 where a symptom does, 1 where its message can be read, else 0."""
+    return lambda error: 2 if catalogue.knows(error) else int(grammar.read(error) is not None)
 
 
 def diagnose(crash: Crash, catalogue: Catalogue, options: Options) -> Report:
@@ -199,8 +204,8 @@ def _known_better(diagnosis: Diagnosis, remedy: Remedy, found: Remedy) -> bool:
 def _of_message(match: Match, scene: Scene, stages: Stages, causes: bool) -> Diagnosis:
     """What the message says, and the guard of the raise where it has one."""
     told = of_symptom(match, scene, causes)
-    listed = bool(match.symptom.messages)
-    told = stages.run("the guard", lambda: guarding.with_guard(told, scene, listed), told)
+    wordings = len(match.symptom.messages)
+    told = stages.run("the guard", lambda: guarding.with_guard(told, scene, wordings > 0, wordings >= BROAD), told)
     read = match.captures
     if scene.live is None or not isinstance(read, Told):
         return told
@@ -237,7 +242,7 @@ def _certainty(before: Certainty, held: Held | None, remedy: Remedy) -> Certaint
 
 
 def symptom_names(match: Match, scene: Scene) -> dict[str, Any]:
-    """What the words of a symptom may use: `m.*` (captures) and `crash.*`."""
+    """What the words of a symptom may use: `m.*` (captures) and `crash.*`; `asks` is what the message asks for."""
     crash, frame = scene.crash, scene.crash.user_frame
     about = {
         "type": crash.name,
@@ -247,7 +252,10 @@ def symptom_names(match: Match, scene: Scene) -> dict[str, Any]:
         "code": frame.code if frame else None,
         "file": frame.file if frame else None,
         "line": frame.line if frame else None,
+        "asks": None,
     }
+    if "crash.asks" in str(match.symptom.text["headline"]):
+        about["asks"] = grammar.claim(crash, scene.options.language, firm=True)
     return {"m": match.captures, "crash": about}
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from explainer.crash import Crash
-from explainer.diagnosis import Diagnosis, Label, Span
+from explainer.diagnosis import Diagnosis, Label
 from explainer.frozen import replace
 from explainer.grammar import field_of
+from explainer.grammar.conditions import is_plain, worded
 from explainer.grammar.guards import Guard, guard_at, installed
 from explainer.grammar.owner import is_library
 from explainer.grammar.phrases import quoted
@@ -16,13 +17,14 @@ from explainer.probes.checked import checked_operand
 from explainer.probes.guards import Guarded, guarded
 
 #: A longer requirement is told below the headline.
-SHORT = 90
+SHORT = 110
 
 
-def with_guard(diagnosis: Diagnosis, scene: Scene, listed: bool) -> Diagnosis:
+def with_guard(diagnosis: Diagnosis, scene: Scene, listed: bool, broad: bool) -> Diagnosis:
     """A diagnosis that rests on the message alone, with what the guard of the raise adds.
 
-    The headline of a `listed` symptom stays; another gives way to requirement and values.
+    Headline, usual causes and fixes of a `listed` symptom stay; those of a `broad` one give way, as what the grammar
+    read does, where requirement and values tell what must be.
     """
     found = _found(scene)
     if found is None:
@@ -31,23 +33,24 @@ def with_guard(diagnosis: Diagnosis, scene: Scene, listed: bool) -> Diagnosis:
     headline = _headline(found, scene.options.language)
     before, usual, after = diagnosis.cause.partition("\n" + word("usual", scene.options.language))
     cause = "\n".join(part for part in (before, told) if part) + usual + after
-    if not listed and headline is not None:
-        cause = "\n".join(part for part in (told, f"{diagnosis.headline}. {diagnosis.cause}".strip()) if part)
-        diagnosis = replace(diagnosis, headline=headline)
+    if headline is not None and (not listed or (broad and is_plain(found.unmet))):
+        cause = "\n".join(part for part in (told, f"{diagnosis.headline}. {before}".strip()) if part)
+        diagnosis = replace(diagnosis, headline=headline, fixes=())
     return _placed(replace(diagnosis, cause=cause), found, scene)
 
 
 def alone(scene: Scene) -> Diagnosis | None:
     """What the guard says where the message says nothing: of torch, a library on it, or a check of tensors."""
     found = _found(scene)
-    if found is None or scene.live is None or not (found.tensors or is_library(_file(scene.crash))):
+    if found is None or scene.live is None or not (found.owned or is_library(_file(scene.crash))):
         return None
     headline = _headline(found, scene.options.language)
     if headline is None:
         return None
     kind, family = field_of(found.guard.text, scene.crash.message)
     told = _told(found, scene.options.language)
-    return _placed(Diagnosis(f"check-{kind}-{found.guard.where.lower()}", family, headline, told), found, scene)
+    name = found.where.rpartition(".")[2].lower().strip("_") or "call"
+    return _placed(Diagnosis(f"check-{kind}-{name}", family, headline, told), found, scene)
 
 
 def with_operand(diagnosis: Diagnosis, told: Told, scene: Scene) -> Diagnosis:
@@ -74,7 +77,7 @@ def _found(scene: Scene) -> Guarded | None:
     if scene.live is not None:
         return scene.once("guard", lambda: guarded(scene))
     guard = scene.once("guard", lambda: _pasted(scene.crash))
-    return Guarded(guard, (), None, False) if guard is not None else None
+    return Guarded(guard, guard.check, guard.where, ()) if guard is not None else None
 
 
 def _pasted(crash: Crash) -> Guard | None:
@@ -84,9 +87,9 @@ def _pasted(crash: Crash) -> Guard | None:
 
 
 def _headline(found: Guarded, language: str) -> str | None:
-    if not found.values or len(found.guard.text) > SHORT:
+    if not found.values or len(asked := worded(found.unmet, language)) > SHORT:
         return None
-    claim = word("g_needs", language, where=quoted(found.guard.where), asked=quoted(found.guard.text))
+    claim = word("g_needs", language, where=quoted(found.where), asked=asked)
     return word("g_got", language, claim=claim, values=_values(found, language))
 
 
@@ -100,11 +103,12 @@ def _values(found: Guarded, language: str) -> str:
 
 
 def _placed(diagnosis: Diagnosis, found: Guarded, scene: Scene) -> Diagnosis:
-    """With the user's argument as the culprit, where the guard is about one and nothing else is blamed yet."""
-    span: Span | None = found.argument
+    """With the user's argument labelled, and blamed where nothing else is yet; where it was set by a literal, that."""
+    span = found.argument
     if span is None or diagnosis.culprit is not None:
         return diagnosis
     text = word("g_argument", scene.options.language, name=quoted(span.symbol or ""))
     label = Label(span.file, span.line, text, span.column, span.end_column)
     certainty = "likely" if diagnosis.certainty == "possible" else diagnosis.certainty
-    return replace(diagnosis, culprit=span, labels=(*diagnosis.labels, label), certainty=certainty)
+    culprit = found.given or span
+    return replace(diagnosis, culprit=culprit, labels=(*diagnosis.labels, label), certainty=certainty)

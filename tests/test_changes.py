@@ -6,7 +6,7 @@ import pytest
 
 from explainer.diagnosis import Edit, Span
 from explainer.edits.candidate import Candidate
-from explainer.edits.changes import only_adapts
+from explainer.edits.changes import only_adapts, silences
 
 
 @pytest.mark.parametrize(
@@ -27,3 +27,11 @@ def test_an_edit_that_cuts_to_size_or_counts_one_more_only_adapts(before, after,
     """With enough of them tried, one of these fits nearly every mismatch."""
     edit = Edit("main.py", 3, 3, before, after)
     assert only_adapts(Candidate((edit,), "replace", "", Span("main.py", 3))) is adapts
+
+
+@pytest.mark.parametrize(
+    ("after", "lenient"), [("strict=False", True), ("strict = True", False), ("strict=True", False)]
+)
+def test_an_edit_that_lets_a_check_be_left_out_silences(after, lenient):
+    edit = Edit("main.py", 3, 3, "net.load_state_dict(state)", f"net.load_state_dict(state, {after})")
+    assert silences(Candidate((edit,), "replace", "", Span("main.py", 3))) is lenient

@@ -10,7 +10,7 @@ import pytest
 import explainer
 from explainer import grammar
 from explainer.catalogue.words import in_language, words
-from explainer.crash import Crash, Frame
+from explainer.crash import Crash, Frame, Raised
 from explainer.diagnosis import Diagnosis
 from explainer.grammar import ngrams
 from explainer.locale import LANGUAGES
@@ -179,3 +179,30 @@ def test_words_are_weighed_from_what_sources_raise():
     ours, others = frozenset({"tensor", "must"}), frozenset({"table", "must"})
     weights, _ = ownership.fitted([ours] * 9 + [others] * 9, [1.0] * 9 + [0.0] * 9)
     assert weights["tensor"] > 0 > weights["table"]
+
+
+@pytest.mark.parametrize(
+    ("message", "headline"),
+    [
+        ("Unknown mode=fast, should be one of: full, lite", "`mode` must `be one of: full, lite`, but got `fast`"),
+        ("Unsupported reduction op: foo", "not supported: `reduction op`, `foo`"),
+        ("You must pass either a tensor or a module", "needed: to `pass either a tensor or a module`"),
+        (
+            "Only 3D and 4D tensors supported (got 2D) for mode nearest",
+            "`mode nearest` supports only 3, 4 dimensions, but got 2 dimensions",
+        ),
+    ],
+)  # fmt: skip
+def test_what_was_refused_and_its_value_stand_apart(message, headline):
+    found = grammar.read(Raised("RuntimeError", message, ()))
+    assert found is not None
+    assert found.captures["headline_en"] == headline
+
+
+def test_a_lookup_that_failed_on_the_way_to_a_message_is_not_the_root():
+    line = '  File "/x/site-packages/torch/_inductor/__init__.py", line 3, in f\n    raise error\n'
+    head = "Traceback (most recent call last):\n"
+    between = "\nDuring handling of the above exception, another exception occurred:\n\n"
+    message = "RuntimeError: Unrecognized mode=fastest, should be one of: default, lite\n"
+    pasted = f"{head}{line}KeyError: 'fastest'\n{between}{head}{line}{message}"
+    assert explainer.explain(pasted).to_dict()["reports"][0]["error"]["type"] == "RuntimeError"

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from explainer.api import explain
+from explainer.grammar.conditions import worded
 from explainer.grammar.guards import guard_at, installed, negated
 from explainer.source import parsed_source
 
@@ -47,6 +48,15 @@ def frob(x):
         return x
     else:
         raise ValueError("six")
+
+
+def kinds(x):
+    if x == 1:
+        return 1
+    elif isinstance(x, str):
+        return 2
+    else:
+        raise ValueError("seven")
 """
 
 
@@ -55,6 +65,7 @@ def frob(x):
     [
         (6, "Frob", "not isinstance(lr, str) or mode != 'fast'"), (8, "Frob", "lr >= 0"), (10, "Frob", "lr != 3"),
         (12, None, None), (13, "Frob", "lr.dim() == 2"), (20, "frob", "x in (1, 2)"),
+        (29, "kinds", "x == 1 or isinstance(x, str)"),
     ],
 )  # fmt: skip
 def test_the_guard_of_a_line(line, where, requirement):
@@ -74,6 +85,35 @@ def decays():
     torch.optim.AdamW([torch.zeros(2, requires_grad=True)], weight_decay=decay)
 
 
+class Halves(torch.nn.Module):
+    def __init__(self, depth):
+        super().__init__()
+        if depth % 2 != 0:
+            raise ValueError("no")
+
+
+def test_a_check_of_plain_numbers_is_told_where_a_class_of_torchs_makes_it():
+    diagnosis = told(lambda: Halves(3))
+    assert diagnosis["headline"] == "`Halves` needs `depth % 2 == 0`, but `depth` = 3"
+    assert diagnosis["culprit"]["code"] == "3"
+
+
+@pytest.mark.parametrize(
+    ("condition", "english", "korean", "chinese"),
+    [
+        ("0 < n", "`n > 0`", "`n > 0`", "`n > 0`"),
+        ("isinstance(n, (int, E))", "`n` of type `int` or `E`", "`int` 또는 `E` 형의 `n`", "`int` 或 `E` 类型的 `n`"),
+        ("not callable(f)", "`f` that is not callable", "호출할 수 없는 `f`", "不可调用的 `f`"),
+        ("m in ('a', 'b')", "`m` to be one of `'a', 'b'`", "`'a', 'b'` 중 하나인 `m`", "`m` 取 `'a', 'b'` 之一"),
+        ("m == 1 or m == 2", "`m` to be one of `1, 2`", "`1, 2` 중 하나인 `m`", "`m` 取 `1, 2` 之一"),
+        ("a < 1 and b == 3", "`a < 1` and `b == 3`", "`a < 1` 그리고 `b == 3`", "`a < 1` 且 `b == 3`"),
+    ],
+)  # fmt: skip
+def test_a_condition_in_words(condition, english, korean, chinese):
+    node = ast.parse(condition, mode="eval").body
+    assert [worded(node, language) for language in ("en", "ko", "zh")] == [english, korean, chinese]
+
+
 def own_check():
     def frob(x, size):
         if x.shape[1] != size:
@@ -91,7 +131,43 @@ def no_tensors():
 def test_values_of_live_frames_and_the_argument_that_gave_them():
     diagnosis = told(decays)
     assert "`0.0 <= weight_decay` holds. Here `weight_decay` = -0.1" in diagnosis["cause"]
-    assert diagnosis["culprit"]["code"] == "decay"
+    assert diagnosis["headline"] == "`AdamW` needs `weight_decay >= 0.0`, but `weight_decay` = -0.1"
+    assert diagnosis["culprit"]["code"] == "-0.1"
+    assert [label["text"] for label in diagnosis["labels"]] == ["this is `weight_decay`"]
+    assert "leaf" not in str(diagnosis["fixes"])  # what helps with another argument
+
+
+def calls():
+    """What raises in Python, with what it needs, and the code that gave it; `self.nonlinearity` was a keyword."""
+    nn, data = torch.nn, torch.utils.data
+    return [
+        (lambda: nn.Dropout(1.4), "`Dropout` needs `p <= 1`, but `p` = 1.4", "1.4"),
+        (lambda: data.DataLoader([1], batch_size=0), "`DataLoader` needs `batch_size > 0`, but `batch_size` = 0", "0"),
+        (
+            lambda: nn.RNN(3, 4, nonlinearity="gelu"),
+            "`RNN` needs `self.nonlinearity` to be one of `'tanh', 'relu'`, but `self.nonlinearity` = 'gelu'",
+            '"gelu"',
+        ),
+        (
+            lambda: nn.functional.cross_entropy(torch.rand(2, 3), torch.tensor([0, 1]), reduction="average"),
+            "`cross_entropy` needs `reduction` to be one of `'none', 'mean', 'elementwise_mean', 'sum'`, "
+            "but `reduction` = 'average'",
+            '"average"',
+        ),
+        (
+            lambda: nn.init.xavier_uniform_(torch.zeros(2)),
+            "`xavier_uniform_` needs `dimensions >= 2`, but `dimensions` = 1",
+            None,
+        ),
+    ]
+
+
+@pytest.mark.parametrize("number", range(5))
+def test_only_what_did_not_hold_is_told_of_what_the_user_called(number):
+    call, headline, given = calls()[number]
+    diagnosis = told(call)
+    assert diagnosis["headline"] == headline
+    assert (diagnosis["culprit"] or {}).get("code") == given
 
 
 def test_a_check_of_the_users_own_is_told_where_it_is_about_tensors():

@@ -179,6 +179,6 @@ def _known(one: Symptom) -> dict[str, Any]:
     message = one.messages[0]
     found = regex.search(message.pattern, " ".join(message.says.split()), regex.DOTALL)
     given = {name: number(item) for name, item in found.groupdict().items()} if found else {}
-    crash: dict[str, Any] = dict.fromkeys(("function", "code", "file", "line", "runner"))
+    crash: dict[str, Any] = dict.fromkeys(("function", "code", "file", "line", "runner", "asks"))
     crash |= {"type": one.exception[0], "message": message.says}
     return {"m": {**dict.fromkeys(one.captures), **given}, "crash": crash}

@@ -8,7 +8,7 @@ from typing import Any
 from explainer import remedies
 from explainer.catalogue import load
 from explainer.catalogue.rule import UNLISTED
-from explainer.diagnose import RULES_TRIED, symptom_names
+from explainer.diagnose import RULES_TRIED, knowing, symptom_names
 from explainer.edits.generators.driver import recorded
 from explainer.live import crash_from
 from explainer.probes import Options, Scene
@@ -24,7 +24,7 @@ WORK = 7.0
 def surveyed(error: BaseException, options: Options) -> list[dict[str, Any]]:
     """A row for each edit that survives: its edits, where it came from, the line it blames, its features."""
     catalogue = load(())
-    crash = crash_from(error, error.__traceback__, catalogue.knows, options.language)
+    crash = crash_from(error, error.__traceback__, knowing(catalogue), options.language)
     scene = Scene(crash, options)
     match = catalogue.match(crash)
     if match is None:

@@ -24,7 +24,7 @@ SLOW = 0.5
 FILLERS = {
     "digits": "1" * 1000, "words": "ab " * 400, "lists": "1, " * 400, "brackets": "([" * 500, "dots": "a.b." * 250,
 }  # fmt: skip
-UNKNOWN = {"function": None, "code": None, "file": None, "line": None, "runner": None}
+UNKNOWN = {"function": None, "code": None, "file": None, "line": None, "runner": None, "asks": None}
 
 
 def problems(one: Symptom, catalogue: Catalogue) -> Found:

@@ -13,6 +13,7 @@ from explainer.grammar.owner import is_torchs, says_so
 from explainer.grammar.phrases import quoted
 from explainer.grammar.sentence import cleaned, sentences
 from explainer.grammar.told import Told, advice, is_advice, values
+from explainer.grammar.vocabulary import words_of
 from explainer.locale import LANGUAGES, word
 from explainer.patterns import Pattern
 
@@ -28,8 +29,11 @@ _WORD = Pattern(r"[A-Za-z_][\w.]+")
 #: A title, then why: as the compiler words what it cannot trace.
 _TITLED = Pattern(r"\S[\s|.]+Explanation: ")
 _PRONOUN = Pattern(r"(?:this|that|these|those|it|they|we|you|which|dynamo)(?: \w+)?", 2)
-#: What only names of code have.
-_IDENTIFIER = Pattern(r"\w[_.]\w|[a-z\d][A-Z]|[A-Za-z]\d")
+#: Words that stand for anything that was given.
+_NAMELESS = words_of(
+    "argument arguments value values input inputs output outputs parameter parameters state this that these usage "
+    "operation call error result thing object something anything"
+)
 
 
 def read(error: Crash | Raised) -> Match | None:
@@ -61,16 +65,22 @@ def read(error: Crash | Raised) -> Match | None:
     hint = (advice([part.text for part in parts]) or "").translate(_BRACES)
     fixes = ({"title": {code: word("c_advice", code, advice=hint) for code in LANGUAGES}},) if hint else ()
     about = _about(clause)
-    specific = kind != "other" or detail > 0 or len(about) > 1 or len(claims) > 1 or any(map(_IDENTIFIER.search, about))
+    named = clause.frame not in WEAK and any(one.lower() not in _NAMELESS for one in about)
+    specific = kind != "other" or detail > 0 or len(about) > 1 or len(claims) > 1 or named
     symptom = Symptom(f"check-{kind}-{_name(clause)}", family, (), (), texts, specific, fixes=fixes)
     return Match(symptom, told)
 
 
-def claim(error: Crash | Raised, language: str) -> str | None:
-    """What a message asks for, as a headline; None where it states no requirement that has a known form."""
+def claim(error: Crash | Raised, language: str, firm: bool = False) -> str | None:
+    """What a message asks for, as a headline; None where it states no requirement that has a known form.
+
+    With `firm` also what it says to be wrong, as long as that is more than what happened.
+    """
     found = read(error)
     told = found.captures if found is not None else None
-    return told[f"headline_{language}"] if isinstance(told, Told) and told.clause.frame in STATING else None
+    if not isinstance(told, Told) or not (told.clause.frame in STATING or (firm and told.clause.frame not in WEAK)):
+        return None
+    return told[f"headline_{language}"]
 
 
 def _about(clause: Clause) -> list[str]:

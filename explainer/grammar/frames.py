@@ -49,6 +49,16 @@ _TURNED = Pattern(
     r"(?:[Gg]ot|[Rr]eceived|[Ff]ound|[Gg]iven):? (?P<given>.+?)(?:,|;|,? but| while| when) ?(?:was |were |it |but )*"
     r"(?P<claim>(?:expect(?:s|ed|ing)|requires?|required)\b.+)"
 )
+#: What was refused, and what should be: `Unknown mode 'x', should be one of ...`.
+_REFUSED = Pattern(
+    r"(?:[Uu]n(?:recogni[sz]ed|known|supported|expected)|[Ii]nvalid|[Ii]llegal|[Ii]ncorrect|[Ww]rong|[Bb]ad) "
+    r"(?P<subject>[A-Za-z_][\w ]*?)(?: ?[:=] ?|,? got:? | (?=['\"`\d]))(?P<given>[^,;]+?)(?:[,;:.] ?|,? but | - )"
+    r"(?:it |they |which )?(?P<need>(?:must|should|has to|have to|needs? to|(?:is |are )?expected to)(?: be)? .+)"
+)
+#: A kind of thing and which one it is: `mode: fast`, `mode=fast`, `mode 'fast'`.
+_VALUED = Pattern(r"(?P<subject>[A-Za-z_][\w .-]*?)(?: ?[:=] ?| (?=['\"`]))(?P<given>[^:=\s].*)")
+#: Frames in which what is refused is often followed by its value.
+_REFUSING = ("invalid", "unsupported")
 _IT_IS = Pattern(r"^[Ii]t is (?:expected|required) (?:that )?")
 #: `but 7 is found`.
 _FOUND = Pattern(r" (?:is|are|was|were) (?:found|given|received|provided|passed|specified)$")
@@ -247,6 +257,8 @@ _FRAMES: tuple[tuple[str, tuple[str, ...], Any], ...] = (
 
 #: What no subject of a frame begins with.
 _NOT_BEFORE = {"range": ("expect",), "missing": ("cannot ", "can't ", "could not ", "unable ", "failed ")}
+#: Who the message speaks to is not what it is about.
+_READER = ("you", "we")
 #: Frames that state no requirement: what another sentence of the message requires tells more.
 WEAK = ("got", "state", "refused", "is-not", "missing", "said")
 
@@ -271,7 +283,18 @@ def _fitting(claim: str, given: str, operator: str | None) -> Iterator[Clause]:
                     continue  # the claim stands in an aside
                 if parts["subject"].lower().startswith(_NOT_BEFORE.get(name, ("\n",))):
                     continue  # it says what should be, or what could not be done
+                if name in _REFUSING and not (given or parts["given"]):
+                    parts |= _valued(parts)
+                if parts["subject"].lower() in _READER:
+                    parts["subject"] = ""
                 yield Clause(name, parts["subject"], parts["asked"], parts["given"] or given, operator, claim)
+
+
+def _valued(parts: dict[str, str]) -> dict[str, str]:
+    """What was refused and its value, where one of subject and requirement says both and the other nothing."""
+    part = parts["subject"] if not parts["asked"] else parts["asked"] if not parts["subject"] else ""
+    found = _VALUED.fullmatch(part)
+    return {"subject": found["subject"], "asked": "", "given": found["given"]} if found is not None else {}
 
 
 def _apart(text: str) -> tuple[str, str]:
@@ -282,13 +305,24 @@ def _apart(text: str) -> tuple[str, str]:
     stated = _STATED.fullmatch(text)
     if stated is not None:
         return f"{stated['subject']} {stated['need']}", stated["given"]
+    refused = _REFUSED.fullmatch(text)
+    if refused is not None:
+        return f"{refused['subject']} {refused['need']}", refused["given"]
     found = _GIVEN.search(text, 1)
     if found is None or not text[: found.start()].strip(" ,.:;(") or len(text[: found.start()].split()) < 2:
         return text, ""
-    given = _FOUND.sub("", found["given"].strip())
-    if given.endswith(")") and given.count(")") > given.count("("):
-        given = given[:-1]  # the aside that it stood in
-    return text[: found.start()].rstrip(" ,.:;(["), given
+    given, behind = _in_aside(found["given"].strip())
+    return text[: found.start()].rstrip(" ,.:;([") + behind, _FOUND.sub("", given)
+
+
+def _in_aside(given: str) -> tuple[str, str]:
+    """What was given, up to the end of the aside that it stands in, and what goes on behind that."""
+    depth = 0
+    for at, sign in enumerate(given):
+        depth += (sign == "(") - (sign == ")")
+        if depth < 0:
+            return given[:at].rstrip(), given[at + 1 :].rstrip(" .,;")
+    return given, ""
 
 
 def _tidy(part: str) -> str:

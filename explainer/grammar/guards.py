@@ -21,9 +21,13 @@ CHECKS = frozenset(["_check", "_check_value", "_check_type", "_check_index", "_c
 
 @frozen
 class Guard:
-    """What must hold so that a statement does not raise. `where` is the function, its class before it."""
+    """What must hold so that a statement does not raise. `where` is the function, of `__init__` its class.
+
+    `check` is the innermost part of the requirement: those around it say when it is checked.
+    """
 
     requirement: ast.expr
+    check: ast.expr
     where: str
     parameters: tuple[str, ...]
 
@@ -41,29 +45,37 @@ def guard_at(source: Source, line: int) -> Guard | None:
     if statement is None:
         return None
     body = function.body if function is not None else source.tree.body if source.tree is not None else []
-    requirement = _required(statement, body)
-    if requirement is None or len(ast.unparse(requirement)) > LONGEST:
+    parts = _required(statement, body)
+    if not parts:
         return None
+    requirement = _any(parts)
+    if len(ast.unparse(requirement)) > LONGEST:
+        return None
+    check = next((one for one in reversed(parts) if not _is_flag(one)), requirement)
     if function is None:
-        return Guard(requirement, os.path.basename(source.file), ())
+        return Guard(requirement, check, os.path.basename(source.file), ())
     owner = source.class_at(function.lineno)
     where = owner.name if owner is not None and function.name == "__init__" else function.name
     given = function.args
     names = [one.arg for one in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
-    return Guard(requirement, where, tuple(names))
+    return Guard(requirement, check, where, tuple(names))
 
 
-def _required(statement: ast.stmt, body: list[ast.stmt]) -> ast.expr | None:
+def _required(statement: ast.stmt, body: list[ast.stmt]) -> list[ast.expr]:
+    """What must hold, one part of it at least; the part that is checked last stands last."""
     if isinstance(statement, ast.Assert):
-        return statement.test
+        return [statement.test]
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
-        return _checked(statement.value)
-    if not isinstance(statement, ast.Raise):
-        return None
-    conditions = _conditions(body, statement)
-    if not conditions:
-        return None
-    return _any([negated(one) for one in conditions[-AROUND:]])
+        checked = _checked(statement.value)
+        return [checked] if checked is not None else []
+    conditions = _conditions(body, statement) if isinstance(statement, ast.Raise) else None
+    return [negated(one) for one in (conditions or [])[-AROUND:]]
+
+
+def _is_flag(part: ast.expr) -> bool:
+    """Whether a part is a name alone: that it was set says when something is checked, and is no requirement."""
+    bare = part.operand if isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.Not) else part
+    return isinstance(bare, (ast.Name, ast.Attribute))
 
 
 def _checked(call: ast.Call) -> ast.expr | None:
@@ -81,12 +93,9 @@ def _conditions(body: list[ast.stmt], statement: ast.stmt) -> list[ast.expr] | N
         if one is statement:
             return []
         if isinstance(one, ast.If):
-            inner = _conditions(one.body, statement)
+            inner = _of_branches(one, statement)
             if inner is not None:
-                return [one.test, *inner]
-            inner = _conditions(one.orelse, statement)
-            if inner is not None:
-                return [negated(one.test), *inner] if not _goes_on(one) else inner
+                return inner
             continue
         for part in ("body", "orelse", "finalbody"):
             inner = _conditions(getattr(one, part, None) or [], statement)
@@ -95,8 +104,27 @@ def _conditions(body: list[ast.stmt], statement: ast.stmt) -> list[ast.expr] | N
     return None
 
 
+def _of_branches(one: ast.If, statement: ast.stmt) -> list[ast.expr] | None:
+    """The conditions below an `if`, an `elif` or their `else`.
+
+    What stands behind `else` is reached where no case applies. That the cases before an `elif` are false says little
+    about why it raised.
+    """
+    refused: list[ast.expr] = []
+    while True:
+        inner = _conditions(one.body, statement)
+        if inner is not None:
+            return [one.test, *inner]
+        refused.append(negated(one.test))
+        if not _goes_on(one):
+            break
+        one = one.orelse[0]  # type: ignore[assignment]
+    inner = _conditions(one.orelse, statement)
+    return None if inner is None else [refused[0] if len(refused) == 1 else ast.BoolOp(ast.And(), refused), *inner]
+
+
 def _goes_on(one: ast.If) -> bool:
-    """Whether an `elif` follows: that the conditions before it are false says little about why it raised."""
+    """Whether an `elif` follows."""
     return len(one.orelse) == 1 and isinstance(one.orelse[0], ast.If) and one.orelse[0].col_offset == one.col_offset
 
 

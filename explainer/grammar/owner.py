@@ -208,10 +208,10 @@ def _raised_there(error: Crash | Raised, text: str, operator: bool, detail: int,
 
 def says_so(error: Crash | Raised, text: str) -> bool:
     """Whether a message is surely torch's, whatever its form: its files raised it or have it, or the words tell."""
-    if error.name not in CHECKED:
-        return False
     if error.frames:
         return in_torch(error.frames[-1].file)
+    if error.name not in CHECKED:
+        return False
     weight = _weight(error.name, lowered(text), False)
     return weight > SURE + CERTAIN or _in_files(text, weight)
 

@@ -38,6 +38,7 @@ _QUOTED, LONG = Pattern(r"`[^`]*`"), 40
 #: Where something is so, not what it is beside.
 _PLACE = Pattern(r"(?:in|at|for|on|when|while|during|inside|within) ")
 #: Frames of which the predicate is quoted whole.
+_REFUSED = ("invalid", "unsupported")
 SAID = ("missing", "is-not", "state", "got", "said")
 
 
@@ -76,7 +77,7 @@ class Told(Mapping[str, str]):
 def headline(clause: Clause, language: str) -> str:
     """One line: who, what is asked, what was given; each only where the message says it."""
     claim = _claim(clause, language)
-    if clause.given and not is_blank(clause.given) and clause.frame not in ("invalid",):
+    if clause.given and not is_blank(clause.given) and clause.frame not in _REFUSED:
         claim = word("c_got", language, claim=claim, given=given(clause.given, language))
     if clause.operator and clause.subject and clause.operator not in claim:
         claim = word("c_at", language, operator=quoted(clause.operator), claim=claim)
@@ -93,7 +94,7 @@ def _claim(clause: Clause, language: str) -> str:
         frame, asked = _needed(asked)
     elif frame == "match" and who and _PLACE.match(asked):
         who, asked = quoted(f"{subject} {asked}"), ""
-    elif frame == "invalid" and clause.given:
+    elif frame in _REFUSED and clause.given and (frame == "invalid" or not asked):
         asked = clause.given
     what = "" if is_blank(asked) else common(asked, language) or quoted(asked)
     goes_on = _MUST.search(clause.text) if clause.frame == "needs" else _VERB.match(asked)
