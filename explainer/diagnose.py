@@ -121,8 +121,6 @@ def _of_own_file(scene: Scene, catalogue: Catalogue) -> Match | None:
 BROAD = 6
 #: How many rules that hold have their edits tried.
 RULES_TRIED = 3
-#: Families whose rules have seen where it went wrong, in the graph or in a file.
-KNOWING = ("autograd", "inplace", "nan", "checkpoint", "oom")
 
 
 def _diagnosis(match: Match, catalogue: Catalogue, scene: Scene, stages: Stages) -> Diagnosis:
@@ -179,8 +177,6 @@ def _searched(fallback: tuple[Diagnosis, Remedy] | None, match: Match, scene: Sc
     search = partial(remedies.of_search, match.symptom.family, scene, Remedy())
     found = stages.run("the search for fixes", search, Remedy())
     diagnosis, remedy = fallback or (_of_message(match, scene, stages, causes=not found.checked), Remedy())
-    if fallback and _known_better(diagnosis, remedy, found):
-        return _with(diagnosis, remedy, None)
     if found.checked:
         return _with(diagnosis, found, None)
     if found.refuted:
@@ -189,16 +185,6 @@ def _searched(fallback: tuple[Diagnosis, Remedy] | None, match: Match, scene: Sc
         known = diagnosis.culprit is not None and not remedy.refuted
         remedy = replace(found, culprit=None if known else found.culprit, refuted=remedy.refuted)
     return _with(diagnosis, remedy, None)
-
-
-def _known_better(diagnosis: Diagnosis, remedy: Remedy, found: Remedy) -> bool:
-    """Whether a rule that has no edits knows another line than a search: that an edit runs there says less."""
-    own, other = diagnosis.culprit, found.culprit
-    if diagnosis.family not in KNOWING or own is None or other is None or remedy.edits or remedy.refuted:
-        return False
-    if found.proves:
-        return False
-    return (own.file, own.line) != (other.file, other.line)
 
 
 def _of_message(match: Match, scene: Scene, stages: Stages, causes: bool) -> Diagnosis:

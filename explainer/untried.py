@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from explainer.diagnosis import Diagnosis
+from explainer.edits.generators.tiers import TIERS
 from explainer.probes import Scene
-from explainer.remedies import WIDE
 
 
 def reason(diagnosis: Diagnosis, scene: Scene) -> str | None:
@@ -18,7 +18,7 @@ def reason(diagnosis: Diagnosis, scene: Scene) -> str | None:
         return "time"
     if scene.tried:
         return "unfinished" if "unfinished" in scene.left_out else None if diagnosis.fixes else "refuted"
-    if not (edits or diagnosis.family in WIDE):
+    if not (edits or diagnosis.family in TIERS):
         return None
     return _in_the_way(scene) if scene.options.replay else "off"
 

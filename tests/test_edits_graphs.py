@@ -78,6 +78,28 @@ def test_a_value_that_others_read_stays_in_the_constructor() -> None:
         after("compute-where-read", code, "self.h = net(x)", read="self.h", value="self.net(self.x)")
 
 
+def test_numbers_are_kept_on_the_context_and_the_rest_is_counted_anew() -> None:
+    code = (
+        "class F(Function):\n    def forward(ctx, k, x):\n        ctx.save_for_backward(k, x)\n        return k * x\n\n"
+        "    def backward(c, g):\n        return None, g * c.saved_tensors[0] * c.saved_tensors[1]"
+    )
+    wanted = (
+        "class F(Function):\n    def forward(ctx, k, x):\n        ctx.save_for_backward(x)\n        ctx.k = k\n"
+        "        return k * x\n\n"
+        "    def backward(c, g):\n        return None, g * c.k * c.saved_tensors[0]"
+    )
+    assert after("keep-on-context", code, "ctx.save_for_backward(k, x)", plain=(0,)) == wanted
+
+
+def test_saved_values_that_are_read_by_a_variable_are_left_alone() -> None:
+    code = (
+        "class F(Function):\n    def forward(ctx, k, x):\n        ctx.save_for_backward(k, x)\n        return k * x\n\n"
+        "    def backward(c, g):\n        return [g * c.saved_tensors[i] for i in range(2)]"
+    )
+    with pytest.raises(EditError):
+        after("keep-on-context", code, "ctx.save_for_backward(k, x)", plain=(0,))
+
+
 def test_slices_that_are_cut_above_the_call_stay_there() -> None:
     code = "a, b = p[:, :1], p[:, 1:]\nu = net(q)"
     wanted = "a, b = p[:, :1], p[:, 1:]\nu = net(torch.cat([a, b], dim=1))"

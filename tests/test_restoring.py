@@ -11,6 +11,7 @@ from explainer.edits.borrowed import imports_for
 from explainer.edits.kinds.choosing import choose_device
 from explainer.edits.kinds.devices import give_device
 from explainer.edits.kinds.restoring import always_add, build_and_load, load_apart
+from explainer.edits.kinds.tables import save_table
 from explainer.edits.lines import EditError, applied
 from explainer.edits.place import Place
 from explainer.source import parsed_source
@@ -97,3 +98,26 @@ def test_factories_of_one_line_get_their_device_together():
 def test_an_optional_layer_is_added_always():
     (at,) = places("if p > 0:\n    layers.append(nn.Dropout(p))", "if p > 0:\n    layers.append(nn.Dropout(p))")
     assert edited(at, always_add((at,))) == "layers.append(nn.Dropout(p))"
+
+
+def test_a_table_is_saved_with_weights_that_were_saved_alone():
+    text = """
+    def fit(texts, path):
+        words = listed(texts)
+        torch.save(net.state_dict(), path)
+    def use(texts, path):
+        words = listed(texts)
+        net.load_state_dict(torch.load(path))
+    """
+    kept, load, file = places(
+        text, "torch.save(net.state_dict(), path)", "net.load_state_dict(torch.load(path))", "torch.load(path)"
+    )
+    made = [node for node in kept.source.nodes() if isinstance(node, ast.Call) and node.lineno == 5]
+    after = edited(kept, save_table(kept.at(made[0]), kept, load, file, "words"))
+    assert 'torch.save({"model": net.state_dict(), "words": words}, path)' in after
+    tail = [
+        "    checkpoint = torch.load(path)",
+        '    words = checkpoint["words"]',
+        '    net.load_state_dict(checkpoint["model"])',
+    ]
+    assert after.splitlines()[-3:] == tail

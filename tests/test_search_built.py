@@ -88,6 +88,24 @@ FAULTS = {
         loss = Decoder(**settings)(torch.rand(2, 3)) - torch.rand(2, 6, 4, 4)
         loss.sum().backward()
         """, "side", '"side": 4'),
+    "a scale for the channels that a layer before it has halved": (
+        """
+        import torch
+        from torch import nn
+        class Scale(nn.Module):
+            def __init__(self, shape):
+                super().__init__()
+                self.by = nn.Parameter(torch.ones(shape))
+            def forward(self, x):
+                return self.by * x
+        class Net(nn.Module):
+            def __init__(self, width):
+                super().__init__()
+                self.layers = nn.Sequential(nn.Conv2d(width, width // 2, 1), Scale((width, 1, 1)))
+            def forward(self, x):
+                return self.layers(x)
+        Net(12)(torch.rand(2, 12, 5, 5)).sum().backward()
+        """, "Scale((width, 1, 1))", "Scale((width // 2, 1, 1))"),
     "a pooled map of four places read as one, where the number of classes is four as well": (
         """
         import torch
@@ -97,6 +115,40 @@ FAULTS = {
             return nn.Sequential(*pooled, nn.Linear(width, classes))
         built(8, 4)(torch.rand(2, 3, 9, 9)).sum().backward()
         """, "nn.Linear(width", "nn.Linear(4 * width, classes)"),
+    "a first layer that keeps its number where the others follow a scale": (
+        """
+        import torch
+        from torch import nn
+        class Net(nn.Module):
+            def __init__(self, scale):
+                super().__init__()
+                widths = [int(width * scale) for width in (16, 24)]
+                self.stem = nn.Conv1d(2, 16, 3)
+                self.body = nn.Conv1d(widths[0], widths[1], 3)
+            def forward(self, x):
+                return self.body(self.stem(x).relu())
+        Net(0.5)(torch.rand(2, 2, 9)).sum().backward()
+        """, "nn.Conv1d(2, 16", "nn.Conv1d(2, widths[0], 3)"),
+    "maps for another number of classes than the view splits them into": (
+        """
+        import torch
+        from torch import nn
+        layers = [{"maps": 6, "size": 3}, {"maps": 30, "size": 1}]
+        class Cells(nn.Module):
+            def __init__(self, boxes, classes):
+                super().__init__()
+                self.boxes, self.values = boxes, 5 + classes
+            def forward(self, x):
+                n, _, h, w = x.shape
+                return x.view(n, self.boxes, self.values, h, w)
+        def built(size_in, classes):
+            made = []
+            for one in layers:
+                made.append(nn.Conv2d(size_in, one["maps"], one["size"]))
+                size_in = one["maps"]
+            return nn.Sequential(*made, Cells(2, classes))
+        built(3, 4)(torch.rand(2, 3, 9, 9)).sum().backward()
+        """, "layers = ", '{"maps": 18, "size": 1}'),
 }  # fmt: skip
 
 

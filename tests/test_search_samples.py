@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from faults import assert_repaired
+from faults import assert_never_offered, assert_repaired
 
 from explainer.authoring.examples import Runner, can_check
 
@@ -14,6 +14,31 @@ pytestmark = pytest.mark.skipif(not can_check(), reason="no sandbox here")
 
 #: Program, a piece of the line to edit, what the first fix puts there.
 FAULTS = {
+    "a sampler that counts the whole set": (
+        """
+        import torch
+        from torch.utils.data import DataLoader, RandomSampler, TensorDataset, WeightedRandomSampler, random_split
+        torch.manual_seed(0)
+        labels = torch.tensor([0, 0, 0, 1] * 6)
+        kept, held = random_split(TensorDataset(torch.rand(24, 2), labels), [12, 12])
+        def balanced(given):
+            weights = 1.0 / torch.bincount(given)[given]
+            return WeightedRandomSampler(weights, len(given))
+        for x, y in DataLoader(kept, batch_size=4, sampler=balanced(labels)):
+            pass
+        """, "balanced(labels)", "balanced(labels[kept.indices])"),
+    "numpy's mean in a checkpoint": (
+        """
+        import io
+        import numpy as np
+        import torch
+        def store(weights, losses, held):
+            torch.save({"weights": weights, "best": np.min(losses)}, held)
+        held = io.BytesIO()
+        store(torch.rand(3), [0.5, 0.25], held)
+        held.seek(0)
+        print(torch.load(held)["best"])
+        """, "np.min(losses)", "float(np.min(losses))"),
     "a dict inside the batch is not moved": (
         """
         import torch
@@ -22,6 +47,52 @@ FAULTS = {
         batch = move({"x": torch.rand(4, 3), "wanted": {"y": torch.rand(4, 3)}, "id": "a"}, "meta")
         loss = (batch["x"] - batch["wanted"]["y"]).sum()
         """, "else part for name", "move(part, device) if isinstance(part, dict) else part"),
+    "the whole checkpoint given to the optimizer": (
+        """
+        import torch
+        net = torch.nn.Linear(2, 2)
+        steps = torch.optim.SGD(net.parameters(), lr=0.1)
+        held = {"net": net.state_dict(), "steps": steps.state_dict()}
+        steps.load_state_dict(held)
+        """, "steps.load_state_dict(held)", 'held["steps"]'),
+    "two heads of another size in a checkpoint that is loaded in part": (
+        """
+        import torch
+        from torch import nn
+        def build(kinds):
+            return nn.ModuleDict({"body": nn.Linear(2, 4), "kind": nn.Linear(4, kinds), "box": nn.Linear(4, 4 * kinds)})
+        def adapted(saved):
+            model = build(3)
+            model.load_state_dict(saved, strict=False)
+            return model
+        adapted(build(7).state_dict())
+        """, "model.load_state_dict(saved, strict=False)", "value.shape == model.state_dict()[key].shape"),
+    "a part of a sample that a worker cannot collate": (
+        """
+        import decimal
+        import torch
+        from torch.utils.data import DataLoader, Dataset
+        class Prices(Dataset):
+            def __len__(self):
+                return 4
+            def __getitem__(self, i):
+                price = decimal.Decimal(i) / 4
+                return torch.rand(3), price
+        if __name__ == "__main__":
+            for x, price in DataLoader(Prices(), batch_size=2, num_workers=1):
+                print(x.shape, price.dtype)
+        """, "return torch.rand(3), price", "float(price)"),
+    "objects in samples that no plain value stands for": (
+        """
+        import torch
+        from torch.utils.data import DataLoader
+        class Box:
+            def __init__(self, corner):
+                self.corner = corner
+        samples = [{"x": torch.rand(3), "box": Box(i)} for i in range(4)]
+        for batch in DataLoader(samples, batch_size=2):
+            print(batch["x"].shape, [box.corner for box in batch["box"]])
+        """, "DataLoader(samples", "def collate_kept("),
     "lists of numbers that differ in length": (
         """
         import torch
@@ -33,7 +104,33 @@ FAULTS = {
         """, "DataLoader(rows", "pad_sequence([torch.tensor(one)"),
 }  # fmt: skip
 
+#: Programs in which the same signs mean something else, and what must not be put there.
+NEAR = {
+    "entries of layers that the model keeps in a plain list": (
+        """
+        import torch
+        from torch import nn
+        class Votes(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.judges = [nn.Linear(2, 1) for _ in range(2)]
+        Votes().load_state_dict({"judges.0.weight": torch.rand(1, 2), "judges.0.bias": torch.rand(1)})
+        """, "if key in"),
+    "sequences of any length are not stretched like images": (
+        """
+        import torch
+        from torch.utils.data import DataLoader
+        tones = [torch.rand(5, 2), torch.rand(7, 2)]
+        next(iter(DataLoader(tones, batch_size=2)))
+        """, "interpolate"),
+}  # fmt: skip
+
 
 @pytest.mark.parametrize("name", list(FAULTS))
 def test_the_line_to_edit_is_where_the_fault_is(runner: Runner, name: str) -> None:
     assert_repaired(runner, *FAULTS[name])
+
+
+@pytest.mark.parametrize("name", list(NEAR))
+def test_a_repair_for_another_fault_is_not_offered(runner: Runner, name: str) -> None:
+    assert_never_offered(runner, *NEAR[name])

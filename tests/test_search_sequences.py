@@ -57,6 +57,16 @@ FAULTS = {
                 return self.out(states.contiguous().view(-1, self.width))
         nn.functional.cross_entropy(Speller(6)(torch.rand(3, 7, 5)), torch.arange(21) % 4).backward()
         """, "nn.LSTM(5, width", "width // 2"),
+    "labels made once for full batches, of which the last has fewer": (
+        """
+        import torch
+        from torch import nn
+        from torch.utils.data import DataLoader, TensorDataset
+        size = 4
+        judge, real = nn.Linear(3, 1), torch.ones(size, 1)
+        for images, in DataLoader(TensorDataset(torch.rand(10, 3)), batch_size=size):
+            nn.functional.binary_cross_entropy_with_logits(judge(images), real).backward()
+        """, "DataLoader(Tensor", "drop_last=True"),
     "two states sized by the wrong dimension of the input": (
         """
         import torch

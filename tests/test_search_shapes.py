@@ -43,6 +43,34 @@ FAULTS = {
                 return torch.cat([second, first], 1).mean() + torch.cat([third, x], 1).mean()
         Small(3)(torch.rand(2, 3, 21)).backward()
         """, "torch.cat([third, x], 1)", "interpolate(third, size=x.shape[2:])"),
+    "a pyramid doubles a map that was rounded up when it was halved": (
+        """
+        import torch
+        import torch.nn.functional as F
+        halve = torch.nn.Conv2d(2, 2, 3, 2, 1)
+        large = torch.rand(1, 2, 9, 9)
+        small = halve(large)
+        (large + F.interpolate(small, scale_factor=2)).sum().backward()
+        """, "F.interpolate(small", "F.interpolate(small, size=large.shape[2:])"),
+    "the skip connection is taken from a stack": (
+        """
+        import torch
+        from torch import nn
+        halve, double = nn.AvgPool3d(2), nn.Upsample(scale_factor=2)
+        skips = [torch.rand(1, 2, 7, 8, 7, requires_grad=True)]
+        x = halve(skips[0])
+        torch.cat([double(x), skips.pop()], 1).sum().backward()
+        """, "torch.cat", "size=skip.shape[2:]"),
+    "convolutions without padding take the edges of a map": (
+        """
+        import torch
+        from torch import nn
+        down = nn.Sequential(nn.MaxPool1d(2), nn.Conv1d(2, 2, 5))
+        up = nn.ConvTranspose1d(2, 2, 2, stride=2)
+        x = torch.rand(1, 2, 32)
+        y = up(down(x))
+        torch.cat([x, y], dim=1).sum().backward()
+        """, "torch.cat", "x.narrow(2, (x.size(2) - y.size(2)) // 2, y.size(2))"),
     "two numbers in the wrong order": (
         """
         import torch

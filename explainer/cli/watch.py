@@ -23,7 +23,7 @@ what is found comes on standard error after its end"""
 #: Options that take a value, so that SCRIPT can be told from it.
 VALUED = ("--json", "--lang", "--rules", "--color", "--budget")
 #: Seconds for trials where `--budget` does not say.
-BUDGET = 60.0
+BUDGET = 90.0
 
 
 def main(arguments: list[str]) -> int | Callable[[], int]:
@@ -185,7 +185,7 @@ def _parser() -> options.Parser:
     parser.usage = "explain watch [OPTIONS] [-m] SCRIPT [ARGS ...]"
     parser.add_argument("--json", metavar="FILE", help="write the document (schema_version 1) to FILE")
     parser.add_argument(
-        "--budget", metavar="TIME", default=f"{BUDGET:g}s", help="time for trials of edits (default: 60s)"
+        "--budget", metavar="TIME", default=f"{BUDGET:g}s", help="time for trials of edits (default: 90s)"
     )
     parser.add_argument("--no-trial", dest="trial", action="store_false", help="try no edits")
     options.add_speech(parser)

@@ -10,6 +10,21 @@ TITLES: Mapping[str, Mapping[str, str]] = {
         "ko": "`{what}` {shape} 뒤에 `{method}` 추가",
         "zh": "在 `{what}` {shape} 之后加上 `{method}`",
     },
+    "fewer-rows": {
+        "en": "make room for {new} rows in place of {old}: {shape} is allocated at once",
+        "ko": "{old} 대신 {new}행의 자리만 만들기: {shape} 전체가 한 번에 할당됨",
+        "zh": "只为 {new} 行而不是 {old} 行留出空间：{shape} 会一次全部分配",
+    },
+    "sample": {
+        "en": "give it `{new}`, {less} rows, in place of all {rows} of `{old}`",
+        "ko": "`{old}` 전체 {rows}행 대신 `{new}` {less}행 주기",
+        "zh": "传入 `{new}`（{less} 行），而不是 `{old}` 的全部 {rows} 行",
+    },
+    "begun": {
+        "en": "give the state the dimension of its layers, [layers, batch, hidden]: `{new}`",
+        "ko": "상태에 계층 차원을 넣어 [계층, 배치, 은닉] 모양으로 만들기: `{new}`",
+        "zh": "给状态加上层数维，成为 [层, 批次, 隐藏]：`{new}`",
+    },
     "undo": {
         "en": "leave out `{method}`, so that it stays {shape}: `{what}`",
         "ko": "`{method}` 빼고 {shape} 그대로 두기: `{what}`",
@@ -44,6 +59,11 @@ TITLES: Mapping[str, Mapping[str, str]] = {
         "en": "let `{argument}` of {layer} be {size}, the size that arrives",
         "ko": "{layer} 계층의 `{argument}` 값을 들어오는 크기인 {size}(으)로 설정",
         "zh": "将 {layer} 的 `{argument}` 设为实际到来的大小 {size}",
+    },
+    "set-out": {
+        "en": "let `{argument}` of {layer} be {size}, the size that is expected next",
+        "ko": "{layer} 계층의 `{argument}` 값을 다음 단계가 기대하는 크기인 {size}(으)로 설정",
+        "zh": "将 {layer} 的 `{argument}` 设为下一步所需的大小 {size}",
     },
     "literal": {
         "en": "change {old} to {new}, from which {what} = {value} follows",
@@ -105,10 +125,20 @@ TITLES: Mapping[str, Mapping[str, str]] = {
         "ko": "`{new}` 호출로 들어맞는 구간 수 계산",
         "zh": "用 `{new}` 计算放得下的窗口数",
     },
+    "unfold-batch": {
+        "en": "keep the samples of {shape} apart: no `{what}`",
+        "ko": "{shape} 모양의 샘플을 따로 유지하기: `{what}` 호출 제거",
+        "zh": "让 {shape} 的各个样本保持分开：去掉 `{what}`",
+    },
     "join-otherwise": {
         "en": "join with `{new}` in place of `{old}`",
         "ko": "`{old}` 대신 `{new}` 함수로 잇기",
         "zh": "用 `{new}` 代替 `{old}` 来拼接",
+    },
+    "expanded": {
+        "en": "repeat `{what}` for each sample of `{other}`: expand",
+        "ko": "`{other}`의 샘플마다 `{what}` 반복하기: expand",
+        "zh": "为 `{other}` 的每个样本重复 `{what}`：expand",
     },
     "turned": {
         "en": "exchange dimensions 0 and {at} of `{what}`, so that its size of 1 meets the batch",
@@ -120,6 +150,21 @@ TITLES: Mapping[str, Mapping[str, str]] = {
         "ko": "크기와 상관없이 샘플마다 펼치기: `{new}`",
         "zh": "无论大小，逐个样本展平：`{new}`",
     },
+    "alike": {
+        "en": "prepare the input as line {line} does: `{new}`",
+        "ko": "{line}번째 줄처럼 입력 준비하기: `{new}`",
+        "zh": "像第 {line} 行那样准备输入：`{new}`",
+    },
+    "picked": {
+        "en": "take the rows where both sides have them: `{new}`",
+        "ko": "양쪽 모두 같은 행 고르기: `{new}`",
+        "zh": "在两边都取相同的行：`{new}`",
+    },
+    "window": {
+        "en": "give the model only the last {limit} of `{what}`, which grows with each step",
+        "ko": "단계마다 길어지는 `{what}` 텐서의 마지막 {limit} 부분만 모델에 주기",
+        "zh": "只把每步都会变长的 `{what}` 的最后 {limit} 个交给模型",
+    },
     "ones": {
         "en": "create it with sizes of one behind, so that each sample of `{other}` gets its own value",
         "ko": "`{other}` 텐서의 샘플마다 값이 하나씩 적용되도록 뒤에 크기 1인 차원을 두어 만들기",
@@ -129,5 +174,15 @@ TITLES: Mapping[str, Mapping[str, str]] = {
         "en": "bring `{what}` to the size of the tensor beside it",
         "ko": "`{what}` 텐서를 옆 텐서의 크기에 맞추기",
         "zh": "把 `{what}` 调整到旁边张量的大小",
+    },
+    "pad-to": {
+        "en": "pad `{what}` with zeros to the size of `{other}`",
+        "ko": "`{what}` 텐서를 0으로 채워 `{other}` 텐서의 크기에 맞추기",
+        "zh": "用零把 `{what}` 补齐到 `{other}` 的大小",
+    },
+    "crop-to": {
+        "en": "crop `{what}` to the size of `{other}`",
+        "ko": "`{what}` 텐서를 `{other}` 텐서의 크기로 자르기",
+        "zh": "把 `{what}` 裁剪到 `{other}` 的大小",
     },
 }

@@ -9,9 +9,11 @@ from functools import partial
 from explainer.diagnosis import Edit
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
+from explainer.edits.generators.samples import parts_returned
 from explainer.edits.kinds import arguments
 from explainer.edits.lines import EditError, inserted, joined
 from explainer.edits.place import Place
+from explainer.edits.plain_values import plain, refused
 from explainer.source import called, holds
 
 _PADDED = '''def collate_padded(batch):
@@ -50,6 +52,32 @@ _PRESENT = '''def collate_present(batch):
     """Leaves out the samples for which the dataset gave None."""
     return torch.utils.data.default_collate([sample for sample in batch if sample is not None])
 '''
+_KEPT = '''def collate_kept(batch):
+    """Collates as by default, and keeps in a list what cannot be stacked."""
+    first = batch[0]
+    if isinstance(first, dict):
+        return {key: collate_kept([sample[key] for sample in batch]) for key in first}
+    if isinstance(first, (list, tuple)):
+        return [collate_kept(list(part)) for part in zip(*batch)]
+    if isinstance(first, (torch.Tensor, int, float)) or type(first).__module__ == "numpy":
+        return torch.utils.data.default_collate(batch)
+    return batch
+'''
+
+
+def plain_parts(evidence: Evidence) -> Iterator[Candidate]:
+    """A part of what `__getitem__` returns made a plain value, where a worker said which class it could not collate."""
+    kind = refused(evidence.message) if "collate" in evidence.message else ""
+    for place in parts_returned(evidence) if kind else ():
+        new = plain(kind, place.text)
+        if new:
+            yield from evidence.replaced(place, new, "replace", "rename", new=new, old=place.text)
+
+
+def kept(evidence: Evidence) -> Iterator[Candidate]:
+    """A `collate_fn` that keeps what the default one refuses in a list."""
+    if refused(evidence.message) not in ("", "NoneType") and "collate" in evidence.message:
+        yield from _with_function(evidence, _KEPT, "kept-objects")
 
 
 def present(evidence: Evidence) -> Iterator[Candidate]:

@@ -13,21 +13,21 @@ from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, evidence_of
 from explainer.edits.generators.tiers import TIERS
 
-#: The tier of the generators that speak only where one thing can be meant: before all others, a rule's edit too.
+#: The tier of the generators that speak only where one thing can be meant. It goes before all others.
 CERTAIN = -1
 #: Families whose generators read the program's source; the others start from the torch call that failed.
-WITHOUT_CALL = ("dataloader",)
+WITHOUT_CALL = ("dataloader", "checkpoint", "api")
 _log = logging.getLogger(__name__)
 Generator = Callable[[Evidence], Iterator[Candidate]]
 
 
-def found_in(evidence: Evidence, family: str, limit: int = 400) -> Iterator[Candidate]:
-    """The candidates of a family's generators for what a recording shows, tier by tier."""
+def found_in(evidence: Evidence, family: str, limit: int = 400, but: tuple[str, ...] = ()) -> Iterator[Candidate]:
+    """The candidates of a family's generators (`but` some) for what a recording shows, tier by tier."""
     if evidence.crash is None and family not in WITHOUT_CALL:
         return
     seen: set[Any] = set()
-    for tier, row in enumerate(TIERS.get(family, ()), CERTAIN):
-        for candidate in offered_by(named(row), evidence):
+    for tier, generators in enumerate(generators_of(family, but), CERTAIN):
+        for candidate in offered_by(generators, evidence):
             if candidate.edits not in seen and len(seen) < limit:
                 seen.add(candidate.edits)
                 yield dataclasses.replace(candidate, tier=tier)
@@ -48,9 +48,14 @@ def _recorded(scene: Any) -> Evidence | None:
     return evidence_of(recording, scene) if recording else None
 
 
-def named(names: str) -> list[Generator]:
-    """The generators of a row of names, `sizes.arriving layout.structural`."""
-    return [_generator(name) for name in names.split()]
+def generators_of(family: str, but: tuple[str, ...] = ()) -> list[list[Generator]]:
+    """The generators of a family in tiers, without some."""
+    return [named(row, but) for row in TIERS.get(family, ())]
+
+
+def named(names: str, but: tuple[str, ...] = ()) -> list[Generator]:
+    """The generators of a row of names, `sizes.arriving layout.structural`, without some."""
+    return [_generator(name) for name in names.split() if name not in but]
 
 
 def _generator(name: str) -> Generator:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import partial
 
 from explainer.edits.candidate import Candidate
 from explainer.edits.cut_out import is_column, shares_out
 from explainer.edits.evidence import Evidence, Step
 from explainer.edits.generators.slices import Operand, chain, editable, operands, trunk
-from explainer.edits.kinds import methods, operators
+from explainer.edits.kinds import methods, operators, statements
 from explainer.edits.lines import changed
 from explainer.edits.place import Place
 from explainer.patterns import Pattern
+from explainer.source import Source
 
 #: The method that gives each dtype.
 CASTS = {
@@ -35,6 +37,8 @@ _MOVING = (
     "__getitem__", "view", "reshape", "flatten", "squeeze", "unsqueeze", "transpose", "permute", "t", "stack", "cat",
     "contiguous", "clone", "detach", "expand", "chunk", "split", "select", "unbind", "index_select", "to", "cpu",
 )  # fmt: skip
+#: Calls whose first operand is what is indexed.
+_INDEXED = ("__getitem__", "__setitem__", "gather", "index_select", "scatter", "scatter_", "take_along_dim")
 _TO_LONG = Pattern(
     r"indices|index tensor|used as ind|target dtype to be Long|scalar type Long but|expected (?:scalar type |dtype )?"
     r"(?:Long|int64)|must be (?:long|int64)|one of the following scalar types: Long",
@@ -53,6 +57,34 @@ def structural(evidence: Evidence) -> Iterator[Candidate]:
         for node in source.nodes():
             if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
                 yield from _widened(evidence, Place(source, node.value))
+
+
+def loaded(evidence: Evidence) -> Iterator[Candidate]:
+    """`model.float()` behind the `load_state_dict` that gave a model its weights of half precision."""
+    crash = evidence.crash
+    odd = {dtype for _, dtype in crash.before} & {"float16", "bfloat16", "float64"} if crash is not None else set()
+    for source in evidence.sources_seen() if odd else ():
+        for node in source.nodes():
+            call = node.value if isinstance(node, (ast.Expr, ast.Assign)) else None
+            function = getattr(call, "func", None)
+            if call and isinstance(function, ast.Attribute) and function.attr == "load_state_dict":
+                place, model = Place(source, call).statement(), source.text(function.value)
+                if _cast_before(source, model):
+                    continue
+                edits = partial(statements.insert_statement, f"{model}.float()", after=place)
+                yield from evidence.made(edits, "insert-statement", place, "as-built", model=model)
+
+
+def _cast_before(source: Source, model: str) -> bool:
+    """Whether the program casts a model itself: `net.half()`, `net = Net().to(torch.bfloat16)`."""
+    for node in source.nodes():
+        function = node.func if isinstance(node, ast.Call) else None
+        if isinstance(function, ast.Attribute) and function.attr in _METHODS and function.attr != "float":
+            statement = source.statement_at(function.lineno)
+            target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+            if model in (source.text(function.value), source.text(target) if target is not None else ""):
+                return True
+    return False
 
 
 def _after(place: Place) -> str:
@@ -76,6 +108,14 @@ def casts(evidence: Evidence) -> Iterator[Candidate]:
     """Casts that the message asks for, at the deepest place where the odd dtype already is, then nearer ones."""
     for operand, dtype in wanted(evidence):
         yield from _casts_of(evidence, operand, dtype)
+
+
+def as_index(evidence: Evidence) -> Iterator[Candidate]:
+    """Casts of what is used as an index, where the message finds fault with its dtype, not with its values."""
+    if evidence.crash is not None and _TO_LONG.search(evidence.message):
+        for operand, dtype in wanted(evidence):
+            if dtype in ("int64", "bool") and not (operand.index == 0 and evidence.crash.function in _INDEXED):
+                yield from _casts_of(evidence, operand, dtype)
 
 
 def other_casts(evidence: Evidence) -> Iterator[Candidate]:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import math
+import re
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
 from explainer.edits.candidate import Candidate
-from explainer.edits.evidence import Evidence, Layer
+from explainer.edits.evidence import Evidence, Layer, Step
 from explainer.edits.generators.sites import LEAVING
-from explainer.edits.generators.slices import operands, trunk
+from explainer.edits.generators.sizes import built_for
+from explainer.edits.generators.slices import chain, editable, operands, trunk
 from explainer.edits.kinds.arguments import set_argument
 from explainer.edits.place import Place, fitted
 from explainer.replay.recorders.taint import literals
+from explainer.source import holds
 
 #: What stands around the largest of some values and gives it as a plain number.
 _AROUND = ("int(", "max(")
@@ -62,6 +66,17 @@ def _is_largest(node: ast.Call) -> bool:
     return isinstance(node.func, ast.Attribute) and node.func.attr in ("max", "amax") and not node.args
 
 
+def made(evidence: Evidence) -> Iterator[Candidate]:
+    """A term less in the range from which an index is drawn: `randint(0, len(names) + 1, ...)`."""
+    for operand in operands(evidence):
+        for step in chain(evidence, operand.start):
+            for tree in step.numbers if step.function in ("randint", "arange", "randint_like", "full") else ():
+                place = evidence.place(tree[4]) if tree[0] == "op" and tree[4] else None
+                if place is not None and isinstance(place.node, ast.BinOp):
+                    for text in _parts(place):
+                        yield from evidence.replaced(place, text, "replace", "term", new=text, old=place.text)
+
+
 def _missing(evidence: Evidence) -> int:
     """How many rows the failing table has too few for the largest index; 1 where that is not known."""
     crash = evidence.crash
@@ -79,16 +94,105 @@ def _trees(evidence: Evidence) -> Iterator[list]:
             yield from trees
 
 
-def _tables(evidence: Evidence) -> list[Layer]:
-    """The embedding that failed, or the layers that gave the scores."""
-    crash = evidence.crash
-    found = [crash.layer] if crash and crash.layer and crash.layer.type.startswith("Embedding") else []
-    for operand in operands(evidence):
-        for step in trunk(evidence, operand.start, 8):
-            if step.layer is not None and step.layer.type in LEAVING:
-                found.append(step.layer)
-                break
+def inlined(evidence: Evidence) -> Iterator[Candidate]:
+    """A name that holds `len(...)` too early replaced by the `len(...)` itself, where a layer is built with it."""
+    for layer in evidence.layers_around():
+        for call in layer.calls:
+            for name in (node for node in ast.walk(call.place.node) if isinstance(node, ast.Name)):
+                value = _definition(call.place, name.id)
+                if value is not None:
+                    place = call.place.at(name)
+                    words: dict[str, Any] = {"old": name.id, "new": value}
+                    yield from evidence.replaced(place, value, "replace", "inline", call.place, **words)
+
+
+def _definition(call: Place, name: str) -> str | None:
+    """The `len(...)` or size that a name was last given before a call, in the same file."""
+    found = None
+    for node in call.source.nodes():
+        if isinstance(node, ast.Assign) and node.lineno < call.node.lineno:
+            target, value = node.targets[0], node.value
+            if isinstance(target, ast.Name) and target.id == name and isinstance(value, ast.Call):
+                text = call.source.text(value)
+                found = text if text.startswith("len(") else None
     return found
+
+
+def shifted(evidence: Evidence) -> Iterator[Candidate]:
+    """Labels or indices that run from 1 to n made to run from 0: `- 1` where they come from."""
+    if evidence.crash is not None and evidence.crash.function != "embedding":
+        yield from _from_zero(evidence)
+
+
+def shifted_ids(evidence: Evidence) -> Iterator[Candidate]:
+    """The same for the rows of a table, of which the first is often kept for padding: a row more comes before it."""
+    if evidence.crash is not None and evidence.crash.function == "embedding":
+        yield from _from_zero(evidence)
+
+
+def _from_zero(evidence: Evidence) -> Iterator[Candidate]:
+    extents = evidence.crash.extents if evidence.crash is not None else ()
+    for operand, own in zip(operands(evidence), extents, strict=False):
+        extent = _from_one(evidence, own)
+        if extent is None:
+            continue
+        places = [p for step in chain(evidence, operand.start) if "int" in step.dtype for p in step.places[:1]]
+        for place in [*reversed(places), operand.place]:
+            if place is not None and editable(place):
+                text = fitted(place, f"{place.text} - 1")
+                words: dict[str, Any] = {"what": place.text[:48], "low": extent[0], "high": extent[1]}
+                yield from evidence.replaced(place, text, "replace", "shift", **words)
+
+
+def _from_one(evidence: Evidence, extent: Sequence[int] | None) -> Sequence[int] | None:
+    """The range from 1 to a size that an operand's values have, or all together, as both ends of edges do."""
+    extents = evidence.crash.extents if evidence.crash is not None else ()
+    known = [one for one in extents if one is not None]
+    ranges = [extent, [min(one[0] for one in known), max(one[1] for one in known)]] if extent is not None else []
+    return next((one for one in ranges if one[0] == 1 and _fits_shifted(evidence, one[1])), None)
+
+
+def _fits_shifted(evidence: Evidence, high: int) -> bool:
+    """Whether the largest value is just one beyond what a size of the failing call allows."""
+    sizes = [size for operand in operands(evidence) for size in operand.shape]
+    return high in sizes or str(high) in re.findall(r"\d+", evidence.message)
+
+
+def ranged(evidence: Evidence) -> Iterator[Candidate]:
+    """`range(n)` -> `range(n - 1)` of the loop whose variable, with one added, is an index that does not exist."""
+    crash = evidence.crash
+    if crash is None or crash.place is None:
+        return
+    sums = [node for node in ast.walk(crash.place.node) if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add)]
+    names = {one.id for node in sums for one in ast.walk(node) if isinstance(one, ast.Name)}
+    line = crash.place.span.line
+    for loop in crash.place.source.nodes():
+        if not isinstance(loop, ast.For) or not holds(loop, line):
+            continue
+        if isinstance(loop.target, ast.Name) and loop.target.id in names and isinstance(loop.iter, ast.Call):
+            call = crash.place.at(loop.iter)
+            if call.source.text(loop.iter.func) == "range" and loop.iter.args:
+                stop = call.at(loop.iter.args[min(1, len(loop.iter.args) - 1)])
+                new = f"{stop.text} - 1"
+                yield from evidence.replaced(stop, new, "replace", "stop", call, new=new)
+
+
+def _parts(place: Place) -> list[str]:
+    """The sums that are left when terms are dropped, those with fewer terms first; names before numbers."""
+    summed = _summands(place.node)
+    if len(summed) < 2:
+        return []
+    texts = [place.source.text(node) for node in summed]
+    whole = range(len(texts))
+    single = sorted((texts[at] for at in whole), key=str.isdigit)
+    without = [" + ".join(text for at, text in enumerate(texts) if at != left) for left in reversed(whole)]
+    return list(dict.fromkeys([*without, *single] if len(texts) == 2 else [*single, *without]))
+
+
+def _summands(node: ast.AST) -> list[ast.AST]:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        return _summands(node.left) + _summands(node.right)
+    return [node]
 
 
 def ignored(evidence: Evidence) -> Iterator[Candidate]:
@@ -105,3 +209,41 @@ def ignored(evidence: Evidence) -> Iterator[Candidate]:
                 edits = partial(set_argument, call, "ignore_index", value)
                 words: dict[str, Any] = {"new": f"ignore_index={value}", "layer": crash.function}
                 yield from evidence.made(edits, "set-argument", call, "flag", **words)
+
+
+def enlarged(evidence: Evidence) -> Iterator[Candidate]:
+    """The table, or the number of classes, made large enough for the largest index."""
+    crash = evidence.crash
+    extents = [extent for extent in (crash.extents if crash else ()) if extent is not None]
+    for low, high, distinct in extents:
+        if low < 0 or crash is None:
+            continue
+        for layer in _tables(evidence):
+            argument = "num_embeddings" if layer.type.startswith("Embedding") else LEAVING[layer.type][0]
+            own = layer.value(argument) or 0
+            if own <= high and not (argument != "num_embeddings" and sparse(crash, own, high, distinct)):
+                # Sums of whatever is in scope give the number too, but a table's rows are hardly ever meant so.
+                yield from (one for one in built_for(evidence, layer, argument, high + 1) if not _summed(one))
+
+
+def sparse(crash: Step, classes: int, high: int, distinct: int) -> bool:
+    """Whether labels are no more numbers than there are classes, with gaps that chance does not explain."""
+    count = max((math.prod(shape) for shape, dtype in crash.before if "int" in dtype), default=0)
+    return distinct <= classes and (high >= _FAR * classes or count >= _OFTEN * (high + 1))
+
+
+def _summed(candidate: Candidate) -> bool:
+    added = len((candidate.edits[0].after or "").split(" + ")) > len((candidate.edits[0].before or "").split(" + "))
+    return candidate.kind == "set-argument" and added
+
+
+def _tables(evidence: Evidence) -> list[Layer]:
+    """The embedding that failed, or the layers that gave the scores."""
+    crash = evidence.crash
+    found = [crash.layer] if crash and crash.layer and crash.layer.type.startswith("Embedding") else []
+    for operand in operands(evidence):
+        for step in trunk(evidence, operand.start, 8):
+            if step.layer is not None and step.layer.type in LEAVING:
+                found.append(step.layer)
+                break
+    return found

@@ -14,6 +14,7 @@ from explainer.edits.generators.collate import collated
 from explainer.edits.generators.shapes import BROADCAST, MATRIX, SAME, by_channel, changes, fits
 from explainer.edits.generators.slices import Operand, chain, channels, editable, operands, parting, trunk
 from explainer.edits.kinds import arguments, methods
+from explainer.edits.lines import changed
 from explainer.edits.place import Place
 
 _REDUCTIONS = ("mean", "sum", "amax", "amin", "norm", "std", "var", "logsumexp", "prod")
@@ -136,3 +137,15 @@ def _channels(evidence: Evidence, crash: Step) -> Iterator[Candidate]:
         elif step.shape == data.shape[1:]:
             yield from put_behind(evidence, next((p for p in step.places if editable(p)), None), of_one, step.shape)
     yield from put_behind(evidence, data.place if editable(data.place) else None, of_batch, data.shape)
+
+
+def swapped(evidence: Evidence) -> Iterator[Candidate]:
+    """The first two arguments of the failing call in the other order."""
+    crash = evidence.crash
+    node = crash.place.node if crash and crash.place else None
+    if not isinstance(node, ast.Call) or len(node.args) < 2 or crash is None or crash.place is None:
+        return
+    one, other = crash.place.at(node.args[0]), crash.place.at(node.args[1])
+    edits = partial(changed, one.source, [(one.span, other.text), (other.span, one.text)])
+    new = f"{one.source.text(node.func)}({other.text}, {one.text})"
+    yield from evidence.made(edits, "replace", crash.place, "swap", new=new[:70])

@@ -37,28 +37,15 @@ def _without_factor(place: Place) -> tuple[Place, str]:
     return place, "1"
 
 
-def leaves(trees: Sequence[list], above: int = 1) -> list[list]:
-    """The literals greater than a number that trees end in, each once."""
-    return list({
-        tuple(leaf[1]): leaf for tree in trees for leaf in literals(tree) if leaf[0] == "lit" and leaf[-1] > above
-    }.values())  # fmt: skip
-
-
-def changed_leaf(evidence: Evidence, leaf: list, value: int) -> Iterator[Candidate]:
-    """A literal behind a number with another value; none where it is a size of random data."""
-    place = evidence.place(leaf[1])
-    if place is not None and not of_random_data(place) and not stands_for_another(evidence, place, value):
-        words: dict[str, Any] = {"old": leaf[-1], "new": value}
-        yield from evidence.replaced(place, str(value), "replace-literal", "neighbour", place, True, **words)
-
-
-def of_random_data(place: Place) -> bool:
-    """Whether a number is a size of random data that a script makes: they stand for real data, which is as it is."""
-    call: Any = place.parent()
-    if isinstance(call, (ast.Tuple, ast.List)):
-        call = place.at(call).parent()
-    named = call.func.attr if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) else ""
-    return named in _RANDOM and place.source.class_at(place.node.lineno) is None
+def swapped_sizes(evidence: Evidence) -> Iterator[Candidate]:
+    """A literal that the message names, behind the failing call, given the value of another number of the message."""
+    said = evidence.said
+    trees = [tree for step in evidence.steps for tree in step.numbers]
+    trees += [tree for layer in evidence.layers_around() for found in layer.numbers.values() for tree in found]
+    for leaf in leaves(trees) if not evidence.passed else ():
+        for value in said if leaf[-1] in said else ():
+            if value != leaf[-1] and value > 1:  # a size of 1 fits everything
+                yield from changed_leaf(evidence, leaf, value)
 
 
 def one_off(evidence: Evidence) -> Iterator[Candidate]:
@@ -84,3 +71,27 @@ def _given(step: Step, tree: list) -> list[Place]:
     at = [one[-1] for one in step.numbers].index(tree[-1])
     named = [one for one in given[at : at + 1] if isinstance(one, (ast.Name, ast.Attribute))]
     return [place.at(one) for one in named if len(given) == len(step.numbers)]
+
+
+def leaves(trees: Sequence[list], above: int = 1) -> list[list]:
+    """The literals greater than a number that trees end in, each once."""
+    return list({
+        tuple(leaf[1]): leaf for tree in trees for leaf in literals(tree) if leaf[0] == "lit" and leaf[-1] > above
+    }.values())  # fmt: skip
+
+
+def changed_leaf(evidence: Evidence, leaf: list, value: int) -> Iterator[Candidate]:
+    """A literal behind a number with another value; none where it is a size of random data."""
+    place = evidence.place(leaf[1])
+    if place is not None and not of_random_data(place) and not stands_for_another(evidence, place, value):
+        words: dict[str, Any] = {"old": leaf[-1], "new": value}
+        yield from evidence.replaced(place, str(value), "replace-literal", "neighbour", place, True, **words)
+
+
+def of_random_data(place: Place) -> bool:
+    """Whether a number is a size of random data that a script makes: they stand for real data, which is as it is."""
+    call: Any = place.parent()
+    if isinstance(call, (ast.Tuple, ast.List)):
+        call = place.at(call).parent()
+    named = call.func.attr if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) else ""
+    return named in _RANDOM and place.source.class_at(place.node.lineno) is None

@@ -10,7 +10,7 @@ from typing import Any
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, Layer
 from explainer.edits.generators.sites import layers_hit
-from explainer.edits.generators.slices import operands
+from explainer.edits.generators.slices import Operand, operands, trunk
 from explainer.edits.kinds import arguments
 from explainer.edits.kinds.arguments import argument_node
 from explainer.edits.lines import joined
@@ -36,6 +36,25 @@ def padded(evidence: Evidence) -> Iterator[Candidate]:
             yield from _argument(evidence, layer, "padding", '"same"')
         if kernel > 1 and layer.value("padding") != kernel // 2:
             yield from _argument(evidence, layer, "padding", kernel // 2)
+
+
+def fallen_short(evidence: Evidence) -> Iterator[Candidate]:
+    """`output_padding` for the transposed convolution whose map is less than a stride too small."""
+    every = operands(evidence)
+    for small, large in ((one, two) for one in every for two in every if one is not two):
+        apart = {b - a for a, b in zip(small.shape[2:], large.shape[2:], strict=False)}
+        layer = last_transposed(evidence, small)
+        if layer is None or len(small.shape) != len(large.shape) or len(apart) != 1:
+            continue
+        short = apart.pop()
+        if 0 < short < (layer.value("stride") or 1):
+            yield from _argument(evidence, layer, "output_padding", short)
+
+
+def last_transposed(evidence: Evidence, operand: Operand) -> Layer | None:
+    """The transposed convolution nearest to an operand on the way of its data."""
+    layers = (step.layer for step in trunk(evidence, operand.start, 8))
+    return next((one for one in layers if one is not None and one.type.startswith("ConvTranspose")), None)
 
 
 def strided(evidence: Evidence) -> Iterator[Candidate]:

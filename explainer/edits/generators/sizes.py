@@ -9,12 +9,15 @@ from functools import partial
 from typing import Any
 
 from explainer.edits.candidate import Candidate
-from explainer.edits.evidence import Evidence, Layer
-from explainer.edits.expressions import named, product, sized
+from explainer.edits.evidence import Evidence, Layer, Step
+from explainer.edits.expressions import evaluated, named, product, sized
+from explainer.edits.generators.layers import features_last
 from explainer.edits.generators.literals import solved_in
+from explainer.edits.generators.shapes import BROADCAST
 from explainer.edits.generators.sites import LEAVING, Site, layers_hit, sites, trees_hit
 from explainer.edits.generators.sites import arriving as needed
-from explainer.edits.generators.slices import trunk
+from explainer.edits.generators.slices import operands, trunk
+from explainer.edits.generators.state import shuffled, viewed
 from explainer.edits.kinds import statements
 from explainer.edits.place import Place, fitted
 from explainer.replay.recorders.taint import parts, value_with
@@ -41,6 +44,85 @@ def rounded(evidence: Evidence) -> Iterator[Candidate]:
                 continue
             new = f"{place.text} + 1"
             yield from evidence.replaced(place, fitted(place, new), "replace", "one-more", new=new)
+
+
+def named_norm(evidence: Evidence) -> Iterator[Candidate]:
+    """A norm layer given the name that has the size which arrives: `nn.LayerNorm(tokens)` -> `nn.LayerNorm(width)`."""
+    for layer, step in layers_hit(evidence):
+        need = needed(layer, step)
+        if need is None or need[0] not in ("normalized_shape", "num_features", "num_channels"):
+            continue
+        for site in () if features_last(evidence, layer, step) else sites(layer, need[0]):
+            names = [name for name, value in site.scope.items() if value == need[1] and name.isidentifier()]
+            if not isinstance(site.place.node, ast.Name) or len(names) != 1:
+                continue
+            words: dict[str, Any] = {"argument": need[0], "layer": layer.type, "value": need[1]}
+            yield from _at_site(evidence, site, names[0], "set", False, words)
+
+
+def expected(evidence: Evidence) -> Iterator[Candidate]:
+    """The layers behind the failing call made to give the size that is expected."""
+    for size, step in _mismatches(evidence):
+        if step.layer is None or step.layer.type not in LEAVING:
+            continue
+        argument, _ = LEAVING[step.layer.type]
+        if step.layer.value(argument) not in (None, size):
+            yield from built_for(evidence, step.layer, argument, size, "", "set-out")
+
+
+def _parts(steps: list[Step]) -> list[int]:
+    """Into how many parts along the last dimension what each step gave was split on its way, the nearest step first."""
+    found, times = [], 1
+    for step in steps:
+        found.append(times)
+        if step.function in ("chunk", "split", "tensor_split") and step.before and step.shape and step.shape[-1]:
+            times *= max(step.before[0][0][-1] // step.shape[-1], 1)
+    return found
+
+
+def named_out(evidence: Evidence) -> Iterator[Candidate]:
+    """`nn.Conv2d(3, 16, 3)` -> `nn.Conv2d(3, widths[0], 3)`: a number where the layer that reads it has a name."""
+    for layer, step in layers_hit(evidence):
+        need = needed(layer, step)
+        built = layer.value(need[0]) if need else None
+        reads = list(sites(layer, need[0])) if need else []
+        behind = trunk(evidence, step.inputs[0] if step.inputs else None, 12)
+        before = next((one for one in behind if _leaves(one)), None)
+        if built is None or before is None or before.layer is None or not reads or reads[-1].plain:
+            continue
+        argument, _ = LEAVING[before.layer.type]
+        for site in sites(before.layer, argument):
+            names = [text for text in _names(site) if site.scope[text] == built] if site.plain else []
+            words: dict[str, Any] = {"argument": argument, "layer": before.layer.type, "value": built}
+            for text in sorted(names, key=lambda text: text != reads[-1].place.text):
+                yield from _at_site(evidence, site, text, "set-out", False, words)
+
+
+def _leaves(step: Step) -> bool:
+    return step.layer is not None and step.layer.type in LEAVING
+
+
+def _names(site: Site) -> list[str]:
+    """The plain names of numbers in scope, and the entries of lists of them."""
+    return [text for text, value in site.scope.items() if type(value) is int and re.fullmatch(r"[\w.]+(\[\d\])?", text)]
+
+
+def _mismatches(evidence: Evidence) -> Iterator[tuple[int, Step]]:
+    """Layers on the way to the operands, each with a size of the other operand or of the failing layer."""
+    every = operands(evidence)
+    for size in (*viewed(evidence), *shuffled(evidence)):
+        yield from ((size, one) for one in trunk(evidence, every[0].start if every else None, 4))
+    for layer, step in layers_hit(evidence):
+        need = needed(layer, step)
+        built = layer.value(need[0]) if need else None
+        behind = trunk(evidence, step.inputs[0] if step.inputs else None, 12)
+        if built is not None:
+            yield from ((built * times, one) for times, one in zip(_parts(behind), behind, strict=True))
+    for one in every:
+        for other in every:
+            if one is not other and len(one.shape) == len(other.shape):
+                apart = [b for a, b in zip(one.shape, other.shape, strict=True) if a != b]
+                yield from ((size, step) for size in apart[:1] for step in trunk(evidence, one.start, 12))
 
 
 def _folded(evidence: Evidence) -> str:
@@ -90,6 +172,27 @@ def _apart(site: Site) -> dict[str, Any]:
     others = {word for one in given if one is not site.place.node for word in _words(ast.unparse(one))}
     others -= _words(site.place.text)
     return {name: value for name, value in site.scope.items() if not _words(name) <= others}
+
+
+def own_layers(evidence: Evidence) -> Iterator[Candidate]:
+    """An own layer whose values do not broadcast with what it is given, built for one of the sizes: for the other."""
+    broadcast = evidence.crash is not None and evidence.crash.function in BROADCAST and not evidence.passed
+    for layer in [one for one in evidence.on_stack[-1:] if one.own and broadcast]:
+        for argument, trees in layer.numbers.items():
+            for value in evidence.said if layer.value(argument) in evidence.said else ():
+                if value != layer.value(argument) and value > 1:
+                    made = built_for if len(trees) == 1 else _first_built_for
+                    yield from made(evidence, layer, argument, value)
+
+
+def _first_built_for(evidence: Evidence, layer: Layer, argument: str, value: int) -> Iterator[Candidate]:
+    """The first number of a tuple given another value: `Scale((c, 1, 1))` -> `Scale((c // 2, 1, 1))`."""
+    for site in sites(layer, argument):
+        elements = getattr(site.place.node, "elts", [])
+        for text in named(value, _apart(site), site.place.source.text(elements[0])) if elements else ():
+            words: dict[str, Any] = {"argument": argument, "layer": layer.type, "value": value}
+            inner = Site(site.place.at(elements[0]), site.scope, site.call)
+            yield from _at_site(evidence, inner, text, "set", False, words)
 
 
 def _asked(evidence: Evidence) -> set[str]:
@@ -167,3 +270,26 @@ def _factors(evidence: Evidence, site: Site) -> Iterator[Candidate]:
             if text not in site.place.text:
                 words: dict[str, Any] = {"new": text, "old": site.place.text}
                 yield from evidence.replaced(site.place.at(node), text, "replace-literal", "factor", site.call, **words)
+
+
+def passed_down(evidence: Evidence) -> Iterator[Candidate]:
+    """Other names in scope for a layer's size at every call on the way to its construction."""
+    for layer, step in layers_hit(evidence):
+        need = needed(layer, step)
+        old = layer.value(need[0]) if need else None
+        for call in layer.calls[:4]:
+            if need is None or old is None or not isinstance(call.place.node, ast.Call):
+                continue
+            for given in argument_places_of(call.place):
+                if evaluated(given.node, call.scope) == old:
+                    site = Site(given, call.scope, call.place)
+                    words: dict[str, Any] = {"argument": need[0], "layer": layer.type, "value": need[1]}
+                    for text in named(need[1], call.scope, given.text):
+                        yield from _at_site(evidence, site, text, "set", False, words)
+
+
+def argument_places_of(call: Place) -> list[Place]:
+    """All argument expressions of a call."""
+    node = call.node
+    given = [*node.args, *(word.value for word in node.keywords)] if isinstance(node, ast.Call) else []
+    return [call.at(one) for one in given]

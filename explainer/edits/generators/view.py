@@ -37,3 +37,20 @@ def copied(evidence: Evidence) -> Iterator[Candidate]:
 
 def _is_view(node: ast.AST) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "view"
+
+
+def windows(evidence: Evidence) -> Iterator[Candidate]:
+    """`x.as_strided((n, size), (step, 1))` -> `x.unfold(0, size, step)`, which counts the windows itself."""
+    crash = evidence.crash
+    node = crash.place.node if crash and crash.place else None
+    if crash is None or crash.place is None or crash.function != "as_strided" or not isinstance(node, ast.Call):
+        return
+    given = [one for one in node.args if isinstance(one, (ast.Tuple, ast.List))]
+    owner = node.func.value if isinstance(node.func, ast.Attribute) else None
+    if owner is None or len(given) < 2 or [len(one.elts) for one in given[:2]] != [2, 2]:
+        return
+    text = crash.place.source.text
+    if isinstance(owner, ast.Name) and owner.id == "torch":
+        owner = node.args[0]
+    new = f"{text(owner)}.unfold(0, {text(given[0].elts[1])}, {text(given[1].elts[0])})"
+    yield from evidence.replaced(crash.place, new, "replace-call", "unfold", new=new)

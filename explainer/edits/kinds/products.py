@@ -1,12 +1,45 @@
-"""Edits of values that serve as positions."""
+"""Edits of operands as wholes: exchange-operands of a matrix product, subtract-least of values that count from zero."""
 
 from __future__ import annotations
 
 import ast
 
 from explainer.diagnosis import Edit
-from explainer.edits.lines import changed
+from explainer.edits.lines import EditError, changed
 from explainer.edits.place import Place, as_primary
+from explainer.source import called
+
+#: Functions and methods that multiply two matrices.
+PRODUCTS = ("mm", "matmul", "bmm")
+
+
+def exchange_operands(at: Place) -> tuple[Edit, ...]:
+    """The two matrices of a product in the other order."""
+    return changed(at.source, [(at.span, exchanged(at))])
+
+
+def exchanged(at: Place) -> str:
+    """The source of a product with its two matrices in the other order."""
+    node, pair = at.node, factors(at.node)
+    if pair is None:
+        raise EditError("no product of two matrices stands here")
+    left, right = (as_primary(at.at(one)) for one in pair)
+    if not isinstance(node, ast.Call):
+        return f"{right} @ {left}"
+    if len(node.args) == 2:
+        return f"{at.source.text(node.func)}({right}, {left})"
+    return f"{right}.{called(node)}({left})"
+
+
+def factors(node: ast.AST) -> tuple[ast.expr, ast.expr] | None:
+    """The two matrices of `a @ b`, `torch.mm(a, b)` and `a.mm(b)`."""
+    if isinstance(node, ast.BinOp):
+        return (node.left, node.right) if isinstance(node.op, ast.MatMult) else None
+    if not isinstance(node, ast.Call) or called(node) not in PRODUCTS or node.keywords:
+        return None
+    given = [node.func.value] if isinstance(node.func, ast.Attribute) and len(node.args) == 1 else []
+    both = [*given, *node.args]
+    return (both[0], both[1]) if len(both) == 2 else None
 
 
 def subtract_least(at: Place) -> tuple[Edit, ...]:

@@ -81,6 +81,14 @@ def restored_optimizer(scene: Scene, of: Settings | None = None) -> SpanFact | N
     return span_fact(*found[0]) if len(found) == 1 else None
 
 
+@probe
+def other_optimizers(scene: Scene, of: SpanFact | None = None) -> tuple[SpanFact, ...] | None:
+    """The other calls of the program that build an optimizer like one."""
+    calls = calls_named(scene, of.text.partition("(")[0].rpartition(".")[2]) if of is not None else []
+    others = [span_fact(source, node) for source, node in calls]
+    return tuple(one for one in others if of is not None and one.span != of.span) or None
+
+
 def _in_one_block(load: _Found, built: _Found) -> bool:
     """Whether the statements of two calls stand in one block: not in two branches of an `if`."""
     if load[0].file != built[0].file:

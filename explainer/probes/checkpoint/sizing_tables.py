@@ -9,6 +9,7 @@ from typing import Any
 from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.bindings import binding
+from explainer.probes.files import sources
 from explainer.probes.makers import ways
 from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
@@ -120,6 +121,53 @@ def _plain(value: Any, depth: int = 3) -> bool:
 
 def _maker(scene: Scene, number: int, name: ast.Name) -> str:
     return type(read(name, scene.live.user[number].frame)).__name__  # type: ignore[union-attr]
+
+
+@probe
+def table_save(scene: Scene, of: SpanFact | None = None) -> SpanFact | None:
+    """The only `torch.save` of the program in a function that makes such a table too; `detail.name` is its name there.
+
+    `whole` tells `torch.save(net.state_dict(), path)` from one of a dict with more beside the weights.
+    """
+    found = []
+    for source in sources(scene) if of is not None else ():
+        for node in source.nodes():
+            saves = isinstance(node, ast.Call) and source.text(node.func) == "torch.save" and node.args
+            name = _made_too(source, node, of) if saves else None
+            if name is not None:
+                whole = not isinstance(node.args[0], ast.Dict)  # type: ignore[attr-defined]
+                found.append(span_fact(source, node, name=name, whole=whole))
+    return found[0] if len(found) == 1 else None
+
+
+def _made_too(source: Source, node: Any, of: SpanFact | None) -> str | None:
+    """The name to which the function around a node, or its file, assigns a table made by the same call as `of`."""
+    made = ast.parse(of.text, mode="eval").body if of is not None else None
+    scope = source.scope_at(node.lineno)
+    for one in ast.walk(scope):
+        if isinstance(one, ast.Assign) and isinstance(one.value, ast.Call) and isinstance(made, ast.Call):
+            target = one.targets[0]
+            if ast.unparse(one.value.func) == ast.unparse(made.func) and isinstance(target, ast.Name):
+                return target.id
+    return None
+
+
+@probe
+def checkpoint_name(scene: Scene, of: SpanFact | None = None) -> SpanFact | None:
+    """The call of `torch.load` in the function where `of` stands; `detail.name` is what it is assigned to.
+
+    `detail.early` tells whether that is done before `of`.
+    """
+    source = scene.source(of.span.file) if of is not None else None
+    scope = source.scope_at(of.span.line) if of is not None and source is not None else None
+    if of is None or source is None or scope is None:
+        return None
+    loads = [one for one in ast.walk(scope) if isinstance(one, ast.Call) and source.text(one.func) == "torch.load"]
+    if len(loads) != 1:
+        return None
+    targets = [one.targets[0] for one in ast.walk(scope) if isinstance(one, ast.Assign) and one.value is loads[0]]
+    name = source.text(targets[0]) if targets else ""
+    return span_fact(source, loads[0], name=name, early=loads[0].lineno < of.span.line)
 
 
 @probe

@@ -1,11 +1,14 @@
-"""A key that a dataset puts into some samples only: the statement that adds it, or takes it out."""
+"""A key that a dataset puts into some samples only: the statement that adds it, and what could stand in the others."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from explainer.edits.kinds.filling import companions, fill_key, keyed
+from explainer.edits.lines import EditError
+from explainer.edits.place import Place
 from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.dataloader.datasets import dataset_of
@@ -15,21 +18,23 @@ from explainer.probes.places import function_of, spanned
 from explainer.probes.scene import Scene
 from explainer.source import Function, Source
 
-_ADDING = ("update", "setdefault")
-
 
 @probe
 def key_added(scene: Scene) -> SpanFact | None:
     """What adds the key that a batch lacks to some samples: a statement, an `... if ... else {}`, or a returned dict.
 
-    `detail`: `dataset` the dataset's class, `function` where it stands.
+    `detail`: `dataset` the dataset's class, `function` where it stands, `fills` the key and others that are added with
+    it, each with the source of a value of the same kind, `filler` the first of these (None where no sample with the
+    key can be had).
     """
     dataset, key = own_dataset(scene) or dataset_of(scene), _key(scene)
     places = _places(scene, dataset, str(key)) if dataset is not None and key is not None else []
     if not places:
         return None
     source, node = places[0]
-    return spanned(source, node, dataset=type(dataset).__name__, function=function_of(source, node.lineno))
+    fills = _fills(scene, dataset, [key, *companions(Place(source, node), str(key))])
+    about = {"dataset": type(dataset).__name__, "function": function_of(source, node.lineno), "fills": fills}
+    return spanned(source, node, **about, filler=fills[0][1] if fills else None)
 
 
 def _key(scene: Scene) -> Any:
@@ -64,63 +69,23 @@ def _functions(scene: Scene) -> Iterator[tuple[Source, ast.AST]]:
 
 
 def _sometimes(source: Source, function: ast.AST, key: str) -> Iterator[ast.stmt | ast.IfExp]:
-    """What adds a key to a dict in a function, or takes it out, where there is a way past it."""
-    returned = [one.value for one in ast.walk(function) if isinstance(one, ast.Return) and one.value is not None]
-    made = [one.value for one in ast.walk(function) if isinstance(one, ast.Assign) and isinstance(one.value, ast.Dict)]
-    for node in ast.walk(function):
-        if isinstance(node, ast.IfExp):
-            dicts = [one for one in (node.body, node.orelse) if isinstance(one, ast.Dict)]
-            if any(_entries(one, key) for one in dicts) and not all(one.keys for one in dicts):
-                yield node
-        elif isinstance(node, ast.Return) and _entries(node.value, key):
-            if any(isinstance(one, ast.Dict) and one.keys and not _entries(one, key) for one in returned):
-                yield node
-        elif isinstance(node, ast.stmt) and _touches(node, key) and not any(_entries(one, key) for one in made):
-            if _passed(source, function, node):
-                yield node
-        elif isinstance(node, ast.stmt) and _removes(node, key) and isinstance(source.parent_of(node), ast.If):
-            yield node
+    """What adds a key in a function, where there is a way past it."""
+    for node in keyed(function, key):
+        try:
+            fill_key(Place(source, node), ((key, "0"),))
+        except EditError:
+            continue
+        yield node
 
 
-def _passed(source: Source, function: ast.AST, node: ast.stmt) -> bool:
-    """Whether a function may leave out a statement: it stands under a condition, or behind an early return."""
-    outer = source.parent_of(node)
-    while outer is not None and outer is not function:
-        if isinstance(outer, (ast.If, ast.Try)):
-            return True
-        outer = source.parent_of(outer)
-    returns = (one for one in ast.walk(function) if isinstance(one, ast.Return))
-    return any(one.lineno < node.lineno and not isinstance(one.value, ast.Dict) for one in returns)
+def _fills(scene: Scene, dataset: Any, keys: Sequence[Any]) -> tuple[tuple[str, str], ...]:
+    """Fillers like what samples of the failing batch have, or else like what samples made in a sandbox have."""
+    from explainer.replay.sampled import fillers_in, fillers_like_samples
 
-
-def _touches(node: ast.stmt, key: str) -> bool:
-    """Whether a statement adds a key to a dict: `sample["age"] = x`, `sample.update(age=x)`."""
-    if isinstance(node, ast.Assign) and len(node.targets) == 1:
-        return _is_entry(node.targets[0], key)
-    call = node.value if isinstance(node, ast.Expr) else None
-    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr not in _ADDING:
-        return False
-    named = call.func.attr == "update" and any(word.arg == key for word in call.keywords)
-    given = call.args[0] if call.args else None
-    return named or _is(given, key) or _entries(given, key)
-
-
-def _removes(node: ast.stmt, key: str) -> bool:
-    """Whether a statement takes a key out of a dict: `del sample["age"]`, `sample.pop("age")`."""
-    if isinstance(node, ast.Delete):
-        return len(node.targets) == 1 and _is_entry(node.targets[0], key)
-    call = node.value if isinstance(node, ast.Expr) else None
-    popped = isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "pop"
-    return popped and isinstance(call, ast.Call) and bool(call.args) and _is(call.args[0], key)
-
-
-def _is_entry(node: ast.expr, key: str) -> bool:
-    return isinstance(node, ast.Subscript) and _is(node.slice, key)
-
-
-def _entries(node: ast.AST | None, key: str) -> bool:
-    return isinstance(node, ast.Dict) and any(_is(one, key) for one in node.keys)
-
-
-def _is(node: ast.AST | None, key: str) -> bool:
-    return isinstance(node, ast.Constant) and type(node.value) in (str, int) and str(node.value) == key
+    for frame in reversed(scene.live.frames if scene.live is not None else []):
+        if "utils/data/_utils" in frame.file.replace("\\", "/"):
+            held = [frame.locals.get(name) for name in ("batch", "data")]
+            found = fillers_in([sample for one in held if type(one) is list for sample in one], keys)
+            if found:
+                return found
+    return fillers_like_samples(scene, dataset, keys)
