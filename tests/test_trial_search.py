@@ -9,10 +9,14 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from crashes import LOOP, crashed  # noqa: E402
+from crashes import LOOP, crashed, replacing  # noqa: E402
 
 from explainer import remedies  # noqa: E402
+from explainer.edits.generators.driver import recorded  # noqa: E402
+from explainer.frozen import replace  # noqa: E402
 from explainer.remedies import Remedy  # noqa: E402
+from explainer.repair.blame import blamed  # noqa: E402
+from explainer.replay.programs import checker  # noqa: E402
 
 SEARCHED = {
     "a linear layer after flatten": (LOOP, "shape", "nn.Linear(4 * 6 * 6, 2)"),
@@ -164,7 +168,7 @@ SEARCHED = {
         both = Both()
         both.first.double()
         both(torch.ones(1, 2)).sum()
-        """, "dtype", "double()"),
+        """, "dtype", ("both.double()", "dtype=torch.float64")),
     "a view of memory in another order": (
         """
         import torch
@@ -189,9 +193,29 @@ SEARCHED = {
 
 @pytest.mark.parametrize("name", list(SEARCHED))
 def test_the_search_finds_an_edit_under_which_the_program_runs(as_program: Path, name: str) -> None:
-    text, family, expected = SEARCHED[name]
-    scene = crashed(as_program, text, whole=True)
+    program, family, expected = SEARCHED[name]
+    scene = crashed(as_program, program, whole=True)
     best = remedies.of_search(family, scene, Remedy())
-    assert any(expected in (edit.after or "") for edit in best.fixes[0].edits)
+    texts = expected if isinstance(expected, tuple) else (expected,)
+    assert any(text in (edit.after or "") for text in texts for edit in best.fixes[0].edits)
     assert best.culprit is not None
     assert os.path.basename(best.culprit.file) == "main.py"
+
+
+@pytest.mark.parametrize(
+    ("share", "wide", "named"),
+    [(0.2, True, None), (0.4, True, "possible"), (0.97, False, "likely"), (0.97, True, "proved")],
+)
+def test_a_line_is_named_as_surely_as_its_share_of_all_survivors_says(as_program, monkeypatch, share, wide, named):
+    scene = crashed(as_program, LOOP, whole=True)
+    fits = replacing(as_program, 9, "4 * 5 * 5", "4 * 6 * 6")
+    made = checker(scene)
+    list(made.runs([fits], lambda _: None))
+    found = blamed(made, recorded(scene))
+    monkeypatch.setattr(remedies, "_widened", lambda *_: wide)
+    monkeypatch.setattr(remedies, "_blamed", lambda *_: replace(found, share=share))
+    best = remedies.of_search("shape", scene, Remedy())
+    assert (best.culprit is not None) == (named is not None)
+    assert best.fixes[0].certainty == ("checked" if named else "suggestion")
+    assert best.unsure == (named == "possible")
+    assert best.proves == (named == "proved")

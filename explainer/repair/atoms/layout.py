@@ -78,7 +78,7 @@ def _changes(shape: list[int]) -> Iterator[tuple[str, list[int]]]:
         yield "flatten(1)", [shape[0], _product(shape[1:])]
         yield "flatten(0, 1)", [shape[0] * shape[1], *shape[2:]]
         yield "flatten(-2)", [*shape[:-2], shape[-2] * shape[-1]]
-    for one, other in itertools.combinations(range(rank), 2) if rank > 2 else ():
+    for one, other in itertools.pairwise(range(rank)) if rank > 2 else ():  # others would turn what lies between, too
         new = shape.copy()
         new[one], new[other] = shape[other], shape[one]
         yield f"transpose({one}, {other})" if one < rank - 2 else "transpose(-2, -1)", new
