@@ -19,8 +19,6 @@ from explainer.replay.trial import Verdict
 
 #: By how much (in its logarithm) an edit of another line must be likelier than what a rule or generator puts first.
 BETTER = 3.0
-#: The same of what the surest generator offers.
-SURER = 2.0
 #: From which share of all that may be right (that none is, included) a line needs no wider search; keeps the proof that
 #: a rule or generator has of it; is proved by what the atoms offer. Below the last, two edits together are tried.
 LIKELY, KEPT, SURE, UNSURE = 0.8, 0.8, 0.95, 0.5
@@ -73,7 +71,7 @@ def blamed(checker: Any, evidence: Evidence, known: tuple[Edit, ...] = ()) -> Bl
     own = next((one for one in found if one.candidate.edits == known), None)
     first = own or _generated(found, control)
     if first is not None:
-        found[found.index(first)] = first = replace(first, score=first.score + (BETTER if own else SURER))
+        found[found.index(first)] = first = replace(first, score=first.score + BETTER)
     found.sort(key=lambda one: (bool(one.judgement.doubts), -one.score))
     if own is not None and first is not None and first.line == found[0].line:
         found = [first, *(one for one in found if one is not first)]

@@ -78,8 +78,9 @@ LOADING = ("key", "order", "keyword", "sibling", "derived", "parameter", "size",
 SAMPLES = ("counted", "trimmed", "widened", "started", "swap", "key", "order", "sibling", "uncalled")
 _OF_FAMILY = {"autograd": GRAPHS, "inplace": GRAPHS, "dtype": DTYPES, "amp": DTYPES, "unsupported": DTYPES,
               "checkpoint": LOADING, "dataloader": SAMPLES, "oom": ()}  # fmt: skip
-#: What mends graphs alone.
+#: What mends graphs alone; what mends only where tensors lie, or an index too large: elsewhere data would be lost.
 _ALONE = ("detach", "clone", "severed")
+_ONLY = {"registered": "device", "crop": "index"}
 _STEP = 0.12
 _FAR = 1.2
 
@@ -88,7 +89,7 @@ def atoms_for(family: str) -> Sequence[str]:
     """The kinds of edits that can repair a crash of a family."""
     if family in _OF_FAMILY:
         return _OF_FAMILY[family]
-    return [name for name in ATOM if name not in _ALONE and (name != "registered" or family == "device")]
+    return [name for name in ATOM if name not in _ALONE and _ONLY.get(name, family) == family]
 
 
 def cost(offer: Offer) -> float:
