@@ -35,7 +35,9 @@ def diagnosis_of(finding: Finding, tried: Sequence[Tried], language: str) -> Dia
         return None
     fixes = _fixes(finding, rule.fixes, tried, held, language)
     culprit = held[0].attempt.culprit if held and held[0].attempt.culprit else finding.culprit
-    certainty: Certainty = "proved" if finding.proved or (held and finding.seen) else "likely" if held else "possible"
+    certainty: Certainty = "likely" if held and not finding.searched else "possible"
+    if finding.proved or (held and finding.seen):
+        certainty = "proved"
     return Diagnosis(
         rule.id,
         "training",
@@ -57,7 +59,10 @@ def _fixes(
     fixes = []
     for one in held:
         title = _title(texts, one.attempt, finding, language)
-        fixes.append(Fix(title, "checked", said(one, language), one.attempt.edits))
+        if finding.searched:
+            fixes.append(Fix(f"{title}: {said(one, language)}", "suggestion", None, one.attempt.edits))
+        else:
+            fixes.append(Fix(title, "checked", said(one, language), one.attempt.edits))
     if fixes:
         return fixes
     refuted = {id(one.attempt) for one in tried if one.compared.worse or not one.gone}

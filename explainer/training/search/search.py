@@ -55,7 +55,7 @@ def _finding(found: Doubt, attempts: Sequence[Attempt]) -> Finding:
         "evaluation": _percent(found.evaluation),
         **first.names,
     }
-    return Finding(RULE, names, first.culprit, tuple(attempts), proved=False)
+    return Finding(RULE, names, first.culprit, tuple(attempts), proved=False, searched=True)
 
 
 def _percent(fit: float | None) -> int | None:
