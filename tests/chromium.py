@@ -110,8 +110,10 @@ class Page:
         self.ask("Input.dispatchKeyEvent", type="keyUp", **given)
 
     def picture(self, file: Path) -> None:
-        """The whole page as a PNG, for a person to read."""
-        shot = self.ask("Page.captureScreenshot", captureBeyondViewport=True)
+        """The page as a PNG, for a person to read."""
+        # without it a window that is never shown has no size
+        self.ask("Emulation.setDeviceMetricsOverride", width=1200, height=2000, deviceScaleFactor=1, mobile=False)
+        shot = self.ask("Page.captureScreenshot")
         file.write_bytes(base64.b64decode(shot["data"]))
 
     def _next(self, seconds: float) -> dict[str, Any]:

@@ -92,7 +92,7 @@ def test_ctrl_c_ends_the_trials_and_what_is_known_is_told(tmp_path):
         signal.raise_signal(signal.SIGINT)
 
     report = session.concluded(watcher, program, 60.0, 1.0, "en", interrupts)
-    assert len(begun) == (sandbox.unavailable() is None)
+    assert bool(begun) == (sandbox.unavailable() is None)
     assert [one.rule for one in report.diagnoses] == ["softmax-before-cross-entropy"]
     assert [fix.certainty for fix in report.diagnoses[0].fixes] == ["suggestion"]
 
