@@ -80,16 +80,17 @@ def blamed(checker: Any, evidence: Evidence, known: tuple[Edit, ...] = ()) -> Bl
 
 def _generated(found: list[Survivor], control: Run | None) -> Survivor | None:
     """What the surest generator offered, of its offers the one that changes least."""
-    offered = [one for one in found if _kind(one.candidate) == "generator" and one.candidate.tier != PAIRED
-               and one.candidate.source.name not in GUESSES]  # type: ignore[union-attr]  # fmt: skip
+    offered = [one for one in found if one.candidate.tier != PAIRED and _of_generator(one.candidate)]
     if control is None or not offered:
         return None
     rank = lambda one: (bool(one.judgement.doubts), one.candidate.tier, *ties(one.candidate, one.run, control))  # noqa: E731
     return min(offered, key=rank)
 
 
-def _kind(candidate: Candidate) -> str:
-    return candidate.source.kind if candidate.source is not None else ""
+def _of_generator(candidate: Candidate) -> bool:
+    """Whether a generator offered an edit, and not one that tries any number near."""
+    source = candidate.source
+    return source is not None and source.kind == "generator" and source.name not in GUESSES
 
 
 def _shared(found: list[Survivor]) -> Blame:

@@ -17,6 +17,7 @@ from explainer.edits.generators.slices import collated, parting
 from explainer.edits.place import Place
 from explainer.frozen import frozen
 from explainer.repair.atoms import ATOMS
+from explainer.repair.atoms.common import statement_of
 from explainer.repair.offer import Offer
 from explainer.repair.prior import atoms_for, cost
 from explainer.repair.siblings import twins
@@ -96,10 +97,7 @@ def _stands_at(spot: Spot, place: Place) -> bool:
 
 def _of_check(offer: Offer) -> bool:
     """Whether an offer changes what the program asserts of itself."""
-    around: ast.AST | None = offer.node
-    while isinstance(around, (ast.expr, ast.keyword)):
-        around = offer.place.source.parent_of(around)
-    return isinstance(around, ast.Assert)
+    return isinstance(statement_of(offer.spot, offer.node), ast.Assert)
 
 
 def _moves(offer: Offer) -> bool:

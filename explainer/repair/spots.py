@@ -258,10 +258,7 @@ def _given(node: ast.AST, names: set[str]) -> ast.expr | None:
 
 def _decided(evidence: Evidence) -> Iterator[Spot]:
     """The calls that decide for the whole program where tensors are made."""
-    for source in evidence.sources_seen():
-        for node in source.nodes():
-            if isinstance(node, ast.Call) and called(node) == "set_default_device":
-                yield Spot(Place(source, node), "before", 1)
+    yield from (Spot(place, "before", 1) for place in evidence.calls_of("set_default_device"))
 
 
 def _numbers(evidence: Evidence) -> Iterator[Spot]:

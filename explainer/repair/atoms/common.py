@@ -56,6 +56,15 @@ def statement_of(spot: Spot, node: ast.AST) -> ast.AST | None:
     return around
 
 
+def row_of(statements: Sequence[ast.stmt]) -> ast.Module:
+    """Statements that stand behind each other as one node, which an offer of several lines replaces."""
+    whole = ast.Module(list(statements), [])
+    for one, names in ((statements[0], ("lineno", "col_offset")), (statements[-1], ("end_lineno", "end_col_offset"))):
+        for name in names:
+            setattr(whole, name, getattr(one, name))
+    return whole
+
+
 def number(node: ast.AST) -> int | None:
     """The integer that a literal stands for, a sign before it counted."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
