@@ -99,6 +99,7 @@ REPAIRS = [
     ("operator", "s * x", "", "s @ x"),
     ("unwrap", "f(x.transpose(1, 2))", "", "f(x)"),
     ("division", "f(c / 4)", "", "f(c // 4)"),
+    ("division", "def windows(n, size, hop):\n    return n // hop", "", "    return (n - size) // hop + 1"),
     ("key", "nn.Linear(cfg['hidden'], 2)", "", "nn.Linear(cfg['width'], 2)"),
     ("slice", "x[:, :t]", "", "x[:, :t + 1]"),
     ("slice", "x[:, :, 0]", "", "x[:, 0]"),
@@ -144,6 +145,7 @@ ALONE = [
     ("swap", 'g(x, "mean")', ""),
     ("drop", "f(x)", ""),
     ("keyword", "x.sum(-1, keepdim=True)", ""),
+    ("keyword", "range(3)", ""),  # Python's own
     ("cut", "f(b)", ""),
     ("crop", "f(x)", "index 5 with 9"),  # none is as short
     ("bound", "f(x)", "index 9 is out of bounds for dimension 0 with size 8"),  # an index from the start
@@ -155,6 +157,7 @@ ALONE = [
     ("severed", "for x in rows:\n    y, h = f(x, k)", ""),  # of this step
     ("sibling", "a = g(x, end=1)\nb = h(k)", ""),
     ("derived", "p, q = split(k)\nf(x)", ""),
+    ("derived", "import t\nopt = f(t)\ng(t.zeros(3))", ""),  # a module's name
     ("registered", "class A:\n  def __init__(self):\n    self.t = nn.Linear(3, 3)", ""),
     ("element", "g(x)", ""),
     ("call", "f(x)", ""),

@@ -33,7 +33,7 @@ def name(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
 def derived(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     """`weights(y)` -> `weights(y_train)`, behind `x_train, y_train = split(x, y)`: what was made of a value, for it."""
     for node in expressions(spot):
-        if isinstance(node, ast.Name) and not _is_called(spot, node):
+        if isinstance(node, ast.Name) and not _is_called(spot, node) and not _is_module(spot, node):
             for at, other in enumerate(_made_of(spot, node)):
                 yield Offer("derived", spot, node, other, "derived", 0.1 * at)
 
@@ -51,6 +51,11 @@ def _made_of(spot: Spot, node: ast.Name) -> list[str]:
 def _is_called(spot: Spot, node: ast.Name) -> bool:
     parent = spot.place.source.parent_of(node)
     return isinstance(parent, ast.Call) and parent.func is node
+
+
+def _is_module(spot: Spot, node: ast.Name) -> bool:
+    imports = (one for one in spot.place.source.nodes() if isinstance(one, (ast.Import, ast.ImportFrom)))
+    return any(node.id == (one.asname or one.name).split(".")[0] for each in imports for one in each.names)
 
 
 def size(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
