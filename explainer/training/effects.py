@@ -23,10 +23,12 @@ _MOST = 1 << 20
 @looks(*TWINS)
 def result_dropped(deep: Deep, call: Call) -> None:
     """`weight.lerp(other, 0.1)` as a statement: what it computes goes nowhere."""
-    if call.site and call.out is not (call.args[0] if call.args else None):
+    owner = call.args[0] if call.args else None
+    if call.site and call.out is not owner:
         frame = call.site[0]
         if _dropped(frame.code, frame.lasti):
-            deep.watcher.notes.saw("result-dropped", call.site, name=call.name)
+            weights = isinstance(owner, torch.nn.Parameter) and call.out.grad_fn is None  # which are to be set
+            deep.watcher.notes.saw("result-dropped", call.site, name=call.name, weights=weights)
 
 
 @functools.lru_cache(4096)

@@ -29,7 +29,8 @@ def results_dropped(watcher: Any) -> Iterator[Finding]:
             attempts.append(Attempt("kept", rewrite.replaced(source, call, f"{owner} = {source.text(call)}"),
                                     {"new": f"{owner} = ..."}))  # fmt: skip
         names = {"text": source.text(call).split("\n")[0], "name": name, "owner": owner, "times": times}
-        yield Finding("result-dropped", names, source.span(stated), tuple(attempts), proved=False, seen=True, weight=7)
+        yield Finding("result-dropped", names, source.span(stated), tuple(attempts), proved=seen.data["weights"],
+                      seen=True, weight=10)  # fmt: skip
 
 
 @finder
