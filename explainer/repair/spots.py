@@ -117,9 +117,9 @@ def _read_at(place: Place) -> Place:
 
 
 def _scope(evidence: Evidence, place: Place) -> Mapping[str, Any]:
-    """What was in scope in the function of a place: as it failed, or as a layer was built there."""
+    """What was in scope in the function of a place: as it failed, as a layer was built there, as it called torch."""
     frame = evidence.frame_of(place)
-    return frame.scope if frame is not None else _of_builder(evidence, place)
+    return frame.scope if frame is not None else _of_builder(evidence, place) or evidence.scope_of(place)
 
 
 def _built(evidence: Evidence) -> Iterator[Spot]:
