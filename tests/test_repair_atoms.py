@@ -136,6 +136,13 @@ def test_an_atom_offers_the_repair(atom, text, message, repaired):
     assert repaired in offered(atom, text, message)
 
 
+def test_a_default_device_is_kept_to_the_statement_that_needs_it():
+    source = parsed_source("model.py", "torch.set_default_device(d)\nn = f(x)\n")
+    spot = Spot(Place(source, source.tree.body[0].value), "crash", 0)
+    found = [one.text for one in ATOMS["block"](spot, Evidence("", "en", sources=lambda _: source))]
+    assert found == ["pass", "with torch.device(d):\n    n = f(x)"]
+
+
 ALONE = [
     ("literal", "x[:, :3]", ""),  # a bound belongs to the slices
     ("dimension", "nn.Linear(3, 4)", ""),

@@ -127,6 +127,11 @@ class Evidence:
         return self.crash is not None and len(set(self.crash.devices)) > 1
 
     @property
+    def placed(self) -> bool:
+        """Whether the device on which tensors lie has a part in the failure: there are several, or it holds no data."""
+        return self.apart or (self.crash is not None and "meta" in self.crash.devices)
+
+    @property
     def said(self) -> list[int]:
         """The whole numbers that the message names, each once."""
         return list(dict.fromkeys(int(number) for number in re.findall(r"\d+", self.message)))

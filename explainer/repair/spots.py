@@ -83,7 +83,7 @@ def _all(evidence: Evidence) -> Iterator[Spot]:
     callers = list(_callers(evidence, [*near, *attributes]))
     yield from callers
     yield from _bound(evidence, callers)
-    if evidence.apart:
+    if evidence.placed:
         yield from _decided(evidence)
     if ragged(evidence):
         yield from (Spot(place, role, distance) for place, role, distance in makers(evidence))

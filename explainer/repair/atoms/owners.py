@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from explainer.edits.evidence import Evidence
 from explainer.edits.lines import indentation
-from explainer.repair.atoms.common import calls, statement_of, text
+from explainer.repair.atoms.common import calls, row_of, statement_of, text
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
 from explainer.source import called
@@ -77,7 +77,9 @@ def block(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     source = spot.place.source
     node: ast.AST | None = spot.place.node
     if isinstance(node, ast.Call) and _of_meta(node) and isinstance(source.parent_of(node), ast.Expr):
-        yield Offer("block", spot, spot.place.statement().node, "pass", "left out")
+        stated = spot.place.statement().node
+        yield Offer("block", spot, stated, "pass", "left out", 0.3)
+        yield from _for_the_next(spot, node, stated)
     while node is not None and not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Module)):
         maker = node.items[0].context_expr if isinstance(node, ast.With) and len(node.items) == 1 else None
         if isinstance(maker, ast.Call) and _of_meta(maker) and isinstance(node, ast.With):
@@ -87,6 +89,19 @@ def block(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         node = source.parent_of(node)
 
 
+def _for_the_next(spot: Spot, call: ast.Call, stated: ast.AST) -> Iterator[Offer]:
+    """A default for all of the program as one for the statement behind it alone."""
+    source = spot.place.source
+    body = getattr(source.parent_of(stated), "body", [])
+    behind = body[body.index(stated) + 1 :][:1] if stated in body and call.args else []
+    if behind and isinstance(behind[0], (ast.Assign, ast.Expr)):
+        head = f"with torch.device({text(spot, call.args[0])}):"
+        inner = textwrap.indent(source.text(behind[0]), "    ", lambda line: True).lstrip()
+        whole = f"{head}\n{' ' * stated.col_offset}    {inner}"  # type: ignore[attr-defined]
+        yield Offer("block", spot, row_of([stated, behind[0]]), whole, "scoped")  # type: ignore[list-item]
+
+
 def _of_meta(call: ast.Call) -> bool:
-    names = (one.value for one in ast.walk(call) if isinstance(one, ast.Constant))
-    return called(call) in _DEVICES and "meta" in names
+    """Whether a call asks for the meta device, or for one that its source does not tell."""
+    names = [one.value for one in ast.walk(call) if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+    return called(call) in _DEVICES and bool(call.args) and ("meta" in names or not names)
