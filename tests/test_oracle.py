@@ -381,4 +381,5 @@ def test_a_default_device_holds_for_draws_that_are_watched(session: Session) -> 
     """Else the control fails elsewhere than the program did, and nothing is tried."""
     body = HEAD + "torch.set_default_device('meta')\nx = torch.rand(3)\nprint(x.sum().item())\n"
     error = session.run({"main.py": body}, 30.0).error
-    assert error is not None and error["frames"][-1][1] == len(body.splitlines())
+    assert error is not None
+    assert error["frames"][-1][1] == len(body.splitlines())

@@ -15,6 +15,8 @@ from explainer.source import called
 
 #: Methods by which a module changes where its tensors lie, or their dtypes.
 _MOVES, _CASTS = ("to", "cpu", "cuda"), ("to", "half", "bfloat16", "float", "double")
+#: Methods that change a dict or list for all who hold it.
+_CHANGES = ("pop", "update", "setdefault", "popitem", "clear", "append", "extend", "insert", "remove")
 #: What decides where the tensors lie that are made in its block, or from there on.
 _DEVICES = ("device", "set_default_device")
 
@@ -52,6 +54,21 @@ def _alone(spot: Spot, node: ast.AST) -> bool:
 def _parameters(spot: Spot) -> set[str]:
     function = spot.place.source.function_at(spot.place.span.line)
     return {one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)} if function is not None else set()
+
+
+def shared(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`kind = options.pop("kind")` behind `options = dict(options)`: who gave the options may give them again."""
+    statement = spot.place.statement().node
+    function = spot.place.source.function_at(spot.place.span.line)
+    given = {one.arg for one in function.args.args} if function is not None else set()
+    for call in calls(spot):
+        owner = call.func.value if isinstance(call.func, ast.Attribute) and call.func.attr in _CHANGES else None
+        if not isinstance(owner, ast.Name) or owner.id not in given or not isinstance(statement, ast.stmt):
+            continue
+        keyed = call.args and isinstance(call.args[0], ast.Constant) and isinstance(call.args[0].value, str)
+        kind = "dict" if keyed or call.func.attr in ("update", "setdefault") else "list"  # type: ignore[attr-defined]
+        head = f"{owner.id} = {kind}({owner.id})\n{' ' * statement.col_offset}"
+        yield Offer("shared", spot, row_of([statement]), head + spot.place.source.text(statement), kind, 0.0, call)
 
 
 def registered(spot: Spot, evidence: Evidence) -> Iterator[Offer]:

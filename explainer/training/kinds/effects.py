@@ -55,7 +55,11 @@ def additions_lost(watcher: Any) -> Iterator[Finding]:
 
 def _added(source: Any, stated: Any) -> tuple[ast.Subscript, ast.expr] | None:
     """What a statement adds to entries of something: `a[i] += b`, `a[i] = a[i] + b`."""
-    if isinstance(stated, ast.AugAssign) and isinstance(stated.op, ast.Add) and isinstance(stated.target, ast.Subscript):
+    if (
+        isinstance(stated, ast.AugAssign)
+        and isinstance(stated.op, ast.Add)
+        and isinstance(stated.target, ast.Subscript)
+    ):
         return stated.target, stated.value
     value = stated.value if isinstance(stated, ast.Assign) and len(stated.targets) == 1 else None
     target = stated.targets[0] if value is not None else None
