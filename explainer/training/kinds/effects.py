@@ -18,7 +18,9 @@ def results_dropped(watcher: Any) -> Iterator[Finding]:
     for seen, times in watcher.notes.of("result-dropped"):
         source, stated = statement(seen.site[0]) or (None, None)
         call = stated.value if isinstance(stated, ast.Expr) else None
-        if source is None or not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+        if source is None or stated is None or not isinstance(call, ast.Call):
+            continue
+        if not isinstance(call.func, ast.Attribute):
             continue
         name, owner = seen.data["name"], source.text(call.func.value)
         if called(call) != name:
@@ -39,7 +41,7 @@ def additions_lost(watcher: Any) -> Iterator[Finding]:
     for seen, _ in watcher.notes.of("additions-lost"):
         source, stated = statement(seen.site[0]) or (None, None)
         added = _added(source, stated) if source is not None else None
-        if source is None or added is None:
+        if source is None or stated is None or added is None:
             continue
         target, value = added
         total, index, text = (source.text(one) for one in (target.value, target.slice, value))
