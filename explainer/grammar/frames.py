@@ -36,7 +36,7 @@ class Clause:
 _GIVEN = Pattern(
     r"(?:\s?[,.:;(\[-]{0,3}\s?(?:but|and|instead|however|while|whereas|yet)?,?\s*(?:instead\s+|we\s+|it\s+|also\s+)?"
     r"(?:\bgot\b|(?<!not )(?<!none )\bfound\b(?! (?:to|in|for|by|that|at)\b)|\breceived\b|"
-    r"(?<=[,;(] )given\b|\bgiven(?=:)|\bactual(?:ly)?\b|\bsaw\b|\bwas given\b|"
+    r"(?<=[,;(] )given\b|\bgiven(?=:)|\bactual(?:ly)?\b(?: (?:is|are|has|have)\b)?|\bsaw\b|\bwas given\b|"
     r"\bencountered\b|"
     r"\bbut(?= (?:[\w.]+ ){1,3}(?:is|are|has|have|was|were|had)\b)|(?<=but )(?:is|was|were|are|has|have|had|it is|"
     r"it was|it has|the|its|there (?:is|are|were))\b|"
@@ -46,6 +46,7 @@ _GIVEN = Pattern(
 )
 #: What was given, before the requirement.
 _TURNED = Pattern(
+    r"(?P<about>(?:[^:;,]+: )?)"
     r"(?:[Gg]ot|[Rr]eceived|[Ff]ound|[Gg]iven):? (?P<given>.+?)(?:,|;|,? but| while| when) ?(?:was |were |it |but )*"
     r"(?P<claim>(?:expect(?:s|ed|ing)|requires?|required)\b.+)"
 )
@@ -64,8 +65,9 @@ _IT_IS = Pattern(r"^[Ii]t is (?:expected|required) (?:that )?")
 _FOUND = Pattern(r" (?:is|are|was|were) (?:found|given|received|provided|passed|specified)$")
 #: What is the case, and what should be: `the rank is 3, but should be 2`.
 _STATED = Pattern(
-    r"(?P<subject>\S.*?) (?:is|are|was|were|has|have) (?P<given>[^,]+), but (?:it |they )?"
-    r"(?P<need>(?:must|should|needs? to|has to|have to) .+)"
+    r"(?P<subject>\S.*?) (?:is|are|was|were|has|have) (?:(?P<given>[^,]+), but (?:it |they )?"
+    r"(?P<need>(?:must|should|needs? to|has to|have to) .+)|"
+    r"(?P<given2>[^,]+),? but (?P<want>[^,]+) (?:is|are|was|were) (?:expected|required|needed))"
 )
 #: What was refused is what it is about: `invalid dtype: expected ...`.
 _WRONG = Pattern(r"^(?:[Ii]nvalid|[Uu]nsupported|[Uu]nexpected|[Ii]ncorrect|[Ww]rong|[Bb]ad|[Ii]llegal) (?=\w)")
@@ -76,7 +78,8 @@ _ASIDE = Pattern(
     2,
 )
 _LOOSE = Pattern(
-    r"^(?:is|are|was|were|that|which|it|this|this is|there)(?: |$)|(?:^| )(?:that|which|who|it|this|this is|and|is|are|"
+    r"^(?:is|are|was|were|that|which|it|this|this is|there)(?: |$)|"
+    r"(?:^| )(?:seems? to|appears? to|that|which|who|it|this|this is|and|is|are|"
     r"at the moment|at present|currently|yet|for now|but|because|since|right now)$"
 )
 _NEED = (
@@ -86,6 +89,8 @@ _NEED = (
 )
 #: Before a verb of asking: what is not asked for is no requirement.
 _ASKED = r"(?<!\bnot )(?<!n't )"
+#: What a sentence says that is different may be what something must be for, or cannot be done with.
+_BOUND = r".*\b(?:must|should|cannot|can not|can't|could not|(?:has|have|needs?) to) "
 #: In this order; the first whose pattern fits is the frame.
 _FRAMES: tuple[tuple[str, tuple[str, ...], Any], ...] = (
     ("needs", ("assertion",), Pattern(r".*?Assertion [`'\"](?P<asked>.+?)[`'\"] failed.*")),
@@ -102,7 +107,8 @@ _FRAMES: tuple[tuple[str, tuple[str, ...], Any], ...] = (
         r"(?P<subject3>(?:.*\b)?(?:[Ee]ither|[Ee]xactly one|[Aa]t (?:most|least) one|[Oo]nly one) of .+)|"
         r"(?P<subject4>.+ and .+?) (?:can't|cannot|can not|must not|should not|may not) (?:be )?both (?P<asked4>.+)")),
     ("removed", ("no longer", "deprecated", "removed", "obsolete", "legacy", "used to"), Pattern(
-        r"(?P<subject>.+?) (?:is|are|has been|was|were)(?: now)? (?:no longer (?P<asked>\w+.*)|(?P<asked2>deprecated|"
+        r"(?P<subject>.+?) (?:is|are|has been|was|were)(?: now)? "
+        r"(?:no longer(?: (?:supported|available|allowed)\b)?\s*(?P<asked>.*)|(?P<asked2>deprecated|"
         r"removed|obsolete)\b.*)|no longer (?P<asked3>.+)")),
     ("only", ("only",), Pattern(
         r"(?P<subject>.*?)(?:\b(?:currently|now|yet)\s)?\b(?:only (?:supports?|accepts?|works?|takes?|allows?|handles?|"
@@ -153,8 +159,8 @@ _FRAMES: tuple[tuple[str, tuple[str, ...], Any], ...] = (
         r"(?:is|are) (?:different|inconsistent|incompatible|unequal)|differs?)\b"
         r"(?: to| with| from| as| between| [Tt]han)?[,:]?"
         r"\s*(?P<asked>.*)|"
-        r"(?:.*?\b)?(?:[Ii]nconsistent|[Mm]ismatch(?:ed)?|[Ii]ncompatible|[Dd]ifferent(?!.* (?:cannot|can not|can't) )|"
-        r"[Nn]on-?matching)(?: (?:in|of|between|for))?\s+(?P<subject2>.+)|"
+        rf"(?!{_BOUND})(?:.*?\b)?(?:[Ii]nconsistent|[Mm]ismatch(?:ed)?|[Ii]ncompatible|[Dd]ifferent|[Nn]on-?matching)"
+        r"(?: (?:in|of|between|for))?\s+(?P<subject2>.+)|"
         r"(?P<subject3>.+?) (?:!=|=/=) (?P<asked3>.+)")),
     ("range", ("out of", "exceed", "too ", "larger", "smaller", "greater", "less than", "bigger", "overflow", "beyond",
                "outside", "more than", "above", "below", " < ", " > "), Pattern(
@@ -166,12 +172,12 @@ _FRAMES: tuple[tuple[str, tuple[str, ...], Any], ...] = (
         r"(?P<subject2>(?!.*\b(?:must|should|expected|has to|needs to|requires?|can ?not|can't|may not)\b).+?)"
         r" (?:is|are|was|were|has|have)"
         r"(?: too)? (?P<asked2>(?:too (?:large|small|many|few|big|long|short|high|low|deep)|"
-        r"(?:larger|smaller|greater|less|bigger|more|fewer|longer|shorter|higher|lower) than).*)|"
+        r"(?:larger|smaller|greater|less|bigger|more|fewer|longer|shorter|higher|lower) than(?! once)).*)|"
         r"(?P<asked3>[Tt]oo (?:many|few|much|large|small)\b) (?P<subject3>.+)|"
         r"(?P<subject4>.+?) (?P<asked4>too (?:large|small|many|few|big|long)\b.*)|"
         r"(?P<subject5>\S+(?: \S+){0,4}?) (?P<asked5>[<>]=? \S+)$|"
         r"(?P<subject6>(?!.*\b(?:must|should|expected|has to|needs to|requires?|cannot|can't|not)\b).+?) (?P<asked6>"
-        r"(?:larger|smaller|greater|less|bigger|more|fewer|longer|shorter|higher|lower) than .+)")),
+        r"(?:larger|smaller|greater|less|bigger|more|fewer|longer|shorter|higher|lower) than (?!once).+)")),
     ("needs", ("must", "should", "shall", "have to", "has to", "need to", "needs to", "can only", "cannot be",
         "cannot have", "can't have",
         "can't be",
@@ -268,7 +274,7 @@ _FRAMES: tuple[tuple[str, tuple[str, ...], Any], ...] = (
 
 #: What no subject of a frame begins with.
 _UNDONE = ("cannot ", "can't ", "could not ", "couldn't ", "unable ", "not able ", "failed to ")
-_NOT_BEFORE = {"range": ("expect",), "missing": _UNDONE, "is-not": _UNDONE}
+_NOT_BEFORE = {"range": ("expect", *_UNDONE), "missing": _UNDONE, "is-not": _UNDONE}
 #: Frames of a requirement, and words with which one begins that the frame itself says.
 _DEMANDING = ("needs", "expected", "only")
 _MODAL = Pattern(r"^(?:should|must|has to|have to|needs? to)(?= (?:only )?be )")
@@ -290,6 +296,8 @@ def clauses(sentence: Sentence) -> Iterator[Clause]:
 def _fitting(claim: str, given: str, operator: str | None) -> Iterator[Clause]:
     low = f" {claim.lower()} "
     for name, triggers, pattern in _FRAMES:
+        if name == "invalid" and claim.lower().startswith(_UNDONE) and ":" not in claim:
+            continue  # that is only why
         if any(trigger in low for trigger in triggers):
             found = pattern.match(claim)
             if found is not None:
@@ -319,10 +327,13 @@ def _apart(text: str) -> tuple[str, str]:
     """The requirement and what was given."""
     turned = _TURNED.match(text)
     if turned is not None:
-        return turned["claim"], turned["given"]
+        inner = _GIVEN.search(turned["claim"], 1)  # what stood before was only the circumstance
+        claim = turned["about"] + (turned["claim"][: inner.start()] if inner is not None else turned["claim"])
+        return claim, inner["given"] if inner is not None else turned["given"]
     stated = _STATED.fullmatch(text)
     if stated is not None:
-        return f"{stated['subject']} {stated['need']}", stated["given"]
+        need = stated["need"] or f"must be {stated['want']}"
+        return f"{stated['subject']} {need}", stated["given"] or stated["given2"]
     refused = _REFUSED.fullmatch(text)
     if refused is not None:
         return f"{refused['subject']} {refused['need']}", refused["given"]
