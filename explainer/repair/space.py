@@ -143,7 +143,7 @@ def _proposals(ranked: list[tuple[float, Offer]], evidence: Evidence, most: int)
 def _repeats(offer: Offer) -> bool:
     """Whether a statement would say what one beside it says: it would do that twice, and not what it is there for."""
     edits, source = offer.edits(), offer.place.source
-    own = source.statement_at(edits[0].start_line) if len(edits) == 1 else None
+    own = source.statement_at(edits[0].start_line) if len(edits) == 1 and offer.atom != "sibling" else None
     if own is None or not isinstance(own, (ast.Expr, ast.Assign)) or edits[0].start_line != own.lineno:
         return False
     try:

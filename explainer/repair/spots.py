@@ -21,6 +21,7 @@ _STEPS, _LAYERS, _BOUND, _BEFORE, _AFTER = 30, 14, 12, 6, 3
 #: What hands samples to a program, and how many calls of one name are looked at.
 _LOADERS, _MADE = ("DataLoader", "WeightedRandomSampler", "SubsetRandomSampler", "BatchSampler", "Subset"), 4
 #: Methods by which a module gets an attribute by its name.
+_KEEPING = ("append", "appendleft", "extend", "add", "insert")
 _REGISTERING = ("register_buffer", "register_parameter", "add_module", "register_module")
 _NONE: Mapping[str, Any] = {}
 #: Statements that read all they name at once; a value that is unpacked fails where the targets stand.
@@ -247,12 +248,15 @@ def _attributes(evidence: Evidence, near: list[Spot]) -> Iterator[Spot]:
 
 
 def _given(node: ast.AST, names: set[str]) -> ast.expr | None:
-    """What a statement gives an attribute of `self`: the value assigned, or the call that registers it."""
+    """What a statement gives an attribute of `self`: the value assigned, the call that registers it or adds to it."""
     if isinstance(node, ast.Assign):
         given = {one.attr for one in node.targets if isinstance(one, ast.Attribute) and _of_self(one)}
         return node.value if given & names else None
     if isinstance(node, ast.Call) and _of_self(node.func) and called(node) in _REGISTERING and node.args:
         return node if getattr(node.args[0], "value", None) in names else None
+    owner = node.func.value if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
+    if isinstance(owner, ast.Attribute) and _of_self(owner) and owner.attr in names and called(node) in _KEEPING:  # type: ignore[arg-type]
+        return node  # type: ignore[return-value]
     return None
 
 
