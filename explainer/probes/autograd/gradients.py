@@ -89,7 +89,7 @@ def tracked_from(scene: Scene, of: TensorFact | None = None) -> SpanFact | None:
     name, at = of.name, len(frames) - 1
     while at >= 0:
         frame, source = frames[at], scene.source(frames[at].file)
-        passed = at and name in _parameters(frame) and output in _parameters(frame)
+        passed = at and name in frame.parameters and output in frame.parameters
         outer = in_caller(frames[at - 1], frame, (name, output)) if passed else None
         if source is None or outer is None:
             return _beginning(source, frame, name) if source is not None else None
@@ -110,18 +110,13 @@ def _output(source: Source, node: ast.AST) -> str:
     return source.text(first) if isinstance(first, ast.Name) else ""
 
 
-def _parameters(frame: LiveFrame) -> Sequence[str]:
-    code = frame.frame.f_code
-    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-
-
 def in_caller(outer: LiveFrame, inner: LiveFrame, names: Sequence[str]) -> tuple[str, ...] | None:
     """The caller's expressions for some parameters; None where they cannot be followed."""
     failing = outer.failing()
     call = call_node(failing.node) if failing is not None else None
     if failing is None or not isinstance(call, ast.Call):
         return None
-    parameters = [name for name in _parameters(inner) if name not in ("self", "cls")]
+    parameters = [name for name in inner.parameters if name not in ("self", "cls")]
     given = [argument_node(Place(failing.source, call), name, parameters) for name in names]
     found = tuple(failing.source.text(one) for one in given if isinstance(one, (ast.Name, ast.Attribute)))
     return found if len(found) == len(names) else None
