@@ -8,7 +8,6 @@ from typing import Any
 from explainer.diagnosis import Edit
 from explainer.edits.candidate import PAIRED, Candidate
 from explainer.edits.evidence import Evidence
-from explainer.edits.generators.tiers import GUESSES
 from explainer.frozen import frozen, replace
 from explainer.oracle.judge import Judgement
 from explainer.repair.features import features, lost_parameters, roles
@@ -80,8 +79,7 @@ def blamed(checker: Any, evidence: Evidence, known: tuple[Edit, ...] = ()) -> Bl
 
 def _generated(found: list[Survivor], control: Run | None) -> Survivor | None:
     """What the surest generator offered, of its offers the one that changes least."""
-    offered = [one for one in found if _kind(one.candidate) == "generator" and one.candidate.tier != PAIRED
-               and one.candidate.source.name not in GUESSES]  # type: ignore[union-attr]  # fmt: skip
+    offered = [one for one in found if _kind(one.candidate) == "generator" and one.candidate.tier != PAIRED]
     if control is None or not offered:
         return None
     rank = lambda one: (bool(one.judgement.doubts), one.candidate.tier, *ties(one.candidate, one.run, control))  # noqa: E731

@@ -1,4 +1,4 @@
-"""Candidates for device errors: make the odd tensor where the model is, move it with its layer, or where it is used."""
+"""Candidates for device errors: make the odd tensor where the model is, move it with its layer, or with others."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, Layer
-from explainer.edits.generators.slices import Operand, chain, editable, operands
+from explainer.edits.generators.slices import Operand, chain, operands
 from explainer.edits.kinds.arguments import set_argument
 from explainer.edits.kinds.devices import devices_at, give_device, moves
 from explainer.edits.kinds.methods import insert_method
@@ -30,12 +30,6 @@ def created(evidence: Evidence) -> Iterator[Candidate]:
     """`device=` for the factory call that made an operand which lies elsewhere than the others."""
     for place in _factories(evidence):
         yield from _on_device(evidence, place, [one for one in _first(devices_at(place)) if one[:1] not in "\"'"])
-
-
-def pinned(evidence: Evidence) -> Iterator[Candidate]:
-    """The same with the name of a device in quotes, where nothing at hand names it."""
-    for place in _factories(evidence):
-        yield from _on_device(evidence, place, [one for one in _first(devices_at(place)) if one[:1] in "\"'"])
 
 
 def _factories(evidence: Evidence) -> Iterator[Place]:
@@ -84,37 +78,6 @@ def _moved(evidence: Evidence, layer: Layer) -> Iterator[Candidate]:
         for device in _first(devices_at(call.place)):
             edits = partial(insert_method, call.place, f"to({device})")
             yield from evidence.made(edits, "insert-method", call.place, "move", what=layer.type, device=device)
-
-
-def beside(evidence: Evidence) -> Iterator[Candidate]:
-    """`.to(device)` for what stands beside something that is moved, in a tuple, list or dict: `x.to(device), y`."""
-    for source in evidence.sources_seen():
-        for call, device in moves(source):
-            parent = call.parent()
-            parts: list[ast.expr] = []
-            if isinstance(parent, (ast.Tuple, ast.List)):
-                parts = parent.elts
-            elif isinstance(parent, ast.Dict):
-                parts = parent.values
-            for part in parts:
-                place = call.at(part)
-                if part is not call.node and editable(place) and ".to(" not in place.text:
-                    edits = partial(insert_method, place, f"to({device})")
-                    yield from evidence.made(edits, "insert-method", place, "move", what=_short(place), device=device)
-
-
-def used(evidence: Evidence) -> Iterator[Candidate]:
-    """`.to(x.device)` for the odd operand where it is used, `x` another one, or an expression for the device there."""
-    odd = odd_operands(evidence)
-    homes = [one for one in operands(evidence) if one not in odd and one.place is not None]
-    names = [one.text for one in homes if isinstance(one.place.node, (ast.Name, ast.Attribute))]  # type: ignore[union-attr]
-    for operand in odd:
-        place = operand.place
-        if place is None or not editable(place):
-            continue
-        for device in [*(f"{name}.device" for name in names), *_first(devices_at(place))]:
-            edits = partial(insert_method, place, f"to({device})")
-            yield from evidence.made(edits, "insert-method", place, "move", what=_short(place), device=device)
 
 
 def odd_operands(evidence: Evidence) -> list[Operand]:

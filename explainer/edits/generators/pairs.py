@@ -12,20 +12,15 @@ from typing import Any
 from explainer.diagnosis import Edit
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, Step
-from explainer.edits.generators.shapes import MATRIX, broadcastable, changes
-from explainer.edits.generators.slices import chain, editable, operands, trunk
-from explainer.edits.kinds.arguments import set_argument
+from explainer.edits.generators.shapes import MATRIX
+from explainer.edits.generators.slices import editable, operands, trunk
 from explainer.edits.kinds.methods import delete_method, insert_method
 from explainer.edits.kinds.statements import delete_statement
 from explainer.edits.lines import changed, joined
 from explainer.edits.place import Place, as_operand, by_file
-from explainer.source import called, holds
+from explainer.source import holds
 
 _FOLDS = ("view", "reshape", "flatten")
-#: A result of so many times the larger operand's elements is out of proportion.
-_OUT_OF_PROPORTION = 8
-#: The attention layers that take `batch_first`.
-_ATTENTION = ("MultiheadAttention", "Transformer", "TransformerEncoderLayer", "TransformerDecoderLayer")
 #: What reduces the differences of all pairs along their features, and what gives the same without them.
 _DISTANCES = (
     (r"{}(?:\.pow\(2\)|\.square\(\)) *\.sum\((?:dim=|axis=)?-1\)", "torch.cdist({}, {}).pow(2)"),
@@ -97,55 +92,6 @@ def _unfolded_later(evidence: Evidence, fold: Step, place: Place) -> Iterator[Ca
             if step.shape[:1] == fold.shape[:1] and at.span.line >= place.span.line:
                 words: dict[str, Any] = {"what": _short(at), "method": f".{method}", "shape": step.shape}
                 yield from evidence.made(partial(insert_method, at, method), "insert-method", at, "insert", **words)
-
-
-def batch_first(evidence: Evidence) -> Iterator[Candidate]:
-    """`batch_first=True` for attention layers that took the batch for the sequence."""
-    for layer in evidence.layers_around():
-        if layer.type not in _ATTENTION or not layer.calls:
-            continue
-        call = layer.calls[0].place
-        if isinstance(call.node, ast.Call) and "batch_first" not in call.text:
-            edits = partial(set_argument, call, "batch_first", True)
-            yield from evidence.made(edits, "set-argument", call, "flag", new="batch_first=True", layer=layer.type)
-
-
-def aligned(evidence: Evidence) -> Iterator[Candidate]:
-    """A change of layout with which the rows of two operands meet one by one: `squeeze(1)` of a kept dimension."""
-    every = operands(evidence)[:2]
-    if len(every) < 2 or not _spread([one.shape for one in every]) or all(_widened(one.place) for one in every):
-        return
-    both = [(operand, *change) for operand in every for change in changes(operand.shape)]
-    for operand, method, shape in sorted(both, key=lambda one: not one[1].startswith("squeeze")):
-        shapes = [shape if one is operand else one.shape for one in every]
-        if method.startswith(("mean", "flatten")) or not broadcastable(*shapes) or _spread(shapes):
-            continue
-        made = [step.place for step in reversed(chain(evidence, operand.start)) if step.shape == operand.shape]
-        for place in [operand.place, *made]:
-            if place is not None and editable(place):
-                words: dict[str, Any] = {"what": _short(place), "method": f".{method}", "shape": operand.shape}
-                yield from evidence.made(
-                    partial(insert_method, place, method), "insert-method", place, "insert", **words
-                )
-
-
-def _widened(place: Place | None) -> bool:
-    """Whether an operand is written with a new dimension: where both are, all pairs are meant."""
-    node = place.node if place is not None else None
-    if isinstance(node, ast.Subscript):
-        return any(isinstance(one, ast.Constant) and one.value is None for one in ast.walk(node.slice))
-    return isinstance(node, ast.Call) and called(node) == "unsqueeze"
-
-
-def _spread(shapes: list[list[int]]) -> bool:
-    """Whether two shapes broadcast to a result out of proportion."""
-    one, other = shapes
-    if not broadcastable(one, other):
-        return False
-    rank = max(len(one), len(other))
-    padded = [[1] * (rank - len(shape)) + shape for shape in (one, other)]
-    result = math.prod(max(a, b) for a, b in zip(*padded, strict=True))
-    return result > _OUT_OF_PROPORTION * max(math.prod(one), math.prod(other), 1)
 
 
 def row_by_row(evidence: Evidence) -> Iterator[Candidate]:
