@@ -46,7 +46,7 @@ def _on_device(evidence: Evidence, place: Place, devices: list[str]) -> Iterator
         return
     twins = _twins(place)
     for device in devices:
-        words: dict[str, Any] = {"what": _short(place), "device": device}
+        words: dict[str, Any] = {"what": place.short, "device": device}
         every = partial(give_device, (place, *twins), device)
         yield from evidence.made(every, "give-device", place, "on-device", **words) if twins else ()
         alone = partial(set_argument, place, "device", device)
@@ -102,11 +102,6 @@ def _device(evidence: Evidence, operand: Operand) -> str:
 
 def _first(texts: Iterator[str]) -> list[str]:
     return list(dict.fromkeys(texts))[:_MOST]
-
-
-def _short(place: Place) -> str:
-    text = " ".join(place.text.split())
-    return text if len(text) <= 48 else text[:45] + "..."
 
 
 def together(evidence: Evidence) -> Iterator[Candidate]:

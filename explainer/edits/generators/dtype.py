@@ -185,16 +185,11 @@ def _cast_at(evidence: Evidence, place: Place, method: str, dtype: str) -> Itera
         name = method.partition("(")[0]
         if name == "bool" and isinstance(node.func.value, ast.Compare):  # truth values already
             edits = lambda: methods.delete_method(place)  # noqa: E731
-            yield from evidence.made(edits, "cast", place, "cast", what=_short(place), method=method, dtype=dtype)
+            yield from evidence.made(edits, "cast", place, "cast", what=place.short, method=method, dtype=dtype)
             return
         if method.endswith("()") and name in _METHODS:
             edits = lambda: methods.replace_call(place, name)  # noqa: E731
-            yield from evidence.made(edits, "cast", place, "cast", what=_short(place), method=method, dtype=dtype)
+            yield from evidence.made(edits, "cast", place, "cast", what=place.short, method=method, dtype=dtype)
             return
     edits = lambda: methods.insert_method(place, method)  # noqa: E731
-    yield from evidence.made(edits, "cast", place, "cast", what=_short(place), method=method, dtype=dtype)
-
-
-def _short(place: Place) -> str:
-    text = " ".join(place.text.split())
-    return text if len(text) <= 48 else text[:45] + "..."
+    yield from evidence.made(edits, "cast", place, "cast", what=place.short, method=method, dtype=dtype)

@@ -39,10 +39,10 @@ def unfolded(evidence: Evidence) -> Iterator[Candidate]:
     folds = [(step, step.place) for step in _folds(evidence) if step.place is not None and _is_method(step.place)]
     if len(folds) > 1:
         places = [place for _, place in folds]
-        words: dict[str, Any] = {"what": _short(places[0]), "shape": folds[0][0].before[0][0]}
+        words: dict[str, Any] = {"what": places[0].short, "shape": folds[0][0].before[0][0]}
         yield from evidence.made(partial(_all_undone, places), "delete-method", places[0], "unfold-batch", **words)
     for step, place in folds:
-        words = {"what": _short(place), "shape": step.before[0][0]}
+        words = {"what": place.short, "shape": step.before[0][0]}
         yield from evidence.made(partial(_all_undone, [place]), "delete-method", place, "unfold-batch", **words)
         yield from _unfolded_later(evidence, step, place)
 
@@ -90,7 +90,7 @@ def _unfolded_later(evidence: Evidence, fold: Step, place: Place) -> Iterator[Ca
             if at is None or step is fold or place.source.function_at(at.span.line) is not function:
                 continue
             if step.shape[:1] == fold.shape[:1] and at.span.line >= place.span.line:
-                words: dict[str, Any] = {"what": _short(at), "method": f".{method}", "shape": step.shape}
+                words: dict[str, Any] = {"what": at.short, "method": f".{method}", "shape": step.shape}
                 yield from evidence.made(partial(insert_method, at, method), "insert-method", at, "insert", **words)
 
 
@@ -108,10 +108,10 @@ def row_by_row(evidence: Evidence) -> Iterator[Candidate]:
     around = _around(place, (r"torch\.diag(?:onal)?\({}\)", r"\({}\)\.diag(?:onal)?\(\)"))
     if around is not None:
         new = f"({as_operand(left)} * {as_operand(other)}).sum(-1)"
-        yield from evidence.replaced(around, new, "replace", "rename", new=new, old=_short(around))
+        yield from evidence.replaced(around, new, "replace", "rename", new=new, old=around.short)
     if _untransposed(place.node.left) is None:
         new = f"{as_operand(left)}{right[len(other) :]} @ {as_operand(other)}"
-        yield from evidence.replaced(place, new, "replace", "rename", new=new, old=_short(place))
+        yield from evidence.replaced(place, new, "replace", "rename", new=new, old=place.short)
 
 
 def _untransposed(node: ast.expr) -> ast.expr | None:
@@ -134,7 +134,7 @@ def distances(evidence: Evidence) -> Iterator[Candidate]:
         new = text.format(*pair)
         around = _around(place, (pattern.replace("{}", r"\({}\)", 1), pattern))
         if around is not None:
-            yield from evidence.replaced(around, new, "replace", "rename", new=new, old=_short(around))
+            yield from evidence.replaced(around, new, "replace", "rename", new=new, old=around.short)
         yield from _named_first(evidence, place, pattern, new)
 
 
@@ -152,7 +152,7 @@ def _named_first(evidence: Evidence, place: Place, pattern: str, new: str) -> It
     around = _around(place.at(reads[0]), (pattern,))
     if around is not None:
         edits = partial(_without_name, place.at(statement), around, new)
-        yield from evidence.made(edits, "replace", around, "rename", new=new, old=_short(around))
+        yield from evidence.made(edits, "replace", around, "rename", new=new, old=around.short)
 
 
 def _without_name(statement: Place, around: Place, new: str) -> tuple[Edit, ...]:
@@ -189,8 +189,3 @@ def _around(place: Place, patterns: tuple[str, ...]) -> Place | None:
             if any(re.fullmatch(pattern.replace("{}", own), text) for pattern in patterns):
                 return place.at(node)
     return None
-
-
-def _short(place: Place) -> str:
-    text = " ".join(place.text.split())
-    return text if len(text) <= 48 else text[:45] + "..."

@@ -182,18 +182,31 @@ def _frame_at(scene: Scene, source: Source, line: int) -> LiveFrame | None:
 @probe
 def unused_input(scene: Scene) -> TensorFact | None:
     """The input of `autograd.grad` that its outputs were not computed from, by the index that torch names."""
-    frame, failing = scene.user_frame, scene.failing
-    call = call_node(failing.node) if failing is not None else None
-    if frame is None or failing is None or not isinstance(call, ast.Call) or called(call) != "grad":
+    frame, found = scene.user_frame, failing_grad(scene)
+    if frame is None or found is None:
         return None
-    given = argument_node(Place(failing.source, call), "inputs", _GRAD)
-    parts = given.elts if isinstance(given, (ast.List, ast.Tuple)) else [given]
-    index = int(scene.captures.get("index") or 0)
-    node = parts[index] if index < len(parts) else None
+    source, call = found
+    given, node, index = input_of(scene, *found)
     value = read(node, frame.frame) if node is not None else None
     if node is not None and is_tensor(value):
-        return tensor_fact(failing.source.text(node), value, failing.source.span(node))
-    return _listed(scene, index, failing.source.span(given) if given is not None else failing.span)
+        return tensor_fact(source.text(node), value, source.span(node))
+    return _listed(scene, index, source.span(given if given is not None else call))
+
+
+def failing_grad(scene: Scene) -> tuple[Source, ast.Call] | None:
+    """The failing call, where it is one of `autograd.grad`."""
+    failing = scene.failing
+    call = call_node(failing.node) if failing is not None else None
+    is_grad = isinstance(call, ast.Call) and called(call) == "grad"
+    return (failing.source, call) if failing is not None and is_grad else None  # type: ignore[return-value]
+
+
+def input_of(scene: Scene, source: Source, call: ast.Call) -> tuple[ast.expr | None, ast.expr | None, int]:
+    """What a call of `autograd.grad` is given as `inputs`, the one of them that torch names by its index, and that."""
+    given = argument_node(Place(source, call), "inputs", _GRAD)
+    parts = given.elts if isinstance(given, (ast.List, ast.Tuple)) else [given]
+    index = int(scene.captures.get("index") or 0)
+    return given, parts[index] if index < len(parts) else None, index
 
 
 def _listed(scene: Scene, index: int, span: Any) -> TensorFact | None:
@@ -236,11 +249,8 @@ def _alike(value: Any, of: TensorFact) -> bool:
 @probe
 def grad_call(scene: Scene) -> SpanFact | None:
     """The failing call of `autograd.grad`; `detail` has how it is written."""
-    failing = scene.failing
-    call = call_node(failing.node) if failing is not None else None
-    if failing is None or not isinstance(call, ast.Call) or called(call) != "grad":
-        return None
-    return span_fact(failing.source, call)
+    found = failing_grad(scene)
+    return span_fact(*found) if found is not None else None
 
 
 @probe

@@ -11,6 +11,7 @@ from explainer.edits.place import Place
 from explainer.facts import SpanFact
 from explainer.frozen import frozen
 from explainer.probes import probe
+from explainer.probes.autograd.gradients import failing_grad, input_of
 from explainer.probes.call import call_node
 from explainer.probes.origin import last_binding
 from explainer.probes.places import spanned
@@ -20,7 +21,6 @@ from explainer.source import Source, called, without_methods
 
 _CUTS = ("split", "chunk", "unbind", "select", "narrow", "tensor_split", "hsplit")
 _MADE = ("clone", "requires_grad_", "contiguous", "detach", "unsqueeze", "squeeze", "view", "reshape")
-_GRAD = ("outputs", "inputs", "grad_outputs", "retain_graph", "create_graph")
 
 
 @frozen
@@ -35,15 +35,11 @@ class Asking:
 
 def asking(scene: Scene) -> Asking | None:
     """The failing call of `autograd.grad`, or the call of a helper that was handed the input it was given."""
-    frames, failing = scene.live.user if scene.live is not None else [], scene.failing
-    call = call_node(failing.node) if failing is not None else None
-    if failing is None or not isinstance(call, ast.Call) or called(call) != "grad":
+    frames, found = scene.live.user if scene.live is not None else [], failing_grad(scene)
+    if found is None:
         return None
-    source = failing.source
-    given = argument_node(Place(source, call), "inputs", _GRAD)
-    parts = given.elts if isinstance(given, (ast.List, ast.Tuple)) else [given]
-    index = int(scene.captures.get("index") or 0)
-    node = parts[index] if index < len(parts) else None
+    source, call = found
+    node = input_of(scene, source, call)[1]
     at = len(frames) - 1
     while node is not None and at and _is_parameter(frames[at], source, node):
         outer = frames[at - 1].failing()
