@@ -16,7 +16,7 @@ from explainer.oracle import judge, source
 from explainer.oracle.words import doubt
 from explainer.probes import Scene
 from explainer.replay.rivals import with_ties
-from explainer.replay.trial import LATE, Verdict, try_candidates, turned_too, whole_program, whole_script
+from explainer.replay.trial import LATE, Verdict, silent, try_candidates, turned_too, whole_program, whole_script
 from explainer.weighing import Held
 
 #: How many fixes a diagnosis shows.
@@ -180,7 +180,7 @@ def _widened(family: str, scene: Scene, evidence: Any, own: tuple[Edit, ...]) ->
     from explainer.repair.blame import LIKELY, UNSURE
     from explainer.repair.wide import generated, pairs, surely, widely
 
-    made, progress = _checker(scene), scene.options.progress or _silent
+    made, progress = _checker(scene), scene.options.progress or silent
     open_to = lambda share: _blamed(scene, evidence, own).share < share  # noqa: E731
     wide = False
     if family in WIDE and open_to(LIKELY):
@@ -213,10 +213,6 @@ def _checker(scene: Scene) -> Any:
     from explainer.replay.programs import checker
 
     return checker(scene)
-
-
-def _silent(_: str) -> None:
-    pass
 
 
 def _of_one_line(passed: Sequence[Verdict]) -> bool:

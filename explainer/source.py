@@ -7,8 +7,8 @@ import dis
 import functools
 import linecache
 import types
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any, TypeGuard
 
 from explainer.diagnosis import Span
 from explainer.frozen import frozen
@@ -149,9 +149,31 @@ def called(call: ast.Call) -> str:
     return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
 
 
+def with_arguments(source: Source, call: ast.Call, given: Iterable[ast.AST]) -> str:
+    """A call's source with these arguments, as they are written, in place of its own."""
+    return f"{source.text(call.func)}({', '.join(map(source.text, given))})"
+
+
+def without_methods(node: ast.expr, names: Collection[str]) -> ast.expr:
+    """A node without calls of certain methods behind it: `y` of `y.view(-1)`."""
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in names:
+        node = node.func.value
+    return node
+
+
 def loaded(node: ast.AST) -> set[str]:
     """The names that a node reads."""
     return {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)}
+
+
+def names_in(node: ast.AST) -> list[ast.AST]:
+    """The names and attributes in a node."""
+    return [one for one in ast.walk(node) if isinstance(one, (ast.Name, ast.Attribute))]
+
+
+def of_self(node: ast.AST | None) -> TypeGuard[ast.Attribute]:
+    """Whether a node is an attribute of `self`."""
+    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
 
 
 def stored(node: ast.AST) -> set[str]:

@@ -93,6 +93,12 @@ def indentation(source: Source, line: int) -> str:
     return text[: len(text) - len(text.lstrip())]
 
 
+def in_block(source: Source, header: str, first: int, last: int) -> str:
+    """The text of some lines put into a block of their own under a header."""
+    lines = [f"    {line}" if line.strip() else line for line in source.lines[first - 1 : last]]
+    return "\n".join([indentation(source, first) + header, *lines])
+
+
 def _start(span: Span) -> tuple[int, int]:
     return span.line, span.column or 1
 

@@ -39,6 +39,12 @@ class Place:
         return self.source.text(self.node)
 
     @property
+    def short(self) -> str:
+        """Its source in one line, cut where it is long."""
+        text = " ".join(self.text.split())
+        return text if len(text) <= 48 else text[:45] + "..."
+
+    @property
     def end(self) -> Span:
         """The empty span behind it."""
         span = self.span

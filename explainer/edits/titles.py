@@ -21,11 +21,6 @@ TITLES: Mapping[str, Texts] = {
         "ko": "`{what}` 및 같은 방식으로 만든 나머지에도 `.{method}` 변환 추가: 모두 {dtype} 값",
         "zh": "对 `{what}` 以及同样方式得到的其他张量都用 `.{method}` 转换：它们都是 {dtype}",
     },
-    "as-built": {
-        "en": "bring `{model}` back to float32 after its weights are loaded: `{model}.float()`",
-        "ko": "가중치를 불러온 뒤 `{model}` 모델을 float32로 되돌리기: `{model}.float()`",
-        "zh": "加载权重后把 `{model}` 恢复为 float32：`{model}.float()`",
-    },
     "on-device": {
         "en": "make it where the model is: `device={device}` for `{what}`",
         "ko": "모델이 있는 장치에 만들기: `{what}` 호출에 `device={device}` 지정",
@@ -75,16 +70,6 @@ TITLES: Mapping[str, Texts] = {
         "en": "leave out of the batch the samples for which the dataset returns None, with a `collate_fn`",
         "ko": "데이터셋이 None을 돌려준 샘플을 `collate_fn` 함수로 배치에서 제외하기",
         "zh": "用 `collate_fn` 把数据集返回 None 的样本排除在批次之外",
-    },
-    "fewer": {
-        "en": "promise only the samples that `__getitem__` can give: `{new}`",
-        "ko": "`__getitem__` 메서드가 줄 수 있는 샘플 수만 알리기: `{new}`",
-        "zh": "只报告 `__getitem__` 能给出的样本数：`{new}`",
-    },
-    "inline": {
-        "en": "read `{new}` where it is used: `{old}` was taken too early",
-        "ko": "`{old}` 값은 너무 일찍 읽혔으므로 쓰는 곳에서 `{new}` 읽기",
-        "zh": "在使用处读取 `{new}`：`{old}` 取值过早",
     },
     "shift": {
         "en": "count `{what}` from 0: its values run from {low} to {high}",
@@ -140,11 +125,6 @@ TITLES: Mapping[str, Texts] = {
         "en": "name {what} as safe before loading, if you trust the file",
         "ko": "파일을 신뢰한다면 불러오기 전에 {what} 클래스를 안전하다고 지정하기",
         "zh": "如果信任该文件，加载前声明 {what} 是安全的",
-    },
-    "trust": {
-        "en": "load everything, if the file is your own: weights_only=False lets it run code",
-        "ko": "직접 만든 파일이라면 모두 불러오기: weights_only=False 는 파일의 코드 실행을 허용함",
-        "zh": "如果文件是你自己的，加载全部内容：weights_only=False 允许它执行代码",
     },
     "fitting": {
         "en": "load only the entries whose sizes are the model's: strict=False excuses keys, not sizes",
@@ -205,10 +185,5 @@ TITLES: Mapping[str, Texts] = {
         "en": "the labels are -1 and 1: make them the classes 0 and 1 with `{new}`",
         "ko": "레이블이 -1과 1이므로 `{new}` 식으로 클래스 0과 1로 바꾸기",
         "zh": "标签是 -1 和 1：用 `{new}` 换成类别 0 和 1",
-    },
-    "cut-too": {
-        "en": "leave out of `{what}` what was left out of the other: `{new}`",
-        "ko": "다른 쪽에서 뺀 부분을 `{what}` 값에서도 빼기: `{new}`",
-        "zh": "把另一方去掉的部分也从 `{what}` 中去掉：`{new}`",
     },
 }

@@ -10,11 +10,6 @@ TITLES: Mapping[str, Mapping[str, str]] = {
         "ko": "`{what}` {shape} 뒤에 `{method}` 추가",
         "zh": "在 `{what}` {shape} 之后加上 `{method}`",
     },
-    "fewer-rows": {
-        "en": "make room for {new} rows in place of {old}: {shape} is allocated at once",
-        "ko": "{old} 대신 {new}행의 자리만 만들기: {shape} 전체가 한 번에 할당됨",
-        "zh": "只为 {new} 行而不是 {old} 行留出空间：{shape} 会一次全部分配",
-    },
     "sample": {
         "en": "give it `{new}`, {less} rows, in place of all {rows} of `{old}`",
         "ko": "`{old}` 전체 {rows}행 대신 `{new}` {less}행 주기",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -80,8 +81,8 @@ def mixes(before: Sequence[int], strides: Sequence[int], after: Sequence[int]) -
     first = True
     while left and right:
         group, goal = [left.pop(0)], [right.pop(0)]
-        while _product([size for size, _ in group]) != _product(goal):
-            smaller = _product([size for size, _ in group]) < _product(goal)
+        while math.prod([size for size, _ in group]) != math.prod(goal):
+            smaller = math.prod([size for size, _ in group]) < math.prod(goal)
             if not (left if smaller else right):
                 return CROSSED
             if smaller:
@@ -95,10 +96,3 @@ def mixes(before: Sequence[int], strides: Sequence[int], after: Sequence[int]) -
             return TURNED
         first = False
     return None
-
-
-def _product(sizes: Sequence[int]) -> int:
-    made = 1
-    for size in sizes:
-        made *= size
-    return made

@@ -43,14 +43,15 @@ def misspelled(scene: Scene) -> SpanFact | None:
 def _alike(name: str, owner: Any) -> str | None:
     """The one public name of an object that is most like `name`; its own layers and attributes before torch's."""
     for names in (_own_names(owner), _public_names(owner)):
-        ranked = sorted(((_ratio(name, one), one) for one in names), reverse=True)[:2]
+        ranked = sorted(((alike(name, one), one) for one in names), reverse=True)[:2]
         if ranked and ranked[0][0] >= ALIKE:
             second = ranked[1][0] if len(ranked) > 1 else 0.0
             return ranked[0][1] if ranked[0][0] - second >= AHEAD else None
     return None
 
 
-def _ratio(one: str, other: str) -> float:
+def alike(one: str, other: str) -> float:
+    """How alike two names are, from 0 to 1."""
     return difflib.SequenceMatcher(None, one.lower(), other.lower()).ratio()
 
 

@@ -174,11 +174,12 @@ def call(scene: Scene) -> CallFact | None:
     if failing is None:
         return None
     node = call_node(failing.node)
-    facts = tuple(_fact(operand, scene) for operand in operands(scene) if operand.value is not MISSING)
+    facts = tuple(fact_of_operand(operand, scene) for operand in operands(scene) if operand.value is not MISSING)
     return CallFact(function_name(node), failing.source.text(node), facts, failing.source.span(node))
 
 
-def _fact(operand: Operand, scene: Scene) -> Any:
+def fact_of_operand(operand: Operand, scene: Scene) -> Any:
+    """The fact of an operand of the failing call; the scene keeps its value under its name."""
     scene.objects[operand.name] = operand.value
     source = scene.failing.source  # type: ignore[union-attr]
     return fact_of(operand.name, operand.value, source.span(operand.node) if operand.node is not None else None)
@@ -193,7 +194,7 @@ def argument(scene: Scene, index: int | None = None, name: str | None = None) ->
     else:
         chosen = found[index] if index is not None and index < len(found) else None
     if chosen is not None and chosen.value is not MISSING:
-        return _fact(chosen, scene)
+        return fact_of_operand(chosen, scene)
     passed = called_arguments(scene) or {}
     if name not in passed:
         return None
@@ -204,7 +205,7 @@ def argument(scene: Scene, index: int | None = None, name: str | None = None) ->
 @probe
 def tensors(scene: Scene) -> tuple[TensorFact, ...] | None:
     """All tensors among the operands of the failing call."""
-    facts = [_fact(one, scene) for one in operands(scene) if one.value is not MISSING]
+    facts = [fact_of_operand(one, scene) for one in operands(scene) if one.value is not MISSING]
     found = tuple(fact for fact in facts if isinstance(fact, TensorFact))
     return found or None
 

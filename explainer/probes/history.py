@@ -8,6 +8,7 @@ from typing import Any
 from explainer.facts import StepFact
 from explainer.probes import probe
 from explainer.probes.scene import Scene
+from explainer.source import loaded
 
 #: Steps that are told; of more, the first and the last ones.
 MOST = 6
@@ -32,19 +33,15 @@ def _told(scene: Scene) -> list[StepFact]:
 def _leading(steps: list[dict[str, Any]], scene: Scene) -> list[dict[str, Any]]:
     """The steps whose names the failing expression uses, or that a line uses which made such a name."""
     source = scene.failing.source  # type: ignore[union-attr]
-    wanted = _names(scene.failing.node)  # type: ignore[union-attr]
+    wanted = loaded(scene.failing.node)  # type: ignore[union-attr]
     kept = []
     for step in reversed(steps):
         if step["name"] in wanted:
             kept.append(step)
             statement = source.statement_at(step["line"])
             if statement is not None and not isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                wanted |= _names(statement)
+                wanted |= loaded(statement)
     return kept[::-1]
-
-
-def _names(node: ast.AST) -> set[str]:
-    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)}
 
 
 def _few(steps: list[dict[str, Any]]) -> list[dict[str, Any]]:

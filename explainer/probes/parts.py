@@ -10,12 +10,11 @@ from typing import Any
 from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.built import bound, construction
-from explainer.probes.call import Operand, call_node, function_name, operands
+from explainer.probes.call import Operand, call_node, fact_of_operand, function_name, operands
 from explainer.probes.module import below_user
 from explainer.probes.places import span_fact as spanned
 from explainer.probes.scene import Scene
 from explainer.probes.shape.indices import LARGEST
-from explainer.probes.tensor import fact_of
 from explainer.probes.values import MISSING, fields_of, is_tensor, picked, read
 
 #: Parameters that name a dimension, in torch's functions and layers.
@@ -28,7 +27,7 @@ def operand_at(scene: Scene, index: int = 0, name: str = "") -> Any:
     found = operands(scene)
     keyword = next((one for one in found if name and one.parameter == name and _is_keyword(one, scene)), None)
     chosen = keyword or (found[index] if index < len(found) else None)
-    return _fact(chosen, scene) if chosen is not None and chosen.value is not MISSING else None
+    return fact_of_operand(chosen, scene) if chosen is not None and chosen.value is not MISSING else None
 
 
 def _is_keyword(operand: Operand, scene: Scene) -> bool:
@@ -44,7 +43,7 @@ def operand_of_kind(scene: Scene, kinds: list[str], skip: int = 0) -> Any:
     """
     for operand in operands(scene)[skip:]:
         if is_tensor(operand.value) and kind_of(operand.value) in kinds:
-            return _fact(operand, scene)
+            return fact_of_operand(operand, scene)
     return None
 
 
@@ -55,12 +54,6 @@ def kind_of(tensor: Any) -> str:
     if tensor.is_floating_point():
         return "floating"
     return "bool" if str(tensor.dtype) == "torch.bool" else "integer"
-
-
-def _fact(operand: Operand, scene: Scene) -> Any:
-    scene.objects[operand.name] = operand.value
-    source = scene.failing.source  # type: ignore[union-attr]
-    return fact_of(operand.name, operand.value, source.span(operand.node) if operand.node is not None else None)
 
 
 @probe
@@ -285,7 +278,7 @@ def _is_mask(operand: Operand, scene: Scene) -> bool:
 
 
 def _given(scene: Scene, operand: Operand | None) -> Any:
-    return _fact(operand, scene) if operand is not None and operand.value is not MISSING else None
+    return fact_of_operand(operand, scene) if operand is not None and operand.value is not MISSING else None
 
 
 @probe

@@ -37,6 +37,12 @@ class LiveFrame:
         """The frame's local variables, read only."""
         return self.frame.f_locals
 
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of the parameters of its function."""
+        code = self.frame.f_code
+        return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
     def failing(self) -> Failing | None:
         """The expression that was being evaluated."""
         return failing_node(self.frame, self.lasti, self.line)

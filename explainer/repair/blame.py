@@ -8,7 +8,6 @@ from typing import Any
 from explainer.diagnosis import Edit
 from explainer.edits.candidate import PAIRED, Candidate
 from explainer.edits.evidence import Evidence
-from explainer.edits.generators.tiers import GUESSES
 from explainer.frozen import frozen, replace
 from explainer.oracle.judge import Judgement
 from explainer.repair.features import features, lost_parameters, roles
@@ -80,17 +79,15 @@ def blamed(checker: Any, evidence: Evidence, known: tuple[Edit, ...] = ()) -> Bl
 
 def _generated(found: list[Survivor], control: Run | None) -> Survivor | None:
     """What the surest generator offered, of its offers the one that changes least."""
-    offered = [one for one in found if one.candidate.tier != PAIRED and _of_generator(one.candidate)]
+    offered = [one for one in found if one.candidate.tier != PAIRED and _kind(one.candidate) == "generator"]
     if control is None or not offered:
         return None
     rank = lambda one: (bool(one.judgement.doubts), one.candidate.tier, *ties(one.candidate, one.run, control))  # noqa: E731
     return min(offered, key=rank)
 
 
-def _of_generator(candidate: Candidate) -> bool:
-    """Whether a generator offered an edit, and not one that tries any number near."""
-    source = candidate.source
-    return source is not None and source.kind == "generator" and source.name not in GUESSES
+def _kind(candidate: Candidate) -> str:
+    return candidate.source.kind if candidate.source is not None else ""
 
 
 def _shared(found: list[Survivor]) -> Blame:

@@ -14,7 +14,7 @@ from explainer.frozen import frozen
 from explainer.repair.makers import makers
 from explainer.repair.settings import loops, settings
 from explainer.replay.recorders.taint import literals, parts
-from explainer.source import called
+from explainer.source import called, loaded, of_self
 
 #: How far the slice is followed: steps behind the failing call, layers built, names bound.
 _STEPS, _LAYERS, _BOUND, _BEFORE, _AFTER = 30, 14, 12, 6, 3
@@ -133,13 +133,13 @@ def _built(evidence: Evidence) -> Iterator[Spot]:
 def _bound(evidence: Evidence, near: list[Spot]) -> Iterator[Spot]:
     """The assignments of the names that calls read: above these in their functions, or below them in their loops."""
     for spot in near:
-        whole = _statement(spot.place)
-        wanted = _read(whole if isinstance(whole, _PLAIN) else spot.place.node)
+        whole = statement_around(spot.place)
+        wanted = loaded(whole if isinstance(whole, _PLAIN) else spot.place.node)
         line, distance = whole.lineno, spot.distance
         for statement in (*_assignments_above(spot.place, line), *_assignments_behind(spot.place, line)):
             value = getattr(statement, "value", None) or getattr(statement, "iter", None)
             if _stored(statement) & wanted and value is not None and distance < spot.distance + _BOUND:
-                wanted |= _read(value)
+                wanted |= loaded(value)
                 distance += 1
                 yield Spot(spot.place.at(value), "bound", distance, None, scope=spot.scope)
 
@@ -147,11 +147,11 @@ def _bound(evidence: Evidence, near: list[Spot]) -> Iterator[Spot]:
 def _before(evidence: Evidence) -> Iterator[Spot]:
     """The calls above the failing ones, in the same block, that were given an object which these read."""
     for distance, frame in enumerate(reversed(evidence.frames)):
-        failing = _statement(frame.place)
+        failing = statement_around(frame.place)
         block = frame.place.source.block_of(failing)
         above = [one for one in block if one.lineno < failing.lineno and isinstance(one, (ast.Expr, ast.Assign))]
         for at, one in enumerate(above[: -_BEFORE - 1 : -1], 1):
-            shares = _read(one) & _read(failing) or "inplace operation" in evidence.message
+            shares = loaded(one) & loaded(failing) or "inplace operation" in evidence.message
             if isinstance(one.value, ast.Call) and shares:
                 yield Spot(frame.place.at(one.value), "before", distance + at, None, scope=frame.scope)
 
@@ -176,7 +176,7 @@ def _decides(function: ast.FunctionDef) -> bool:
 def _after(evidence: Evidence) -> Iterator[Spot]:
     """The calls right behind the failing ones, in the same block: they may be what should have been made first."""
     for distance, frame in enumerate(reversed(evidence.frames)):
-        failing = _statement(frame.place)
+        failing = statement_around(frame.place)
         block = frame.place.source.block_of(failing)
         below = [one for one in block if one.lineno > failing.lineno][:_AFTER]
         for at, one in enumerate(below, 1):
@@ -184,7 +184,7 @@ def _after(evidence: Evidence) -> Iterator[Spot]:
                 yield Spot(frame.place.at(one.value), "after", distance + at, None, scope=frame.scope)
 
 
-def _statement(place: Place) -> Any:
+def statement_around(place: Place) -> Any:
     """The statement around a place; itself where it stands in none, as a decorator does."""
     try:
         return place.statement().node
@@ -237,7 +237,7 @@ def _within(scope: ast.AST) -> Iterator[ast.AST]:
 def _attributes(evidence: Evidence, near: list[Spot]) -> Iterator[Spot]:
     """What the attributes of `self` that the failing functions read were given in the constructor of their class."""
     for spot in near:
-        wanted = [one for one in ast.walk(_statement(spot.place)) if _of_self(one)]
+        wanted = [one for one in ast.walk(statement_around(spot.place)) if of_self(one)]
         names = {one.attr for one in wanted if isinstance(one, ast.Attribute)}
         owner = spot.place.source.class_at(spot.place.span.line)
         for node in ast.walk(owner) if owner is not None and names else ():
@@ -250,9 +250,9 @@ def _attributes(evidence: Evidence, near: list[Spot]) -> Iterator[Spot]:
 def _given(node: ast.AST, names: set[str]) -> ast.expr | None:
     """What a statement gives an attribute of `self`: the value assigned, the call that registers it or adds to it."""
     if isinstance(node, ast.Assign):
-        given = {one.attr for one in node.targets if isinstance(one, ast.Attribute) and _of_self(one)}
+        given = {one.attr for one in node.targets if isinstance(one, ast.Attribute) and of_self(one)}
         return node.value if given & names else None
-    if isinstance(node, ast.Call) and _of_self(node.func) and called(node) in _REGISTERING and node.args:
+    if isinstance(node, ast.Call) and of_self(node.func) and called(node) in _REGISTERING and node.args:
         return node if getattr(node.args[0], "value", None) in names else None
     owner = node.func.value if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
     if isinstance(owner, ast.Attribute) and _of_self(owner) and owner.attr in names and called(node) in _KEEPING:  # type: ignore[arg-type]
@@ -291,7 +291,7 @@ def _callers(evidence: Evidence, near: list[Spot]) -> Iterator[Spot]:
     for spot in near:
         source, line = spot.place.source, spot.place.span.line
         function, owner = source.function_at(line), source.class_at(line)
-        if function is None or not _read(_statement(spot.place)) & {one.arg for one in function.args.args}:
+        if function is None or not loaded(statement_around(spot.place)) & {one.arg for one in function.args.args}:
             continue
         name = owner.name if owner is not None and function.name == "__init__" else function.name
         if name not in seen:
@@ -319,14 +319,6 @@ def _of_builder(evidence: Evidence, place: Place) -> Mapping[str, Any]:
     calls: list[Call] = [call for layer in evidence.layers for call in layer.calls]
     inside = (one for one in calls if one.place.source.file == file and first <= one.place.span.line <= last)
     return next((one.scope for one in inside), _NONE)
-
-
-def _of_self(node: ast.AST) -> bool:
-    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
-
-
-def _read(node: ast.AST) -> set[str]:
-    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)}
 
 
 def _stored(node: ast.AST) -> set[str]:

@@ -82,10 +82,10 @@ def from_start(scene: Any, candidates: Iterable[Candidate], progress: Progress |
     from explainer.replay.verdicts import verdicts
 
     if not scene.options.program.warm:
-        return verdicts(scene, candidates, progress or _silent)
+        return verdicts(scene, candidates, progress or silent)
     found: list[Verdict] = []
     with scene.replaying():  # which Ctrl-C ends
-        found += verdicts(scene, candidates, progress or _silent)
+        found += verdicts(scene, candidates, progress or silent)
     return found
 
 
@@ -159,5 +159,5 @@ def resident_bytes() -> int:
         return 0
 
 
-def _silent(_: str) -> None:
-    pass
+def silent(_: str) -> None:
+    """Progress that nobody asked for."""

@@ -14,7 +14,6 @@ from explainer.edits.place import Place, as_primary
 #: Functions whose layer has another name than the function with a capital.
 _LAYERS = {"relu": "ReLU", "gelu": "GELU", "silu": "SiLU", "elu": "ELU", "selu": "SELU", "relu6": "ReLU6",
            "leaky_relu": "LeakyReLU", "celu": "CELU", "log_softmax": "LogSoftmax"}  # fmt: skip
-_TARGETS = ("target", "label", "y", "truth", "gt")
 
 
 def failing(evidence: Evidence) -> Iterator[tuple[Place, Any]]:
@@ -109,53 +108,6 @@ def _layer_of(text: str, message: str) -> str:
         return f"{text}()"
     layers = "nn" if package in ("F", "torch", "nn.functional") else "torch.nn"
     return f"{layers}.{_LAYERS.get(name, name.capitalize())}()"
-
-
-def as_iterator(evidence: Evidence) -> Iterator[Candidate]:
-    """A loader asked for a batch by number, or by `next`: `next(iter(loader))`; a sample by `loader.dataset[i]`."""
-    if "'DataLoader' object" not in evidence.message:
-        return
-    for place, node in list(failing(evidence))[:1]:
-        for one in ast.walk(node):
-            if isinstance(one, ast.Call) and _named(one.func) == "next" and one.args:
-                given = place.at(one.args[0])
-                yield from _written(evidence, given, f"iter({given.text})")
-            if isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Load):
-                loader = place.source.text(one.value)
-                yield from _written(evidence, place.at(one), f"next(iter({loader}))")
-                yield from _written(evidence, place.at(one), f"{loader}.dataset[{place.source.text(one.slice)}]")
-            if isinstance(one, ast.Call) and not one.args and not one.keywords:
-                yield from _written(evidence, place.at(one), place.source.text(one.func))
-
-
-def given_target(evidence: Evidence) -> Iterator[Candidate]:
-    """A loss called without its target: the tensor in scope that is named as one."""
-    if not re.search(r"missing 1 required positional argument: '(target|labels?|y_true|input2)'", evidence.message):
-        return
-    scope = evidence.frames[-1].scope if evidence.frames else {}
-    tensors = [name for name, value in scope.items() if isinstance(value, list) and not name.startswith("len(")]
-    named = [one for one in tensors if any(_last(one).startswith(word) or word in _last(one)[1:] for word in _TARGETS)]
-    for place, call in failing_calls(evidence):
-        for name in dict.fromkeys([*named, *tensors]):
-            if call.args and name not in place.text:
-                given = ", ".join(place.source.text(one) for one in call.args)
-                yield from _written(evidence, place, f"{place.source.text(call.func)}({given}, {name})")
-
-
-def parameters_of(evidence: Evidence) -> Iterator[Candidate]:
-    """A model given to an optimizer in place of its parameters; one tensor in place of a list."""
-    if not re.search(r"object is not iterable|should be an iterable|iterable of Tensors", evidence.message):
-        return
-    for place, call in failing_calls(evidence):
-        for one in call.args[:1]:
-            first = place.at(one)
-            if isinstance(one, (ast.Name, ast.Attribute)):
-                yield from _written(evidence, first, f"{as_primary(first)}.parameters()")
-                yield from _written(evidence, first, f"[{first.text}]")
-
-
-def _last(name: str) -> str:
-    return re.split(r"[.\[]", name)[-1].strip('"]').lower()
 
 
 def _named(node: ast.AST) -> str:

@@ -14,7 +14,6 @@ from explainer.edits.candidate import PAIRED, Candidate
 from explainer.edits.changes import is_cast
 from explainer.edits.evidence import Evidence, evidence_of
 from explainer.edits.generators.driver import found_in
-from explainer.edits.generators.tiers import GUESSES
 from explainer.edits.lines import EditError, applied, shown
 from explainer.source import Source, parsed_source
 
@@ -40,7 +39,7 @@ def followed(checker: Any, family: str) -> Iterator[Candidate]:
 def chained(evidence: Evidence, first: Candidate, texts: Mapping[str, str], family: str) -> Iterator[Candidate]:
     """Candidates that add a second edit to `first`. `evidence` and `texts` are of the program edited already."""
     family = "dtype" if is_cast(first) else family
-    for second in itertools.islice(found_in(evidence, family, but=GUESSES), SECOND):
+    for second in itertools.islice(found_in(evidence, family), SECOND):
         if second.literal and second.culprit.line == first.culprit.line:  # the number that was changed already
             continue
         edits = tuple(_both(first, second, texts))

@@ -48,10 +48,6 @@ _PADDED_LISTS = '''def collate_padded(batch):
         return torch.nn.utils.rnn.pad_sequence([torch.tensor(one) for one in batch], batch_first=True)
     return torch.utils.data.default_collate(batch)
 '''
-_PRESENT = '''def collate_present(batch):
-    """Leaves out the samples for which the dataset gave None."""
-    return torch.utils.data.default_collate([sample for sample in batch if sample is not None])
-'''
 _KEPT = '''def collate_kept(batch):
     """Collates as by default, and keeps in a list what cannot be stacked."""
     first = batch[0]
@@ -78,20 +74,6 @@ def kept(evidence: Evidence) -> Iterator[Candidate]:
     """A `collate_fn` that keeps what the default one refuses in a list."""
     if refused(evidence.message) not in ("", "NoneType") and "collate" in evidence.message:
         yield from _with_function(evidence, _KEPT, "kept-objects")
-
-
-def present(evidence: Evidence) -> Iterator[Candidate]:
-    """A `collate_fn` that leaves out samples which the dataset says it does not have: it returned None."""
-    if "NoneType" in evidence.message and ("collate" in evidence.message or _gives_none(evidence)):
-        yield from _with_function(evidence, _PRESENT, "present")
-
-
-def _gives_none(evidence: Evidence) -> bool:
-    """Whether a `__getitem__` of the program returns None somewhere."""
-    nodes = (node for source in evidence.sources_seen() for node in source.nodes())
-    getters = (node for node in nodes if isinstance(node, ast.FunctionDef) and node.name == "__getitem__")
-    returned = (one for getter in getters for one in ast.walk(getter) if isinstance(one, ast.Return))
-    return any(one.value is None or getattr(one.value, "value", "") is None for one in returned)
 
 
 def collated(evidence: Evidence) -> Iterator[Candidate]:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import ast
-import math
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, Tree
-from explainer.edits.generators.literals import leaves
 from explainer.edits.generators.slices import editable, operands
 from explainer.edits.kinds.statements import delete_statement, insert_statement
 from explainer.edits.lines import EditError, changed
@@ -22,8 +20,6 @@ _SPARSE = 8
 #: Units of time and of data, tried where the program names none that fits.
 _UNITS = (1000, 1_000_000, 1_000_000_000, 60, 3600, 86_400, 1024)
 _HUGE = 1 << 20
-#: So many values fit in memory: 2 GiB of float32.
-_FITTING = 1 << 29
 
 
 def numbered(evidence: Evidence) -> Iterator[Candidate]:
@@ -230,35 +226,3 @@ def _products(tree: Tree) -> Iterator[Tree]:
             yield tree
         yield from _products(tree[2])
         yield from _products(tree[3])
-
-
-def scaled(evidence: Evidence) -> Iterator[Candidate]:
-    """`interpolate(x, scale_factor=224)` -> `size=224`: a size given as a factor, to the layer too."""
-    near = evidence.steps[:3]
-    built = [step.layer.calls[0].place for step in near if step.layer is not None and step.layer.calls]
-    for place in [*(one.place for one in near if one.place is not None), *built]:
-        for word in place.node.keywords if isinstance(place.node, ast.Call) else ():
-            if word.arg == "scale_factor":
-                spelt = f"size={place.source.text(word.value)}"
-                span = place.source.span(word)
-                edits = partial(changed, place.source, [(span, spelt)])
-                yield from evidence.made(edits, "replace", place, "rename", new=spelt, old=span.code)
-
-
-def fewer(evidence: Evidence) -> Iterator[Candidate]:
-    """`zeros(100_000_000, 4, 84, 84)` -> `100_000`: room made at once for more rows than there is memory."""
-    crash = evidence.crash
-    if crash is None or crash.function not in ("zeros", "ones", "empty", "full") or len(crash.numbers) < 2:
-        return
-    sizes = [int(tree[-1]) for tree in crash.numbers]
-    most = max(sizes)
-    if sizes.count(most) > 1 or most * _SPARSE < math.prod(sizes) // most:
-        return
-    for leaf in leaves([crash.numbers[sizes.index(most)]]):
-        place = evidence.place(leaf[1]) if leaf[-1] == most else None
-        for part in (10, 100, 1000, 10_000) if place is not None and most % 10 == 0 else ():
-            new = most // part
-            if place is not None and math.prod(sizes) // part < _FITTING:
-                words: dict[str, Any] = {"old": place.text, "new": f"{new:_}", "shape": sizes[:8]}
-                yield from evidence.replaced(place, f"{new:_}", "replace-literal", "fewer-rows", literal=True, **words)
-                return

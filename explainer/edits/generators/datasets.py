@@ -9,9 +9,8 @@ from functools import partial
 
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
-from explainer.edits.generators.samples import parts_returned
 from explainer.edits.lines import indentation, inserted
-from explainer.edits.place import Place, as_primary
+from explainer.edits.place import Place
 from explainer.source import Source
 
 _LENGTH = "{indent}def __len__(self):\n{indent}    return {count}\n"
@@ -98,26 +97,6 @@ def as_tensors(evidence: Evidence) -> Iterator[Candidate]:
             made = [one if one.startswith("torch.") else f"torch.as_tensor({one})" for one in texts]
             new = f"{place.source.text(node.func)}({', '.join(made)})"
             yield from evidence.replaced(place.at(node), new, "replace", "as-tensors", place.at(node), new=made[0])
-
-
-def detached(evidence: Evidence) -> Iterator[Candidate]:
-    """What a dataset keeps of a model's results without their graph: where it is kept, then where it is returned."""
-    if not re.search(r"requires[_ ]grad|automatic differentiation", evidence.message):
-        return
-    for source, owner in _datasets(evidence):
-        for node in ast.walk(owner):
-            value = node.value if isinstance(node, ast.Assign) else None
-            target = source.text(node.targets[0]) if isinstance(node, ast.Assign) else ""
-            if target in _read_by_index(owner) and isinstance(value, ast.Call):
-                yield from _detached(evidence, Place(source, value))
-    for place in parts_returned(evidence):
-        if not isinstance(place.node, (ast.Compare, ast.BinOp)):
-            yield from _detached(evidence, place)
-
-
-def _detached(evidence: Evidence, place: Place) -> Iterator[Candidate]:
-    new = f"{as_primary(place)}.detach()"
-    yield from evidence.replaced(place, new, "insert-method", "rename", new=new, old=place.text[:48])
 
 
 def _datasets(evidence: Evidence) -> Iterator[tuple[Source, ast.ClassDef]]:

@@ -1,4 +1,4 @@
-"""Candidates for device errors: make the odd tensor where the model is, move it with its layer, or where it is used."""
+"""Candidates for device errors: make the odd tensor where the model is, move it with its layer, or with others."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, Layer
-from explainer.edits.generators.slices import Operand, chain, editable, operands
+from explainer.edits.generators.slices import Operand, chain, operands
 from explainer.edits.kinds.arguments import set_argument
 from explainer.edits.kinds.devices import devices_at, give_device, moves
 from explainer.edits.kinds.methods import insert_method
@@ -32,12 +32,6 @@ def created(evidence: Evidence) -> Iterator[Candidate]:
         yield from _on_device(evidence, place, [one for one in _first(devices_at(place)) if one[:1] not in "\"'"])
 
 
-def pinned(evidence: Evidence) -> Iterator[Candidate]:
-    """The same with the name of a device in quotes, where nothing at hand names it."""
-    for place in _factories(evidence):
-        yield from _on_device(evidence, place, [one for one in _first(devices_at(place)) if one[:1] in "\"'"])
-
-
 def _factories(evidence: Evidence) -> Iterator[Place]:
     for operand in odd_operands(evidence):
         for step in chain(evidence, operand.start):
@@ -52,7 +46,7 @@ def _on_device(evidence: Evidence, place: Place, devices: list[str]) -> Iterator
         return
     twins = _twins(place)
     for device in devices:
-        words: dict[str, Any] = {"what": _short(place), "device": device}
+        words: dict[str, Any] = {"what": place.short, "device": device}
         every = partial(give_device, (place, *twins), device)
         yield from evidence.made(every, "give-device", place, "on-device", **words) if twins else ()
         alone = partial(set_argument, place, "device", device)
@@ -86,37 +80,6 @@ def _moved(evidence: Evidence, layer: Layer) -> Iterator[Candidate]:
             yield from evidence.made(edits, "insert-method", call.place, "move", what=layer.type, device=device)
 
 
-def beside(evidence: Evidence) -> Iterator[Candidate]:
-    """`.to(device)` for what stands beside something that is moved, in a tuple, list or dict: `x.to(device), y`."""
-    for source in evidence.sources_seen():
-        for call, device in moves(source):
-            parent = call.parent()
-            parts: list[ast.expr] = []
-            if isinstance(parent, (ast.Tuple, ast.List)):
-                parts = parent.elts
-            elif isinstance(parent, ast.Dict):
-                parts = parent.values
-            for part in parts:
-                place = call.at(part)
-                if part is not call.node and editable(place) and ".to(" not in place.text:
-                    edits = partial(insert_method, place, f"to({device})")
-                    yield from evidence.made(edits, "insert-method", place, "move", what=_short(place), device=device)
-
-
-def used(evidence: Evidence) -> Iterator[Candidate]:
-    """`.to(x.device)` for the odd operand where it is used, `x` another one, or an expression for the device there."""
-    odd = odd_operands(evidence)
-    homes = [one for one in operands(evidence) if one not in odd and one.place is not None]
-    names = [one.text for one in homes if isinstance(one.place.node, (ast.Name, ast.Attribute))]  # type: ignore[union-attr]
-    for operand in odd:
-        place = operand.place
-        if place is None or not editable(place):
-            continue
-        for device in [*(f"{name}.device" for name in names), *_first(devices_at(place))]:
-            edits = partial(insert_method, place, f"to({device})")
-            yield from evidence.made(edits, "insert-method", place, "move", what=_short(place), device=device)
-
-
 def odd_operands(evidence: Evidence) -> list[Operand]:
     """The operands that lie on the CPU while others do not, or elsewhere than the first where none is on the CPU."""
     crash, every = evidence.crash, operands(evidence)
@@ -139,11 +102,6 @@ def _device(evidence: Evidence, operand: Operand) -> str:
 
 def _first(texts: Iterator[str]) -> list[str]:
     return list(dict.fromkeys(texts))[:_MOST]
-
-
-def _short(place: Place) -> str:
-    text = " ".join(place.text.split())
-    return text if len(text) <= 48 else text[:45] + "..."
 
 
 def together(evidence: Evidence) -> Iterator[Candidate]:

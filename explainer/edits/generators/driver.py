@@ -21,12 +21,12 @@ _log = logging.getLogger(__name__)
 Generator = Callable[[Evidence], Iterator[Candidate]]
 
 
-def found_in(evidence: Evidence, family: str, limit: int = 400, but: tuple[str, ...] = ()) -> Iterator[Candidate]:
-    """The candidates of a family's generators (`but` some) for what a recording shows, tier by tier."""
+def found_in(evidence: Evidence, family: str, limit: int = 400) -> Iterator[Candidate]:
+    """The candidates of a family's generators for what a recording shows, tier by tier."""
     if evidence.crash is None and family not in WITHOUT_CALL:
         return
     seen: set[Any] = set()
-    for tier, generators in enumerate(generators_of(family, but), CERTAIN):
+    for tier, generators in enumerate(generators_of(family), CERTAIN):
         for candidate in offered_by(generators, evidence):
             if candidate.edits not in seen and len(seen) < limit:
                 seen.add(candidate.edits)
@@ -48,14 +48,14 @@ def _recorded(scene: Any) -> Evidence | None:
     return evidence_of(recording, scene) if recording else None
 
 
-def generators_of(family: str, but: tuple[str, ...] = ()) -> list[list[Generator]]:
-    """The generators of a family in tiers, without some."""
-    return [named(row, but) for row in TIERS.get(family, ())]
+def generators_of(family: str) -> list[list[Generator]]:
+    """The generators of a family in tiers."""
+    return [named(row) for row in TIERS.get(family, ())]
 
 
-def named(names: str, but: tuple[str, ...] = ()) -> list[Generator]:
-    """The generators of a row of names, `sizes.arriving layout.structural`, without some."""
-    return [_generator(name) for name in names.split() if name not in but]
+def named(names: str) -> list[Generator]:
+    """The generators of a row of names, `sizes.arriving layout.structural`."""
+    return [_generator(name) for name in names.split()]
 
 
 def _generator(name: str) -> Generator:

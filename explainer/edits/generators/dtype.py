@@ -5,17 +5,15 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from functools import partial
 
 from explainer.edits.candidate import Candidate
 from explainer.edits.cut_out import is_column, shares_out
 from explainer.edits.evidence import Evidence, Step
 from explainer.edits.generators.slices import Operand, chain, editable, operands, trunk
-from explainer.edits.kinds import methods, operators, statements
+from explainer.edits.kinds import methods, operators
 from explainer.edits.lines import changed
 from explainer.edits.place import Place
 from explainer.patterns import Pattern
-from explainer.source import Source
 
 #: The method that gives each dtype.
 CASTS = {
@@ -59,34 +57,6 @@ def structural(evidence: Evidence) -> Iterator[Candidate]:
                 yield from _widened(evidence, Place(source, node.value))
 
 
-def loaded(evidence: Evidence) -> Iterator[Candidate]:
-    """`model.float()` behind the `load_state_dict` that gave a model its weights of half precision."""
-    crash = evidence.crash
-    odd = {dtype for _, dtype in crash.before} & {"float16", "bfloat16", "float64"} if crash is not None else set()
-    for source in evidence.sources_seen() if odd else ():
-        for node in source.nodes():
-            call = node.value if isinstance(node, (ast.Expr, ast.Assign)) else None
-            function = getattr(call, "func", None)
-            if call and isinstance(function, ast.Attribute) and function.attr == "load_state_dict":
-                place, model = Place(source, call).statement(), source.text(function.value)
-                if _cast_before(source, model):
-                    continue
-                edits = partial(statements.insert_statement, f"{model}.float()", after=place)
-                yield from evidence.made(edits, "insert-statement", place, "as-built", model=model)
-
-
-def _cast_before(source: Source, model: str) -> bool:
-    """Whether the program casts a model itself: `net.half()`, `net = Net().to(torch.bfloat16)`."""
-    for node in source.nodes():
-        function = node.func if isinstance(node, ast.Call) else None
-        if isinstance(function, ast.Attribute) and function.attr in _METHODS and function.attr != "float":
-            statement = source.statement_at(function.lineno)
-            target = statement.targets[0] if isinstance(statement, ast.Assign) else None
-            if model in (source.text(function.value), source.text(target) if target is not None else ""):
-                return True
-    return False
-
-
 def _after(place: Place) -> str:
     node = place.node
     inner = node.right if isinstance(node, ast.BinOp) else node
@@ -115,14 +85,6 @@ def as_index(evidence: Evidence) -> Iterator[Candidate]:
     if evidence.crash is not None and _TO_LONG.search(evidence.message):
         for operand, dtype in wanted(evidence):
             if dtype in ("int64", "bool") and not (operand.index == 0 and evidence.crash.function in _INDEXED):
-                yield from _casts_of(evidence, operand, dtype)
-
-
-def other_casts(evidence: Evidence) -> Iterator[Candidate]:
-    """Casts of every operand to the usual dtypes."""
-    for operand in operands(evidence):
-        for dtype in ("float32", "int64", "bool"):
-            if dtype != operand.dtype and (operand.place is not None or operand.start is not None):
                 yield from _casts_of(evidence, operand, dtype)
 
 
@@ -223,16 +185,11 @@ def _cast_at(evidence: Evidence, place: Place, method: str, dtype: str) -> Itera
         name = method.partition("(")[0]
         if name == "bool" and isinstance(node.func.value, ast.Compare):  # truth values already
             edits = lambda: methods.delete_method(place)  # noqa: E731
-            yield from evidence.made(edits, "cast", place, "cast", what=_short(place), method=method, dtype=dtype)
+            yield from evidence.made(edits, "cast", place, "cast", what=place.short, method=method, dtype=dtype)
             return
         if method.endswith("()") and name in _METHODS:
             edits = lambda: methods.replace_call(place, name)  # noqa: E731
-            yield from evidence.made(edits, "cast", place, "cast", what=_short(place), method=method, dtype=dtype)
+            yield from evidence.made(edits, "cast", place, "cast", what=place.short, method=method, dtype=dtype)
             return
     edits = lambda: methods.insert_method(place, method)  # noqa: E731
-    yield from evidence.made(edits, "cast", place, "cast", what=_short(place), method=method, dtype=dtype)
-
-
-def _short(place: Place) -> str:
-    text = " ".join(place.text.split())
-    return text if len(text) <= 48 else text[:45] + "..."
+    yield from evidence.made(edits, "cast", place, "cast", what=place.short, method=method, dtype=dtype)

@@ -6,7 +6,6 @@ import ast
 import math
 import re
 from collections.abc import Iterator, Sequence
-from functools import partial
 from typing import Any
 
 from explainer.edits.candidate import Candidate
@@ -14,7 +13,6 @@ from explainer.edits.evidence import Evidence, Layer, Step
 from explainer.edits.generators.sites import LEAVING
 from explainer.edits.generators.sizes import built_for
 from explainer.edits.generators.slices import chain, editable, operands, trunk
-from explainer.edits.kinds.arguments import set_argument
 from explainer.edits.place import Place, fitted
 from explainer.replay.recorders.taint import literals
 from explainer.source import holds
@@ -94,39 +92,9 @@ def _trees(evidence: Evidence) -> Iterator[list]:
             yield from trees
 
 
-def inlined(evidence: Evidence) -> Iterator[Candidate]:
-    """A name that holds `len(...)` too early replaced by the `len(...)` itself, where a layer is built with it."""
-    for layer in evidence.layers_around():
-        for call in layer.calls:
-            for name in (node for node in ast.walk(call.place.node) if isinstance(node, ast.Name)):
-                value = _definition(call.place, name.id)
-                if value is not None:
-                    place = call.place.at(name)
-                    words: dict[str, Any] = {"old": name.id, "new": value}
-                    yield from evidence.replaced(place, value, "replace", "inline", call.place, **words)
-
-
-def _definition(call: Place, name: str) -> str | None:
-    """The `len(...)` or size that a name was last given before a call, in the same file."""
-    found = None
-    for node in call.source.nodes():
-        if isinstance(node, ast.Assign) and node.lineno < call.node.lineno:
-            target, value = node.targets[0], node.value
-            if isinstance(target, ast.Name) and target.id == name and isinstance(value, ast.Call):
-                text = call.source.text(value)
-                found = text if text.startswith("len(") else None
-    return found
-
-
 def shifted(evidence: Evidence) -> Iterator[Candidate]:
     """Labels or indices that run from 1 to n made to run from 0: `- 1` where they come from."""
     if evidence.crash is not None and evidence.crash.function != "embedding":
-        yield from _from_zero(evidence)
-
-
-def shifted_ids(evidence: Evidence) -> Iterator[Candidate]:
-    """The same for the rows of a table, of which the first is often kept for padding: a row more comes before it."""
-    if evidence.crash is not None and evidence.crash.function == "embedding":
         yield from _from_zero(evidence)
 
 
@@ -193,22 +161,6 @@ def _summands(node: ast.AST) -> list[ast.AST]:
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
         return _summands(node.left) + _summands(node.right)
     return [node]
-
-
-def ignored(evidence: Evidence) -> Iterator[Candidate]:
-    """`ignore_index` for a label that stands for no class: a negative one, or 255 among few classes."""
-    crash = evidence.crash
-    if crash is None or ("nll" not in crash.function and "cross_entropy" not in crash.function):
-        return
-    for extent in (one for one in crash.extents if one is not None):
-        value = extent[0] if extent[0] < 0 else extent[1]
-        classes = crash.before[0][0][1] if len(crash.before[0][0]) > 1 else 0
-        if extent[0] < 0 or (value == 255 and classes < 255):
-            call = crash.layer.calls[0].place if crash.layer and crash.layer.calls else crash.place
-            if call is not None:
-                edits = partial(set_argument, call, "ignore_index", value)
-                words: dict[str, Any] = {"new": f"ignore_index={value}", "layer": crash.function}
-                yield from evidence.made(edits, "set-argument", call, "flag", **words)
 
 
 def enlarged(evidence: Evidence) -> Iterator[Candidate]:

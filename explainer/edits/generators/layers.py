@@ -71,14 +71,6 @@ def flattened_elsewhere(evidence: Evidence) -> Iterator[Candidate]:
             yield from evidence.made(edits, "set-argument", place, "flag", new="start_dim=1", layer="flatten")
 
 
-def features_last(evidence: Evidence, layer: Layer, step: Step) -> bool:
-    """Whether a norm by channels gets its channels last, where a layer made them: `Linear`, `Embedding`, `LSTM`."""
-    shape = step.before[0][0] if step.before else []
-    channels = layer.value("num_features") or layer.value("num_channels")
-    apart = len(shape) in (3, 4) and channels == shape[-1] != shape[1]
-    return apart and _made_at(evidence, step) == -1
-
-
 def _made_at(evidence: Evidence, step: Step) -> int | None:
     """In which dimension the layer behind a call put its features, where nothing has moved them since."""
     shape = step.before[0][0] if step.before else []

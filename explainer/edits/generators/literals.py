@@ -37,17 +37,6 @@ def _without_factor(place: Place) -> tuple[Place, str]:
     return place, "1"
 
 
-def swapped_sizes(evidence: Evidence) -> Iterator[Candidate]:
-    """A literal that the message names, behind the failing call, given the value of another number of the message."""
-    said = evidence.said
-    trees = [tree for step in evidence.steps for tree in step.numbers]
-    trees += [tree for layer in evidence.layers_around() for found in layer.numbers.values() for tree in found]
-    for leaf in leaves(trees) if not evidence.passed else ():
-        for value in said if leaf[-1] in said else ():
-            if value != leaf[-1] and value > 1:  # a size of 1 fits everything
-                yield from changed_leaf(evidence, leaf, value)
-
-
 def one_off(evidence: Evidence) -> Iterator[Candidate]:
     """`n ** 2` -> `n ** 2 + 1`: a computed size that misses another size of the message by one."""
     said = evidence.said

@@ -1,29 +1,17 @@
-"""Candidates for loading: what a checkpoint should hold, which classes it may name, what a sampler is built for."""
+"""Candidates for loading: what a checkpoint should hold and a load should take, what a sampler is built for."""
 
 from __future__ import annotations
 
 import ast
-import os
-import re
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from explainer.diagnosis import Edit
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
 from explainer.edits.kinds.arguments import set_argument
-from explainer.edits.kinds.statements import insert_statement
-from explainer.edits.lines import inserted
 from explainer.edits.place import Place
-from explainer.patterns import Pattern
 from explainer.source import Source
-
-_MISSING = Pattern(r"Can't get attribute '(\w+)' on <module '([\w.]+)'")
-_REFUSED = Pattern(r"GLOBAL ([\w.]+) was not an allowed global|Unsupported (?:global|class):? (?:GLOBAL )?([\w.]+)")
-#: What a numpy scalar or array is rebuilt from; the classes of its dtype are named besides.
-_NUMPY = ("dtype", "dtypes.Float64DType", "dtypes.Float32DType", "dtypes.Int64DType", "dtypes.BoolDType")
-_FILES = 60
 
 
 def plain_values(evidence: Evidence) -> Iterator[Candidate]:
@@ -76,34 +64,6 @@ def fitting(evidence: Evidence) -> Iterator[Candidate]:
         yield from evidence.replaced(place.at(node.args[0]), kept, "replace", "fitting", place)
 
 
-def known(evidence: Evidence) -> Iterator[Candidate]:
-    """Only the entries that the model has, where nothing is missing: a head that only training needs is left out."""
-    place = evidence.frames[-1].place if evidence.frames and "Unexpected key(s)" in evidence.message else None
-    node = place.node if place is not None else None
-    if place is None or not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or not node.args:
-        return
-    lost = re.search(r"Unexpected key\(s\) in state_dict: \"(\w+)", evidence.message)
-    if lost is not None and (lost[1].isdigit() or _of_model(evidence, lost[1])):  # the model has such a part
-        return
-    if node.func.attr == "load_state_dict" and "Missing key(s)" not in evidence.message:
-        own, state = f"{place.source.text(node.func.value)}.state_dict()", place.source.text(node.args[0])
-        kept = f"{{key: value for key, value in {state}.items() if key in {own}}}"
-        yield from evidence.replaced(place.at(node.args[0]), kept, "replace", "known", place)
-
-
-def _of_model(evidence: Evidence, name: str) -> bool:
-    """Whether the model's class, or in a list or dict another class, assigns an attribute of a name."""
-    owner = re.search(r"loading state_dict for (\w+)", evidence.message)
-    for source in evidence.sources_seen():
-        for node in source.nodes():
-            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == f"self.{name}":
-                own = source.class_at(node.lineno)
-                listed = isinstance(node.value, (ast.List, ast.ListComp, ast.Dict, ast.DictComp))
-                if listed or (owner is not None and own is not None and own.name == owner[1]):
-                    return True
-    return False
-
-
 def entry(evidence: Evidence) -> Iterator[Candidate]:
     """`optimizer.load_state_dict(checkpoint)` -> `checkpoint["optimizer"]`, by the keys that the program saves."""
     place = evidence.frames[-1].place if evidence.frames else None
@@ -148,77 +108,6 @@ def _calls(evidence: Evidence, name: str) -> Iterator[Place]:
         for node in source.nodes():
             if isinstance(node, ast.Call) and source.text(node.func).rpartition(".")[2] == name:
                 yield Place(source, node)
-
-
-def allowed(evidence: Evidence) -> Iterator[Candidate]:
-    """`torch.serialization.add_safe_globals([...])` before the load, for all that the file is known to name."""
-    found, load = _REFUSED.search(evidence.message), _load(evidence)
-    if found is None or load is None:
-        return
-    full = found[1] or found[2]
-    module = full.rpartition(".")[0]
-    names = [full, *(f"numpy.{one}" for one in _NUMPY)] if module.startswith("numpy") else [full]
-    if full.endswith("_reconstruct"):
-        names.insert(1, "numpy.ndarray")
-    if module in ("__main__", "builtins", ""):
-        return
-    text = f"import {module.split('.')[0] if module.startswith('numpy') else module}\n"
-    text += f"torch.serialization.add_safe_globals([{', '.join(names)}])"
-    edits = partial(insert_statement, text, before=load)
-    yield from evidence.made(edits, "insert-statement", load, "allow", what=full)
-
-
-def trusting(evidence: Evidence) -> Iterator[Candidate]:
-    """`weights_only=False`, for a file that the program itself has written."""
-    load = _load(evidence)
-    saves = any("torch.save(" in "\n".join(source.lines) for source in evidence.sources_seen())
-    if load is not None and saves and _REFUSED.search(evidence.message):
-        edits = partial(set_argument, load, "weights_only", False)
-        yield from evidence.made(edits, "set-argument", load, "trust")
-
-
-def _load(evidence: Evidence) -> Place | None:
-    """The program's call of `torch.load` that failed."""
-    place = evidence.frames[-1].place if evidence.frames else None
-    if place is None:
-        return None
-    calls = [node for node in ast.walk(place.node) if isinstance(node, ast.Call)]
-    loads = [node for node in calls if place.source.text(node.func).rpartition(".")[2] == "load"]
-    return place.at(loads[0]) if loads else None
-
-
-def imported(evidence: Evidence) -> Iterator[Candidate]:
-    """The import of a class, of the program's own, where a pickle looks for it: in the script that is `__main__`."""
-    found, load = _MISSING.search(evidence.message), _load(evidence)
-    if found is None or load is None or not evidence.frames:
-        return
-    name, module = found.groups()
-    script = evidence.frames[0].place.source
-    wanted = script if module == "__main__" else evidence.sources(_file_of(evidence, module))
-    for home in _homes(evidence, name):
-        if wanted is not None and home.file != wanted.file:
-            below = os.path.relpath(os.path.realpath(home.file), os.path.realpath(evidence.folder))
-            text = f"from {below[:-3].replace(os.sep, '.')} import {name}"
-            yield from evidence.made(partial(_import, wanted, text), "insert-statement", load, "import", new=text)
-
-
-def _file_of(evidence: Evidence, module: str) -> str:
-    return os.path.join(evidence.folder, *module.split(".")) + ".py"
-
-
-def _homes(evidence: Evidence, name: str) -> Iterator[Source]:
-    """The files of the program that define a class of a name."""
-    paths = (os.path.join(folder, one) for folder, _, files in os.walk(evidence.folder) for one in files)
-    for path in sorted(one for one, _ in zip(paths, range(50 * _FILES), strict=False) if one.endswith(".py"))[:_FILES]:
-        source = evidence.sources(path)
-        if source is not None and any(isinstance(node, ast.ClassDef) and node.name == name for node in source.nodes()):
-            yield source
-
-
-def _import(source: Source, text: str) -> tuple[Edit, ...]:
-    body = getattr(source.tree, "body", [])
-    last = [node for node in body if isinstance(node, (ast.Import, ast.ImportFrom))]
-    return inserted(source, (last[-1].end_lineno or 0) + 1 if last else 1, text)
 
 
 def of_subset(evidence: Evidence) -> Iterator[Candidate]:

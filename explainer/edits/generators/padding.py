@@ -1,4 +1,4 @@
-"""Candidates for the geometry of convolutions: padding, stride, kernel size, output_padding."""
+"""Candidates for the geometry of convolutions: padding, kernel size, output_padding."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import Any
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, Layer
 from explainer.edits.generators.sites import layers_hit
-from explainer.edits.generators.slices import Operand, operands, trunk
 from explainer.edits.kinds import arguments
 from explainer.edits.kinds.arguments import argument_node
 from explainer.edits.lines import joined
@@ -36,44 +35,6 @@ def padded(evidence: Evidence) -> Iterator[Candidate]:
             yield from _argument(evidence, layer, "padding", '"same"')
         if kernel > 1 and layer.value("padding") != kernel // 2:
             yield from _argument(evidence, layer, "padding", kernel // 2)
-
-
-def fallen_short(evidence: Evidence) -> Iterator[Candidate]:
-    """`output_padding` for the transposed convolution whose map is less than a stride too small."""
-    every = operands(evidence)
-    for small, large in ((one, two) for one in every for two in every if one is not two):
-        apart = {b - a for a, b in zip(small.shape[2:], large.shape[2:], strict=False)}
-        layer = last_transposed(evidence, small)
-        if layer is None or len(small.shape) != len(large.shape) or len(apart) != 1:
-            continue
-        short = apart.pop()
-        if 0 < short < (layer.value("stride") or 1):
-            yield from _argument(evidence, layer, "output_padding", short)
-
-
-def last_transposed(evidence: Evidence, operand: Operand) -> Layer | None:
-    """The transposed convolution nearest to an operand on the way of its data."""
-    layers = (step.layer for step in trunk(evidence, operand.start, 8))
-    return next((one for one in layers if one is not None and one.type.startswith("ConvTranspose")), None)
-
-
-def strided(evidence: Evidence) -> Iterator[Candidate]:
-    """The stride of the other branch for a convolution whose map is a whole number of times too large."""
-    maps = [one.shape[-1] for one in operands(evidence) if len(one.shape) > 2]
-    if len(maps) < 2 or min(maps) < 1 or max(maps) % min(maps):
-        return
-    times = max(maps) // min(maps)
-    for step in evidence.steps[1:8]:
-        layer = step.layer
-        if layer is None or times == 1 or not layer.type.startswith("Conv") or layer.value("stride") != 1:
-            continue
-        call = _written(layer, "stride")
-        scope = next(one.scope for one in layer.calls if one.place is call)
-        names = [name for name, value in scope.items() if value == times and name.isidentifier()]
-        for value in (*names[:2], times):
-            edits = partial(arguments.set_argument, call, "stride", value)
-            words: dict[str, Any] = {"layer": layer.type, "argument": "stride", "new": value}
-            yield from evidence.made(edits, "set-argument", call, "padding", **words)
 
 
 def _dilated(layer: Layer) -> bool:

@@ -12,20 +12,15 @@ from typing import Any
 from explainer.diagnosis import Edit
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, Step
-from explainer.edits.generators.shapes import MATRIX, broadcastable, changes
-from explainer.edits.generators.slices import chain, editable, operands, trunk
-from explainer.edits.kinds.arguments import set_argument
+from explainer.edits.generators.shapes import MATRIX
+from explainer.edits.generators.slices import editable, operands, trunk
 from explainer.edits.kinds.methods import delete_method, insert_method
 from explainer.edits.kinds.statements import delete_statement
 from explainer.edits.lines import changed, joined
 from explainer.edits.place import Place, as_operand, by_file
-from explainer.source import called, holds
+from explainer.source import holds
 
 _FOLDS = ("view", "reshape", "flatten")
-#: A result of so many times the larger operand's elements is out of proportion.
-_OUT_OF_PROPORTION = 8
-#: The attention layers that take `batch_first`.
-_ATTENTION = ("MultiheadAttention", "Transformer", "TransformerEncoderLayer", "TransformerDecoderLayer")
 #: What reduces the differences of all pairs along their features, and what gives the same without them.
 _DISTANCES = (
     (r"{}(?:\.pow\(2\)|\.square\(\)) *\.sum\((?:dim=|axis=)?-1\)", "torch.cdist({}, {}).pow(2)"),
@@ -44,10 +39,10 @@ def unfolded(evidence: Evidence) -> Iterator[Candidate]:
     folds = [(step, step.place) for step in _folds(evidence) if step.place is not None and _is_method(step.place)]
     if len(folds) > 1:
         places = [place for _, place in folds]
-        words: dict[str, Any] = {"what": _short(places[0]), "shape": folds[0][0].before[0][0]}
+        words: dict[str, Any] = {"what": places[0].short, "shape": folds[0][0].before[0][0]}
         yield from evidence.made(partial(_all_undone, places), "delete-method", places[0], "unfold-batch", **words)
     for step, place in folds:
-        words = {"what": _short(place), "shape": step.before[0][0]}
+        words = {"what": place.short, "shape": step.before[0][0]}
         yield from evidence.made(partial(_all_undone, [place]), "delete-method", place, "unfold-batch", **words)
         yield from _unfolded_later(evidence, step, place)
 
@@ -95,57 +90,8 @@ def _unfolded_later(evidence: Evidence, fold: Step, place: Place) -> Iterator[Ca
             if at is None or step is fold or place.source.function_at(at.span.line) is not function:
                 continue
             if step.shape[:1] == fold.shape[:1] and at.span.line >= place.span.line:
-                words: dict[str, Any] = {"what": _short(at), "method": f".{method}", "shape": step.shape}
+                words: dict[str, Any] = {"what": at.short, "method": f".{method}", "shape": step.shape}
                 yield from evidence.made(partial(insert_method, at, method), "insert-method", at, "insert", **words)
-
-
-def batch_first(evidence: Evidence) -> Iterator[Candidate]:
-    """`batch_first=True` for attention layers that took the batch for the sequence."""
-    for layer in evidence.layers_around():
-        if layer.type not in _ATTENTION or not layer.calls:
-            continue
-        call = layer.calls[0].place
-        if isinstance(call.node, ast.Call) and "batch_first" not in call.text:
-            edits = partial(set_argument, call, "batch_first", True)
-            yield from evidence.made(edits, "set-argument", call, "flag", new="batch_first=True", layer=layer.type)
-
-
-def aligned(evidence: Evidence) -> Iterator[Candidate]:
-    """A change of layout with which the rows of two operands meet one by one: `squeeze(1)` of a kept dimension."""
-    every = operands(evidence)[:2]
-    if len(every) < 2 or not _spread([one.shape for one in every]) or all(_widened(one.place) for one in every):
-        return
-    both = [(operand, *change) for operand in every for change in changes(operand.shape)]
-    for operand, method, shape in sorted(both, key=lambda one: not one[1].startswith("squeeze")):
-        shapes = [shape if one is operand else one.shape for one in every]
-        if method.startswith(("mean", "flatten")) or not broadcastable(*shapes) or _spread(shapes):
-            continue
-        made = [step.place for step in reversed(chain(evidence, operand.start)) if step.shape == operand.shape]
-        for place in [operand.place, *made]:
-            if place is not None and editable(place):
-                words: dict[str, Any] = {"what": _short(place), "method": f".{method}", "shape": operand.shape}
-                yield from evidence.made(
-                    partial(insert_method, place, method), "insert-method", place, "insert", **words
-                )
-
-
-def _widened(place: Place | None) -> bool:
-    """Whether an operand is written with a new dimension: where both are, all pairs are meant."""
-    node = place.node if place is not None else None
-    if isinstance(node, ast.Subscript):
-        return any(isinstance(one, ast.Constant) and one.value is None for one in ast.walk(node.slice))
-    return isinstance(node, ast.Call) and called(node) == "unsqueeze"
-
-
-def _spread(shapes: list[list[int]]) -> bool:
-    """Whether two shapes broadcast to a result out of proportion."""
-    one, other = shapes
-    if not broadcastable(one, other):
-        return False
-    rank = max(len(one), len(other))
-    padded = [[1] * (rank - len(shape)) + shape for shape in (one, other)]
-    result = math.prod(max(a, b) for a, b in zip(*padded, strict=True))
-    return result > _OUT_OF_PROPORTION * max(math.prod(one), math.prod(other), 1)
 
 
 def row_by_row(evidence: Evidence) -> Iterator[Candidate]:
@@ -162,10 +108,10 @@ def row_by_row(evidence: Evidence) -> Iterator[Candidate]:
     around = _around(place, (r"torch\.diag(?:onal)?\({}\)", r"\({}\)\.diag(?:onal)?\(\)"))
     if around is not None:
         new = f"({as_operand(left)} * {as_operand(other)}).sum(-1)"
-        yield from evidence.replaced(around, new, "replace", "rename", new=new, old=_short(around))
+        yield from evidence.replaced(around, new, "replace", "rename", new=new, old=around.short)
     if _untransposed(place.node.left) is None:
         new = f"{as_operand(left)}{right[len(other) :]} @ {as_operand(other)}"
-        yield from evidence.replaced(place, new, "replace", "rename", new=new, old=_short(place))
+        yield from evidence.replaced(place, new, "replace", "rename", new=new, old=place.short)
 
 
 def _untransposed(node: ast.expr) -> ast.expr | None:
@@ -188,7 +134,7 @@ def distances(evidence: Evidence) -> Iterator[Candidate]:
         new = text.format(*pair)
         around = _around(place, (pattern.replace("{}", r"\({}\)", 1), pattern))
         if around is not None:
-            yield from evidence.replaced(around, new, "replace", "rename", new=new, old=_short(around))
+            yield from evidence.replaced(around, new, "replace", "rename", new=new, old=around.short)
         yield from _named_first(evidence, place, pattern, new)
 
 
@@ -206,7 +152,7 @@ def _named_first(evidence: Evidence, place: Place, pattern: str, new: str) -> It
     around = _around(place.at(reads[0]), (pattern,))
     if around is not None:
         edits = partial(_without_name, place.at(statement), around, new)
-        yield from evidence.made(edits, "replace", around, "rename", new=new, old=_short(around))
+        yield from evidence.made(edits, "replace", around, "rename", new=new, old=around.short)
 
 
 def _without_name(statement: Place, around: Place, new: str) -> tuple[Edit, ...]:
@@ -243,8 +189,3 @@ def _around(place: Place, patterns: tuple[str, ...]) -> Place | None:
             if any(re.fullmatch(pattern.replace("{}", own), text) for pattern in patterns):
                 return place.at(node)
     return None
-
-
-def _short(place: Place) -> str:
-    text = " ".join(place.text.split())
-    return text if len(text) <= 48 else text[:45] + "..."

@@ -21,9 +21,9 @@ from explainer.edits.place import Place
 from explainer.patterns import Pattern
 
 #: Generators for what a rule's repair does at the failing call.
-_CAST = "samples.cast_samples dtype.loaded dtype.structural converted.converted dtype.casts"
-_MOVED = "device.beside device.nested device.together device.created"
-_SIZES = "crossed.exchanged sizes.rounded counted.one_more counted.one_too_many sizes.named_out"
+_CAST = "dtype.structural converted.converted dtype.casts"
+_MOVED = "device.nested device.together device.created"
+_SIZES = "crossed.exchanged counted.one_more counted.one_too_many sizes.named_out"
 _LAYOUT = Pattern(r"\.(permute|transpose|unsqueeze|squeeze|flatten|movedim)\(([-\d, ]*)\)$")
 #: Dimensions added at the end of an expression.
 _ADDED = Pattern(r"\[\.\.\.(?:, None)+\]")
@@ -44,7 +44,7 @@ def _origins(evidence: Evidence, candidate: Candidate) -> Iterator[Candidate]:
     elif candidate.kind == "as-dtype":
         yield from offered_by(named("converted.converted"), evidence)
     elif end.endswith("- 1"):
-        yield from offered_by(named("samples.counted_from_one index.shifted"), evidence)
+        yield from offered_by(named("index.shifted"), evidence)
     elif end.endswith(".device"):
         yield from offered_by(named(_MOVED), evidence)
     elif candidate.kind == "insert-method":

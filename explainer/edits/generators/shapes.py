@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 Shape = list[int]
@@ -125,7 +126,7 @@ def changes(shape: Shape, limit: int = 3) -> Iterator[tuple[str, Shape]]:
         yield "t()", shape[::-1]
         yield "flatten()", [shape[0] * shape[1]]
     if rank > 2:
-        yield "flatten(1)", [shape[0], _product(shape[1:])]
+        yield "flatten(1)", [shape[0], math.prod(shape[1:])]
         yield "transpose(-2, -1)", [*shape[:-2], shape[-1], shape[-2]]
     for at in range(1, rank):
         yield f"mean({at if at < rank - 1 else -1})", shape[:at] + shape[at + 1 :]
@@ -144,10 +145,3 @@ def _singletons(shape: Shape, limit: int) -> Iterator[tuple[str, Shape]]:
             new.insert(other, 1)
             parts = ["None" if at in (one, other) else ":" for at in range(rank + 2)]
             yield f"[{', '.join(parts)}]", new
-
-
-def _product(sizes: Shape) -> int:
-    total = 1
-    for size in sizes:
-        total *= size
-    return total

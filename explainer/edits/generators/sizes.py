@@ -10,17 +10,15 @@ from typing import Any
 
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, Layer, Step
-from explainer.edits.expressions import evaluated, named, product, sized
-from explainer.edits.generators.layers import features_last
+from explainer.edits.expressions import named, product, sized
 from explainer.edits.generators.literals import solved_in
 from explainer.edits.generators.shapes import BROADCAST
-from explainer.edits.generators.sites import LEAVING, Site, layers_hit, sites, trees_hit
+from explainer.edits.generators.sites import LEAVING, Site, layers_hit, sites
 from explainer.edits.generators.sites import arriving as needed
 from explainer.edits.generators.slices import operands, trunk
 from explainer.edits.generators.state import shuffled, viewed
 from explainer.edits.kinds import statements
-from explainer.edits.place import Place, fitted
-from explainer.replay.recorders.taint import parts, value_with
+from explainer.edits.place import Place
 from explainer.source import holds
 
 _FOLDS = ("flatten", "view", "reshape")
@@ -33,31 +31,6 @@ def arriving(evidence: Evidence) -> Iterator[Candidate]:
         need = needed(layer, step)
         if need is not None and layer.value(need[0]) != need[1]:
             yield from built_for(evidence, layer, *need, _folded(evidence))
-
-
-def rounded(evidence: Evidence) -> Iterator[Candidate]:
-    """`(side - 3) // 2` -> `(side - 3) // 2 + 1`: a size that counts the steps of a window, not its places."""
-    for tree, size in trees_hit(evidence):
-        for node in parts(tree):
-            place = evidence.place(node[4]) if node[1] == "//" and node[4] else None
-            if place is None or value_with(tree, node, int(node[-1]) + 1) != size:
-                continue
-            new = f"{place.text} + 1"
-            yield from evidence.replaced(place, fitted(place, new), "replace", "one-more", new=new)
-
-
-def named_norm(evidence: Evidence) -> Iterator[Candidate]:
-    """A norm layer given the name that has the size which arrives: `nn.LayerNorm(tokens)` -> `nn.LayerNorm(width)`."""
-    for layer, step in layers_hit(evidence):
-        need = needed(layer, step)
-        if need is None or need[0] not in ("normalized_shape", "num_features", "num_channels"):
-            continue
-        for site in () if features_last(evidence, layer, step) else sites(layer, need[0]):
-            names = [name for name, value in site.scope.items() if value == need[1] and name.isidentifier()]
-            if not isinstance(site.place.node, ast.Name) or len(names) != 1:
-                continue
-            words: dict[str, Any] = {"argument": need[0], "layer": layer.type, "value": need[1]}
-            yield from _at_site(evidence, site, names[0], "set", False, words)
 
 
 def expected(evidence: Evidence) -> Iterator[Candidate]:
@@ -249,47 +222,3 @@ def _loop(call: Place) -> ast.For | ast.While | None:
         one for one in call.source.nodes() if isinstance(one, (ast.For, ast.While)) and holds(one, call.node.lineno)
     ]
     return max(loops, key=lambda node: node.lineno, default=None)
-
-
-def factored(evidence: Evidence) -> Iterator[Candidate]:
-    """A fixed number in a constructor's arithmetic replaced by a name, or its square, that is in scope there."""
-    for step in evidence.steps[:20]:
-        layer = step.layer
-        if layer is None or layer.type not in LEAVING:
-            continue
-        for site in sites(layer, LEAVING[layer.type][0]):
-            if isinstance(site.place.node, ast.BinOp):
-                yield from _factors(evidence, site)
-
-
-def _factors(evidence: Evidence, site: Site) -> Iterator[Candidate]:
-    fixed = [node for node in ast.walk(site.place.node) if isinstance(node, ast.Constant) and type(node.value) is int]
-    names = [name for name, value in site.scope.items() if isinstance(value, int) and name.isidentifier()]
-    for node in fixed:
-        for text in (form for name in names for form in (f"{name} ** 2", name)):
-            if text not in site.place.text:
-                words: dict[str, Any] = {"new": text, "old": site.place.text}
-                yield from evidence.replaced(site.place.at(node), text, "replace-literal", "factor", site.call, **words)
-
-
-def passed_down(evidence: Evidence) -> Iterator[Candidate]:
-    """Other names in scope for a layer's size at every call on the way to its construction."""
-    for layer, step in layers_hit(evidence):
-        need = needed(layer, step)
-        old = layer.value(need[0]) if need else None
-        for call in layer.calls[:4]:
-            if need is None or old is None or not isinstance(call.place.node, ast.Call):
-                continue
-            for given in argument_places_of(call.place):
-                if evaluated(given.node, call.scope) == old:
-                    site = Site(given, call.scope, call.place)
-                    words: dict[str, Any] = {"argument": need[0], "layer": layer.type, "value": need[1]}
-                    for text in named(need[1], call.scope, given.text):
-                        yield from _at_site(evidence, site, text, "set", False, words)
-
-
-def argument_places_of(call: Place) -> list[Place]:
-    """All argument expressions of a call."""
-    node = call.node
-    given = [*node.args, *(word.value for word in node.keywords)] if isinstance(node, ast.Call) else []
-    return [call.at(one) for one in given]

@@ -6,7 +6,7 @@ import ast
 
 from explainer.diagnosis import Edit
 from explainer.edits.kinds.inplace import block_of, index_in
-from explainer.edits.lines import EditError, indentation, joined, relined
+from explainer.edits.lines import EditError, in_block, indentation, joined, relined
 from explainer.edits.place import Place
 from explainer.source import Source
 
@@ -28,12 +28,11 @@ def float_only(at: Place, value: str, other: str = "") -> tuple[Edit, ...]:
 
 def _guarded(at: Place, parts: list[ast.stmt], value: str, other: str) -> tuple[Edit, ...]:
     first, last = parts[0].lineno, parts[-1].end_lineno or parts[-1].lineno
-    indent = indentation(at.source, first)
-    lines = [f"    {line}" if line.strip() else line for line in at.source.lines[first - 1 : last]]
-    text = [f"{indent}if {value}.is_floating_point():", *lines]
+    text = in_block(at.source, f"if {value}.is_floating_point():", first, last)
     if other:
-        text += [f"{indent}else:", f"{indent}    {_copied(at.source, parts, value, other)}"]
-    return relined(at.source, first, last, "\n".join(text))
+        indent = indentation(at.source, first)
+        text += f"\n{indent}else:\n{indent}    {_copied(at.source, parts, value, other)}"
+    return relined(at.source, first, last, text)
 
 
 def _writes(source: Source, statement: ast.stmt, value: str) -> bool:

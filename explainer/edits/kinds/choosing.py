@@ -7,7 +7,7 @@ import ast
 from explainer.diagnosis import Edit, Span
 from explainer.edits.borrowed import imports_end
 from explainer.edits.imports import with_imports
-from explainer.edits.kinds.statements import wrapped
+from explainer.edits.kinds.inplace import wrap_block
 from explainer.edits.lines import EditError, changed, inserted, joined
 from explainer.edits.place import Place, by_file
 from explainer.source import Source
@@ -37,7 +37,7 @@ def _of_file(source: Source, places: list[Place]) -> tuple[Edit, ...]:
     changes = [_moved(one, name or _CHOICE) for one in methods]
     changes += list(dict.fromkeys(_chosen(one) for one in names))
     groups = [changed(source, changes)] if changes else []
-    groups += [wrapped(one, f"if {_ASKED}:") for one in acts]
+    groups += [wrap_block(one, f"if {_ASKED}:") for one in acts]
     if name:
         line = max(imports_end(source), 1)
         groups.append(inserted(source, line, f"\n{name} = torch.device({_CHOICE})"))

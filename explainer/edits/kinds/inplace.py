@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from explainer.diagnosis import Edit, Span
 from explainer.edits.kinds import operators
-from explainer.edits.lines import EditError, changed, indentation, joined, relined, shown
+from explainer.edits.lines import EditError, changed, in_block, indentation, joined, relined, shown
 from explainer.edits.place import Place, by_file
 from explainer.source import Node, holds, loaded, stored
 
@@ -131,20 +131,16 @@ def _part_of(place: Place) -> str | None:
 def wrap_block(at: Place, header: str) -> tuple[Edit, ...]:
     """A statement put into a block: `header` is `with torch.no_grad():`."""
     node = at.statement().node
-    return _wrapped(at, node.lineno, node.end_lineno or node.lineno, header)
+    first, last = node.lineno, node.end_lineno or node.lineno
+    return relined(at.source, first, last, in_block(at.source, header, first, last))
 
 
 def wrap_blocks(each: tuple[Place, ...], header: str) -> tuple[Edit, ...]:
     """The statements of one block from the first of some through the last put into a new block."""
     body = block_of(each[0])
     held = [body[index_in(body, place)] for place in each]
-    return _wrapped(each[0], held[0].lineno, held[-1].end_lineno or 0, header)
-
-
-def _wrapped(at: Place, first: int, last: int, header: str) -> tuple[Edit, ...]:
-    indent = indentation(at.source, first)
-    body = [f"    {line}" if line.strip() else line for line in at.source.lines[first - 1 : last]]
-    return relined(at.source, first, last, "\n".join([indent + header, *body]))
+    source, first, last = each[0].source, held[0].lineno, held[-1].end_lineno or 0
+    return relined(source, first, last, in_block(source, header, first, last))
 
 
 def recompute_after(at: Place, kept: Place, before: Place) -> tuple[Edit, ...]:

@@ -120,15 +120,6 @@ def wrap_rest(at: Place, header: str) -> tuple[Edit, ...]:
     return relined(at.source, first, last, "\n".join([indentation(at.source, first) + header, *inner]))
 
 
-def wrapped(at: Place, header: str) -> tuple[Edit, ...]:
-    """A statement put into a block of its own: `if torch.cuda.is_available():` before it."""
-    node = at.statement().node
-    first, last = node.lineno, node.end_lineno or node.lineno
-    indent = indentation(at.source, first)
-    inner = [f"    {line}" if line.strip() else line for line in at.source.lines[first - 1 : last]]
-    return relined(at.source, first, last, "\n".join([indent + header, *inner]))
-
-
 def module_list(at: Place, to: str = "") -> tuple[Edit, ...]:
     """`self.blocks = [...]` -> `nn.ModuleList([...])`, or the container `to`; a dict becomes a ModuleDict."""
     node = at.node

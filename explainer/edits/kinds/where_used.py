@@ -8,7 +8,7 @@ from explainer.diagnosis import Edit, Span
 from explainer.edits.lines import EditError, changed, deleted, joined
 from explainer.edits.place import Place
 from explainer.frozen import frozen
-from explainer.source import Source, called, loaded, stored
+from explainer.source import Source, called, loaded, of_self, stored
 
 #: Functions whose corner is what they make of a corner.
 _ALIKE = frozenset({"tril", "triu", "ones", "zeros", "full", "bool", "float", "half", "view", "reshape", "to", "int"})
@@ -86,7 +86,7 @@ def _attribute(statement: ast.AST) -> tuple[str, ast.expr | None]:
     """`self.mask = value` and `self.register_buffer("mask", value)`: the name and the value."""
     if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
         target = statement.targets[0]
-        own = isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == "self"
+        own = of_self(target)
         return (target.attr, statement.value) if own else ("", None)  # type: ignore[attr-defined]
     call = getattr(statement, "value", None)
     if isinstance(call, ast.Call) and called(call) == "register_buffer" and len(call.args) > 1:

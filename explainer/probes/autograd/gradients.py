@@ -89,7 +89,7 @@ def tracked_from(scene: Scene, of: TensorFact | None = None) -> SpanFact | None:
     name, at = of.name, len(frames) - 1
     while at >= 0:
         frame, source = frames[at], scene.source(frames[at].file)
-        passed = at and name in _parameters(frame) and output in _parameters(frame)
+        passed = at and name in frame.parameters and output in frame.parameters
         outer = in_caller(frames[at - 1], frame, (name, output)) if passed else None
         if source is None or outer is None:
             return _beginning(source, frame, name) if source is not None else None
@@ -110,18 +110,13 @@ def _output(source: Source, node: ast.AST) -> str:
     return source.text(first) if isinstance(first, ast.Name) else ""
 
 
-def _parameters(frame: LiveFrame) -> Sequence[str]:
-    code = frame.frame.f_code
-    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-
-
 def in_caller(outer: LiveFrame, inner: LiveFrame, names: Sequence[str]) -> tuple[str, ...] | None:
     """The caller's expressions for some parameters; None where they cannot be followed."""
     failing = outer.failing()
     call = call_node(failing.node) if failing is not None else None
     if failing is None or not isinstance(call, ast.Call):
         return None
-    parameters = [name for name in _parameters(inner) if name not in ("self", "cls")]
+    parameters = [name for name in inner.parameters if name not in ("self", "cls")]
     given = [argument_node(Place(failing.source, call), name, parameters) for name in names]
     found = tuple(failing.source.text(one) for one in given if isinstance(one, (ast.Name, ast.Attribute)))
     return found if len(found) == len(names) else None
@@ -187,18 +182,31 @@ def _frame_at(scene: Scene, source: Source, line: int) -> LiveFrame | None:
 @probe
 def unused_input(scene: Scene) -> TensorFact | None:
     """The input of `autograd.grad` that its outputs were not computed from, by the index that torch names."""
-    frame, failing = scene.user_frame, scene.failing
-    call = call_node(failing.node) if failing is not None else None
-    if frame is None or failing is None or not isinstance(call, ast.Call) or called(call) != "grad":
+    frame, found = scene.user_frame, failing_grad(scene)
+    if frame is None or found is None:
         return None
-    given = argument_node(Place(failing.source, call), "inputs", _GRAD)
-    parts = given.elts if isinstance(given, (ast.List, ast.Tuple)) else [given]
-    index = int(scene.captures.get("index") or 0)
-    node = parts[index] if index < len(parts) else None
+    source, call = found
+    given, node, index = input_of(scene, *found)
     value = read(node, frame.frame) if node is not None else None
     if node is not None and is_tensor(value):
-        return tensor_fact(failing.source.text(node), value, failing.source.span(node))
-    return _listed(scene, index, failing.source.span(given) if given is not None else failing.span)
+        return tensor_fact(source.text(node), value, source.span(node))
+    return _listed(scene, index, source.span(given if given is not None else call))
+
+
+def failing_grad(scene: Scene) -> tuple[Source, ast.Call] | None:
+    """The failing call, where it is one of `autograd.grad`."""
+    failing = scene.failing
+    call = call_node(failing.node) if failing is not None else None
+    is_grad = isinstance(call, ast.Call) and called(call) == "grad"
+    return (failing.source, call) if failing is not None and is_grad else None  # type: ignore[return-value]
+
+
+def input_of(scene: Scene, source: Source, call: ast.Call) -> tuple[ast.expr | None, ast.expr | None, int]:
+    """What a call of `autograd.grad` is given as `inputs`, the one of them that torch names by its index, and that."""
+    given = argument_node(Place(source, call), "inputs", _GRAD)
+    parts = given.elts if isinstance(given, (ast.List, ast.Tuple)) else [given]
+    index = int(scene.captures.get("index") or 0)
+    return given, parts[index] if index < len(parts) else None, index
 
 
 def _listed(scene: Scene, index: int, span: Any) -> TensorFact | None:
@@ -241,11 +249,8 @@ def _alike(value: Any, of: TensorFact) -> bool:
 @probe
 def grad_call(scene: Scene) -> SpanFact | None:
     """The failing call of `autograd.grad`; `detail` has how it is written."""
-    failing = scene.failing
-    call = call_node(failing.node) if failing is not None else None
-    if failing is None or not isinstance(call, ast.Call) or called(call) != "grad":
-        return None
-    return span_fact(failing.source, call)
+    found = failing_grad(scene)
+    return span_fact(*found) if found is not None else None
 
 
 @probe

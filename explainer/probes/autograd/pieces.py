@@ -11,16 +11,16 @@ from explainer.edits.place import Place
 from explainer.facts import SpanFact
 from explainer.frozen import frozen
 from explainer.probes import probe
+from explainer.probes.autograd.gradients import failing_grad, input_of
 from explainer.probes.call import call_node
 from explainer.probes.origin import last_binding
 from explainer.probes.places import spanned
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.values import is_tensor
-from explainer.source import Source, called
+from explainer.source import Source, called, without_methods
 
 _CUTS = ("split", "chunk", "unbind", "select", "narrow", "tensor_split", "hsplit")
 _MADE = ("clone", "requires_grad_", "contiguous", "detach", "unsqueeze", "squeeze", "view", "reshape")
-_GRAD = ("outputs", "inputs", "grad_outputs", "retain_graph", "create_graph")
 
 
 @frozen
@@ -35,20 +35,16 @@ class Asking:
 
 def asking(scene: Scene) -> Asking | None:
     """The failing call of `autograd.grad`, or the call of a helper that was handed the input it was given."""
-    frames, failing = scene.live.user if scene.live is not None else [], scene.failing
-    call = call_node(failing.node) if failing is not None else None
-    if failing is None or not isinstance(call, ast.Call) or called(call) != "grad":
+    frames, found = scene.live.user if scene.live is not None else [], failing_grad(scene)
+    if found is None:
         return None
-    source = failing.source
-    given = argument_node(Place(source, call), "inputs", _GRAD)
-    parts = given.elts if isinstance(given, (ast.List, ast.Tuple)) else [given]
-    index = int(scene.captures.get("index") or 0)
-    node = parts[index] if index < len(parts) else None
+    source, call = found
+    node = input_of(scene, source, call)[1]
     at = len(frames) - 1
     while node is not None and at and _is_parameter(frames[at], source, node):
         outer = frames[at - 1].failing()
         above = call_node(outer.node) if outer is not None else None
-        names = [name for name in _parameters(frames[at]) if name not in ("self", "cls")]
+        names = [name for name in frames[at].parameters if name not in ("self", "cls")]
         passed = argument_node(Place(outer.source, above), node.id, names) if isinstance(above, ast.Call) else None  # type: ignore
         if outer is None or passed is None or not isinstance(above, ast.Call):
             break
@@ -56,13 +52,8 @@ def asking(scene: Scene) -> Asking | None:
     return Asking(frames[at], source, call, node) if node is not None else None
 
 
-def _parameters(frame: LiveFrame) -> Sequence[str]:
-    code = frame.frame.f_code
-    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-
-
 def _is_parameter(frame: LiveFrame, source: Source, node: ast.expr) -> bool:
-    return isinstance(node, ast.Name) and node.id in _parameters(frame) and last_binding(source, frame, node.id) is None
+    return isinstance(node, ast.Name) and node.id in frame.parameters and last_binding(source, frame, node.id) is None
 
 
 @frozen
@@ -151,15 +142,8 @@ def _cut(statement: ast.Assign, name: str) -> ast.expr | None:
     target, value = statement.targets[0], statement.value
     if isinstance(target, (ast.Tuple, ast.List)) and isinstance(value, (ast.Tuple, ast.List)):
         pairs = zip(target.elts, value.elts, strict=False)
-        return next((_stripped(part) for one, part in pairs if getattr(one, "id", "") == name), None)
-    return _stripped(value)
-
-
-def _stripped(node: ast.expr) -> ast.expr:
-    """`p[:, 0:1]` of `p[:, 0:1].clone().requires_grad_(True)`."""
-    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and called(node) in _MADE:
-        node = node.func.value
-    return node
+        return next((without_methods(part, _MADE) for one, part in pairs if getattr(one, "id", "") == name), None)
+    return without_methods(value, _MADE)
 
 
 def _base(node: ast.expr) -> str | None:

@@ -16,7 +16,7 @@ from explainer.probes.origin import last_binding
 from explainer.probes.places import spanned
 from explainer.probes.scene import Scene
 from explainer.probes.values import read
-from explainer.source import Source, called, holds
+from explainer.source import Source, called, holds, names_in
 
 _ONCE = (types.GeneratorType, filter, map, zip, enumerate, reversed)
 #: What is given an iterator without going through it.
@@ -49,15 +49,11 @@ def _listed(bound: Bound) -> str:
 def _given(scene: Scene) -> Iterator[ast.AST]:
     """The names in the failing call, then those that lists given to it were made of in the same function."""
     frame, failing = scene.user_frame, scene.failing
-    named = _names(failing.node) if failing is not None else []
+    named = names_in(failing.node) if failing is not None else []
     yield from named
     for node in named:
         bound = last_binding(failing.source, frame, node.id) if isinstance(node, ast.Name) else None  # type: ignore
-        yield from _names(bound.value) if isinstance(bound, ast.Assign) else ()
-
-
-def _names(node: ast.AST) -> list[ast.AST]:
-    return [one for one in ast.walk(node) if isinstance(one, (ast.Name, ast.Attribute))]
+        yield from names_in(bound.value) if isinstance(bound, ast.Assign) else ()
 
 
 @probe

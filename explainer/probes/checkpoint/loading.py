@@ -40,8 +40,7 @@ def renamed_keys(scene: Scene) -> Settings | None:
     frame = load_frame(scene)
     if frame is None:
         return None
-    own = {key: tuple(t.shape) for key, t in state_of(frame.locals["self"]).items()}
-    given = {key: tuple(t.shape) for key, t in dict(frame.locals.get("state_dict") or {}).items() if is_tensor(t)}
+    own, given = shapes_of(frame)
     prefixes = prefix_map(own, given)
     if not prefixes:
         return None
@@ -51,6 +50,13 @@ def renamed_keys(scene: Scene) -> Settings | None:
     state = _state_text(scene)
     words = (("shown", shown), ("statement", _renaming(prefixes, state) if state else ""))
     return Settings((("prefixes", tuple(prefixes)), *counts, ("strip", strip), *words))
+
+
+def shapes_of(frame: LiveFrame) -> tuple[Mapping[str, tuple[int, ...]], Mapping[str, tuple[int, ...]]]:
+    """The shapes of the entries of a model that loads a state, and of those that it was given."""
+    both = state_of(frame.locals["self"]), dict(frame.locals.get("state_dict") or {})
+    own, given = ({key: tuple(one.shape) for key, one in state.items() if is_tensor(one)} for state in both)
+    return own, given
 
 
 def _state_text(scene: Scene) -> str:

@@ -9,10 +9,10 @@ from typing import Any
 from explainer.facts import Settings, SpanFact
 from explainer.probes import probe
 from explainer.probes.call import call_node
-from explainer.probes.checkpoint.loading import load_frame, state_of
+from explainer.probes.checkpoint.loading import load_frame, shapes_of
 from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
-from explainer.probes.values import is_module, is_tensor
+from explainer.probes.values import is_module
 from explainer.source import as_attributes
 
 Shapes = Mapping[str, tuple[int, ...]]
@@ -21,11 +21,10 @@ Shapes = Mapping[str, tuple[int, ...]]
 def _shapes(scene: Scene) -> tuple[Shapes, Shapes] | None:
     """The shapes of the model's own entries and of those that it was given, by name."""
     frame = load_frame(scene)
-    given = frame.locals.get("state_dict") if frame is not None else None
-    if frame is None or not isinstance(given, Mapping):
+    if frame is None or not isinstance(frame.locals.get("state_dict"), Mapping):
         return None
-    own = {key: tuple(value.shape) for key, value in state_of(frame.locals["self"]).items()}
-    return own, {key: tuple(value.shape) for key, value in given.items() if type(key) is str and is_tensor(value)}
+    own, given = shapes_of(frame)
+    return own, {key: shape for key, shape in given.items() if type(key) is str}
 
 
 @probe

@@ -8,11 +8,10 @@ from typing import Any
 
 from explainer.facts import Settings, SpanFact
 from explainer.probes import probe
-from explainer.probes.checkpoint.loading import load_frame, state_of
+from explainer.probes.checkpoint.loading import load_frame, shapes_of
 from explainer.probes.files import sources
 from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
-from explainer.probes.values import is_tensor
 from explainer.source import Source, called
 
 #: Layers without parameters: they have no entry in a state dict, and a number in a Sequential all the same.
@@ -33,8 +32,7 @@ def shifted_numbers(scene: Scene) -> Settings | None:
     frame = load_frame(scene)
     if frame is None:
         return None
-    own = {key: tuple(one.shape) for key, one in state_of(frame.locals["self"]).items()}
-    given = {key: tuple(one.shape) for key, one in dict(frame.locals.get("state_dict") or {}).items() if is_tensor(one)}
+    own, given = shapes_of(frame)
     for path in dict.fromkeys(path for key in own for path in _containers(key)):
         mine, theirs = _numbered(own, path), _numbered(given, path)
         moved = [(a, b) for (a, _), (b, _) in zip(mine, theirs, strict=False) if a != b]

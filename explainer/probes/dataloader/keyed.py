@@ -10,6 +10,7 @@ from explainer.probes import probe
 from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import read
+from explainer.source import of_self
 
 
 @probe
@@ -20,7 +21,7 @@ def keyed_rows(scene: Scene) -> SpanFact | None:
     """
     failing, frame = scene.failing, scene.user_frame
     node = failing.node if failing is not None else None
-    if failing is None or frame is None or not isinstance(node, ast.Subscript) or not _attribute(node.value):
+    if failing is None or frame is None or not isinstance(node, ast.Subscript) or not of_self(node.value):
         return None
     rows: Any = read(node.value, frame.frame)
     owner = failing.source.class_at(node.lineno)
@@ -34,11 +35,7 @@ def keyed_rows(scene: Scene) -> SpanFact | None:
     return span_fact(failing.source, value, name=text, count=len(rows), first=next(iter(rows)), to=to)
 
 
-def _attribute(node: ast.AST) -> bool:
-    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
-
-
 def _keeps(statement: ast.Assign, name: str) -> bool:
     target = statement.targets[0]
     plain = isinstance(statement.value, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
-    return plain and _attribute(target) and target.attr == name  # type: ignore[attr-defined]
+    return plain and of_self(target) and target.attr == name  # type: ignore[attr-defined]

@@ -12,7 +12,7 @@ from explainer.probes.dataloader.datasets import dataset_of
 from explainer.probes.places import spanned
 from explainer.probes.scene import Scene
 from explainer.probes.values import attribute, fields_of
-from explainer.source import Function, Source, source_of
+from explainer.source import Function, Source, of_self, source_of
 from explainer.userframes import is_user_file
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
@@ -108,7 +108,7 @@ def _helper(dataset: Any, value: ast.AST | None) -> SpanFact | None:
     getters = [base.__dict__["__getitem__"] for base in type(dataset).__mro__ if "__getitem__" in base.__dict__]
     if isinstance(called, ast.Name):
         function = getattr(getters[0], "__globals__", {}).get(called.id)
-    elif isinstance(called, ast.Attribute) and isinstance(called.value, ast.Name) and called.value.id == "self":
+    elif of_self(called):
         function = attribute(dataset, called.attr)
     else:
         return None
@@ -155,7 +155,7 @@ def _transform(dataset: Any, function: ast.AST) -> SpanFact | None:
     """A function that `__getitem__` calls as `self.name(...)` and that never returns a value."""
     for node in ast.walk(function):
         called = node.func if isinstance(node, ast.Call) else None
-        if not (isinstance(called, ast.Attribute) and isinstance(called.value, ast.Name) and called.value.id == "self"):
+        if not of_self(called):
             continue
         code = getattr(attribute(dataset, called.attr), "__code__", None)
         found = _function(code) if code is not None and is_user_file(code.co_filename) else None

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-import difflib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from explainer.facts import SpanFact
 from explainer.probes import probe
+from explainer.probes.attributes import alike
 from explainer.probes.dataloader.samples import method_of, returns_of
 from explainer.probes.places import enclosing, span_fact
 from explainer.probes.scene import LiveFrame, Scene
@@ -91,13 +91,9 @@ def loader_in(node: ast.expr, frame: LiveFrame) -> Any:
 
 def matched(names: Sequence[str], keys: Sequence[str]) -> list[str]:
     """The key for each name: the most alike of all keys where each name has one of its own, else in order."""
-    best = [max(keys, key=lambda key: _alike(name, key)) for name in names]
-    sure = len(set(best)) == len(names) and all(_alike(a, b) > 0.5 for a, b in zip(names, best, strict=True))
+    best = [max(keys, key=lambda key: alike(name, key)) for name in names]
+    sure = len(set(best)) == len(names) and all(alike(a, b) > 0.5 for a, b in zip(names, best, strict=True))
     return best if sure or len(keys) < len(names) else list(keys[: len(names)])
-
-
-def _alike(name: str, key: str) -> float:
-    return difflib.SequenceMatcher(None, name.lower(), key.lower()).ratio()
 
 
 @probe

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-import difflib
 import re
 from collections.abc import Iterator
 from typing import Any
 
 from explainer.frozen import frozen
+from explainer.probes.attributes import alike
 from explainer.probes.literals import Text
 from explainer.source import Source
 
@@ -86,15 +86,11 @@ def _spelt(text: Text, names: list[str], way: str) -> Iterator[Change]:
     """A part of the names that is written nearly the same: `classifer`, `Head`, `layer_4`."""
     plain = text.value.strip("._*^$\\")
     parts = dict.fromkeys(part for name in names for part in name.split(".") if not part.isdigit())
-    ranked = sorted(parts, key=lambda part: -_ratio(plain, part))
-    if ranked and _ratio(plain, ranked[0]) >= _ALIKE:
+    ranked = sorted(parts, key=lambda part: -alike(plain, part))
+    if ranked and alike(plain, ranked[0]) >= _ALIKE:
         meant = text.value.replace(plain, ranked[0]) if plain else ranked[0]
         if any(passes(name, way, meant) for name in names):
             yield text.source, text.node, _quoted(meant, text.written)
-
-
-def _ratio(one: str, other: str) -> float:
-    return difflib.SequenceMatcher(None, one.lower(), other.lower()).ratio()
 
 
 def _of_class(test: Test, text: str, module: Any) -> Iterator[Change]:

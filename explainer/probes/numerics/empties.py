@@ -13,7 +13,7 @@ from explainer.probes import probe
 from explainer.probes.numerics.births import recorded_birth
 from explainer.probes.places import span_fact, spanned
 from explainer.probes.scene import Scene
-from explainer.source import Source, called
+from explainer.source import Source, called, without_methods
 
 #: Losses that average over their targets, and those that average over all values of their input.
 _OF_LABELS = ("cross_entropy", "nll_loss")
@@ -71,17 +71,14 @@ def _mean(scene: Scene, of: NanFact) -> _Mean | None:
     if not given or any(isinstance(one, ast.Starred) for one in given[:2]):
         return None
     labels = of.operator in _OF_LABELS and len(given) > 1
-    counted = _unviewed(given[1 if labels else 0])
+    counted = without_methods(given[1 if labels else 0], _VIEWS)
     return _Mean(
-        at, of.operator, given[0] if called(node) in _MEANS else _unviewed(given[0]), counted, _mask(at.source, given)
+        at,
+        of.operator,
+        given[0] if called(node) in _MEANS else without_methods(given[0], _VIEWS),
+        counted,
+        _mask(at.source, given),
     )
-
-
-def _unviewed(node: ast.expr) -> ast.expr:
-    """A tensor without the calls that only give it another shape or dtype: `y` of `y.view(-1)`."""
-    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and called(node) in _VIEWS:
-        node = node.func.value
-    return node
 
 
 def _mask(source: Source, given: list[ast.expr]) -> ast.expr | None:

@@ -13,6 +13,7 @@ from explainer.probes.files import sources
 from explainer.probes.places import spanned
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.values import is_tensor, read
+from explainer.source import names_in
 
 #: How many parts a table may have.
 _MOST = 10_000
@@ -32,7 +33,7 @@ def ends_as_offsets(scene: Scene, of: ModuleFact | None = None) -> SpanFact | No
         return None
     scope = source.scope_at(frame.line)
     sums = [one for one in ast.walk(scope) if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Add)]
-    added = [part for one in sums for part in _names(one)]
+    added = [part for one in sums for part in names_in(one)]
     known = [(one, values) for one in added if (values := _values(one, frame)) and values[-1] == of["num_embeddings"]]
     found = _summed(scene) if known else []
     if len(found) != 1 or known[0][1][0] <= 0:
@@ -40,10 +41,6 @@ def ends_as_offsets(scene: Scene, of: ModuleFact | None = None) -> SpanFact | No
     name, values = source.text(known[0][0]), known[0][1]
     place, new = found[0]
     return spanned(place.source, place.node, name=name, last=values[-1], count=len(values), new=new)
-
-
-def _names(node: ast.BinOp) -> list[ast.AST]:
-    return [one for one in ast.walk(node) if isinstance(one, (ast.Name, ast.Attribute))]
 
 
 def _values(node: ast.AST, frame: LiveFrame) -> list[int]:

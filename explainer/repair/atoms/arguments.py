@@ -11,7 +11,7 @@ from explainer.repair.atoms.common import DIMENSIONS, calls, expressions, intege
 from explainer.repair.atoms.signatures import lacking
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
-from explainer.source import called
+from explainer.source import called, with_arguments
 
 #: What a call may lack and no signature tells, by its last name.
 _LACKING: Mapping[str, Sequence[str]] = {
@@ -111,13 +111,7 @@ def drop(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
 
 
 def _without(spot: Spot, node: ast.Call, gone: ast.AST) -> str:
-    rest = [text(spot, one) if not isinstance(one, ast.keyword) else _word(spot, one)
-            for one in [*node.args, *node.keywords] if one is not gone]  # fmt: skip
-    return f"{text(spot, node.func)}({', '.join(rest)})"
-
-
-def _word(spot: Spot, word: ast.keyword) -> str:
-    return f"{word.arg}={text(spot, word.value)}" if word.arg else f"**{text(spot, word.value)}"
+    return with_arguments(spot.place.source, node, [one for one in (*node.args, *node.keywords) if one is not gone])
 
 
 def _without_element(spot: Spot, node: ast.Tuple | ast.List, gone: ast.AST) -> str:

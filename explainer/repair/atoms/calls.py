@@ -10,7 +10,7 @@ from explainer.edits.place import as_primary
 from explainer.repair.atoms.common import calls, expressions, integer, integers, number, shape_of, text
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
-from explainer.source import called
+from explainer.source import called, of_self
 
 #: Functions that are mistaken for each other.
 SIBLINGS = (
@@ -75,9 +75,7 @@ def call(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
 def _modules(spot: Spot, node: ast.Call) -> Iterator[Offer]:
     """`self.norm1(x)` -> `self.norm2(x)`: another layer of the same object, one that nothing calls first."""
     function, source = node.func, spot.place.source
-    if not (
-        isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.value.id == "self"
-    ):
+    if not (of_self(function)):
         return
     owner = source.class_at(node.lineno)
     if owner is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+import math
 from collections.abc import Iterator
 
 from explainer.edits.evidence import Evidence
@@ -75,7 +76,7 @@ def _changes(shape: list[int]) -> Iterator[tuple[str, list[int]]]:
         yield f"unsqueeze({at if at < rank else -1})", [*shape[:at], 1, *shape[at:]]
     yield from ((f"squeeze({at})", shape[:at] + shape[at + 1 :]) for at in range(rank) if shape[at] == 1)
     if rank > 2:
-        yield "flatten(1)", [shape[0], _product(shape[1:])]
+        yield "flatten(1)", [shape[0], math.prod(shape[1:])]
         yield "flatten(0, 1)", [shape[0] * shape[1], *shape[2:]]
         yield "flatten(-2)", [*shape[:-2], shape[-2] * shape[-1]]
     for one, other in itertools.pairwise(range(rank)) if rank > 2 else ():  # others would turn what lies between, too
@@ -97,10 +98,3 @@ def _rank(evidence: Evidence) -> int | None:
     if crash is None or crash.function not in BROADCAST:
         return None
     return max((len(shape) for shape, _ in crash.before), default=None)
-
-
-def _product(sizes: list[int]) -> int:
-    total = 1
-    for size in sizes:
-        total *= size
-    return total

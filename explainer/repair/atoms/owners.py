@@ -11,7 +11,7 @@ from explainer.edits.lines import indentation
 from explainer.repair.atoms.common import calls, row_of, statement_of, text
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
-from explainer.source import called
+from explainer.source import called, of_self
 
 #: Methods by which a module changes where its tensors lie, or their dtypes.
 _MOVES, _CASTS = ("to", "cpu", "cuda"), ("to", "half", "bfloat16", "float", "double")
@@ -78,7 +78,7 @@ def registered(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     if function is None or function.name != "__init__" or not isinstance(statement, ast.Assign):
         return
     target = statement.targets[0]
-    plain = isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == "self"
+    plain = of_self(target)
     value = statement.value
     made = isinstance(value, ast.BinOp) or (isinstance(value, ast.Call) and not called(value)[:1].isupper())
     if plain and made and len(statement.targets) == 1:

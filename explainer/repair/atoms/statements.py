@@ -6,11 +6,10 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from explainer.edits.evidence import Evidence
-from explainer.edits.place import Place
 from explainer.repair.atoms.calls import TURNS
 from explainer.repair.atoms.common import row_of
 from explainer.repair.offer import Offer
-from explainer.repair.spots import Spot
+from explainer.repair.spots import Spot, statement_around
 from explainer.source import called, holds, loaded, stored
 
 #: How many statements a statement is brought past.
@@ -22,7 +21,7 @@ def statement(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     """`x = x.mean(1)` left out, where `x` is there without it."""
     if spot.role not in ("crash", "slice", "bound", "caller"):
         return
-    node = _around(spot.place)
+    node = statement_around(spot.place)
     if not isinstance(node, ast.Assign) or not stored(node) or not stored(node) <= loaded(node):
         return
     if isinstance(node.value, ast.Call) and called(node.value) in TURNS:  # all else has an effect
@@ -34,7 +33,7 @@ def order(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
 
     It calls something, and they touch an object that it names; neither reads what the other binds.
     """
-    node = _around(spot.place)
+    node = statement_around(spot.place)
     movable = isinstance(node, _MOVABLE) and spot.role != "built"
     block = spot.place.source.block_of(node) if movable else []
     counts = isinstance(node, ast.AugAssign)
@@ -100,10 +99,3 @@ def _objects(node: ast.stmt) -> set[str]:
     called = {id(one.func) for one in ast.walk(node) if isinstance(one, ast.Call)}
     names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and id(one) not in called}
     return names - {"torch", "nn", "F", "np"}
-
-
-def _around(place: Place) -> ast.AST | None:
-    try:
-        return place.statement().node
-    except ValueError:
-        return None

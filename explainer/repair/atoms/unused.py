@@ -10,7 +10,7 @@ from explainer.edits.place import as_primary
 from explainer.repair.atoms.common import expressions, integer, integers, text
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
-from explainer.source import Function
+from explainer.source import Function, of_self
 
 #: What an assigned attribute is that no call should take for a layer.
 _NO_LAYERS = ("Parameter", "Buffer", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict", "Size", "device")
@@ -57,7 +57,7 @@ def _uncalled(spot: Spot) -> list[str]:
         for one in ast.walk(owner)
         if isinstance(one, ast.Assign) and isinstance(one.value, ast.Call) and _makes_layer(one.value)
         for target in one.targets
-        if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == "self"
+        if of_self(target)
     ]
     read = {one.attr for one in source.nodes() if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Load)}
     return [f"self.{name}" for name in dict.fromkeys(made) if name not in read][:3]

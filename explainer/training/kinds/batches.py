@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
-from explainer.source import Source, called
+from explainer.source import Source, called, of_self
 from explainer.training import rewrite
 from explainer.training.finding import Attempt, Finding, finder
 from explainer.training.kinds.losses import shown
@@ -142,11 +142,7 @@ def _hoisted(call: tuple[Source, ast.Call] | None, inside: bool) -> list[Attempt
     ):
         return []
     name = found.targets[0].id
-    needed = {
-        one.attr
-        for one in ast.walk(node)
-        if isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name) and one.value.id == "self"
-    }
+    needed = {one.attr for one in ast.walk(node) if of_self(one)}
     behind = first.body[-1] if needed else first.body[0]
     put = (
         rewrite.after(source, behind, f"self._{name} = {source.text(node)}")

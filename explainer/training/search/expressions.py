@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 
 from explainer.repair.atoms.common import DIMENSIONS, MODULES
-from explainer.source import Source, called, loaded, stored
+from explainer.source import Source, called, loaded, stored, with_arguments
 from explainer.training.search.offer import Offer, replacing, within
 
 #: Calls without which a value may be what is meant, and what speaks against leaving each out.
@@ -122,11 +122,8 @@ def _turned_arguments(source: Source, call: ast.Call) -> Iterator[Offer]:
 def _swapped(source: Source, call: ast.Call) -> Iterator[Offer]:
     at = 1 if called(call) == "where" else 0
     if called(call) in _MOMENTS and len(call.args) > at + 1:
-        one, other = (source.text(each) for each in call.args[at : at + 2])
-        inner = [source.text(each) for each in call.args]
-        inner[at], inner[at + 1] = other, one
-        inner += [f"{each.arg}={source.text(each.value)}" for each in call.keywords]
-        yield replacing(source, call, f"{source.text(call.func)}({', '.join(inner)})", 0.7)
+        turned = (*call.args[:at], call.args[at + 1], call.args[at], *call.args[at + 2 :], *call.keywords)
+        yield replacing(source, call, with_arguments(source, call, turned), 0.7)
 
 
 def _scaled(source: Source, node: ast.BinOp) -> Iterator[Offer]:

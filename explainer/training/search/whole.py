@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from explainer.edits.lines import EditError, indentation, relined
-from explainer.source import Source, called, loaded, stored
+from explainer.source import Source, called, loaded, stored, with_arguments
 from explainer.training import rewrite
 from explainer.training.kinds.optimizers import built
 from explainer.training.kinds.strength import setting
@@ -108,7 +108,7 @@ def settings(source: Source, call: ast.Call) -> Iterator[Offer]:
         except (ValueError, SyntaxError):
             continue
         if keyword.arg and keyword.arg != "lr" and value is not None:
-            new = _without_keyword(source, call, keyword)
+            new = with_arguments(source, call, [one for one in (*call.args, *call.keywords) if one is not keyword])
             yield replacing(source, call, new, 0.7 if hasattr(torch.optim, name) else 0.9)
     given = {keyword.arg for keyword in call.keywords}
     for added, names in _ADDED.items():
@@ -121,13 +121,6 @@ def settings(source: Source, call: ast.Call) -> Iterator[Offer]:
                 cost = 0.5 if at == len(call.args) - 1 else 1.3
                 prefix = source.text(one.func).rpartition(".")[0]
                 yield replacing(source, one, f"{prefix}.Identity()" if prefix else "nn.Identity()", cost)
-
-
-def _without_keyword(source: Source, call: ast.Call, left: ast.keyword) -> str:
-    inner = [source.text(one) for one in call.args]
-    inner += [f"{one.arg}={source.text(one.value)}" if one.arg else f"**{source.text(one.value)}"
-              for one in call.keywords if one is not left]  # fmt: skip
-    return f"{source.text(call.func)}({', '.join(inner)})"
 
 
 def beforehand(source: Source) -> Iterator[Offer]:
