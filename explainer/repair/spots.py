@@ -255,8 +255,8 @@ def _given(node: ast.AST, names: set[str]) -> ast.expr | None:
     if isinstance(node, ast.Call) and of_self(node.func) and called(node) in _REGISTERING and node.args:
         return node if getattr(node.args[0], "value", None) in names else None
     owner = node.func.value if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
-    if isinstance(owner, ast.Attribute) and _of_self(owner) and owner.attr in names and called(node) in _KEEPING:  # type: ignore[arg-type]
-        return node  # type: ignore[return-value]
+    if isinstance(node, ast.Call) and of_self(owner) and owner.attr in names and called(node) in _KEEPING:
+        return node
     return None
 
 
