@@ -23,9 +23,7 @@ def makers(evidence: Evidence) -> Iterator[tuple[Place, str, int]]:
     The object comes first in whose method samples of one size became different; functions stand for themselves.
     """
     for distance, (source, owner) in enumerate(_owners(evidence), 1):
-        for length in (one for one in owner.body if getattr(one, "name", "") == "__len__"):
-            values = [one.value for one in ast.walk(length) if isinstance(one, ast.Return)]
-            yield from ((Place(source, one), "returned", distance) for one in values if one is not None)
+        yield from ((one, "returned", distance) for one in _length(source, owner))
         for node in ast.walk(owner):
             if isinstance(node, ast.Call) and called(node) == "range":
                 yield from ((Place(source, one), "returned", distance) for one in node.args[:2])
@@ -33,6 +31,21 @@ def makers(evidence: Evidence) -> Iterator[tuple[Place, str, int]]:
                 yield Place(source, node), "returned", distance
         for place in _made(evidence, owner):
             yield place, "made", distance
+
+
+def lengths(evidence: Evidence) -> Iterator[Place]:
+    """What `__len__` hands back in the classes in whose `__getitem__` the program failed: it may promise too many."""
+    for frame in reversed(evidence.frames):
+        source = frame.place.source
+        owner = source.class_at(frame.place.span.line) if frame.function == "__getitem__" else None
+        if owner is not None:
+            yield from _length(source, owner)
+
+
+def _length(source: Source, owner: _Owner) -> Iterator[Place]:
+    for length in (one for one in owner.body if getattr(one, "name", "") == "__len__"):
+        values = [one.value for one in ast.walk(length) if isinstance(one, ast.Return)]
+        yield from (Place(source, one) for one in values if one is not None)
 
 
 def _owners(evidence: Evidence) -> list[tuple[Source, _Owner]]:

@@ -11,7 +11,7 @@ from explainer.edits.generators.slices import ragged
 from explainer.edits.lines import EditError
 from explainer.edits.place import Place
 from explainer.frozen import frozen
-from explainer.repair.makers import makers
+from explainer.repair.makers import lengths, makers
 from explainer.repair.settings import loops, settings
 from explainer.replay.recorders.taint import literals, parts
 from explainer.source import called, loaded, of_self
@@ -86,6 +86,7 @@ def _all(evidence: Evidence) -> Iterator[Spot]:
     yield from _bound(evidence, callers)
     if evidence.placed:
         yield from _decided(evidence)
+    yield from (Spot(place, "returned", 1, scope=_scope(evidence, place)) for place in lengths(evidence))
     if ragged(evidence):
         yield from (Spot(place, role, distance) for place, role, distance in makers(evidence))
     yield from _settings(evidence, [*near, *built])

@@ -105,7 +105,8 @@ def field(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         own = ast.unparse(node) if _is_field(spot, node) else ""
         if not own or _inside(spot, node) or own in spot.scope:
             continue
-        others = [one for one in read if one != own and not _apart(one, node) and one not in spot.scope]
+        known = {*spot.scope, *(ast.unparse(one) for one in expressions(spot))}  # what is read there is not meant twice
+        others = [one for one in read if one not in known and not _apart(one, node)]
         yield from (Offer("field", spot, node, one, "field", 0.1 * at) for at, one in enumerate(others[:_DERIVED]))
 
 

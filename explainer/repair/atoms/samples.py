@@ -150,12 +150,14 @@ def _within(spot: Spot, whole: ast.expr, inner: ast.expr, new: str) -> str:
 
 
 def _looked_ahead(spot: Spot) -> list[str]:
-    """The fields that `__getitem__` adds to a place and an expression lacks, as they are named where it stands."""
+    """The fields that `__getitem__` adds to a place or counts to and an expression lacks, as they are named there."""
     source, getter = spot.place.source, _getter(spot)
     function = source.function_at(spot.place.span.line)
     given = {one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)} if function is not None else set()
     sums = [one for one in ast.walk(getter) if isinstance(one, ast.BinOp)] if getter is not None else []
     terms = [term for one in sums if isinstance(one.op, (ast.Add, ast.Sub)) for term in (one.left, one.right)]
+    ranges = [one for one in ast.walk(getter) if isinstance(one, ast.Call)] if getter is not None else []
+    terms += [end for one in ranges if called(one) == "range" for end in one.args]
     fields = [source.text(one) for one in terms if isinstance(one, ast.Attribute)]
     known = {_last(spot, one) for one in ast.walk(spot.place.node) if isinstance(one, (ast.Attribute, ast.Name))}
     lacking = [
