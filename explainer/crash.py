@@ -101,7 +101,10 @@ class Place:
 
 @frozen
 class Crash:
-    """One error to explain: the root, with its frames, and the rest of its chain."""
+    """One error to explain: the root, with its frames, and the rest of its chain.
+
+    `traced` are the lines that torch's compiler was reading when it stopped: no Python frame ran them.
+    """
 
     type: str
     message: str
@@ -112,6 +115,7 @@ class Crash:
     place: Place = Place()
     count: int = 1
     remarks: tuple[str | Remark, ...] = ()
+    traced: tuple[Frame, ...] = ()
     live: Any = field(default=None, compare=False, repr=False)
 
     @property
@@ -120,9 +124,14 @@ class Crash:
         return self.type.rsplit(".", 1)[-1]
 
     @property
+    def stack(self) -> tuple[Frame, ...]:
+        """The frames, and what the compiler was reading behind them."""
+        return (*self.frames, *self.traced)
+
+    @property
     def user_frame(self) -> Frame | None:
         """The innermost frame of the user's own code, the last one where none is known to be the user's."""
-        own = [frame for frame in self.frames if frame.user]
+        own = [frame for frame in self.stack if frame.user]
         return own[-1] if own else None
 
 
@@ -157,12 +166,12 @@ def crash_of(found: Found, known: Known) -> Crash:
     root, way = _root(found.raised, known)
     chain = tuple(Link(relation, other.type, other.message) for relation, other in way if other is not root)
     runner = _runner(root, way)
-    frames = (*root.frames, *_traced(root.message))
-    return Crash(root.type, root.message, frames, chain, root.notes, runner, found.place, found.count, found.remarks)
+    about = (found.place, found.count, found.remarks, tuple(_traced(root.message)))
+    return Crash(root.type, root.message, root.frames, chain, root.notes, runner, *about)
 
 
 def _traced(message: str) -> Iterator[Frame]:
-    """The lines that torch's compiler was reading when it stopped, as its message ends: no Python frame ran them."""
+    """The user's lines of those that the compiler was reading, as its message ends."""
     _, marker, stack = message.partition(_USER_CODE)
     lines = stack.splitlines()[:_LINES] if marker else []
     for at, line in enumerate(lines):

@@ -178,7 +178,10 @@ class ErrorFrame:
 
 @frozen
 class Report:
-    """One error found, with its diagnoses, best first; what every renderer gets."""
+    """One error found, with its diagnoses, best first; what every renderer gets.
+
+    `traced` are lines that torch's compiler was reading: no frames of the error, but where the user's line is sought.
+    """
 
     type: str
     message: str
@@ -192,9 +195,15 @@ class Report:
     language: str = "en"
     # What a renderer shows beside the frame when there is no diagnosis, and remarks on the job ("rank 3 failed first").
     operands: tuple[Evidence, ...] = ()
+    traced: tuple[ErrorFrame, ...] = ()
     remarks: tuple[str, ...] = ()
     # Lines of the sources that the report points into: (file, line) -> text without its newline.
     source: dict[tuple[str, int], str] = field(default_factory=dict, compare=False)
+
+    @property
+    def stack(self) -> tuple[ErrorFrame, ...]:
+        """The frames, and what the compiler was reading behind them."""
+        return (*self.frames, *self.traced)
 
     def to_dict(self) -> dict[str, Any]:
         """The report as the JSON contract has it."""

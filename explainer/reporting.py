@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
-from explainer.crash import Crash
+from explainer.crash import Crash, Frame
 from explainer.diagnosis import Diagnosis, ErrorFrame, Evidence, Fix, Report, Span
 from explainer.facts import ModuleFact, TensorFact, ValueFact
 from explainer.frozen import replace
@@ -50,16 +50,13 @@ def with_history(diagnosis: Diagnosis | None, scene: Scene) -> Diagnosis | None:
 
 def bare(crash: Crash, diagnosis: Diagnosis | None, language: str) -> Report:
     """The report without anything that needs the scene."""
-    frames = tuple(
-        ErrorFrame(relative(f.file), f.line, f.function, f.code, f.user, f.column, f.end_column) for f in crash.frames
-    )
     chain = tuple({"relation": link.relation, "type": link.type, "message": link.message} for link in crash.chain)
     place = crash.place
     diagnoses = (_relative(diagnosis),) if diagnosis is not None else ()
     return Report(
         crash.type,
         crash.message,
-        frames,
+        _frames(crash.frames),
         chain,
         diagnoses,
         place.input,
@@ -67,7 +64,14 @@ def bare(crash: Crash, diagnosis: Diagnosis | None, language: str) -> Report:
         crash.count,
         place.rank,
         language,
+        traced=_frames(crash.traced),
         remarks=tuple(one if isinstance(one, str) else one.text(language) for one in crash.remarks),
+    )
+
+
+def _frames(frames: Iterable[Frame]) -> tuple[ErrorFrame, ...]:
+    return tuple(
+        ErrorFrame(relative(f.file), f.line, f.function, f.code, f.user, f.column, f.end_column) for f in frames
     )
 
 

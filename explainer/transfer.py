@@ -13,7 +13,7 @@ from explainer.diagnosis import Diagnosis, Edit, ErrorFrame, Evidence, Fix, FixS
 
 #: What the fields of a class hold, where that is a class of ours: one of it, or a row of them.
 _PARTS: Mapping[type, Mapping[str, type]] = {
-    Report: {"frames": ErrorFrame, "diagnoses": Diagnosis, "operands": Evidence},
+    Report: {"frames": ErrorFrame, "traced": ErrorFrame, "diagnoses": Diagnosis, "operands": Evidence},
     Diagnosis: {"culprit": Span, "labels": Label, "evidence": Evidence, "fixes": Fix},
     Fix: {"edits": Edit, "source": FixSource},
 }

@@ -37,6 +37,30 @@ def read(message, kind="RuntimeError", frames=(), language="en"):
          "`parameter frob (Tensor of shape (2,))` must `satisfy the constraint Real()`"),
         ("frob_dim must be divisible by num_frobs, got 30 and 4", "shape",
          "`frob_dim` needs a multiple of `num_frobs`, but got `30 and 4`"),
+        ("Shape (2, 5) of the tensor is not the expected shape [8, 16]", "shape",
+         "needed: the size `[8, 16]`, but got `Shape (2, 5) of the tensor`"),
+        ("Can't trace 7 because this tensor is not on the tape", "compile",
+         "could not be done: `trace 7 because this tensor is not on the tape`"),
+        ("clone() should only be called on `tensor.holder`", "api",
+         "`clone` must `only be called on 'tensor.holder'`"),
+        ("element 3 of the tensors does not require grad and has no grad_fn", "autograd",
+         "the state of `element 3 of the tensors`: `does not require grad and has no grad_fn`"),
+        ("distances of tensors with different event shapes cannot be computed", "shape",
+         "`distances of tensors with different event shapes` cannot be `computed`"),
+        ("Invalid dtype: expected torch.float32 but got torch.int64", "dtype",
+         "`dtype` needs the dtype `torch.float32`, but got the dtype `torch.int64`"),
+        ("DTensor requires each process to have at least the states needed by the optimizer", "distributed",
+         "`DTensor` needs `each process to have at least the states needed by the optimizer`"),
+        ("expected frob tensor to have 3 elements; but it actually has 5 elements (while checking arguments for frob)",
+         "shape", "`frob tensor` needs 3 element(s), but got 5 element(s)"),
+        ("node target has dtype torch.half but a torch.float is expected", "dtype",
+         "`node target` needs the dtype `torch.float`, but got the dtype `torch.half`"),
+        ("frob.stride(0) must be divisible by 4 (different tensor sizes), but got 5", "shape",
+         "`frob.stride(0)` must `be divisible by 4 (different tensor sizes)`, but got `5`"),
+        ("cannot call frobnicate() on an undefined tensor", "api",
+         "could not be done: `call frobnicate() on an undefined tensor`"),
+        ("frob(): given weight of size (2, 5), expected bias to be 1-dimensional, but got bias of size [4, 3]", "shape",
+         "in `frob`: `bias` needs 1 dimensions, but got `bias of size [4, 3]`"),
         ("expected scale dtype to be Float but found Half", "dtype",
          "`scale dtype` needs the dtype `Float`, but got the dtype `Half`"),
         ("frob is not implemented for sparse tensors", "unsupported", "not supported: `frob`, `for sparse tensors`"),
@@ -141,6 +165,14 @@ def test_bad_input_is_read_as_far_as_it_goes(message):
         said = diagnosis.headline if diagnosis else ""
         assert len(said) < 600
         assert not any(sign in said for sign in ("`{}`", "%s", "%d", "``"))
+
+
+def test_a_message_keeps_its_last_quote_and_a_part_of_a_number_is_of_its_digits():
+    """Protects `x` at the end of a message, and words that cut a value short where it is a number."""
+    (report,) = explainer.explain("ValueError: the tensor must match `grad_fn`").reports
+    assert report.message.endswith("`grad_fn`")
+    assert words("{{ m.x[:3] }}{% set y = m.x[1:] %}{{ y }}", {"m": {"x": 12345}}) == "1232345"
+    assert words("{{ m.x[:3] }}", {"m": {"x": 12345}}) == "123"
 
 
 def test_sentences_of_torchs_own_files_are_torchs():

@@ -375,3 +375,11 @@ def test_what_leaves_out_an_argument_that_carries_data_is_in_doubt(before: str, 
     assert ("argument" in judged(edits, {}, {"error": failed}).doubts) == data
     refused = {"type": "TypeError", "message": "forward() got an unexpected keyword argument 'mask'"}
     assert "argument" not in judged(edits, {}, {"error": refused}).doubts
+
+
+def test_a_default_device_holds_for_draws_that_are_watched(session: Session) -> None:
+    """Else the control fails elsewhere than the program did, and nothing is tried."""
+    body = HEAD + "torch.set_default_device('meta')\nx = torch.rand(3)\nprint(x.sum().item())\n"
+    error = session.run({"main.py": body}, 30.0).error
+    assert error is not None
+    assert error["frames"][-1][1] == len(body.splitlines())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 import explainer
@@ -32,6 +34,31 @@ def first(text):
 def test_what_other_code_raised_gets_no_diagnosis(text):
     """A user's function, another framework, a CUDA sample: their words resemble torch's."""
     assert first(text)[0] is None
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("Bus error (core dumped)", False),
+        ("$ ./simulate --steps 8\nBus error (core dumped)", False),
+        ("$ python train.py --num-workers 8\n" + "step\n" * 50 + "Bus error (core dumped)", True),
+        ("run.sh: line 3:  9 Bus error      (core dumped) python -m torch.distributed.run a.py", True),
+    ],
+)
+def test_a_bus_error_is_told_where_something_beside_it_is_of_torch(text, told):
+    rule, diagnosis = first(text)
+    assert rule == ("bus-error" if told else None)
+    assert not told or (diagnosis.certainty == "possible" and "/dev/shm" in diagnosis.cause)
+
+
+@pytest.mark.parametrize("text", ["bad value {} here", "expected a value below 10 but got {}"])
+def test_a_value_of_a_megabyte_costs_what_reading_it_costs(text):
+    """Protects patterns that begin at each letter of a word: from 0.1 to 7 seconds."""
+    short, long = (RuntimeError.__name__ + ": " + text.format("7" * digits) for digits in (10, 1_000_000))
+    explainer.explain(short)
+    begun = time.process_time()
+    explainer.explain(long)
+    assert time.process_time() - begun < 0.7
 
 
 def test_an_argument_that_torch_s_own_constructor_lacks_is_named():

@@ -100,6 +100,44 @@ def test_a_layer_that_fsdp_shards_is_the_program_s_own_in_one_report_for_all_ran
     assert "FSDPLinear" not in said
 
 
+UNUSED = """
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(8, 16)
+        self.spare = nn.Linear(16, 2, bias=False)
+
+    def forward(self, x):
+        return self.body(x)
+
+dist.init_process_group("gloo")
+net = DistributedDataParallel(Net())
+for step in range(2):
+    net(torch.rand(4, 8)).sum().backward()
+"""
+
+
+@gloo
+@pytest.mark.parametrize("debug", ["OFF", "INFO"])
+def test_a_parameter_that_no_rank_uses_is_named_with_the_line_that_builds_it(tmp_path, debug):
+    """DDP says its position alone, or, asked for more, its name; here it is one number."""
+    (tmp_path / "job.py").write_text(UNUSED)
+    run = ("run", "--json", "report.json", *two_ranks("unused"))
+    done = explain(*run, cwd=tmp_path, OMP_NUM_THREADS="1", TORCH_DISTRIBUTED_DEBUG=debug)
+    assert done.stderr.count("error[") == 1
+    said = " ".join(done.stderr[done.stderr.rindex("job.py FAILED") :].split())
+    assert "error[ddp-layer-unused]: spare.weight took no part in the loss" in said
+    assert "rank 1 failed in the same way as rank 0" in said or "rank 0 failed in the same way as rank 1" in said
+    (found,) = json.loads((tmp_path / "report.json").read_text())["reports"]
+    assert found["diagnoses"][0]["culprit"]["line"] == 11
+    assert any("find_unused_parameters=True" in fix["title"] for fix in found["diagnoses"][0]["fixes"])
+
+
 @gloo
 def test_ranks_in_different_collectives_are_named_with_what_they_were_given(tmp_path):
     """After `install()`, without our launcher: one rank reports, both say what they were in."""

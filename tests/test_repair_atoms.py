@@ -33,6 +33,7 @@ SCOPE = {
     'cfg["width"]': 16,
     "config.width": 8,
     "config.heads": 2,
+    "len(rows)": 3,
 }
 
 
@@ -79,6 +80,7 @@ REPAIRS = [
     ("keyword", "nn.GRU(c, c)", "", "nn.GRU(c, c, bidirectional=True)"),
     ("cut", "f(x)", "", "f(x[:-1])"),
     ("measure", "def f(a):\n    n = a.size(0)\n    return g(a.size(1))", "", "    return g(a.size(0))"),
+    ("field", "def f(g):\n    h(g.nodes)\n    n = g.edges", "", "    n = g.nodes"),
     ("detach", "self.kept = f(x)", "", "self.kept = f(x).detach()"),
     ("detach", "for x in rows:\n    h = f(x, h)", "", "    h = f(x, h).detach()"),
     ("severed", "y, self.s = f(x, self.s)", "", "y, self.s = f(x, self.s)\nself.s = self.s.detach()"),
@@ -99,6 +101,7 @@ REPAIRS = [
     ("operator", "s * x", "", "s @ x"),
     ("unwrap", "f(x.transpose(1, 2))", "", "f(x)"),
     ("division", "f(c / 4)", "", "f(c // 4)"),
+    ("division", "def windows(n, size, hop):\n    return n // hop", "", "    return (n - size) // hop + 1"),
     ("key", "nn.Linear(cfg['hidden'], 2)", "", "nn.Linear(cfg['width'], 2)"),
     ("slice", "x[:, :t]", "", "x[:, :t + 1]"),
     ("slice", "x[:, :, 0]", "", "x[:, 0]"),
@@ -122,6 +125,9 @@ REPAIRS = [
     ("unpacked", "q, k = x.chunk(3)", "too many values to unpack (expected 2)", "q, k = x.chunk(2)"),
     ("copied", "net = model.half()", "", "net = copy.deepcopy(model).half()"),
     ("copied", "def export(model):\n    model.half().eval()", "", "    model = copy.deepcopy(model).half().eval()"),
+    ("shared", "def f(o):\n    kind = o.pop('kind')", "", "    o = dict(o)\n    kind = o.pop('kind')"),
+    ("subset", "f(s)", "sizes 4 and 3", "f(s[rows])"),
+    ("filtered", "f(sum(one.width for one in k if one.plain))", "", "f(sum(one.width for one in k))"),
     ("block", "torch.set_default_device('meta')", "", "pass"),
     ("block", "with torch.device('meta'):\n    y = f(x)\n    z = g(y)", "", "y = f(x)\nz = g(y)"),
     ("pattern", "rearrange(y, 'b h n d z -> b n (h d) z')", "", "rearrange(y, 'b h n d -> b n (h d)')"),
@@ -135,6 +141,13 @@ def test_an_atom_offers_the_repair(atom, text, message, repaired):
     assert repaired in offered(atom, text, message)
 
 
+def test_a_default_device_is_kept_to_the_statement_that_needs_it():
+    source = parsed_source("model.py", "torch.set_default_device(d)\nn = f(x)\n")
+    spot = Spot(Place(source, source.tree.body[0].value), "crash", 0)
+    found = [one.text for one in ATOMS["block"](spot, Evidence("", "en", sources=lambda _: source))]
+    assert found == ["pass", "with torch.device(d):\n    n = f(x)"]
+
+
 ALONE = [
     ("literal", "x[:, :3]", ""),  # a bound belongs to the slices
     ("dimension", "nn.Linear(3, 4)", ""),
@@ -144,10 +157,12 @@ ALONE = [
     ("swap", 'g(x, "mean")', ""),
     ("drop", "f(x)", ""),
     ("keyword", "x.sum(-1, keepdim=True)", ""),
+    ("keyword", "range(3)", ""),  # Python's own
     ("cut", "f(b)", ""),
     ("crop", "f(x)", "index 5 with 9"),  # none is as short
     ("bound", "f(x)", "index 9 is out of bounds for dimension 0 with size 8"),  # an index from the start
     ("measure", "f(x)", ""),
+    ("field", "def f(g):\n    g.reset()\n    n = g.edges.to(h)", ""),
     ("detach", "self.layer = nn.Linear(3, 3)", ""),
     ("clone", "rows.append(x.clone())", ""),
     ("detach", "for x in rows:\n    s = f(x)", ""),  # of this step
@@ -155,6 +170,7 @@ ALONE = [
     ("severed", "for x in rows:\n    y, h = f(x, k)", ""),  # of this step
     ("sibling", "a = g(x, end=1)\nb = h(k)", ""),
     ("derived", "p, q = split(k)\nf(x)", ""),
+    ("derived", "import t\nopt = f(t)\ng(t.zeros(3))", ""),  # a module's name
     ("registered", "class A:\n  def __init__(self):\n    self.t = nn.Linear(3, 3)", ""),
     ("element", "g(x)", ""),
     ("call", "f(x)", ""),
@@ -170,6 +186,9 @@ ALONE = [
     ("index", "f(rnn(x))", "shapes cannot be multiplied"),
     ("value", "f(x, 3)", ""),
     ("parameter", "f(heads=heads)", ""),
+    ("shared", "def f(o):\n    o = o.pop_all()\n    g(o)", ""),
+    ("subset", "f(s)", "sizes 4 and 5"),  # nothing of that length was chosen
+    ("filtered", "f(sum(one.width for one in k))", ""),
     ("unpacked", "q, k = f(x)", "sizes differ"),
     ("uncalled", "f(x)", ""),
     ("reduction", "f(b)", ""),

@@ -14,6 +14,7 @@ from explainer.catalogue import bounds
 from explainer.catalogue.bounds import Exceeded, WordsError, spend, weighed
 from explainer.catalogue.filters import FILTERS
 from explainer.catalogue.plain import printable
+from explainer.catalogue.simple import sliceable
 
 #: What a template consists of.
 _NODES = frozenset((
@@ -37,7 +38,7 @@ _METHODS = frozenset((
     "rstrip", "split", "splitlines", "startswith", "strip", "title", "upper", "values",
 ))  # fmt: skip
 #: The names under which loops and joined texts are counted; a template cannot name them.
-_EACH, _JOINED, _WEIGHED = "each of", "joined texts", "weighed value"
+_EACH, _JOINED, _WEIGHED, _SLICED = "each of", "joined texts", "weighed value", "sliced value"
 
 
 @functools.cache
@@ -73,7 +74,12 @@ def environment() -> Any:
     made.globals = {"range": _range, "dict": dict, "namespace": made.globals["namespace"]}
     own = {"join": bounds.joined, "replace": bounds.replaced, "round": _rounded(made.filters["round"]), **FILTERS}
     made.filters = {name: _filter(run) for name, run in {**{one: made.filters[one] for one in _KNOWN}, **own}.items()}
-    made.filters |= {_EACH: _each, _JOINED: bounds.joined, _WEIGHED: weighed}
+    made.filters |= {
+        _EACH: _each,
+        _JOINED: bounds.joined,
+        _WEIGHED: weighed,
+        _SLICED: lambda value: weighed(sliceable(value)),
+    }
     made.tests = {name: made.tests[name] for name in _TESTS}
     return made
 
@@ -153,7 +159,7 @@ def _counting(tree: Any) -> Any:
         elif isinstance(node, (nodes.Compare, nodes.Operand)):
             node.expr = _through(_WEIGHED, node.expr)
         elif isinstance(node, nodes.Getitem):
-            node.node = _through(_WEIGHED, node.node) if isinstance(node.arg, nodes.Slice) else node.node
+            node.node = _through(_SLICED, node.node) if isinstance(node.arg, nodes.Slice) else node.node
     return _with_joined(tree)
 
 

@@ -201,9 +201,14 @@ def _named(names: Names, name: str) -> Any:
 def _item(of: Any, at: Any) -> Any:
     """What stands at a place; where nothing does, jinja2 goes on with an undefined value."""
     try:
-        return of[at]
+        return (sliceable(of) if type(at) is slice else of)[at]
     except (LookupError, TypeError) as error:
         raise Unlike(str(error)) from None
+
+
+def sliceable(value: Any) -> Any:
+    """What a part is taken of: the digits of a number, which the text that a pattern captures may be."""
+    return str(value) if type(value) is int else value
 
 
 def _filtered(node: ast.expr, value: Any) -> Any:

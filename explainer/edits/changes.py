@@ -14,7 +14,7 @@ from explainer.patterns import Pattern
 _CAST = Pattern(r"\.(float|double|half|bfloat16|long|int|bool|byte|abs|type_as)\(|\.to\((torch\.|[^()]*dtype)")
 
 
-_LENIENT = Pattern(r"\b(?:strict|weights_only)\s*=\s*(?!\s*True\b)")
+_LENIENT = Pattern(r"\b(?:strict|weights_only)\s*=(?!\s*True\b)")
 
 
 def is_cast(candidate: Candidate) -> bool:

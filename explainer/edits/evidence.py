@@ -96,6 +96,7 @@ class Evidence:
     `shapes` are made of the steps when they are asked for (`repair.atoms.common`).
     `passed`: the same call, with the same numbers and layer, went well before, so that other data made it fail.
     `loading`: it failed as a loader fetched samples.
+    `scopes`: what was in scope in functions that have returned, by file and the first line of the function.
     """
 
     message: str
@@ -109,6 +110,7 @@ class Evidence:
     files: tuple[str, ...] = ()
     passed: bool = False
     loading: bool = False
+    scopes: dict[tuple[str, int], Mapping[str, Any]] = field(default_factory=dict)
     shapes: Any = None
     calls: dict[str, list[Place]] | None = None
     definitions: dict[str, list[Any]] | None = None
@@ -125,6 +127,11 @@ class Evidence:
         return self.crash is not None and len(set(self.crash.devices)) > 1
 
     @property
+    def placed(self) -> bool:
+        """Whether the device on which tensors lie has a part in the failure: there are several, or it holds no data."""
+        return self.apart or (self.crash is not None and "meta" in self.crash.devices)
+
+    @property
     def said(self) -> list[int]:
         """The whole numbers that the message names, each once."""
         return list(dict.fromkeys(int(number) for number in re.findall(r"\d+", self.message)))
@@ -137,6 +144,14 @@ class Evidence:
             if same and place.source.function_at(frame.place.span.line) is function:
                 return frame
         return None
+
+    def scope_of(self, place: Place) -> Mapping[str, Any]:
+        """What was in scope in the function of a place, which has returned; empty where no call of torch told."""
+        function = place.source.function_at(place.span.line)
+        if function is None or isinstance(function, ast.Lambda):
+            return {}
+        first = min([one.lineno for one in function.decorator_list], default=function.lineno)
+        return self.scopes.get((os.path.realpath(place.source.file), first), {})
 
     def calls_of(self, name: str) -> list[Place]:
         """The calls in the program of whatever has a (last) name."""
@@ -219,6 +234,8 @@ def evidence_of(recording: Mapping[str, Any], scene: Any, message: str | None = 
     )
     found.files, found.passed = tuple(recording["files"]), recording["passed"]
     found.loading = any("torch/utils/data" in frame.file.replace(os.sep, "/") for frame in scene.crash.frames)
+    home = lambda row: os.path.realpath(os.path.join(found.folder, row["file"]))  # noqa: E731
+    found.scopes = {(home(row), row["line"]): row["scope"] for row in recording["scopes"]}
     found.layers = [_layer(found, row) for row in recording["layers"]]
     found.on_stack = [found.layers[index] for index in recording["on_stack"]]
     found.frames = [call for call in (_call(found, row) for row in recording["frames"]) if call is not None]

@@ -36,7 +36,7 @@ class Clause:
 _GIVEN = Pattern(
     r"(?:\s?[,.:;(\[-]{0,3}\s?(?:but|and|instead|however|while|whereas|yet)?,?\s*(?:instead\s+|we\s+|it\s+|also\s+)?"
     r"(?:\bgot\b|(?<!not )(?<!none )\bfound\b(?! (?:to|in|for|by|that|at)\b)|\breceived\b|"
-    r"(?<=[,;(] )given\b|\bgiven(?=:)|\bactual(?:ly)?\b|\bsaw\b|\bwas given\b|"
+    r"(?<=[,;(] )given\b|\bgiven(?=:)|\bactual(?:ly)?\b(?: (?:is|are|has|have)\b)?|\bsaw\b|\bwas given\b|"
     r"\bencountered\b|"
     r"\bbut(?= (?:[\w.]+ ){1,3}(?:is|are|has|have|was|were|had)\b)|(?<=but )(?:is|was|were|are|has|have|had|it is|"
     r"it was|it has|the|its|there (?:is|are|were))\b|"
@@ -46,6 +46,7 @@ _GIVEN = Pattern(
 )
 #: What was given, before the requirement.
 _TURNED = Pattern(
+    r"(?P<about>(?:[^:;,]+: )?)"
     r"(?:[Gg]ot|[Rr]eceived|[Ff]ound|[Gg]iven):? (?P<given>.+?)(?:,|;|,? but| while| when) ?(?:was |were |it |but )*"
     r"(?P<claim>(?:expect(?:s|ed|ing)|requires?|required)\b.+)"
 )
@@ -64,13 +65,21 @@ _IT_IS = Pattern(r"^[Ii]t is (?:expected|required) (?:that )?")
 _FOUND = Pattern(r" (?:is|are|was|were) (?:found|given|received|provided|passed|specified)$")
 #: What is the case, and what should be: `the rank is 3, but should be 2`.
 _STATED = Pattern(
-    r"(?P<subject>\S.*?) (?:is|are|was|were|has|have) (?P<given>[^,]+), but (?:it |they )?"
-    r"(?P<need>(?:must|should|needs? to|has to|have to) .+)"
+    r"(?P<subject>\S.*?) (?:is|are|was|were|has|have) (?:(?P<given>[^,]+), but (?:it |they )?"
+    r"(?P<need>(?:must|should|needs? to|has to|have to) .+)|"
+    r"(?P<given2>[^,]+),? but (?P<want>[^,]+) (?:is|are|was|were) (?:expected|required|needed))"
 )
+#: What was refused is what it is about: `invalid dtype: expected ...`.
+_WRONG = Pattern(r"^(?:[Ii]nvalid|[Uu]nsupported|[Uu]nexpected|[Ii]ncorrect|[Ww]rong|[Bb]ad|[Ii]llegal) (?=\w)")
 #: What a clause of advice adds to a claim, and words at the edges of a part that say nothing.
-_ASIDE = Pattern(r"[,;] (?:please|but you|so (?:please|you)|(?:did you|try|consider|use) )\b.*", 2)
+_ASIDE = Pattern(
+    r"[,;] (?:please|but you|so (?:please|you)|(?:did you|try|consider|use) )\b.*|"
+    r"[,;:] (?:but |and )?(?:this|that|which) should(?:n't| not| never)(?: have)? happen(?:ed)?\b.*",
+    2,
+)
 _LOOSE = Pattern(
-    r"^(?:is|are|was|were|that|which|it|this|this is|there)(?: |$)|(?:^| )(?:that|which|who|it|this|this is|and|is|are|"
+    r"^(?:is|are|was|were|that|which|it|this|this is|there)(?: |$)|"
+    r"(?:^| )(?:seems? to|appears? to|that|which|who|it|this|this is|and|is|are|"
     r"at the moment|at present|currently|yet|for now|but|because|since|right now)$"
 )
 _NEED = (
@@ -78,6 +87,10 @@ _NEED = (
     r"may only|(?:(?:is|are|was|were) )?expected to|(?:is|are) required to|(?:is|are) supposed to|ought to|"
     r"(?:can|may) (?=take|only))"
 )
+#: Before a verb of asking: what is not asked for is no requirement.
+_ASKED = r"(?<!\bnot )(?<!n't )"
+#: What a sentence says that is different may be what something must be for, or cannot be done with.
+_BOUND = r".*\b(?:must|should|cannot|can not|can't|could not|(?:has|have|needs?) to) "
 #: In this order; the first whose pattern fits is the frame.
 _FRAMES: tuple[tuple[str, tuple[str, ...], Any], ...] = (
     ("needs", ("assertion",), Pattern(r".*?Assertion [`'\"](?P<asked>.+?)[`'\"] failed.*")),
@@ -94,7 +107,8 @@ _FRAMES: tuple[tuple[str, tuple[str, ...], Any], ...] = (
         r"(?P<subject3>(?:.*\b)?(?:[Ee]ither|[Ee]xactly one|[Aa]t (?:most|least) one|[Oo]nly one) of .+)|"
         r"(?P<subject4>.+ and .+?) (?:can't|cannot|can not|must not|should not|may not) (?:be )?both (?P<asked4>.+)")),
     ("removed", ("no longer", "deprecated", "removed", "obsolete", "legacy", "used to"), Pattern(
-        r"(?P<subject>.+?) (?:is|are|has been|was|were)(?: now)? (?:no longer (?P<asked>\w+.*)|(?P<asked2>deprecated|"
+        r"(?P<subject>.+?) (?:is|are|has been|was|were)(?: now)? "
+        r"(?:no longer(?: (?:supported|available|allowed)\b)?\s*(?P<asked>.*)|(?P<asked2>deprecated|"
         r"removed|obsolete)\b.*)|no longer (?P<asked3>.+)")),
     ("only", ("only",), Pattern(
         r"(?P<subject>.*?)(?:\b(?:currently|now|yet)\s)?\b(?:only (?:supports?|accepts?|works?|takes?|allows?|handles?|"
@@ -142,9 +156,10 @@ _FRAMES: tuple[tuple[str, tuple[str, ...], Any], ...] = (
                "compatible", "not equal", "unequal", "disagree"), Pattern(
         r"(?P<subject>.+?) (?:mismatch(?:es|ed)?|does(?: not|n't) (?:match|agree)|do(?: not|n't) (?:match|agree)|"
         r"did(?: not|n't) match|(?:is|are)(?: not|n't) (?:equal|compatible|consistent|the same|equivalent|identical)|"
-        r"(?:is|are) (?:different|inconsistent|incompatible|unequal)|differs?)\b(?: to| with| from| as| between)?[,:]?"
+        r"(?:is|are) (?:different|inconsistent|incompatible|unequal)|differs?)\b"
+        r"(?: to| with| from| as| between| [Tt]han)?[,:]?"
         r"\s*(?P<asked>.*)|"
-        r"(?:.*?\b)?(?:[Ii]nconsistent|[Mm]ismatch(?:ed)?|[Ii]ncompatible|[Dd]ifferent|[Nn]on-?matching)"
+        rf"(?!{_BOUND})(?:.*?\b)?(?:[Ii]nconsistent|[Mm]ismatch(?:ed)?|[Ii]ncompatible|[Dd]ifferent|[Nn]on-?matching)"
         r"(?: (?:in|of|between|for))?\s+(?P<subject2>.+)|"
         r"(?P<subject3>.+?) (?:!=|=/=) (?P<asked3>.+)")),
     ("range", ("out of", "exceed", "too ", "larger", "smaller", "greater", "less than", "bigger", "overflow", "beyond",
@@ -157,12 +172,12 @@ _FRAMES: tuple[tuple[str, tuple[str, ...], Any], ...] = (
         r"(?P<subject2>(?!.*\b(?:must|should|expected|has to|needs to|requires?|can ?not|can't|may not)\b).+?)"
         r" (?:is|are|was|were|has|have)"
         r"(?: too)? (?P<asked2>(?:too (?:large|small|many|few|big|long|short|high|low|deep)|"
-        r"(?:larger|smaller|greater|less|bigger|more|fewer|longer|shorter|higher|lower) than).*)|"
+        r"(?:larger|smaller|greater|less|bigger|more|fewer|longer|shorter|higher|lower) than(?! once)).*)|"
         r"(?P<asked3>[Tt]oo (?:many|few|much|large|small)\b) (?P<subject3>.+)|"
         r"(?P<subject4>.+?) (?P<asked4>too (?:large|small|many|few|big|long)\b.*)|"
         r"(?P<subject5>\S+(?: \S+){0,4}?) (?P<asked5>[<>]=? \S+)$|"
         r"(?P<subject6>(?!.*\b(?:must|should|expected|has to|needs to|requires?|cannot|can't|not)\b).+?) (?P<asked6>"
-        r"(?:larger|smaller|greater|less|bigger|more|fewer|longer|shorter|higher|lower) than .+)")),
+        r"(?:larger|smaller|greater|less|bigger|more|fewer|longer|shorter|higher|lower) than (?!once).+)")),
     ("needs", ("must", "should", "shall", "have to", "has to", "need to", "needs to", "can only", "cannot be",
         "cannot have", "can't have",
         "can't be",
@@ -172,13 +187,15 @@ _FRAMES: tuple[tuple[str, tuple[str, ...], Any], ...] = (
         r" (?P<asked>(?:not |only |never |n't )?\S.*)|"
         rf"(?P<asked2>(?:[Mm]ust|[Ss]hould) \S.*)")),
     ("expected", ("expect", "require", "need"), Pattern(
+        r"(?P<given>.+?) (?:is|are|was|were)(?: not|n't) (?:the |an? )?expected (?P<asked5>\S.*)|"
         r"(?:.*?\b)?(?:[Ee]xpect(?:s|ed|ing)?|EXPECTED)(?: that)?:? (?P<subject>(?:(?!\bto\b).)*?)\bto "
         r"(?P<asked>(?!be true\b)[a-z]\w+ .*)|"
-        r"(?P<asked4>(?!.*[Ee]xpected \w+.* expected).+?) (?:(?:is|are|was) )?(?:expected|required|needed)\b"
+        r"(?P<asked4>(?!.*[Ee]xpected \w+.* expected|.* requires ).+?) (?:(?:is|are|was) )?"
+        rf"{_ASKED}(?:expected|required|needed)\b"
         r"(?: (?:for|in|by|with|when|if|as|on) (?P<subject4>.+))?$|"
-        r"(?P<subject2>.+?) (?:(?:is|are|was|were) )?(?:expects?|expecting|expected|requires?|needs)\b:?"
+        rf"(?P<subject2>.+?) (?:(?:is|are|was|were) )?{_ASKED}(?:expects?|expecting|expected|requires?|needs)\b:?"
         r"(?: that)?\s+(?P<asked2>\S.*)|"
-        r"(?:(?:.*?\b)?(?:[Ee]xpect(?:s|ed|ing)?|EXPECTED|[Rr]equire[sd]?)|[Nn]eeds?)\b:?(?: that\b|"
+        rf"(?:(?:.*?\b)?{_ASKED}(?:[Ee]xpect(?:s|ed|ing)?|EXPECTED|[Rr]equire[sd]?)|[Nn]eeds?)\b:?(?: that\b|"
         r" to\b)?\s*(?P<asked3>\S.*)")),
     ("invalid", ("invalid", "unknown", "unrecogni", "unexpected", "illegal", "not a valid", "not valid", "incorrect",
                  "wrong", "bad ", "malformed", "not recogni", "ill-formed", "ambiguous", "duplicate", "nonsens",
@@ -221,13 +238,13 @@ _FRAMES: tuple[tuple[str, tuple[str, ...], Any], ...] = (
         r"(?P<subject>.+?) (?:is|are|was|were)(?: not|n't) (?P<asked>\S.*)|"
         r"(?P<subject2>.+?) (?:do|does|did|will|would)(?: not|n't) (?P<asked2>\S.*)")),
     ("state", (" failed",), Pattern(r"(?P<subject>[^:;,]+?) (?P<asked>(?:has )?failed(?! to)\b.*)")),
-    ("refused", ("cannot", "can't", "can not", "could not", "couldn't", "failed", "unable", "trying", "tried",
-        "attempt",
+    ("refused", ("cannot", "can't", "can not", "could not", "couldn't", "failed", "unable", "not able", "trying",
+                 "tried", "attempt",
                  "not possible", "impossible", "refus", "disallow", "forbid", "illegal", "never be", "must not",
                      "don't",
                  "do not", "error"), Pattern(
         r"(?P<subject>.*?)\b(?:[Cc]an(?:not|'t| not)|[Cc]ould(?: not|n't)|[Ff]ailed to|"
-        r"[Uu]nable to|[Tt]rying to|[Tt]ried to|[Aa]ttempt(?:ed|ing|s)?(?: to)?|"
+        r"[Uu]nable to|[Nn]ot able to|[Tt]rying to|[Tt]ried to|[Aa]ttempt(?:ed|ing|s)?(?: to)?|"
         r"[Ii]t is (?:not possible|impossible) to|[Dd]o(?: not|n't))\b:? (?P<asked>.+)|"
         r"(?:.*?\b)?[Ee]rror (?P<asked2>.+)|[Ff]ailed (?P<asked3>.+)")),
     ("state", ("already", "twice", "more than once", "again", "only once", "after", "before", "has been", "was called",
@@ -256,7 +273,11 @@ _FRAMES: tuple[tuple[str, tuple[str, ...], Any], ...] = (
 
 
 #: What no subject of a frame begins with.
-_NOT_BEFORE = {"range": ("expect",), "missing": ("cannot ", "can't ", "could not ", "unable ", "failed ")}
+_UNDONE = ("cannot ", "can't ", "could not ", "couldn't ", "unable ", "not able ", "failed to ")
+_NOT_BEFORE = {"range": ("expect", *_UNDONE), "missing": _UNDONE, "is-not": _UNDONE}
+#: Frames of a requirement, and words with which one begins that the frame itself says.
+_DEMANDING = ("needs", "expected", "only")
+_MODAL = Pattern(r"^(?:should|must|has to|have to|needs? to)(?= (?:only )?be )")
 #: Who the message speaks to is not what it is about.
 _READER = ("you", "we")
 #: Frames that state no requirement: what another sentence of the message requires tells more.
@@ -275,6 +296,8 @@ def clauses(sentence: Sentence) -> Iterator[Clause]:
 def _fitting(claim: str, given: str, operator: str | None) -> Iterator[Clause]:
     low = f" {claim.lower()} "
     for name, triggers, pattern in _FRAMES:
+        if name == "invalid" and claim.lower().startswith(_UNDONE) and ":" not in claim:
+            continue  # that is only why
         if any(trigger in low for trigger in triggers):
             found = pattern.match(claim)
             if found is not None:
@@ -285,6 +308,9 @@ def _fitting(claim: str, given: str, operator: str | None) -> Iterator[Clause]:
                     continue  # it says what should be, or what could not be done
                 if name in _REFUSING and not (given or parts["given"]):
                     parts |= _valued(parts)
+                if name in _DEMANDING:
+                    parts["subject"] = _WRONG.sub("", parts["subject"], 1)
+                    parts["asked"] = _MODAL.sub("", parts["asked"], 1)
                 if parts["subject"].lower() in _READER:
                     parts["subject"] = ""
                 yield Clause(name, parts["subject"], parts["asked"], parts["given"] or given, operator, claim)
@@ -301,10 +327,13 @@ def _apart(text: str) -> tuple[str, str]:
     """The requirement and what was given."""
     turned = _TURNED.match(text)
     if turned is not None:
-        return turned["claim"], turned["given"]
+        inner = _GIVEN.search(turned["claim"], 1)  # what stood before was only the circumstance
+        claim = turned["about"] + (turned["claim"][: inner.start()] if inner is not None else turned["claim"])
+        return claim, inner["given"] if inner is not None else turned["given"]
     stated = _STATED.fullmatch(text)
     if stated is not None:
-        return f"{stated['subject']} {stated['need']}", stated["given"]
+        need = stated["need"] or f"must be {stated['want']}"
+        return f"{stated['subject']} {need}", stated["given"] or stated["given2"]
     refused = _REFUSED.fullmatch(text)
     if refused is not None:
         return f"{refused['subject']} {refused['need']}", refused["given"]
@@ -330,7 +359,10 @@ def _tidy(part: str) -> str:
     for _ in range(3):
         part = _LOOSE.sub("", part.strip(" ,:;."))
     part = part.strip(" ,:;.")
-    return part[:-1] if part.endswith(")") and part.count(")") > part.count("(") else part
+    opened, closed = part.count("("), part.count(")")
+    if part.startswith("(") and opened > closed:
+        return part[1:]
+    return part[:-1] if part.endswith(")") and closed > opened else part
 
 
 def _parts(groups: dict[str, str | None]) -> dict[str, str]:

@@ -38,7 +38,12 @@ _ONLY_OURS = frozenset(
         "GradcheckError", "CheckpointError", "OpCheckError", "UserError", "GuardOnDataDependentSymNode",
         "ConstraintViolationError", "DistError", "InductorError", "TorchRuntimeError", "BackendCompilerFailed",
         "InternalTorchDynamoError", "OnnxExporterError", "DistStoreError", "DistNetworkError", "DistBackendError",
-        "TraceError", "RecompileError", "SpecViolationError",
+        "TraceError", "RecompileError", "SpecViolationError", "PipeliningMetadataError", "AOTIMinifierError",
+        "SymbolicValueError", "UnsupportedNodeError", "RendezvousStateError", "RendezvousConnectionError",
+        "RendezvousTimeoutError", "RendezvousClosedError", "TorchExportError", "TorchDynamoException",
+        "FakeTensorDeviceMismatchError", "DataDependentOutputException", "DynamicOutputShapeException",
+        "UnsupportedFakeTensorException", "LoweringException", "SubgraphLoweringException", "CppCompileError",
+        "UncapturedHigherOrderOpError", "UnsafeScriptObjectError",
     ]
 )  # fmt: skip
 #: Words of other frameworks.
@@ -135,7 +140,7 @@ def is_torchs(error: Crash | Raised, text: str, operator: bool, detail: int, fir
         return False
     if error.frames:
         return _raised_there(error, text, operator, detail, firm)
-    if error.type.startswith(("torch.", "c10")) or ALIASES.get(error.name, error.name) in _ONLY_OURS:
+    if error.type.startswith(("torch.", "c10")) or error.name in _ONLY_OURS:
         return True
     return "." not in error.type and _speaks_so(error, text, operator, detail, firm)
 

@@ -10,13 +10,13 @@ LONGEST, MOST, CLAUSE = 1600, 5, 480
 #: What follows a message but is none of it: where C++ raised it, a stack, a request to report it.
 _TAIL = Pattern(
     r"\s*(?:Exception raised from |Original traceback|Traceback \(most recent|C\+\+ (?:C|c)apture|frame #\d|"
-    r"\(function operator|\(Could this error message|The above operation failed|While executing |"
+    r"\(function operator|\(while checking arguments|"
+    r"\(Could this error message|The above operation failed|While executing |"
     r"\bat /?[\w./<>-]+\.(?:c|cpp|cc|cu|h|cuh):\d+|\[ERROR\] ).*",
     2,
 )
 _TAILS = ("raised from", "raceback", "apture", "frame #", "operator", "Could this", "operation failed", "executing",
-    " at ",
-          "ERROR]")  # fmt: skip
+          "while checking", " at ", "ERROR]")  # fmt: skip
 _ENFORCED = Pattern(r"^\[enforce fail at [^\]]*\]\s*(?:[^.]*\.(?=\s*\S)\s*)?")
 _END = Pattern(
     r"(?<=[\w\])\"'`!?}])(?:[.!?]+|\s*;)\s+(?=[A-Z\[`'\"{a-z_])|(?<=[!])\s*(?=[A-Z])|"
@@ -25,7 +25,10 @@ _END = Pattern(
 #: Abbreviations whose point ends no sentence.
 _SHORT = Pattern(r"\b(?:e\.g|i\.e|etc|vs|cf|approx|no)\.$", 2)
 #: A sentence that only adds what was given.
-_GOES_ON = Pattern(r"(?:Instead,? )?(?:Got|Found|Received|But got|Actual|Given|got|found)\b")
+_GOES_ON = Pattern(
+    r"(?:(?:Instead,? )?(?:Got|Found|Received|But got|Actual|Given|got|found)|"
+    r"but (?:it|they|got|found|is|are|was|were|has|have|actually))\b"
+)
 _WHERE = r"(?:\[(?P<box>\w[\w .:-]{0,40})\]:?\s+)?"
 _NAME = r"(?P<name>(?:at::native::|aten::)?[A-Za-z_][\w.]*(?:::\w+)*)"
 #: `conv2d(): ...`, `torch.gradient: ...`, `max_pool1d() kernel_size must`, `aten::add: `, `quantized::add (cpu): `.
@@ -71,7 +74,7 @@ def sentences(text: str) -> list[Sentence]:
         if parts and _SHORT.search(parts[-1] + "."):
             parts[-1] += ". " + part
         elif parts and _GOES_ON.match(part):
-            parts[-1] += ", but " + part[:1].lower() + part[1:]
+            parts[-1] += ", but " + (part[:1].lower() + part[1:]).removeprefix("but ")
         elif part.strip():
             parts.append(part.strip())
     return [Sentence(part[:CLAUSE].rstrip(" .!"), first) for part in parts[:MOST]]

@@ -12,10 +12,12 @@ from explainer.patterns import Pattern
 LONGEST, FORMS = 6000, 24
 #: How alike two names must be, from 0 to 1 as difflib counts.
 ALIKE = 0.7
-_COMBINATION = Pattern(r"(?P<call>[\w.]+)(?:\(\))? received an invalid combination of arguments - got \(", re.DOTALL)
-_KEYWORD = Pattern(r"(?P<call>[\w.]+)\(\) got an unexpected keyword argument '(?P<name>\w+)'")
+#: A name is looked at from its beginning alone: from each of its letters, one of a megabyte would take for ever.
+_CALL = r"(?<![\w.])(?P<call>[\w.]+)"
+_COMBINATION = Pattern(_CALL + r"(?:\(\))? received an invalid combination of arguments - got \(", re.DOTALL)
+_KEYWORD = Pattern(_CALL + r"\(\) got an unexpected keyword argument '(?P<name>\w+)'")
 _UNPACKED = Pattern(
-    r"(?P<call>[\w.]+)\(\): argument '(?P<name>\w+)' failed to unpack the object at pos (?P<at>\d+) with error "
+    _CALL + r"\(\): argument '(?P<name>\w+)' failed to unpack the object at pos (?P<at>\d+) with error "
     r"\"type must be (?P<wanted>[^,\"]+), ?but got (?P<got>[^\"]+)\""
 )
 _FORM = Pattern(r"\* \(((?:[^()]|\([^()]*\))*)\)")

@@ -30,7 +30,7 @@ _MUST = Pattern(
 )
 _VERB = Pattern(
     r"(?:be|have|match|contain|equal|return|satisfy|divide|agree|not|fit|start|end|share|lie|take|hold|come|provide|"
-    r"use|specify|require|support|broadcast|receive|include|live|reside|only|point|at least|also) "
+    r"use|specify|require|support|broadcast|receive|include|live|reside|only|point|also) "
 )
 MOST_VALUES = 16
 #: A quotation, and how long one is in which values are easily overlooked.

@@ -27,6 +27,7 @@ class Draws:
         if "numpy" in sys.modules:
             owners.append((sys.modules["numpy"].random, _OF_NUMPY))
         self._module = torch.nn.Module
+        _known_to_devices()
         for owner, names in owners:
             for name in names:
                 self.places.put(owner, name, self._watched(name, getattr(owner, name)))
@@ -41,6 +42,13 @@ class Draws:
             return made
 
         return drawn
+
+
+def _known_to_devices() -> None:
+    """Have `torch.set_default_device` look now at what makes tensors: it does so once, and knows them by identity."""
+    from torch.utils import _device
+
+    getattr(_device, "_device_constructors", list)()
 
 
 def other_sizes(before: Sequence[Sequence[Any]], after: Sequence[Sequence[Any]]) -> bool:

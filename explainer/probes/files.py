@@ -24,7 +24,7 @@ def calls_named(scene: Scene, *names: str) -> list[tuple[Source, ast.Call]]:
 
 def _sources(scene: Scene) -> list[Source]:
     files = [frame.file for frame in scene.live.user] if scene.live is not None else []
-    files += [frame.file for frame in scene.crash.frames if frame.user]
+    files += [frame.file for frame in scene.crash.stack if frame.user]
     if scene.live is not None:
         files += [file for file in user_modules().values() if file.endswith(".py")]
     found = {os.path.realpath(file): file for file in reversed(files)}

@@ -61,7 +61,7 @@ def layer_in_source(scene: Scene, type: Any, sizes: Mapping[str, str]) -> SpanFa
     """
     frames = _frames(scene) if scene.live is None else []
     wanted = {name: number for name, capture in sizes.items() if (number := _captured(scene, capture)) is not None}
-    if not frames or len(wanted) != len(sizes) or scene.crash.frames[-1].user:
+    if not frames or len(wanted) != len(sizes) or scene.crash.stack[-1].user:
         return None
     types, (source, frame) = (type,) if isinstance(type, str) else tuple(type), frames[-1]
     owner = source.class_at(frame.line)
@@ -102,7 +102,7 @@ def caller_in_source(scene: Scene) -> SpanFact | None:
 def _frames(scene: Scene) -> list[tuple[Source, Frame]]:
     """The user's frames, each with its source, up to the first whose line no longer reads the same; innermost last."""
     found: list[tuple[Source, Frame]] = []
-    for frame in reversed([one for one in scene.crash.frames if one.user]):
+    for frame in reversed([one for one in scene.crash.stack if one.user]):
         source = scene.frame_source(frame)
         if source is None or source.tree is None:
             break

@@ -103,7 +103,7 @@ def _whole(lines: Lines, at: int, match: re.Match[str]) -> Raised:
     first = match["message"] or ""
     end = end_of_message(lines.texts, at, first) if match["message"] is not None else at + 1
     if end == at + 1:
-        return Raised(match["type"], first.rstrip("`"))
+        return Raised(match["type"], first if first.count("`") % 2 == 0 else first.rstrip("`"))
     return Raised(match["type"], "\n".join([first, *lines.texts[at + 1 : end]]).rstrip())
 
 

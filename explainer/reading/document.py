@@ -11,7 +11,7 @@ from explainer.reading.order import Seen, arrange, later_turns
 from explainer.reading.places import place
 from explainer.reading.scan import blocks
 from explainer.reading.undress import writers
-from explainer.reading.witnesses import NEAR, Witness, noted, witnesses
+from explainer.reading.witnesses import NEAR, Witness, death, noted, witnesses
 
 #: A text without anything that looks like an error is a message itself only where it is this short.
 _SHORT = 40
@@ -33,7 +33,7 @@ def seen_in(text: str, name: str | None = None) -> list[Seen]:
 
 def _seen_in(streams: list[Lines], name: str | None) -> list[Seen]:
     telling = [one for lines in streams for one in witnesses(lines)]
-    return _told(_raised(streams, name), telling, name)
+    return _told(_raised(streams, name), telling, name) or _died(streams, name)
 
 
 def _raised(streams: list[Lines], name: str | None) -> list[Seen]:
@@ -146,6 +146,12 @@ def _reported(lines: Lines, raised: Raised, at: int) -> Raised:
     """A launcher's error with the report under it as its message; any other error as it is."""
     report = elastic.report(lines.texts, Joined(raised, at, at + 1))
     return report.joined.raised if report else raised
+
+
+def _died(streams: list[Lines], name: str | None) -> list[Seen]:
+    """The end of a process of which a shell told, where no error stands beside it."""
+    found = next(((lines, said) for lines in streams if (said := death(lines))), None)
+    return [Seen(Found(found[1][0], place(found[0], found[1][1], name)), found[1][1], "")] if found else []
 
 
 def _whole(streams: list[Lines], name: str | None) -> list[Seen]:

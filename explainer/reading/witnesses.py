@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from explainer.crash import Raised
 from explainer.frozen import frozen, replace
 from explainer.patterns import Pattern
@@ -31,6 +33,9 @@ _VERSION = Pattern(
     r"\d[\w.+]{0,30}\s*$)",
     2,
 )
+#: What a shell says of a process that ended so, and what tells that torch may have run in it.
+_DEATH = Pattern(r"\bBus error\b")
+_TORCH = Pattern(r"\btorch|\bdata_?loader\b|\bnum[_-]workers\b|--workers\b|/dev/shm\b|\bnccl\b", re.IGNORECASE)
 #: In one of these words, of which a line with none is not looked at further.
 _HINTS = (
     "Killed process",
@@ -77,6 +82,19 @@ def witnesses(lines: Lines) -> list[Witness]:
             versions.setdefault(" ".join(text.split()), lines.number(at))
     told = [Witness(", ".join(versions), next(iter(versions.values())), True)] if versions else []
     return [*found.values(), *told]
+
+
+def death(lines: Lines) -> tuple[Raised, int] | None:
+    """The last line that tells of a process's end, behind the last one that tells of torch; None where either lacks."""
+    for at in range(len(lines.texts) - 1, -1, -1):
+        if "Bus error" in lines.texts[at] and _DEATH.search(lines.texts[at][:QUOTED]):
+            near = range(at, max(at - NEAR, 0) - 1, -1)
+            told = next((one for one in near if _TORCH.search(lines.texts[one][: 4 * QUOTED])), None)
+            if told is None:
+                return None
+            said = [lines.texts[one].strip()[: 4 * QUOTED] for one in sorted({told, at})]
+            return Raised("", "\n".join(said)), at
+    return None
 
 
 def _stack(texts: list[str], at: int) -> list[str]:

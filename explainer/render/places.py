@@ -43,7 +43,7 @@ class Place:
 
 def user_frame(report: Report) -> ErrorFrame | None:
     """The user's innermost frame."""
-    return next((frame for frame in reversed(report.frames) if frame.user), None)
+    return next((frame for frame in reversed(report.stack) if frame.user), None)
 
 
 def culprit_or_frame(report: Report) -> Span | None:
@@ -153,5 +153,5 @@ def _placed(found: list[Place], file: str, mark: Mark) -> list[Place]:
 
 def _named(place: Place, report: Report) -> Place:
     """The place with the function that a frame names for its line."""
-    frames = [frame for frame in report.frames if (frame.file, frame.line) == (place.file, place.line)]
+    frames = [frame for frame in report.stack if (frame.file, frame.line) == (place.file, place.line)]
     return replace(place, function=frames[-1].function if frames else "")

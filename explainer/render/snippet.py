@@ -77,7 +77,7 @@ def _lines(place: Place, report: Report, lens: Lens) -> Iterator[tuple[int, str]
     """The numbered lines in sight: marked ones, and the context around them without edges that say nothing."""
     marked = {mark.line for mark in place.marks}
     known = {line: report.source.get((place.file, line)) for line in _around(marked, lens)}
-    for frame in report.frames:
+    for frame in report.stack:
         if frame.file == place.file and frame.line in marked and known.get(frame.line) is None:
             known[frame.line] = frame.code.split("\n")[0]
     seen = [(line, text) for line, text in sorted(known.items()) if text is not None and (text or line not in marked)]

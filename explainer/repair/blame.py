@@ -79,15 +79,15 @@ def blamed(checker: Any, evidence: Evidence, known: tuple[Edit, ...] = ()) -> Bl
 
 def _generated(found: list[Survivor], control: Run | None) -> Survivor | None:
     """What the surest generator offered, of its offers the one that changes least."""
-    offered = [one for one in found if _kind(one.candidate) == "generator" and one.candidate.tier != PAIRED]
+    offered = [
+        one
+        for one in found
+        if one.candidate.tier != PAIRED and getattr(one.candidate.source, "kind", "") == "generator"
+    ]
     if control is None or not offered:
         return None
     rank = lambda one: (bool(one.judgement.doubts), one.candidate.tier, *ties(one.candidate, one.run, control))  # noqa: E731
     return min(offered, key=rank)
-
-
-def _kind(candidate: Candidate) -> str:
-    return candidate.source.kind if candidate.source is not None else ""
 
 
 def _shared(found: list[Survivor]) -> Blame:

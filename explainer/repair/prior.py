@@ -19,6 +19,7 @@ ATOM: Mapping[str, float] = {
     "unwrap": 0.6,
     "size": 0.7,
     "measure": 0.6,
+    "field": 0.6,
     "key": 0.7,
     "keyword": 0.8,
     "sibling": 0.4,
@@ -47,8 +48,11 @@ ATOM: Mapping[str, float] = {
     "unpacked": 0.2,
     "reduction": 1.9,
     "copied": 0.3,
+    "shared": 0.4,
     "block": 0.6,
     "counted": 0.0,
+    "subset": 0.4,
+    "filtered": 0.6,
     "trimmed": 0.3,
     "started": 0.1,
     "widened": 0.3,
@@ -75,7 +79,20 @@ DTYPES = ("value", "keyword", "swap", "unwrap", "drop", "key", "name", "call", "
 #: What can build the model that was saved, or load what was meant; what is computed has no part in that.
 LOADING = ("key", "order", "keyword", "sibling", "derived", "parameter", "size", "literal", "uncalled")
 #: What can make samples alike; other or fewer data would, too, and repair nothing.
-SAMPLES = ("counted", "trimmed", "widened", "started", "swap", "key", "order", "sibling", "uncalled")
+SAMPLES = (
+    "counted",
+    "subset",
+    "filtered",
+    "shared",
+    "trimmed",
+    "widened",
+    "started",
+    "swap",
+    "key",
+    "order",
+    "sibling",
+    "uncalled",
+)
 _OF_FAMILY = {"autograd": GRAPHS, "inplace": GRAPHS, "dtype": DTYPES, "amp": DTYPES, "unsupported": DTYPES,
               "checkpoint": LOADING, "dataloader": SAMPLES, "oom": ()}  # fmt: skip
 #: What mends graphs alone; what mends only where tensors lie, or an index too large: elsewhere data would be lost.

@@ -17,6 +17,7 @@ from explainer.edits.generators.slices import collated, parting
 from explainer.edits.place import Place
 from explainer.frozen import frozen
 from explainer.repair.atoms import ATOMS
+from explainer.repair.atoms.common import statement_of
 from explainer.repair.offer import Offer
 from explainer.repair.prior import atoms_for, cost
 from explainer.repair.siblings import twins
@@ -96,10 +97,7 @@ def _stands_at(spot: Spot, place: Place) -> bool:
 
 def _of_check(offer: Offer) -> bool:
     """Whether an offer changes what the program asserts of itself."""
-    around: ast.AST | None = offer.node
-    while isinstance(around, (ast.expr, ast.keyword)):
-        around = offer.place.source.parent_of(around)
-    return isinstance(around, ast.Assert)
+    return isinstance(statement_of(offer.spot, offer.node), ast.Assert)
 
 
 def _moves(offer: Offer) -> bool:
@@ -145,7 +143,7 @@ def _proposals(ranked: list[tuple[float, Offer]], evidence: Evidence, most: int)
 def _repeats(offer: Offer) -> bool:
     """Whether a statement would say what one beside it says: it would do that twice, and not what it is there for."""
     edits, source = offer.edits(), offer.place.source
-    own = source.statement_at(edits[0].start_line) if len(edits) == 1 else None
+    own = source.statement_at(edits[0].start_line) if len(edits) == 1 and offer.atom != "sibling" else None
     if own is None or not isinstance(own, (ast.Expr, ast.Assign)) or edits[0].start_line != own.lineno:
         return False
     try:

@@ -21,6 +21,7 @@ _STEPS, _LAYERS, _BOUND, _BEFORE, _AFTER = 30, 14, 12, 6, 3
 #: What hands samples to a program, and how many calls of one name are looked at.
 _LOADERS, _MADE = ("DataLoader", "WeightedRandomSampler", "SubsetRandomSampler", "BatchSampler", "Subset"), 4
 #: Methods by which a module gets an attribute by its name.
+_KEEPING = ("append", "appendleft", "extend", "add", "insert")
 _REGISTERING = ("register_buffer", "register_parameter", "add_module", "register_module")
 _NONE: Mapping[str, Any] = {}
 #: Statements that read all they name at once; a value that is unpacked fails where the targets stand.
@@ -83,7 +84,7 @@ def _all(evidence: Evidence) -> Iterator[Spot]:
     callers = list(_callers(evidence, [*near, *attributes]))
     yield from callers
     yield from _bound(evidence, callers)
-    if evidence.apart:
+    if evidence.placed:
         yield from _decided(evidence)
     if ragged(evidence):
         yield from (Spot(place, role, distance) for place, role, distance in makers(evidence))
@@ -117,9 +118,9 @@ def _read_at(place: Place) -> Place:
 
 
 def _scope(evidence: Evidence, place: Place) -> Mapping[str, Any]:
-    """What was in scope in the function of a place: as it failed, or as a layer was built there."""
+    """What was in scope in the function of a place: as it failed, as a layer was built there, as it called torch."""
     frame = evidence.frame_of(place)
-    return frame.scope if frame is not None else _of_builder(evidence, place)
+    return frame.scope if frame is not None else _of_builder(evidence, place) or evidence.scope_of(place)
 
 
 def _built(evidence: Evidence) -> Iterator[Spot]:
@@ -247,21 +248,21 @@ def _attributes(evidence: Evidence, near: list[Spot]) -> Iterator[Spot]:
 
 
 def _given(node: ast.AST, names: set[str]) -> ast.expr | None:
-    """What a statement gives an attribute of `self`: the value assigned, or the call that registers it."""
+    """What a statement gives an attribute of `self`: the value assigned, the call that registers it or adds to it."""
     if isinstance(node, ast.Assign):
         given = {one.attr for one in node.targets if isinstance(one, ast.Attribute) and of_self(one)}
         return node.value if given & names else None
     if isinstance(node, ast.Call) and of_self(node.func) and called(node) in _REGISTERING and node.args:
         return node if getattr(node.args[0], "value", None) in names else None
+    owner = node.func.value if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
+    if of_self(owner) and owner.attr in names and called(node) in _KEEPING:  # type: ignore[arg-type]
+        return node  # type: ignore[return-value]
     return None
 
 
 def _decided(evidence: Evidence) -> Iterator[Spot]:
     """The calls that decide for the whole program where tensors are made."""
-    for source in evidence.sources_seen():
-        for node in source.nodes():
-            if isinstance(node, ast.Call) and called(node) == "set_default_device":
-                yield Spot(Place(source, node), "before", 1)
+    yield from (Spot(place, "before", 1) for place in evidence.calls_of("set_default_device"))
 
 
 def _numbers(evidence: Evidence) -> Iterator[Spot]:

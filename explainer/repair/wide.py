@@ -107,7 +107,7 @@ def _sieved(checker: Any, evidence: Evidence, proposals: Sequence[Proposal]) -> 
 
 def _together(fates: Sequence[tuple[Proposal, str]], evidence: Evidence) -> Iterator[tuple[Proposal, str]]:
     """What got the failure further on, made at sibling statements too."""
-    moved = [one for one, fate in fates if fate == MOVED and one.atom not in UNSIEVED]
+    moved = [one for one, fate in fates if fate == MOVED]
     made = ((one, together(one.candidate, evidence)) for one in moved)
     found = (replace(one, candidate=both, cost=one.cost + _BESIDE) for one, both in made if both is not None)
     return ((one, PASSES) for one in itertools.islice(found, SIBLINGS))

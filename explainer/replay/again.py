@@ -20,6 +20,8 @@ from explainer.replay.work import Stopwatch
 COUNT, STEPS = ".explain-steps", struct.Struct("Q")
 #: A run of so many seconds of work is long.
 _LONG = 0.5
+#: Of how many models the parameters are noted.
+_MOST = 50
 
 
 class Enough(BaseException):
@@ -115,10 +117,6 @@ def _recorder(request: dict[str, Any]) -> Any:
     from explainer.replay.recorders.recorder import Recorder
 
     return Recorder(request["folder"], request.get("numbers", True))
-
-
-#: Of how many models the parameters are noted.
-_MOST = 50
 
 
 class _Notes:

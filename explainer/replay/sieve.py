@@ -109,9 +109,11 @@ class Sieve:
 
     def _of(self, edits: Sequence[Change], root: Any) -> str:
         for edit in filter(_only_imports, edits):
-            _module_of(os.path.join(self.folder, edit["file"])).update(_imported(edit["after"]))
+            vars(_modules_of(os.path.join(self.folder, edit["file"]))[0]).update(_imported(edit["after"]))
         edits = [edit for edit in edits if not _only_imports(edit)]
-        changed = [self._changed([one for one in edits if self._beside(one, edit)]) for edit in edits]
+        homes = self._homes(edits)
+        made = {home: self._changed([one for one, own in zip(edits, homes) if own == home]) for home in set(homes)}  # noqa: B905
+        changed = [made[home] for home in homes]
         live = list({id(one[0]): one for one in changed if one is not None}.values())
         if live and None not in changed and all(self._within(one[0], root) for one in live):
             with patched(live):
@@ -189,13 +191,11 @@ class Sieve:
 
     # --- edited functions
 
-    def _beside(self, edit: Change, other: Change) -> bool:
-        """Whether two edits change the same function, or are one."""
-        if edit is other or edit["file"] != other["file"]:
-            return edit is other
-        _, tree = self._tree(os.path.join(self.folder, edit["file"]))
-        found = [_function_of(tree, one["start"], one["end"]) for one in (edit, other)]
-        return found[0] is not None and found[1] is not None and found[0][-1] is found[1][-1]
+    def _homes(self, edits: Sequence[Change]) -> list[Any]:
+        """For each edit what tells the function that it changes from others; the edit itself where there is none."""
+        trees = (self._tree(os.path.join(self.folder, edit["file"]))[1] for edit in edits)
+        found = [_function_of(tree, edit["start"], edit["end"]) for tree, edit in zip(trees, edits)]  # noqa: B905
+        return [id(row[-1]) if row is not None else id(edit) for row, edit in zip(found, edits)]  # noqa: B905
 
     def _changed(self, edits: Sequence[Change]) -> tuple[Any, types.CodeType, str, Any] | None:
         """The live function that edits change, its new code, its name, its new defaults; None: they change none."""
@@ -235,9 +235,9 @@ def _imported(text: str) -> dict[str, Any]:
     return names
 
 
-def _module_of(path: str) -> dict[str, Any]:
-    """The names of the module that a file is."""
-    return next(vars(one) for one in list(sys.modules.values()) if getattr(one, "__file__", None) == path)
+def _modules_of(path: str) -> list[Any]:
+    """The modules that a file was loaded as."""
+    return [one for one in list(sys.modules.values()) if getattr(one, "__file__", None) == path]
 
 
 def _arguments(frame: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -288,8 +288,7 @@ def _function_of(tree: ast.Module, start: int, end: int) -> tuple[Any, ...] | No
 
 def _live(path: str, node: tuple[Any, ...]) -> Any:
     """The function object of a definition, its decorators looked through; None where it cannot be found."""
-    modules = [one for one in list(sys.modules.values()) if getattr(one, "__file__", None) == path]
-    for module in modules:
+    for module in _modules_of(path):
         found: Any = module
         for part in node:
             found = vars(found).get(part.name) if hasattr(found, "__dict__") else None

@@ -50,8 +50,10 @@ _PLAIN = THROUGH - {"mul", "__mul__", "div"}
 #: What may stand between attention weights and the values they weigh.
 _WEIGHTS = frozenset(("dropout", "to", "float", "type_as", "half", "nan_to_num", "contiguous"))
 REGRESSION = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
+#: Losses of each value beside its own target.
+ELEMENTWISE = (*REGRESSION, "binary_cross_entropy", "binary_cross_entropy_with_logits")
 #: Calls that are looked at although they give no tensor.
-NOTED = frozenset(("item", "tolist", "numpy"))
+NOTED = frozenset(("item", "tolist", "numpy", "__setitem__"))
 Look = Callable[[Deep, Call], None]
 LOOKS: dict[str, list[Look]] = {}
 
@@ -192,17 +194,26 @@ def spread_comparison(deep: Deep, call: Call) -> None:
         )
 
 
-def _spread(deep: Deep, call: Call, one: Any, other: Any) -> None:
+@looks("mul", "__mul__", "div", "__truediv__", "add", "__add__")
+def spread_outputs(deep: Deep, call: Call) -> None:
+    """Two things that were computed of a batch, [n] and [n, 1], for each sample: `error * weight`."""
+    if len(call.args) == 2 and all(isinstance(one, torch.Tensor) for one in call.args):
+        one, other = call.args
+        if one.requires_grad and other.requires_grad and deep.batch in (len(one) if one.dim() else 0, 0):
+            _spread(deep, call, one, other, both=True)
+
+
+def _spread(deep: Deep, call: Call, one: Any, other: Any, both: bool = False) -> None:
     if not (isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor)) or deep.evaluation:
         return
     sizes = tuple(one.shape), tuple(other.shape)
     column, row = (one, other) if one.dim() == 2 else (other, one)
     if {one.dim(), other.dim()} != {1, 2} or column.shape != (row.shape[0], 1) or row.shape[0] < 2:
         return
-    if one.requires_grad == other.requires_grad or (one if one.requires_grad else other).is_leaf:
+    if not both and (one.requires_grad == other.requires_grad or (one if one.requires_grad else other).is_leaf):
         return  # distances between outputs, or to learned centres
     made = [deep.made(one), deep.made(other)]
-    if call.name in _DIFFERENCES and any(
+    if (both or call.name in _DIFFERENCES) and any(
         each is not None and each.name in ("unsqueeze", "__getitem__") and _line(each.site) == _line(call.site)
         for each in made
     ):
@@ -214,7 +225,16 @@ def _spread(deep: Deep, call: Call, one: Any, other: Any) -> None:
         column=0 if column is one else 1,
         name=call.name,
         made=[None if each is None else settings(each, deep) for each in made],
+        both=both,
+        origin=_origin(made[0 if column is one else 1]),
     )
+
+
+def _origin(made: Made | None) -> Any:
+    """Where something was computed that had the shape of a value first."""
+    while made is not None and made.inputs and made.inputs[0] is not None and made.inputs[0].shape == made.shape:
+        made = made.inputs[0]
+    return made.site if made is not None else None
 
 
 @looks("softmax")

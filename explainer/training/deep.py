@@ -124,7 +124,7 @@ class Deep:
             self.refused += 1
             return
         if self._looks is None:
-            from explainer.training import axes, ends, fits, precision, sequences, streams, weighing  # noqa: F401 - they register what looks at calls
+            from explainer.training import axes, effects, ends, fits, precision, sequences, streams, weighing  # noqa: F401 - they register what looks at calls
             from explainer.training.calls import LOOKS, NOTED
 
             self._looks, self._noted = LOOKS, NOTED

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from explainer.training.calls import REGRESSION, settings
+from explainer.training.calls import ELEMENTWISE, settings
 from explainer.training.deep import Made
 
 _SUMS, _SCALES = (
@@ -77,7 +77,7 @@ def within(made: Made | None, batch: int, depth: int = 6) -> tuple[str, int, Mad
         return None
     sizes = made.shapes[0]
     whole = made.argument("dim", 1) is None and not made.shape
-    if made.name in REGRESSION or (made.name == "mean" and whole and len(sizes) > 1):
+    if made.name in ELEMENTWISE or (made.name == "mean" and whole and len(sizes) > 1):
         count = math.prod(sizes[1:])
         return ("mean", count, made) if count > 1 and sizes[:1] == (batch,) else None
     if made.name in ("mean", "sum") and made.shape == (batch,) and sizes[:1] == (batch,) and len(sizes) > 1:

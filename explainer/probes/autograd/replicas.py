@@ -1,4 +1,4 @@
-"""What DistributedDataParallel says by number, by name: the parameters that took no part in the loss."""
+"""The parameters that took no part in the loss, which DistributedDataParallel gives by number or by name."""
 
 from __future__ import annotations
 
@@ -17,28 +17,34 @@ _MOST = 4
 
 @probe
 def unused_parameters(scene: Scene) -> SpanFact | None:
-    """The parameters whose positions DDP's message lists, by name; the place where the first one's layer was built.
+    """The parameters that DDP's message lists, by name; the place where the first one's layer was built.
 
-    `detail`: `names`, `layer` (the path of that layer), `count`. DDP numbers the trained parameters of its module in
-    the order of `named_parameters()` (torch/nn/parallel/distributed.py, `_build_params_for_reducer`).
+    `detail`: `names`, `layer` (the path of that layer), `count`, `numbered` (whether the message has positions). DDP
+    numbers the trained parameters of its module in the order of `named_parameters()` (torch/nn/parallel/distributed.py,
+    `_build_params_for_reducer`).
     """
-    listed = str(scene.captures.get("parameters") or "")
+    listed = str(scene.captures.get("parameters") or "").replace(",", " ").split()
     inner = _wrapped(scene)
-    if inner is None or not all(part.isdigit() for part in listed.split()):
+    if inner is None or not listed:
         return None
     torch: Any = sys.modules["torch"]
-    trained = [(name, one) for name, one in torch.nn.Module.named_parameters(inner) if one.requires_grad]
-    numbers = [int(part) for part in listed.split()]
-    if not numbers or max(numbers) >= len(trained):
+    trained = [name for name, one in torch.nn.Module.named_parameters(inner) if one.requires_grad]
+    numbered = all(part.isdigit() for part in listed)
+    names = [trained[int(part)] for part in listed if int(part) < len(trained)] if numbered else listed
+    if len(names) != len(listed) or not set(names) <= set(trained):
         return None
-    names = [trained[number][0] for number in numbers]
     layer = names[0].rpartition(".")[0]
     built = built_in(scene, inner, torch.nn.Module.get_submodule(inner, layer)) if layer else None
     if built is None:
         return None
     source, call = built
     more = ["..."] if len(names) > _MOST else []
-    detail = (("names", ", ".join(names[:_MOST] + more)), ("layer", layer), ("count", len(names)))
+    detail = (
+        ("names", ", ".join(names[:_MOST] + more)),
+        ("layer", layer),
+        ("count", len(names)),
+        ("numbered", numbered),
+    )
     return SpanFact(source.span(call, layer), source.text(call), Settings(detail))
 
 

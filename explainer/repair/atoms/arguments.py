@@ -154,7 +154,8 @@ def _values(
         sizes = wanted(evidence)
         fitting = [one for one, value in integers(spot).items() if value in sizes and value != default]
         yield from ((one, "size", _SIZED + 0.1 * at) for at, one in enumerate(fitting[:_FITTING]))
-        yield from ((str(one), "near", _NUMBER + 0.2 * at) for at, one in enumerate(_NUMBERS) if one != default)
+        numbers = [one for one in _NUMBERS if one != default and (one or default < 2)]  # no count becomes none at all
+        yield from ((str(one), "near", _NUMBER + 0.2 * at) for at, one in enumerate(numbers))
     elif default is None and "dim" not in name:
         yield from ((one, "size", _SIZED + 0.1 * at) for at, one in enumerate(_sizes(spot, evidence)))
 

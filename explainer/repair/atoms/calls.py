@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from explainer.edits.evidence import Evidence
-from explainer.repair.atoms.common import calls, expressions, integer, number, shape_of, text
+from explainer.edits.place import as_primary
+from explainer.repair.atoms.common import calls, expressions, integer, integers, number, shape_of, text
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
 from explainer.source import called, of_self
@@ -111,12 +112,34 @@ def operator(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
 
 
 def division(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
-    """`n / 4` -> `n // 4`: a whole number, where a quotient is none."""
+    """`n / 4` -> `n // 4`: a whole number where a quotient is none; `n // hop` -> `(n - size) // hop + 1`: windows."""
     for node in expressions(spot):
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
-            left, right = text(spot, node.left), text(spot, node.right)
-            if all(shape_of(spot, one, evidence) is None for one in (node.left, node.right)):
-                yield Offer("division", spot, node, f"{left} // {right}", "whole", 0.0)
+        if not isinstance(node, ast.BinOp) or not isinstance(node.op, (ast.Div, ast.FloorDiv)):
+            continue
+        left, right = text(spot, node.left), text(spot, node.right)
+        if any(shape_of(spot, one, evidence) is not None for one in (node.left, node.right)):
+            continue
+        if isinstance(node.op, ast.Div):
+            yield Offer("division", spot, node, f"{left} // {right}", "whole", 0.0)
+        else:
+            yield from _windows(spot, node, left, right)
+
+
+def _windows(spot: Spot, node: ast.BinOp, left: str, right: str) -> Iterator[Offer]:
+    """How many windows of some size fit into a length, in the place of how many steps do; the last part counted too."""
+    for name in _window_sizes(spot, node):
+        if name not in (left, right):
+            yield Offer("division", spot, node, f"({left} - {name}) // {right} + 1", "windows", 0.3)
+    yield Offer("division", spot, node, f"-(-{as_primary(spot.place.at(node.left))} // {right})", "ceiling", 0.8)
+
+
+def _window_sizes(spot: Spot, node: ast.BinOp) -> Iterator[str]:
+    """Names of what may be the size of a window: between hop and length; where nothing is known, what is given."""
+    length, hop = integer(spot, node.left), integer(spot, node.right)
+    if length is not None and hop is not None:
+        yield from (name for name, size in integers(spot).items() if hop <= size < length)
+    elif isinstance(function := spot.place.source.function_at(node.lineno), ast.FunctionDef):
+        yield from (one.arg for one in function.args.args if one.arg != "self")
 
 
 def unwrap(spot: Spot, evidence: Evidence) -> Iterator[Offer]:

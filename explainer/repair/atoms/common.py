@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,7 +12,7 @@ from explainer.edits.evidence import Evidence
 from explainer.edits.expressions import evaluated
 from explainer.edits.generators.slices import operands
 from explainer.repair.spots import Spot
-from explainer.source import Source, called
+from explainer.source import Source, called, holds
 
 #: Arguments that name a dimension.
 DIMENSIONS = ("dim", "axis", "dim0", "dim1", "start_dim", "end_dim", "dims", "axes", "batch_dim")
@@ -28,6 +29,7 @@ _POSITIONS: Mapping[str, Sequence[int]] = {
 _ALL = ("permute",)
 _ASKED = re.compile(r"shape '\[([^\]]*)\]' is invalid")
 _JOINING = ("cat", "stack", "concat")
+_ROOT = re.compile(r"[.\[]")
 MODULES = ("torch", "F", "nn", "np", "functional", "einops")
 
 
@@ -54,6 +56,15 @@ def statement_of(spot: Spot, node: ast.AST) -> ast.AST | None:
     while isinstance(around, (ast.expr, ast.keyword)):
         around = spot.place.source.parent_of(around)
     return around
+
+
+def row_of(statements: Sequence[ast.stmt]) -> ast.Module:
+    """Statements that stand behind each other as one node, which an offer of several lines replaces."""
+    whole = ast.Module(list(statements), [])
+    for one, names in ((statements[0], ("lineno", "col_offset")), (statements[-1], ("end_lineno", "end_col_offset"))):
+        for name in names:
+            setattr(whole, name, getattr(one, name))
+    return whole
 
 
 def number(node: ast.AST) -> int | None:
@@ -168,7 +179,19 @@ def integers(spot: Spot) -> dict[str, int]:
         name: value
         for name, value in spot.scope.items()
         if type(value) is int and "(" not in name and not name.startswith("_") and 0 < value < 10**7
-    }
+        and _ROOT.split(name)[0] not in bound_below(spot.place.source, spot.place.span.line)
+    }  # fmt: skip
+
+
+@functools.lru_cache(256)
+def bound_below(source: Source, line: int) -> frozenset[str]:
+    """The names that a function (or file) binds below a line alone: where no loop goes on above, they are not there."""
+    scope = source.scope_at(line)
+    if scope is None or any(isinstance(one, (ast.For, ast.While)) and holds(one, line) for one in ast.walk(scope)):
+        return frozenset()
+    names = [one for one in ast.walk(scope) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)]
+    given = {one.arg for one in ast.walk(scope) if isinstance(one, ast.arg)}
+    return frozenset(one.id for one in names) - {one.id for one in names if one.lineno < line} - given
 
 
 def tensors(spot: Spot) -> dict[str, list[int]]:

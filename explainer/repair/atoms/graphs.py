@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from explainer.edits.evidence import Evidence
 from explainer.edits.place import as_primary
-from explainer.repair.atoms.common import expressions, statement_of
+from explainer.repair.atoms.common import expressions, row_of, statement_of
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
 from explainer.source import called, stored
@@ -42,15 +42,7 @@ def severed(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
             for at, cut in enumerate((f"{own}.detach()", f"tuple(one.detach() for one in {own})")):
                 head = " " * statement.col_offset
                 whole = f"{spot.place.source.text(statement)}\n{head}{own} = {cut}"
-                yield Offer("severed", spot, _as_module(statement), whole, "behind", 0.2 * at, one)
-
-
-def _as_module(statement: ast.stmt) -> ast.Module:
-    """A statement as a row of them: what takes its place may be several."""
-    whole = ast.Module([statement], [])
-    for name in ("lineno", "col_offset", "end_lineno", "end_col_offset"):
-        setattr(whole, name, getattr(statement, name))
-    return whole
+                yield Offer("severed", spot, row_of([statement]), whole, "behind", 0.2 * at, one)
 
 
 def _behind(spot: Spot, method: str) -> Iterator[Offer]:

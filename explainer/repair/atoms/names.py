@@ -33,7 +33,7 @@ def name(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
 def derived(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     """`weights(y)` -> `weights(y_train)`, behind `x_train, y_train = split(x, y)`: what was made of a value, for it."""
     for node in expressions(spot):
-        if isinstance(node, ast.Name) and not _is_called(spot, node):
+        if isinstance(node, ast.Name) and not _is_called(spot, node) and not _is_module(spot, node):
             for at, other in enumerate(_made_of(spot, node)):
                 yield Offer("derived", spot, node, other, "derived", 0.1 * at)
 
@@ -51,6 +51,11 @@ def _made_of(spot: Spot, node: ast.Name) -> list[str]:
 def _is_called(spot: Spot, node: ast.Name) -> bool:
     parent = spot.place.source.parent_of(node)
     return isinstance(parent, ast.Call) and parent.func is node
+
+
+def _is_module(spot: Spot, node: ast.Name) -> bool:
+    imports = (one for one in spot.place.source.nodes() if isinstance(one, (ast.Import, ast.ImportFrom)))
+    return any(node.id == (one.asname or one.name).split(".")[0] for each in imports for one in each.names)
 
 
 def size(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
@@ -89,6 +94,31 @@ def measure(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
             yield Offer("measure", spot, node, other, "function", 0.1 * at)
         for one in (" - 1", " + 1"):
             yield Offer("measure", spot, node, own + one, "one", 0.5)
+
+
+def field(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`n += g.num_edges` -> `n += g.num_nodes`: another field of the same object that the function reads."""
+    function = spot.place.source.function_at(spot.place.span.line)
+    found = [one for one in ast.walk(function) if _is_field(spot, one)] if function is not None else []
+    read = list(dict.fromkeys(map(ast.unparse, found)))
+    for node in expressions(spot):
+        own = ast.unparse(node) if _is_field(spot, node) else ""
+        if not own or _inside(spot, node) or own in spot.scope:
+            continue
+        others = [one for one in read if one != own and not _apart(one, node) and one not in spot.scope]
+        yield from (Offer("field", spot, node, one, "field", 0.1 * at) for at, one in enumerate(others[:_DERIVED]))
+
+
+def _is_field(spot: Spot, node: ast.AST) -> bool:
+    """Whether something is read of a named object, and not called."""
+    if (
+        not isinstance(node, ast.Attribute)
+        or not isinstance(node.ctx, ast.Load)
+        or not isinstance(node.value, ast.Name)
+    ):
+        return False
+    parent = spot.place.source.parent_of(node)
+    return not (isinstance(parent, ast.Call) and parent.func is node) and not _is_module(spot, node.value)
 
 
 def _measures(node: ast.AST) -> bool:

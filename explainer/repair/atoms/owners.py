@@ -8,13 +8,15 @@ from collections.abc import Iterator
 
 from explainer.edits.evidence import Evidence
 from explainer.edits.lines import indentation
-from explainer.repair.atoms.common import calls, statement_of, text
+from explainer.repair.atoms.common import calls, row_of, statement_of, text
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
 from explainer.source import called, of_self
 
 #: Methods by which a module changes where its tensors lie, or their dtypes.
 _MOVES, _CASTS = ("to", "cpu", "cuda"), ("to", "half", "bfloat16", "float", "double")
+#: Methods that change a dict or list for all who hold it.
+_CHANGES = ("pop", "update", "setdefault", "popitem", "clear", "append", "extend", "insert", "remove")
 #: What decides where the tensors lie that are made in its block, or from there on.
 _DEVICES = ("device", "set_default_device")
 
@@ -54,6 +56,21 @@ def _parameters(spot: Spot) -> set[str]:
     return {one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)} if function is not None else set()
 
 
+def shared(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`kind = options.pop("kind")` behind `options = dict(options)`: who gave the options may give them again."""
+    statement = spot.place.statement().node
+    function = spot.place.source.function_at(spot.place.span.line)
+    given = {one.arg for one in function.args.args} if function is not None else set()
+    for call in calls(spot):
+        owner = call.func.value if isinstance(call.func, ast.Attribute) and call.func.attr in _CHANGES else None
+        if not isinstance(owner, ast.Name) or owner.id not in given or not isinstance(statement, ast.stmt):
+            continue
+        keyed = call.args and isinstance(call.args[0], ast.Constant) and isinstance(call.args[0].value, str)
+        kind = "dict" if keyed or call.func.attr in ("update", "setdefault") else "list"  # type: ignore[attr-defined]
+        head = f"{owner.id} = {kind}({owner.id})\n{' ' * statement.col_offset}"
+        yield Offer("shared", spot, row_of([statement]), head + spot.place.source.text(statement), kind, 0.0, call)
+
+
 def registered(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     """`self.table = sines(n)` -> `self.register_buffer("table", sines(n))`: a tensor that goes with its module."""
     statement = statement_of(spot, spot.place.node)
@@ -77,7 +94,9 @@ def block(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     source = spot.place.source
     node: ast.AST | None = spot.place.node
     if isinstance(node, ast.Call) and _of_meta(node) and isinstance(source.parent_of(node), ast.Expr):
-        yield Offer("block", spot, spot.place.statement().node, "pass", "left out")
+        stated = spot.place.statement().node
+        yield Offer("block", spot, stated, "pass", "left out", 0.3)
+        yield from _for_the_next(spot, node, stated)
     while node is not None and not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Module)):
         maker = node.items[0].context_expr if isinstance(node, ast.With) and len(node.items) == 1 else None
         if isinstance(maker, ast.Call) and _of_meta(maker) and isinstance(node, ast.With):
@@ -87,6 +106,19 @@ def block(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         node = source.parent_of(node)
 
 
+def _for_the_next(spot: Spot, call: ast.Call, stated: ast.AST) -> Iterator[Offer]:
+    """A default for all of the program as one for the statement behind it alone."""
+    source = spot.place.source
+    body = getattr(source.parent_of(stated), "body", [])
+    behind = body[body.index(stated) + 1 :][:1] if stated in body and call.args else []
+    if behind and isinstance(behind[0], (ast.Assign, ast.Expr)):
+        head = f"with torch.device({text(spot, call.args[0])}):"
+        inner = textwrap.indent(source.text(behind[0]), "    ", lambda line: True).lstrip()
+        whole = f"{head}\n{' ' * stated.col_offset}    {inner}"  # type: ignore[attr-defined]
+        yield Offer("block", spot, row_of([stated, behind[0]]), whole, "scoped")  # type: ignore[list-item]
+
+
 def _of_meta(call: ast.Call) -> bool:
-    names = (one.value for one in ast.walk(call) if isinstance(one, ast.Constant))
-    return called(call) in _DEVICES and "meta" in names
+    """Whether a call asks for the meta device, or for one that its source does not tell."""
+    names = [one.value for one in ast.walk(call) if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+    return called(call) in _DEVICES and bool(call.args) and ("meta" in names or not names)

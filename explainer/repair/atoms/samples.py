@@ -9,7 +9,7 @@ from explainer.edits.evidence import Evidence
 from explainer.edits.generators.slices import channels, ragged
 from explainer.edits.place import as_primary
 from explainer.repair.atoms.arguments import replaced
-from explainer.repair.atoms.common import calls, expressions, text
+from explainer.repair.atoms.common import bound_below, calls, expressions, tensors, text, wanted
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
 from explainer.source import Function, called
@@ -46,6 +46,32 @@ def counted(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         news = news[:1] if _sliced_to(spot, name) else news
         for further, new in enumerate(news):  # as many samples as there are
             yield Offer("counted", spot, whole, new, "ahead", 0.3 * at + 1.0 * further)
+
+
+def subset(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`weights_of(labels)` -> `weights_of(labels[indices])`: those that were chosen, where all are given."""
+    wide, sizes = tensors(spot), wanted(evidence)
+    rows = {name[4:-1]: size for name, size in spot.scope.items() if name.startswith("len(") and type(size) is int}
+    rows |= {name: shape[0] for name, shape in wide.items() if len(shape) == 1}
+    below = bound_below(spot.place.source, spot.place.span.line)
+    for call in calls(spot):
+        for node in call.args:
+            whole = (wide.get(node.id) or [0])[0] if isinstance(node, ast.Name) else 0
+            chosen = (name for name, size in rows.items() if 0 < size < whole and (evidence.loading or size in sizes))
+            for at, name in enumerate(one for one in chosen if one.isidentifier() and one not in below):
+                yield Offer("subset", spot, node, f"{text(spot, node)}[{name}]", "chosen", 0.1 * at)
+
+
+def filtered(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`sum(one.width for one in parts if one.plain)` -> `sum(one.width for one in parts)`: all of them."""
+    for node in expressions(spot):
+        if isinstance(node, (ast.ListComp, ast.GeneratorExp, ast.SetComp)) and len(node.generators) == 1:
+            row = node.generators[0]
+            if len(row.ifs) == 1:
+                whole, behind = text(spot, node), text(spot, row.iter)
+                end = whole.rfind(text(spot, row.ifs[0])) + len(text(spot, row.ifs[0]))
+                head = whole[: whole.index(behind, whole.index(" in ")) + len(behind)]
+                yield Offer("filtered", spot, node, head + whole[end:], "all")
 
 
 def _sliced_to(spot: Spot, name: str) -> bool:
@@ -175,11 +201,11 @@ def trimmed(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     function = spot.place.source.function_at(spot.place.span.line)
     if not _returned(spot) or function is None or not ragged(evidence):
         return
-    for filled, wanted, dimension in _missing(spot, function):
+    for filled, full, dimension in _missing(spot, function):
         before = {0: "", 1: ":, ", 2: ":, :, ", -1: "..., "}.get(dimension)
         reads = [one for one in expressions(spot) if text(spot, one) == filled]
         if before is not None and len(reads) == 1:
-            yield Offer("trimmed", spot, reads[0], f"{filled}[{before}:{wanted}]", "wanted", 0.0)
+            yield Offer("trimmed", spot, reads[0], f"{filled}[{before}:{full}]", "wanted", 0.0)
 
 
 def _missing(spot: Spot, function: Function) -> Iterator[tuple[str, str, int]]:

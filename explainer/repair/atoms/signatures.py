@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import functools
 import inspect
 import sys
@@ -68,7 +69,7 @@ def _plain(node: ast.expr) -> Any:
 
 def _of_torch(node: ast.Call) -> dict[str, Any]:
     torch = sys.modules.get("torch")
-    if torch is None:
+    if torch is None or (isinstance(node.func, ast.Name) and hasattr(builtins, node.func.id)):
         return {}
     owner = node.func.value if isinstance(node.func, ast.Attribute) else None
     last = owner.attr if isinstance(owner, ast.Attribute) else owner.id if isinstance(owner, ast.Name) else None

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from explainer.edits.evidence import Evidence
 from explainer.repair.atoms.calls import TURNS
+from explainer.repair.atoms.common import row_of
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot, statement_around
 from explainer.source import called, holds, loaded, stored
@@ -62,12 +63,7 @@ def _moved(
         return
     source, head = spot.place.source, " " * row[0].col_offset
     pieces = [source.text(each) for each in ([one, *others] if up else [*others, one])]
-    whole = ast.Module(list(row), [])
-    for name in ("lineno", "col_offset"):
-        setattr(whole, name, getattr(row[0], name))
-    for name in ("end_lineno", "end_col_offset"):
-        setattr(whole, name, getattr(row[-1], name))
-    yield Offer("order", spot, whole, f"\n{head}".join(pieces), "neighbour", weight, one)
+    yield Offer("order", spot, row_of(row), f"\n{head}".join(pieces), "neighbour", weight, one)
 
 
 def _untrains(new: Sequence[ast.stmt], old: Sequence[ast.stmt]) -> bool:

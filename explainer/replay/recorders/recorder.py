@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
 import weakref
@@ -26,6 +27,8 @@ class Recorder:
         self.steps: dict[int, tuple[Any, Step]] = {}
         self.made: dict[int, tuple[Any, dict[str, Any]]] = {}
         self.files: list[str] = []
+        #: What was in scope in functions that have returned, by their code: as they were met again, ever more rarely.
+        self.scopes: dict[int, tuple[Any, int, dict[str, Any]]] = {}
         self.failed: list[tuple[BaseException, Step, list[Any]]] = []
         self.passed: set[tuple[Any, ...]] = set()
         self.numbers = numbers
@@ -57,6 +60,14 @@ class Recorder:
     def stack(self, frame: Any, most: int = 5) -> list[Any]:
         """Positions of the program's own frames, the innermost first."""
         return [taint.position(one) for one, _ in zip(self.frames(frame), range(most), strict=False)]
+
+    def see(self, frame: Any) -> None:
+        """Remember what is in scope where a call is made, and where the function that makes it was called."""
+        for one in itertools.islice(self.frames(frame), 2):
+            code, times, known = self.scopes.get(id(one.f_code), (one.f_code, 0, {}))
+            if not times & (times + 1):  # the 1st, 2nd, 4th, 8th ... time
+                known.update(scope(one))
+            self.scopes[id(code)] = code, times + 1, known
 
     def step_of(self, tensor: Any) -> Step | None:
         """What made a tensor."""
@@ -96,6 +107,7 @@ class Recorder:
         tensors = [value for value in values if is_tensor(value)]
         sources = [self.step_of(value) for value in tensors]
         step = Step(function, self.stack(frame), before=[described(value) for value in tensors])
+        self.see(frame)
         step.devices = [str(value.device) for value in tensors]
         step.numbers = [taint.tree_of(value) for value in values if is_number(value)]
         step.module = _layer(frame, self)
@@ -126,6 +138,7 @@ class Recorder:
             "layers": layers.rows,
             "files": [path[len(self.folder) :] for path in self.files],
             "frames": [self._frame(frame, lasti) for frame, lasti in own],
+            "scopes": [self._scope(code, known) for code, _, known in self.scopes.values()],
             "passed": passed,
         }
 
@@ -190,6 +203,9 @@ class Recorder:
 
     def _frame(self, frame: Any, lasti: int) -> dict[str, Any]:
         return {"at": self._place(position_at(frame, lasti)), "scope": scope(frame), "function": frame.f_code.co_name}
+
+    def _scope(self, code: Any, known: dict[str, Any]) -> dict[str, Any]:
+        return {"file": code.co_filename[len(self.folder) :], "line": code.co_firstlineno, "scope": known}
 
     def _place(self, place: Any) -> Any:
         return [place[0][len(self.folder) :], *place[1:]] if place else None

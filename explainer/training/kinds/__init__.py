@@ -29,6 +29,7 @@ NAMES = (
     "precision",
     "growing",
     "apart",
+    "effects",
 )
 
 

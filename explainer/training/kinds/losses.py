@@ -160,6 +160,7 @@ def broadcast(watcher: Any) -> Iterator[Finding]:
         sizes, column = seen.data["sizes"], seen.data["column"]
         frame = _frame(seen.site)
         metric = seen.data.get("metric", False)
+        sure = not metric and not seen.data.get("both", False)
         if frame is None or times < 2 - metric:
             continue
         node = frame.node()
@@ -182,6 +183,8 @@ def broadcast(watcher: Any) -> Iterator[Finding]:
             if found is not None:
                 edits = replaced(found[0], found[1], f"{found[0].text(found[1])}.squeeze(1)")
                 attempts += [Attempt("squeeze", edits, {"text": found[0].text(found[1])})] if edits else []
+        if seen.data.get("both"):
+            attempts = [*_squeezed(seen.data["origin"]), *attempts]
         rows = sizes[0][0]
         names = {
             "one": list(sizes[0]),
@@ -192,13 +195,25 @@ def broadcast(watcher: Any) -> Iterator[Finding]:
             "text": text or "the prediction",
             "column": list(sizes[column]),
             "metric": metric,
+            "both": seen.data.get("both", False),
         }
         culprit = node.span if node is not None else shown(None, frame)
-        yield Finding("loss-broadcast", names, culprit, tuple(attempts), proved=not metric, seen=metric, weight=9)
+        yield Finding("loss-broadcast", names, culprit, tuple(attempts), proved=sure, seen=not sure, weight=9)
+
+
+def _squeezed(site: Site | None) -> Iterator[Attempt]:
+    """A column made a row where it is computed."""
+    found = call_in(site[0]) if site else None
+    if found is not None:
+        text = found[0].text(found[1])
+        edits = replaced(found[0], found[1], f"{text}.squeeze(1)")
+        if edits:
+            yield Attempt("squeeze", edits, {"text": text}, culprit=shown(found, None))
 
 
 def _function(name: str) -> str:
-    return {"sub": "-", "__sub__": "-", "rsub": "-", "__rsub__": "-", "eq": "==", "__eq__": "=="}.get(name, name)
+    signs = {"sub": "-", "rsub": "-", "eq": "==", "mul": "*", "div": "/", "truediv": "/", "add": "+"}
+    return signs.get(name.strip("_"), name)
 
 
 def _caller(site: Site, frame: Frame) -> Frame | None:

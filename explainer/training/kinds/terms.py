@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from explainer.source import called
-from explainer.training.calls import REGRESSION
+from explainer.training.calls import ELEMENTWISE
 from explainer.training.finding import Attempt, Finding, finder
 from explainer.training.kinds.losses import Place, shown
 from explainer.training.rewrite import argument, call_in, replaced, with_keyword
@@ -64,7 +64,7 @@ def _summed(place: Place) -> Any:
         return _renamed(place, "sum")
     if called(call) == "mean" and isinstance(call.func, ast.Attribute):
         return replaced(source, call, f"{source.text(call.func.value)}.flatten(1).sum(1).mean()")
-    if called(call) not in REGRESSION or argument(call, "reduction") is not None:
+    if called(call) not in ELEMENTWISE or argument(call, "reduction") is not None:
         return ()
     text = source.text(call)[:-1].rstrip().rstrip(",")
     return replaced(source, call, f'{text}, reduction="none").flatten(1).sum(1).mean()')

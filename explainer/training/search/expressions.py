@@ -20,7 +20,8 @@ _UNDONE = {
 }  # fmt: skip
 #: Functions that take one dimension; as a method it comes first, as a function second.
 _REDUCE = ("softmax", "log_softmax", "sum", "mean", "argmax", "argmin", "max", "min", "amax", "amin", "norm", "std",
-           "var", "cumsum", "cumprod", "logsumexp", "prod", "normalize", "sort", "flip", "unbind")  # fmt: skip
+           "var", "cumsum", "cumprod", "logsumexp", "prod", "normalize", "sort", "flip", "unbind",
+           "unsqueeze")  # fmt: skip
 _SIBLINGS = (("sum", "mean", 0.8), ("triu", "tril", 0.4), ("sample", "rsample", 0.1), ("argmax", "argmin", 0.5),
              ("max", "min", 0.7), ("amax", "amin", 0.7), ("maximum", "minimum", 0.6), ("amax", "mean", 0.9),
              ("logical_and", "logical_or", 0.6), ("zeros_like", "ones_like", 0.7), ("sin", "cos", 1.2))  # fmt: skip
@@ -50,6 +51,7 @@ def expressions(source: Source, statement: ast.stmt) -> Iterator[Offer]:
             yield from _numbers(source, node)
         elif isinstance(node, ast.Subscript):
             yield from _ends(source, node)
+            yield from _stretched(source, node)
         elif isinstance(node, ast.Attribute) and node.attr == "data" and isinstance(node.ctx, ast.Load):
             yield replacing(source, node, source.text(node.value), 0.4)
 
@@ -189,6 +191,18 @@ def _ends(source: Source, node: ast.Subscript) -> Iterator[Offer]:
         text = source.text(one)
         if text in ("0", "-1") and isinstance(node.ctx, ast.Load):
             yield replacing(source, one, "-1" if text == "0" else "0", 0.6)
+
+
+def _stretched(source: Source, node: ast.Subscript) -> Iterator[Offer]:
+    """Another axis along which a value is the same: `valid[:, None, :]` for `valid[:, :, None]`."""
+    parts = [source.text(one) for one in node.slice.elts] if isinstance(node.slice, ast.Tuple) else []
+    if parts.count("None") != 1 or not isinstance(node.ctx, ast.Load):
+        return
+    others = [one for one in parts if one != "None"]
+    for at in range(len(parts)):
+        if at != parts.index("None"):
+            new = ", ".join([*others[:at], "None", *others[at:]])
+            yield replacing(source, node, f"{source.text(node.value)}[{new}]", 0.35)
 
 
 def turned_shares(source: Source, statement: ast.stmt) -> Iterator[Offer]:

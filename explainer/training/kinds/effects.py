@@ -1,0 +1,73 @@
+"""Statements whose effect is lost: a result that nobody takes, additions to one entry of which only the last stays."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+from explainer.source import called
+from explainer.training import rewrite
+from explainer.training.finding import Attempt, Finding, finder
+from explainer.training.sites import statement
+
+
+@finder
+def results_dropped(watcher: Any) -> Iterator[Finding]:
+    """Operations whose result no one takes, where there is one in place of the same name."""
+    for seen, times in watcher.notes.of("result-dropped"):
+        source, stated = statement(seen.site[0]) or (None, None)
+        call = stated.value if isinstance(stated, ast.Expr) else None
+        if source is None or stated is None or not isinstance(call, ast.Call):
+            continue
+        if not isinstance(call.func, ast.Attribute):
+            continue
+        name, owner = seen.data["name"], source.text(call.func.value)
+        if called(call) != name:
+            continue
+        new = f"{owner}.{name}_"
+        attempts = [Attempt("in-place", rewrite.replaced(source, call.func, new), {"new": f"{new}(...)"})]
+        if isinstance(call.func.value, ast.Name):
+            attempts.append(Attempt("kept", rewrite.replaced(source, call, f"{owner} = {source.text(call)}"),
+                                    {"new": f"{owner} = ..."}))  # fmt: skip
+        names = {"text": source.text(call).split("\n")[0], "name": name, "owner": owner, "times": times}
+        yield Finding("result-dropped", names, source.span(stated), tuple(attempts), proved=seen.data["weights"],
+                      seen=True, weight=10)  # fmt: skip
+
+
+@finder
+def additions_lost(watcher: Any) -> Iterator[Finding]:
+    """Additions to entries of which some stand more than once in the index."""
+    for seen, _ in watcher.notes.of("additions-lost"):
+        source, stated = statement(seen.site[0]) or (None, None)
+        added = _added(source, stated) if source is not None else None
+        if source is None or stated is None or added is None:
+            continue
+        target, value = added
+        total, index, text = (source.text(one) for one in (target.value, target.slice, value))
+        whole = f"{total}.index_add_(0, {index}, {text})"
+        if not seen.data["row"]:
+            places = f"({index})" if isinstance(target.slice, ast.Tuple) else f"({index},)"
+            given = f"torch.tensor({text})" if isinstance(value, ast.Constant) else text
+            whole = f"{total}.index_put_({places}, {given}, accumulate=True)"
+        attempts = (Attempt("accumulated", rewrite.replaced(source, stated, whole), {"new": whole}),)
+        names = {"text": source.text(stated).split("\n")[0], "total": total, "index": index, **seen.data}
+        yield Finding("additions-lost", names, source.span(stated), attempts, proved=True, weight=9)
+
+
+def _added(source: Any, stated: Any) -> tuple[ast.Subscript, ast.expr] | None:
+    """What a statement adds to entries of something: `a[i] += b`, `a[i] = a[i] + b`."""
+    if (
+        isinstance(stated, ast.AugAssign)
+        and isinstance(stated.op, ast.Add)
+        and isinstance(stated.target, ast.Subscript)
+    ):
+        return stated.target, stated.value
+    value = stated.value if isinstance(stated, ast.Assign) and len(stated.targets) == 1 else None
+    target = stated.targets[0] if value is not None else None
+    if isinstance(target, ast.Subscript) and isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add):
+        old = source.text(target)
+        for own, other in ((value.left, value.right), (value.right, value.left)):
+            if source.text(own) == old:
+                return target, other
+    return None
