@@ -89,6 +89,7 @@ def test_edits_are_offered_for_what_ran_before_the_backward_and_for_the_loop(tmp
         ("s = s * tau", ("s * tau", "s / tau")),
         ("loss = -score.mean()", ("-score.mean()", "score.mean()")),
         ("loss = kl_div(p, q)", ("kl_div(p, q)", "kl_div(q, p)")),
+        ("loss = kl_div(p, q, **how)", ("kl_div(p, q, **how)", "kl_div(q, p, **how)")),
         ("s = s.masked_fill(~m[:, :, None], -9)", ("m[:, :, None]", "m[:, None, :]")),
         ("h = h * gate.unsqueeze(1)", ("gate.unsqueeze(1)", "gate.unsqueeze(-1)")),
     ],
