@@ -112,6 +112,7 @@ class Deep:
         self._exited = False
         self.fed: list[Any] = []
         self.timed: list[Any] = []
+        self.differences: dict[int, Any] = {}
         self._looks: Any = None
         self._noted: Any = ()
 
@@ -124,7 +125,17 @@ class Deep:
             self.refused += 1
             return
         if self._looks is None:
-            from explainer.training import axes, effects, ends, fits, precision, sequences, streams, weighing  # noqa: F401 - they register what looks at calls
+            from explainer.training import (  # noqa: F401 - what looks at calls  # noqa: F401 - is registered
+                axes,
+                cancelling,
+                effects,
+                ends,
+                fits,
+                precision,
+                sequences,
+                streams,
+                weighing,
+            )
             from explainer.training.calls import LOOKS, NOTED
 
             self._looks, self._noted = LOOKS, NOTED
@@ -157,6 +168,7 @@ class Deep:
         self._known.clear()
         self.fed.clear()
         self.timed.clear()
+        self.differences.clear()
         self.watcher.tokens.clear()
         self.watcher.future.clear()
         self.watcher.embedded.clear()

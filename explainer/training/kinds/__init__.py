@@ -30,6 +30,7 @@ NAMES = (
     "growing",
     "apart",
     "effects",
+    "unmoved",
 )
 
 

@@ -1,0 +1,125 @@
+"""Parameters to which the graph leads and that stay where they are: every gradient that they get is zero."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+from explainer.source import Source, called
+from explainer.training import rewrite
+from explainer.training.finding import Attempt, Finding, finder
+from explainer.training.kinds.optimizers import name_of
+from explainer.training.sites import statement
+from explainer.training.sources import program_sources
+
+#: Calls that make zeros, and those that fill something with them; what stands in their place.
+_ZEROS = {"zeros": "randn", "zeros_like": "randn_like"}
+_FILLS = ("zeros_", "constant_", "zero_", "fill_")
+
+
+def unmoved(watcher: Any) -> list[dict[str, Any]]:
+    """Weights of an optimizer that a graph reached at every look, always with a gradient of exactly zero."""
+    return [
+        one
+        for one in watcher.weights.values()
+        if one["held"] and not one["graded"] and not one["thawed"] and not one["moved"] and not one["gone"]
+        and one["looked"] >= 4 and one["reached"] >= one["looked"] - 1 and one["root"]() is not None
+    ]  # fmt: skip
+
+
+@finder
+def terms_cancel(watcher: Any) -> Iterator[Finding]:
+    """`z + (q - z)` without a detach: the value is q, and z gets its gradient once and once negated."""
+    still = unmoved(watcher)
+    for seen, times in watcher.notes.of("terms-cancel"):
+        source, whole = _sum(seen.site[0])
+        if whole is None or times < 3:
+            continue
+        pair = [whole.left, whole.right]
+        own, term = pair[1 - seen.data["place"]], pair[seen.data["place"]]
+        kept, cut = source.text(own), f"({source.text(term)}).detach()"
+        if isinstance(term, (ast.Name, ast.Attribute)):
+            cut = f"{source.text(term)}.detach()"
+        kept = f"({kept})" if isinstance(own, ast.BinOp) else kept
+        both = (kept, cut) if seen.data["place"] else (cut, kept)
+        new = f" {'+' if isinstance(whole.op, ast.Add) else '-'} ".join(both)
+        names = {"text": source.text(whole), "own": source.text(own), "new": new, "many": len(still), **_told(still)}
+        attempts = (Attempt("detach", rewrite.replaced(source, whole, new), {"new": new}),)
+        yield Finding("terms-cancel", names, source.span(whole), attempts, proved=bool(still), seen=True, weight=9)
+
+
+def _sum(frame: Any) -> tuple[Source, ast.BinOp | None]:
+    """The sum or difference at which a frame stood, or the one that its statement is."""
+    found, stated = frame.node(), statement(frame)
+    if found is not None and isinstance(found.node, ast.BinOp):
+        return found.source, found.node
+    value = getattr(stated[1], "value", None) if stated is not None else None
+    return frame.source(), value if isinstance(value, ast.BinOp) and isinstance(value.op, (ast.Add, ast.Sub)) else None
+
+
+def _told(still: list[dict[str, Any]]) -> dict[str, str]:
+    root = still[0]["root"]() if still else None
+    return {"missing": ", ".join(one["name"] for one in still[:3]), "root": type(root).__name__}
+
+
+@finder
+def factors_zero(watcher: Any) -> Iterator[Finding]:
+    """Weights that began at zero and multiply one another: each one's gradient is the other one times something."""
+    zero = [one for one in unmoved(watcher) if not bool(one["of"]().count_nonzero())]
+    attempts: dict[Any, Attempt] = {}
+    for one in zero if len(zero) > 1 else ():
+        found = _begun(watcher, one)
+        new = _random(*found, one["shape"]) if found is not None else ""
+        if found is not None and new:
+            source, call = found
+            given = {"text": source.text(call), "new": new, "first": one["name"]}
+            edits = rewrite.replaced(source, call, new)
+            attempts.setdefault((source.file, call.lineno), Attempt("random", edits, given, source.span(call)))
+    tried = tuple(one for one in attempts.values() if one.edits)[:3]
+    if tried:
+        names = {
+            "many": len(zero),
+            "optimizer": name_of(watcher.notes.optimizers[zero[0]["optimizer"]]),
+            "looked": min(one["looked"] for one in zero),
+            **_told(zero),
+            **tried[0].names,
+        }
+        yield Finding("factors-zero", names, tried[0].culprit, tried, proved=False, seen=True, weight=9)
+
+
+def _begun(watcher: Any, one: dict[str, Any]) -> tuple[Source, ast.Call] | None:
+    """The call that made a weight zero: where one of torch's filled it, or else in its class."""
+    held, site = watcher.constants.get(id(one["of"]()), (None, ()))
+    if held is not None and held() is one["of"]() and site:
+        return rewrite.call_in(site[0], *_FILLS)
+    path, _, name = one["name"].rpartition(".")
+    kind = type(one["root"]().get_submodule(path)).__name__
+    for source in program_sources(watcher):
+        owners = [node for node in source.nodes() if isinstance(node, ast.ClassDef) and node.name == kind]
+        calls = [call for owner in owners for call in _zeroing(source, owner, f"self.{name}")]
+        if calls:
+            return source, calls[-1]
+    return None
+
+
+def _zeroing(source: Source, owner: ast.ClassDef, name: str) -> Iterator[ast.Call]:
+    """The calls in a class that make an attribute zero: `self.up = Parameter(torch.zeros(...))`, `self.up.zero_()`."""
+    for node in ast.walk(owner):
+        if isinstance(node, ast.Assign) and any(source.text(one) == name for one in node.targets):
+            yield from (one for one in ast.walk(node.value) if isinstance(one, ast.Call) and called(one) in _ZEROS)
+        if isinstance(node, ast.Call) and called(node) in _FILLS:
+            about = node.args[:1] if called(node) in ("zeros_", "constant_") else [node.func]
+            if any(source.text(one).startswith((f"{name}.", f"{name})")) or source.text(one) == name for one in about):
+                yield node
+
+
+def _random(source: Source, call: ast.Call, shape: tuple[int, ...]) -> str:
+    """A call that makes zeros, as one that makes small random numbers."""
+    name, text = called(call), source.text(call.func)
+    owner, width = text[: len(text) - len(name)], f"{(shape[-1] if len(shape) > 1 else 100) ** -0.5:.1g}"
+    if name in _ZEROS and not any(one.arg == "requires_grad" for one in call.keywords):
+        return f"{width} * {owner}{_ZEROS[name]}{source.text(call)[len(text) :]}"
+    if name in ("zeros_", "constant_") and call.args:
+        return f"{owner}normal_({source.text(call.args[0])}, std={width})"
+    return f"{owner}normal_(std={width})" if name in ("zero_", "fill_") else ""
