@@ -6,10 +6,14 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-from explainer.source import called
+from explainer.source import called, loaded
 from explainer.training import rewrite
 from explainer.training.finding import Attempt, Finding, finder
 from explainer.training.sites import statement
+from explainer.training.sources import program_sources
+
+#: What a loop over weights goes over.
+_WEIGHTS = {"parameters", "named_parameters", "buffers", "named_buffers", "state_dict"}
 
 
 @finder
@@ -33,6 +37,33 @@ def results_dropped(watcher: Any) -> Iterator[Finding]:
         names = {"text": source.text(call).split("\n")[0], "name": name, "owner": owner, "times": times}
         yield Finding("result-dropped", names, source.span(stated), tuple(attempts), proved=seen.data["weights"],
                       seen=True, weight=10)  # fmt: skip
+
+
+@finder
+def names_rebound(watcher: Any) -> Iterator[Finding]:
+    """`for own, other in zip(...): own = 0.9 * own + 0.1 * other`: the name is bound anew, the weight stays."""
+    for source in program_sources(watcher):
+        for loop in (one for one in source.nodes() if isinstance(one, ast.For)):
+            if not {called(one) for one in ast.walk(loop.iter) if isinstance(one, ast.Call)} & _WEIGHTS:
+                continue
+            for stated in _rebound(loop):
+                owner, value = source.text(stated.targets[0]), source.text(stated.value)
+                new = f"{owner}.copy_({value})"
+                attempts = (Attempt("in-place", rewrite.replaced(source, stated, new), {"new": f"{owner}.copy_(...)"}),)
+                names = {"text": source.text(stated).split("\n")[0], "owner": owner, "rebinds": True}
+                yield Finding("result-dropped", names, source.span(stated), attempts, seen=True, weight=10)
+
+
+def _rebound(loop: ast.For) -> Iterator[ast.Assign]:
+    """Statements of a loop that give a name of its target a value made of it, which nothing reads."""
+    names = {one.id for one in ast.walk(loop.target) if isinstance(one, ast.Name)}
+    for at, one in enumerate(loop.body):
+        target = one.targets[0] if isinstance(one, ast.Assign) and len(one.targets) == 1 else None
+        if not isinstance(one, ast.Assign) or not isinstance(target, ast.Name):
+            continue
+        read = any(target.id in loaded(later) for later in loop.body[at + 1 :])
+        if target.id in names & loaded(one.value) and not read:
+            yield one
 
 
 @finder
