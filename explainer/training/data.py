@@ -49,9 +49,10 @@ def _seeded(watcher: Any, name: str, args: Any, kwargs: Any) -> None:
         return
     place = ("seed", key(site))
     entry = watcher.seeds.setdefault(
-        place, {"site": site, "name": name, "seeds": {}, "in_sample": 0, "steps": set(), "count": 0}
+        place, {"site": site, "name": name, "seeds": {}, "in_sample": 0, "steps": set(), "count": 0, "grad": 0}
     )
     entry["count"] += 1
+    entry["grad"] += torch.is_grad_enabled()
     entry["in_sample"] += any(frame.code.co_name == "__getitem__" for frame in site)
     if len(entry["seeds"]) < 50 or seed in entry["seeds"]:
         entry["seeds"][seed] = entry["seeds"].get(seed, 0) + 1

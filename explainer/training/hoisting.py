@@ -17,15 +17,15 @@ def hoisted(site: Site) -> tuple[Source, ast.stmt, Any] | None:
     """The statement that leads to a site at every turn of the outermost loop, and edits that put it before the loop."""
     for at in reversed(range(len(site))):
         source = site[at].source()
-        loop = _outermost(source, site[at])
+        loop = outermost(source, site[at].line)
         if loop is None:
             continue
         own = next((one for one in loop.body if holds(one, site[at].line)), None)
-        while isinstance(own, (ast.For, ast.While)) and _trains(source, own):  # epochs around batches
+        while isinstance(own, (ast.For, ast.While)) and trains(source, own):  # epochs around batches
             own = next((one for one in own.body if holds(one, site[at].line)), None)
         inner = [one.source().function_at(one.line) for one in site[:at]]
-        trains = any(each is not None and _trains(one.source(), each) for one, each in zip(site, inner, strict=False))
-        if own is None or trains or _trains(source, own):
+        learns = any(each is not None and trains(one.source(), each) for one, each in zip(site, inner, strict=False))
+        if own is None or learns or trains(source, own):
             return _out_of(site[at - 1], source, loop, site[at]) if at else None
         if isinstance(own, _BEFORE) and _free(own, loop):
             return source, own, rewrite.moved(source, own, loop, False)
@@ -33,14 +33,16 @@ def hoisted(site: Site) -> tuple[Source, ast.stmt, Any] | None:
     return None
 
 
-def _outermost(source: Source, frame: Frame) -> Any:
-    scope = source.scope_at(frame.line)
-    around = [one for one in ast.walk(scope) if isinstance(one, (ast.For, ast.While)) and holds(one, frame.line)]
-    around = [one for one in around if source.scope_at(one.lineno) is scope and one.lineno < frame.line]
+def outermost(source: Source, line: int) -> Any:
+    """The outermost loop around a line, inside its function."""
+    scope = source.scope_at(line)
+    around = [one for one in ast.walk(scope) if isinstance(one, (ast.For, ast.While)) and holds(one, line)]
+    around = [one for one in around if source.scope_at(one.lineno) is scope and one.lineno < line]
     return min(around, key=lambda one: one.lineno, default=None)
 
 
-def _trains(source: Source, node: ast.AST) -> bool:
+def trains(source: Source, node: ast.AST) -> bool:
+    """Whether something goes backwards or takes a step."""
     return bool(re.search(r"\.(backward|step)\(", source.text(node)))
 
 
@@ -60,7 +62,7 @@ def _out_of(inner: Frame, source: Source, loop: Any, outer: Frame) -> tuple[Sour
     own = next((one for one in function.body if holds(one, inner.line)), None) if function is not None else None
     if function is None or call is None or own is None or not isinstance(own, (ast.Expr, ast.For)):
         return None
-    if _trains(where, own):
+    if trains(where, own):
         return None
     names = _given(function, call[1], source)
     bound = {name for one in function.body for name in stored(one)} - stored(own)

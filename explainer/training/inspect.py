@@ -42,6 +42,7 @@ def root_called(watcher: Any, module: Any, given: tuple[Any, ...], learning: boo
     _look_at_parts(watcher, known, module, learning)
     if learning:
         streams.follow(watcher, known, given)
+        _follows(known, given)
     known["train" if learning else "eval"] += 1
     site = frames()
     if known["name"] is None and len(known["modes"]) < 8:
@@ -61,6 +62,15 @@ def root_called(watcher: Any, module: Any, given: tuple[Any, ...], learning: boo
         )
     )
     del known["modes"][400:]
+
+
+def _follows(known: dict[str, Any], given: tuple[Any, ...]) -> None:
+    """Count how often in a row a model was given another tensor than the time before."""
+    one = next((each for each in given if isinstance(each, torch.Tensor) and each.dim() and each.numel()), None)
+    held = known.get("held")
+    if one is not None:
+        known["anew"] = 0 if held is not None and held() is one else known.get("anew", 0) + 1
+        known["held"] = weakref.ref(one)
 
 
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")

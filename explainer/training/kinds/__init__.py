@@ -31,6 +31,7 @@ NAMES = (
     "apart",
     "effects",
     "unmoved",
+    "drawn",
 )
 
 

@@ -69,10 +69,11 @@ def _iterator_outside(site: Site, name: str) -> Any:
 
 def _same_inputs(watcher: Any) -> bool:
     """Whether some model was given the same values at every step that was looked at, new tensors each time."""
-    return any(_repeated(root) for root in watcher.notes.roots.values())
+    return any(repeated(root) for root in watcher.notes.roots.values())
 
 
-def _repeated(root: dict[str, Any]) -> Any:
+def repeated(root: dict[str, Any]) -> Any:
+    """What a model was given, where that was the same at every step looked at."""
     prints: dict[int, Any] = {}
     for mode in root["modes"]:
         if mode.learning and not mode.evaluation and mode.fingerprint is not None:

@@ -1,0 +1,124 @@
+"""Batches that are drawn anew at every step and are always the same, as their random generator begins again."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+from explainer.source import Source, called, holds, loaded, source_of, stored
+from explainer.training import rewrite
+from explainer.training.finding import Attempt, Finding, finder
+from explainer.training.hoisting import hoisted, outermost, trains
+from explainer.training.kinds.batches import repeated
+from explainer.training.sites import Site
+
+#: Calls that begin the random numbers of a seed.
+_SEEDING = ("default_rng", "RandomState", "Random", "manual_seed", "seed", "PCG64", "Philox", "SFC64", "MT19937")
+Place = tuple[Source, ast.Call, Site]
+
+
+@finder
+def drawn_again(watcher: Any) -> Iterator[Finding]:
+    """Newly made inputs that are equal at every step, and a generator that is seeded at every step."""
+    prints = [repeated(root) for root in watcher.notes.roots.values() if root.get("anew", 0) >= 4]
+    batch = next((one for one in prints if one is not None), None)
+    places: dict[Any, Place] = {}
+    for one in (*_called(watcher), *_written(watcher)) if batch is not None else ():
+        places.setdefault((one[0].file, one[1].lineno), one)
+    attempts: list[Attempt] = []
+    for source, call, site in places.values():
+        names = {"text": source.text(call)}
+        for id, edits in (("once", _once(source, call, site)), ("advance", _advanced(source, call))):
+            attempts += [Attempt(id, edits, names, source.span(call))] if edits else []
+    if batch is not None and attempts:
+        about: dict[str, Any] = {"how": "seed", "size": batch[0][0], "comparable": False, "name": ""}
+        yield Finding("same-batch-every-step", {**about, **attempts[0].names}, attempts[0].culprit, tuple(attempts),
+                      proved=False, seen=True, weight=9)  # fmt: skip
+
+
+def _called(watcher: Any) -> Iterator[Place]:
+    """Where a generator was seeded at nearly every step, outside of evaluation."""
+    steps = min(watcher.notes.steps, 100)
+    for entry in watcher.seeds.values():
+        found = rewrite.call_in(entry["site"][0], entry["name"].rpartition(".")[2])
+        if found is not None and len(entry["steps"]) >= max(0.8 * steps, 5) and entry["grad"] >= 0.8 * steps:
+            yield (*found, entry["site"])
+
+
+def _written(watcher: Any) -> Iterator[Place]:
+    """Calls that seed a generator in functions and loops that ran in the steps looked at."""
+    lines: dict[Any, list[int]] = {}
+    for (_, line), (code, phase) in watcher.ran.items():
+        if phase & 1:
+            lines.setdefault(code, []).append(line)
+    for code, ran in lines.items():
+        source = source_of(code.co_filename)
+        scope = source.scope_at(ran[0])
+        for node in ast.walk(scope):
+            if not isinstance(node, ast.Call) or called(node) not in _SEEDING or not (node.args or node.keywords):
+                continue
+            loop = outermost(source, node.lineno)
+            looped = loop is not None and any(holds(loop, line) for line in ran)
+            if source.scope_at(node.lineno) is scope and (looped or not _runs_once(source, scope)):
+                yield source, node, ()
+
+
+def _runs_once(source: Source, scope: ast.AST) -> bool:
+    return isinstance(scope, ast.Module) or trains(source, scope)
+
+
+def _once(source: Source, call: ast.Call, site: Site) -> Any:
+    """Edits that have a seeding run once: before the loop, in the constructor, before the function."""
+    own = source.statement_at(call.lineno)
+    if isinstance(own, ast.Expr):
+        found = hoisted(site) if site else None
+        return found[2] if found is not None else rewrite.without(source, own)
+    if not isinstance(own, ast.Assign) or own.value is not call or not isinstance(own.targets[0], ast.Name):
+        return ()
+    function, loop = source.function_at(own.lineno), outermost(source, own.lineno)
+    if loop is not None and not loaded(own) & {name for one in (loop, *loop.body) for name in stored(one)} - stored(
+        own
+    ):
+        return rewrite.moved(source, own, loop, False)
+    local = {one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)} if function is not None else set()
+    local |= {name for one in function.body for name in stored(one)} if function is not None else set()
+    if function is None or loaded(own) & local - {"self"}:
+        return ()
+    return _beside(source, function, own)
+
+
+def _beside(source: Source, function: Any, own: ast.Assign) -> Any:
+    """A generator that is kept by the object whose method uses it, or by the module."""
+    name, text = own.targets[0].id, source.text(own.value)  # type: ignore[attr-defined]
+    owner = source.class_at(own.lineno)
+    if owner is None:
+        body: list[ast.stmt] = getattr(source.scope_at(0), "body", [])
+        late = {each for one in body if one.lineno > function.lineno for each in stored(one)}
+        if loaded(own) & late or function.decorator_list:
+            return ()
+        put, kept = rewrite.before(source, function, f"_{name} = {text}"), f"_{name}"
+    else:
+        first = next((one for one in owner.body if getattr(one, "name", "") == "__init__"), None)
+        if first is None or first is function:
+            return ()
+        put, kept = rewrite.after(source, first.body[-1], f"self._{name} = {text}"), f"self._{name}"  # type: ignore[attr-defined]
+    return rewrite.together(source, put, rewrite.replaced(source, own.value, kept))
+
+
+def _advanced(source: Source, call: ast.Call) -> Any:
+    """Another seed at each step, where a call in a counting loop gives the seed to the function that uses it."""
+    function, seed = source.function_at(call.lineno), call.args[0] if call.args else call.keywords[0].value
+    plain = [one.arg for one in function.args.args] if function is not None else []
+    if function is None or not isinstance(seed, ast.Name) or seed.id not in plain:
+        return ()
+    place = plain.index(seed.id) - (plain[0] == "self")
+    for node in source.nodes():
+        if isinstance(node, ast.Call) and called(node) == function.name:
+            given, loop = rewrite.argument(node, seed.id, place), outermost(source, node.lineno)
+            counted = (
+                isinstance(loop, ast.For) and isinstance(loop.target, ast.Name) and isinstance(loop.iter, ast.Call)
+            )
+            if given is not None and counted and called(loop.iter) == "range" and trains(source, loop):
+                return rewrite.replaced(source, given, f"{source.text(given)} + {loop.target.id}")
+    return ()
