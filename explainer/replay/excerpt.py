@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from explainer.frozen import frozen
@@ -16,11 +17,14 @@ from explainer.replay import held
 from explainer.replay.ahead import SHARE, Begun, begun
 from explainer.replay.outcomes import alike
 from explainer.replay.program import Program, unavailable
-from explainer.replay.trimmed import SHORT, TRAINING, Trimmed, trimmed
+from explainer.replay.trial import at_once, early
+from explainer.replay.trimmed import MAKING, TURNS, Trimmed, trimmed
 from explainer.source import Source, source_of
 
 #: Of the work that is left, the share that looking for an excerpt may take.
-_LOOKING = 0.4
+_LOOKING = 0.45
+#: What is left out of each excerpt beside what trains; None: nothing at all.
+_SHORTER: tuple[tuple[str, ...] | None, ...] = (None, (), (TURNS,), (MAKING,), (TURNS, MAKING))
 
 
 @frozen
@@ -62,16 +66,22 @@ def _excerpt_of(scene: Any) -> Excerpt | None:
         return None
     least = scene.seconds_left * (1 - _LOOKING)
     with held.keeping([frame.locals for frame in frames]):
-        for texts in _texts(scene, frames, whole):
-            if scene.seconds_left <= least:
+        texts = _texts(scene, frames, whole)
+        while scene.seconds_left > least:
+            tried = [(one, begun(whole.program, scene.seconds_left * SHARE, one)) for one in islice(texts, at_once())]
+            if not tried:
                 return None
-            run = begun(whole.program, scene.seconds_left * SHARE, texts)
-            found = run.recording.soon()
-            ended = run.recording.done()
-            scene.spent.add(ended.seconds)
-            if found and alike(ended, scene.crash):
-                return Excerpt(whole.program, texts, whole.cells, run)
+            found = next((one for one in tried if _fails_alike(one[1], scene)), None)
+            ended = [run.recording.done().seconds for _, run in tried]
+            scene.spent.add(max(ended))
+            if found is not None:
+                return Excerpt(whole.program, found[0], whole.cells, found[1])
     return None
+
+
+def _fails_alike(run: Begun, scene: Any) -> bool:
+    """Whether an unedited run fails soon, as the crash did."""
+    return run.recording.soon() and alike(run.recording.done(), scene.crash)
 
 
 @frozen
@@ -87,15 +97,15 @@ def _texts(scene: Any, frames: Sequence[Any], whole: _Whole) -> Iterator[dict[st
     """The texts of ever shorter excerpts."""
     cells = [source_of(file) for file in whole.cells]
     known: list[dict[str, str]] = []
-    for much in (0, TRAINING, SHORT):
-        cut = trimmed(frames, much, cells) if much else Trimmed()
+    for but in _SHORTER:
+        cut = trimmed(frames, but, cells) if but is not None else Trimmed()
         for source in cells:
             cut.without_shell(source)
         if whole.ends:
             cut.ending(source_of(frames[0].file), whole.ends)
         texts = {whole.cells.get(file) or below(whole.program, file): text for file, text in cut.texts().items()}
         texts.update({whole.cells[one.file]: one.whole for one in cells if whole.cells[one.file] not in texts})
-        if texts not in known and not (much == 0 and _is_late(scene)) and not any(map(_outside, texts)):
+        if texts not in known and not (but is None and _is_late(scene)) and not any(map(_outside, texts)):
             known.append(texts)
             yield texts
 
@@ -106,8 +116,6 @@ def _outside(path: str) -> bool:
 
 def _is_late(scene: Any) -> bool:
     """Whether it is known that the program has been at work for long."""
-    from explainer.replay.trial import early
-
     program = scene.options.program
     return program is not None and not early(program.started)
 

@@ -1,14 +1,15 @@
 """A program's files cut down to what leads to its crash, line by line: each statement left stands where it stood.
 
-The statements beside the failing ones, in the functions on the stack and at the top of their files, are left out where
-they train; in a short cut, what is not made by the program's own code is what the crashed process holds, and a loop
-takes the turn that failed.
+The statements above the failing ones, in the functions on the stack and at the top of their files, are left out where
+they train. Where that is not enough a loop takes the turn that failed, and what the program's own classes have no part
+in is what the crashed process holds.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping, Sequence
+import types
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from explainer.replay import held
@@ -16,8 +17,8 @@ from explainer.replay.window import is_turn, levels_to, statements_of
 from explainer.source import Source, called, loaded, source_of, stored
 from explainer.userframes import is_user_file
 
-#: How much is left out: what trains and what comes behind; also what took its time before.
-TRAINING, SHORT = 1, 2
+#: What is left out beside what trains: the turns of loops before the one that failed, the making of what is held.
+TURNS, MAKING = "turns", "making"
 #: Of a container so many values are looked at.
 _SEEN = 20
 _DEFINING = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Global, ast.Nonlocal)
@@ -71,9 +72,9 @@ class Trimmed:
         return self.lines.setdefault(source.file, list(source.lines))
 
 
-def trimmed(frames: Sequence[Any], much: int, sources: Iterable[Source] = ()) -> Trimmed:
-    """The files of some live frames, outermost first, with as much left out as is asked for."""
-    found, seen = Trimmed(), set()
+def trimmed(frames: Sequence[Any], but: Sequence[str], sources: Iterable[Source] = ()) -> Trimmed:
+    """The files of some live frames, outermost first, with what trains left out, and what `but` names."""
+    found, seen, inside = Trimmed(), set(), False
     known = [source_of(frame.file, frame.frame.f_globals) for frame in frames]
     training = trainers([*known, *sources])
     for depth, (frame, source) in enumerate(zip(frames, known, strict=True)):
@@ -81,9 +82,18 @@ def trimmed(frames: Sequence[Any], much: int, sources: Iterable[Source] = ()) ->
         if body is None or id(body[1]) in seen:
             continue
         seen.add(id(body[1]))
-        cut = _Cut(found, source, Live(depth, frame.locals), training, much)
-        cut.path(list(levels_to(*body, frame.line)))
+        cut = _Cut(found, source, Live(depth, frame), training, but)
+        path = list(levels_to(*body, frame.line))
+        inside = inside or _of_layer(frame)
+        inside = cut.path(path, inside) or inside
     return found
+
+
+def _of_layer(frame: Any) -> bool:
+    """Whether a frame is of a method of a layer: it is short, as each turn of a loop is."""
+    code = frame.frame.f_code
+    owner = frame.locals.get(code.co_varnames[0]) if code.co_argcount else None
+    return "Module" in {one.__name__ for one in type(owner).__mro__}
 
 
 def trainers(sources: Iterable[Source]) -> set[str]:
@@ -102,8 +112,17 @@ def trainers(sources: Iterable[Source]) -> set[str]:
 class Live:
     """The names of a live frame."""
 
-    def __init__(self, depth: int, names: Mapping[str, Any]):
-        self.depth, self.names = depth, names
+    def __init__(self, depth: int, frame: Any):
+        self.depth, self.names, self.globals = depth, frame.locals, frame.frame.f_globals
+
+    def of_torch(self, call: ast.Call) -> bool:
+        """Whether a call is of a function of torch's that makes something, and reads no file."""
+        root: ast.expr = call.func
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        value = self.names.get(root.id, self.globals.get(root.id)) if isinstance(root, ast.Name) else None
+        home = value.__name__ if isinstance(value, types.ModuleType) else ""
+        return home.partition(".")[0] == "torch" and "load" not in called(call)
 
     def text(self, target: ast.AST) -> str | None:
         """What stands for a name, or some in a tuple; None where one of them is not held."""
@@ -118,55 +137,54 @@ class Live:
 class _Cut:
     """Leaves out what stands beside the way to the failing statement of one frame."""
 
-    def __init__(self, found: Trimmed, source: Source, live: Live, training: set[str], much: int):
-        self.found, self.source, self.live, self.training, self.much = found, source, live, training, much
+    def __init__(self, found: Trimmed, source: Source, live: Live, training: set[str], but: Sequence[str]):
+        self.found, self.source, self.live, self.training, self.but = found, source, live, training, but
+        self.bound: set[str] = set()
         self.anew: set[str] = set()
 
-    def path(self, path: Sequence[Any]) -> None:
-        """Go down the blocks; what stands in a loop stays."""
+    def path(self, path: Sequence[Any], inside: bool) -> bool:
+        """Go down the blocks, and tell whether a loop is on the way: from there on, or where `inside`, all stays."""
         for level in path:
-            looped = any(is_turn(one) for one in path[: path.index(level) + 1])
-            if not looped:
-                for one in level.body[: level.index]:
-                    self._before(one)
-                for one in level.body[level.index + 1 :]:
-                    self._behind(one)
+            inside = inside or is_turn(level)
+            for one in level.body[: level.index] if not inside else ():
+                self._before(one)
             self._pinned(level.body[level.index])
+        return inside
 
     def _before(self, one: ast.stmt) -> None:
         if isinstance(one, _DEFINING):
             return
-        held_instead = self._held(one)
         if self._trains(one):
-            self.found.with_text(self.source, one, held_instead or "pass")
-        elif self.much >= SHORT and held_instead and self._is_foreign(one):
-            self.found.with_text(self.source, one, held_instead)
-        elif self.much >= SHORT and (isinstance(one, _LOOPS) or (isinstance(one, ast.Expr) and not _of_method(one))):
-            self.found.without(self.source, one)
-        else:
-            self.anew |= stored(one) if any(isinstance(node, ast.Call) for node in ast.walk(one)) else set()
-
-    def _behind(self, one: ast.stmt) -> None:
-        if not isinstance(one, (*_DEFINING, ast.Return)):
-            self.found.without(self.source, one)
+            self.found.with_text(self.source, one, self._held(stored(one)))
+        elif MAKING in self.but and self._is_foreign(one):
+            self.found.with_text(self.source, one, self._held(stored(one) | loaded(one) & self.bound))
+        elif any(isinstance(node, ast.Call) for node in ast.walk(one)):
+            self.anew |= stored(one)
+        self.bound |= stored(one)
 
     def _trains(self, one: ast.stmt) -> bool:
-        return any(isinstance(node, ast.Call) and called(node) in self.training for node in ast.walk(one))
+        """Whether a statement trains for many steps."""
+        names = {called(node) for node in ast.walk(one) if isinstance(node, ast.Call)} & self.training
+        return bool(names) and (isinstance(one, _LOOPS) or names != {"backward"})
 
-    def _held(self, one: ast.stmt) -> str | None:
-        """An assignment of what the crashed process holds."""
-        targets = one.targets if isinstance(one, ast.Assign) else [one.target] if isinstance(one, ast.AnnAssign) else []
-        value = self.live.text(targets[0]) if len(targets) == 1 else None
-        return f"{ast.unparse(targets[0])} = {value}" if value is not None else None
+    def _held(self, names: set[str]) -> str:
+        """The statement that gives names what the crashed process holds."""
+        known = sorted(names & self.live.names.keys())
+        values = ", ".join(held.text(self.live.depth, name) for name in known)
+        return f"{', '.join(known)} = {values}" if known else "pass"
 
     def _is_foreign(self, one: ast.stmt) -> bool:
-        """Whether an assignment calls something, and nothing that it gets or gives is of the program's own making."""
-        calls = any(isinstance(node, ast.Call) for node in ast.walk(one))
-        return calls and not loaded(one) & self.anew and not any(is_own(self.live.names[name]) for name in stored(one))
+        """Whether nothing that a statement gets or gives is of the program's own making, and it may take its time."""
+        if not isinstance(one, (ast.Assign, ast.AnnAssign, ast.Expr, *_LOOPS)) or loaded(one) & self.anew:
+            return False
+        names = stored(one) | (loaded(one) & self.bound)
+        calls = [node for node in ast.walk(one) if isinstance(node, ast.Call)]
+        slow = isinstance(one, _LOOPS) or not all(map(self.live.of_torch, calls))
+        return slow and not any(is_own(self.live.names[name]) for name in names & self.live.names.keys())
 
     def _pinned(self, one: ast.stmt) -> None:
         """Let a loop on the way take the turn that failed."""
-        value = self.live.text(one.target) if self.much >= SHORT and isinstance(one, ast.For) else None
+        value = self.live.text(one.target) if TURNS in self.but and isinstance(one, ast.For) else None
         if value is not None and isinstance(one, ast.For):
             self.found.with_expression(self.source, one.iter, f"[{value}]")
 
@@ -177,8 +195,10 @@ def is_own(value: Any) -> bool:
         return any(is_own(one) for one, _ in zip(value, range(_SEEN), strict=False))
     if isinstance(value, dict):
         return is_own(list(value.values())[:_SEEN])
-    kind = type(value)
+    kind, parts = type(value), getattr(value, "__dict__", {})
     if kind.__module__.startswith("torch.nn.modules.") or _made_by_the_user(kind):
+        return True
+    if any(_made_by_the_user(type(one)) for one in list(parts.values())):  # a loader of the program's own samples
         return True
     modules = getattr(value, "modules", None) if "Module" in {one.__name__ for one in kind.__mro__} else None
     return modules is not None and any(_made_by_the_user(type(one)) for one in modules())
@@ -187,11 +207,6 @@ def is_own(value: Any) -> bool:
 def _made_by_the_user(kind: type) -> bool:
     codes = (getattr(one, "__code__", None) for one in vars(kind).values())
     return any(is_user_file(code.co_filename) for code in codes if code is not None)
-
-
-def _of_method(one: ast.Expr) -> bool:
-    """Whether a statement calls a method: `model.eval()`, `torch.manual_seed(0)`."""
-    return isinstance(one.value, ast.Call) and isinstance(one.value.func, ast.Attribute)
 
 
 def _first(statement: ast.stmt) -> int:
