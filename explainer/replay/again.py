@@ -87,16 +87,25 @@ def _run(request: dict[str, Any]) -> None:
 
         sys.argv = [request["module"], *request["argv"]]
         runpy.run_module(request["module"], run_name="__main__", alter_sys=True)
-        return
+    elif request["script"] is not None:
+        _run_script(request, _main())
+    else:
+        _run_cells([os.path.join(request["folder"], one) for one in request["cells"]], _main())
+
+
+def _main() -> dict[str, Any]:
+    """The names of a new module that is the script."""
     main = types.ModuleType("__main__")
     main.__builtins__ = __builtins__  # type: ignore[attr-defined]
     sys.modules["__main__"] = main
-    if request["script"] is None:
-        return _run_cells([os.path.join(request["folder"], one) for one in request["cells"]], main.__dict__)
+    return main.__dict__
+
+
+def _run_script(request: dict[str, Any], names: dict[str, Any]) -> None:
     script = _relative(request["script"], request["original"])
     sys.argv = [request["script"], *request["argv"]]
-    main.__file__ = path = os.path.join(request["folder"], script)
-    exec(_compiled(path), main.__dict__)
+    names["__file__"] = path = os.path.join(request["folder"], script)
+    exec(_compiled(path), names)
 
 
 def _run_cells(paths: list[str], names: dict[str, Any]) -> None:

@@ -127,7 +127,7 @@ def _whole(frames: Sequence[Any]) -> _Whole | None:
     outermost = frames[0]
     cells = _cells(outermost)
     if cells:
-        names = {file: f"cell_{number}.py" for file, number in cells.items()}
+        names = {file: f".explain-cell-{count}.py" for count, file in enumerate(cells, 1)}
         return _Whole(Program(None, None, (), os.getcwd(), warm=True, cells=tuple(names.values())), names)
     if not os.path.isfile(outermost.file):
         return None
@@ -149,15 +149,15 @@ def _of_file(frame: Any) -> Program:
     return Program(None if module else file, module, arguments, folder, warm=True)
 
 
-def _cells(frame: Any) -> dict[str, int]:
-    """The files and numbers of a notebook's cells up to the one that a frame runs; empty elsewhere."""
+def _cells(frame: Any) -> list[str]:
+    """The files of a notebook's cells up to the one that a frame runs, in their order; none elsewhere."""
     shell = getattr(getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)(), "compile", None)
     numbers: dict[str, int] = dict(getattr(shell, "_filename_map", None) or {})
     last = numbers.get(frame.file)
     if last is None or frame.frame.f_code.co_name != "<module>":
-        return {}
+        return []
     ordered = sorted(numbers.items(), key=lambda one: one[1])
-    return {file: number for file, number in ordered if number <= last and source_of(file).tree is not None}
+    return [file for file, number in ordered if number <= last and source_of(file).tree is not None]
 
 
 def _called_again(frame: Any) -> str:

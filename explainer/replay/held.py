@@ -1,4 +1,4 @@
-"""What an excerpt of a program asks of the process that crashed: values of its frames, its failing function once more."""
+"""What an excerpt of a program asks of the process that crashed: values of its frames, its failing function again."""
 
 from __future__ import annotations
 

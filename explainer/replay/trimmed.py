@@ -211,4 +211,3 @@ def _made_by_the_user(kind: type) -> bool:
 
 def _first(statement: ast.stmt) -> int:
     return min([statement.lineno, *(one.lineno for one in getattr(statement, "decorator_list", ()))])
-
