@@ -8,8 +8,9 @@ in is what the crashed process holds.
 from __future__ import annotations
 
 import ast
+import sys
 import types
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from explainer.replay import held
@@ -190,23 +191,37 @@ class _Cut:
 
 
 def is_own(value: Any) -> bool:
-    """Whether a value is an object of the program's own classes, holds some, or is a layer of torch's."""
-    if isinstance(value, (list, tuple, set)):
-        return any(is_own(one) for one, _ in zip(value, range(_SEEN), strict=False))
-    if isinstance(value, dict):
-        return is_own(list(value.values())[:_SEEN])
-    kind, parts = type(value), getattr(value, "__dict__", {})
+    """Whether a value is an object of the program's own classes, holds some, or is a layer of torch's.
+
+    None of the program's code is run.
+    """
+    kind = type(value)
     if kind.__module__.startswith("torch.nn.modules.") or _made_by_the_user(kind):
         return True
-    if any(_made_by_the_user(type(one)) for one in list(parts.values())):  # a loader of the program's own samples
-        return True
-    modules = getattr(value, "modules", None) if "Module" in {one.__name__ for one in kind.__mro__} else None
-    return modules is not None and any(_made_by_the_user(type(one)) for one in modules())
+    if kind in (list, tuple, set, dict):
+        parts = value.values() if kind is dict else value
+        return any(is_own(one) for one, _ in zip(parts, range(_SEEN), strict=False))
+    return any(_made_by_the_user(type(one)) for one in _held_by(value))
+
+
+def _held_by(value: Any) -> Iterator[Any]:
+    """What an object holds: a loader its samples, a library's layer the layers in it."""
+    try:
+        names = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return
+    yield from list(names.values())
+    for layer in list((names.get("_modules") or {}).values()):
+        yield from _held_by(layer)
 
 
 def _made_by_the_user(kind: type) -> bool:
-    codes = (getattr(one, "__code__", None) for one in vars(kind).values())
-    return any(is_user_file(code.co_filename) for code in codes if code is not None)
+    """Whether a class is the program's: by its module, or by the methods of one that has no file."""
+    home = getattr(sys.modules.get(kind.__module__), "__file__", None)
+    if isinstance(home, str):
+        return is_user_file(home)
+    methods = (one for one in vars(kind).values() if type(one) is types.FunctionType)
+    return any(is_user_file(one.__code__.co_filename) for one in methods)
 
 
 def _first(statement: ast.stmt) -> int:
