@@ -84,6 +84,11 @@ class Checker:
         """Seconds of work that are left."""
         return self.scene.seconds_left if self.program.warm else max(0.0, self._most - self._spent.seconds)
 
+    @property
+    def level(self) -> str:
+        """What is run: the program, or what leads to its crash."""
+        return "program" if self.excerpt is None else "forward"
+
     def extend(self, work: float = WIDE) -> None:
         """Let a further search have so many seconds of work of its own."""
         self._most = max(self._most, self._spent.seconds + work)
@@ -292,12 +297,12 @@ class Checker:
     def passed(self, candidate: Candidate, run: Run, control: Run, judgement: Judgement) -> Verdict:
         """The verdict on a candidate with which the program ran."""
         language = self.scene.options.language
-        whole = self.excerpt is None and (run.ended or not self.program.warm)
+        level = self.level if run.ended or not self.program.warm else "forward"
         changed = reshaped(run, control, 2) + 2 * other_input(run, control) if candidate.literal else 0
         said = words.ran(run.ended and self.excerpt is None, run.steps, tested(judgement, language), language)
         if self.excerpt is not None:
             said = words.part(tested(judgement, language), language)
-        return Verdict(candidate, True, said, "program" if whole else "forward", changed, judgement)
+        return Verdict(candidate, True, said, level, changed, judgement)
 
 
 def _plain(edit: Edit, path: str) -> dict[str, Any]:

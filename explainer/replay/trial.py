@@ -106,7 +106,8 @@ def whole_script(scene: Any) -> bool:
 
     Within a replay's limits.
     """
-    if scene.options.check is False or scene.seconds_left < _LITTLE:
+    allowed = scene.live is not None and scene.options.replay and scene.options.check is not False
+    if not allowed or scene.seconds_left < _LITTLE:
         return False
     from explainer.replay import run
     from explainer.replay.excerpt import excerpt_of
