@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
 from types import SimpleNamespace
 
@@ -205,6 +206,19 @@ def test_places_are_named_as_the_notebook_names_its_cells(shell, capsys):
     said = capsys.readouterr().out
     assert "--> Cell In[2], line 5" in said
     assert f"ipython-input-{2}" not in said.partition("error[")[2]
+
+
+def test_a_cells_error_is_searched_in_all_cells_before_it(shell, capsys):
+    """What built the layer stands in an earlier cell, and one between them failed: the search edits the former."""
+    shell.run_cell("import explainer; explainer.install(lang='en')", store_history=True)
+    shell.run_cell("%precision 4\nimport torch\nfrom torch import nn\nwide = 6", store_history=True)
+    shell.run_cell("net = nn.Sequential(nn.Conv2d(1, wide, 3), nn.ReLU(), nn.Conv2d(8, 2, 3))", store_history=True)
+    shell.run_cell("no_such_name", store_history=True)
+    capsys.readouterr()
+    shell.run_cell("out = net(torch.rand(2, 1, 9, 9))\nout.sum().backward()", store_history=True)
+    said = " ".join(capsys.readouterr().out.split())
+    assert "checked: the statements that crashed run" in said
+    assert re.search(r"Cell In\[[23]\], line [14] checked", said)
 
 
 def test_the_fix_of_a_cell_becomes_the_next_cell(shell, capsys):

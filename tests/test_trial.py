@@ -14,6 +14,7 @@ from crashes import LOOP, crashed, replacing  # noqa: E402
 
 from explainer.probes import Options  # noqa: E402
 from explainer.replay import inprocess, trial  # noqa: E402
+from explainer.replay.inprocess import try_in_process  # noqa: E402
 from explainer.replay.stages import Trials  # noqa: E402
 from explainer.replay.trial import try_candidates  # noqa: E402
 from explainer.userframes import user_modules  # noqa: E402
@@ -22,7 +23,7 @@ from explainer.userframes import user_modules  # noqa: E402
 def test_in_process_a_changed_layer_is_built_again(in_process: Path) -> None:
     scene = crashed(in_process, LOOP, whole=False)
     good, bad = replacing(in_process, 9, "5 * 5", "6 * 6"), replacing(in_process, 9, "5 * 5", "7 * 7")
-    verdicts = try_candidates(scene, [bad, good], "forward")
+    verdicts = try_in_process(scene, [bad, good], "forward")
     assert [(one.candidate, one.passed, one.level) for one in verdicts] == [
         (good, True, "forward"), (bad, False, "forward")
     ]  # fmt: skip
@@ -37,20 +38,20 @@ def test_in_process_a_launcher_does_not_refute_an_edit_of_the_file_it_runs(in_pr
     inner.write_text(textwrap.dedent(LOOP))
     scene = crashed(in_process, f"import runpy\nrunpy.run_path({str(inner)!r})", whole=False)
     good = replacing(launched, 9, "5 * 5", "6 * 6")
-    assert [one.passed for one in try_candidates(scene, [good], "forward")] == [True]
+    assert [one.passed for one in try_in_process(scene, [good], "forward")] == [True]
 
 
 def test_in_process_a_changed_forward_is_swapped_in(in_process: Path) -> None:
     scene = crashed(in_process, LOOP, whole=False)
     edit = replacing(in_process, 13, "x.flatten(1)", "x[:, :, :5, :5].flatten(1)")
-    assert [one.passed for one in try_candidates(scene, [edit], "forward")] == [True]
+    assert [one.passed for one in try_in_process(scene, [edit], "forward")] == [True]
 
 
 def test_in_process_the_users_objects_stay_as_they_are(in_process: Path) -> None:
     scene = crashed(in_process, LOOP, whole=False)
     names = scene.live.frames[0].frame.f_globals
     net, state, modules = names["net"], torch.get_rng_state(), user_modules()
-    try_candidates(scene, [replacing(in_process, 9, "5 * 5", "6 * 6")], "forward")
+    try_in_process(scene, [replacing(in_process, 9, "5 * 5", "6 * 6")], "forward")
     assert names["net"] is net
     assert net.fc.in_features == 100
     assert torch.equal(torch.get_rng_state(), state)
@@ -60,7 +61,7 @@ def test_in_process_the_users_objects_stay_as_they_are(in_process: Path) -> None
 def test_replay_off_checks_nothing(in_process: Path) -> None:
     scene = crashed(in_process, LOOP, whole=False)
     scene.options = Options(replay=False)
-    verdicts = try_candidates(scene, [replacing(in_process, 9, "5 * 5", "6 * 6")], "forward")
+    verdicts = try_in_process(scene, [replacing(in_process, 9, "5 * 5", "6 * 6")], "forward")
     assert [(one.passed, one.level) for one in verdicts] == [(False, "none")]
 
 
@@ -122,7 +123,7 @@ def test_in_process_a_long_program_that_goes_on_is_judged_by_a_frame_further_in(
     """Repaired, `main()` would run for minutes: that the loop's round which crashed runs is shown instead."""
     scene = crashed(in_process, LONG, whole=False)
     scene.options = Options(deadline=8.0)
-    verdict, *_ = try_candidates(scene, [replacing(in_process, 6, ".numpy()", ".detach().numpy()")], "forward")
+    verdict, *_ = try_in_process(scene, [replacing(in_process, 6, ".numpy()", ".detach().numpy()")], "forward")
     assert verdict.passed
     assert verdict.said == "with this edit `score(layer(torch.ones(2, 3)))` runs, on CPU"
 

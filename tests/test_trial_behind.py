@@ -13,7 +13,8 @@ from crashes import crashed  # noqa: E402
 from explainer.diagnosis import Edit, Span  # noqa: E402
 from explainer.edits import Candidate  # noqa: E402
 from explainer.replay.confine import sandbox  # noqa: E402
-from explainer.replay.trial import Verdict, try_candidates  # noqa: E402
+from explainer.replay.inprocess import try_in_process  # noqa: E402
+from explainer.replay.trial import Verdict  # noqa: E402
 
 pytestmark = pytest.mark.skipif(sandbox.unavailable() is not None, reason="no sandbox here")
 
@@ -40,7 +41,7 @@ def tried(folder: Path, *edits: Edit) -> Verdict:
     """The verdict on edits of the program."""
     scene = crashed(folder, STEPS, whole=False)
     candidate = Candidate(edits, "replace", "", Span(str(folder / "main.py"), edits[0].start_line))
-    return try_candidates(scene, [candidate], "backward")[0]
+    return try_in_process(scene, [candidate], "backward")[0]
 
 
 def repaired(folder: Path) -> Edit:

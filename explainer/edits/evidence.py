@@ -224,13 +224,16 @@ class Evidence:
         yield Candidate(done, kind, words.title(title, self.language, **values), span, literal=literal)
 
 
-def evidence_of(recording: Mapping[str, Any], scene: Any, message: str | None = None, sources: Any = None) -> Evidence:
-    """A recording with its positions turned into places; `message` and `sources` are those of an edited run."""
+def evidence_of(
+    recording: Mapping[str, Any], checker: Any, message: str | None = None, sources: Any = None
+) -> Evidence:
+    """A checker's recording with its positions turned into places; `message` and `sources` are of an edited run."""
+    scene = checker.scene
     found = Evidence(
         message or scene.crash.message,
         scene.options.language,
-        sources=sources or scene.source,
-        folder=scene.options.program.folder,
+        sources=sources or checker.source,
+        folder=checker.program.folder,
     )
     found.files, found.passed = tuple(recording["files"]), recording["passed"]
     found.loading = any("torch/utils/data" in frame.file.replace(os.sep, "/") for frame in scene.crash.frames)

@@ -26,6 +26,16 @@ CALL_RAN: Texts = {
     "ko": "이 수정을 적용하면 `{call}` 부분이 CPU에서 실행됩니다",
     "zh": "应用此修改后，`{call}` 在 CPU 上可以运行",
 }
+PART: Texts = {
+    "en": "with this edit the statements that crashed run, on CPU",
+    "ko": "이 수정을 적용하면 오류가 난 문장들이 CPU에서 실행됩니다",
+    "zh": "应用此修改后，出错的语句在 CPU 上可以运行",
+}
+PART_AND: Texts = {
+    "en": "the statements that crashed run, {tested}",
+    "ko": "오류가 난 문장들이 실행됨, {tested}",
+    "zh": "出错的语句可以运行，{tested}",
+}
 PROGRESS: Texts = {
     "en": "trying edits: {tried} run, {passed} hold",
     "ko": "수정 시도 중: 실행 {tried}, 통과 {passed}",
@@ -43,6 +53,11 @@ def ran(ended: bool, steps: int, tested: str, language: str) -> str:
     if tested:
         return say(RAN_AND if ended else RUNS_ON_AND, language, steps=steps, tested=tested)
     return say(RAN, language) if ended else say(RUNS_ON, language, steps=steps)
+
+
+def part(tested: str, language: str) -> str:
+    """What was run with the edit of a program of which a part alone can run again; and what was tested beside."""
+    return say(PART_AND, language, tested=tested) if tested else say(PART, language)
 
 
 def progress(tried: int, passed: int, language: str) -> str:

@@ -74,7 +74,12 @@ def widely(
 
 
 def pairs(checker: Any, progress: Callable[[str], None], family: str) -> None:
-    """Run repairs of two edits: behind each that moved the failure on, what the generators find then."""
+    """Run repairs of two edits: behind each that moved the failure on, what the generators find then.
+
+    An excerpt leaves lines out, which a second edit would not know of.
+    """
+    if checker.excerpt is not None:
+        return
     last = math.inf
     for tried, (_, _, judgement) in enumerate(checker.runs(followed(checker, family), progress), 1):
         if judgement is not None:

@@ -11,6 +11,7 @@ import tempfile
 import traceback
 import types
 import warnings
+from contextlib import suppress
 from typing import Any
 
 from explainer.oracle.observer import Observer
@@ -71,7 +72,7 @@ def _enter(request: dict[str, Any]) -> None:
     sys.dont_write_bytecode = True
     random.seed(0)  # Python draws a new seed in each fork
     sys.path[:] = [_moved(path, original, folder) for path in request["path"]]
-    if request["module"] is None:
+    if request["script"] is not None:
         first = os.path.dirname(os.path.join(folder, _relative(request["script"], original)))
         sys.path.insert(0, first)
     else:
@@ -86,15 +87,33 @@ def _run(request: dict[str, Any]) -> None:
 
         sys.argv = [request["module"], *request["argv"]]
         runpy.run_module(request["module"], run_name="__main__", alter_sys=True)
-        return
-    script = _relative(request["script"], request["original"])
-    sys.argv = [request["script"], *request["argv"]]
-    path = os.path.join(request["folder"], script)
+    elif request["script"] is not None:
+        _run_script(request, _main())
+    else:
+        _run_cells([os.path.join(request["folder"], one) for one in request["cells"]], _main())
+
+
+def _main() -> dict[str, Any]:
+    """The names of a new module that is the script."""
     main = types.ModuleType("__main__")
-    main.__file__ = path
     main.__builtins__ = __builtins__  # type: ignore[attr-defined]
     sys.modules["__main__"] = main
-    exec(_compiled(path), main.__dict__)
+    return main.__dict__
+
+
+def _run_script(request: dict[str, Any], names: dict[str, Any]) -> None:
+    script = _relative(request["script"], request["original"])
+    sys.argv = [request["script"], *request["argv"]]
+    names["__file__"] = path = os.path.join(request["folder"], script)
+    exec(_compiled(path), names)
+
+
+def _run_cells(paths: list[str], names: dict[str, Any]) -> None:
+    """Run a notebook's cells; an earlier one may have failed, too."""
+    for path in paths[:-1]:
+        with suppress(Exception):
+            exec(_compiled(path), names)
+    exec(_compiled(paths[-1]), names)
 
 
 def _compiled(path: str) -> types.CodeType:

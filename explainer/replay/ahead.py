@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 
 from explainer.frozen import frozen
@@ -25,9 +26,9 @@ class Begun:
     recording: Trial
 
 
-def begun(program: Program, seconds: float) -> Begun:
-    """Begin to run a program again, for `seconds` of work at most."""
-    session = Session(program)
+def begun(program: Program, seconds: float, texts: Mapping[str, str] | None = None) -> Begun:
+    """Begin to run a program again, for `seconds` of work at most; in all runs some files hold other texts."""
+    session = Session(program, texts=texts or {})
     return Begun(session, session.begin({}, seconds, record=True, soon=SOON))
 
 

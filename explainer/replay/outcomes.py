@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from explainer.crash import Crash
 from explainer.edits.candidate import Candidate
 from explainer.replay.program import Run
 from explainer.replay.work import STARVED
@@ -19,6 +20,16 @@ def passes(run: Run, control: Run) -> bool:
     """Whether a run got to the end; of a long program, two optimizer steps beyond where it had failed."""
     enough = run.failed is None and run.answer.get("exit", 1) is None
     return run.ended or enough or (late(run) and run.steps >= control.steps + 2)
+
+
+def alike(run: Run, crash: Crash) -> bool:
+    """Whether a run failed as the crash did: the same exception, message and line."""
+    error = run.error
+    if not error or error["type"] != crash.name or plain(error["message"]) != plain(crash.message):
+        return False
+    frame = crash.user_frame
+    lines = {line for _, line, _ in error["frames"]}
+    return frame is None or not lines or frame.line in lines
 
 
 def late(run: Run) -> bool:

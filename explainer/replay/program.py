@@ -60,7 +60,8 @@ class Program:
     """What `explain run` started: a script or a module, its arguments, the working directory at the start.
 
     `started` is how many seconds of work before the crash the program was started. `warm`: it is run again in forks of
-    the crashed process, within the limits of a replay; otherwise in those of a clean one.
+    the crashed process, within the limits of a replay; otherwise in those of a clean one. `cells` are the files of a
+    notebook's, in their order: those before the last may fail.
     """
 
     script: str | None
@@ -69,6 +70,7 @@ class Program:
     folder: str = "."
     started: float = 0.0
     warm: bool = False
+    cells: tuple[str, ...] = ()
 
 
 def script(begun: float) -> Program | None:
@@ -116,10 +118,14 @@ class Run:
 
 
 class Session:
-    """A clean process that has torch imported, and the copies of one program's files; a context manager."""
+    """A clean process that has torch imported, and the copies of one program's files; a context manager.
 
-    def __init__(self, program: Program, memory: int = 4 << 30):
+    In all runs the files in `texts` hold these.
+    """
+
+    def __init__(self, program: Program, memory: int = 4 << 30, texts: Mapping[str, str] | None = None):
         self.program = program
+        self.texts = texts or {}
         self.memory = memory
         scratch = Scratch()
         try:
@@ -145,12 +151,13 @@ class Session:
 
         `deadline` is in seconds of work. `soon=seconds` lets `Trial.soon` tell whether it ends within those.
         """
-        folder = self._copies.make(texts)
+        folder = self._copies.make({**self.texts, **texts})
         program = self.program
         request = {
             "script": program.script,
             "module": program.module,
             "argv": list(program.argv),
+            "cells": list(program.cells),
             "folder": folder,
             "original": os.path.abspath(program.folder),
             "path": list(sys.path),

@@ -12,18 +12,21 @@ from explainer.diagnosis import Edit
 from explainer.edits import words
 from explainer.edits.candidate import Candidate
 from explainer.edits.lines import EditError, applied
+from explainer.frozen import replace
 from explainer.oracle.judge import Judgement, judged
 from explainer.oracle.places import lines_after
 from explainer.oracle.words import tested
+from explainer.replay import trial
 from explainer.replay.ahead import SHARE, SOON, begun
 from explainer.replay.confine import sandbox
+from explainer.replay.excerpt import below, excerpt_of
 from explainer.replay.outcomes import (
+    alike,
     ended_by,
     further,
     late,
     other_input,
     passes,
-    plain,
     reshaped,
 )
 from explainer.replay.program import Program, Run, Trial
@@ -58,10 +61,12 @@ class Checker:
     def __init__(self, scene: Any):
         self.scene = scene
         self.trace: Trace | None = scene.options.trace
-        self.program: Program = scene.options.program
+        self.excerpt = None if trial.runs_whole(scene) else excerpt_of(scene)
+        self.program: Program = self.excerpt.program if self.excerpt is not None else scene.options.program
         self._spent = scene.spent if self.program.warm else Spent()
         share = self.left * SHARE if self.program.warm else START
-        first = scene.options.begun or begun(self.program, share)
+        known = self.excerpt.begun if self.excerpt is not None else scene.options.begun
+        first = known or begun(self.program, share)
         self.session, self._recording = first.session, first.recording
         self._plain = None if self.program.warm else self.session.begin({}, START)
         self._control: Run | None = None
@@ -78,6 +83,11 @@ class Checker:
     def left(self) -> float:
         """Seconds of work that are left."""
         return self.scene.seconds_left if self.program.warm else max(0.0, self._most - self._spent.seconds)
+
+    @property
+    def level(self) -> str:
+        """What is run: the program, or what leads to its crash."""
+        return "program" if self.excerpt is None else "forward"
 
     def extend(self, work: float = WIDE) -> None:
         """Let a further search have so many seconds of work of its own."""
@@ -111,7 +121,8 @@ class Checker:
         if self._taken is None:
             self._taken = self._recording.wait()
             beside = self._control.seconds if self._control is not None else 0.0
-            self._spent.add(max(0.0, self._taken.seconds - beside))
+            if self.excerpt is None:  # whose run is counted already
+                self._spent.add(max(0.0, self._taken.seconds - beside))
         return self._taken
 
     def _run_plainly(self) -> Run:
@@ -155,8 +166,7 @@ class Checker:
 
     def sieved(self, candidates: Sequence[Candidate], enough: int) -> list[str]:
         """How candidates fare where the program failed, until enough get past it (`replay.sieve`). Empty: unknown."""
-        folder = os.path.realpath(self.program.folder)
-        rows = [[_plain(edit, folder) for edit in one.edits] for one in candidates]
+        rows = [[_plain(edit, self.below(edit.file)) for edit in one.edits] for one in candidates]
         work = max(self.left * 0.6, 0.1)
         run = self.counted(self.session.run({}, work, record="sieve", changes=rows, enough=enough))
         return run.answer.get("recording") or [] if self._same(run) else []
@@ -229,7 +239,9 @@ class Checker:
             self.started[candidate.edits] = self._run_with(candidate, texts, self._control)
 
     def _run_with(self, candidate: Candidate, texts: dict[str, str], control: Run | None) -> Trial:
-        lines = lines_after(candidate.edits, self.program.folder)
+        folder = self.program.folder
+        edits = [replace(edit, file=os.path.join(folder, self.below(edit.file))) for edit in candidate.edits]
+        lines = lines_after(edits, folder)
         return self.session.begin(texts, self._limit(control), edited=lines)
 
     def end_ahead(self) -> None:
@@ -249,39 +261,51 @@ class Checker:
 
     def texts(self, candidate: Candidate) -> dict[str, str] | None:
         """The edited files' texts by path below the program's folder; None where one lies outside of it."""
-        folder = os.path.realpath(self.program.folder)
         texts: dict[str, str] = {}
-        files = {edit.file for edit in candidate.edits}
-        for file in files:
-            below = os.path.relpath(os.path.realpath(file), folder)
-            if below.startswith(os.pardir):
+        for file in {edit.file for edit in candidate.edits}:
+            name = self.below(file)
+            if name.startswith(os.pardir):
                 return None
             try:
-                texts[below] = edited(file, [edit for edit in candidate.edits if edit.file == file])
+                texts[name] = self._edited(name, file, [edit for edit in candidate.edits if edit.file == file])
             except (OSError, UnicodeDecodeError, EditError):
                 return None
         return texts
 
+    def _edited(self, name: str, file: str, edits: list[Edit]) -> str:
+        """A file's text with edits; EditError where they are of lines that the excerpt has not as they are."""
+        own = self.session.texts.get(name)
+        if own is None:
+            return edited(file, edits)
+        lines = own.split("\n")
+        if any(edit.before not in (None, "\n".join(lines[edit.start_line - 1 : edit.end_line])) for edit in edits):
+            raise EditError(f"lines of {name} are left out")
+        return applied(own, edits)
+
     def _same(self, run: Run) -> bool:
-        """Whether a run failed as the crash did: the same exception, message and line."""
-        crash, error = self.scene.crash, run.error
-        if not error or error["type"] != crash.name or plain(error["message"]) != plain(crash.message):
-            return False
-        frame = crash.user_frame
-        lines = {line for _, line, _ in error["frames"]}
-        return frame is None or not lines or frame.line in lines
+        """Whether a run failed as the crash did."""
+        return alike(run, self.scene.crash)
+
+    def below(self, file: str) -> str:
+        """A file's path below the program's folder."""
+        return self.excerpt.below(file) if self.excerpt is not None else below(self.program, file)
+
+    def source(self, path: str) -> Any:
+        """The source of a file of the program."""
+        return self.excerpt.source(path) if self.excerpt is not None else self.scene.source(path)
 
     def passed(self, candidate: Candidate, run: Run, control: Run, judgement: Judgement) -> Verdict:
         """The verdict on a candidate with which the program ran."""
         language = self.scene.options.language
-        level = "program" if run.ended or not self.program.warm else "forward"
+        level = self.level if run.ended or not self.program.warm else "forward"
         changed = reshaped(run, control, 2) + 2 * other_input(run, control) if candidate.literal else 0
-        said = words.ran(run.ended, run.steps, tested(judgement, language), language)
+        said = words.ran(run.ended and self.excerpt is None, run.steps, tested(judgement, language), language)
+        if self.excerpt is not None:
+            said = words.part(tested(judgement, language), language)
         return Verdict(candidate, True, said, level, changed, judgement)
 
 
-def _plain(edit: Edit, folder: str) -> dict[str, Any]:
-    path = os.path.relpath(os.path.realpath(edit.file), folder)
+def _plain(edit: Edit, path: str) -> dict[str, Any]:
     return {"file": path, "start": edit.start_line, "end": edit.end_line, "after": edit.after}
 
 

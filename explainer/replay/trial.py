@@ -81,7 +81,7 @@ def from_start(scene: Any, candidates: Iterable[Candidate], progress: Progress |
     """Verdicts on candidates by the whole program, run again from its start."""
     from explainer.replay.verdicts import verdicts
 
-    if not scene.options.program.warm:
+    if whole_program(scene):
         return verdicts(scene, candidates, progress or silent)
     found: list[Verdict] = []
     with scene.replaying():  # which Ctrl-C ends
@@ -102,14 +102,27 @@ def whole_program(scene: Any) -> bool:
 
 
 def whole_script(scene: Any) -> bool:
-    """Whether a script that crashed by itself can be run again in forks of its process, within a replay's limits."""
-    program = scene.options.program
-    if program is None or not program.warm or scene.options.check is False or scene.seconds_left < _LITTLE:
+    """Whether a script that crashed by itself, or what led to a crash elsewhere, can run again in forks of the process.
+
+    Within a replay's limits.
+    """
+    allowed = scene.live is not None and scene.options.replay and scene.options.check is not False
+    if not allowed or scene.seconds_left < _LITTLE:
         return False
     from explainer.replay import run
+    from explainer.replay.excerpt import excerpt_of
+
+    if run.why_not(scene) is not None or resident_bytes() > LARGE:
+        return False
+    return runs_whole(scene) or excerpt_of(scene) is not None
+
+
+def runs_whole(scene: Any) -> bool:
+    """Whether the crash came early in a program that can run again whole."""
     from explainer.replay.program import unavailable
 
-    return run.why_not(scene) is None and unavailable(program) is None and early(program.started)
+    program = scene.options.program
+    return program is not None and unavailable(program) is None and early(program.started)
 
 
 def quick_script(scene: Any, first: Candidate) -> bool:

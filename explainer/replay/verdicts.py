@@ -105,7 +105,7 @@ class Verdicts:
                     doubtful = int(bool(judgement.doubts))
                     ranked.append(((doubtful, *ties(candidate, run, control), count), candidate, run, judgement))
                 else:
-                    failed.append(Verdict(candidate, False, "", LATE if late(run) else "program"))
+                    failed.append(Verdict(candidate, False, "", LATE if late(run) else self.checker.level))
                 progress(words.progress(count, len(ranked), self.checker.scene.options.language))
                 if count % ABREAST == 0:  # those that ran abreast count alike, whichever ended first
                     most = min(most, count + beyond) if ranked else most

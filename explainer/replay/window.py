@@ -56,7 +56,7 @@ def _stop() -> None:
 
 
 @frozen
-class _Level:
+class Level:
     """One block on the way to the crash: its statements, which of them leads on, and what holds the block."""
 
     body: list[ast.stmt]
@@ -87,18 +87,18 @@ def window_of(
     line `through`. `alone`: none before the one that crashed.
     """
     source = source_of(frame.file, frame.frame.f_globals)
-    body = _body(frame, source)
+    body = statements_of(frame, source)
     if body is None:
         return None
-    levels = _with_test(list(_levels(*body, frame.line)))
+    levels = _with_test(list(levels_to(*body, frame.line)))
     if not levels:
         return None
-    loops = [at for at, level in enumerate(levels) if _loops(level)]
+    loops = [at for at, level in enumerate(levels) if is_turn(level)]
     if outward and outward >= len(loops):
         return None
     start = loops[-1 - outward] if loops and not whole else 0
     if alone:
-        levels, start = [_Level(levels[-1].body[levels[-1].index :], 0, levels[-1].owner)], 0
+        levels, start = [Level(levels[-1].body[levels[-1].index :], 0, levels[-1].owner)], 0
     crashed, *behind = levels[-1].body[levels[-1].index :]
     more = [one for one in behind if one.lineno <= through]
     inner = source.class_at(frame.line)
@@ -116,8 +116,8 @@ def checks(frames: Sequence[LiveFrame]) -> Iterator[Window]:
     """
     for frame in reversed(frames):
         source = source_of(frame.file, frame.frame.f_globals)
-        body = _body(frame, source)
-        levels = _with_test(list(_levels(*body, frame.line))) if body is not None else []
+        body = statements_of(frame, source)
+        levels = _with_test(list(levels_to(*body, frame.line))) if body is not None else []
         statements = _truncated(levels, []) if levels else []
         inner = source.class_at(frame.line)
         for count in _beginnings(statements):
@@ -128,7 +128,7 @@ def checks(frames: Sequence[LiveFrame]) -> Iterator[Window]:
             yield Window(frame, tree, end.lineno, end.end_lineno or end.lineno)
 
 
-def _with_test(levels: list[_Level]) -> list[_Level]:
+def _with_test(levels: list[Level]) -> list[Level]:
     """The levels down to the outermost `if` that a `raise` hangs on: run alone, it would fail whatever went before."""
     if levels and isinstance(levels[-1].body[levels[-1].index], ast.Raise):
         while len(levels) > 1 and isinstance(levels[-1].owner, ast.If):
@@ -176,11 +176,13 @@ def _copied(part: Any) -> Any:
     return type(part)(**{name: _copied(held[name]) for name in (*part._fields, *part._attributes) if name in held})
 
 
-def _loops(level: _Level) -> bool:
+def is_turn(level: Level) -> bool:
+    """Whether a block is the body of a loop."""
     return isinstance(level.owner, _LOOPS) and level.body is level.owner.body
 
 
-def _body(frame: LiveFrame, source: Source) -> tuple[list[ast.stmt], ast.AST] | None:
+def statements_of(frame: LiveFrame, source: Source) -> tuple[list[ast.stmt], ast.AST] | None:
+    """The statements of a frame's function, or of its file, and what holds them; None of a comprehension's."""
     name = frame.frame.f_code.co_name
     if source.tree is None or (name.startswith("<") and name != "<module>"):
         return None
@@ -189,16 +191,16 @@ def _body(frame: LiveFrame, source: Source) -> tuple[list[ast.stmt], ast.AST] | 
     return (body, function) if isinstance(body, list) and function is not None else None
 
 
-def _levels(body: list[ast.stmt], owner: ast.AST, line: int) -> Iterator[_Level]:
+def levels_to(body: list[ast.stmt], owner: ast.AST, line: int) -> Iterator[Level]:
     """The blocks that lead to a line, outermost first."""
     # Of several statements on one line the last is taken: those before it ran.
     for index, statement in reversed(list(enumerate(body))):
         if not holds(statement, line):
             continue
-        yield _Level(body, index, owner)
+        yield Level(body, index, owner)
         if not isinstance(statement, _SCOPES):
             for inner in _blocks(statement):
-                yield from _levels(inner, statement, line)
+                yield from levels_to(inner, statement, line)
         return
 
 
@@ -209,7 +211,7 @@ def _blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
         yield part.body
 
 
-def _truncated(levels: list[_Level], more: list[ast.stmt]) -> list[ast.stmt]:
+def _truncated(levels: list[Level], more: list[ast.stmt]) -> list[ast.stmt]:
     """The first level's statements through the crash and `more`: blocks of `if` and `try` inlined, `with` kept."""
     level = levels[0]
     before, last = level.body[: level.index], level.body[level.index]

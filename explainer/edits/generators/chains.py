@@ -31,7 +31,7 @@ def followed(checker: Any, family: str) -> Iterator[Candidate]:
             folder = os.path.realpath(checker.program.folder)
             edited = {os.path.join(folder, below): text for below, text in texts.items()}
             sources = sources_with(edited, checker.scene.source)
-            then = evidence_of(recording, checker.scene, run.error["message"], sources)
+            then = evidence_of(recording, checker, run.error["message"], sources)
             for both in chained(then, first, edited, family):
                 yield dataclasses.replace(both, tier=PAIRED)
 

@@ -44,8 +44,9 @@ def _recorded(scene: Any) -> Evidence | None:
 
     if not (whole_program(scene) or whole_script(scene)):
         return None
-    recording = checker(scene).record()
-    return evidence_of(recording, scene) if recording else None
+    made = checker(scene)
+    recording = made.record()
+    return evidence_of(recording, made) if recording else None
 
 
 def generators_of(family: str) -> list[list[Generator]]:

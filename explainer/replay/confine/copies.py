@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import tempfile
@@ -39,15 +40,16 @@ class Copies:
         shutil.rmtree(folder, ignore_errors=True)
 
     def _fill(self, folder: str, goal: str) -> None:
-        for entry in os.scandir(folder):
+        for entry in _entries(folder):
             target = os.path.join(goal, entry.name)
             if entry.name in _SKIPPED or is_scratch(entry.path):
                 continue
             if entry.is_dir(follow_symlinks=False) and self._small(entry.path):
                 os.mkdir(target)
                 self._fill(entry.path, target)
-            elif entry.is_file(follow_symlinks=False) and self._affordable(entry.stat().st_size):
-                shutil.copy2(entry.path, target)
+            elif entry.is_file(follow_symlinks=False) and self._affordable(_size(entry)):
+                with contextlib.suppress(FileNotFoundError):  # somebody else's, gone meanwhile
+                    shutil.copy2(entry.path, target)
             else:
                 os.symlink(entry.path, target)
 
@@ -60,6 +62,21 @@ class Copies:
     def _small(self, folder: str) -> bool:
         """Whether a folder is worth copying: no virtual environment, and room is left."""
         return self._left[0] > 0 and not os.path.exists(os.path.join(folder, "pyvenv.cfg"))
+
+
+def _entries(folder: str) -> list[os.DirEntry[str]]:
+    """What lies in a folder; nothing where it has gone meanwhile, as others' temporary folders do."""
+    try:
+        return list(os.scandir(folder))
+    except FileNotFoundError:
+        return []
+
+
+def _size(entry: os.DirEntry[str]) -> int:
+    try:
+        return entry.stat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 def _written(goal: str, name: str, text: str) -> None:
