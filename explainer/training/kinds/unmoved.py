@@ -31,12 +31,12 @@ def unmoved(watcher: Any) -> list[dict[str, Any]]:
 @finder
 def terms_cancel(watcher: Any) -> Iterator[Finding]:
     """`z + (q - z)` without a detach: the value is q, and z gets its gradient once and once negated."""
-    still = unmoved(watcher)
     for seen, times in watcher.notes.of("terms-cancel"):
         source, whole = _sum(seen.site[0])
         if whole is None or times < 3:
             continue
         pair = [whole.left, whole.right]
+        still = [one for one in unmoved(watcher) if id(one["of"]()) in seen.data["behind"]]
         own, term = pair[1 - seen.data["place"]], pair[seen.data["place"]]
         kept, cut = source.text(own), f"({source.text(term)}).detach()"
         if isinstance(term, (ast.Name, ast.Attribute)):
