@@ -65,26 +65,44 @@ def _told(still: list[dict[str, Any]]) -> dict[str, str]:
 
 @finder
 def factors_zero(watcher: Any) -> Iterator[Finding]:
-    """Weights that began at zero and multiply one another: each one's gradient is the other one times something."""
-    zero = [one for one in unmoved(watcher) if not bool(one["of"]().count_nonzero())]
-    attempts: dict[Any, Attempt] = {}
-    for one in zero if len(zero) > 1 else ():
+    """Weights that began at zero and multiply one another: each one's gradient is the other one times something.
+
+    Of two that stand still one may be zero by chance; that no attempt is offered for, but an edit that leaves it fails.
+    """
+    still = unmoved(watcher)
+    zero = [one for one in still if not bool(one["of"]().count_nonzero())]
+    if len(still) < 2 or not zero:
+        return
+    tried = _attempts(watcher, zero) if len(zero) > 1 else []
+    names = {
+        "many": len(zero),
+        "optimizer": name_of(watcher.notes.optimizers[zero[0]["optimizer"]]),
+        "looked": min(one["looked"] for one in zero),
+        **_told(zero),
+        **(tried[0].names if tried else {}),
+    }
+    culprit = tried[0].culprit if tried else None
+    yield Finding("factors-zero", names, culprit, tuple(tried), proved=False, seen=True, fact=True, weight=9)
+
+
+def _attempts(watcher: Any, zero: list[dict[str, Any]]) -> list[Attempt]:
+    """Each of the first zeros made random by itself; where there are many, all of them together."""
+    places: dict[Any, tuple[Source, ast.Call, str, dict[str, str]]] = {}
+    for one in zero:
         for source, call in _begun(watcher, one):
             new = _random(source, call, one["shape"])
-            given = {"text": source.text(call), "new": new, "first": one["name"]}
-            edits = rewrite.replaced(source, call, new) if new else ()
-            place = source.file, call.lineno, call.col_offset
-            attempts.setdefault(place, Attempt("random", edits, given, source.span(call)))
-    tried = tuple(one for one in attempts.values() if one.edits)[:3]
-    if tried:
-        names = {
-            "many": len(zero),
-            "optimizer": name_of(watcher.notes.optimizers[zero[0]["optimizer"]]),
-            "looked": min(one["looked"] for one in zero),
-            **_told(zero),
-            **tried[0].names,
-        }
-        yield Finding("factors-zero", names, tried[0].culprit, tried, proved=False, seen=True, weight=9)
+            names = {"text": source.text(call), "new": new, "first": one["name"]}
+            if new:
+                places.setdefault((source.file, call.lineno, call.col_offset), (source, call, new, names))
+    found = [
+        Attempt("random", rewrite.replaced(source, call, new), names, source.span(call))
+        for source, call, new, names in places.values()
+    ]
+    if len(found) > 2 and len({source.file for source, *_ in places.values()}) == 1:
+        source = next(iter(places.values()))[0]
+        edits = rewrite.both(source, [(call, new) for _, call, new, _ in places.values()])
+        found[2:] = [Attempt("random", edits, found[0].names, found[0].culprit)]
+    return [one for one in found if one.edits][:3]
 
 
 def _begun(watcher: Any, one: dict[str, Any]) -> list[tuple[Source, ast.Call]]:
