@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from explainer.training import holding
 from explainer.training.calls import looks
 from explainer.training.deep import Call, Deep
 
@@ -52,4 +53,6 @@ def added(deep: Deep, call: Call) -> None:
 
 def _saw(deep: Deep, call: Call, own: Any, place: int) -> None:
     if own.requires_grad and call.site:
-        deep.watcher.notes.saw("terms-cancel", call.site, place=place)
+        known = any(seen.site == call.site for seen, _ in deep.watcher.notes.of("terms-cancel"))
+        behind = set() if known else holding.leaves(own) | {id(own)}
+        deep.watcher.notes.saw("terms-cancel", call.site, place=place, behind=behind)

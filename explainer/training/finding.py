@@ -25,6 +25,7 @@ class Finding:
     """One thing that is wrong. `proved`: a structural fact says so; otherwise it is told where a trial confirms it.
 
     `seen`: something structural points at it, so that a trial need not be overwhelming; what is only a guess must be.
+    `fact`: a run in which it is found again refutes the edit, as with what is proved.
     `searched`: nothing points at it but the trials of many edits, of which one did best: that may be another's merit.
     """
 
@@ -37,6 +38,7 @@ class Finding:
     weight: float = 1.0
     seen: bool = False
     searched: bool = False
+    fact: bool = False
 
 
 Finder = Callable[[Any], Iterator[Finding]]

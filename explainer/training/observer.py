@@ -35,7 +35,7 @@ class Observer:
             "steps": notes.steps,
             "printed": self.tail.text,
             "fits": fits(self.watcher, False),
-            "rules": sorted({one.rule for one in findings(self.watcher) if one.proved}),
+            "rules": sorted({one.rule for one in findings(self.watcher) if one.proved or one.fact}),
             "trouble": notes.trouble,
         }
 

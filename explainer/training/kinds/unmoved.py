@@ -31,12 +31,12 @@ def unmoved(watcher: Any) -> list[dict[str, Any]]:
 @finder
 def terms_cancel(watcher: Any) -> Iterator[Finding]:
     """`z + (q - z)` without a detach: the value is q, and z gets its gradient once and once negated."""
-    still = unmoved(watcher)
     for seen, times in watcher.notes.of("terms-cancel"):
         source, whole = _sum(seen.site[0])
         if whole is None or times < 3:
             continue
         pair = [whole.left, whole.right]
+        still = [one for one in unmoved(watcher) if id(one["of"]()) in seen.data["behind"]]
         own, term = pair[1 - seen.data["place"]], pair[seen.data["place"]]
         kept, cut = source.text(own), f"({source.text(term)}).detach()"
         if isinstance(term, (ast.Name, ast.Attribute)):
@@ -65,52 +65,72 @@ def _told(still: list[dict[str, Any]]) -> dict[str, str]:
 
 @finder
 def factors_zero(watcher: Any) -> Iterator[Finding]:
-    """Weights that began at zero and multiply one another: each one's gradient is the other one times something."""
-    zero = [one for one in unmoved(watcher) if not bool(one["of"]().count_nonzero())]
-    attempts: dict[Any, Attempt] = {}
-    for one in zero if len(zero) > 1 else ():
-        found = _begun(watcher, one)
-        new = _random(*found, one["shape"]) if found is not None else ""
-        if found is not None and new:
-            source, call = found
-            given = {"text": source.text(call), "new": new, "first": one["name"]}
-            edits = rewrite.replaced(source, call, new)
-            attempts.setdefault((source.file, call.lineno), Attempt("random", edits, given, source.span(call)))
-    tried = tuple(one for one in attempts.values() if one.edits)[:3]
-    if tried:
-        names = {
-            "many": len(zero),
-            "optimizer": name_of(watcher.notes.optimizers[zero[0]["optimizer"]]),
-            "looked": min(one["looked"] for one in zero),
-            **_told(zero),
-            **tried[0].names,
-        }
-        yield Finding("factors-zero", names, tried[0].culprit, tried, proved=False, seen=True, weight=9)
+    """Weights that began at zero and multiply one another: each one's gradient is the other one times something.
+
+    Of two that stand still one may be zero by chance; that no attempt is offered for, but an edit that leaves it fails.
+    """
+    still = unmoved(watcher)
+    zero = [one for one in still if not bool(one["of"]().count_nonzero())]
+    if len(still) < 2 or not zero:
+        return
+    tried = _attempts(watcher, zero) if len(zero) > 1 else []
+    names = {
+        "many": len(zero),
+        "optimizer": name_of(watcher.notes.optimizers[zero[0]["optimizer"]]),
+        "looked": min(one["looked"] for one in zero),
+        **_told(zero),
+        **(tried[0].names if tried else {}),
+    }
+    culprit = tried[0].culprit if tried else None
+    yield Finding("factors-zero", names, culprit, tuple(tried), proved=False, seen=True, fact=True, weight=9)
 
 
-def _begun(watcher: Any, one: dict[str, Any]) -> tuple[Source, ast.Call] | None:
-    """The call that made a weight zero: where one of torch's filled it, or else in its class."""
+def _attempts(watcher: Any, zero: list[dict[str, Any]]) -> list[Attempt]:
+    """Each of the first zeros made random by itself; where there are many, all of them together."""
+    places: dict[Any, tuple[Source, ast.Call, str, dict[str, str]]] = {}
+    for one in zero:
+        for source, call in _begun(watcher, one):
+            new = _random(source, call, one["shape"])
+            names = {"text": source.text(call), "new": new, "first": one["name"]}
+            if new:
+                places.setdefault((source.file, call.lineno, call.col_offset), (source, call, new, names))
+    found = [
+        Attempt("random", rewrite.replaced(source, call, new), names, source.span(call))
+        for source, call, new, names in places.values()
+    ]
+    if len(found) > 2 and len({source.file for source, *_ in places.values()}) == 1:
+        source = next(iter(places.values()))[0]
+        edits = rewrite.both(source, [(call, new) for _, call, new, _ in places.values()])
+        found[2:] = [Attempt("random", edits, found[0].names, found[0].culprit)]
+    return [one for one in found if one.edits][:3]
+
+
+def _begun(watcher: Any, one: dict[str, Any]) -> list[tuple[Source, ast.Call]]:
+    """The calls that made a weight zero: where one of torch's filled it, or else in the class that holds it."""
     held, site = watcher.constants.get(id(one["of"]()), (None, ()))
     if held is not None and held() is one["of"]() and site:
-        return rewrite.call_in(site[0], *_FILLS)
-    path, _, name = one["name"].rpartition(".")
-    kind = type(one["root"]().get_submodule(path)).__name__
-    for source in program_sources(watcher):
-        owners = [node for node in source.nodes() if isinstance(node, ast.ClassDef) and node.name == kind]
-        calls = [call for owner in owners for call in _zeroing(source, owner, f"self.{name}")]
-        if calls:
-            return source, calls[-1]
-    return None
+        found = rewrite.call_in(site[0], *_FILLS)
+        return [found] if found is not None else []
+    parts = one["name"].split(".")
+    for at in reversed(range(len(parts))):
+        kind = type(one["root"]().get_submodule(".".join(parts[:at]))).__name__
+        for source in program_sources(watcher):
+            owners = [node for node in source.nodes() if isinstance(node, ast.ClassDef) and node.name == kind]
+            calls = [(source, call) for owner in owners for call in _zeroing(source, owner, parts[at:])]
+            if calls:
+                return calls
+    return []
 
 
-def _zeroing(source: Source, owner: ast.ClassDef, name: str) -> Iterator[ast.Call]:
-    """The calls in a class that make an attribute zero: `self.up = Parameter(torch.zeros(...))`, `self.up.zero_()`."""
+def _zeroing(source: Source, owner: ast.ClassDef, parts: list[str]) -> Iterator[ast.Call]:
+    """The calls in a class that make what it holds zero: `self.up = Parameter(torch.zeros(2))`, `self.up.zero_()`."""
+    name = ".".join(["self", *parts])
     for node in ast.walk(owner):
-        if isinstance(node, ast.Assign) and any(source.text(one) == name for one in node.targets):
+        if isinstance(node, ast.Assign) and any(source.text(one) == f"self.{parts[0]}" for one in node.targets):
             yield from (one for one in ast.walk(node.value) if isinstance(one, ast.Call) and called(one) in _ZEROS)
         if isinstance(node, ast.Call) and called(node) in _FILLS:
-            about = node.args[:1] if called(node) in ("zeros_", "constant_") else [node.func]
-            if any(source.text(one).startswith((f"{name}.", f"{name})")) or source.text(one) == name for one in about):
+            about = node.args[0] if called(node) in ("zeros_", "constant_") and node.args else node.func
+            if f"{source.text(about)}.".startswith(f"{name}."):
                 yield node
 
 
