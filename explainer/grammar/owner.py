@@ -33,19 +33,25 @@ CHECKED = frozenset(
     ]
 )  # fmt: skip
 #: Types that only torch has.
-_ONLY_OURS = frozenset(
-    [
-        "GradcheckError", "CheckpointError", "OpCheckError", "UserError", "GuardOnDataDependentSymNode",
-        "ConstraintViolationError", "DistError", "InductorError", "TorchRuntimeError", "BackendCompilerFailed",
-        "InternalTorchDynamoError", "OnnxExporterError", "DistStoreError", "DistNetworkError", "DistBackendError",
-        "TraceError", "RecompileError", "SpecViolationError", "PipeliningMetadataError", "AOTIMinifierError",
-        "SymbolicValueError", "UnsupportedNodeError", "RendezvousStateError", "RendezvousConnectionError",
-        "RendezvousTimeoutError", "RendezvousClosedError", "TorchExportError", "TorchDynamoException",
-        "FakeTensorDeviceMismatchError", "DataDependentOutputException", "DynamicOutputShapeException",
-        "UnsupportedFakeTensorException", "LoweringException", "SubgraphLoweringException", "CppCompileError",
-        "UncapturedHigherOrderOpError", "UnsafeScriptObjectError",
-    ]
-)  # fmt: skip
+_ONLY_OURS = words_of(
+    "GradcheckError CheckpointError OpCheckError UserError GuardOnDataDependentSymNode ConstraintViolationError DistError "
+    "InductorError TorchRuntimeError BackendCompilerFailed InternalTorchDynamoError OnnxExporterError DistStoreError "
+    "DistNetworkError DistBackendError TraceError RecompileError SpecViolationError PipeliningMetadataError "
+    "AOTIMinifierError SymbolicValueError UnsupportedNodeError TorchExportError TorchDynamoException LoweringException "
+    "FakeTensorDeviceMismatchError DataDependentOutputException DynamicOutputShapeException CppCompileError "
+    "UnsupportedFakeTensorException SubgraphLoweringException UncapturedHigherOrderOpError UnsafeScriptObjectError "
+    "RendezvousError RendezvousStateError RendezvousConnectionError RendezvousTimeoutError RendezvousClosedError "
+    "RendezvousGracefulExitError ProcessExitedException ProcessRaisedException _LinAlgError MetadataMismatchError "
+    "FailOnRecompileLimitHit AsPythonConstantNotImplementedError BypassAOTAutogradCache BypassDynamoCacheEntry "
+    "BypassFxGraphCache CannotStaticallyLaunchKernel ClosureConversionError CondOpArgsMismatchError FrontendTypeError "
+    "CppWrapperCodegenError DeferredCudaCallError DeferredMtiaCallError GPUTooOldForTriton GraphConstructionError "
+    "GraphMatchingException GuardInstallException InvalidCxxCompiler MissingOpProfile MissingOperatorWithDecomp "
+    "MissingOperatorWithoutDecomp NoTritonConfigsError NoValidChoicesError ObservedAttributeError ObservedIndexError "
+    "ObservedKeyError ObservedLookupError ObservedNotImplementedError ObservedRuntimeError ObservedTypeError PTXASError "
+    "PendingUnbackedSymbolNotFound StrobelightCLIProfilerError TracingCheckError TritonMissing JITException "
+    "UnsupportedAliasMutationException UnsupportedMutationAliasingException UnsupportedNNModuleError "
+    "UnsupportedOperatorException UnsynchronizedAccessError malformed_input malformed_ir _BypassDispatchCache"
+)
 #: Words of other frameworks.
 _OTHERS = words_of(
     "gufunc dot_general contracting tf tensorflow keras eagertensor kerastensor jax jaxlib jnp shapedarray sklearn "
@@ -53,7 +59,7 @@ _OTHERS = words_of(
     "n_features "
     "n_splits multiclass metrics dataframe pandas paddle mxnet cupy onnxruntime xgboost dmatrix openai matplotlib "
     "plt series ufunc "
-    "__array_function__ sympy decimal scipy mpmath symbols polynomial"
+    "__array_function__ sympy decimal scipy mpmath symbols polynomial flax optax haiku"
 )
 #: Words that others use more often than torch's checks do.
 _MAYBE_OTHERS = words_of(
@@ -115,7 +121,7 @@ _PYTHON = (
     "new futures", "new thread", "changed size during", "mutated during", "application context", "asyncio", "coroutine",
     "lost sys", "unlocked lock", "current thread", "main thread", "Circular reference", "dictionary keys",
         "I/O operation",
-    "write to closed", "No active exception", "exceptions must", "takes exactly", "takes no arguments",
+    "write to closed", "positional args tuple", "Python int too large", "isinstance() arg", "super()", "No active exception", "exceptions must", "takes exactly", "takes no arguments",
 )  # fmt: skip
 _TORCH_FILE = Pattern(r"(?:^|/)torch/(?!.*(?:site|dist)-packages/)")
 _LIBRARY = Pattern(r"(?:site|dist)-packages/(?!torch/)|(?:^|/)lib(?:64)?/python\d")
@@ -207,7 +213,9 @@ def _raised_there(error: Crash | Raised, text: str, operator: bool, detail: int,
     file = last.file.replace("\\", "/")
     known = last.user or file.startswith("<")
     if not _ECOSYSTEM.search(file) and (_LIBRARY.search(file) or not known or _RAISES.match(last.code)):
-        return False
+        # A package that torch's own files lead to is built on it: what it says of tensors and devices is torch's.
+        below = bool(lowered(text) & _SURELY_OURS) and any(in_torch(frame.file) for frame in error.frames)
+        return below and _speaks_so(error, text, operator, detail, firm)
     return _speaks_so(error, text, operator, detail, firm)
 
 
