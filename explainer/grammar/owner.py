@@ -172,7 +172,7 @@ def _speaks_so(error: Crash | Raised, text: str, operator: bool, detail: int, fi
     words = lowered(text)
     weight = _weight(error.name, words, operator)
     if error.name not in _PYTHONS_TYPES and WEIGHTS.get(error.name, 0) <= 0 and not words & _SURELY_OURS:
-        return False  # a type of some package's own
+        return not error.name and _is_of_files(text)  # else a type of some package's own
     known = bool(words & (_OURS | _SURELY_OURS))
     told = known or (bool(error.type) and (operator or len(words) > FEW))
     native = error.name == "RuntimeError" and bool(error.frames) and bool(error.frames[-1].code)
@@ -193,6 +193,12 @@ def _in_files(text: str, weight: int) -> bool:
     held, runs = ngrams.known(text)
     enough = runs if weight < 0 and runs < 4 else min(2, runs - 1)
     return held > 2 or (weight > AGAINST and 0 < held >= enough)
+
+
+def _is_of_files(text: str) -> bool:
+    """Whether a text without a type is one that torch's files have: most of its runs of words, and several."""
+    held, runs = ngrams.known(text)
+    return held > 3 and 2 * held >= runs
 
 
 def _known_by(own_name: str, kind: str, words: frozenset[str], detail: int, firm: bool) -> bool:

@@ -48,6 +48,7 @@ _NO_OPERATOR = frozenset(
         "failed", "reason", "explanation", "unsupported", "invalid", "runtimeerror", "valueerror", "typeerror",
         "indexerror", "message", "required", "usage", "in", "for", "this", "it", "that", "tensor", "tensors",
         "argument", "arguments", "mask", "which", "value", "values", "and", "or", "either", "both",
+        "only",
     ]
 )  # fmt: skip
 
