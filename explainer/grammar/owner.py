@@ -34,22 +34,23 @@ CHECKED = frozenset(
 )  # fmt: skip
 #: Types that only torch has.
 _ONLY_OURS = words_of(
-    "GradcheckError CheckpointError OpCheckError UserError GuardOnDataDependentSymNode ConstraintViolationError DistError "
-    "InductorError TorchRuntimeError BackendCompilerFailed InternalTorchDynamoError OnnxExporterError DistStoreError "
-    "DistNetworkError DistBackendError TraceError RecompileError SpecViolationError PipeliningMetadataError "
-    "AOTIMinifierError SymbolicValueError UnsupportedNodeError TorchExportError TorchDynamoException LoweringException "
-    "FakeTensorDeviceMismatchError DataDependentOutputException DynamicOutputShapeException CppCompileError "
-    "UnsupportedFakeTensorException SubgraphLoweringException UncapturedHigherOrderOpError UnsafeScriptObjectError "
-    "RendezvousError RendezvousStateError RendezvousConnectionError RendezvousTimeoutError RendezvousClosedError "
-    "RendezvousGracefulExitError ProcessExitedException ProcessRaisedException _LinAlgError MetadataMismatchError "
-    "FailOnRecompileLimitHit AsPythonConstantNotImplementedError BypassAOTAutogradCache BypassDynamoCacheEntry "
-    "BypassFxGraphCache CannotStaticallyLaunchKernel ClosureConversionError CondOpArgsMismatchError FrontendTypeError "
+    "GradcheckError CheckpointError OpCheckError UserError GuardOnDataDependentSymNode ConstraintViolationError "
+    "DistError InductorError TorchRuntimeError BackendCompilerFailed InternalTorchDynamoError OnnxExporterError "
+    "DistStoreError DistNetworkError DistBackendError TraceError RecompileError SpecViolationError "
+    "PipeliningMetadataError AOTIMinifierError SymbolicValueError UnsupportedNodeError TorchExportError "
+    "TorchDynamoException LoweringException FakeTensorDeviceMismatchError DataDependentOutputException "
+    "DynamicOutputShapeException CppCompileError UnsupportedFakeTensorException SubgraphLoweringException "
+    "UncapturedHigherOrderOpError UnsafeScriptObjectError RendezvousError RendezvousStateError "
+    "RendezvousConnectionError RendezvousTimeoutError RendezvousClosedError RendezvousGracefulExitError "
+    "ProcessExitedException ProcessRaisedException _LinAlgError MetadataMismatchError FailOnRecompileLimitHit "
+    "AsPythonConstantNotImplementedError BypassAOTAutogradCache BypassDynamoCacheEntry BypassFxGraphCache "
+    "CannotStaticallyLaunchKernel ClosureConversionError CondOpArgsMismatchError FrontendTypeError "
     "CppWrapperCodegenError DeferredCudaCallError DeferredMtiaCallError GPUTooOldForTriton GraphConstructionError "
     "GraphMatchingException GuardInstallException InvalidCxxCompiler MissingOpProfile MissingOperatorWithDecomp "
     "MissingOperatorWithoutDecomp NoTritonConfigsError NoValidChoicesError ObservedAttributeError ObservedIndexError "
-    "ObservedKeyError ObservedLookupError ObservedNotImplementedError ObservedRuntimeError ObservedTypeError PTXASError "
-    "PendingUnbackedSymbolNotFound StrobelightCLIProfilerError TracingCheckError TritonMissing JITException "
-    "UnsupportedAliasMutationException UnsupportedMutationAliasingException UnsupportedNNModuleError "
+    "ObservedKeyError ObservedLookupError ObservedNotImplementedError ObservedRuntimeError ObservedTypeError "
+    "PTXASError PendingUnbackedSymbolNotFound StrobelightCLIProfilerError TracingCheckError TritonMissing "
+    "JITException UnsupportedAliasMutationException UnsupportedMutationAliasingException UnsupportedNNModuleError "
     "UnsupportedOperatorException UnsynchronizedAccessError malformed_input malformed_ir _BypassDispatchCache"
 )
 #: Words of other frameworks.
@@ -121,7 +122,8 @@ _PYTHON = (
     "new futures", "new thread", "changed size during", "mutated during", "application context", "asyncio", "coroutine",
     "lost sys", "unlocked lock", "current thread", "main thread", "Circular reference", "dictionary keys",
         "I/O operation",
-    "write to closed", "positional args tuple", "Python int too large", "isinstance() arg", "super()", "No active exception", "exceptions must", "takes exactly", "takes no arguments",
+    "write to closed", "positional args tuple", "Python int too large", "isinstance() arg", "super()",
+    "No active exception", "exceptions must", "takes exactly", "takes no arguments",
 )  # fmt: skip
 _TORCH_FILE = Pattern(r"(?:^|/)torch/(?!.*(?:site|dist)-packages/)")
 _LIBRARY = Pattern(r"(?:site|dist)-packages/(?!torch/)|(?:^|/)lib(?:64)?/python\d")

@@ -31,8 +31,8 @@ _TORCH = Pattern(
 )
 #: A line of the log that C++ writes: `[E424 01:17:25.95 ProcessGroupNCCL.cpp:695] [Rank 3] To avoid ...`.
 _LOGGED = Pattern(
-    r"\[(?P<level>[EF])(?:\d{0,4} [\d:.]{8,24})? [\w./-]{1,200}\.(?:cpp|cc|cu|h|hpp):\d{1,6}\]\s*(?:\[[^\]]{1,80}\]\s*){0,4}"
-    r"(?P<message>\S.*)"
+    r"\[(?P<level>[EF])(?:\d{0,4} [\d:.]{8,24})? [\w./-]{1,200}\.(?:cpp|cc|cu|h|hpp):\d{1,6}\]\s*"
+    r"(?:\[[^\]]{1,80}\]\s*){0,4}(?P<message>\S.*)"
 )
 #: One exception's own line and nothing else, in which no dressing can be.
 _PLAIN = Pattern(
