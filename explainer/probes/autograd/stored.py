@@ -37,7 +37,7 @@ def _kept_in_buffer(source: Source, scope: ast.AST, name: str) -> Iterator[ast.e
     within, attribute = list(ast.walk(scope)), name.removeprefix("self.")
     made = (one for one in within if isinstance(one, ast.Call) and called(one) == "register_buffer" and one.args)
     if any(isinstance(one.args[0], ast.Constant) and one.args[0].value == attribute for one in made):
-        yield from (one.value for one in within if isinstance(one, ast.Assign) and _sets(source, one, name))
+        yield from (one.value for one in within if isinstance(one, ast.Assign) and sets(one, name))
 
 
 def _scopes(scene: Scene, of: CarriedFact) -> Iterator[tuple[Source, ast.AST]]:
