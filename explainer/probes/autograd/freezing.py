@@ -178,9 +178,3 @@ def _tensors_of(scene: Scene, owner: Any, model: str) -> Iterator[SpanFact]:
                 target = source.text(node.targets[0]).removeprefix("self.")
                 if target in held:
                     yield span_fact(source, node.value, attribute=target, model=model, owner=kind)
-
-
-@probe
-def first_tensor(scene: Scene, of: tuple[SpanFact, ...] | None = None) -> SpanFact | None:
-    """The first of several places."""
-    return of[0] if of else None

@@ -261,15 +261,6 @@ def asked_gradient(scene: Scene, of: SpanFact | None = None) -> SpanFact | None:
 
 
 @probe
-def grad_place(scene: Scene, of: TensorFact | None = None) -> SpanFact | None:
-    """Where the tensor whose gradient is wanted got its name, or else the expression that reads the gradient."""
-    found = held_by(scene, of)
-    if found is not None or of is None or of.span is None:
-        return found
-    return SpanFact(of.span, of.name)
-
-
-@probe
 def reduction_place(scene: Scene, of: SpanFact | None = None, otherwise: Any = None) -> Any:
     """The loss that must be told to reduce where its values go to backward as they are, else another place."""
     return of if of is not None and of["plain"] else otherwise

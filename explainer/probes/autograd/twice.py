@@ -31,12 +31,6 @@ def once_only(scene: Scene) -> tuple[SpanFact, ...] | None:
 
 
 @probe
-def first_once(scene: Scene, of: tuple[SpanFact, ...] | None = None) -> SpanFact | None:
-    """The decorator where there is one only."""
-    return of[0] if of is not None and len(of) == 1 else None
-
-
-@probe
 def detached_state(scene: Scene) -> SpanFact | None:
     """The one `model.state_dict()` that a program takes its parameters from, where it calls models functionally.
 

@@ -233,12 +233,6 @@ def freezing(scene: Scene) -> SpanFact | None:
     return SpanFact(failing.source.span(statement), failing.source.text(statement), Settings(detail))
 
 
-@probe
-def freezing_line(scene: Scene, of: SpanFact | None = None) -> SpanFact | None:
-    """The line inside the block of `freezing` that freezes."""
-    return SpanFact(of["at"], of["at"].code) if of is not None else None
-
-
 def _freezes(statement: ast.stmt, frame: LiveFrame) -> str | None:
     """How a statement freezes parameters: the helper's name, "" directly, None not at all."""
     if _freezes_directly(statement):
