@@ -6,7 +6,7 @@ import ast
 
 from explainer.facts import CutFact, SpanFact
 from explainer.probes import probe
-from explainer.probes.files import calls_named, sources
+from explainer.probes.files import calls_named, nodes_of
 from explainer.probes.places import spanned
 from explainer.probes.scene import Scene
 from explainer.source import Source
@@ -58,8 +58,7 @@ def called_object(scene: Scene) -> SpanFact | None:
     `detail`: `owner`, the class; `to`, the call of `apply` with what both calls are given.
     """
     names = [one.name for _, one in _functions(scene)]
-    every = [(source, node) for source in sources(scene) for node in source.nodes() if isinstance(node, ast.Call)]
-    outer = [(source, one, one.func) for source, one in every if isinstance(one.func, ast.Call)]
+    outer = [(source, one, one.func) for source, one in nodes_of(scene, ast.Call) if isinstance(one.func, ast.Call)]
     calls = [(source, one, made) for source, one, made in outer if source.text(made.func).rsplit(".", 1)[-1] in names]
     if len(calls) != 1 or calls[0][1].keywords or calls[0][2].keywords:
         return None
@@ -77,5 +76,4 @@ def function_class(scene: Scene, of: SpanFact | None = None) -> SpanFact | None:
 
 
 def _functions(scene: Scene) -> list[tuple[Source, ast.ClassDef]]:
-    every = [(source, node) for source in sources(scene) for node in source.nodes() if isinstance(node, ast.ClassDef)]
-    return [(source, node) for source, node in every if _is_function(node)]
+    return [(source, node) for source, node in nodes_of(scene, ast.ClassDef) if _is_function(node)]

@@ -12,7 +12,8 @@ from typing import Any
 from explainer.facts import Settings, SpanFact
 from explainer.patterns import Pattern
 from explainer.probes import probe
-from explainer.probes.files import sources
+from explainer.probes.files import nodes_of, sources
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import MISSING, fields_of
 from explainer.source import Source, holds, source_of
@@ -176,13 +177,11 @@ def key_span(scene: Scene, of: Settings | None = None) -> SpanFact | None:
 @probe
 def option_literal(scene: Scene, name: str, value: Any = True) -> SpanFact | None:
     """The only place in the user's loaded files that sets an option: a keyword or dict entry `name: value`."""
-    found = []
-    for source in sources(scene):
-        for node in source.nodes():
-            for key, given in _options(node):
-                if key == name and isinstance(given, ast.Constant) and given.value is value:
-                    found.append(SpanFact(source.span(given, name), source.text(given), Settings((("name", name),))))
-    return found[0] if len(found) == 1 else None
+    every = (
+        (source, given) for source, node in nodes_of(scene, ast.AST) for key, given in _options(node) if key == name
+    )
+    found = [(source, one) for source, one in every if isinstance(one, ast.Constant) and one.value is value]
+    return span_fact(*found[0], name, name=name) if len(found) == 1 else None
 
 
 @probe

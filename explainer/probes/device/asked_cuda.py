@@ -10,7 +10,7 @@ from explainer.facts import SpanFact
 from explainer.frozen import frozen
 from explainer.patterns import Pattern
 from explainer.probes import probe
-from explainer.probes.files import sources
+from explainer.probes.files import nodes_of, sources
 from explainer.probes.origin import last_binding
 from explainer.probes.places import spanned
 from explainer.probes.scene import Scene
@@ -99,11 +99,11 @@ def _last_names(node: ast.AST) -> Iterator[str]:
 
 def _followed(scene: Scene, names: set[str]) -> set[str]:
     """Names, with those that stand in what is assigned to them anywhere in the program."""
-    assigned = [node for source in sources(scene) for node in source.nodes() if isinstance(node, ast.Assign)]
+    assigned = [node for source, node in nodes_of(scene, ast.Assign)]
     for _ in range(_MOST):
         values = [one.value for one in assigned if any(names & set(_last_names(target)) for target in one.targets)]
         names = names | {name for value in values for name in _last_names(value)}
-    return names - {"torch", "self", "device" if len(names) > 40 else ""}
+    return names - {"torch", "self"}
 
 
 def _bound_names(one: Asked) -> set[str]:
