@@ -12,7 +12,7 @@ from explainer.facts import ModuleFact, Settings, SpanFact
 from explainer.probes import probe
 from explainer.probes.files import nodes_of
 from explainer.probes.module import module_calls, path_of, root_module, root_name
-from explainer.probes.places import element_at, starting_at
+from explainer.probes.places import element_at, span_fact, starting_at
 from explainer.probes.scene import Scene
 from explainer.probes.values import class_of
 from explainer.source import Source, called, source_of
@@ -33,7 +33,7 @@ def built_at(scene: Scene, of: ModuleFact | None = None) -> SpanFact | None:
     source, call = found
     name = of.name if of is not None else None
     arguments = Settings(tuple((key, source.text(node)) for key, node in bound(call, type(module)).items()))
-    return SpanFact(source.span(call, name), source.text(call), Settings((("arguments", arguments),)))
+    return span_fact(source, call, name, arguments=arguments)
 
 
 def construction(scene: Scene, module: Any) -> tuple[Source, ast.Call] | None:

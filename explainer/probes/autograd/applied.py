@@ -7,7 +7,7 @@ import ast
 from explainer.facts import CutFact, SpanFact
 from explainer.probes import probe
 from explainer.probes.files import calls_named, nodes_of
-from explainer.probes.places import spanned
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.source import Source
 
@@ -30,7 +30,7 @@ def forward_of_function(scene: Scene, of: CutFact | None = None) -> SpanFact | N
     source, call, function = calls[0]
     apart = any(getattr(one, "name", "") == "setup_context" for one in custom.body)
     given = [source.text(one) for one in (*call.args[0 if apart else 1 :], *(word.value for word in call.keywords))]
-    return spanned(source, call, owner=owner, to=f"{source.text(function.value)}.apply({', '.join(given)})")
+    return span_fact(source, call, owner=owner, to=f"{source.text(function.value)}.apply({', '.join(given)})")
 
 
 def _is_function(node: ast.ClassDef) -> bool:
@@ -48,7 +48,7 @@ def made_function(scene: Scene) -> SpanFact | None:
         return None
     source, call = calls[0]
     owner = source.text(call.func)
-    return spanned(source, call, owner=owner, to=f"{owner}.apply")
+    return span_fact(source, call, owner=owner, to=f"{owner}.apply")
 
 
 @probe
@@ -64,7 +64,7 @@ def called_object(scene: Scene) -> SpanFact | None:
         return None
     source, call, made = calls[0]
     owner, given = source.text(made.func), [source.text(one) for one in (*call.args, *made.args)]
-    return spanned(source, call, owner=owner, to=f"{owner}.apply({', '.join(given)})")
+    return span_fact(source, call, owner=owner, to=f"{owner}.apply({', '.join(given)})")
 
 
 @probe
@@ -72,7 +72,7 @@ def function_class(scene: Scene, of: SpanFact | None = None) -> SpanFact | None:
     """The class of a custom Function by its name, `owner`."""
     name = of["owner"].rsplit(".", 1)[-1] if of is not None else ""
     found = [(source, one) for source, one in _functions(scene) if one.name == name]
-    return spanned(*found[0]) if len(found) == 1 else None
+    return span_fact(*found[0]) if len(found) == 1 else None
 
 
 def _functions(scene: Scene) -> list[tuple[Source, ast.ClassDef]]:

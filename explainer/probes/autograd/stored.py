@@ -9,7 +9,7 @@ from explainer.bindings import sets
 from explainer.facts import CarriedFact, SpanFact
 from explainer.probes import probe
 from explainer.probes.files import nodes_of, sources
-from explainer.probes.places import span_fact, spanned
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.source import Function, Source, called, holds, stored
 
@@ -73,7 +73,7 @@ def made_once(scene: Scene, of: CarriedFact | None = None) -> SpanFact | None:
 
 def _made(source: Source, statement: ast.stmt, value: ast.expr, init: Function, read: str) -> SpanFact:
     text, keep = _anywhere(source, value, init)
-    return spanned(source, statement, read=read, value=text, keep=keep)
+    return span_fact(source, statement, read=read, value=text, keep=keep)
 
 
 def _entry(node: ast.expr) -> tuple[ast.expr, ast.expr] | None:

@@ -12,7 +12,7 @@ from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.call import call_node
 from explainer.probes.files import calls_named
-from explainer.probes.places import span_fact, spanned
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import fields_of, read
 
@@ -38,7 +38,9 @@ def read_from_behind(scene: Scene) -> SpanFact | None:
     if given is None or size is None:
         return None
     stream = failing.source.text(given)
-    return spanned(failing.source, node, stream=stream, size=size, simple=all(map(str.isidentifier, stream.split("."))))
+    return span_fact(
+        failing.source, node, stream=stream, size=size, simple=all(map(str.isidentifier, stream.split(".")))
+    )
 
 
 def _took_no_archive(scene: Scene) -> bool:

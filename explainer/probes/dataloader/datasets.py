@@ -55,8 +55,8 @@ def unpicklable(scene: Scene) -> SpanFact | None:
         if isinstance(value, types.FunctionType) and "<" in value.__qualname__:
             span = _definition(value)
             if span is not None:
-                names = (("attribute", path), ("function", value.__name__), ("is_lambda", value.__name__ == "<lambda>"))
-                return SpanFact(span[0].span(span[1]), span[0].text(span[1]), Settings(names))
+                name = value.__name__
+                return span_fact(*span, attribute=path, function=name, is_lambda=name == "<lambda>")
     return None
 
 
@@ -81,8 +81,8 @@ def unpicklable_handle(scene: Scene) -> SpanFact | None:
     opened = [node for node in opened if source.text(node.targets[0]) == f"self.{names[0]}"]
     if len(opened) != 1 or not isinstance(opened[0].value, ast.Call):
         return None
-    about = (("attribute", names[0]), ("type", found[1] or found[2]), ("dataset", type(dataset).__name__))  # type: ignore
-    return SpanFact(source.span(opened[0]), source.text(opened[0]), Settings(about))
+    kind = found[1] or found[2]  # type: ignore[index]
+    return span_fact(source, opened[0], attribute=names[0], type=kind, dataset=type(dataset).__name__)
 
 
 def _is_handle(value: Any, what: str) -> bool:

@@ -8,7 +8,7 @@ import re
 from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.files import calls_named, named
-from explainer.probes.places import spanned
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.source import Source, called
 
@@ -29,7 +29,7 @@ def shorter_side(scene: Scene) -> SpanFact | None:
     if len(calls) != 1:
         return None
     source, call = calls[0]
-    return spanned(source, call, side=min(sides[0]), pair=_paired(scene, source, call))
+    return span_fact(source, call, side=min(sides[0]), pair=_paired(scene, source, call))
 
 
 def _paired(scene: Scene, source: Source, call: ast.Call) -> str:

@@ -12,7 +12,7 @@ from explainer.patterns import Pattern
 from explainer.probes import probe
 from explainer.probes.files import nodes_of, sources
 from explainer.probes.origin import last_binding
-from explainer.probes.places import spanned
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.source import Source, called
 
@@ -48,7 +48,7 @@ def asked_cuda(scene: Scene) -> SpanFact | None:
         return None
     method = found.kind == "method"
     owner = found.source.text(found.node.func.value) if method else ""  # type: ignore[attr-defined]
-    return spanned(found.source, found.node, method=method, kind=found.kind, owner=owner, others=len(every) - 1)
+    return span_fact(found.source, found.node, method=method, kind=found.kind, owner=owner, others=len(every) - 1)
 
 
 @probe
@@ -57,7 +57,7 @@ def cuda_places(scene: Scene) -> tuple[SpanFact, ...] | None:
     first, every = asked_cuda(scene), scene.once("asked cuda", lambda: list(_places(scene)))
     if first is None:
         return None
-    facts = [spanned(one.source, one.node, kind=one.kind) for one in every]
+    facts = [span_fact(one.source, one.node, kind=one.kind) for one in every]
     return tuple(sorted(facts, key=lambda one: one.span != first.span))
 
 

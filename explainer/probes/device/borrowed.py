@@ -9,7 +9,7 @@ from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.device.misplaced import home_of
 from explainer.probes.files import nodes_of
-from explainer.probes.places import spanned
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.source import Source, called
 
@@ -31,7 +31,7 @@ def moved_along(scene: Scene) -> SpanFact | None:
     if len(found) != 1:
         return None
     source, call, function = found[0]
-    return spanned(source, call, name=_owner(call), function=function.name, device=home)
+    return span_fact(source, call, name=_owner(call), function=function.name, device=home)
 
 
 def _moves(source: Source, function: ast.FunctionDef) -> Iterator[ast.Call]:
