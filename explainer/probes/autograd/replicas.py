@@ -40,8 +40,8 @@ def unused_parameters(scene: Scene) -> SpanFact | None:
         return None
     source, call = built
     more = ["..."] if len(names) > _MOST else []
-    listed = ", ".join(names[:_MOST] + more)
-    return span_fact(source, call, layer, names=listed, layer=layer, count=len(names), numbered=numbered)
+    shown = ", ".join(names[:_MOST] + more)
+    return span_fact(source, call, layer, names=shown, layer=layer, count=len(names), numbered=numbered)
 
 
 def _wrapped(scene: Scene) -> Any:
