@@ -14,17 +14,30 @@ from explainer.probes.scene import Scene
 from explainer.source import Function, Source, called, holds, stored
 
 _PUT = ("append", "appendleft", "add", "push", "insert", "setdefault")
+_PLAIN = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.BinOp)
 _MEMO = ("cache", "lru_cache", "cached_property")
 
 
 @probe
 def stored_value(scene: Scene, of: CarriedFact | None = None) -> SpanFact | None:
-    """The one value that is put into the list or dict which carries graphs over: `z` of `self.items.append(z)`."""
-    if of is None or not of.container or not of.name:
+    """The one value put into the list, dict or buffer which carries graphs over: `z` of `self.items.append(z)`.
+
+    A buffer is what a module keeps beside the graph; where the module knows how to reset it, it is a state instead.
+    """
+    if of is None or not of.name or not (of.container or (of.owner and not of.reset)):
         return None
-    found = [(source, value) for source, scope in _scopes(scene, of) for value in _puts(source, scope, of.name)]
-    plain = [one for one in found if isinstance(one[1], (ast.Name, ast.Attribute, ast.Call, ast.Subscript))]
+    put = _puts if of.container else _kept_in_buffer
+    found = [(source, value) for source, scope in _scopes(scene, of) for value in put(source, scope, of.name)]
+    plain = [one for one in found if isinstance(one[1], _PLAIN)]
     return span_fact(*found[0]) if len(found) == len(plain) == 1 else None
+
+
+def _kept_in_buffer(source: Source, scope: ast.AST, name: str) -> Iterator[ast.expr]:
+    """What a class sets one of its buffers to."""
+    within, attribute = list(ast.walk(scope)), name.removeprefix("self.")
+    made = (one for one in within if isinstance(one, ast.Call) and called(one) == "register_buffer" and one.args)
+    if any(isinstance(one.args[0], ast.Constant) and one.args[0].value == attribute for one in made):
+        yield from (one.value for one in within if isinstance(one, ast.Assign) and sets(one, name))
 
 
 def _scopes(scene: Scene, of: CarriedFact) -> Iterator[tuple[Source, ast.AST]]:
