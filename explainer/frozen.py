@@ -96,6 +96,9 @@ class _Fields:
 
 def __init__(self: Any, *given: Any, **named: Any) -> None:
     kind, values = type(self), self.__dict__
+    if len(given) == len(kind._names_) and not named:
+        values.update(zip(kind._names_, given))  # noqa: B905 - they are as many
+        return
     if len(given) != len(kind._names_):
         values.update(kind._defaults_)
     values.update(zip(kind._names_, given))  # noqa: B905 - too many of them are told below

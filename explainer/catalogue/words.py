@@ -22,7 +22,8 @@ _WIDE = Pattern(r"(?<=[。，；：！？）]) +")
 
 def in_language(texts: Mapping[str, Any], language: str) -> Any:
     """The text in a language ("ko", "zh-CN"), in English where there is none."""
-    return texts.get(language) or texts.get(re.split("[-_]", language)[0].lower()) or texts["en"]
+    found = texts.get(language)
+    return found or texts.get(re.split("[-_]", language)[0].lower()) or texts["en"]
 
 
 def words(template: str, names: Mapping[str, Any]) -> str:
@@ -35,7 +36,8 @@ def words(template: str, names: Mapping[str, Any]) -> str:
 
 def _tidy(text: str) -> str:
     """No double spaces, and none after full-width punctuation."""
-    return _WIDE.sub("", _SPACES.sub(" ", text)).strip()
+    text = _SPACES.sub(" ", text) if "  " in text else text
+    return (text if text.isascii() else _WIDE.sub("", text)).strip()
 
 
 def holds(expression: str, names: Mapping[str, Any]) -> bool:

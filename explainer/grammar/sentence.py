@@ -62,7 +62,8 @@ class Sentence:
 
 def cleaned(message: str) -> str:
     """The message's own words on one line, no more of them than are looked at."""
-    text = _ENFORCED.sub("", " ".join(message[: LONGEST * 2].split())[:LONGEST].replace("n`t ", "n't "))
+    text = " ".join(message[: LONGEST * 2].split())[:LONGEST].replace("n`t ", "n't ")
+    text = _ENFORCED.sub("", text) if text[:1] == "[" else text
     return (_TAIL.sub("", text).strip() or text) if any(mark in text for mark in _TAILS) else text
 
 

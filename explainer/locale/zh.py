@@ -60,6 +60,7 @@ WORDS = {
     # Why no fix was tried.
     "untried_off": "未尝试：重新运行已关闭",
     "untried_text": "未尝试：仅凭文本无法重新运行（`explain run SCRIPT` 会尝试修复）",
+    "untried_elsewhere": "未尝试：这是另一个进程的错误，这里只有它的文本",
     "untried_time": "未尝试：没有时间（这台机器太忙）",
     "untried_unfinished": "未尝试到底：耗时太长",
     "untried_refuted": "没有修复：试过的修改都不能使其运行",

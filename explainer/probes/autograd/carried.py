@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from explainer.bindings import assignments, sets
 from explainer.facts import CarriedFact, SpanFact
 from explainer.patterns import Pattern
 from explainer.probes import probe
@@ -271,21 +272,16 @@ def filled_once(scene: Scene, of: CarriedFact | None = None) -> SpanFact | None:
             if not isinstance(owner, ast.ClassDef) or owner.name != of.owner:
                 continue
             for test in (one for one in ast.walk(owner) if isinstance(one, ast.If) and not one.orelse):
-                inner = [one for one in test.body if isinstance(one, ast.Assign) and _sets(source, one, of.name)]
+                inner = [one for one in test.body if isinstance(one, ast.Assign) and sets(one, of.name)]
                 guarded = inner and of.name.removeprefix("self.") in source.text(test.test)
-                if guarded and not _set_elsewhere(source, owner, inner, of.name):
+                if guarded and not _set_elsewhere(owner, inner, of.name):
                     return span_fact(source, test, value=source.text(inner[0].value), line=inner[0].lineno)
     return None
 
 
-def _set_elsewhere(source: Source, owner: ast.ClassDef, inner: list[ast.Assign], name: str) -> bool:
+def _set_elsewhere(owner: ast.ClassDef, inner: list[ast.Assign], name: str) -> bool:
     """Whether a class computes an attribute anew outside of the guard: a state, not a cache."""
-    found = (one for one in ast.walk(owner) if isinstance(one, ast.Assign) and _sets(source, one, name))
-    return any(one not in inner and not isinstance(one.value, ast.Constant) for one in found)
-
-
-def _sets(source: Source, node: ast.Assign, name: str) -> bool:
-    return any(source.text(target) == name for target in node.targets)
+    return any(one not in inner and not isinstance(one.value, ast.Constant) for one in assignments(owner, name))
 
 
 @probe

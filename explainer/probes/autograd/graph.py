@@ -7,6 +7,7 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
+from explainer.bindings import assignments
 from explainer.facts import SpanFact, TensorFact
 from explainer.probes import probe
 from explainer.probes.autograd.cuts import receiver
@@ -167,10 +168,9 @@ def _assignment(owner: Any, attribute: str) -> tuple[Source, ast.AST] | None:
             code = getattr(method, "__code__", None)
             source = source_of(code.co_filename) if code is not None else None
             scope = source.class_at(code.co_firstlineno) if source is not None and code is not None else None
-            for node in ast.walk(scope) if scope is not None else ():
-                targets = node.targets if isinstance(node, ast.Assign) else ()
-                if any(ast.unparse(one) == f"self.{attribute}" for one in targets):
-                    return source, node  # type: ignore[return-value]
+            found = assignments(scope, f"self.{attribute}")
+            if source is not None and found:
+                return source, found[0]
     return None
 
 

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
+from explainer.bindings import assignments
 from explainer.facts import SpanFact
 from explainer.patterns import Pattern
 from explainer.probes import probe
@@ -103,13 +104,8 @@ def _read(source: Source, value: ast.AST, attribute: str) -> bool:
 
 def _stored(scene: Scene, owner: str, attribute: str) -> tuple[Source, Any] | None:
     """The one value, no constant, that a class assigns to an attribute."""
-    values = [
-        (source, node.value)
-        for source in sources(scene)
-        for scope in source.nodes()
-        if isinstance(scope, ast.ClassDef) and scope.name == owner
-        for node in ast.walk(scope)
-        if isinstance(node, ast.Assign) and source.text(node.targets[0]) == f"self.{attribute}"
-    ]
+    scopes = ((source, one) for source in sources(scene) for one in source.nodes() if isinstance(one, ast.ClassDef))
+    own = ((source, assignments(one, f"self.{attribute}")) for source, one in scopes if one.name == owner)
+    values = [(source, node.value) for source, found in own for node in found]
     computed = [one for one in values if not isinstance(one[1], ast.Constant)]
     return computed[0] if len(computed) == 1 else None

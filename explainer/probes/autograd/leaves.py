@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from explainer.bindings import assignments
 from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.files import sources
@@ -98,23 +99,11 @@ def _bound(scene: Scene, frame: LiveFrame, name: str) -> tuple[Source, ast.expr]
     own = source_of(frame.file, frame.frame.f_globals)
     if "." not in name:
         scope = own.scope_at(frame.line)
-        values = [one.value for one in _bindings(own, scope, name) if one.lineno < frame.line]
+        values = [one.value for one in assignments(scope, name) if one.lineno < frame.line]
         return (own, values[-1]) if values else None
     attribute = name.rsplit(".", 1)[-1]
-    found = [
-        (source, one.value) for source in sources(scene) for one in _bindings(source, source.tree, f"self.{attribute}")
-    ]
+    found = [(one, each.value) for one in sources(scene) for each in assignments(one.tree, f"self.{attribute}")]
     return found[0] if len(found) == 1 else None
-
-
-def _bindings(source: Source, scope: ast.AST | None, name: str) -> list[Any]:
-    """The assignments of a name, in the order of their lines."""
-    found = []
-    for node in ast.walk(scope) if scope is not None else ():
-        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-        if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
-            found += [node for target in targets if target is not None and source.text(target) == name]
-    return sorted(found, key=lambda one: one.lineno)
 
 
 def _element(source: Source, value: ast.expr, index: int | None) -> ast.expr | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from explainer.bindings import sets
 from explainer.facts import CarriedFact, SpanFact
 from explainer.probes import probe
 from explainer.probes.files import sources
@@ -36,7 +37,7 @@ def _kept_in_buffer(source: Source, scope: ast.AST, name: str) -> Iterator[ast.e
     within, attribute = list(ast.walk(scope)), name.removeprefix("self.")
     made = (one for one in within if isinstance(one, ast.Call) and called(one) == "register_buffer" and one.args)
     if any(isinstance(one.args[0], ast.Constant) and one.args[0].value == attribute for one in made):
-        yield from (one.value for one in within if isinstance(one, ast.Assign) and _sets(source, one, name))
+        yield from (one.value for one in within if isinstance(one, ast.Assign) and sets(one, name))
 
 
 def _scopes(scene: Scene, of: CarriedFact) -> Iterator[tuple[Source, ast.AST]]:
@@ -71,7 +72,7 @@ def made_once(scene: Scene, of: CarriedFact | None = None) -> SpanFact | None:
     if of is None or not of.owner or of.container not in ("", "dict") or not of.name.startswith("self."):
         return None
     for source, scope in _scopes(scene, of):
-        found = [node for node in ast.walk(scope) if isinstance(node, ast.stmt) and _sets(source, node, of.name)]
+        found = [node for node in ast.walk(scope) if isinstance(node, ast.stmt) and sets(node, of.name)]
         init = next((one for one in scope.body if getattr(one, "name", "") == "__init__"), None)  # type: ignore
         if not isinstance(init, ast.FunctionDef) or len(found) != 1 or not holds(init, found[0].lineno):
             continue
@@ -93,11 +94,6 @@ def _entry(node: ast.expr) -> tuple[ast.expr, ast.expr] | None:
     pairs = zip(node.keys, node.values, strict=True) if isinstance(node, ast.Dict) else ()
     found = [(key, value) for key, value in pairs if isinstance(key, ast.Constant) and isinstance(value, ast.Call)]
     return found[0] if len(found) == 1 else None
-
-
-def _sets(source: Source, node: ast.stmt, name: str) -> bool:
-    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-    return any(target is not None and source.text(target) == name for target in targets)
 
 
 def _anywhere(source: Source, value: ast.expr, init: Function) -> tuple[str, tuple[str, ...]]:

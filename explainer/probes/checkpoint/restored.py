@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from explainer.bindings import targets_of
 from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.files import sources
@@ -71,8 +72,7 @@ def _names_bound(source: Source, node: ast.AST) -> set[str]:
     """The names, and attributes, that the statement around an expression assigns."""
     for one in source.nodes():
         if isinstance(one, (ast.Assign, ast.AnnAssign)) and any(part is node for part in ast.walk(one)):
-            targets = one.targets if isinstance(one, ast.Assign) else [one.target]
-            parts = [part for target in targets for part in ast.walk(target)]
+            parts = [part for target in targets_of(one) for part in ast.walk(target)]
             return {part.id for part in parts if isinstance(part, ast.Name)} - {"self"} | {
                 part.attr for part in parts if isinstance(part, ast.Attribute)
             }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from explainer.bindings import targets_of
 from explainer.facts import SpanFact
 from explainer.frozen import frozen
 from explainer.patterns import Pattern
@@ -111,8 +112,7 @@ def _bound_names(one: Asked) -> set[str]:
     inner: ast.AST = one.node
     for outer in one.parents:
         if isinstance(outer, (ast.Assign, ast.AnnAssign)):
-            targets = outer.targets if isinstance(outer, ast.Assign) else [outer.target]
-            found |= {name for target in targets for name in _last_names(target)}
+            found |= {name for target in targets_of(outer) for name in _last_names(target)}
         elif isinstance(outer, ast.keyword):
             found |= {outer.arg or ""}
         elif isinstance(outer, ast.Dict):

@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from explainer.bindings import assignments
 from explainer.edits.kinds.devices import bound_names, devices_given
 from explainer.edits.kinds.keyed import key_made
 from explainer.facts import SpanFact
@@ -91,7 +92,7 @@ def _of_dict(source: Source, function: Function, target: ast.Subscript, device: 
     tests = [one for one in ast.walk(function) if _asks_for(source, one, table)]
     tests += [one for node in ast.walk(function) if isinstance(node, ast.Try) for one in _tried(source, node, table)]
     made = key_made(source, function, table)
-    said = " ".join([source.text(key), *(source.text(one) for one in _bound(function, key))])
+    said = " ".join([source.text(key), *(source.text(one.value) for one in assignments(function, source.text(key)))])
     at = made if made is not None else tests[0] if tests else key
     if tests and not _says(said, device) and _known(function, device, at):
         yield spanned(source, at, form="key", table=table, device=device, function=function.name)
@@ -103,12 +104,6 @@ def _asks_for(source: Source, node: ast.AST, table: str) -> bool:
         return source.text(node.comparators[0]) == table
     owner = node.func.value if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
     return owner is not None and called(node) == "get" and source.text(owner) == table  # type: ignore[arg-type]
-
-
-def _bound(function: Function, key: ast.expr) -> list[ast.expr]:
-    """What a function assigns to the name of a key."""
-    every = [one for one in ast.walk(function) if isinstance(one, ast.Assign) and isinstance(key, ast.Name)]
-    return [one.value for one in every if ast.unparse(one.targets[0]) == ast.unparse(key)]
 
 
 def _tried(source: Source, node: ast.Try, table: str) -> Iterator[ast.AST]:
