@@ -73,8 +73,9 @@ def _resized_data(edits: Sequence[Edit], seen: Seen, before: Seen) -> bool:
 
 
 def _ungraded(edits: Sequence[Edit], seen: Seen, before: Seen) -> bool:
-    """A path that the edit cut: what it led to is trained no more."""
-    return bool(_left_out(seen, before)) and source.cuts_graph(edits)
+    """A path that the edit cut, or no optimizer steps with as many parameters as one had stepped with before."""
+    fewer = (seen.get("most") or 0) < (before.get("most") or 0)
+    return fewer or (bool(_left_out(seen, before)) and source.cuts_graph(edits))
 
 
 def _left_out(seen: Seen, before: Seen) -> set[str]:
@@ -96,8 +97,7 @@ def _unwritten(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping
 
 
 def _untrained(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[str, Any]) -> bool:
-    """Parameters get no gradient, or no optimizer has as many as one had that stepped in the unedited run."""
-    return bool(_left_out(seen, before)) or (seen.get("most") or 0) < (before.get("most") or 0)
+    return bool(_left_out(seen, before))
 
 
 def _outputs(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[str, Any]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import types
+from collections.abc import Iterator
 from typing import Any
 
 from explainer.facts import SpanFact
@@ -16,6 +17,8 @@ from explainer.source import Function, Source, of_self, source_of
 from explainer.userframes import is_user_file
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+#: How deep transforms are looked for in transforms, and among how many parts of each.
+_DEEP, _PARTS = 4, 40
 
 
 def own_dataset(scene: Scene) -> Any:
@@ -133,7 +136,9 @@ def _is_none(node: ast.AST | None) -> bool:
 
 
 def _last(body: list[ast.stmt]) -> ast.stmt:
-    return body[-1]
+    """The statement in the last line of some statements, behind which nothing is returned."""
+    inner = getattr(body[-1], "orelse", None) or getattr(body[-1], "body", None)
+    return _last(inner) if isinstance(body[-1], (ast.If, ast.With)) and inner else body[-1]
 
 
 def can_end(body: list[ast.stmt]) -> bool:
@@ -152,17 +157,40 @@ def _ends(body: list[ast.stmt]) -> bool:
 
 
 def _transform(dataset: Any, function: ast.AST) -> SpanFact | None:
-    """A function that `__getitem__` calls as `self.name(...)` and that never returns a value."""
+    """The end of a function that `__getitem__` calls as `self.name(...)` and that never returns a value.
+
+    Or of one in the transforms that are called so, however deep, that returns one on some of its ways only.
+    """
     for node in ast.walk(function):
         called = node.func if isinstance(node, ast.Call) else None
         if not of_self(called):
             continue
-        code = getattr(attribute(dataset, called.attr), "__code__", None)
-        found = _function(code) if code is not None and is_user_file(code.co_filename) else None
-        if found is not None and isinstance(found[1], ast.FunctionDef) and not returns_of(found[1]):
-            names = {"dataset": type(dataset).__name__, "function": found[1].name, "how": "transform"}
-            return span_fact(found[0], _last(found[1].body), **names)
+        held = attribute(dataset, called.attr)
+        for one, (source, inner) in _within(held, _DEEP):
+            some = any(returned.value is not None for returned in returns_of(inner))
+            if isinstance(inner, ast.FunctionDef) and (_falls_off(inner) if some else one is held):
+                owner = "" if one is held else f"{type(one).__name__}."
+                about = {"dataset": type(dataset).__name__, "function": f"{owner}{inner.name}"}
+                return span_fact(source, _last(inner.body), how="end" if some else "transform", **about)
     return None
+
+
+def _falls_off(function: ast.FunctionDef) -> bool:
+    return all(one.value is not None for one in returns_of(function)) and not _ends(function.body)
+
+
+def _within(value: Any, deep: int) -> Iterator[tuple[Any, tuple[Source, Function]]]:
+    """A function of the program's, or the callable objects of its classes that an object holds: `Compose([Flip()])`."""
+    code = getattr(value, "__code__", None) or getattr(getattr(value, "__func__", None), "__code__", None)
+    if code is not None:
+        found = _function(code) if is_user_file(code.co_filename) else None
+    else:
+        found = method_of(value, "__call__") or method_of(value, "forward")
+    if found is not None:
+        yield value, found
+    parts = value if type(value) in (list, tuple) else () if code is not None else list(fields_of(value).values())
+    for part in parts[:_PARTS] if deep else ():
+        yield from _within(part, deep - 1)
 
 
 @probe
