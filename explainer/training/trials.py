@@ -106,23 +106,23 @@ class Trials:
             seen = observed(run)
             if seen is None or (not run.ended and run.answer.get("exit") is not None):
                 continue
-            pair = compared(control, seen, comparable)
+            pair = compared(control, seen, comparable, finding.searched)
             found.append(Tried(one, pair, int(pair.better), 1, finding.rule not in seen["rules"], run.ended))
         found.sort(
             key=lambda one: (not (one.compared.better and one.gone), one.compared.worse, -round(4 * gain(one.compared)))
         )
         if found and found[0].compared.better and found[0].gone and self.left > self.lasted * 2:
             for seed in range(1, seeds):
-                found[0] = self._confirmed(found[0], comparable, seed)
+                found[0] = self._confirmed(found[0], comparable, finding.searched, seed)
         return found
 
-    def _confirmed(self, one: Tried, comparable: bool, seed: int) -> Tried:
+    def _confirmed(self, one: Tried, comparable: bool, fitting: bool, seed: int) -> Tried:
         """The same on another seed."""
         runs = self._runs([(one.attempt, seed)])
         control, seen = self._controls.get(seed), observed(runs[0])
         if control is None or seen is None:
             return one
-        again = compared(control, seen, comparable)
+        again = compared(control, seen, comparable, fitting)
         return Tried(one.attempt, one.compared, one.seeds + again.better, one.of + 1, one.gone, one.whole)
 
     def _runs(self, wanted: Sequence[tuple[Attempt, int]], controls: Sequence[int] = (), steps: int = 0) -> list[Run]:

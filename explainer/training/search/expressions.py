@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from explainer.repair.atoms.common import DIMENSIONS, MODULES
 from explainer.source import Source, called, loaded, stored, with_arguments
+from explainer.training import rewrite
 from explainer.training.search.offer import Offer, replacing, within
 
 #: Calls without which a value may be what is meant, and what speaks against leaving each out.
@@ -27,6 +28,7 @@ _SIBLINGS = (("sum", "mean", 0.8), ("triu", "tril", 0.4), ("sample", "rsample", 
              ("logical_and", "logical_or", 0.6), ("zeros_like", "ones_like", 0.7), ("sin", "cos", 1.2))  # fmt: skip
 #: What is meant where a view of so many sizes puts the sizes in another order.
 _ORDERS = {3: ("transpose(1, 2)", "transpose(0, 1)"), 4: ("permute(0, 2, 3, 1)", "permute(0, 3, 1, 2)")}
+_SORTS = ("sort", "argsort")
 _TURNED = {ast.Eq: "!=", ast.NotEq: "==", ast.Lt: ">=", ast.GtE: "<", ast.Gt: "<=", ast.LtE: ">"}
 _MOMENTS = ("where", "kl_div", "masked_fill", "lerp", "lerp_", "cross_entropy", "binary_cross_entropy")
 
@@ -37,7 +39,8 @@ def expressions(source: Source, statement: ast.stmt) -> Iterator[Offer]:
         if isinstance(node, ast.Call):
             yield from _undone(source, node)
             yield from dimensions(source, node)
-            yield from _siblings(source, node)
+            yield from siblings(source, node)
+            yield from _turned_order(source, node)
             yield from _turned_arguments(source, node)
             yield from _swapped(source, node)
             yield from _own(source, node)
@@ -93,7 +96,15 @@ def dimensions(source: Source, call: ast.Call) -> Iterator[Offer]:
                 yield within(source, call, node, str(other), 0.3 if value == 0 else 0.6)
 
 
-def _siblings(source: Source, call: ast.Call) -> Iterator[Offer]:
+def _turned_order(source: Source, call: ast.Call) -> Iterator[Offer]:
+    """What is sorted the other way round; sums and products that run on from the other end."""
+    if called(call) in _SORTS and not any(one.arg == "descending" for one in call.keywords):
+        new = rewrite.with_keyword(source, call, "descending", "True")
+        yield Offer("replace", source, call, new, f"{source.text(call)[:-1]}, descending=True)", 0.4)
+
+
+def siblings(source: Source, call: ast.Call) -> Iterator[Offer]:
+    """A call of the other kind in the place of one: `mean` and `sum`, a view and a transpose."""
     name, text = called(call), source.text(call.func)
     for one, other, cost in _SIBLINGS:
         for old, new in ((one, other), (other, one)):

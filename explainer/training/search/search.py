@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from explainer.training.finding import Attempt, Finding
-from explainer.training.judge import gain
+from explainer.training.judge import FIT, gain
 from explainer.training.search import evaluation, expressions, places, whole
 from explainer.training.search.doubts import Doubt, doubt
 from explainer.training.search.offer import Offer
@@ -32,16 +32,20 @@ def searched(watcher: Any, trials: Trials) -> tuple[Finding, list[Tried]] | None
         return None
     offers = list(ranked(watcher, found))
     best = _screened(watcher, offers, trials) if found.kind == "unlearned" and found.training is not None else None
-    best = best if best is not None else [one.attempt() for one in offers[: 2 * _WHOLE]]
+    best = best if best is not None else [one.attempt() for one in offers]  # nothing tells before the end
     for at in range(0, len(best), _WHOLE):
         tried = trials.tried(_finding(found, best[at : at + _WHOLE]), seeds=_SEEDS)
-        if tried and _holds(tried[0]):
+        if tried and _holds(tried[0], found):
             return _finding(found, [tried[0].attempt]), tried[:1]
+        if trials.left < _RESERVE * trials.lasted:
+            break
     return None
 
 
-def _holds(one: Tried) -> bool:
+def _holds(one: Tried, found: Doubt) -> bool:
     pair = one.compared
+    if pair.metric == FIT and found.kind == "apart":
+        return False  # an edit of the evaluation may change what is compared there
     better = pair.better and one.whole and one.seeds == one.of == _SEEDS
     counted = abs(pair.after) <= 1 or abs(pair.before) > 1  # a share that is summed in place of averaged is no share
     return better and bool(pair.metric) and counted and gain(pair) > _GAIN
