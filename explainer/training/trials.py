@@ -75,6 +75,15 @@ class Trials:
             self.interrupted = True
             return []
 
+    def control(self) -> Any:
+        """What was observed of the program as it is, run whole; None where that gives nothing."""
+        try:
+            if 0 not in self._controls:
+                self._runs([], [0])
+        except KeyboardInterrupt:
+            self.interrupted = True
+        return self._controls.get(0)
+
     def begun(self, attempts: Sequence[Attempt], steps: int) -> Iterator[tuple[Attempt, Any]]:
         """Each attempt with what was observed of its first steps, two runs at a time; None where it does not run.
 
@@ -82,12 +91,13 @@ class Trials:
         """
         if self.why or self.interrupted:
             return
+        control = self.control()
+        yield Attempt("", ()), control
+        if control is None or self.interrupted:
+            return
         try:
-            if 0 not in self._controls:
-                self._runs([], [0])
-            yield Attempt("", ()), self._controls[0]
             for at in range(0, len(attempts), 2):
-                if self._controls[0] is None or self.left <= 0:
+                if self.left <= 0:
                     return
                 pair = [one for one in attempts[at : at + 2] if self._texts(one.edits)]
                 runs = self._runs([(one, 0) for one in pair], steps=steps)

@@ -6,6 +6,7 @@ import ast
 import itertools
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from explainer.repair.atoms.common import DIMENSIONS, MODULES
 from explainer.source import Source, called, loaded, stored, with_arguments
@@ -146,6 +147,18 @@ def _scaled(source: Source, node: ast.BinOp) -> Iterator[Offer]:
         yield replacing(source, node, right, 0.6)
     elif isinstance(node.op, ast.Sub):
         yield replacing(source, node, f"{left} + {right}", 1.1)
+
+
+def flags(watcher: Any) -> Iterator[Offer]:
+    """A factor that was 0 or 1 wherever it was looked at, the other way round: `x * done` and `x * (1 - done)`."""
+    for seen, _ in watcher.notes.of("flag"):
+        found = seen.site[0].node() if seen.site else None
+        node = found.node if found is not None else None
+        if found is None or not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Mult):
+            continue
+        for flag in [(node.left, node.right)[at] for at in seen.data["places"]]:
+            if isinstance(flag, (ast.Name, ast.Attribute, ast.Subscript)):
+                yield replacing(found.source, flag, f"(1 - {found.source.text(flag)})", 0.3)
 
 
 def names(source: Source, ran: list[ast.stmt]) -> Iterator[Offer]:
