@@ -144,12 +144,13 @@ def _without_gradient(watcher: Any, one: Optimizing, held: dict[int, Any]) -> No
         entry = watcher.ungraded.setdefault(
             number,
             {"of": weakref.ref(parameter), "looked": 0, "none": 0, "name": "", "root": "", "optimizer": one.number,
-             "version": parameter._version},
+             "version": parameter._version, "written": False},
         )  # fmt: skip
         if entry["of"]() is not parameter:
             continue
         entry["looked"] += 1
         entry["none"] += parameter.grad is None and parameter.requires_grad
+        entry["written"] |= parameter._version != entry["version"]
         if not entry["name"] and parameter.grad is None:
             entry["name"], entry["root"] = _path(watcher, parameter)
 

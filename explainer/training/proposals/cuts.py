@@ -65,14 +65,9 @@ def _still(watcher: Any) -> Optimizing | None:
         held = [each for each in watcher.ungraded.values() if each["optimizer"] == one.number]
         if one.steps < 12 or one.reached or not held:
             continue
-        if all(each["looked"] >= 4 and each["none"] == each["looked"] and _unwritten(each) for each in held):
+        if all(each["looked"] >= 4 and each["none"] == each["looked"] and not each["written"] for each in held):
             return one
     return None
-
-
-def _unwritten(entry: dict[str, Any]) -> bool:
-    parameter = entry["of"]()
-    return parameter is not None and parameter._version == entry["version"]
 
 
 def _anew(watcher: Any, one: Optimizing | None, source: Source, cut: Any, told: dict[str, Any]) -> Iterator[Attempt]:

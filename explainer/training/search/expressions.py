@@ -10,7 +10,6 @@ from typing import Any
 
 from explainer.repair.atoms.common import DIMENSIONS, MODULES
 from explainer.source import Source, called, loaded, stored, with_arguments
-from explainer.training import rewrite
 from explainer.training.search.offer import Offer, replacing, within
 
 #: Calls without which a value may be what is meant, and what speaks against leaving each out.
@@ -100,8 +99,8 @@ def dimensions(source: Source, call: ast.Call) -> Iterator[Offer]:
 def _turned_order(source: Source, call: ast.Call) -> Iterator[Offer]:
     """What is sorted the other way round; sums and products that run on from the other end."""
     if called(call) in _SORTS and not any(one.arg == "descending" for one in call.keywords):
-        new = rewrite.with_keyword(source, call, "descending", "True")
-        yield Offer("replace", source, call, new, f"{source.text(call)[:-1]}, descending=True)", 0.4)
+        given = ", ".join([*map(source.text, (*call.args, *call.keywords)), "descending=True"])
+        yield replacing(source, call, f"{source.text(call.func)}({given})", 0.4)
 
 
 def siblings(source: Source, call: ast.Call) -> Iterator[Offer]:
