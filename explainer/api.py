@@ -163,7 +163,8 @@ def _without_compiler(crash: Crash, options: Options, packs: tuple[Path, ...]) -
         return None
     first, *others = report.diagnoses
     fixes = tuple(_tried_without(fix, crash.live, options.language) for fix in first.fixes)
-    first = replace(first, fixes=tuple(sorted(fixes, key=lambda fix: fix.certainty != "checked")))
+    fixes = tuple(sorted(fixes, key=lambda fix: fix.certainty != "checked"))
+    first = replace(first, fixes=fixes, untried=None)  # they were tried here, not in the child
     remark = word("uncompiled", options.language, said=f"{report.type}: {report.message}")
     raised = replace(report, type=crash.type, message=crash.message, diagnoses=(first, *others))
     return replace(raised, remarks=(remark, *report.remarks))

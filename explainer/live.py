@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from explainer.crash import Crash, Found, Frame, Known, Raised, crash_of, root_of, with_live
+from explainer.frozen import replace
 from explainer.loaded import changed_files
 from explainer.locale import word
 from explainer.probes.scene import Live, LiveFrame
@@ -28,6 +29,8 @@ OURS = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _COUNTERS = frozenset(
     ["epoch", "step", "global_step", "iteration", "batch_idx", "batch_index", "batch_i", "i_batch", "minibatch"]
 )
+#: What carries the text of an error from a process whose frames are not here: those that are only waited for it.
+_ELSEWHERE = ("future", "ray", "spawn")
 _EMBEDDED = "Traceback (most recent call last)"
 _PLAIN = (str, bytes, int, float, bool, type(None))
 
@@ -47,11 +50,14 @@ def crash_from(
     changed = changed_under(error, traceback) if changed is None else changed
     withhold(changed)
     raised = raised_from(error, traceback)
-    root = root_of(raised, known).error or error
+    found = root_of(raised, known)
+    root = found.error or error
     own = traceback if root is error else root.__traceback__
     frames = live_frames(own)
     remarks = (*loop_position(frames), *(word("changed", language, file=relative(file)) for file in sorted(changed)))
-    return with_live(crash_of(Found(raised, remarks=remarks), known), Live(root, frames))
+    crash = crash_of(Found(raised, remarks=remarks), known)
+    elsewhere = found.error is None and crash.runner in _ELSEWHERE
+    return crash if elsewhere else with_live(crash, Live(root, frames))
 
 
 def changed_under(error: BaseException, traceback: types.TracebackType | None = None) -> set[str]:
@@ -185,10 +191,27 @@ def _embedded(error: BaseException, message: str) -> tuple[str | None, Raised | 
 
     if type(error).__name__.endswith("RemoteTraceback"):  # a pool's: all that it holds is the text, in quotes
         remote = next((one.raised for one in read_text(message.strip().strip('"'))), None)
-        return ("future", remote) if remote is not None else (None, None)
+        return ("future", _at_home(remote)) if remote is not None else (None, None)
     found = read_text(f'{_EMBEDDED}:\n  File "<live>", line 1, in <module>\n{type_name(error)}: {message}\n')
     first = next((one.raised for one in found if one.raised.embedded is not None), None)
     return (first.runner, first.embedded) if first is not None else (None, None)
+
+
+def _at_home(remote: Raised) -> Raised:
+    """A worker's error with the files of the functions that were sent to it by value, which keep their lines alone."""
+    return replace(remote, frames=tuple(_from_main(one) if one.file.startswith("<") else one for one in remote.frames))
+
+
+def _from_main(frame: Frame) -> Frame:
+    """A frame of a function of the program's own, which stands in its script at that line; any other as it is."""
+    names = list(vars(sys.modules["__main__"]).values())
+    names += [one for kind in names if isinstance(kind, type) for one in vars(kind).values()]
+    codes = {one.__code__ for one in names if isinstance(one, types.FunctionType)}
+    own = [code for code in codes if code.co_name == frame.function and frame.line in (at[2] for at in code.co_lines())]
+    if len(own) != 1:
+        return frame
+    file = own[0].co_filename
+    return replace(frame, file=file, code=line_of(file, frame.line, {}).strip(), user=is_user_file(file))
 
 
 def _steps(traceback: types.TracebackType | None) -> Iterator[types.TracebackType]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from explainer.crash import Place
 from explainer.diagnosis import Diagnosis
 from explainer.edits.generators.tiers import TIERS
 from explainer.probes import Scene
@@ -13,7 +14,8 @@ def reason(diagnosis: Diagnosis, scene: Scene) -> str | None:
     if any(fix.certainty == "checked" for fix in diagnosis.fixes) or scene.interrupted:
         return None
     if scene.live is None:
-        return "text" if edits else None
+        printed = "elsewhere" if scene.crash.place == Place() else "text"
+        return printed if edits else None
     if scene.starved:
         return "time"
     if scene.tried:

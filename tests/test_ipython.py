@@ -263,6 +263,22 @@ def test_freeing_lets_go_of_the_errors_tensors_and_names_what_else_is_kept(shell
     assert kept() is None
 
 
+def test_what_an_object_or_a_displayed_result_keeps_is_named_with_what_lets_go_of_it(shell, capsys):
+    """A result has several names of IPython's: deleting one of them frees nothing."""
+    shell.run_cell("%load_ext explainer\nimport torch, weakref")
+    shell.run_cell("class Run: ...\nrun = Run()\nrun.caches = {'a': [torch.zeros(1 << 18)]}", store_history=True)
+    shell.run_cell("x = torch.zeros(1 << 19)\nref = weakref.ref(x)\nx", store_history=True)
+    shell.run_cell("del x")
+    capsys.readouterr()
+    shell.run_cell("%explain --free")
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "Out[2] keeps 2.0 MiB (%xdel _2)",
+        "run keeps 1.0 MiB (del run)",
+    ]
+    shell.run_cell("%xdel _2")
+    assert shell.user_ns["ref"]() is None
+
+
 def test_a_real_kernel_sends_the_page_and_the_next_cell(tmp_path):
     """What JupyterLab, Notebook, nbclient and VS Code get: the messages of a kernel in a process of its own.
 

@@ -60,6 +60,7 @@ def test_it_ends_at_the_users_line_with_the_same_words(call):
     assert any(frame.code == "return self.b(h)" for frame in report.frames)
     assert found.fixes[0].certainty == "checked"
     assert "without the compiler" in found.fixes[0].checked
+    assert found.untried is None
     assert report.message != usual.message
     assert usual.message in report.remarks[0]
 

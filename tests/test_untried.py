@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from explainer import untried
-from explainer.crash import Crash
+from explainer.crash import Crash, Place
 from explainer.decisions import Trace
 from explainer.diagnosis import Diagnosis, Edit, Fix, Report
 from explainer.locale import LANGUAGES, word
@@ -24,13 +24,14 @@ CHECKED = replace(OFFERED, fixes=(Fix("t", "checked", "it runs", (EDIT,)),))
 
 
 def scene(live=True, **options):
-    found = Scene(Crash("RuntimeError", "m"), Options(**options))
+    found = Scene(Crash("RuntimeError", "m", place=Place() if live else Place("a.log", 1)), Options(**options))
     found.live = Live(None) if live else None
     return found
 
 
 def test_what_stood_in_the_way_is_told_apart(monkeypatch):
     assert untried.reason(OFFERED, scene(live=False)) == "text"
+    assert untried.reason(OFFERED, Scene(Crash("RuntimeError", "m"), Options())) == "elsewhere"
     assert untried.reason(replace(OFFERED, fixes=()), scene(live=False)) is None
     assert untried.reason(OFFERED, scene(replay=False)) == "off"
     assert untried.reason(CHECKED, scene(replay=False)) is None

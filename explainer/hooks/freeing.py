@@ -5,8 +5,11 @@ from __future__ import annotations
 import gc
 import sys
 import traceback
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
+from types import FunctionType, ModuleType
 from typing import Any
+
+from explainer.probes.values import fields_of
 
 #: Names and results that are listed, the largest first.
 _MOST = 5
@@ -21,10 +24,14 @@ def free(shell: Any) -> list[str]:
     held = _bytes(_of_error(getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)))
     _forget(shell)
     lines = [f"the last error's frames held {_size(held)} of tensors; they are let go of"]
-    names = {name: value for name, value in shell.user_ns.items() if not name.startswith("_")}
-    out = {f"Out[{number}]": value for number, value in dict(shell.user_ns.get("Out", {})).items()}
-    found = sorted((-_bytes(tensors_in(value)), name) for name, value in {**out, **names}.items())
-    lines += [f"{name} keeps {_size(-size)} (del {name})" for size, name in found[:_MOST] if size]
+    out = {(f"Out[{number}]", f"%xdel _{number}"): value for number, value in dict(shell.user_ns["Out"]).items()}
+    names = {
+        (name, f"del {name}"): value
+        for name, value in shell.user_ns.items()
+        if not name.startswith("_") and name not in ("In", "Out")
+    }
+    found = sorted((-_bytes(tensors_in(value)), *called) for called, value in {**out, **names}.items())
+    lines += [f"{name} keeps {_size(-size)} ({way})" for size, name, way in found[:_MOST] if size]
     return lines
 
 
@@ -61,8 +68,8 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__ or error.__context__
 
 
-def tensors_in(value: Any, depth: int = 2) -> Iterator[Any]:
-    """The tensors that a value is or holds: in plain containers, and a model's parameters and buffers."""
+def tensors_in(value: Any, depth: int = 4) -> Iterator[Any]:
+    """The tensors that a value is or holds: in containers and attributes, a model's parameters and buffers."""
     torch = sys.modules.get("torch")
     if torch is None:
         return
@@ -70,9 +77,21 @@ def tensors_in(value: Any, depth: int = 2) -> Iterator[Any]:
         yield value
     elif isinstance(value, torch.nn.Module):
         yield from (*value.parameters(), *value.buffers())
-    elif depth and type(value) in (list, tuple, set, dict):
-        for one in list(value.values() if isinstance(value, Mapping) else value)[:1000]:
+    elif depth:
+        for one in _parts(value)[:1000]:
             yield from tensors_in(one, depth - 1)
+
+
+def _parts(value: Any) -> list[Any]:
+    """What a container holds, or the attributes of an object, an optimizer's too; the shell itself holds all names."""
+    if isinstance(value, dict):
+        return list(dict.values(value))
+    if type(value) in (list, tuple, set):
+        return list(value)
+    whole = isinstance(value, (type, ModuleType, FunctionType))
+    return (
+        [] if whole or type(value).__module__.startswith(("IPython.", "ipykernel.")) else [*fields_of(value).values()]
+    )
 
 
 def _bytes(tensors: Iterable[Any]) -> int:

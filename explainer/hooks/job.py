@@ -79,7 +79,7 @@ def leave(record: Record | None) -> None:
     with suppress(OSError):
         _told(record).touch(mode=0o600)
     end = time.monotonic() + PATIENCE
-    while time.monotonic() < end and any(_lives(one) and not _told(one).exists() for one in others(record)):
+    while time.monotonic() < end and any(lives(one["process"]) and not _told(one).exists() for one in others(record)):
         time.sleep(0.05)
 
 
@@ -106,9 +106,9 @@ def _sweep(jobs: Path) -> None:
                 shutil.rmtree(one, ignore_errors=True)
 
 
-def _lives(record: Record) -> bool:
-    """Whether a rank's process runs still; where that cannot be seen (outside of Linux) nobody is waited for."""
-    return _stat(record["process"])[:1] not in ([], ["Z"], ["X"])
+def lives(process: int) -> bool:
+    """Whether a process runs still; where that cannot be seen (outside of Linux) nobody is waited for."""
+    return _stat(process)[:1] not in ([], ["Z"], ["X"])
 
 
 def _begun(process: int) -> str:

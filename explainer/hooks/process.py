@@ -289,6 +289,7 @@ def _in_child() -> None:
     ours = _turn.locked()
     _turn = _thread.allocate_lock()
     if settings is not None and not ours and "multiprocessing.process" in sys.modules:
-        from explainer.hooks import workers
+        from explainer.hooks import pooled, workers
 
         workers.watch()
+        pooled.watch()

@@ -41,8 +41,12 @@ def left_to_parent(error: BaseException, frame: types.FrameType) -> bool:
 def told(error: BaseException) -> Any:
     """In the parent: what the children found out of the error that it raises; None where they left nothing."""
     from explainer.api import Explanation
+    from explainer.hooks import pooled
     from explainer.transfer import received
 
+    task = pooled.told(error)
+    if task is not None:
+        return Explanation((task,))
     own = getattr(error, "error_pid", None) if type(error).__module__ == _HOME else None
     where = job.beside(os.getpid()) if own is not None else None
     left = [one for one in job.records(where, pattern="child-*.json") if one["report"]] if where is not None else []

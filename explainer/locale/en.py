@@ -34,7 +34,7 @@ WORDS = {
     "likely_means": "likely: the facts fit, but other causes are not ruled out",
     "possible_means": "possible: one of several causes; nothing here shows which",
     "breaks_test": "but {test} fails with it",
-    "other_tests": " and {count} other selected tests still pass",
+    "other_tests": " and other selected tests that passed still do ({count})",
     "uncompiled": "without the compiler the same call raises {said}",
     "uncompiled_ran": "with this edit `{call}` runs without the compiler, on CPU",
     "more_rows": "... {count} more",
@@ -60,9 +60,12 @@ WORDS = {
     "job_ended": "rank {rank} was ended by {signal}, without an error of Python's",
     "job_ended_at": "rank {rank} was ended by {signal}, without an error of Python's, at {place}",
     "job_exited": "rank {rank} exited with status {code}",
+    "job_exited_at": "rank {rank} exited with status {code} at {place}",
+    "job_silent": "rank {rank} had no error: it was at {place} when the job was ended",
     # Why no fix was tried.
     "untried_off": "not tried: running it again is switched off",
     "untried_text": "not tried: a text cannot be run again (`explain run SCRIPT` tries fixes)",
+    "untried_elsewhere": "not tried: the error is another process's, and its text alone is here",
     "untried_time": "not tried: no time (this machine is too busy)",
     "untried_unfinished": "not tried to the end: that takes too long",
     "untried_refuted": "no fix: none of the edits that were tried makes it run",
@@ -256,6 +259,10 @@ WORDS = {
     "noun_dims": "number of dimensions",
     # What `explain watch` says.
     "trial_metric": "run again with this edit, `{name}` ends at {after}; without it at {before}",
+    "trial_fit": (
+        "run again with this edit, the evaluation gets {after} % right of what "
+        "a constant prediction leaves wrong; without it {before} %"
+    ),
     "trial_loss": (
         "run again with this edit, the loss falls from {first} to {after} in "
         "the same {steps} steps; without it it ends at {before}"

@@ -58,9 +58,12 @@ WORDS = {
     "job_ended": "랭크 {rank} 프로세스가 {signal} 시그널로 끝났고, 파이썬 오류는 없습니다",
     "job_ended_at": "랭크 {rank} 프로세스가 {signal} 시그널로 끝났고, 파이썬 오류는 없습니다({place})",
     "job_exited": "랭크 {rank} 프로세스가 상태 {code} 값으로 끝났습니다",
+    "job_exited_at": "랭크 {rank} 프로세스가 상태 {code} 값으로 끝났습니다({place})",
+    "job_silent": "랭크 {rank} 프로세스에는 오류가 없습니다. 작업이 끝날 때 있던 곳: {place}",
     # Why no fix was tried.
     "untried_off": "시험하지 않음: 다시 실행하는 기능이 꺼져 있습니다",
     "untried_text": "시험하지 않음: 텍스트는 다시 실행할 수 없습니다 (`explain run SCRIPT` 명령은 시험합니다)",
+    "untried_elsewhere": "시험하지 않음: 다른 프로세스의 오류이고 여기에는 그 텍스트만 있습니다",
     "untried_time": "시험하지 않음: 시간이 없습니다 (이 컴퓨터가 너무 바쁩니다)",
     "untried_unfinished": "끝까지 시험하지 않음: 시간이 너무 오래 걸립니다",
     "untried_refuted": "수정 없음: 시험한 수정 가운데 실행되는 것이 없습니다",
@@ -251,6 +254,9 @@ WORDS = {
     "noun_dims": "차원 수",
     # What `explain watch` says.
     "trial_metric": "이 수정으로 다시 실행하면 마지막 `{name}` 값은 {after}, 수정 없이는 {before}",
+    "trial_fit": (
+        "이 수정으로 다시 실행하면 상수 예측이 틀리는 것 가운데 평가에서 {after} % 가 맞음, 수정 없이는 {before} %"
+    ),
     "trial_loss": (
         "이 수정으로 다시 실행하면 같은 {steps}단계에서 손실이 {first} 에서 "
         "{after} 까지 줄고, 수정 없이는 {before} 에서 끝남"

@@ -57,9 +57,12 @@ WORDS = {
     "job_ended": "rank {rank} 被 {signal} 结束，没有 Python 错误",
     "job_ended_at": "rank {rank} 在 {place} 被 {signal} 结束，没有 Python 错误",
     "job_exited": "rank {rank} 以状态 {code} 退出",
+    "job_exited_at": "rank {rank} 在 {place} 以状态 {code} 退出",
+    "job_silent": "rank {rank} 没有错误：作业结束时它位于 {place}",
     # Why no fix was tried.
     "untried_off": "未尝试：重新运行已关闭",
     "untried_text": "未尝试：仅凭文本无法重新运行（`explain run SCRIPT` 会尝试修复）",
+    "untried_elsewhere": "未尝试：这是另一个进程的错误，这里只有它的文本",
     "untried_time": "未尝试：没有时间（这台机器太忙）",
     "untried_unfinished": "未尝试到底：耗时太长",
     "untried_refuted": "没有修复：试过的修改都不能使其运行",

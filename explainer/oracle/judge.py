@@ -73,8 +73,9 @@ def _resized_data(edits: Sequence[Edit], seen: Seen, before: Seen) -> bool:
 
 
 def _ungraded(edits: Sequence[Edit], seen: Seen, before: Seen) -> bool:
-    """A path that the edit cut: what it led to is trained no more."""
-    return bool(_left_out(seen, before)) and source.cuts_graph(edits)
+    """A path that the edit cut, or no optimizer steps with as many parameters as one had stepped with before."""
+    fewer = (seen.get("most") or 0) < (before.get("most") or 0)
+    return fewer or (bool(_left_out(seen, before)) and source.cuts_graph(edits))
 
 
 def _left_out(seen: Seen, before: Seen) -> set[str]:

@@ -18,6 +18,8 @@ from explainer.source import called, loaded, of_self
 
 #: How far the slice is followed: steps behind the failing call, layers built, names bound.
 _STEPS, _LAYERS, _BOUND, _BEFORE, _AFTER = 30, 14, 12, 6, 3
+#: How many functions that made what names on the way are bound to are looked into.
+_HANDED = 3
 #: What hands samples to a program, and how many calls of one name are looked at.
 _LOADERS, _MADE = ("DataLoader", "WeightedRandomSampler", "SubsetRandomSampler", "BatchSampler", "Subset"), 4
 #: Methods by which a module gets an attribute by its name.
@@ -54,12 +56,14 @@ class Spot:
 
 def spots(evidence: Evidence) -> list[Spot]:
     """All places, those of each role from the nearest to the farthest; a place that has two roles has the first."""
-    found: dict[tuple[str, int, int, int, int], Spot] = {}
-    for spot in _all(evidence):
-        span = spot.place.node
-        key = (spot.place.source.file, span.lineno, span.col_offset, span.end_lineno or 0, span.end_col_offset or 0)
-        found.setdefault(key, spot)
-    return list(found.values())
+    if evidence.spots is None:
+        found: dict[tuple[str, int, int, int, int], Spot] = {}
+        for spot in _all(evidence):
+            span = spot.place.node
+            key = (spot.place.source.file, span.lineno, span.col_offset, span.end_lineno or 0, span.end_col_offset or 0)
+            found.setdefault(key, spot)
+        evidence.spots = list(found.values())
+    return evidence.spots
 
 
 def _all(evidence: Evidence) -> Iterator[Spot]:
@@ -68,7 +72,8 @@ def _all(evidence: Evidence) -> Iterator[Spot]:
     behind = list(_behind(evidence))
     yield from behind
     yield from _returned(evidence)
-    yield from _bound(evidence, near)
+    binding = list(_bound(evidence, near))
+    yield from binding
     yield from _before(evidence)
     yield from _freezing(evidence)
     yield from _after(evidence)
@@ -84,6 +89,9 @@ def _all(evidence: Evidence) -> Iterator[Spot]:
     callers = list(_callers(evidence, [*near, *attributes]))
     yield from callers
     yield from _bound(evidence, callers)
+    handed = list(_handed(evidence, binding))
+    yield from handed
+    yield from _bound(evidence, handed)
     if evidence.placed:
         yield from _decided(evidence)
     yield from (Spot(place, "returned", 1, scope=_scope(evidence, place)) for place in lengths(evidence))
@@ -114,8 +122,13 @@ def _failing(evidence: Evidence) -> Iterator[Spot]:
 
 
 def _read_at(place: Place) -> Place:
-    """What a loop goes over, where it failed to go on: its body has no part in that."""
-    return place.at(place.node.iter) if isinstance(place.node, (ast.For, ast.AsyncFor)) else place
+    """What a loop goes over, where it failed to go on; what is unpacked, where a value fails at its targets."""
+    around: ast.AST | None = place.node
+    while isinstance(getattr(around, "ctx", None), ast.Store):
+        around = place.source.parent_of(around)  # type: ignore[arg-type]
+    if isinstance(around, (ast.For, ast.AsyncFor)):
+        return place.at(around.iter)
+    return place.at(around.value) if isinstance(around, ast.Assign) else place
 
 
 def _scope(evidence: Evidence, place: Place) -> Mapping[str, Any]:
@@ -262,8 +275,13 @@ def _given(node: ast.AST, names: set[str]) -> ast.expr | None:
 
 
 def _decided(evidence: Evidence) -> Iterator[Spot]:
-    """The calls that decide for the whole program where tensors are made."""
+    """The calls that decide for the whole program where tensors are made, and those that name a device themselves."""
     yield from (Spot(place, "before", 1) for place in evidence.calls_of("set_default_device"))
+    for source in evidence.sources_seen():
+        for node in source.nodes():
+            words = [one.value for one in node.keywords if one.arg == "device"] if isinstance(node, ast.Call) else []
+            if words and isinstance(words[0], ast.Constant):
+                yield Spot(Place(source, node), "before", 2)  # type: ignore[arg-type]
 
 
 def _numbers(evidence: Evidence) -> Iterator[Spot]:
@@ -299,6 +317,20 @@ def _callers(evidence: Evidence, near: list[Spot]) -> Iterator[Spot]:
             seen.add(name)
             for place in evidence.calls_of(name)[:_MADE]:
                 yield Spot(place, "given", spot.distance + 1, None, scope=_scope(evidence, place))
+
+
+def _handed(evidence: Evidence, near: list[Spot]) -> Iterator[Spot]:
+    """What functions of the program hand back that bound names on the way were given: `net, opt = build(phase)`."""
+    seen: set[str] = set()
+    for spot in near:
+        for call in (one for one in ast.walk(spot.place.node) if isinstance(one, ast.Call)):
+            found = evidence.defined(called(call)) if called(call) not in seen and len(seen) < _HANDED else []
+            if len(found) == 1 and isinstance(found[0].node, ast.FunctionDef):
+                seen.add(called(call))
+                for node in _within(found[0].node):
+                    if isinstance(node, ast.Return) and node.value is not None:
+                        place = found[0].at(node.value)
+                        yield Spot(place, "returned", spot.distance + 1, None, scope=_scope(evidence, place))
 
 
 def _settings(evidence: Evidence, near: list[Spot]) -> Iterator[Spot]:

@@ -15,11 +15,11 @@ def return_sample(at: Place) -> tuple[Edit, ...]:
 
     What the `if` before it returns is taken, without the calls that the `if` is for; else what was computed last.
     """
-    last = at.statement()
+    function = at.source.function_at(at.statement().node.lineno)
+    last = at.at(function.body[-1]) if isinstance(function, ast.FunctionDef) else at.statement()
     node = last.node
     if isinstance(node, ast.If) and isinstance(node.body[-1], ast.Return) and node.body[-1].value is not None:
         return _behind_if(last, node, node.body[-1])
-    function = at.source.function_at(node.lineno)
     if not isinstance(function, ast.FunctionDef) or any(isinstance(one, ast.Return) for one in ast.walk(function)):
         raise EditError("what to return is not plain")
     return insert_statement(f"return {_computed(function)}", after=last)
@@ -30,15 +30,22 @@ def _behind_if(last: Place, node: ast.If, returned: ast.Return) -> tuple[Edit, .
     if len(node.body) > 1:  # the branch changes what is returned in any case
         return (*delete_statement(last.at(returned)), *insert_statement(text, after=last))
     value = ast.parse(text.removeprefix("return").strip(), mode="eval").body
-    plain = ast.unparse(_Plain().visit(value))
+    function = last.source.function_at(node.lineno)
+    own = {one.arg for one in function.args.args} - {"self"} if function is not None else set()
+    plain = ast.unparse(_Plain(own).visit(value))
     return insert_statement(f"return {plain[1:-1] if isinstance(value, ast.Tuple) else plain}", after=last)
 
 
 class _Plain(ast.NodeTransformer):
-    """Takes calls of one argument off: `self.augment(crop)` -> `crop`."""
+    """Takes calls of one argument off: `self.augment(crop)` -> `crop`, and methods of parameters: `x.flip(-1)` -> `x`."""
+
+    def __init__(self, own: set[str]):
+        self.own = own
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         """The only argument of a call in its place."""
+        if isinstance(node.func, ast.Attribute) and getattr(node.func.value, "id", "") in self.own:
+            return node.func.value
         return self.visit(node.args[0]) if len(node.args) == 1 and not node.keywords else node
 
 

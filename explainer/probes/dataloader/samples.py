@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import ast
 import types
+from collections.abc import Iterator
 from typing import Any
 
 from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.dataloader.datasets import dataset_of
-from explainer.probes.places import spanned
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import attribute, fields_of
 from explainer.source import Function, Source, of_self, source_of
 from explainer.userframes import is_user_file
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+#: How deep transforms are looked for in transforms, and among how many parts of each.
+_DEEP, _PARTS = 4, 40
 
 
 def own_dataset(scene: Scene) -> Any:
@@ -72,7 +75,7 @@ def sample_return(scene: Scene) -> SpanFact | None:
     returns = returns_of(found[1]) if found else []
     if found is None or len(returns) != 1:
         return None
-    return spanned(found[0], returns[0], dataset=type(dataset).__name__)
+    return span_fact(found[0], returns[0], dataset=type(dataset).__name__)
 
 
 @probe
@@ -90,15 +93,15 @@ def none_sample(scene: Scene) -> SpanFact | None:
     about = {"dataset": type(dataset).__name__, "function": "__getitem__"}
     for node in returns_of(function):
         if _is_none(node.value):
-            return spanned(source, node, how="return", **about)
+            return span_fact(source, node, how="return", **about)
         helper = _helper(dataset, node.value)
         if helper is not None:
             return helper
         parts = getattr(node.value, "elts", None) or getattr(node.value, "values", None)
         if isinstance(parts, list) and any(_is_none(part) for part in parts):
-            return spanned(source, node, how="part", **about)
+            return span_fact(source, node, how="part", **about)
     if isinstance(function, ast.FunctionDef) and not _ends(function.body):
-        return spanned(source, _last(function.body), how="end", **about)
+        return span_fact(source, _last(function.body), how="end", **about)
     return _transform(dataset, function)
 
 
@@ -118,7 +121,7 @@ def _helper(dataset: Any, value: ast.AST | None) -> SpanFact | None:
         return None
     for node in returns_of(found[1]):
         if _is_none(node.value):
-            return spanned(found[0], node, how="return", dataset=type(dataset).__name__, function=code.co_name)
+            return span_fact(found[0], node, how="return", dataset=type(dataset).__name__, function=code.co_name)
     return None
 
 
@@ -133,7 +136,9 @@ def _is_none(node: ast.AST | None) -> bool:
 
 
 def _last(body: list[ast.stmt]) -> ast.stmt:
-    return body[-1]
+    """The statement in the last line of some statements, behind which nothing is returned."""
+    inner = getattr(body[-1], "orelse", None) or getattr(body[-1], "body", None)
+    return _last(inner) if isinstance(body[-1], (ast.If, ast.With)) and inner else body[-1]
 
 
 def can_end(body: list[ast.stmt]) -> bool:
@@ -152,17 +157,40 @@ def _ends(body: list[ast.stmt]) -> bool:
 
 
 def _transform(dataset: Any, function: ast.AST) -> SpanFact | None:
-    """A function that `__getitem__` calls as `self.name(...)` and that never returns a value."""
+    """The end of a function that `__getitem__` calls as `self.name(...)` and that never returns a value.
+
+    Or of one in the transforms that are called so, however deep, that returns one on some of its ways only.
+    """
     for node in ast.walk(function):
         called = node.func if isinstance(node, ast.Call) else None
         if not of_self(called):
             continue
-        code = getattr(attribute(dataset, called.attr), "__code__", None)
-        found = _function(code) if code is not None and is_user_file(code.co_filename) else None
-        if found is not None and isinstance(found[1], ast.FunctionDef) and not returns_of(found[1]):
-            names = {"dataset": type(dataset).__name__, "function": found[1].name, "how": "transform"}
-            return spanned(found[0], _last(found[1].body), **names)
+        held = attribute(dataset, called.attr)
+        for one, (source, inner) in _within(held, _DEEP):
+            some = any(returned.value is not None for returned in returns_of(inner))
+            if isinstance(inner, ast.FunctionDef) and (_falls_off(inner) if some else one is held):
+                owner = "" if one is held else f"{type(one).__name__}."
+                about = {"dataset": type(dataset).__name__, "function": f"{owner}{inner.name}"}
+                return span_fact(source, _last(inner.body), how="end" if some else "transform", **about)
     return None
+
+
+def _falls_off(function: ast.FunctionDef) -> bool:
+    return all(one.value is not None for one in returns_of(function)) and not _ends(function.body)
+
+
+def _within(value: Any, deep: int) -> Iterator[tuple[Any, tuple[Source, Function]]]:
+    """A function of the program's, or the callable objects of its classes that an object holds: `Compose([Flip()])`."""
+    code = getattr(value, "__code__", None) or getattr(getattr(value, "__func__", None), "__code__", None)
+    if code is not None:
+        found = _function(code) if is_user_file(code.co_filename) else None
+    else:
+        found = method_of(value, "__call__") or method_of(value, "forward")
+    if found is not None:
+        yield value, found
+    parts = value if type(value) in (list, tuple) else () if code is not None else list(fields_of(value).values())
+    for part in parts[:_PARTS] if deep else ():
+        yield from _within(part, deep - 1)
 
 
 @probe
@@ -185,7 +213,7 @@ def empty_list(scene: Scene) -> SpanFact | None:
         target = node.targets[0]
         if isinstance(target, ast.Attribute) and target.attr == empty[0]:
             names = {"dataset": type(dataset).__name__, "attribute": empty[0]}
-            return spanned(source, node, call=source.text(node.value), **names)
+            return span_fact(source, node, call=source.text(node.value), **names)
     return None
 
 
@@ -205,4 +233,4 @@ def given_dataset(scene: Scene) -> SpanFact | None:
     dataset = _given(scene)
     if given is None or dataset is None:
         return None
-    return spanned(failing.source, given, type=type(dataset).__name__)
+    return span_fact(failing.source, given, type=type(dataset).__name__)
