@@ -4,11 +4,50 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import Any
 
 from explainer.source import Source, called
 
 #: The calls that declare an option of a command line, of argparse, click, typer and absl.
 _OPTIONS = ("add_argument", "option", "Option", "DEFINE_string", "DEFINE_integer")
+
+
+def targets_of(node: ast.AST) -> list[ast.expr]:
+    """What a statement binds: an assignment's targets, that of `x: int = 1`, of `x += 1` and of a loop."""
+    if isinstance(node, ast.Assign):
+        return node.targets
+    return [node.target] if isinstance(node, (ast.AnnAssign, ast.AugAssign, ast.For, ast.AsyncFor)) else []
+
+
+def dotted(node: ast.AST) -> str:
+    """A name or attribute as it is written, `self.fc`; any other expression's source."""
+    if isinstance(node, ast.Attribute):
+        return f"{dotted(node.value)}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else ast.unparse(node)
+
+
+def sets(node: ast.AST, name: str) -> bool:
+    """Whether a statement binds a name or attribute alone."""
+    return name in map(dotted, targets_of(node))
+
+
+def binds(node: ast.AST, name: str) -> bool:
+    """Whether a statement binds a name or attribute, alone or in a tuple of targets."""
+    parts = (part for one in targets_of(node) for part in getattr(one, "elts", [one]))
+    return any(dotted(part) == name for part in parts)
+
+
+def assignments(scope: ast.AST | None, name: str) -> list[Any]:
+    """The assignments of a value to a name or attribute alone, in the order of their lines."""
+    nodes = ast.walk(scope) if scope is not None else ()
+    found = [one for one in nodes if isinstance(one, (ast.Assign, ast.AnnAssign)) and sets(one, name)]
+    return sorted((one for one in found if one.value is not None), key=lambda one: one.lineno)
+
+
+def only_value(scope: ast.AST | None, name: str) -> ast.expr | None:
+    """The one value that a scope assigns to a name or attribute; None where there are several."""
+    found = assignments(scope, name)
+    return found[0].value if len(found) == 1 else None
 
 
 def given_to_name(source: Source, name: str) -> Iterator[ast.expr]:
@@ -35,8 +74,7 @@ def named_values(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
     elif isinstance(node, ast.keyword) and node.arg:
         yield node.arg, node.value
     elif isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
-        for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
-            yield last_name(target), node.value
+        yield from ((last_name(target), node.value) for target in targets_of(node))
 
 
 def name_of_value(source: Source, node: ast.AST) -> str:

@@ -187,6 +187,8 @@ def root_of(raised: Raised, known: Known) -> Raised:
 
 
 def _root(raised: Raised, known: Known) -> tuple[Raised, list[tuple[str, Raised]]]:
+    if raised.cause is raised.context is raised.embedded is None and not raised.members:
+        return raised, []
     way = list(_walk(raised))
     errors = [error for _, error in way]
     best = errors[0]

@@ -121,6 +121,7 @@ def _of_own_file(scene: Scene, catalogue: Catalogue) -> Match | None:
 BROAD = 6
 #: How many rules that hold have their edits tried.
 RULES_TRIED = 3
+_NOTHING = Remedy()
 
 
 def _diagnosis(match: Match, catalogue: Catalogue, scene: Scene, stages: Stages) -> Diagnosis:
@@ -140,7 +141,8 @@ def _diagnosis(match: Match, catalogue: Catalogue, scene: Scene, stages: Stages)
 def _held(match: Match, catalogue: Catalogue, scene: Scene, stages: Stages) -> list[Held]:
     """The rules of a symptom that hold, the best first."""
     names = symptom_names(match, scene)
-    rules = catalogue.rules_for(match.symptom.id if match.symptom.messages else UNLISTED)
+    told = scene.live is None and not scene.crash.stack
+    rules = catalogue.rules_for(match.symptom.id if match.symptom.messages else UNLISTED, told)
     none: list[Held] = []
     held = stages.run("weighing rules", lambda: held_rules(rules, scene, names), none)
     for what, error in scene.failures:
@@ -174,9 +176,9 @@ def _beside_others(
 
 def _searched(fallback: tuple[Diagnosis, Remedy] | None, match: Match, scene: Scene, stages: Stages) -> Diagnosis:
     """What the search finds, for a rule's diagnosis or, without one, for the message's."""
-    search = partial(remedies.of_search, match.symptom.family, scene, Remedy())
-    found = stages.run("the search for fixes", search, Remedy())
-    diagnosis, remedy = fallback or (_of_message(match, scene, stages, causes=not found.checked), Remedy())
+    search = partial(remedies.of_search, match.symptom.family, scene, _NOTHING)
+    found = stages.run("the search for fixes", search, _NOTHING) if scene.live is not None else _NOTHING
+    diagnosis, remedy = fallback or (_of_message(match, scene, stages, causes=not found.checked), _NOTHING)
     if found.checked:
         return _with(diagnosis, found, None)
     if found.refuted:
@@ -208,6 +210,8 @@ def _with(diagnosis: Diagnosis, remedy: Remedy, held: Held | None) -> Diagnosis:
 
     Nor does the line of an edit that only adapts a value take the place of the one where it was shown to go wrong.
     """
+    if remedy is _NOTHING and held is None:
+        return diagnosis
     fixes = remedy.fixes if remedy.checked else (*remedy.fixes, *diagnosis.fixes)
     shown = diagnosis.certainty == "proved"
     edited = None if remedy.adapts and shown and diagnosis.culprit is not None else remedy.culprit
@@ -240,7 +244,7 @@ def symptom_names(match: Match, scene: Scene) -> dict[str, Any]:
         "line": frame.line if frame else None,
         "asks": None,
     }
-    if "crash.asks" in str(match.symptom.text["headline"]):
+    if match.symptom.asks:
         about["asks"] = grammar.claim(crash, scene.options.language, firm=True)
     return {"m": match.captures, "crash": about}
 
@@ -279,8 +283,9 @@ def _of_symptom(match: Match, scene: Scene, causes: bool) -> Diagnosis:
 
 def _is_broad(match: Match, headline: str) -> bool:
     """Whether a symptom stands for many messages, and its headline says nothing that is only in this one."""
-    captured = [str(value) for value in match.captures.values() if value not in (None, "")]
-    return len(match.symptom.messages) >= BROAD and not any(value in headline for value in captured)
+    if len(match.symptom.messages) < BROAD:
+        return False
+    return not any(str(value) in headline for value in match.captures.values() if value not in (None, ""))
 
 
 def of_rule(held: Held, scene: Scene) -> Diagnosis:

@@ -94,7 +94,8 @@ class FixSource:
 
     def to_dict(self) -> dict[str, Any]:
         """The source of a fix as the JSON contract has it."""
-        return {name: getattr(self, name) for name in ("kind", "name", "file", "line", "column")}
+        place = {"file": self.file, "line": self.line, "column": self.column}
+        return {"kind": self.kind, "name": self.name, **place}
 
     def at(self, span: Span) -> FixSource:
         """The same maker, at the place that its edit takes for the cause."""

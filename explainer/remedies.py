@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from explainer.catalogue.bounds import of_file
@@ -181,17 +182,18 @@ def _widened(family: str, scene: Scene, evidence: Any, own: tuple[Edit, ...]) ->
     from explainer.repair.wide import generated, pairs, surely, widely
 
     made, progress = _checker(scene), scene.options.progress or silent
-    open_to = lambda share: _blamed(scene, evidence, own).share < share  # noqa: E731
+    blame = partial(_blamed, scene, evidence, own)
     wide = False
-    if family in WIDE and open_to(LIKELY):
+    if family in WIDE and blame().share < LIKELY:
         offered = generated(evidence, family)
         if not own:
             surely(made, offered, progress)
-        if open_to(LIKELY):
+        found = blame()
+        if found.share < LIKELY or found.fits:
             made.extend()
             widely(made, evidence, progress, family, offered)
             wide = True
-    if not own and open_to(UNSURE):
+    if not own and blame().share < UNSURE:
         made.extend(PAIRS)
         pairs(made, progress, family)
     return wide

@@ -24,12 +24,12 @@ def report_on(scene: Scene, diagnosis: Diagnosis | None) -> Report:
     operands = (
         rows(getattr(scene.once("call fact", lambda: find("call")(scene)), "arguments", ())) if scene.live else ()
     )
-    if diagnosis is not None:
+    if diagnosis is not None and operands:
         diagnosis = replace(diagnosis, evidence=diagnosis.evidence or operands)
     source = _lines(scene, diagnosis)
     relative_source = {(relative(file), line): text for (file, line), text in source.items()}
     plain = bare(crash, diagnosis, scene.options.language)
-    return replace(plain, operands=operands, source=relative_source)
+    return replace(plain, operands=operands, source=relative_source) if operands or source else plain
 
 
 def with_history(diagnosis: Diagnosis | None, scene: Scene) -> Diagnosis | None:
@@ -106,6 +106,8 @@ def _cell(file: str) -> str | None:
 
 
 def _relative(diagnosis: Diagnosis) -> Diagnosis:
+    if not (diagnosis.culprit or diagnosis.labels or diagnosis.evidence or any(fix.edits for fix in diagnosis.fixes)):
+        return diagnosis  # it names no file
     return replace(
         diagnosis,
         culprit=diagnosis.culprit and replace(diagnosis.culprit, file=relative(diagnosis.culprit.file)),

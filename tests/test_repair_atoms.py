@@ -97,6 +97,31 @@ REPAIRS = [
     ("order", "k = f(net)\nfreeze(net)", "", "freeze(net)\nk = f(net)"),
     ("order", "n += b\nrows.append(x + n)", "", "rows.append(x + n)\nn += b"),
     ("element", "g((x, k))", "", "g((x, k, v))"),
+    ("reversed", "zip(ups, [s for s in kept])", "", "zip(ups, [s for s in reversed(kept)])"),
+    ("reversed", "kept.pop(0)", "", "kept.pop()"),
+    ("reversed", "for i in range(n):\n    y = up(kept[i])", "", "    y = up(kept[-i - 1])"),
+    ("unflattened", "w = best % c\nrows = s[best]", "index 9 is out of bounds", "rows = s[best // c]"),
+    (
+        "unflattened",
+        "_, best = x.view(b, -1).topk(3)\nrows = s[best]",
+        "index 9 is out of bounds",
+        "rows = s[best // x.size(-1)]",
+    ),
+    (
+        "keyword",
+        "g(x, dilation=c, padding=h(t))\ndef h(n, dilation=1): ...\ng(x, dilation=c, padding=h(t))",
+        "",
+        "g(x, dilation=c, padding=h(t, dilation=c))",
+    ),
+    ("keyword", "def h(n, mode='sum'):\n    return n if mode == 'last' else m\nh(x)", "", 'h(x, mode="last")'),
+    ("sibling", "a = partial(g, end=1)\nb = g(k)", "", "b = g(k, end=1)"),
+    (
+        "value",
+        "def h(n, mode='sum'):\n    return n if mode == 'last' else m\nh(x, mode='sum')",
+        "",
+        'h(x, mode="last")',
+    ),
+    ("measure", "f(len(ids) * c)", "", "f(len(rows) * c)"),
     ("call", "torch.stack(parts, 1)", "", "torch.cat(parts, 1)"),
     ("operator", "s * x", "", "s @ x"),
     ("unwrap", "f(x.transpose(1, 2))", "", "f(x)"),
@@ -169,6 +194,12 @@ ALONE = [
     ("order", "k = f(net)\ng(net, k)", ""),  # reads what the other binds
     ("severed", "for x in rows:\n    y, h = f(x, k)", ""),  # of this step
     ("sibling", "a = g(x, end=1)\nb = h(k)", ""),
+    ("sibling", "a = partial(h, end=1)\nb = g(k)", ""),
+    ("reversed", "f(kept)", ""),  # nothing goes through it
+    ("reversed", "kept.pop('name')", ""),
+    ("unflattened", "rows = s[best]", "index 9 is out of bounds"),  # of no table that was one row
+    ("unflattened", "w = best % c\nrows = s[best]", "sizes differ"),
+    ("adjusted", "self.a = f(b)", ""),
     ("derived", "p, q = split(k)\nf(x)", ""),
     ("derived", "import t\nopt = f(t)\ng(t.zeros(3))", ""),  # a module's name
     ("registered", "class A:\n  def __init__(self):\n    self.t = nn.Linear(3, 3)", ""),
@@ -234,6 +265,7 @@ def test_every_atom_has_examples_and_a_cost():
         "trimmed",
         "widened",
         "started",
+        "adjusted",
         "bound",
         "solved",
         "crop",
@@ -367,6 +399,60 @@ def test_an_edit_is_made_at_the_statements_that_differ_in_names_alone():
     rows = [[edit.after.strip() for edit in one.edits] for one in both]
     assert ["k = torch.cat([self.keys[0], k], dim=2)", "v = torch.cat([self.values[0], v], dim=2)"] in rows
     assert all(len(row) == 2 for row in rows)
+
+
+LATE = """
+class Block(nn.Module):
+    def __init__(self, size, most):
+        self.size, self.most = size, most
+        self.mix = Mix(8, size)
+        {reads}if size > most:
+            self.size = most
+"""
+
+
+@pytest.mark.parametrize(("reads", "offers"), [("", 1), ("self.head = Head(self.mix)\n        ", 0)])
+def test_a_statement_is_brought_behind_what_adjusts_a_value_that_it_reads(reads, offers):
+    source = parsed_source("block.py", LATE.format(reads=reads))
+    spot = Spot(Place(source, source.tree.body[0].body[0].body[1].value), "built", 0)
+    found = [_applied(one) for one in ATOMS["adjusted"](spot, Evidence("", "en", sources=lambda _: source))]
+    moved = "        if size > most:\n            self.size = most\n        self.mix = Mix(8, self.size)"
+    assert found == [moved][:offers]
+
+
+NOISY = "def noisy(self, x, t, n):\n    return self.keep[t] * x + self.drop[t] * n"
+
+
+def test_an_edit_is_made_in_all_terms_that_differ_in_names_alone():
+    source = parsed_source("noise.py", NOISY)
+    scope = {"x": [[4, 6, 8], F32], "n": [[4, 6, 8], F32], "self.keep": [[9], F32], "t": [[4], "int64"]}
+    node = source.tree.body[0].body[0].value
+    made = Step("index", (Place(source, node.left.left),), (), (([9], F32),), (([4], F32),), (), None)
+    crash = Step("mul", (Place(source, node.left),), (), (([4], F32), ([4, 6, 8], F32)), (), (), None)
+    frame = Call(Place(source, node.left), scope, "noisy")
+    evidence = Evidence("", "en", [crash, made], frames=[frame], sources=lambda _: source, files=("noise.py",))
+    found = {one.candidate.edits[0].after.strip() for one in space(evidence, family="shape")}
+    assert "return self.keep[t][:, None, None] * x + self.drop[t][:, None, None] * n" in found
+    assert "return self.keep[t] * x + self.drop[t][:, None, None] * n" not in found
+
+
+def test_a_place_in_a_flattened_table_is_split_wherever_something_is_read_at_it():
+    text = "w = best % c\nrows = torch.cat([s[best], w])\nh = h[best]"
+    source = parsed_source("beam.py", text)
+    spot = Spot(Place(source, source.tree.body[1].value), "crash", 0, scope=SCOPE)
+    evidence = Evidence("index 9 is out of bounds for dimension 0", "en", sources=lambda _: source)
+    edits = [[edit.after for edit in one.edits()] for one in ATOMS["unflattened"](spot, evidence)]
+    assert ["rows = torch.cat([s[best // c], w])", "h = h[best // c]"] in edits
+
+
+def test_what_a_called_function_hands_back_is_a_place():
+    build = "def build(p):\n    rows = [one for one in p if one.grad]\n    return SGD(rows)"
+    source = parsed_source("resume.py", build + "\n\nopt = build(ps)\nopt.load(saved)")
+    frame = Call(Place(source, source.tree.body[2].value), SCOPE, "<module>")
+    evidence = Evidence("", "en", frames=[frame], sources=lambda _: source, files=("resume.py",))
+    assert {"SGD(rows)", "[one for one in p if one.grad]"} <= {one.place.text for one in spots(evidence)}
+    found = {one.candidate.edits[0].after.strip() for one in space(evidence, family="checkpoint")}
+    assert "rows = [one for one in p]" in found
 
 
 def test_a_computed_place_is_kept_within_the_bounds_of_what_it_indexes():

@@ -5,12 +5,9 @@ A pack is not trusted: its templates may neither run on nor fill the memory, wha
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from contextvars import ContextVar
 from typing import Any
-
-from explainer.frozen import mutable
 
 #: Characters of a text that a template makes, and of a template; steps that one template, and all of a crash, may take;
 #: steps of the largest value; items of a `range`; bits of a number.
@@ -29,50 +26,64 @@ class Exceeded(WordsError):
     """Raised where a template would take more work than it may."""
 
 
-@mutable
 class Work:
     """The steps that are left."""
 
-    left: int
+    __slots__ = ("left",)
+
+    def __init__(self, left: int):
+        self.left = left
 
 
 _crash: ContextVar[Work | None] = ContextVar("crash", default=None)
 _template: ContextVar[Work | None] = ContextVar("template", default=None)
 
 
-@contextmanager
-def for_crash() -> Iterator[None]:
+class for_crash:
     """All templates of one crash together take `TOGETHER` steps."""
-    token = _crash.set(Work(TOGETHER))
-    try:
-        yield
-    finally:
-        _crash.reset(token)
+
+    __slots__ = ("_token",)
+
+    def __enter__(self) -> None:
+        self._token = _crash.set(Work(TOGETHER))
+
+    def __exit__(self, *_: object) -> None:
+        _crash.reset(self._token)
 
 
-@contextmanager
-def for_template() -> Iterator[None]:
+class for_template:
     """One template takes `STEPS` steps, or what is left for the crash."""
-    crash = _crash.get()
-    token = _template.set(Work(STEPS))
-    try:
+
+    __slots__ = ("_token", "_work")
+
+    def __enter__(self) -> None:
+        crash = _crash.get()
         if crash is not None and crash.left <= 0:
             raise Exceeded("the templates before it took all the work that a crash is worth")
-        yield
-    finally:
-        work = _template.get()
-        if crash is not None and work is not None:
-            crash.left -= STEPS - work.left
-        _template.reset(token)
+        self._work = Work(STEPS)
+        self._token = _template.set(self._work)
+
+    def __exit__(self, *_: object) -> None:
+        crash = _crash.get()
+        if crash is not None:
+            crash.left -= STEPS - self._work.left
+        _template.reset(self._token)
 
 
-@contextmanager
-def of_file(file: str) -> Iterator[None]:
+class of_file:
     """Name the file whose templates are evaluated in what is wrong with one of them."""
-    try:
-        yield
-    except WordsError as error:
-        raise type(error)(f"{file}: {error}") from None
+
+    __slots__ = ("_file",)
+
+    def __init__(self, file: str):
+        self._file = file
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        if isinstance(error, WordsError):
+            raise type(error)(f"{self._file}: {error}") from None
 
 
 def spend(steps: int) -> None:
@@ -111,8 +122,8 @@ def weighed(value: Any) -> Any:
     """The value, its steps spent. Raises Exceeded where it is too large."""
     if type(value) is str:
         spend(1 + len(value) // _CHARACTERS)
-        return value
-    spend(steps_of(value))
+    else:
+        spend(1 if type(value) is int and -LARGEST < value < LARGEST else steps_of(value))
     return value
 
 

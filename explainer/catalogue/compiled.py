@@ -18,18 +18,22 @@ from explainer.catalogue.problem import Problem
 from explainer.frozen import frozen
 
 #: Raise it whenever what is written changes: older files are then written anew.
-FORMAT = 5
+FORMAT = 8
 
 
 @frozen
 class Pack:
-    """One folder of rules: patterns, each file's value by id as JSON, and what is wrong with those left out."""
+    """One folder of rules: patterns, each file's value by id as JSON, and what is wrong with those left out.
+
+    `told` are the rules that a message alone can make hold.
+    """
 
     table: Words
     symptoms: Mapping[str, bytes]
     rules: Mapping[str, bytes]
     under: Mapping[str, Sequence[str]]
     problems: tuple[Problem, ...] = ()
+    told: Sequence[str] = ()
 
 
 @frozen
@@ -71,7 +75,7 @@ def dump(made: Pack, key: str = "") -> bytes:
     index = {
         "format": FORMAT, "key": key, "lengths": list(map(len, lines)), "symptoms": list(made.symptoms),
         "rules": list(made.rules), "under": made.under, "by_word": table.by_word, "wordless": table.wordless,
-        "problems": [astuple(one) for one in made.problems],
+        "problems": [astuple(one) for one in made.problems], "told": made.told,
     }  # fmt: skip
     return b"".join([json.dumps(index, ensure_ascii=False).encode(), b"\n", *lines])
 
@@ -92,7 +96,7 @@ def parse(data: Any, key: str | None = None) -> Pack | None:
         wrong = tuple(Problem(*row) for row in index["problems"])
         said = Texts(lines, {name: patterns + place for place, name in enumerate(symptoms)})
         causes = Texts(lines, {name: patterns + len(symptoms) + place for place, name in enumerate(rules)})
-        return Pack(table, said, causes, index["under"], wrong)
+        return Pack(table, said, causes, index["under"], wrong, index["told"])
     except (ValueError, KeyError, TypeError):
         return None
 

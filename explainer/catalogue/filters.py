@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any
 
-from explainer.catalogue.bounds import joined
+from explainer.catalogue.bounds import joined, replaced
 
 
 def product(numbers: Iterable[int]) -> int:
@@ -51,6 +52,14 @@ def code(text: Any) -> str:
     return f"`{text}`"
 
 
+def integer(value: Any) -> int:
+    """`"12" | int` -> 12, and 0 of what is no number."""
+    for read in (int, float):
+        with suppress(TypeError, ValueError, OverflowError):
+            return int(read(value))
+    return 0
+
+
 FILTERS: dict[str, Callable[..., Any]] = {
     "product": product,
     "shape": shape,
@@ -63,4 +72,7 @@ FILTERS: dict[str, Callable[..., Any]] = {
 
 
 #: jinja2's own that plain templates know as well; each does to facts what jinja2's does.
-PLAIN: dict[str, Callable[..., Any]] = {**FILTERS, "list": list, "join": joined, "string": str}
+PLAIN: dict[str, Callable[..., Any]] = {
+    **FILTERS, "list": list, "join": joined, "string": str, "int": integer, "replace": replaced,
+    "lower": lambda value: str(value).lower(), "trim": lambda value, signs=None: str(value).strip(signs),
+}  # fmt: skip

@@ -10,6 +10,8 @@ from explainer.patterns import Pattern
 #: A pattern's characters with its alternatives chosen; a number is a place where something else may stand, and how many
 #: literal characters it has at least.
 Form = tuple[str | int, ...]
+#: Where a word or the text begins or ends.
+EDGE = "\1"
 #: Alternatives multiply; where they would give more forms than this, a group counts as not literal.
 MOST = 24
 _WORD = Pattern(r"\w+")
@@ -21,18 +23,14 @@ _AROUND = Pattern(r"\?<?[=!]")
 
 @frozen
 class Literals:
-    """The lowercased runs that a match of one form contains, in order, and how many characters they have."""
+    """The lowercased runs that a match of one form contains, in order, and how many characters they have.
+
+    `words` are those that stand whole in a run: at its edges a word may go on, so those do not count.
+    """
 
     runs: tuple[str, ...]
     weight: int
-
-    @property
-    def words(self) -> tuple[str, ...]:
-        """The words that stand whole in a run: at its edges a word may go on, so those do not count."""
-        found = []
-        for run in self.runs:
-            found += [m.group() for m in _WORD.finditer(run) if m.start() > 0 and m.end() < len(run)]
-        return tuple(word for word in found if len(word) > 1)
+    words: tuple[str, ...]
 
 
 @functools.lru_cache(maxsize=8192)
@@ -45,12 +43,15 @@ def literals(pattern: str) -> tuple[Literals, ...]:
 
 
 def _of_form(form: Form) -> Literals:
-    runs = "".join("\0" if isinstance(token, int) else token for token in form).split("\0")
-    return Literals(tuple(run.lower() for run in runs if run), _weight(form))
+    text = "".join("\0" if isinstance(token, int) else token for token in form).lower()
+    edged = [run for run in text.split("\0") if run]
+    found = [m for run in edged for m in _WORD.finditer(run) if m.start() > 0 and m.end() < len(run)]
+    runs = (run.replace(EDGE, "") for run in edged)
+    return Literals(tuple(filter(None, runs)), _weight(form), tuple(m[0] for m in found if len(m[0]) > 1))
 
 
 def _weight(form: Form) -> int:
-    return sum(token if isinstance(token, int) else 1 for token in form)
+    return sum(token if isinstance(token, int) else token != EDGE for token in form)
 
 
 def _alternatives(pattern: str, at: int) -> tuple[list[Form], int]:
@@ -90,13 +91,15 @@ def _element(pattern: str, at: int) -> tuple[list[Form], int]:
         return [(alone,)], end + 1
     if character == "(":
         return _group(pattern, at + 1)
-    return [(0 if character in ".^$" else character,)], at + 1
+    return [(EDGE if character in "^$" else 0 if character == "." else character,)], at + 1
 
 
 def _escape(pattern: str, at: int) -> tuple[list[Form], int]:
     if at + 1 >= len(pattern):
         raise ValueError("ends in a backslash")
     following = pattern[at + 1]
+    if following == "b":
+        return [(EDGE,)], at + 2
     if not following.isalnum():
         return [(following,)], at + 2
     if following in "pPgN" and pattern[at + 2 : at + 3] in ("{", "<"):

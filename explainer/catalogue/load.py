@@ -49,6 +49,7 @@ class Catalogue:
     index: Index = field(repr=False)
     under: Mapping[str, Sequence[str]] = field(repr=False)
     problems: tuple[Problem, ...] = ()
+    told: frozenset[str] = frozenset()
 
     def match(self, error: Crash | Raised) -> Match | None:
         """The symptom that an error shows, None where torch says nothing of the kind."""
@@ -64,9 +65,10 @@ class Catalogue:
         """Whether any symptom matches an error."""
         return next(self.index.matches(raised), None) is not None
 
-    def rules_for(self, symptom_id: str) -> tuple[Rule, ...]:
-        """The rules that look for a cause of a symptom, retired ones left out."""
-        return tuple(self.rules[name] for name in self.under.get(symptom_id, ()))
+    def rules_for(self, symptom_id: str, told: bool = False) -> tuple[Rule, ...]:
+        """The rules that look for a cause of a symptom, retired ones left out; `told`: those that need no frames."""
+        names = self.under.get(symptom_id, ())
+        return tuple(self.rules[name] for name in names if not told or name in self.told)
 
 
 def load(extra: tuple[Path, ...] = ()) -> Catalogue:
@@ -107,6 +109,7 @@ def catalogue_of(packs: list[compiled.Pack]) -> Catalogue:
     under: dict[str, tuple[str, ...]] = {}
     tables: list[Words] = []
     wrong: list[Problem] = []
+    told: set[str] = set()
     for pack in packs:
         wrong += pack.problems
         taken = {name for name in (*pack.symptoms, *pack.rules) if name in symptoms or name in rules}
@@ -115,7 +118,9 @@ def catalogue_of(packs: list[compiled.Pack]) -> Catalogue:
         tables.append(_without(pack.table, taken))
         for name, ids in pack.under.items():
             under[name] = (*under.get(name, ()), *(one for one in ids if one not in taken))
-    return Catalogue(Parsed(symptoms, symptom), Parsed(rules, rule), Index(tuple(tables)), under, tuple(wrong))
+        told.update(name for name in pack.told if name not in taken)
+    index = Index(tuple(tables))
+    return Catalogue(Parsed(symptoms, symptom), Parsed(rules, rule), index, under, tuple(wrong), frozenset(told))
 
 
 def _added(held: Mapping[str, bytes], more: Mapping[str, bytes], taken: set[str]) -> Mapping[str, bytes]:

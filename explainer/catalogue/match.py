@@ -7,7 +7,7 @@ import functools
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from explainer.catalogue.search import captured
@@ -80,7 +80,7 @@ class Words:
 
     entries: Sequence[Entry]
     by_word: Mapping[str, Sequence[tuple[int, str]]]
-    wordless: Sequence[tuple[str, int]]
+    wordless: Mapping[str, Sequence[int]]
 
     @classmethod
     def of(cls, entries: Iterable[Entry]) -> Words:
@@ -88,20 +88,20 @@ class Words:
         entries = tuple(entries)
         count = Counter(word for entry in entries for word in set(entry.words))
         by_word: dict[str, list[tuple[int, str]]] = {}
-        wordless = []
+        wordless: dict[str, list[int]] = {}
         for number, entry in enumerate(entries):
             if entry.words:
                 rarest = sorted(set(entry.words), key=lambda word: (count[word], -len(word), word))
                 by_word.setdefault(rarest[0], []).append((number, rarest[:2][-1]))
             else:
-                wordless.append((max(entry.runs, key=len, default=""), number))
+                wordless.setdefault(max(entry.runs, key=len, default=""), []).append(number)
         return cls(entries, by_word, wordless)
 
     def candidates(self, low: str, words: set[str]) -> list[Entry]:
         """The entries that a lowercased message, which has these words, may match."""
         rare = words & self.by_word.keys()
         numbers = [number for word in rare for number, other in self.by_word[word] if other in words]
-        numbers += [number for run, number in self.wordless if run in low]
+        numbers += [number for run in self.wordless if run in low for number in self.wordless[run]]
         return [entry for number in numbers if _contains(low, (entry := self.entries[number]).runs)]
 
 
@@ -119,21 +119,24 @@ class Index:
         if _foreign(error):
             return
         for note in error.notes:
-            yield from self._search(note, error, lambda entry: entry.family == "device-assert")
-        yield from self._search(error.message, error, lambda entry: True)
+            yield from self._search(note, error, "device-assert")
+        yield from self._search(error.message, error)
 
-    def _search(self, text: str, error: Crash | Raised, fits: Callable[[Entry], bool]) -> Iterator[Any]:
+    def _search(self, text: str, error: Crash | Raised, family: str | None = None) -> Iterator[Any]:
         text = " ".join(text[:LONGEST].split())
         low = text.lower()
         names = kinds(error)
-        found = []
+        found: list[tuple[Any, ...]] = []
         words = set(_WORD.findall(low))
         for entry in (one for pack in self.packs for one in pack.candidates(low, words)):
             rank = _rank(entry, names)
-            if rank and fits(entry) and _from_there(entry, error):
-                found.append((-rank, not _circumstances(entry), -entry.weight, entry.symptom, entry.pattern, entry))
+            if not rank or (family is not None and entry.family != family):
+                continue
+            apart = bool(entry.runner or entry.raised_in or entry.raised_at or entry.below)
+            if not apart or _from_there(entry, error):
+                found.append((-rank, not apart, -entry.weight, entry.symptom, entry.pattern, len(found), entry))
         tried, endless = set(), 0
-        for *_, pattern, entry in sorted(found, key=lambda one: one[:5]):
+        for *_, pattern, _, entry in sorted(found):
             if pattern in tried or (entry.foreign and endless >= ENDLESS):
                 continue
             tried.add(pattern)
@@ -167,7 +170,7 @@ def _rank(entry: Entry, names: tuple[str, ...]) -> int:
     """3: the exception's own name; 2: a name it also goes by, or no name is known; 1: any exception; 0: another one."""
     if names[0] in entry.exception:
         return 3
-    if names[0] == "" or any(name in entry.exception for name in names):
+    if names[0] == "" or (len(names) > 1 and not set(names).isdisjoint(entry.exception)):
         return 2
     return int("any" in entry.exception)
 
@@ -188,7 +191,7 @@ def _from_there(entry: Entry, error: Crash | Raised) -> bool:
         return False
     if entry.raised_at:
         code = error.frames[-1].code if error.frames else ""
-        if not any(_stands_in(part, code) for part in entry.raised_at):
+        if not code or not any(_stands_in(part, code) for part in entry.raised_at):
             return False
     if entry.below and not any(part in _last_of_torch(error) for part in entry.below):
         return False
@@ -217,7 +220,3 @@ def _foreign(error: Crash | Raised) -> bool:
         return True
     file = error.frames[-1].file.replace("\\", "/") if error.frames else ""
     return bool(_FOREIGN_FILE.search(file)) and "torch" not in file
-
-
-def _circumstances(entry: Entry) -> bool:
-    return bool(entry.runner or entry.raised_in or entry.raised_at or entry.below)

@@ -13,6 +13,7 @@ from explainer.catalogue.document import Document, read
 from explainer.catalogue.literals import literals
 from explainer.catalogue.match import Entry, Words
 from explainer.catalogue.problem import Problem, Unreadable
+from explainer.catalogue.rule import TOLD
 from explainer.catalogue.schema import problems
 from explainer.catalogue.schemas import RULE, SYMPTOM
 from explainer.sized import size_of
@@ -101,6 +102,7 @@ def packed(documents: Iterable[Document], wrong: list[Problem], foreign: bool = 
     symptoms: dict[str, bytes] = {}
     rules: dict[str, bytes] = {}
     under: dict[str, tuple[str, ...]] = {}
+    told: list[str] = []
     entries: list[Entry] = []
     for document in documents:
         value, symptom = document.value, "messages" in document.value
@@ -113,7 +115,14 @@ def packed(documents: Iterable[Document], wrong: list[Problem], foreign: bool = 
         elif value["status"] != "retired":
             for name in value["symptoms"]:
                 under[name] = (*under.get(name, ()), value["id"])
-    return Pack(Words.of(entries), symptoms, rules, under, tuple(wrong))
+            told += [value["id"]] if _is_told(value) else []
+    return Pack(Words.of(entries), symptoms, rules, under, tuple(wrong), told)
+
+
+def _is_told(value: dict[str, Any]) -> bool:
+    """Whether a rule may hold without frames: the first of the facts that it requires is of the message alone."""
+    required = (fact["probe"] for fact in value["facts"].values() if not fact.get("optional"))
+    return next(required, TOLD[0]) in TOLD
 
 
 def _entries(value: dict[str, Any], foreign: bool) -> list[Entry]:

@@ -5,6 +5,7 @@ What has loops, settings, comments or tags among lines, or expressions that `sim
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -19,8 +20,11 @@ _PIECE = Pattern(r"\{\{(.*?)\}\}|(?:\s*\{%-|\{%)(.*?)%\}", re.DOTALL)
 #: Comments, and what else trims white space; jinja2 trims around tags that stand on lines of their own.
 _OTHER = Pattern(r"\{#|\r|\{%.*\n|\n.*\{%|\{\{[-+]|\{%\+|[-+]\}\}|[-+]%\}", re.DOTALL)
 #: `m.rows`, `x.shape[-1]`: a name and what hangs on it.
-_PATH = Pattern(r"\s*([a-z]\w*(?:\.[a-zA-Z]\w*|\[-?\d+\])+)\s*")
+_PATH_TEXT = r"\s*([a-z]\w*(?:\.[a-zA-Z]\w*|\[-?\d+\])+)\s*"
+_PATH = Pattern(_PATH_TEXT)
 _STEP = Pattern(r"\.?([a-zA-Z]\w*)|\[(-?\d+)\]")
+#: What most conditions ask: whether a pattern captured something.
+_GIVEN = Pattern(_PATH_TEXT + r"is (not )?[nN]one\s*")
 
 Value = Callable[[Names], Any]
 Text = Callable[[Names], str]
@@ -109,12 +113,74 @@ def _value(expression: str) -> Value:
     """What an expression gives. Raises Unlike where that takes jinja2."""
     path = _PATH.fullmatch(expression)
     if path is not None:
-        steps: list[Any] = [name or int(place) for name, place in _STEP.findall(path[1])]
-        return lambda names: _followed(steps, names)
+        return _path(path[1])
+    asked = _GIVEN.fullmatch(expression)
+    if asked is not None:
+        return _given(_path(asked[1]), asked[2] is not None)
     tree = simple.parsed(expression)
     if tree is None:
         raise Unlike(expression)
+    return _made(tree)
+
+
+def _made(tree: ast.expr) -> Value:
+    """An expression with what most conditions are made of taken apart once."""
+    if isinstance(tree, ast.BoolOp):
+        return _linked([_made(one) for one in tree.values], isinstance(tree.op, ast.Or))
+    asked = _GIVEN.fullmatch(text := ast.unparse(tree))
+    if asked is not None:
+        return _given(_path(asked[1]), asked[2] is not None)
+    if _PATH.fullmatch(text):
+        return _path(text)
+    if isinstance(tree, ast.Compare) and len(tree.ops) == 1 and type(tree.ops[0]) in simple.COMPARED:
+        return _compared(simple.COMPARED[type(tree.ops[0])], _made(tree.left), _made(tree.comparators[0]))
+    if isinstance(tree, ast.Constant):
+        return lambda names: tree.value
     return lambda names: simple.evaluated(tree, names)
+
+
+def _compared(sign: Callable[[Any, Any], Any], left: Value, right: Value) -> Value:
+    return lambda names: sign(left(names), right(names))
+
+
+def _linked(parts: list[Value], either: bool) -> Value:
+    """The first of some values that decides `or`, or `and`."""
+
+    def linked(names: Names) -> Any:
+        found: Any = None
+        for part in parts:
+            found = part(names)
+            if bool(found) is either:
+                break
+        return found
+
+    return linked
+
+
+def _path(text: str) -> Value:
+    """What a path leads to; of most it is what a pattern captured."""
+    steps: list[Any] = [name or int(place) for name, place in _STEP.findall(text)]
+    if len(steps) != 2 or isinstance(steps[1], int):
+        return lambda names: _followed(steps, names)
+    owner, name = steps
+
+    def field(names: Names) -> Any:
+        held = names.get(owner)
+        return held[name] if type(held) is dict and name in held else _followed(steps, names)
+
+    return field
+
+
+def _given(path: Value, is_asked: bool) -> Value:
+    """Whether something is, or is not, none. Where it is not there, jinja2 may see no error."""
+
+    def asked(names: Names) -> bool:
+        try:
+            return (path(names) is not None) is is_asked
+        except WordsError as error:
+            raise Unlike(str(error)) from None
+
+    return asked
 
 
 def _followed(steps: list[Any], names: Names) -> Any:

@@ -22,10 +22,12 @@ Names = Mapping[str, Any]
 _JOINING = Pattern(r"('[^']*'|\"[^\"]*\")|~")
 _LENGTH = Pattern(r"([A-Za-z]\w*(?:\.[A-Za-z]\w*|\[-?\w*:?-?\w*\])*) *\| *length\b")
 _WORDS = {"none": None, "None": None, "true": True, "True": True, "false": False, "False": False}
-_COMPARED: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
+COMPARED: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
     ast.GtE: operator.ge, ast.In: lambda a, b: a in b, ast.NotIn: lambda a, b: a not in b,
 }  # fmt: skip
+#: Names that jinja2 has of itself.
+_GLOBALS = ("range", "dict", "namespace")
 _IS = (ast.Is, ast.IsNot)
 _TESTS: dict[str, Callable[[Any], bool]] = {
     "none": lambda one: one is None, "None": lambda one: one is None, "string": lambda one: isinstance(one, str),
@@ -98,10 +100,10 @@ def _means_the_same(node: ast.AST) -> bool:
     if isinstance(node, ast.Compare):
         tests = zip(node.ops, node.comparators, strict=True)
         known = all(
-            (_is_test(to) and len(node.ops) == 1) if isinstance(op, _IS) else type(op) in _COMPARED for op, to in tests
+            (_is_test(to) and len(node.ops) == 1) if isinstance(op, _IS) else type(op) in COMPARED for op, to in tests
         )
     elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
-        return _is_filter(node.right) and isinstance(node.left, _ATOMS) and _means_the_same(node.left)
+        return _is_filter(node.right) and _is_filtered(node.left) and _means_the_same(node.left)
     elif isinstance(node, ast.BinOp):
         known = type(node.op) in _SIGNS and not _as_strong(node)
     elif isinstance(node, ast.UnaryOp):
@@ -141,6 +143,11 @@ def _is_filter(node: ast.expr) -> bool:
     """What stands behind a bar: `list`, `join(", ")`. To jinja2 it binds closer than any operator."""
     call = isinstance(node, ast.Call) and not node.keywords and all(isinstance(one, ast.Constant) for one in node.args)
     return _names(node.func if isinstance(node, ast.Call) and call else node, *PLAIN)
+
+
+def _is_filtered(node: ast.expr) -> bool:
+    """What a filter may be applied to: to jinja2 it binds closer than a sign or an operator."""
+    return isinstance(node, _ATOMS) or (isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr))
 
 
 def _is_known(function: ast.expr) -> bool:
@@ -194,7 +201,7 @@ def attribute(of: Any, name: str) -> Any:
 
 def _named(names: Names, name: str) -> Any:
     if name not in names:
-        raise WordsError(f"{name!r} is not there")
+        raise (Unlike if name in _GLOBALS else WordsError)(f"{name!r} is not there")
     return names[name]
 
 
@@ -233,7 +240,7 @@ def _compared(node: ast.Compare, of: Callable[[ast.AST], Any]) -> bool:
     left = of(node.left)
     for sign, to in zip(node.ops, node.comparators, strict=True):
         right = of(to)
-        if not _COMPARED[type(sign)](left, right):
+        if not COMPARED[type(sign)](left, right):
             return False
         left = right
     return True

@@ -42,6 +42,11 @@ class Symptom:
     file: str = ""
 
     @functools.cached_property
+    def asks(self) -> bool:
+        """Whether its headline says what the message asks for."""
+        return any("crash.asks" in one for one in self.text["headline"].values())
+
+    @functools.cached_property
     def captures(self) -> frozenset[str]:
         """The names that any of the patterns captures."""
         return frozenset(name for message in self.messages for name in _NAME.findall(message.pattern))

@@ -113,7 +113,8 @@ class Evidence:
     scopes: dict[tuple[str, int], Mapping[str, Any]] = field(default_factory=dict)
     shapes: Any = None
     calls: dict[str, list[Place]] | None = None
-    definitions: dict[str, list[Any]] | None = None
+    definitions: dict[str, list[Place]] | None = None
+    modes: dict[str, list[str]] | None = None
     settings: dict[str, list[Place]] = field(default_factory=dict)
 
     @property
@@ -162,6 +163,16 @@ class Evidence:
                     if isinstance(node, ast.Call):
                         self.calls.setdefault(called(node), []).append(Place(source, node))
         return self.calls.get(name, [])
+
+    def defined(self, name: str) -> list[Place]:
+        """The functions and classes of the program that have a name."""
+        if self.definitions is None:
+            self.definitions = {}
+            for source in self.sources_seen():
+                for node in source.nodes():
+                    if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+                        self.definitions.setdefault(node.name, []).append(Place(source, node))
+        return self.definitions.get(name, [])
 
     def layers_around(self) -> list[Layer]:
         """The layers of the failing call and of the steps behind it, then all that were seen."""

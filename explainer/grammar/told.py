@@ -9,11 +9,15 @@ from explainer.grammar.phrases import common, is_blank, phrase, quoted
 from explainer.locale import LANGUAGES, word
 from explainer.patterns import Pattern
 
-#: What in a message is a value: numbers, sizes, dtypes, devices.
+#: What in a message is a value: numbers, sizes, dtypes, devices. `re` is quick to find what one begins with; which it
+#: was, and that no word goes on before it, is asked behind it.
 _VALUE = Pattern(
-    r"[\[(]-?\d+(?:, ?-?\d+)*,?[\])]|(?<![\w.])-?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?![\w.]|-?[dD]\b)|torch\.\w+|"
-    r"\b(?:cuda:\d+|cpu|cuda|meta|mps|xpu)\b|"
-    r"\b(?:Float|Double|Half|Long|Int|Bool|BFloat16|ComplexFloat|ComplexDouble|Byte|Char|Short)\b"
+    r"[-\d\[(tcmxFDHLIBCS](?:"
+    r"(?<=[\[(])-?\d+(?:, ?-?\d+)*,?[\])]|"
+    r"(?:(?<=-)(?<![\w.]-)\d+|(?<=\d)(?:(?<![\w.-]\d)|(?<=[\w.]-\d))\d*)(?:\.\d+)?(?:e[+-]?\d+)?"
+    r"(?![\w.]|-?[dD]\b)|"
+    r"(?<=t)orch\.\w+|(?<=\bc)(?:uda(?::\d+)?|pu)\b|(?<=\bm)(?:eta|ps)\b|(?<=\bx)pu\b|"
+    r"(?<=\b[FDHLIBCS])(?:loat|ouble|alf|ong|nt|ool|Float16|omplexFloat|omplexDouble|yte|har|hort)\b)"
 )
 _ADVICE = Pattern(
     r"(?:Please|Use|Try|Consider|Did you|You (?:can|may|might|should|need)|Specify|Set|Make sure|Instead|Hint|Pass|"
@@ -117,10 +121,22 @@ def given(text: str, language: str) -> str:
 
 def values(text: str, told: str) -> list[str]:
     """The values of a message that are not said yet outside of long quotations, each once, in their order."""
-    plain = _QUOTED.sub(lambda found: "" if len(found[0]) >= LONG else found[0], told)
-    said = {one.strip("[]()") for one in _VALUE.findall(plain)}
-    found = [one for one in dict.fromkeys(_VALUE.findall(text)) if one.strip("[]()") not in said]
-    return found[:MOST_VALUES]
+    found = list(dict.fromkeys(_VALUE.findall(text)))
+    plain = _QUOTED.sub(lambda quote: "" if len(quote[0]) >= LONG else quote[0], told) if found else ""
+    return [one for one in found if not _stands(one.strip("[]()"), plain)][:MOST_VALUES]
+
+
+def _stands(value: str, text: str) -> bool:
+    """Whether a value stands in a text as a whole: neither as a part of a name nor of another number."""
+    at = text.find(value)
+    while at >= 0:
+        before, behind = text[at - 1 : at], text[at + len(value) : at + len(value) + 2]
+        signed = before == "-" and value[:1].isdigit() and not text[at - 2 : at - 1].isalnum()
+        inside = signed or before.isalnum() or before in ("_", ".") or behind[:1].isalnum() or behind[:1] == "_"
+        if not inside and not (behind[:1] == "." and behind[1:].isalnum()):
+            return True
+        at = text.find(value, at + 1)
+    return False
 
 
 def is_advice(sentence: str) -> bool:

@@ -25,8 +25,8 @@ class Effects:
                 self.before[name] = tensor, tensor._version
 
     def written(self, roots: list[Any]) -> dict[str, bool]:
-        """The kept tensors that are others now, or were written over in place (True)."""
-        found: dict[str, bool] = {}
+        """The kept tensors that are others now, or were written over in place (True), whoever holds them now."""
+        found = {name: True for name, (tensor, version) in self.before.items() if tensor._version != version}
         for name, tensor in self._kept(roots):
             was, version = self.before.get(name, (tensor, tensor._version))
             if tensor is not was or tensor._version != version:

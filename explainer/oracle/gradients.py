@@ -8,24 +8,27 @@ _STEPS = 20
 
 
 class Gradients:
-    """Watches the steps of optimizers. `used` are modules that were called with gradients on."""
+    """Watches the steps of optimizers. `used` are modules that were called with gradients on.
+
+    `most` is how many parameters one optimizer had a gradient for at a step.
+    """
 
     def __init__(self) -> None:
         self.trained: dict[int, Any] = {}
         self.graded: set[int] = set()
         self.used: set[int] = set()
-        self.steps = 0
+        self.steps = self.most = 0
 
     def stepped(self, optimizer: Any, *_: Any) -> None:
         """Look at an optimizer's parameters when it has stepped."""
         self.steps += 1
         if self.steps > _STEPS and len(self.graded) >= len(self.trained):
             return
-        for group in optimizer.param_groups:
-            for one in group["params"]:
-                self.trained[id(one)] = one
-                if one.grad is not None:
-                    self.graded.add(id(one))
+        every = [one for group in optimizer.param_groups for one in group["params"]]
+        graded = {id(one) for one in every if one.grad is not None}
+        self.trained.update((id(one), one) for one in every)
+        self.graded |= graded
+        self.most = max(self.most, len(graded))
 
     def missing(self, roots: list[Any]) -> list[str]:
         """The names of parameters of modules that were called, were to be trained, and never got a gradient."""

@@ -96,7 +96,8 @@ def _unwritten(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping
 
 
 def _untrained(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[str, Any]) -> bool:
-    return bool(_left_out(seen, before))
+    """Parameters get no gradient, or no optimizer has as many as one had that stepped in the unedited run."""
+    return bool(_left_out(seen, before)) or (seen.get("most") or 0) < (before.get("most") or 0)
 
 
 def _outputs(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[str, Any]) -> bool:

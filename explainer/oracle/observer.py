@@ -118,6 +118,7 @@ class Observer:
             "joined": sorted(self.parts.rows),
             "numbers": numbers(self.places.folder) if self.parts.rows else {},
             "steps": self.gradients.steps,
+            "most": self.gradients.most,
             "masks": self.masks,
             "failed_at": self.places.failed_at(error) if error is not None else None,
         }

@@ -29,13 +29,16 @@ def few_of(size: int) -> Callable[[Any], Any]:
 def with_one_more(call: Call, outcome: Any, steady: bool) -> dict[str, Any]:
     """What one sample more shows: `more` and whether it `runs`, `apart`: whether the samples come out on their own.
 
-    `outcome` is what the module hands back for the first few; where that is not `steady`, `apart` is None.
+    `outcome` is what the module hands back for the first few; where that is not `steady`, `apart` is None. Nothing is
+    told where no result has as many rows, but that one sample more fails.
     """
     size = batch_of(call)
     few = min(size, _FEW)
-    if not size or not any(one.dim() and one.shape[0] == few for one in tensors(outcome)):
+    if not size:
         return {}
     more = call.again(lambda one: _longer(one, size))
+    if not any(one.dim() and one.shape[0] == few for one in tensors(outcome)):
+        return {}
     sized = [(a.shape[:1], b.shape[:1]) for a, b in zip(tensors(outcome), tensors(more), strict=True) if a.dim()]
     if any(a == (few,) and b != (few + 1,) for a, b in sized):
         return {"more": few + 1, "runs": False, "apart": None}

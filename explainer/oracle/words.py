@@ -26,9 +26,9 @@ DOUBTS: dict[str, Texts] = {
         "zh": "可以运行，但该参数的作用也一并被去掉",
     },
     "untrained": {
-        "en": "with it some parameters get no gradient",
-        "ko": "적용하면 기울기를 받지 못하는 파라미터가 있습니다",
-        "zh": "应用后有些参数得不到梯度",
+        "en": "with it some parameters are not trained",
+        "ko": "적용하면 학습되지 않는 파라미터가 있습니다",
+        "zh": "应用后有些参数得不到训练",
     },
     "outputs": {
         "en": "it changes how many results are returned",

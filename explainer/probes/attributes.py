@@ -8,12 +8,12 @@ import sys
 import types
 from typing import Any
 
+from explainer.bindings import assignments
 from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.places import function_of, span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import MISSING, fields_of, is_module, read
-from explainer.source import Source
 from explainer.userframes import is_user_file
 
 #: How alike two names must be, and by how much the best must beat the next; from 0 to 1 as difflib counts.
@@ -83,11 +83,5 @@ def named_at(scene: Scene, of: SpanFact | None = None) -> SpanFact | None:
     if of is None or of["owner"] != "self":
         return None
     source = scene.source(of.span.file)
-    for node in source.nodes() if source is not None else ():
-        if source is not None and isinstance(node, ast.Assign) and _assigns(source, node, of["alike"]):
-            return span_fact(source, node, function=function_of(source, node.lineno))
-    return None
-
-
-def _assigns(source: Source, node: ast.Assign, name: str) -> bool:
-    return any(source.text(target) == f"self.{name}" for target in node.targets)
+    found = assignments(source.tree, f"self.{of['alike']}") if source is not None else []
+    return span_fact(source, found[0], function=function_of(source, found[0].lineno)) if source and found else None

@@ -7,10 +7,12 @@ import inspect
 from collections.abc import Iterator
 from typing import Any
 
+from explainer.bindings import only_value
 from explainer.facts import ModuleFact, Settings, SpanFact
 from explainer.probes import probe
-from explainer.probes.files import sources
+from explainer.probes.files import nodes_of
 from explainer.probes.module import module_calls, path_of, root_module, root_name
+from explainer.probes.places import element_at, span_fact, starting_at
 from explainer.probes.scene import Scene
 from explainer.probes.values import class_of
 from explainer.source import Source, called, source_of
@@ -31,7 +33,7 @@ def built_at(scene: Scene, of: ModuleFact | None = None) -> SpanFact | None:
     source, call = found
     name = of.name if of is not None else None
     arguments = Settings(tuple((key, source.text(node)) for key, node in bound(call, type(module)).items()))
-    return SpanFact(source.span(call, name), source.text(call), Settings((("arguments", arguments),)))
+    return span_fact(source, call, name, arguments=arguments)
 
 
 def construction(scene: Scene, module: Any) -> tuple[Source, ast.Call] | None:
@@ -60,16 +62,15 @@ def replaced(scene: Scene, path: str, module: Any) -> tuple[Source, ast.Call] | 
 
     Only outside of constructors: what those build is replaced by it.
     """
-    found = []
-    for source in sources(scene):
-        for node in source.nodes():
-            target = node.targets[0] if isinstance(node, ast.Assign) else None
-            if isinstance(target, (ast.Attribute, ast.Subscript)) and _ends(target, path.split(".")):
-                found.append((source, node.value, source.function_at(node.lineno)))  # type: ignore[attr-defined]
-    calls = [(source, node) for source, node, inside in found if getattr(inside, "name", "") != "__init__"]
-    if len(calls) != 1 or not isinstance(calls[0][1], ast.Call) or not _builds(calls[0][1], module):
+    named = [(source, one) for source, one in nodes_of(scene, ast.Assign) if _ends(one.targets[0], path.split("."))]
+    found = [(source, one.value) for source, one in named if _method(source, one) != "__init__"]
+    if len(found) != 1 or not isinstance(found[0][1], ast.Call) or not _builds(found[0][1], module):
         return None
-    return calls[0]  # type: ignore[return-value]
+    return found[0]  # type: ignore[return-value]
+
+
+def _method(source: Source, node: ast.stmt) -> str:
+    return getattr(source.function_at(node.lineno), "name", "")
 
 
 def _ends(target: ast.AST, path: list[str]) -> bool:
@@ -106,9 +107,9 @@ def _in_class(owner: Any, rest: list[str], module: Any) -> tuple[Source, ast.Cal
         if code is None or base.__module__.startswith("torch."):
             continue
         source = source_of(code.co_filename)
-        function = source.function_at(code.co_firstlineno) or _function(source, code.co_firstlineno)
-        call = _followed(_assigned(function, f"self.{rest[0]}"), rest[1:], function) if function else None
-        if call is not None and _builds(call, module):
+        function = starting_at(source, code.co_firstlineno)
+        call = element_at(only_value(function, f"self.{rest[0]}"), rest[1:], function)
+        if isinstance(call, ast.Call) and _builds(call, module):
             return source, call
     return None
 
@@ -132,70 +133,9 @@ def _in_script(scene: Scene, path: str, module: Any, name: str | None = None) ->
     name = name or root_name(scene)
     for frame in scene.live.user if scene.live and name else ():
         source = source_of(frame.file, frame.frame.f_globals)
-        call = (
-            _followed(_assigned(source.tree, name), path.split(".") if path else [], source.tree)
-            if source.tree
-            else None
-        )
-        if call is not None and _builds(call, module):
+        call = element_at(only_value(source.tree, name), path.split(".") if path else [], source.tree)
+        if isinstance(call, ast.Call) and _builds(call, module):
             return source, call
-    return None
-
-
-def _function(source: Source, line: int) -> ast.AST | None:
-    """The function whose first line (decorators counted, as in co_firstlineno) is this one."""
-    near = [node for node in source.nodes() if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
-    return next((node for node in near if min([node.lineno, *(d.lineno for d in node.decorator_list)]) == line), None)
-
-
-def _assigned(scope: ast.AST, target: str) -> ast.AST | None:
-    """The only value that a scope assigns to a target; None where there are several."""
-    values = []
-    for node in ast.walk(scope):
-        targets = (
-            node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
-        )
-        if any(ast.unparse(one) == target for one in targets) and node.value is not None:  # type: ignore[attr-defined]
-            values.append(node.value)  # type: ignore[attr-defined]
-    return values[0] if len(values) == 1 else None
-
-
-def _followed(node: ast.AST | None, rest: list[str], scope: ast.AST | None) -> ast.Call | None:
-    """Down the path through `Sequential(...)`, `ModuleList([...])`, lists, comprehensions and plain names."""
-    while node is not None:
-        if isinstance(node, ast.Name) and scope is not None:
-            node = _assigned(scope, node.id)
-        elif not rest:
-            return node if isinstance(node, ast.Call) else None
-        else:
-            node, rest = _element(node, rest[0]), rest[1:]
-    return None
-
-
-def _element(node: ast.AST, key: str) -> ast.AST | None:
-    """The element of a container's source that a path component names."""
-    if isinstance(node, ast.Call):
-        container = called(node)
-        if container == "Sequential" and len(node.args) == 1 and isinstance(node.args[0], ast.Starred):
-            return _element(node.args[0].value, key)
-        if container == "Sequential" and not any(isinstance(one, ast.Starred) for one in node.args):
-            return node.args[int(key)] if key.isdigit() and int(key) < len(node.args) else None
-        if container in ("ModuleList", "ModuleDict") and len(node.args) == 1:
-            return _element(node.args[0], key)
-        return None
-    if (
-        isinstance(node, (ast.List, ast.Tuple))
-        and key.isdigit()
-        and not any(isinstance(e, ast.Starred) for e in node.elts)
-    ):
-        return node.elts[int(key)] if int(key) < len(node.elts) else None
-    if isinstance(node, (ast.ListComp, ast.GeneratorExp)):
-        return node.elt
-    if isinstance(node, ast.Dict):
-        return next(
-            (v for k, v in zip(node.keys, node.values, strict=True) if isinstance(k, ast.Constant) and k.value == key),
-            None,
-        )
     return None
 
 

@@ -7,11 +7,12 @@ import operator
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from explainer.bindings import arguments_of, last_name
+from explainer.bindings import arguments_of, last_name, sets
 from explainer.crash import Frame
 from explainer.facts import Settings, SpanFact
 from explainer.frozen import frozen
 from explainer.probes import probe
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.source import Source
 
@@ -83,8 +84,7 @@ def _fact(found: Built | None) -> SpanFact | None:
     texts = Settings(tuple((name, found.source.text(node)) for name, node in given.items()))
     numbers = [(name, _value(found.source, node)) for name, node in given.items()]
     values = Settings(tuple((name, number) for name, number in numbers if number is not None))
-    detail = Settings((("name", found.name), ("arguments", texts), ("values", values)))
-    return SpanFact(found.source.span(found.call, found.name), found.source.text(found.call), detail)
+    return span_fact(found.source, found.call, found.name, name=found.name, arguments=texts, values=values)
 
 
 @probe
@@ -198,11 +198,7 @@ def _value(source: Source, node: ast.expr) -> int | None:
         both = left is not None and right is not None and not (right == 0 and isinstance(node.op, ast.FloorDiv))
         return _ARITHMETIC[type(node.op)](left, right) if both else None
     if isinstance(node, ast.Name) and isinstance(source.tree, ast.Module):
-        given = [one.value for one in source.tree.body if isinstance(one, ast.Assign) and _assigns(one, node.id)]
+        given = [one.value for one in source.tree.body if isinstance(one, ast.Assign) and sets(one, node.id)]
         constant = given[0] if len(given) == 1 else None
         return constant.value if isinstance(constant, ast.Constant) and isinstance(constant.value, int) else None
     return None
-
-
-def _assigns(statement: ast.Assign, name: str) -> bool:
-    return any(isinstance(target, ast.Name) and target.id == name for target in statement.targets)

@@ -6,9 +6,11 @@ import ast
 from math import prod
 from typing import Any
 
+from explainer.bindings import binds
 from explainer.facts import OriginFact, SpanFact
 from explainer.probes import probe
 from explainer.probes.call import function_name
+from explainer.probes.places import span_fact
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.values import is_tensor
 from explainer.source import Source, source_of
@@ -100,28 +102,12 @@ def bound_at(scene: Scene, of: Any = None) -> SpanFact | None:
     if statement is None:
         return None
     value = statement.value if isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign)) else None
-    detail = {"function": function_name(value) if value is not None else "", "target": of.name}
-    return SpanFact(source.span(statement, of.name), source.text(statement), _settings(detail))
-
-
-def _settings(detail: dict[str, Any]) -> Any:
-    from explainer.facts import Settings
-
-    return Settings(tuple(detail.items()))
+    function = function_name(value) if value is not None else ""
+    return span_fact(source, statement, of.name, function=function, target=of.name)
 
 
 def last_binding(source: Source, frame: LiveFrame, name: str) -> ast.stmt | None:
     """The last statement before the frame's line that binds a name in the function of the frame."""
     scope = source.scope_at(frame.line)
-    found = [node for node in ast.walk(scope) if _binds(node, name) and node.lineno < frame.line] if scope else []  # type: ignore[attr-defined]
+    found = [node for node in ast.walk(scope) if binds(node, name) and node.lineno < frame.line] if scope else []  # type: ignore[attr-defined]
     return max(found, key=lambda node: node.lineno, default=None)  # type: ignore[return-value, arg-type, attr-defined]
-
-
-def _binds(node: ast.AST, name: str) -> bool:
-    targets: list[ast.AST] = []
-    if isinstance(node, ast.Assign):
-        targets = list(node.targets)
-    elif isinstance(node, (ast.AnnAssign, ast.AugAssign, ast.For, ast.AsyncFor)):
-        targets = [node.target]
-    flat = [part for one in targets for part in (one.elts if isinstance(one, (ast.Tuple, ast.List)) else [one])]
-    return any(ast.unparse(one) == name for one in flat)

@@ -6,8 +6,10 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-from explainer.facts import Settings, SpanFact
+from explainer.bindings import sets
+from explainer.facts import SpanFact
 from explainer.probes.module import module_calls
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import fields_of, is_module, is_optimizer
 from explainer.source import called, source_of
@@ -77,25 +79,16 @@ def assignment(owner: Any, name: str, kind: str, path: str) -> SpanFact | None:
         found = [node for node in every if not moves_itself(node, name)]
         if found:
             node = found[0]
-            detail = (
-                ("kind", kind),
-                ("owner", base.__name__),
-                ("attribute", name),
-                ("path", path),
-                ("value", source.text(node.value)),
-                ("times", len(found)),
-            )
-            return SpanFact(source.span(node, f"self.{name}"), source.text(node), Settings(detail))
+            return span_fact(
+                source, node, f"self.{name}", kind=kind, owner=base.__name__, attribute=name, path=path,
+                value=source.text(node.value), times=len(found),
+            )  # fmt: skip
     return None
 
 
 def sets_attribute(node: ast.AST, name: str) -> bool:
-    if not isinstance(node, (ast.Assign, ast.AnnAssign)) or node.value is None:
-        return False
-    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-    return any(
-        isinstance(one, ast.Attribute) and one.attr == name and ast.unparse(one) == f"self.{name}" for one in targets
-    )
+    plain = isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None
+    return plain and sets(node, f"self.{name}")
 
 
 def moves_itself(node: ast.AST, name: str) -> bool:

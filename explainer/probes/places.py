@@ -9,11 +9,14 @@ import types
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
+from explainer.bindings import only_value
 from explainer.facts import Settings, SpanFact
 from explainer.probes.named import operation_at
 from explainer.source import Function, Node, Source, called, holds, source_of
 
 Position = Mapping[str, Any]
+#: How many names a layer is followed through.
+_NAMES = 5
 S = TypeVar("S", bound=ast.stmt)
 
 
@@ -34,14 +37,9 @@ def recorded(record: Mapping[str, Any], *names: str) -> tuple[Source, Node] | No
     return place(record["frames"][0], [*names, *layers]) if record["frames"] else None
 
 
-def span_fact(source: Source, node: ast.AST, symbol: str | None = None, **detail: Any) -> SpanFact:
+def span_fact(source: Source, node: ast.AST, symbol: Any = None, **detail: Any) -> SpanFact:
     """A node as a fact, with what else is known of it."""
     return SpanFact(source.span(node, symbol), source.text(node), Settings(tuple(detail.items())))
-
-
-def spanned(source: Source, node: ast.AST, **detail: Any) -> SpanFact:
-    """A node as a fact, without a symbol."""
-    return span_fact(source, node, None, **detail)
 
 
 def function_of(source: Source, line: int) -> str:
@@ -61,9 +59,9 @@ def layer_source(position: Position) -> tuple[Source, Node] | None:
     if not owner:
         return _script_layer(position)
     source = source_of(owner["file"])
-    function = _starting_at(source, owner["line"])
+    function = starting_at(source, owner["line"])
     name, *rest = owner["way"].split(".")
-    node = _followed(_value_of(function, f"self.{name}"), rest, function) if name else None
+    node = element_at(only_value(function, f"self.{name}"), rest, function) if name else None
     return (source, node) if node is not None else None
 
 
@@ -75,16 +73,17 @@ def _script_layer(position: Position) -> tuple[Source, Node] | None:
     source, name = at[0], at[1].func
     rest = position["path"].split(".") if position["path"] else []
     for scope in (source.function_at(name.lineno), source.tree):
-        node = _followed(_value_of(scope, name.id), rest, scope)
+        node = element_at(only_value(scope, name.id), rest, scope)
         if node is not None:
             return source, node
     return None
 
 
-def _followed(node: Node | None, rest: Sequence[str], scope: ast.AST | None) -> Node | None:
+def element_at(node: ast.AST | None, rest: Sequence[str], scope: ast.AST | None) -> Any:
+    """Down a path through `Sequential(...)`, `ModuleList([...])`, lists, dicts, comprehensions and plain names."""
     for key in rest:
         node = _element(_resolved(node, scope), key)
-    return node
+    return _resolved(node, scope)
 
 
 def constructor(source: Source, node: ast.AST, layer: str) -> tuple[Source, ast.Call] | None:
@@ -117,37 +116,29 @@ def decorators(source: Source, line: int) -> Iterator[tuple[Function, ast.expr]]
         yield function, decorator  # type: ignore[misc]
 
 
-def _starting_at(source: Source, line: int) -> ast.AST | None:
+def starting_at(source: Source, line: int) -> ast.AST | None:
     """The function that begins at a line as code objects count it: decorators belong to it."""
-    for node in source.nodes():
-        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            continue
-        if min([node.lineno, *(one.lineno for one in node.decorator_list)]) == line:
-            return node
-    return None
+    functions = (node for node in source.nodes() if isinstance(node, Function))
+    return next((one for one in functions if min([one.lineno, *(d.lineno for d in one.decorator_list)]) == line), None)
 
 
-def _value_of(scope: ast.AST | None, target: str) -> Node | None:
-    values: list[Node] = []
-    for node in ast.walk(scope) if scope is not None else ():
-        targets: Sequence[ast.AST] = node.targets if isinstance(node, ast.Assign) else ()
-        if isinstance(node, ast.AnnAssign) and node.value is not None:
-            targets = [node.target]
-        if any(ast.unparse(one) == target for one in targets):
-            values.append(node.value)  # type: ignore[attr-defined]
-    return values[-1] if len(values) == 1 else None
+def _resolved(node: ast.AST | None, scope: ast.AST | None) -> ast.AST | None:
+    for _ in range(_NAMES):
+        if not isinstance(node, ast.Name):
+            break
+        node = only_value(scope, node.id)
+    return node
 
 
-def _resolved(node: Node | None, scope: ast.AST | None) -> Node | None:
-    return _value_of(scope, node.id) if isinstance(node, ast.Name) else node
-
-
-def _element(node: Node | None, key: str) -> Node | None:
-    """One element of `nn.Sequential(...)`, `nn.ModuleList([...])`, a list or a comprehension."""
-    if isinstance(node, ast.Call) and called(node) == "ModuleList" and node.args:
+def _element(node: Any, key: str) -> ast.AST | None:
+    """One element of `nn.Sequential(...)`, `nn.ModuleList([...])`, a list, a dict or a comprehension."""
+    if isinstance(node, ast.Call) and called(node) in ("ModuleList", "ModuleDict") and node.args:
         node = node.args[0]
     if isinstance(node, (ast.ListComp, ast.GeneratorExp)):
         return node.elt
+    if isinstance(node, ast.Dict):
+        pairs = zip(node.keys, node.values, strict=True)
+        return next((value for name, value in pairs if isinstance(name, ast.Constant) and name.value == key), None)
     parts = node.args if isinstance(node, ast.Call) and called(node) == "Sequential" else getattr(node, "elts", [])
     if len(parts) == 1 and isinstance(parts[0], ast.Starred):
         return _element(parts[0].value, key)

@@ -10,7 +10,9 @@ from explainer.edits.candidate import PAIRED, Candidate
 from explainer.edits.evidence import Evidence
 from explainer.frozen import frozen, replace
 from explainer.oracle.judge import Judgement
-from explainer.repair.features import features, lost_parameters, roles
+from explainer.oracle.source import of_layout
+from explainer.repair.agreement import computed
+from explainer.repair.features import Roles, features, lost_parameters, roles
 from explainer.repair.prior import score
 from explainer.replay.outcomes import ties
 from explainer.replay.program import Run
@@ -43,10 +45,14 @@ class Survivor:
 
 @frozen
 class Blame:
-    """All survivors, the likeliest first, and what share of all that may be right is on its line."""
+    """All survivors, the likeliest first, and what share of all that may be right is on its line.
+
+    `fits`: there is no more to the first than that it fits where it failed: where the value came from may be wrong.
+    """
 
     survivors: tuple[Survivor, ...]
     share: float = 0.0
+    fits: bool = False
 
     @property
     def first(self) -> Survivor | None:
@@ -74,7 +80,13 @@ def blamed(checker: Any, evidence: Evidence, known: tuple[Edit, ...] = ()) -> Bl
     found.sort(key=lambda one: (bool(one.judgement.doubts), -one.score))
     if own is not None and first is not None and first.line == found[0].line:
         found = [first, *(one for one in found if one is not first)]
-    return _shared(found)
+    return replace(_shared(found), fits=bool(found) and own is None and _fits(found[0], where))
+
+
+def _fits(one: Survivor, where: Roles) -> bool:
+    """Whether an edit is in doubt, computes the number that fits, or turns a tensor around where it failed."""
+    turned = where.stack.get(one.line) == 0 and of_layout(one.candidate.edits)
+    return bool(one.judgement.doubts) or computed(one.candidate) or turned
 
 
 def _generated(found: list[Survivor], control: Run | None) -> Survivor | None:

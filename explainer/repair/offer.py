@@ -27,7 +27,7 @@ class Offer:
     """`atom` names the kind of edit, `filler` says where its new part was taken from; `weight` orders offers.
 
     A lower weight is tried earlier. `node` is what is replaced by `text`; `blames` what is wrong, where that is a part.
-    `twins` say the same in the same function, and are replaced too.
+    `twins` are replaced too, each by a text of its own: they say the same in the function, or with other names.
     """
 
     atom: str
@@ -37,7 +37,7 @@ class Offer:
     filler: str = ""
     weight: float = 0.0
     blames: ast.AST | None = None
-    twins: tuple[ast.AST, ...] = ()
+    twins: tuple[tuple[ast.AST, str], ...] = ()
 
     @property
     def place(self) -> Place:
@@ -61,9 +61,9 @@ class Offer:
         )
 
     def _at_all(self) -> tuple[Edit, ...]:
-        places = [self.spot.place.at(node) for node in (self.node, *self.twins)]  # type: ignore[arg-type]
+        rows = [(self.place, self.text), *((self.spot.place.at(node), text) for node, text in self.twins)]  # type: ignore[arg-type]
         try:
-            return changed(self.place.source, [(one.span, fitted(one, self.text)) for one in places])
+            return changed(self.place.source, [(one.span, fitted(one, text)) for one, text in rows])
         except EditError:
             return ()
 

@@ -27,6 +27,8 @@ ATOM: Mapping[str, float] = {
     "registered": 0.2,
     "severed": 0.3,
     "index": 0.8,
+    "unflattened": 0.1,
+    "reversed": 0.5,
     "element": 0.9,
     "call": 0.9,
     "name": 1.3,
@@ -38,6 +40,7 @@ ATOM: Mapping[str, float] = {
     "drop": 1.4,
     "statement": 2.2,
     "order": 0.9,
+    "adjusted": 0.2,
     "detach": 0.4,
     "clone": 0.7,
     "cut": 1.7,
@@ -77,7 +80,8 @@ GRAPHS = ("order", "detach", "clone", "statement", "drop", "value", "call", "key
 DTYPES = ("value", "keyword", "swap", "unwrap", "drop", "key", "name", "call", "index", "element", "statement", "order",
           "sibling", "derived", "uncalled", "copied")  # fmt: skip
 #: What can build the model that was saved, or load what was meant; what is computed has no part in that.
-LOADING = ("key", "order", "keyword", "sibling", "derived", "parameter", "size", "literal", "uncalled")
+LOADING = ("key", "order", "keyword", "sibling", "derived", "parameter", "size", "literal", "uncalled", "filtered",
+           "adjusted")  # fmt: skip
 #: What can make samples alike; other or fewer data would, too, and repair nothing.
 SAMPLES = (
     "counted",
@@ -97,7 +101,7 @@ _OF_FAMILY = {"autograd": GRAPHS, "inplace": GRAPHS, "dtype": DTYPES, "amp": DTY
               "checkpoint": LOADING, "dataloader": SAMPLES, "oom": ()}  # fmt: skip
 #: What mends graphs alone; what mends only where tensors lie, or an index too large: elsewhere data would be lost.
 _ALONE = ("detach", "clone", "severed")
-_ONLY = {"registered": "device", "crop": "index"}
+_ONLY = {"registered": "device", "crop": "index", "unflattened": "index"}
 _STEP = 0.12
 _FAR = 1.2
 

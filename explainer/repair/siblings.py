@@ -1,10 +1,10 @@
-"""The same edit at sibling statements: `k = cat([ks, k], 1)` beside `v = cat([vs, v], 1)`, names alone differ."""
+"""The same edit at sibling statements and terms: `k = cat([ks, k], 1)` beside `v = cat([vs, v], 1)`."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from explainer.diagnosis import Edit
@@ -41,6 +41,43 @@ def twins(place: Place) -> tuple[ast.AST, ...]:
     return tuple(found) if len(found) <= _TWINS else ()
 
 
+def terms(place: Place) -> Sequence[tuple[ast.AST, Mapping[str, str]]]:
+    """What stands where a place does in the terms beside its own that differ from it in names alone.
+
+    `a[t] * x + b[t] * n` has `b[t]` for `a[t]`; with each the names that stand there for its own.
+    """
+    found: list[tuple[ast.AST, Mapping[str, str]]] = []
+    path: list[int] = []
+    node: ast.AST = place.node
+    while not found and isinstance(parent := place.source.parent_of(node), ast.expr):
+        children = list(ast.iter_child_nodes(parent))
+        if not isinstance(node, (ast.Name, ast.Attribute, ast.Constant)):  # too little to be told by
+            pairs = ((one, _stands_for(node, one)) for one in children if one is not node)
+            found = [(_inner(one, path), names) for one, names in pairs if names is not None]
+        path.append(next(at for at, one in enumerate(children) if one is node))
+        node = parent
+    return found[:_TWINS]
+
+
+def _inner(node: ast.AST, path: Sequence[int]) -> ast.AST:
+    for at in reversed(path):
+        node = list(ast.iter_child_nodes(node))[at]
+    return node
+
+
+def renamed(text: str, names: Mapping[str, str]) -> str:
+    """Source with other names in the place of its own."""
+    return _NAME.sub(lambda found: names.get(found[0], found[0]), text)
+
+
+def _stands_for(own: ast.AST, other: ast.AST) -> dict[str, str] | None:
+    """The names that stand for those of a node in one that differs from it in names alone; None where it does not."""
+    if type(own) is not type(other) or _masked(own) != _masked(other):
+        return None
+    pairs = set(zip(_names(own), _names(other), strict=True))
+    return dict(pairs) if len(pairs) == len({old for old, _ in pairs}) else None
+
+
 def _role(source: Source, node: ast.AST) -> tuple[str, str, int]:
     """What an expression is given to, and as what."""
     parent = source.parent_of(node)
@@ -55,19 +92,16 @@ def _of_one_line(edit: Edit) -> bool:
 
 def _siblings(source: Source, own: ast.stmt) -> Iterator[tuple[ast.stmt, dict[str, str]]]:
     """The statements of a function that differ from one in names alone, with the names that stand for its names."""
-    shape, words = _masked(own), _names(own)
     for one in ast.walk(source.scope_at(own.lineno)):
-        plain = isinstance(one, (ast.Assign, ast.AugAssign, ast.Expr, ast.Return))
-        if not plain or one is own or one.lineno != one.end_lineno or _masked(one) != shape:  # type: ignore[attr-defined]
-            continue
-        pairs = list(zip(words, _names(one), strict=True))
-        if len(set(pairs)) == len({old for old, _ in pairs}) and any(old != new for old, new in pairs):
-            yield one, dict(pairs)  # type: ignore[misc]
+        plain = isinstance(one, (ast.Assign, ast.AugAssign, ast.Expr, ast.Return)) and one.lineno == one.end_lineno
+        names = _stands_for(own, one) if plain and one is not own else None
+        if names is not None and any(old != new for old, new in names.items()):
+            yield one, names  # type: ignore[misc]
 
 
 def _at(source: Source, sibling: ast.stmt, edit: Edit, names: dict[str, str]) -> Edit:
     before, head = source.line(sibling.lineno), " " * sibling.col_offset
-    text = _NAME.sub(lambda found: names.get(found[0], found[0]), (edit.after or "").strip())
+    text = renamed((edit.after or "").strip(), names)
     return replace(edit, start_line=sibling.lineno, end_line=sibling.lineno, before=before, after=head + text)
 
 

@@ -6,7 +6,7 @@ import ast
 import logging
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,7 +20,7 @@ from explainer.repair.atoms import ATOMS
 from explainer.repair.atoms.common import statement_of
 from explainer.repair.offer import Offer
 from explainer.repair.prior import atoms_for, cost
-from explainer.repair.siblings import twins
+from explainer.repair.siblings import renamed, terms, twins
 from explainer.repair.spots import Spot, spots
 from explainer.source import called
 
@@ -38,6 +38,8 @@ _OF_CALL = ("layout", "dimension", "swap", "pattern", "unwrap", "operator", "lit
 _WENT_WELL = 0.6
 #: What may be wrong wherever it is said, and what it costs to change it everywhere.
 _OF_NUMBERS, _TWICE = ("size", "literal", "measure", "name"), 0.2
+#: What may be wrong in several terms of one expression alike, which fail one after the other.
+_OF_TERMS = ("layout", "slice", "unwrap", "keyword", "call", "dimension", "sizes", "index", "pattern")
 #: What can change where a tensor lies: kinds of edits, and words that others bring or take away.
 _MOVING = ("copied", "block", "value", "name", "uncalled")
 _DEVICES = {"to", "cpu", "cuda", "device", "meta", "assign", "persistent", "register_buffer", "to_empty"}
@@ -161,15 +163,19 @@ def _said(statement: ast.stmt) -> str | None:
 
 
 def _doubled(offers: Iterable[Offer]) -> Iterator[Offer]:
-    """Offers, each with what it makes of all that says the same in the function, where something does."""
-    known: dict[int, tuple[ast.AST, ...]] = {}
+    """Offers, each with what it makes of all that says the same in the function, or in terms beside its own."""
+    known: dict[tuple[int, bool], Sequence[tuple[ast.AST, Mapping[str, str]]]] = {}
     for one in offers:
         yield one
-        if one.atom in _OF_NUMBERS and one.filler not in ("near", "factor"):
-            if id(one.node) not in known:
-                known[id(one.node)] = twins(one.place)
-            if known[id(one.node)]:
-                yield replace(one, twins=known[id(one.node)], weight=one.weight + _TWICE)
+        numbers, filler = one.atom in _OF_NUMBERS, one.filler not in ("near", "factor")
+        if one.twins or not filler or not (numbers or one.atom in _OF_TERMS):
+            continue
+        key = id(one.node), numbers
+        if key not in known:
+            known[key] = [(node, {}) for node in twins(one.place)] if numbers else terms(one.place)
+        if known[key]:
+            rows = tuple((node, renamed(one.text, names)) for node, names in known[key])
+            yield replace(one, twins=rows, weight=one.weight + _TWICE)
 
 
 def _offers(evidence: Evidence, family: str) -> Iterator[Offer]:

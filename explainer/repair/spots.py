@@ -18,6 +18,8 @@ from explainer.source import called, loaded, of_self
 
 #: How far the slice is followed: steps behind the failing call, layers built, names bound.
 _STEPS, _LAYERS, _BOUND, _BEFORE, _AFTER = 30, 14, 12, 6, 3
+#: How many functions that made what names on the way are bound to are looked into.
+_HANDED = 3
 #: What hands samples to a program, and how many calls of one name are looked at.
 _LOADERS, _MADE = ("DataLoader", "WeightedRandomSampler", "SubsetRandomSampler", "BatchSampler", "Subset"), 4
 #: Methods by which a module gets an attribute by its name.
@@ -68,7 +70,8 @@ def _all(evidence: Evidence) -> Iterator[Spot]:
     behind = list(_behind(evidence))
     yield from behind
     yield from _returned(evidence)
-    yield from _bound(evidence, near)
+    binding = list(_bound(evidence, near))
+    yield from binding
     yield from _before(evidence)
     yield from _freezing(evidence)
     yield from _after(evidence)
@@ -84,6 +87,9 @@ def _all(evidence: Evidence) -> Iterator[Spot]:
     callers = list(_callers(evidence, [*near, *attributes]))
     yield from callers
     yield from _bound(evidence, callers)
+    handed = list(_handed(evidence, binding))
+    yield from handed
+    yield from _bound(evidence, handed)
     if evidence.placed:
         yield from _decided(evidence)
     yield from (Spot(place, "returned", 1, scope=_scope(evidence, place)) for place in lengths(evidence))
@@ -299,6 +305,20 @@ def _callers(evidence: Evidence, near: list[Spot]) -> Iterator[Spot]:
             seen.add(name)
             for place in evidence.calls_of(name)[:_MADE]:
                 yield Spot(place, "given", spot.distance + 1, None, scope=_scope(evidence, place))
+
+
+def _handed(evidence: Evidence, near: list[Spot]) -> Iterator[Spot]:
+    """What functions of the program hand back that bound names on the way were given: `net, opt = build(phase)`."""
+    seen: set[str] = set()
+    for spot in near:
+        for call in (one for one in ast.walk(spot.place.node) if isinstance(one, ast.Call)):
+            found = evidence.defined(called(call)) if called(call) not in seen and len(seen) < _HANDED else []
+            if len(found) == 1 and isinstance(found[0].node, ast.FunctionDef):
+                seen.add(called(call))
+                for node in _within(found[0].node):
+                    if isinstance(node, ast.Return) and node.value is not None:
+                        place = found[0].at(node.value)
+                        yield Spot(place, "returned", spot.distance + 1, None, scope=_scope(evidence, place))
 
 
 def _settings(evidence: Evidence, near: list[Spot]) -> Iterator[Spot]:

@@ -67,7 +67,9 @@ def widely(
     if checker.control() is None or checker.left <= 0:
         return
     atoms = (one for one in space(evidence, family=family) if not cancels(one.candidate))
-    every = {one.candidate.edits: one for one in itertools.chain(offered, itertools.islice(atoms, SIEVED))}
+    every: dict[Any, Proposal] = {}
+    for one in itertools.chain(offered, itertools.islice(atoms, SIEVED)):  # what both offer is the generators'
+        every.setdefault(one.candidate.edits, one)
     fates = _sieved(checker, evidence, [one for edits, one in every.items() if edits not in checker.tried])
     queue = _queue([*fates, *_together(fates, evidence)], UNTOLD.get(family, _UNTOLD))
     _run(checker, queue, progress, RUNS if thorough else ENOUGH)

@@ -102,9 +102,16 @@ def wanted(evidence: Evidence) -> list[tuple[Operand, str]]:
     elif "bool" in evidence.message.lower():
         pairs += [(one, "bool") for one in reversed(found) if one.dtype != "bool"]
     goals = list(dict.fromkeys([*weights, *(dtype for dtype in floats if dtype == "float32"), *floats, "float32"]))
+    goals = [one for one in goals if one not in SHORT or not _autocast(evidence)]
     for dtype in goals:
         pairs += [(one, dtype) for one in reversed(found) if one.dtype != dtype and "int" not in dtype]
     return pairs
+
+
+def _autocast(evidence: Evidence) -> bool:
+    """Whether a call made half precision of nothing but whole: with autocast off, nothing is to be half."""
+    made = (one for one in evidence.steps if one.dtype in SHORT and one.function not in _METHODS and one.before)
+    return any({dtype for _, dtype in one.before} == {"float32"} for one in made)
 
 
 def _compared(evidence: Evidence, operand: Operand) -> list[Step]:

@@ -23,7 +23,8 @@ _PLAIN = (ast.Name, ast.Attribute, ast.Subscript)
 def caught_up(evidence: Evidence) -> Iterator[Candidate]:
     """A map that upsampling left less than a step apart from the one beside it, as odd sizes do: brought to its size.
 
-    One that is a step or more too small lost its edges to convolutions without padding: the other is cropped.
+    One that is a step or more too small lost its edges to convolutions without padding: the other is cropped, where
+    layers made it.
     """
     for grown, other in _pairs(evidence, _JOINS):
         step = _upsampling(evidence, grown)
@@ -34,13 +35,18 @@ def caught_up(evidence: Evidence) -> Iterator[Candidate]:
             yield from _rescaled(evidence, step, other)
             yield from _interpolated(evidence, grown, other)
             yield from _padded(evidence, grown, other)
-        elif min(apart) >= 0 and _lost_edges(grown, other):
+        elif min(apart) >= 0 and _lost_edges(grown, other) and _of_layers(evidence, other):
             yield from _cropped(evidence, grown, other)
 
 
 def _lost_edges(small: Operand, large: Operand) -> bool:
     """Whether a map may have lost its edges to the other one's: half as large, it was halved once more."""
     return all(2 * a > b for a, b in zip(small.shape[2:], large.shape[2:], strict=True))
+
+
+def _of_layers(evidence: Evidence, operand: Operand) -> bool:
+    """Whether layers made an operand: data, such as what a loss compares with, is not cut to what a model makes."""
+    return any(step.layer is not None for step in trunk(evidence, operand.start))
 
 
 def _pairs(evidence: Evidence, functions: tuple[str, ...]) -> Iterator[tuple[Operand, Operand]]:

@@ -8,13 +8,14 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from explainer.bindings import assignments, sets
 from explainer.facts import CarriedFact, SpanFact
 from explainer.patterns import Pattern
 from explainer.probes import probe
 from explainer.probes.autograd.cuts import receiver
 from explainer.probes.autograd.gradients import in_caller
 from explainer.probes.autograd.writes import plain_name
-from explainer.probes.files import sources
+from explainer.probes.files import named
 from explainer.probes.origin import last_binding
 from explainer.probes.places import enclosing, function_of, place, span_fact
 from explainer.probes.scene import LiveFrame, Scene
@@ -266,26 +267,18 @@ def filled_once(scene: Scene, of: CarriedFact | None = None) -> SpanFact | None:
     """
     if of is None or not of.owner or not of.name.startswith("self."):
         return None
-    for source in sources(scene):
-        for owner in source.nodes():
-            if not isinstance(owner, ast.ClassDef) or owner.name != of.owner:
-                continue
-            for test in (one for one in ast.walk(owner) if isinstance(one, ast.If) and not one.orelse):
-                inner = [one for one in test.body if isinstance(one, ast.Assign) and _sets(source, one, of.name)]
-                guarded = inner and of.name.removeprefix("self.") in source.text(test.test)
-                if guarded and not _set_elsewhere(source, owner, inner, of.name):
-                    return span_fact(source, test, value=source.text(inner[0].value), line=inner[0].lineno)
+    for source, owner in named(scene, ast.ClassDef, of.owner):
+        for test in (one for one in ast.walk(owner) if isinstance(one, ast.If) and not one.orelse):
+            inner = [one for one in test.body if isinstance(one, ast.Assign) and sets(one, of.name)]
+            guarded = inner and of.name.removeprefix("self.") in source.text(test.test)
+            if guarded and not _set_elsewhere(owner, inner, of.name):
+                return span_fact(source, test, value=source.text(inner[0].value), line=inner[0].lineno)
     return None
 
 
-def _set_elsewhere(source: Source, owner: ast.ClassDef, inner: list[ast.Assign], name: str) -> bool:
+def _set_elsewhere(owner: ast.ClassDef, inner: list[ast.Assign], name: str) -> bool:
     """Whether a class computes an attribute anew outside of the guard: a state, not a cache."""
-    found = (one for one in ast.walk(owner) if isinstance(one, ast.Assign) and _sets(source, one, name))
-    return any(one not in inner and not isinstance(one.value, ast.Constant) for one in found)
-
-
-def _sets(source: Source, node: ast.Assign, name: str) -> bool:
-    return any(source.text(target) == name for target in node.targets)
+    return any(one not in inner and not isinstance(one.value, ast.Constant) for one in assignments(owner, name))
 
 
 @probe

@@ -9,12 +9,13 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from explainer.bindings import assignments, sets
 from explainer.edits.place import PRIMARY
 from explainer.facts import SpanFact
 from explainer.frozen import frozen
 from explainer.probes import probe
 from explainer.probes.autograd.graph import backward_argument
-from explainer.probes.files import sources
+from explainer.probes.files import named
 from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.source import Source, called
@@ -57,12 +58,10 @@ def elements(node: ast.AST | None) -> list[ast.expr]:
 def custom(scene: Scene) -> Custom | None:
     """The custom Function that the message names."""
     name = str(scene.captures.get("node") or "").removesuffix("Backward")
-    for source in sources(scene):
-        for owner in source.nodes():
-            if isinstance(owner, ast.ClassDef) and owner.name == name:
-                methods = {one.name: one for one in owner.body if isinstance(one, ast.FunctionDef)}
-                if "backward" in methods:
-                    return Custom(source, owner, methods.get("forward"), methods["backward"])
+    for source, owner in named(scene, ast.ClassDef, name):
+        methods = {one.name: one for one in owner.body if isinstance(one, ast.FunctionDef)}
+        if "backward" in methods:
+            return Custom(source, owner, methods.get("forward"), methods["backward"])
     return None
 
 
@@ -198,17 +197,13 @@ def _saves(function: Custom) -> Iterator[list[str]]:
 
 def _bound(function: Custom, element: ast.expr) -> ast.expr | None:
     """The one expression other than None that a returned name is bound to in backward, and that nothing else reads."""
-    values = []
-    uses = [one for one in ast.walk(function.backward) if _reads(one, getattr(element, "id", None))]
-    if len(uses) != 1:
+    if not isinstance(element, ast.Name):
         return None
-    for node in ast.walk(function.backward):
-        targets = node.targets if isinstance(node, ast.Assign) else []
-        if isinstance(element, ast.Name) and any(getattr(one, "id", "") == element.id for one in targets):
-            values.append(node.value)  # type: ignore[attr-defined]
-        changed = isinstance(node, ast.AugAssign) and getattr(node.target, "id", "") == getattr(element, "id", None)
-        if changed:
-            return None
+    nodes = list(ast.walk(function.backward))
+    changed = any(isinstance(one, ast.AugAssign) and sets(one, element.id) for one in nodes)
+    if changed or sum(_reads(one, element.id) for one in nodes) != 1:
+        return None
+    values = [one.value for one in assignments(function.backward, element.id)]
     plain = [one for one in values if not isinstance(one, ast.Constant)]
     return plain[0] if len(plain) == 1 else None
 

@@ -7,9 +7,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from explainer.bindings import assignments
 from explainer.facts import SpanFact
 from explainer.probes import probe
-from explainer.probes.files import sources
+from explainer.probes.files import nodes_of, sources
 from explainer.probes.places import span_fact
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.tensor import tensor_fact
@@ -38,12 +39,10 @@ def computed_parameter(scene: Scene) -> SpanFact | None:
 
 def _made_computed(scene: Scene) -> Iterator[tuple[Source, ast.expr]]:
     """The values that are assigned and hold, as a part, a tensor made to require grad."""
-    for source in sources(scene):
-        for node in source.nodes():
-            value = node.value if isinstance(node, ast.Assign) else None
-            inner = [one for one in ast.walk(value) if _requires(source, one)] if value is not None else []
-            if value is not None and isinstance(value, (ast.BinOp, ast.Call)) and inner and inner != [value]:
-                yield source, value
+    for source, node in nodes_of(scene, ast.Assign):
+        inner = [one for one in ast.walk(node.value) if _requires(source, one)]
+        if isinstance(node.value, (ast.BinOp, ast.Call)) and inner and inner != [node.value]:
+            yield source, node.value
 
 
 def _requires(source: Source, node: ast.AST) -> bool:
@@ -98,23 +97,11 @@ def _bound(scene: Scene, frame: LiveFrame, name: str) -> tuple[Source, ast.expr]
     own = source_of(frame.file, frame.frame.f_globals)
     if "." not in name:
         scope = own.scope_at(frame.line)
-        values = [one.value for one in _bindings(own, scope, name) if one.lineno < frame.line]
+        values = [one.value for one in assignments(scope, name) if one.lineno < frame.line]
         return (own, values[-1]) if values else None
     attribute = name.rsplit(".", 1)[-1]
-    found = [
-        (source, one.value) for source in sources(scene) for one in _bindings(source, source.tree, f"self.{attribute}")
-    ]
+    found = [(one, each.value) for one in sources(scene) for each in assignments(one.tree, f"self.{attribute}")]
     return found[0] if len(found) == 1 else None
-
-
-def _bindings(source: Source, scope: ast.AST | None, name: str) -> list[Any]:
-    """The assignments of a name, in the order of their lines."""
-    found = []
-    for node in ast.walk(scope) if scope is not None else ():
-        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-        if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
-            found += [node for target in targets if target is not None and source.text(target) == name]
-    return sorted(found, key=lambda one: one.lineno)
 
 
 def _element(source: Source, value: ast.expr, index: int | None) -> ast.expr | None:

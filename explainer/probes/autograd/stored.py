@@ -5,25 +5,39 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from explainer.bindings import sets
 from explainer.facts import CarriedFact, SpanFact
 from explainer.probes import probe
-from explainer.probes.files import sources
-from explainer.probes.places import span_fact, spanned
+from explainer.probes.files import nodes_of, sources
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.source import Function, Source, called, holds, stored
 
 _PUT = ("append", "appendleft", "add", "push", "insert", "setdefault")
+_PLAIN = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.BinOp)
 _MEMO = ("cache", "lru_cache", "cached_property")
 
 
 @probe
 def stored_value(scene: Scene, of: CarriedFact | None = None) -> SpanFact | None:
-    """The one value that is put into the list or dict which carries graphs over: `z` of `self.items.append(z)`."""
-    if of is None or not of.container or not of.name:
+    """The one value put into the list, dict or buffer which carries graphs over: `z` of `self.items.append(z)`.
+
+    A buffer is what a module keeps beside the graph; where the module knows how to reset it, it is a state instead.
+    """
+    if of is None or not of.name or not (of.container or (of.owner and not of.reset)):
         return None
-    found = [(source, value) for source, scope in _scopes(scene, of) for value in _puts(source, scope, of.name)]
-    plain = [one for one in found if isinstance(one[1], (ast.Name, ast.Attribute, ast.Call, ast.Subscript))]
+    put = _puts if of.container else _kept_in_buffer
+    found = [(source, value) for source, scope in _scopes(scene, of) for value in put(source, scope, of.name)]
+    plain = [one for one in found if isinstance(one[1], _PLAIN)]
     return span_fact(*found[0]) if len(found) == len(plain) == 1 else None
+
+
+def _kept_in_buffer(source: Source, scope: ast.AST, name: str) -> Iterator[ast.expr]:
+    """What a class sets one of its buffers to."""
+    within, attribute = list(ast.walk(scope)), name.removeprefix("self.")
+    made = (one for one in within if isinstance(one, ast.Call) and called(one) == "register_buffer" and one.args)
+    if any(isinstance(one.args[0], ast.Constant) and one.args[0].value == attribute for one in made):
+        yield from (one.value for one in within if isinstance(one, ast.Assign) and sets(one, name))
 
 
 def _scopes(scene: Scene, of: CarriedFact) -> Iterator[tuple[Source, ast.AST]]:
@@ -58,7 +72,7 @@ def made_once(scene: Scene, of: CarriedFact | None = None) -> SpanFact | None:
     if of is None or not of.owner or of.container not in ("", "dict") or not of.name.startswith("self."):
         return None
     for source, scope in _scopes(scene, of):
-        found = [node for node in ast.walk(scope) if isinstance(node, ast.stmt) and _sets(source, node, of.name)]
+        found = [node for node in ast.walk(scope) if isinstance(node, ast.stmt) and sets(node, of.name)]
         init = next((one for one in scope.body if getattr(one, "name", "") == "__init__"), None)  # type: ignore
         if not isinstance(init, ast.FunctionDef) or len(found) != 1 or not holds(init, found[0].lineno):
             continue
@@ -72,7 +86,7 @@ def made_once(scene: Scene, of: CarriedFact | None = None) -> SpanFact | None:
 
 def _made(source: Source, statement: ast.stmt, value: ast.expr, init: Function, read: str) -> SpanFact:
     text, keep = _anywhere(source, value, init)
-    return spanned(source, statement, read=read, value=text, keep=keep)
+    return span_fact(source, statement, read=read, value=text, keep=keep)
 
 
 def _entry(node: ast.expr) -> tuple[ast.expr, ast.expr] | None:
@@ -80,11 +94,6 @@ def _entry(node: ast.expr) -> tuple[ast.expr, ast.expr] | None:
     pairs = zip(node.keys, node.values, strict=True) if isinstance(node, ast.Dict) else ()
     found = [(key, value) for key, value in pairs if isinstance(key, ast.Constant) and isinstance(value, ast.Call)]
     return found[0] if len(found) == 1 else None
-
-
-def _sets(source: Source, node: ast.stmt, name: str) -> bool:
-    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-    return any(target is not None and source.text(target) == name for target in targets)
 
 
 def _anywhere(source: Source, value: ast.expr, init: Function) -> tuple[str, tuple[str, ...]]:
@@ -138,11 +147,9 @@ def memoised(scene: Scene, of: CarriedFact | None = None) -> SpanFact | None:
     names = {called(one) for one in ast.walk(statement) if isinstance(one, ast.Call)}
     names |= {one.attr for one in ast.walk(statement) if isinstance(one, ast.Attribute)}
     names.add(of.name.removeprefix("self."))
-    for one in sources(scene):
-        for function in one.nodes():
-            if isinstance(function, ast.FunctionDef) and function.name in names:
-                for decorator in function.decorator_list:
-                    kind = one.text(decorator).split("(")[0].rsplit(".", 1)[-1]
-                    if kind in _MEMO:
-                        return span_fact(one, decorator, name=function.name, kind=kind)
+    for one, function in nodes_of(scene, ast.FunctionDef):
+        for decorator in function.decorator_list if function.name in names else ():
+            kind = one.text(decorator).split("(")[0].rsplit(".", 1)[-1]
+            if kind in _MEMO:
+                return span_fact(one, decorator, name=function.name, kind=kind)
     return None

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
+from explainer.bindings import only_value
 from explainer.edits.place import as_operand
 from explainer.edits.plain_values import plain, refused
 from explainer.facts import SpanFact
@@ -97,10 +98,3 @@ def _entry(function: Function, node: ast.expr | None, key: Any) -> ast.expr | No
     if isinstance(node, ast.Call) and called(node) == "dict":
         return next((word.value for word in node.keywords if word.arg == key), None)
     return None
-
-
-def only_value(function: Function, target: str) -> ast.expr | None:
-    """The only value that a function assigns to a target, as `ast.unparse` writes it."""
-    found = [node for node in ast.walk(function) if isinstance(node, ast.Assign)]
-    values = [node.value for node in found if any(ast.unparse(one) == target for one in node.targets)]
-    return values[0] if len(values) == 1 else None

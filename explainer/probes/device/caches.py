@@ -6,12 +6,13 @@ import ast
 import re
 from collections.abc import Iterator
 
+from explainer.bindings import assignments
 from explainer.edits.kinds.devices import bound_names, devices_given
 from explainer.edits.kinds.keyed import key_made
 from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.behind import Behind, out_of_place
-from explainer.probes.places import spanned
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.source import Source, called, loaded
 
@@ -56,7 +57,7 @@ def _kept(source: Source, function: Function) -> Iterator[SpanFact]:
     for decorator in function.decorator_list:
         text = source.text(decorator).split("(")[0]
         if text.rpartition(".")[2] in _MEMOS and not _of_parameter(function, devices[0]):
-            yield spanned(source, decorator, form="memo", table=text, device=devices[0], function=name)
+            yield span_fact(source, decorator, form="memo", table=text, device=devices[0], function=name)
 
 
 def _asked(source: Source, function: Function) -> Iterator[str]:
@@ -91,10 +92,10 @@ def _of_dict(source: Source, function: Function, target: ast.Subscript, device: 
     tests = [one for one in ast.walk(function) if _asks_for(source, one, table)]
     tests += [one for node in ast.walk(function) if isinstance(node, ast.Try) for one in _tried(source, node, table)]
     made = key_made(source, function, table)
-    said = " ".join([source.text(key), *(source.text(one) for one in _bound(function, key))])
+    said = " ".join([source.text(key), *(source.text(one.value) for one in assignments(function, source.text(key)))])
     at = made if made is not None else tests[0] if tests else key
     if tests and not _says(said, device) and _known(function, device, at):
-        yield spanned(source, at, form="key", table=table, device=device, function=function.name)
+        yield span_fact(source, at, form="key", table=table, device=device, function=function.name)
 
 
 def _asks_for(source: Source, node: ast.AST, table: str) -> bool:
@@ -103,12 +104,6 @@ def _asks_for(source: Source, node: ast.AST, table: str) -> bool:
         return source.text(node.comparators[0]) == table
     owner = node.func.value if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
     return owner is not None and called(node) == "get" and source.text(owner) == table  # type: ignore[arg-type]
-
-
-def _bound(function: Function, key: ast.expr) -> list[ast.expr]:
-    """What a function assigns to the name of a key."""
-    every = [one for one in ast.walk(function) if isinstance(one, ast.Assign) and isinstance(key, ast.Name)]
-    return [one.value for one in every if ast.unparse(one.targets[0]) == ast.unparse(key)]
 
 
 def _tried(source: Source, node: ast.Try, table: str) -> Iterator[ast.AST]:
@@ -130,7 +125,7 @@ def _of_test(source: Source, function: Function, node: ast.If, device: str) -> I
             name = source.text(target)
             outlives = isinstance(target, ast.Attribute) or name in own
             if outlives and _unset(source, node.test, target, ast.IsNot if left else ast.Is):
-                yield spanned(source, node.test, form="test", table=name, device=device, function=function.name)
+                yield span_fact(source, node.test, form="test", table=name, device=device, function=function.name)
 
 
 def _says(text: str, device: str) -> bool:

@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from explainer.bindings import dotted, targets_of
 from explainer.facts import Settings, SpanFact
 from explainer.probes import probe
 from explainer.probes.module import module_calls
@@ -218,8 +219,7 @@ def _needed_for_backward(frame: LiveFrame, name: str) -> bool:
     for _ in range(3):
         for node in nodes:
             if isinstance(node, (ast.Assign, ast.AugAssign)) and _mentions(source, node.value, names):
-                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-                names |= {source.text(target) for target in targets if isinstance(target, (ast.Name, ast.Attribute))}
+                names |= {dotted(one) for one in targets_of(node) if isinstance(one, (ast.Name, ast.Attribute))}
     receivers = [node.value for node in nodes if isinstance(node, ast.Attribute) and node.attr == "backward"]
     return any(_mentions(source, receiver, names) for receiver in receivers)
 

@@ -6,13 +6,14 @@ import ast
 import re
 from collections.abc import Iterator
 
+from explainer.bindings import assignments
 from explainer.edits.place import place_of
 from explainer.facts import Settings, SpanFact, TensorFact
 from explainer.frozen import frozen
 from explainer.patterns import Pattern
 from explainer.probes import probe
 from explainer.probes.files import sources
-from explainer.probes.places import spanned
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import MISSING, is_tensor, read
 from explainer.source import Source, called
@@ -47,7 +48,7 @@ def chosen_labels(
     kept = {one.kept for one in fitting}
     if len(kept) != 1:
         return None
-    return tuple(spanned(one.source, one.node, kept=one.kept, how=one.how) for one in fitting)
+    return tuple(span_fact(one.source, one.node, kept=one.kept, how=one.how) for one in fitting)
 
 
 def _at_the_loss(scene: Scene, of: TensorFact | None, value: int) -> Iterator[Chosen]:
@@ -90,7 +91,7 @@ def _may_hold(one: Chosen, value: int) -> bool:
 
 def _numbers(source: Source, text: str) -> list[int] | None:
     """The numbers that an expression, or the name that a file gives them, writes out."""
-    for value in [text, *(source.text(one.value) for one in _bound(source, text) if one.value is not None)]:
+    for value in [text, *(source.text(one.value) for one in assignments(source.tree, text) if one.value is not None)]:
         inner = re.sub(r"^(?:torch\.(?:as_)?tensor|np\.(?:as)?array)\((.*)\)$", r"\1", value)
         try:
             found = ast.literal_eval(inner)
@@ -99,11 +100,6 @@ def _numbers(source: Source, text: str) -> list[int] | None:
         if isinstance(found, (list, tuple, set)) and all(type(one) is int for one in found):
             return list(found)
     return None
-
-
-def _bound(source: Source, name: str) -> list[ast.Assign]:
-    assigned = (one for one in source.nodes() if isinstance(one, ast.Assign))
-    return [one for one in assigned if any(source.text(target) == name for target in one.targets)]
 
 
 def _choices(source: Source) -> Iterator[Chosen]:
@@ -170,7 +166,7 @@ def _appended(body: list[ast.stmt]) -> list[ast.AST]:
 
 def _ordered(source: Source, text: str) -> bool:
     """Whether an expression is a list or tuple, or a name for one."""
-    values = [ast.parse(text, mode="eval").body, *(one.value for one in _bound(source, text))]
+    values = [ast.parse(text, mode="eval").body, *(one.value for one in assignments(source.tree, text))]
     listed = (ast.List, ast.Tuple, ast.ListComp)
     return any(isinstance(one, listed) or (isinstance(one, ast.Call) and called(one) in ("list", "sorted", "tuple"))
                for one in values)  # fmt: skip

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from explainer.edits.evidence import Evidence
+from explainer.edits.place import Place
 from explainer.repair.atoms.common import DIMENSIONS, calls, expressions, integers, tensors, text, wanted
-from explainer.repair.atoms.signatures import lacking
+from explainer.repair.atoms.signatures import lacking, said
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
 from explainer.source import called, with_arguments
@@ -137,6 +138,9 @@ def _values(
     spot: Spot, evidence: Evidence, node: ast.Call, name: str, default: Any
 ) -> Iterator[tuple[str, str, float]]:
     """What a parameter may be given: what has its name, another flag or dimension, a number, a size in question."""
+    around = _given_around(spot, node, name)
+    if around is not None:
+        yield around, "scope", -0.8
     for one, weight in ((name, -0.6), (f"self.{name}", -0.4)):
         if isinstance(spot.scope.get(one), int) or one in _parameters(spot):
             yield one, "scope", weight
@@ -147,6 +151,8 @@ def _values(
         yield from ((f"torch.{one}", "dtype", 0.0) for one in _dtypes(evidence))
     elif isinstance(default, bool):
         yield str(not default), "flag", _FLAG
+    elif isinstance(default, str):
+        yield from ((f'"{one}"', "mode", 0.1 * at) for at, one in enumerate(said(name, evidence)) if one != default)
     elif name in DIMENSIONS:
         others = [one for one in (-1, 1, 2, 0, -2) if one != default]
         yield from ((str(one), "rank", _DIMENSION + 0.2 * at) for at, one in enumerate(others))
@@ -158,6 +164,18 @@ def _values(
         yield from ((str(one), "near", _NUMBER + 0.2 * at) for at, one in enumerate(numbers))
     elif default is None and "dim" not in name:
         yield from ((one, "size", _SIZED + 0.1 * at) for at, one in enumerate(_sizes(spot, evidence)))
+
+
+def _given_around(spot: Spot, node: ast.AST, name: str) -> str | None:
+    """What a call in whose arguments a call stands is given for a parameter of that name: `g(x, n=k, m=f(x))`."""
+    around = spot.place.source.parent_of(node)
+    while isinstance(around, (ast.expr, ast.keyword)):
+        words = around.keywords if isinstance(around, ast.Call) else ()
+        for word in words:
+            if word.arg == name:
+                return text(spot, word.value)
+        around = spot.place.source.parent_of(around)
+    return None
 
 
 def _dtypes(evidence: Evidence) -> list[str]:
@@ -204,10 +222,18 @@ def sibling(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     """`DataLoader(val)` -> `DataLoader(val, collate_fn=padded)`: a keyword given elsewhere."""
     for node in calls(spot):
         known = {word.arg for word in node.keywords}
-        given = ((one.source, word) for one in evidence.calls_of(called(node))[:20] for word in _words(one.node))
+        others = [*evidence.calls_of(called(node))[:20], *_fixed(evidence, called(node))]
+        given = ((one.source, word) for one in others for word in _words(one.node))
         words = {f"{word.arg}={source.text(word.value)}" for source, word in given if word.arg not in known}
         for word in sorted(words)[:6]:
             yield Offer("sibling", spot, node, with_argument(spot, node, word), "sibling")
+
+
+def _fixed(evidence: Evidence, name: str) -> list[Place]:
+    """Where `partial` fixes arguments of whatever has a name."""
+    partials = evidence.calls_of("partial")
+    return [one for one in partials if one.node.args and isinstance(one.node.args[0], (ast.Name, ast.Attribute))  # type: ignore[union-attr]
+            and one.source.text(one.node.args[0]).rpartition(".")[2] == name]  # type: ignore[union-attr]  # fmt: skip
 
 
 def _words(node: ast.AST) -> list[ast.keyword]:

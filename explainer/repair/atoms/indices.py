@@ -1,4 +1,4 @@
-"""One part of what a call gives: the values or the indices of a maximum, the output of a recurrent layer."""
+"""One part of what a call gives, `rnn(x)[0]`; the row, or the column, that a place in a flattened table lies in."""
 
 from __future__ import annotations
 
@@ -10,10 +10,74 @@ from explainer.edits.evidence import Evidence
 from explainer.repair.atoms.common import expressions, text
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
+from explainer.source import called, stored
 
 _PARTS = re.compile(
-    r"tuple|return_types|has no attribute|must be Tensor|not (?:a )?[Tt]ensor|unsupported operand|list|BaseModelOutput"
+    r"tuple|return_types|has no attribute|must be Tensor|not (?:a )?[Tt]ensor|unsupported operand|'list'|list ind|"
+    r"BaseModelOutput"
 )
+
+
+_BEYOND = re.compile(r"out of (?:bounds|range)")
+#: What picks places, and what makes one row of a table; what reads a table at places.
+_PICKS = ("topk", "argmax", "argmin", "max", "min", "sort", "argsort", "multinomial", "randperm", "nonzero")
+_FLAT = ("flatten", "view", "reshape", "ravel")
+_READS = ("index_select", "gather", "take_along_dim", "index_add", "index_add_", "index_copy")
+
+
+def unflattened(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`rows[best]` -> `rows[best // width]`: of a place in a flattened table the row, or the column.
+
+    Where the function takes the other of both, or picked the place in a flattened table; all who read with it alike.
+    """
+    if not _BEYOND.search(evidence.message):
+        return
+    function = spot.place.source.scope_at(spot.place.span.line)
+    for node in expressions(spot):
+        if isinstance(node, ast.Name) and _reads_at(spot, node):
+            others = [one for one in ast.walk(function) if isinstance(one, ast.Name)
+                      and one.id == node.id and one is not node and _reads_at(spot, one)]  # fmt: skip
+            for at, new in enumerate(_halves(spot, function, node.id)):
+                yield Offer("unflattened", spot, node, new, "split", 0.2 * at)
+                twins = tuple((one, new) for one in others)
+                yield Offer("unflattened", spot, node, new, "split", 0.2 * at, twins=twins)
+
+
+def _reads_at(spot: Spot, node: ast.AST) -> bool:
+    """Whether something is read at the place that a name is."""
+    parent = spot.place.source.parent_of(node)
+    if isinstance(parent, ast.Tuple):
+        node, parent = parent, spot.place.source.parent_of(parent)
+    if isinstance(parent, ast.Subscript):
+        return parent.slice is node
+    return isinstance(parent, ast.Call) and called(parent) in _READS and node in parent.args
+
+
+def _halves(spot: Spot, function: ast.AST, name: str) -> list[str]:
+    """The quotient of a place where the function takes its remainder, and the other way round; else both."""
+    found = []
+    for one in ast.walk(function):
+        if isinstance(one, ast.BinOp) and isinstance(one.left, ast.Name) and one.left.id == name:
+            if isinstance(one.op, (ast.Mod, ast.FloorDiv)):
+                found.append(f"{name} {'//' if isinstance(one.op, ast.Mod) else '%'} {_operand(spot, one.right)}")
+        elif isinstance(one, ast.Assign) and name in stored(one) and not found:
+            tables = _flattened(spot, one.value)
+            found += [f"{name} {sign} {table}.size(-1)" for table in tables for sign in ("//", "%")]
+    return list(dict.fromkeys(found))
+
+
+def _operand(spot: Spot, node: ast.expr) -> str:
+    whole = text(spot, node)
+    return whole if isinstance(node, (ast.Name, ast.Attribute, ast.Call, ast.Constant, ast.Subscript)) else f"({whole})"
+
+
+def _flattened(spot: Spot, node: ast.expr) -> Iterator[str]:
+    """The named tables of which places are picked once they are one row."""
+    picks = any(isinstance(one, ast.Call) and called(one) in _PICKS for one in ast.walk(node))
+    for one in ast.walk(node) if picks else ():
+        owner = one.func.value if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) else None
+        if isinstance(owner, (ast.Name, ast.Attribute)) and called(one) in _FLAT:  # type: ignore[arg-type]
+            yield text(spot, owner)
 
 
 def index(spot: Spot, evidence: Evidence) -> Iterator[Offer]:

@@ -90,7 +90,9 @@ def measure(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         own = spot.place.source.text(node) if _measures(node) else None
         if own is None:
             continue
-        for at, other in enumerate(one for one in texts[:_MOST] if one != own):
+        lengths = [one for one in spot.scope if one.startswith("len(") and spot.scope[one] != spot.scope.get(own)
+                   and "[" not in one and own.startswith("len(")]  # fmt: skip
+        for at, other in enumerate(dict.fromkeys(one for one in [*texts[:_MOST], *lengths[:_MOST]] if one != own)):
             yield Offer("measure", spot, node, other, "function", 0.1 * at)
         for one in (" - 1", " + 1"):
             yield Offer("measure", spot, node, own + one, "one", 0.5)

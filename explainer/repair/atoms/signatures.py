@@ -36,20 +36,37 @@ def lacking(node: ast.Call, evidence: Evidence) -> dict[str, Any]:
 
 def _of_program(node: ast.Call, evidence: Evidence) -> dict[str, Any]:
     """Those of the one function or class of the program that has a call's name."""
-    if evidence.definitions is None:
-        evidence.definitions = {}
-        for one in (node for source in evidence.sources_seen() for node in source.nodes()):
-            if isinstance(one, (ast.FunctionDef, ast.ClassDef)):
-                evidence.definitions.setdefault(one.name, []).append(one)
-    found = evidence.definitions.get(called(node), [])
-    if len(found) != 1:
+    found = evidence.defined(called(node))
+    if len(found) != 1 or _root(node.func) in MODULES:
         return {}
-    function = found[0]
+    function = found[0].node
     if isinstance(function, ast.ClassDef):
         made = [one for one in function.body if isinstance(one, ast.FunctionDef) and one.name == "__init__"]
         return dict(_given(made[0], node, skip=1)) if made else {}
+    if not isinstance(function, ast.FunctionDef):
+        return {}
     method = isinstance(node.func, ast.Attribute) and function.args.args[:1] and function.args.args[0].arg == "self"
     return dict(_given(function, node, skip=int(bool(method))))
+
+
+def _root(node: ast.AST) -> str:
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def said(name: str, evidence: Evidence) -> list[str]:
+    """The texts that the program compares with whatever has a name: what a mode of that name may be."""
+    if evidence.modes is None:
+        evidence.modes = {}
+        for node in (node for source in evidence.sources_seen() for node in source.nodes()):
+            if isinstance(node, ast.Compare):
+                constants = (one.value for one in ast.walk(node) if isinstance(one, ast.Constant))
+                texts = [one for one in constants if isinstance(one, str)]
+                for one in (node.left, *node.comparators):
+                    if isinstance(one, (ast.Attribute, ast.Name)):
+                        evidence.modes.setdefault(ast.unparse(one).rpartition(".")[2], []).extend(texts)
+    return list(dict.fromkeys(evidence.modes.get(name, [])))
 
 
 def _given(function: ast.FunctionDef, node: ast.Call, skip: int) -> Iterator[tuple[str, Any]]:

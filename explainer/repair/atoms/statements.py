@@ -1,4 +1,4 @@
-"""Whole statements: one left out, two neighbours in the other order."""
+"""Whole statements: one left out, two neighbours in the other order, one behind what adjusts a value that it reads."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from explainer.edits.evidence import Evidence
+from explainer.repair.atoms.arguments import replaced
 from explainer.repair.atoms.calls import TURNS
 from explainer.repair.atoms.common import row_of
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot, statement_around
-from explainer.source import called, holds, loaded, stored
+from explainer.source import called, holds, loaded, names_in, of_self, stored
 
 #: How many statements a statement is brought past.
 _PAST = 3
@@ -49,6 +50,40 @@ def order(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
             yield from _moved(spot, down, 0.2 * past, within=within)
         if past <= at:
             yield from _moved(spot, up, 0.2 * past, up=True)
+
+
+def adjusted(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`self.a = A(n); if m < n: self.n = m` -> behind it, `self.a = A(self.n)`: a value is read before it is right."""
+    node, source = statement_around(spot.place), spot.place.source
+    block = source.block_of(node) if isinstance(node, (ast.Assign, ast.Expr)) else []
+    at = next((k for k, one in enumerate(block) if one is node), 0)
+    kept = dict(pair for one in block[:at] for pair in _kept(one))
+    for last in range(at + 1, min(at + 1 + _PAST, len(block))):
+        row = block[at : last + 1]
+        given = _given(row[-1])
+        right = {**(dict.fromkeys(given, "") if isinstance(row[-1], ast.If) else {}), **kept}
+        changes = [(one, right[one.id] or one.id) for one in ast.walk(node)
+                   if isinstance(one, ast.Name) and one.id in right and (right[one.id] or one.id) in given]  # fmt: skip
+        touched = {ast.unparse(one) for other in row[1:] for one in names_in(other)}
+        if changes and isinstance(row[-1], (ast.If, ast.Assign)) and not _given(node) & touched:
+            pieces = [*map(source.text, row[1:]), replaced(spot, node, changes)]
+            head = " " * node.col_offset
+            yield Offer("adjusted", spot, row_of(row), f"\n{head}".join(pieces), "behind", 0.2 * (last - at), node)
+
+
+def _kept(statement: ast.stmt) -> Iterator[tuple[str, str]]:
+    """The names that a statement keeps in attributes of `self`, with these: `self.a, self.b = a, b`."""
+    for target in statement.targets if isinstance(statement, ast.Assign) else ():
+        value = statement.value  # type: ignore[attr-defined]
+        both = isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple)
+        for one, other in zip(target.elts, value.elts) if both else [(target, value)]:  # type: ignore[attr-defined]  # noqa: B905
+            if of_self(one) and isinstance(other, ast.Name):
+                yield other.id, ast.unparse(one)
+
+
+def _given(statement: ast.stmt) -> set[str]:
+    """The names and attributes to which a statement gives values."""
+    return {ast.unparse(one) for one in names_in(statement) if isinstance(one.ctx, ast.Store)}  # type: ignore[attr-defined]
 
 
 def _moved(

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from explainer.edits.evidence import Evidence
 from explainer.repair.atoms.common import expressions, text
+from explainer.repair.atoms.signatures import said
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
 
@@ -15,15 +16,22 @@ _KEPT = ("long", "float32", "bool")
 _MODES = (("mean", "none", "sum"), ("same", "valid"), ("bilinear", "nearest"), ("ij", "xy"), ("relu", "gelu"))
 
 
+def _parameter(spot: Spot, node: ast.AST) -> str:
+    """The name of the parameter, or the name, that an expression is given for."""
+    parent = spot.place.source.parent_of(node)
+    target = parent.targets[0] if isinstance(parent, ast.Assign) else None
+    return str(getattr(parent, "arg", None) or getattr(target, "attr", None) or getattr(target, "id", ""))
+
+
 def value(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     """`dtype=torch.float` -> `dtype=torch.long`, `True` -> `False`, `"mean"` -> `"none"`."""
     for node in expressions(spot):
         if isinstance(node, ast.Constant) and isinstance(node.value, bool):
             yield Offer("value", spot, node, str(not node.value), "flag", 1.0)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            for row in _MODES:
-                others = [one for one in row if one != node.value] if node.value in row else []
-                yield from (Offer("value", spot, node, f'"{one}"', "mode", 1.2) for one in others)
+            rows = [*(row for row in _MODES if node.value in row), said(_parameter(spot, node), evidence)]
+            for other in dict.fromkeys(one for row in rows for one in row if one != node.value):
+                yield Offer("value", spot, node, f'"{other}"', "mode", 1.2)
         elif isinstance(node, ast.Attribute) and node.attr in _DTYPES and text(spot, node.value) == "torch":
             for one in _KEPT:
                 if one != node.attr and {one, node.attr} not in ({"float", "float32"}, {"long", "int64"}):
