@@ -96,12 +96,10 @@ class _Fields:
 
 def __init__(self: Any, *given: Any, **named: Any) -> None:
     kind, values = type(self), self.__dict__
-    if len(given) == len(kind._names_) and not named:
-        values.update(zip(kind._names_, given))  # noqa: B905 - they are as many
-        return
-    if len(given) != len(kind._names_):
+    names, count = kind._names_, len(given)
+    if count + len(named) < len(names):
         values.update(kind._defaults_)
-    values.update(zip(kind._names_, given))  # noqa: B905 - too many of them are told below
+    values.update(zip(names, given))  # noqa: B905 - too many of them are told below
     if named:
         values.update(named)
     if kind._makers_:
@@ -109,11 +107,13 @@ def __init__(self: Any, *given: Any, **named: Any) -> None:
             if name not in values:
                 values[name] = make()
     # Texts are read into a dozen of these: what was given by place alone fits if nothing is missing.
-    fits = len(values) == len(kind._names_) >= len(given)
-    if not fits or (
-        named and not (named.keys() <= kind._known_ and named.keys().isdisjoint(kind._names_[: len(given)]))
-    ):
+    fits = len(values) == len(names) >= count
+    if not fits or (named and not (named.keys() <= kind._known_ and (not count or _apart(named, names[:count])))):
         _refuse(kind, values, given, named)
+
+
+def _apart(named: dict[str, Any], placed: tuple[str, ...]) -> bool:
+    return named.keys().isdisjoint(placed)
 
 
 def _refuse(kind: Any, values: dict[str, Any], given: tuple[Any, ...], named: dict[str, Any]) -> None:

@@ -16,6 +16,10 @@ from explainer.probes import Scene
 from explainer.probes.checked import checked_operand
 from explainer.probes.guards import Guarded, guarded
 
+#: Errors that say how another process ended: what their raise asks is only whether it did.
+_OF_PROCESSES = frozenset(
+    ["ChildFailedError", "CalledProcessError", "ProcessExitedException", "ProcessRaisedException", "BrokenProcessPool"]
+)
 #: A longer requirement is told below the headline.
 SHORT = 110
 
@@ -74,6 +78,8 @@ def _file(crash: Crash) -> str:
 
 def _found(scene: Scene) -> Guarded | None:
     """The guard: in live frames with its values, of a paste from the same source where it is installed here."""
+    if scene.crash.name in _OF_PROCESSES:
+        return None
     if scene.live is not None:
         return scene.once("guard", lambda: guarded(scene))
     guard = scene.once("guard", lambda: _pasted(scene.crash))

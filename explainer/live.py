@@ -198,7 +198,7 @@ def _embedded(error: BaseException, message: str) -> tuple[str | None, Raised | 
 
 
 def _at_home(remote: Raised) -> Raised:
-    """A worker's error with the files of those functions that were sent by value (cloudpickle keeps their lines)."""
+    """A worker's error with the files of the functions that were sent to it by value, which keep their lines alone."""
     return replace(remote, frames=tuple(_from_main(one) if one.file.startswith("<") else one for one in remote.frames))
 
 

@@ -16,7 +16,10 @@ from explainer.catalogue.literals import literals
 from explainer.catalogue.load import catalogue_of
 from explainer.catalogue.match import kinds
 from explainer.catalogue.packing import pack
+from explainer.catalogue.rule import TOLD
 from explainer.crash import Crash, Frame, Raised
+from explainer.probes import Options, Scene
+from explainer.weighing import held_rules
 
 SYMPTOM = """\
 id: {id}
@@ -212,6 +215,28 @@ def test_installed_packs_are_found_without_importing_them(tmp_path, monkeypatch)
 )
 def test_the_literal_text_of_a_pattern_is_what_a_match_of_each_form_contains(pattern, runs):
     assert [form.runs for form in literals(pattern)] == runs
+
+
+@pytest.mark.parametrize(
+    ("pattern", "words"),
+    [(r"\bfrobs?\b.*\bnan\b", ("nan",)), (r"^frob is \w+", ("frob", "is")), ("frob is", ()), (r"x\Bfrob$", ())],
+)
+def test_words_end_where_a_pattern_says_so(pattern, words):
+    assert [form.words for form in literals(pattern)] == [words]
+
+
+def test_without_frames_only_rules_of_the_message_are_weighed():
+    """The others are not even read: none of them holds for a message alone."""
+    catalogue = load()
+    named = {
+        probe for name in catalogue.told for probe in [one["probe"] for one in catalogue.rules[name].facts.values()]
+    }
+    assert named & set(TOLD)
+    for symptom in catalogue.symptoms.values():
+        kind, message = (symptom.exception or ("RuntimeError",))[0], symptom.messages[0].says
+        scene = Scene(Crash(kind if kind != "any" else "RuntimeError", message), Options())
+        left_out = [one for one in catalogue.rules_for(symptom.id) if one.id not in catalogue.told]
+        assert held_rules(left_out, scene, {"m": dict.fromkeys(symptom.captures), "crash": {}}) == []
 
 
 def test_the_exceptions_own_name_goes_before_a_longer_text(tmp_path):

@@ -238,3 +238,42 @@ def test_a_lookup_that_failed_on_the_way_to_a_message_is_not_the_root():
     message = "RuntimeError: Unrecognized mode=fastest, should be one of: default, lite\n"
     pasted = f"{head}{line}KeyError: 'fastest'\n{between}{head}{line}{message}"
     assert explainer.explain(pasted).to_dict()["reports"][0]["error"]["type"] == "RuntimeError"
+
+
+def test_a_package_that_torchs_files_lead_to_is_built_on_it():
+    """Its own checks are of tensors and devices; without torch's files it may be anybody's."""
+    message = "warp_points_impl: at param 3, inconsistent device: cuda:0 vs cuda:1"
+    own = Frame("/me/train.py", 3, "step", "net(x)", user=True)
+    torchs = Frame("/v/site-packages/torch/nn/modules/module.py", 1130, "_call_impl", "return forward(x)")
+    other = Frame("/v/site-packages/frobkit/ops.py", 8, "warp", "extension.warp(points)")
+    assert read(message, frames=(own, torchs, other)).family == "device"
+    assert read(message, frames=(own, other)) is None
+    assert read("the answer of the server is no list", frames=(own, torchs, other)) is None
+
+
+def test_a_text_without_a_type_is_told_where_torchs_files_have_most_of_it():
+    told = (
+        "ProcessGroupNCCL's watchdog got stuck for 90 seconds without making progress in monitoring enqueued "
+        "collectives."
+    )
+    assert read(told, kind="").family == "distributed"
+    assert read("The pool of workers got stuck for 90 seconds without an answer from the printer.", kind="") is None
+
+
+@pytest.mark.parametrize("kind", ["MetadataMismatchError", "torch.linalg.LinAlgError", "_LinAlgError"])
+def test_types_that_only_torch_has_are_torchs(kind):
+    message = "the frobs were expected to be 3, but got 4"
+    assert read(message, kind) is not None
+    assert read(message, "FrobkitError") is None
+
+
+def test_values_are_said_where_they_stand_whole():
+    unsaid = lambda told: grammar.unsaid("size 4 at -1 of torch.int8 on cpu", told, "en")  # noqa: E731
+    assert unsaid("It is 40, 1 or 4.5, of torch.int and cpus") == unsaid("")
+    assert unsaid("It is (4), -1, torch.int8 and cpu.") == ""
+
+
+@pytest.mark.parametrize("message", ["Replacement index 2 out of range for positional args tuple",
+                                     "Python int too large to convert to C long"])  # fmt: skip
+def test_what_python_says_of_texts_and_numbers_is_nobodys_check(message):
+    assert read(message, "IndexError") is None

@@ -22,7 +22,7 @@ from explainer.transfer import sent
 dist = pytest.importorskip("torch.distributed")
 gloo = pytest.mark.skipif(not dist.is_available() or not dist.is_gloo_available(), reason="torch without gloo")
 JOB = """
-import datetime, sys
+import datetime, sys, time
 import torch
 import torch.distributed as dist
 from torch.distributed.elastic.multiprocessing.errors import record
@@ -33,6 +33,10 @@ def main():
     x = torch.ones(4 + 4 * (sys.argv[1] == "size") * dist.get_rank())
     if sys.argv[1] == "own" and dist.get_rank() == 1:
         torch.nn.Linear(4, 2)(torch.ones(3, 5))
+    if sys.argv[1] == "hang" and dist.get_rank() == 1:
+        time.sleep(60)
+    if sys.argv[1] == "exit" and dist.get_rank() == 1:
+        sys.exit(3)
     if sys.argv[1] == "order" and dist.get_rank() == 1:
         dist.broadcast(x, 0)
     else:
@@ -62,10 +66,23 @@ def test_a_job_under_explain_run_ends_with_one_report_of_the_rank_that_failed_fi
     assert "rank 1 of 2 failed first" in report
     assert "not tried: the other ranks would have to take part" in report
     said = " ".join(report.split())
-    assert "rank 0, at job.py:16, only lost the others: rank 1 failed first, at job.py:12" in said
+    assert "rank 0, at job.py:20, only lost the others: rank 1 failed first, at job.py:12" in said
     (found,) = json.loads((tmp_path / "report.json").read_text())["reports"]
     assert found["error"]["rank"] == 1
     assert found["diagnoses"][0]["rule"] == "linear-input-size"
+
+
+@gloo
+@pytest.mark.parametrize(("mode", "rule", "line"), [("hang", "collective-timeout", 14), ("exit", "rank-ended", 16)])
+def test_a_rank_that_never_answers_or_leaves_without_an_error_is_named_with_its_line(tmp_path, mode, rule, line):
+    (tmp_path / "job.py").write_text(JOB)
+    done = explain("run", *two_ranks(mode), cwd=tmp_path, OMP_NUM_THREADS="1")
+    assert done.stderr.count("error[") == 1
+    said = " ".join(done.stderr[done.stderr.rindex("job.py FAILED") :].split())
+    assert f"error[{rule}]" in said
+    stood = f"had no error: it was at job.py:{line} when the job was ended"
+    assert f"rank 1 {stood if mode == 'hang' else f'exited with status 3 at job.py:{line}'}" in said
+    assert "raises unless" not in said
 
 
 SHARDED = """
@@ -145,8 +162,8 @@ def test_ranks_in_different_collectives_are_named_with_what_they_were_given(tmp_
     done = python(*two_ranks("order"), cwd=tmp_path, OMP_NUM_THREADS="1")
     assert done.stderr.count("error[") == 1
     said = " ".join(done.stderr.replace("[rank0]:", "").replace("[rank1]:", "").split())
-    assert "all_reduce(tensor [4] float32) at job.py:17" in said
-    assert "broadcast(tensor [4] float32) at job.py:15" in said
+    assert "all_reduce(tensor [4] float32) at job.py:21" in said
+    assert "broadcast(tensor [4] float32) at job.py:19" in said
 
 
 @gloo
@@ -156,8 +173,8 @@ def test_a_rank_that_gloo_aborts_left_word_of_the_collective_that_it_was_in(tmp_
     done = explain("run", *two_ranks("size"), cwd=tmp_path, OMP_NUM_THREADS="1")
     said = " ".join(done.stderr[done.stderr.rindex("job.py FAILED") :].split())
     assert "error[rank-ended]: the ranks were not in the same collective" in said
-    assert "rank 0 was in all_reduce(tensor [4] float32) at job.py:16" in said
-    assert "rank 1 was in all_reduce(tensor [8] float32) at job.py:16" in said
+    assert "rank 0 was in all_reduce(tensor [4] float32) at job.py:20" in said
+    assert "rank 1 was in all_reduce(tensor [8] float32) at job.py:20" in said
     assert "nothing here shows which" not in said
 
 

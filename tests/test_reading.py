@@ -195,6 +195,14 @@ def test_lines_of_the_machine_and_warnings_of_torch_stand_beside_an_error():
     assert told == ["로그 9행: torch 2.3.0, torchvision 0.17.2"]
 
 
+def test_what_cpp_logs_before_it_ends_a_process_is_an_error():
+    log = "step 3\n[rank1]:[E ProcessGroupNCCL.cpp:10] [PG 0 Rank 1] Heartbeat monitor timed out!\nlibfrob: Warning: no"
+    fatal = "\n[rank1]:[F424 01:17:25.958 ProcessGroupNCCL.cpp:11] [Rank 1] Watchdog got stuck."
+    assert [one.raised.message for one in read_text(log)] == ["Heartbeat monitor timed out!"]
+    assert [one.raised.message for one in read_text(log + fatal)] == ["Watchdog got stuck."]
+    assert all(one.raised.message != "loaded" for one in read_text("[I loader.cpp:3] loaded"))
+
+
 @pytest.mark.parametrize(
     "message",
     ["mat1 and mat2 shapes cannot be multiplied (4x576 and 400x120)", "expected a `Tensor` | got 'list': [1, 2]`",

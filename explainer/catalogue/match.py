@@ -126,7 +126,7 @@ class Index:
         text = " ".join(text[:LONGEST].split())
         low = text.lower()
         names = kinds(error)
-        found = []
+        found: list[tuple[Any, ...]] = []
         words = set(_WORD.findall(low))
         for entry in (one for pack in self.packs for one in pack.candidates(low, words)):
             rank = _rank(entry, names)

@@ -31,7 +31,7 @@ def words(template: str, names: Mapping[str, Any]) -> str:
     if "{" not in template:
         return template if template.isascii() else _tidy(template)
     _only_frozen(names)
-    return _tidy(_guarded(lambda known: _text(template, known), names, template))
+    return _tidy(_guarded(_text, template, names))
 
 
 def _tidy(text: str) -> str:
@@ -43,7 +43,7 @@ def _tidy(text: str) -> str:
 def holds(expression: str, names: Mapping[str, Any]) -> bool:
     """Whether a jinja expression is true. Raises WordsError where a name is absent."""
     _only_frozen(names)
-    return _guarded(lambda known: bool(_evaluated(expression, known)), names, expression)
+    return bool(_guarded(_evaluated, expression, names))
 
 
 def value(template: Any, names: Mapping[str, Any]) -> Any:
@@ -56,7 +56,7 @@ def value(template: Any, names: Mapping[str, Any]) -> Any:
     if whole is None:
         return words(template, names) if isinstance(template, str) else template
     _only_frozen(names)
-    return _guarded(lambda known: _evaluated(whole.group(1), known), names, template)
+    return _guarded(_evaluated, whole.group(1), names)
 
 
 def _evaluated(expression: str, names: Mapping[str, Any]) -> Any:
@@ -68,12 +68,12 @@ def _evaluated(expression: str, names: Mapping[str, Any]) -> Any:
     return _defined(_expression(expression)(**names))
 
 
-def _guarded(render: Callable[[Mapping[str, Any]], Any], names: Mapping[str, Any], template: str) -> Any:
+def _guarded(render: Callable[[str, Mapping[str, Any]], Any], template: str, names: Mapping[str, Any]) -> Any:
     if len(template) > bounds.WRITTEN:
         raise Exceeded(f"a template has {len(template)} characters: {template[:60]!r}...")
     try:
         with bounds.for_template():
-            return bounds.weighed(render(names))
+            return bounds.weighed(render(template, names))
     except Exceeded as error:
         raise Exceeded(f"{error}: {template[:60]!r}") from None
     except WordsError:
@@ -91,8 +91,10 @@ def _defined(found: Any) -> Any:
 def _text(template: str, names: Mapping[str, Any]) -> str:
     plain = _plain(template)
     if plain is not None:
-        with suppress(Unlike):
+        try:
             return plain(names)
+        except Unlike:
+            pass
     return str(_rendered(template)(names))
 
 

@@ -68,4 +68,4 @@ def _options(command: str) -> list[str]:
     said = io.StringIO()
     with contextlib.redirect_stdout(said), contextlib.suppress(SystemExit):
         importlib.import_module(f"explainer.cli.{command}").main(["-h"])
-    return sorted(set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", said.getvalue())))
+    return sorted(set(re.findall(r"^ +(?:-\w, )?(--[a-z][a-z-]*)", said.getvalue(), re.M)))

@@ -90,6 +90,9 @@ def _hooks() -> Iterator[Finding]:
     """What a site or a launcher put in the place of Python's own hooks, before any program runs."""
     if sys.excepthook is not sys.__excepthook__:
         yield NOTE, f"sys.excepthook is {_named(sys.excepthook)}; install() keeps it, and explains after it"
+    if util.find_spec("loguru") is not None:
+        line = 'logger.add(explainer.hooks.logs.loguru, level="ERROR")'
+        yield NOTE, f"loguru is here: what its @catch keeps from install() is explained after `{line}`"
     if os.environ.get("TORCHELASTIC_RUN_ID") or os.environ.get("RANK"):
         yield NOTE, "this is a rank of a job (RANK is set): the first to fail explains its error, the others say a line"
 

@@ -38,7 +38,7 @@ def main(arguments: list[str]) -> int:
             for name in inputs.named(each):
                 found = reports_of(name, given, folders)
                 status = max(status, 0 if any(report.diagnoses for report in found) else 1)
-                reports += found
+                reports += [one for one in found if one.type or one.diagnoses]  # else a text that holds no error
         except Complaint as complaint:
             status = max(status, complain(str(complaint), complaint.status))
     if reports or status < 2:
@@ -135,7 +135,7 @@ def _placed(report: Report) -> Report:
 
 
 def _parser() -> options.Parser:
-    commands = "\n".join(f"  {name:8}{what}" for name, what in COMMANDS.items())
+    commands = "\n".join(f"  {name:12}{what}" for name, what in COMMANDS.items())
     parser = options.parser("explain", ABOUT, MORE.format(commands=commands))
     parser.usage = "explain [OPTIONS] [FILE ...] | explain COMMAND ..."
     parser.add_argument("files", metavar="FILE", nargs="*", help="what to explain")

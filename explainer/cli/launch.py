@@ -60,6 +60,10 @@ def go(target: Target, settings: process.Settings) -> int:
     except BaseException as error:
         if isinstance(error, SystemExit):
             _explain_swallowed(error)
+            if os.environ.get("EXPLAINER_JOB"):
+                from explainer.hooks import launcher
+
+                launcher.exited(error)
         if process.settings is not None:
             process.start(process.settings)  # the program may have put its own hook over ours
         sys.excepthook = _Cut(sys.excepthook)

@@ -24,7 +24,6 @@ VAGUE = ("other", "type", "choice")
 STATING = ("needs", "expected", "only", "match")
 #: Braces of a message are none of a template.
 _BRACES = str.maketrans("{}", "()")
-_ASIDE = Pattern(r"\(.*")
 _WORD = Pattern(r"[A-Za-z_][\w.]+")
 #: A title, then why: as the compiler words what it cannot trace.
 _TITLED = Pattern(r"\S[\s|.]+Explanation: ")
@@ -45,7 +44,7 @@ def read(error: Crash | Raised) -> Match | None:
         for part in parts[:1] + [one for one in parts[1:] if not is_advice(one.text)]
         if (clause := next(clauses(part), None)) is not None
     ]
-    if not _TITLED.search(text):
+    if "Explanation: " not in text or not _TITLED.search(text):
         claims.sort(key=lambda clause: clause.frame in WEAK or _PRONOUN.fullmatch(clause.subject) is not None)
     elif parts and (not claims or claims[0].text not in parts[0].text):
         claims.insert(0, Clause("said", asked=parts[0].text, text=parts[0].text))
@@ -85,13 +84,13 @@ def claim(error: Crash | Raised, language: str, firm: bool = False) -> str | Non
 
 def _about(clause: Clause) -> list[str]:
     """The words of subject and requirement that name something."""
-    words = [_WORD.findall(_ASIDE.sub("", part)) for part in (clause.subject, clause.asked)]
+    words = [_WORD.findall(part.partition("(")[0]) for part in (clause.subject, clause.asked)]
     return [one for part in words for one in part if len(one) > 3]
 
 
 def _name(clause: Clause) -> str:
     """What a check is known by: the operator that made it, else what it is about, else its frame."""
-    about = _WORD.findall(_ASIDE.sub("", clause.subject)) or _about(clause)[:1]
+    about = _WORD.findall(clause.subject.partition("(")[0]) or _about(clause)[:1]
     name = clause.operator or (about[-1] if about else clause.frame)
     return name.lower().removeprefix("torch.").replace("::", ".")[:30].strip("._-") or clause.frame
 

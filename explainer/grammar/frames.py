@@ -44,6 +44,11 @@ _GIVEN = Pattern(
     r"(?:\s+(?:instead|an?|the|type|value)\b)?\s*[:=]?)\s*(?P<given>\S.*)",
     2,
 )
+#: Words of which one stands in what `_GIVEN` finds, so many characters behind its beginning at most: to look for it
+#: from each place of a text would take as long as all else that is read of it.
+_GIVING = ("got", "get", "found", "received", "given", "actual", "saw", "encountered", "but", "instead of", ", not",
+           "passed", "provided")  # fmt: skip
+_BEFORE = 40
 #: What was given, before the requirement.
 _TURNED = Pattern(
     r"(?P<about>(?:[^:;,]+: )?)"
@@ -327,7 +332,7 @@ def _apart(text: str) -> tuple[str, str]:
     """The requirement and what was given."""
     turned = _TURNED.match(text)
     if turned is not None:
-        inner = _GIVEN.search(turned["claim"], 1)  # what stood before was only the circumstance
+        inner = _given_in(turned["claim"])  # what stood before was only the circumstance
         claim = turned["about"] + (turned["claim"][: inner.start()] if inner is not None else turned["claim"])
         return claim, inner["given"] if inner is not None else turned["given"]
     stated = _STATED.fullmatch(text)
@@ -337,11 +342,17 @@ def _apart(text: str) -> tuple[str, str]:
     refused = _REFUSED.fullmatch(text)
     if refused is not None:
         return f"{refused['subject']} {refused['need']}", refused["given"]
-    found = _GIVEN.search(text, 1)
+    found = _given_in(text)
     if found is None or not text[: found.start()].strip(" ,.:;(") or len(text[: found.start()].split()) < 2:
         return text, ""
     given, behind = _in_aside(found["given"].strip())
     return text[: found.start()].rstrip(" ,.:;([") + behind, _FOUND.sub("", given)
+
+
+def _given_in(text: str) -> Any:
+    low = text.lower()
+    first = min((at for word in _GIVING if (at := low.find(word)) >= 0), default=-1)
+    return _GIVEN.search(text, max(1, first - _BEFORE)) if first >= 0 else None
 
 
 def _in_aside(given: str) -> tuple[str, str]:

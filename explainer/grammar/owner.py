@@ -33,19 +33,26 @@ CHECKED = frozenset(
     ]
 )  # fmt: skip
 #: Types that only torch has.
-_ONLY_OURS = frozenset(
-    [
-        "GradcheckError", "CheckpointError", "OpCheckError", "UserError", "GuardOnDataDependentSymNode",
-        "ConstraintViolationError", "DistError", "InductorError", "TorchRuntimeError", "BackendCompilerFailed",
-        "InternalTorchDynamoError", "OnnxExporterError", "DistStoreError", "DistNetworkError", "DistBackendError",
-        "TraceError", "RecompileError", "SpecViolationError", "PipeliningMetadataError", "AOTIMinifierError",
-        "SymbolicValueError", "UnsupportedNodeError", "RendezvousStateError", "RendezvousConnectionError",
-        "RendezvousTimeoutError", "RendezvousClosedError", "TorchExportError", "TorchDynamoException",
-        "FakeTensorDeviceMismatchError", "DataDependentOutputException", "DynamicOutputShapeException",
-        "UnsupportedFakeTensorException", "LoweringException", "SubgraphLoweringException", "CppCompileError",
-        "UncapturedHigherOrderOpError", "UnsafeScriptObjectError",
-    ]
-)  # fmt: skip
+_ONLY_OURS = words_of(
+    "GradcheckError CheckpointError OpCheckError UserError GuardOnDataDependentSymNode ConstraintViolationError "
+    "DistError InductorError TorchRuntimeError BackendCompilerFailed InternalTorchDynamoError OnnxExporterError "
+    "DistStoreError DistNetworkError DistBackendError TraceError RecompileError SpecViolationError "
+    "PipeliningMetadataError AOTIMinifierError SymbolicValueError UnsupportedNodeError TorchExportError "
+    "TorchDynamoException LoweringException FakeTensorDeviceMismatchError DataDependentOutputException "
+    "DynamicOutputShapeException CppCompileError UnsupportedFakeTensorException SubgraphLoweringException "
+    "UncapturedHigherOrderOpError UnsafeScriptObjectError RendezvousError RendezvousStateError "
+    "RendezvousConnectionError RendezvousTimeoutError RendezvousClosedError RendezvousGracefulExitError "
+    "ProcessExitedException ProcessRaisedException _LinAlgError MetadataMismatchError FailOnRecompileLimitHit "
+    "AsPythonConstantNotImplementedError BypassAOTAutogradCache BypassDynamoCacheEntry BypassFxGraphCache "
+    "CannotStaticallyLaunchKernel ClosureConversionError CondOpArgsMismatchError FrontendTypeError "
+    "CppWrapperCodegenError DeferredCudaCallError DeferredMtiaCallError GPUTooOldForTriton GraphConstructionError "
+    "GraphMatchingException GuardInstallException InvalidCxxCompiler MissingOpProfile MissingOperatorWithDecomp "
+    "MissingOperatorWithoutDecomp NoTritonConfigsError NoValidChoicesError ObservedAttributeError ObservedIndexError "
+    "ObservedKeyError ObservedLookupError ObservedNotImplementedError ObservedRuntimeError ObservedTypeError "
+    "PTXASError PendingUnbackedSymbolNotFound StrobelightCLIProfilerError TracingCheckError TritonMissing "
+    "JITException UnsupportedAliasMutationException UnsupportedMutationAliasingException UnsupportedNNModuleError "
+    "UnsupportedOperatorException UnsynchronizedAccessError malformed_input malformed_ir _BypassDispatchCache"
+)
 #: Words of other frameworks.
 _OTHERS = words_of(
     "gufunc dot_general contracting tf tensorflow keras eagertensor kerastensor jax jaxlib jnp shapedarray sklearn "
@@ -53,7 +60,7 @@ _OTHERS = words_of(
     "n_features "
     "n_splits multiclass metrics dataframe pandas paddle mxnet cupy onnxruntime xgboost dmatrix openai matplotlib "
     "plt series ufunc "
-    "__array_function__ sympy decimal scipy mpmath symbols polynomial"
+    "__array_function__ sympy decimal scipy mpmath symbols polynomial flax optax haiku"
 )
 #: Words that others use more often than torch's checks do.
 _MAYBE_OTHERS = words_of(
@@ -115,7 +122,8 @@ _PYTHON = (
     "new futures", "new thread", "changed size during", "mutated during", "application context", "asyncio", "coroutine",
     "lost sys", "unlocked lock", "current thread", "main thread", "Circular reference", "dictionary keys",
         "I/O operation",
-    "write to closed", "No active exception", "exceptions must", "takes exactly", "takes no arguments",
+    "write to closed", "positional args tuple", "Python int too large", "isinstance() arg", "super()",
+    "No active exception", "exceptions must", "takes exactly", "takes no arguments",
 )  # fmt: skip
 _TORCH_FILE = Pattern(r"(?:^|/)torch/(?!.*(?:site|dist)-packages/)")
 _LIBRARY = Pattern(r"(?:site|dist)-packages/(?!torch/)|(?:^|/)lib(?:64)?/python\d")
@@ -166,7 +174,7 @@ def _speaks_so(error: Crash | Raised, text: str, operator: bool, detail: int, fi
     words = lowered(text)
     weight = _weight(error.name, words, operator)
     if error.name not in _PYTHONS_TYPES and WEIGHTS.get(error.name, 0) <= 0 and not words & _SURELY_OURS:
-        return False  # a type of some package's own
+        return not error.name and _is_of_files(text)  # else a type of some package's own
     known = bool(words & (_OURS | _SURELY_OURS))
     told = known or (bool(error.type) and (operator or len(words) > FEW))
     native = error.name == "RuntimeError" and bool(error.frames) and bool(error.frames[-1].code)
@@ -189,6 +197,12 @@ def _in_files(text: str, weight: int) -> bool:
     return held > 2 or (weight > AGAINST and 0 < held >= enough)
 
 
+def _is_of_files(text: str) -> bool:
+    """Whether a text without a type is one that torch's files have: most of its runs of words, and several."""
+    held, runs = ngrams.known(text)
+    return held > 3 and 2 * held >= runs
+
+
 def _known_by(own_name: str, kind: str, words: frozenset[str], detail: int, firm: bool) -> bool:
     """Whether a checking type comes with words of torch's: of a RuntimeError one is enough, others raise the rest."""
     if kind not in CHECKED or (own_name != "RuntimeError" and words & _MAYBE_OTHERS and not words & _SURELY_OURS):
@@ -207,7 +221,9 @@ def _raised_there(error: Crash | Raised, text: str, operator: bool, detail: int,
     file = last.file.replace("\\", "/")
     known = last.user or file.startswith("<")
     if not _ECOSYSTEM.search(file) and (_LIBRARY.search(file) or not known or _RAISES.match(last.code)):
-        return False
+        # A package that torch's own files lead to is built on it: what it says of tensors and devices is torch's.
+        below = bool(lowered(text) & _SURELY_OURS) and any(in_torch(frame.file) for frame in error.frames)
+        return below and _speaks_so(error, text, operator, detail, firm)
     return _speaks_so(error, text, operator, detail, firm)
 
 

@@ -22,6 +22,7 @@ _END = Pattern(
     r"(?<=[\w\])\"'`!?}])(?:[.!?]+|\s*;)\s+(?=[A-Z\[`'\"{a-z_])|(?<=[!])\s*(?=[A-Z])|"
     r"[\s|.]+(?:Explanation: |(?=Hint: |Developer debug context: ))"
 )
+_ENDS = (". ", "! ", "? ", ";", "!", ": ")
 #: Abbreviations whose point ends no sentence.
 _SHORT = Pattern(r"\b(?:e\.g|i\.e|etc|vs|cf|approx|no)\.$", 2)
 #: A sentence that only adds what was given.
@@ -48,6 +49,7 @@ _NO_OPERATOR = frozenset(
         "failed", "reason", "explanation", "unsupported", "invalid", "runtimeerror", "valueerror", "typeerror",
         "indexerror", "message", "required", "usage", "in", "for", "this", "it", "that", "tensor", "tensors",
         "argument", "arguments", "mask", "which", "value", "values", "and", "or", "either", "both",
+        "only",
     ]
 )  # fmt: skip
 
@@ -71,7 +73,7 @@ def sentences(text: str) -> list[Sentence]:
     """The sentences of a cleaned message. One operator, named first, serves them all."""
     first, rest = operator_of(text)
     parts: list[str] = []
-    for part in _END.split(rest, maxsplit=MOST * 2):
+    for part in _END.split(rest, maxsplit=MOST * 2) if any(sign in rest for sign in _ENDS) else (rest,):
         if parts and _SHORT.search(parts[-1] + "."):
             parts[-1] += ". " + part
         elif parts and _GOES_ON.match(part):

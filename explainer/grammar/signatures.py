@@ -70,12 +70,12 @@ class Misfit:
 def misfit(message: str) -> Misfit | None:
     """The misfit that a TypeError's message shows; None where several forms are as near, or nothing is told of them."""
     text = message[:LONGEST]
-    unpacked = _UNPACKED.search(text)
+    unpacked = _UNPACKED.search(text) if "failed to unpack" in text else None
     if unpacked is not None:
         got, place = unpacked["got"].strip(), int(unpacked["at"]) - 1
         belongs = "dtype" if got == "torch.dtype" else "device" if got == "torch.device" else None
         return Misfit(unpacked["call"], "type", unpacked["name"], got, "int", None, belongs, place)
-    found = _COMBINATION.search(text)
+    found = _COMBINATION.search(text) if "invalid combination" in text else None
     if found is None:
         return None
     end = _closing(text, found.end())
@@ -85,7 +85,7 @@ def misfit(message: str) -> Misfit | None:
 
 def unknown_keyword(message: str) -> tuple[str, str] | None:
     """The function and the keyword that it does not have."""
-    found = _KEYWORD.search(message[:LONGEST])
+    found = _KEYWORD.search(message[:LONGEST]) if "unexpected keyword" in message else None
     return (found["call"], found["name"]) if found else None
 
 

@@ -6,8 +6,10 @@ import atexit
 import faulthandler
 import os
 import shutil
+import signal
 import sys
 import tempfile
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -19,6 +21,8 @@ from explainer.locale import word
 
 #: Interpreter options that a launcher puts before a script.
 _BEFORE = ("-u",)
+#: How many ranks that were ended while others waited for them are named.
+_MOST = 4
 
 
 def watch(options: Sequence[str]) -> None:
@@ -64,7 +68,7 @@ def command(given: list[str], options: Sequence[str]) -> list[str]:
 def begin_rank() -> None:
     """In a rank: have its last collective, and its stack where a signal ends it, kept in the job's folder.
 
-    The stack is the program's own business where it has it written itself.
+    Of a fatal signal the stack is the program's business where it has it written itself. The launcher sends SIGTERM.
     """
     rank, where = os.environ.get("RANK", ""), os.environ.get(job.FOLDER)
     if not where or not rank.isdigit():
@@ -72,8 +76,24 @@ def begin_rank() -> None:
     with suppress(OSError):
         collectives.keep(where, rank)
         if not faulthandler.is_enabled():
-            path = os.path.join(where, f"rank-{rank}.stack")
-            faulthandler.enable(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600))
+            faulthandler.enable(_file(where, rank, "stack"))
+        if hasattr(faulthandler, "register"):
+            faulthandler.register(signal.SIGTERM, _file(where, rank, "term"), all_threads=False, chain=True)
+
+
+def exited(end: SystemExit) -> None:
+    """In a rank that ends by `sys.exit`: leave the user's line that called it, for its status alone tells little."""
+    rank, where = os.environ.get("RANK", ""), os.environ.get(job.FOLDER)
+    if not where or not rank.isdigit() or end.code in (None, 0):
+        return
+    lines = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(end.__traceback__)]
+    with suppress(OSError), open(_file(where, rank, "exit"), "w", encoding="utf-8") as file:
+        file.writelines(f'  File "{name}", line {line} in \n' for name, line in reversed(lines))
+
+
+def _file(where: str, rank: str, kind: str) -> int:
+    path = os.path.join(where, f"rank-{rank}.{kind}")
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
 
 
 def joined(error: BaseException, explanation: Any) -> Any:
@@ -89,18 +109,19 @@ def joined(error: BaseException, explanation: Any) -> Any:
     last = max((one.get("attempt", 0) for one in (*every, *left.values())), default=0)
     found = [one for one in every if one.get("attempt", 0) == last]  # since the ranks were last started again
     left = {rank: call for rank, call in left.items() if call.get("attempt", 0) == last}
-    ended = _ended(error, where, {one["rank"] for one in found}, language)
+    known = {one["rank"] for one in found}
+    ended, silent = _ended(error, where, known, language), _silent(where, known, language)
     own, *others = explanation.reports
     if not found or (ended and all(one["lost"] for one in found)):
         calls = _calls(left, found)
         apart = collectives.apart(calls, language)
-        remarks = (*own.remarks, *ended, *([] if apart else collectives.last_of(calls, language)))
+        remarks = (*own.remarks, *ended, *silent, *([] if apart else collectives.last_of(calls, language)))
         return replace(explanation, reports=(_caused(replace(own, remarks=remarks), apart), *others))
     first = ranks.first_of(found)
     said, errors = _beside(found, first, language)
     alike = [one for one in found if "report" in one and one["same"] == first["same"]]
     report = received(ranks.first_of(alike)["report"]) if alike else own
-    remarks = (*report.remarks, _origin(first, language), *ended, *said)
+    remarks = (*report.remarks, *(silent if first["lost"] else ()), _origin(first, language), *ended, *said)
     return replace(explanation, reports=(replace(report, remarks=remarks), *errors))
 
 
@@ -164,16 +185,23 @@ def _ended(error: Any, where: str, known: set[int], language: str) -> list[str]:
     """What the launcher knows of the ranks that left nothing; those that it ended itself (SIGTERM) are no news."""
     lines = []
     for rank, failure in sorted(getattr(error, "failures", {}).items()):
-        code = failure.exitcode
-        if rank in known or code == -15:
+        code, folder = failure.exitcode, Path(where)
+        if rank in known or code == -signal.SIGTERM:
             continue
         if code >= 0:
-            lines.append(word("job_exited", language, rank=rank, code=code))
+            place = _stood(folder / f"rank-{rank}.exit")
+            lines.append(word(f"job_exited{'_at' * bool(place)}", language, rank=rank, code=code, place=place))
             continue
-        place, signal = _stood(Path(where) / f"rank-{rank}.stack"), failure.signal_name()
-        key = "job_ended_at" if place else "job_ended"
-        lines.append(word(key, language, rank=rank, signal=signal, **({"place": place} if place else {})))
+        place, name = _stood(folder / f"rank-{rank}.stack"), failure.signal_name()
+        lines.append(word(f"job_ended{'_at' * bool(place)}", language, rank=rank, signal=name, place=place))
     return lines
+
+
+def _silent(where: str, known: set[int], language: str) -> list[str]:
+    """Where the ranks stood that had no error and did not end until the launcher ended them: others wait for them."""
+    stood = {int(path.stem.removeprefix("rank-")): _stood(path) for path in Path(where).glob("rank-*.term")}
+    silent = sorted((rank, place) for rank, place in stood.items() if place and rank not in known)
+    return [word("job_silent", language, rank=rank, place=place) for rank, place in silent[:_MOST]]
 
 
 def _stood(path: Path) -> str:

@@ -60,6 +60,8 @@ WORDS = {
     "job_ended": "rank {rank} was ended by {signal}, without an error of Python's",
     "job_ended_at": "rank {rank} was ended by {signal}, without an error of Python's, at {place}",
     "job_exited": "rank {rank} exited with status {code}",
+    "job_exited_at": "rank {rank} exited with status {code} at {place}",
+    "job_silent": "rank {rank} had no error: it was at {place} when the job was ended",
     # Why no fix was tried.
     "untried_off": "not tried: running it again is switched off",
     "untried_text": "not tried: a text cannot be run again (`explain run SCRIPT` tries fixes)",

@@ -58,6 +58,8 @@ WORDS = {
     "job_ended": "랭크 {rank} 프로세스가 {signal} 시그널로 끝났고, 파이썬 오류는 없습니다",
     "job_ended_at": "랭크 {rank} 프로세스가 {signal} 시그널로 끝났고, 파이썬 오류는 없습니다({place})",
     "job_exited": "랭크 {rank} 프로세스가 상태 {code} 값으로 끝났습니다",
+    "job_exited_at": "랭크 {rank} 프로세스가 상태 {code} 값으로 끝났습니다({place})",
+    "job_silent": "랭크 {rank} 프로세스에는 오류가 없습니다. 작업이 끝날 때 있던 곳: {place}",
     # Why no fix was tried.
     "untried_off": "시험하지 않음: 다시 실행하는 기능이 꺼져 있습니다",
     "untried_text": "시험하지 않음: 텍스트는 다시 실행할 수 없습니다 (`explain run SCRIPT` 명령은 시험합니다)",

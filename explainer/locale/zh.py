@@ -57,6 +57,8 @@ WORDS = {
     "job_ended": "rank {rank} 被 {signal} 结束，没有 Python 错误",
     "job_ended_at": "rank {rank} 在 {place} 被 {signal} 结束，没有 Python 错误",
     "job_exited": "rank {rank} 以状态 {code} 退出",
+    "job_exited_at": "rank {rank} 在 {place} 以状态 {code} 退出",
+    "job_silent": "rank {rank} 没有错误：作业结束时它位于 {place}",
     # Why no fix was tried.
     "untried_off": "未尝试：重新运行已关闭",
     "untried_text": "未尝试：仅凭文本无法重新运行（`explain run SCRIPT` 会尝试修复）",

@@ -10,9 +10,9 @@ from typing import Any
 from explainer.bindings import only_value
 from explainer.facts import ModuleFact, Settings, SpanFact
 from explainer.probes import probe
-from explainer.probes.files import sources
+from explainer.probes.files import nodes_of
 from explainer.probes.module import module_calls, path_of, root_module, root_name
-from explainer.probes.places import element_at, starting_at
+from explainer.probes.places import element_at, span_fact, starting_at
 from explainer.probes.scene import Scene
 from explainer.probes.values import class_of
 from explainer.source import Source, called, source_of
@@ -33,7 +33,7 @@ def built_at(scene: Scene, of: ModuleFact | None = None) -> SpanFact | None:
     source, call = found
     name = of.name if of is not None else None
     arguments = Settings(tuple((key, source.text(node)) for key, node in bound(call, type(module)).items()))
-    return SpanFact(source.span(call, name), source.text(call), Settings((("arguments", arguments),)))
+    return span_fact(source, call, name, arguments=arguments)
 
 
 def construction(scene: Scene, module: Any) -> tuple[Source, ast.Call] | None:
@@ -62,16 +62,15 @@ def replaced(scene: Scene, path: str, module: Any) -> tuple[Source, ast.Call] | 
 
     Only outside of constructors: what those build is replaced by it.
     """
-    found = []
-    for source in sources(scene):
-        for node in source.nodes():
-            target = node.targets[0] if isinstance(node, ast.Assign) else None
-            if isinstance(target, (ast.Attribute, ast.Subscript)) and _ends(target, path.split(".")):
-                found.append((source, node.value, source.function_at(node.lineno)))  # type: ignore[attr-defined]
-    calls = [(source, node) for source, node, inside in found if getattr(inside, "name", "") != "__init__"]
-    if len(calls) != 1 or not isinstance(calls[0][1], ast.Call) or not _builds(calls[0][1], module):
+    named = [(source, one) for source, one in nodes_of(scene, ast.Assign) if _ends(one.targets[0], path.split("."))]
+    found = [(source, one.value) for source, one in named if _method(source, one) != "__init__"]
+    if len(found) != 1 or not isinstance(found[0][1], ast.Call) or not _builds(found[0][1], module):
         return None
-    return calls[0]  # type: ignore[return-value]
+    return found[0]  # type: ignore[return-value]
+
+
+def _method(source: Source, node: ast.stmt) -> str:
+    return getattr(source.function_at(node.lineno), "name", "")
 
 
 def _ends(target: ast.AST, path: list[str]) -> bool:

@@ -113,6 +113,6 @@ def first_of(scene: Scene, of: Any = None, otherwise: Any = None) -> Any:
 
 
 @probe
-def first_entry(scene: Scene, of: tuple[Any, ...] | None = None) -> Any:
-    """The first of several facts."""
-    return of[0] if of else None
+def first_entry(scene: Scene, of: tuple[Any, ...] | None = None, alone: bool = False) -> Any:
+    """The first of several facts; where it has to be `alone`, the one fact."""
+    return of[0] if of and not (alone and of[1:]) else None

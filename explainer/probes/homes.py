@@ -30,13 +30,13 @@ _PROBES = {
     ),
     "autograd.cuts": "cut all_cuts block_of grad_switch reentrant_checkpoint receiver",
     "autograd.early": "read_early backward_below loss_without_backward returned_gradients gradient_loop",
-    "autograd.freezing": "frozen_model filtered_out plain_tensors first_tensor",
+    "autograd.freezing": "frozen_model filtered_out plain_tensors",
     "autograd.frozen_hooks": "hooked_frozen",
     "autograd.functions": "function_return function_gradient exchanged_gradients misplaced_gradient forward_start",
     "autograd.gradients": "untracked_input tracked_from tracked_line unused_input twin_used grad_call unused_place",
     "autograd.graph": (
         "backward_of unreduced graph_operand hidden_layers misspelt_init empty_grad "
-        "held_by loss_place asked_gradient grad_place reduction_place"
+        "held_by loss_place asked_gradient reduction_place"
     ),
     "autograd.heads": "unused_head",
     "autograd.hooked": "inplace_layer inplace_layers inplace_all backward_hook model_call",
@@ -49,9 +49,7 @@ _PROBES = {
     "autograd.overlaps": "shared_group",
     "autograd.patterns": "absent_name other_name",
     "autograd.pieces": "cut_beside gradients_of_pieces",
-    "autograd.rebound": (
-        "updates_by_hand update_by_hand last_updates computed_leaf cleared_before backward_above cleared_first"
-    ),
+    "autograd.rebound": ("updates_by_hand last_updates computed_leaf cleared_before backward_above cleared_first"),
     "autograd.recomputed": "foreign_draw changed_state",
     "autograd.renewed": "renewed renewed_all",
     "autograd.renormed": "renormed renormed_kept renormed_weights renormed_layer max_norm_given",
@@ -60,17 +58,17 @@ _PROBES = {
     "autograd.spent": "used_iterator used_at",
     "autograd.stored": "stored_value made_once memoised",
     "autograd.totals": "own_share",
-    "autograd.twice": "once_only first_once detached_state",
+    "autograd.twice": "once_only detached_state",
     "autograd.ungraded": "missing_gradient comprehension_end loop_statement",
     "autograd.updates": "optimizer_step early_update after_backward",
-    "autograd.writes": "overwritten all_overwritten leaf_write crash_span layer_place unbound_by",
+    "autograd.writes": "overwritten all_overwritten leaf_write crash_span unbound_by",
     "checkpoint.buffers": "computed_buffer",
     "checkpoint.built_otherwise": "built_here built_when_saved first_saved",
     "checkpoint.counted_otherwise": "other_size",
     "checkpoint.entries": "missing_entry other_entry",
     "checkpoint.kept_tables": "kept_table",
     "checkpoint.loading": (
-        "renamed_keys load_call loaded_state refused_global group_sizes freezing freezing_line wrong_state partial_load"
+        "renamed_keys load_call loaded_state refused_global group_sizes freezing wrong_state partial_load"
     ),
     "checkpoint.mapped": "mapped_location",
     "checkpoint.misfits": "misfit_state restored_optimizer other_optimizers",
@@ -107,7 +105,6 @@ _PROBES = {
     "device.elsewhere": "left_behind own_move foreign_result unmoved_layer layer_call late_parameter device_near",
     "device.misplaced": "misplaced in_place misplaced_layer holder creation meta_load call_of_root",
     "device.moved": "moved_away",
-    "device.placed": "placed_apart",
     "device.states": "odd_operand made_together made_first",
     "device.unentered": "unentered",
     "device.unkept_moves": "unkept_move unkept_moves",

@@ -12,6 +12,7 @@ from explainer.crash import Frame
 from explainer.facts import Settings, SpanFact
 from explainer.frozen import frozen
 from explainer.probes import probe
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.source import Source
 
@@ -83,8 +84,7 @@ def _fact(found: Built | None) -> SpanFact | None:
     texts = Settings(tuple((name, found.source.text(node)) for name, node in given.items()))
     numbers = [(name, _value(found.source, node)) for name, node in given.items()]
     values = Settings(tuple((name, number) for name, number in numbers if number is not None))
-    detail = Settings((("name", found.name), ("arguments", texts), ("values", values)))
-    return SpanFact(found.source.span(found.call, found.name), found.source.text(found.call), detail)
+    return span_fact(found.source, found.call, found.name, name=found.name, arguments=texts, values=values)
 
 
 @probe

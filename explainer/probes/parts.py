@@ -12,7 +12,7 @@ from explainer.probes import probe
 from explainer.probes.built import bound, construction
 from explainer.probes.call import Operand, call_node, fact_of_operand, function_name, operands
 from explainer.probes.module import below_user
-from explainer.probes.places import span_fact as spanned
+from explainer.probes.places import span_fact as span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.shape.indices import LARGEST
 from explainer.probes.values import MISSING, fields_of, is_tensor, picked, read
@@ -85,7 +85,7 @@ def negation(scene: Scene) -> SpanFact | None:
     shape = tuple(value.shape) if is_tensor(value) else None
     mask = failing.source.text(inner)
     new = mask if isinstance(inner, (ast.Name, ast.Attribute, ast.Subscript, ast.Call)) else f"({mask.strip('()')})"
-    return spanned(failing.source, node, mask=mask, shape=shape, new=f"~{new}")
+    return span_fact(failing.source, node, mask=mask, shape=shape, new=f"~{new}")
 
 
 @probe
@@ -108,7 +108,7 @@ def index_too_large(scene: Scene) -> SpanFact | None:
         if type(index) is int and size is not None and not -size <= index < size:
             about: dict[str, Any] = {"dim": dim, "index": index, "size": int(size), "shape": tuple(tensor.shape)}
             about |= {"tensor": failing.source.text(node.value), "text": failing.source.text(part)}
-            return spanned(failing.source, part, **about, literal=isinstance(part, (ast.Constant, ast.UnaryOp)))
+            return span_fact(failing.source, part, **about, literal=isinstance(part, (ast.Constant, ast.UnaryOp)))
     return None
 
 
@@ -143,7 +143,7 @@ def subscript(scene: Scene) -> SpanFact | None:
         return None
     given = sum(not (isinstance(part, ast.Constant) and part.value in (None, Ellipsis)) for part in parts)
     text, shape = failing.source.text(node.value), tuple(tensor.shape)
-    return spanned(failing.source, node, tensor=text, shape=shape, rank=len(shape), given=given)
+    return span_fact(failing.source, node, tensor=text, shape=shape, rank=len(shape), given=given)
 
 
 @probe
@@ -163,7 +163,7 @@ def dimension(scene: Scene) -> SpanFact | None:
     found = [one for one in operands(scene) if type(one.value) is int and one.value == asked and one.node is not None]
     if len(found) == 1:
         function = function_name(call_node(scene.failing.node))
-        return spanned(scene.failing.source, found[0].node, **about, function=function, layer="")  # type: ignore[arg-type]
+        return span_fact(scene.failing.source, found[0].node, **about, function=function, layer="")  # type: ignore[arg-type]
     return _of_layer(scene, asked, about) if not found else None
 
 
@@ -180,7 +180,7 @@ def dimension_asked(scene: Scene) -> SpanFact | None:
     if len(found) != 1 or found[0].node is None:
         return None
     function = function_name(call_node(scene.failing.node))
-    return spanned(scene.failing.source, found[0].node, dim=asked, rank=high + 1, function=function)
+    return span_fact(scene.failing.source, found[0].node, dim=asked, rank=high + 1, function=function)
 
 
 def _of_layer(scene: Scene, asked: int, about: dict[str, Any]) -> SpanFact | None:
@@ -197,7 +197,7 @@ def _of_layer(scene: Scene, asked: int, about: dict[str, Any]) -> SpanFact | Non
     if not isinstance(node, (ast.Constant, ast.UnaryOp)):
         return None
     layer = type(module).__name__
-    return spanned(source, node, **about, function=layer, layer=layer)
+    return span_fact(source, node, **about, function=layer, layer=layer)
 
 
 def _first_tensor(scene: Scene) -> tuple[str, Any] | None:
@@ -290,5 +290,5 @@ def loop_of(scene: Scene, of: SpanFact | None = None) -> SpanFact | None:
     for node in failing.source.nodes():
         around = isinstance(node, ast.For) and node.lineno < frame.line <= (node.end_lineno or 0)
         if around and getattr(node.target, "id", None) == of["text"]:  # type: ignore[attr-defined]
-            return spanned(failing.source, node.iter, name=of["text"])  # type: ignore[attr-defined]
+            return span_fact(failing.source, node.iter, name=of["text"])  # type: ignore[attr-defined]
     return None

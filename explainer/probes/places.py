@@ -37,14 +37,9 @@ def recorded(record: Mapping[str, Any], *names: str) -> tuple[Source, Node] | No
     return place(record["frames"][0], [*names, *layers]) if record["frames"] else None
 
 
-def span_fact(source: Source, node: ast.AST, symbol: str | None = None, **detail: Any) -> SpanFact:
+def span_fact(source: Source, node: ast.AST, symbol: Any = None, **detail: Any) -> SpanFact:
     """A node as a fact, with what else is known of it."""
     return SpanFact(source.span(node, symbol), source.text(node), Settings(tuple(detail.items())))
-
-
-def spanned(source: Source, node: ast.AST, **detail: Any) -> SpanFact:
-    """A node as a fact, without a symbol."""
-    return span_fact(source, node, None, **detail)
 
 
 def function_of(source: Source, line: int) -> str:

@@ -6,7 +6,7 @@ import ast
 
 from explainer.facts import SpanFact, TensorFact
 from explainer.probes import probe
-from explainer.probes.files import sources
+from explainer.probes.files import named
 from explainer.probes.origin import last_binding
 from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
@@ -68,9 +68,7 @@ def left_many(scene: Scene, of: TensorFact | None = None) -> SpanFact | None:
 def _returned(scene: Scene, node: ast.AST) -> tuple[Source, ast.AST] | None:
     """What the user's function returns that a call names, where it has one `return`."""
     name = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
-    for source in sources(scene) if name else ():
-        for function in source.nodes():
-            if isinstance(function, ast.FunctionDef) and function.name == name:
-                returns = [one.value for one in ast.walk(function) if isinstance(one, ast.Return)]
-                return (source, returns[0]) if len(returns) == 1 and returns[0] is not None else None
+    for source, function in named(scene, ast.FunctionDef, name):
+        returns = [one.value for one in ast.walk(function) if isinstance(one, ast.Return)]
+        return (source, returns[0]) if len(returns) == 1 and returns[0] is not None else None
     return None

@@ -29,6 +29,11 @@ _TORCH = Pattern(
     r"|Weights only load failed|"
     r"\[enforce fail at |Watchdog caught collective operation timeout|size mismatch, m1).*)$"
 )
+#: A line of the log that C++ writes: `[E424 01:17:25.95 ProcessGroupNCCL.cpp:695] [Rank 3] To avoid ...`.
+_LOGGED = Pattern(
+    r"\[(?P<level>[EF])(?:\d{0,4} [\d:.]{8,24})? [\w./-]{1,200}\.(?:cpp|cc|cu|h|hpp):\d{1,6}\]\s*"
+    r"(?:\[[^\]]{1,80}\]\s*){0,4}(?P<message>\S.*)"
+)
 #: One exception's own line and nothing else, in which no dressing can be.
 _PLAIN = Pattern(
     rf"(?P<type>{_DOTTED}): (?P<message>[!-%'-;=-\[\]^_a-{{}}~][ -%'-;=-\[\]-~]{{0,1500}}[!-%'-;=-\[\]^_a-{{}}~])\n?"
@@ -88,6 +93,14 @@ def untyped(lines: Lines, launched: bool = False) -> tuple[Raised, int] | None:
             end = end_of_message(lines.texts, at, match["message"])
             return Raised("", "\n".join([match["message"], *lines.texts[at + 1 : end]]).rstrip()), at
     return None
+
+
+def logged(lines: Lines, launched: bool = False) -> tuple[Raised, int] | None:
+    """What torch's C++ wrote into the log where it ended the process, else the first error that it wrote there."""
+    found = [(match, at) for at, text in enumerate(lines.texts) if (match := _LOGGED.search(text[:_LONGEST]))]
+    fatal = next(((match, at) for match, at in found if match["level"] == "F"), None)
+    match, at = fatal or next(iter(found), (None, 0))
+    return (Raised("", match["message"]), at) if match is not None else None
 
 
 def whole(lines: Lines, most: int = 2000) -> tuple[Raised, int] | None:

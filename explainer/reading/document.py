@@ -132,7 +132,7 @@ def _seen(lines: Lines, joined: Joined, name: str | None, report: elastic.Report
 
 def _said_alone(streams: list[Lines], name: str | None, launched: bool) -> list[Seen]:
     """Exceptions that are named without a traceback: at most one a writer."""
-    for look in (bare.own_line, bare.inside, bare.untyped):
+    for look in (bare.own_line, bare.inside, bare.untyped, bare.logged):
         found = [(lines, said) for lines in streams if (said := look(lines, launched))]
         if found:
             return [

@@ -18,8 +18,8 @@ class Plan:
     """How much of each part is shown. Counts are lines, of `ors` fixes, of `operands` rows, of `places` blocks.
 
     `raised`: whether the line is marked where the error surfaced, when the diagnosis is told elsewhere. `titles`:
-    whether a lone edit says what it is for; where there is a choice between edits they always do. `hints`: how to carry
-    the fix out, and what the word for the certainty means.
+    whether a lone edit says what it is for; where there is a choice between edits they always do. `means`: what the
+    word for the certainty means; `apply`: how to carry the fix out.
     """
 
     headline: int = 3
@@ -35,7 +35,8 @@ class Plan:
     why: int = 10
     origin: int = 4
     titles: bool = True
-    hints: bool = True
+    means: bool = True
+    apply: bool = True
     ors: int = 3
     notes: int = 3
     diff: int = 14
@@ -62,20 +63,20 @@ FULL = Plan(
 
 
 def plans() -> Iterator[Plan]:
-    """From all to little: hints, a lone edit's title, `next`, `or`, `from`, context lines; only then the rest."""
+    """From all to little: a lone edit's title, context, what a word means, `next`, `or`, `from`; only then the rest."""
     plan = Plan()
     steps = [
         {},
-        {"hints": False},
         {"titles": False},
+        {"after": 0},
+        {"before": 1},
+        {"means": False},
         {"notes": 1},
         {"notes": 0},
         {"ors": 2},
         {"ors": 1},
         {"ors": 0},
         {"origin": 0},
-        {"after": 0},
-        {"before": 1},
         {"before": 0},
         {"raised": False},
         {"remarks": 5},
@@ -95,6 +96,7 @@ def plans() -> Iterator[Plan]:
         {"headline": 2},
         {"why": 3},
         {"marks": 2},
+        {"apply": False},
     ]
     for step in steps:
         plan = replace(plan, **step)  # type: ignore[arg-type]

@@ -229,7 +229,7 @@ def _fixes(fixes: Sequence[Fix], plan: Plan, lens: Lens, full: bool) -> list[Row
     rows: list[Row] = []
     for index, fix in enumerate(fixes[: plan.ors + 1]):
         inner = fix_rows(fix, lens, _edge(lens.language), plan.diff, titled)
-        if index == 0 and plan.hints and fix.certainty == "checked" and fix.edits:
+        if index == 0 and plan.apply and fix.certainty == "checked" and fix.edits:
             inner.append(((cut(word("apply", lens.language), _room(lens.language, lens.prose)), "quiet"),))
         rows += _labelled("or" if index else "fix", inner, lens.language)
     return rows
@@ -246,7 +246,7 @@ def _untried(diagnosis: Diagnosis, below: bool, language: str, width: int) -> li
 def _rule(diagnosis: Diagnosis, plan: Plan, language: str, width: int) -> list[Row]:
     """The rule's id, the command that says more, and how sure it is where it is not proved, with what that means."""
     rule, sure = one_line(diagnosis.rule), diagnosis.certainty
-    hint = plan.hints and sure != "proved"
+    hint = plan.means and sure != "proved"
     if sure != "proved" and not hint:
         rule += f" ({word(sure, language)})"
     more = word("more", language, rule=one_line(diagnosis.rule))

@@ -6,8 +6,8 @@ import ast
 
 from explainer.facts import CutFact, SpanFact
 from explainer.probes import probe
-from explainer.probes.files import calls_named, sources
-from explainer.probes.places import spanned
+from explainer.probes.files import calls_named, nodes_of
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.source import Source
 
@@ -30,7 +30,7 @@ def forward_of_function(scene: Scene, of: CutFact | None = None) -> SpanFact | N
     source, call, function = calls[0]
     apart = any(getattr(one, "name", "") == "setup_context" for one in custom.body)
     given = [source.text(one) for one in (*call.args[0 if apart else 1 :], *(word.value for word in call.keywords))]
-    return spanned(source, call, owner=owner, to=f"{source.text(function.value)}.apply({', '.join(given)})")
+    return span_fact(source, call, owner=owner, to=f"{source.text(function.value)}.apply({', '.join(given)})")
 
 
 def _is_function(node: ast.ClassDef) -> bool:
@@ -48,7 +48,7 @@ def made_function(scene: Scene) -> SpanFact | None:
         return None
     source, call = calls[0]
     owner = source.text(call.func)
-    return spanned(source, call, owner=owner, to=f"{owner}.apply")
+    return span_fact(source, call, owner=owner, to=f"{owner}.apply")
 
 
 @probe
@@ -58,14 +58,13 @@ def called_object(scene: Scene) -> SpanFact | None:
     `detail`: `owner`, the class; `to`, the call of `apply` with what both calls are given.
     """
     names = [one.name for _, one in _functions(scene)]
-    every = [(source, node) for source in sources(scene) for node in source.nodes() if isinstance(node, ast.Call)]
-    outer = [(source, one, one.func) for source, one in every if isinstance(one.func, ast.Call)]
+    outer = [(source, one, one.func) for source, one in nodes_of(scene, ast.Call) if isinstance(one.func, ast.Call)]
     calls = [(source, one, made) for source, one, made in outer if source.text(made.func).rsplit(".", 1)[-1] in names]
     if len(calls) != 1 or calls[0][1].keywords or calls[0][2].keywords:
         return None
     source, call, made = calls[0]
     owner, given = source.text(made.func), [source.text(one) for one in (*call.args, *made.args)]
-    return spanned(source, call, owner=owner, to=f"{owner}.apply({', '.join(given)})")
+    return span_fact(source, call, owner=owner, to=f"{owner}.apply({', '.join(given)})")
 
 
 @probe
@@ -73,9 +72,8 @@ def function_class(scene: Scene, of: SpanFact | None = None) -> SpanFact | None:
     """The class of a custom Function by its name, `owner`."""
     name = of["owner"].rsplit(".", 1)[-1] if of is not None else ""
     found = [(source, one) for source, one in _functions(scene) if one.name == name]
-    return spanned(*found[0]) if len(found) == 1 else None
+    return span_fact(*found[0]) if len(found) == 1 else None
 
 
 def _functions(scene: Scene) -> list[tuple[Source, ast.ClassDef]]:
-    every = [(source, node) for source in sources(scene) for node in source.nodes() if isinstance(node, ast.ClassDef)]
-    return [(source, node) for source, node in every if _is_function(node)]
+    return [(source, node) for source, node in nodes_of(scene, ast.ClassDef) if _is_function(node)]

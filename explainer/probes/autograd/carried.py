@@ -15,7 +15,7 @@ from explainer.probes import probe
 from explainer.probes.autograd.cuts import receiver
 from explainer.probes.autograd.gradients import in_caller
 from explainer.probes.autograd.writes import plain_name
-from explainer.probes.files import sources
+from explainer.probes.files import named
 from explainer.probes.origin import last_binding
 from explainer.probes.places import enclosing, function_of, place, span_fact
 from explainer.probes.scene import LiveFrame, Scene
@@ -267,15 +267,12 @@ def filled_once(scene: Scene, of: CarriedFact | None = None) -> SpanFact | None:
     """
     if of is None or not of.owner or not of.name.startswith("self."):
         return None
-    for source in sources(scene):
-        for owner in source.nodes():
-            if not isinstance(owner, ast.ClassDef) or owner.name != of.owner:
-                continue
-            for test in (one for one in ast.walk(owner) if isinstance(one, ast.If) and not one.orelse):
-                inner = [one for one in test.body if isinstance(one, ast.Assign) and sets(one, of.name)]
-                guarded = inner and of.name.removeprefix("self.") in source.text(test.test)
-                if guarded and not _set_elsewhere(owner, inner, of.name):
-                    return span_fact(source, test, value=source.text(inner[0].value), line=inner[0].lineno)
+    for source, owner in named(scene, ast.ClassDef, of.owner):
+        for test in (one for one in ast.walk(owner) if isinstance(one, ast.If) and not one.orelse):
+            inner = [one for one in test.body if isinstance(one, ast.Assign) and sets(one, of.name)]
+            guarded = inner and of.name.removeprefix("self.") in source.text(test.test)
+            if guarded and not _set_elsewhere(owner, inner, of.name):
+                return span_fact(source, test, value=source.text(inner[0].value), line=inner[0].lineno)
     return None
 
 

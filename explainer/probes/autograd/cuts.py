@@ -11,7 +11,7 @@ from typing import Any
 from explainer.facts import CutFact, SpanFact
 from explainer.patterns import Pattern
 from explainer.probes import probe
-from explainer.probes.files import calls_named, sources
+from explainer.probes.files import calls_named
 from explainer.probes.places import decorators, enclosing, function_of, recorded, span_fact
 from explainer.probes.scene import Scene
 from explainer.source import Source, called, source_of
@@ -178,11 +178,9 @@ def grad_switch(scene: Scene) -> SpanFact | None:
 
     if torch.is_grad_enabled():
         return None
-    for source in sources(scene):
-        for node in source.nodes():
-            switch = isinstance(node, ast.Call) and called(node) == "set_grad_enabled" and node.args
-            if switch and source.text(node.args[0]) == "False":  # type: ignore[attr-defined]
-                return span_fact(source, node, inside=_returned(scene, source, node.lineno))  # type: ignore
+    for source, call in calls_named(scene, "set_grad_enabled"):
+        if call.args and source.text(call.args[0]) == "False":
+            return span_fact(source, call, inside=_returned(scene, source, call.lineno))
     return None
 
 

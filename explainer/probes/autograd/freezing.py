@@ -10,7 +10,7 @@ from explainer.facts import SpanFact
 from explainer.frozen import frozen
 from explainer.probes import probe
 from explainer.probes.autograd.graph import empty_models, named_modules
-from explainer.probes.files import sources
+from explainer.probes.files import named, sources
 from explainer.probes.origin import last_binding
 from explainer.probes.owners import optimizers
 from explainer.probes.places import span_fact
@@ -169,18 +169,9 @@ def plain_tensors(scene: Scene) -> tuple[SpanFact, ...] | None:
 def _tensors_of(scene: Scene, owner: Any, model: str) -> Iterator[SpanFact]:
     held = {key for key, value in fields_of(owner).items() if is_tensor(value) and value.is_floating_point()}
     kind = type(owner).__name__
-    for source in sources(scene):
-        for scope in source.nodes():
-            if not isinstance(scope, ast.ClassDef) or scope.name != kind:
-                continue
-            init = (one for one in scope.body if isinstance(one, ast.FunctionDef) and one.name == "__init__")
-            for node in (one for method in init for one in ast.walk(method) if isinstance(one, ast.Assign)):
-                target = source.text(node.targets[0]).removeprefix("self.")
-                if target in held:
-                    yield span_fact(source, node.value, attribute=target, model=model, owner=kind)
-
-
-@probe
-def first_tensor(scene: Scene, of: tuple[SpanFact, ...] | None = None) -> SpanFact | None:
-    """The first of several places."""
-    return of[0] if of else None
+    for source, scope in named(scene, ast.ClassDef, kind):
+        init = (one for one in scope.body if isinstance(one, ast.FunctionDef) and one.name == "__init__")
+        for node in (one for method in init for one in ast.walk(method) if isinstance(one, ast.Assign)):
+            target = source.text(node.targets[0]).removeprefix("self.")
+            if target in held:
+                yield span_fact(source, node.value, attribute=target, model=model, owner=kind)

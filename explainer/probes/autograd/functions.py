@@ -15,7 +15,7 @@ from explainer.facts import SpanFact
 from explainer.frozen import frozen
 from explainer.probes import probe
 from explainer.probes.autograd.graph import backward_argument
-from explainer.probes.files import sources
+from explainer.probes.files import named
 from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.source import Source, called
@@ -58,12 +58,10 @@ def elements(node: ast.AST | None) -> list[ast.expr]:
 def custom(scene: Scene) -> Custom | None:
     """The custom Function that the message names."""
     name = str(scene.captures.get("node") or "").removesuffix("Backward")
-    for source in sources(scene):
-        for owner in source.nodes():
-            if isinstance(owner, ast.ClassDef) and owner.name == name:
-                methods = {one.name: one for one in owner.body if isinstance(one, ast.FunctionDef)}
-                if "backward" in methods:
-                    return Custom(source, owner, methods.get("forward"), methods["backward"])
+    for source, owner in named(scene, ast.ClassDef, name):
+        methods = {one.name: one for one in owner.body if isinstance(one, ast.FunctionDef)}
+        if "backward" in methods:
+            return Custom(source, owner, methods.get("forward"), methods["backward"])
     return None
 
 

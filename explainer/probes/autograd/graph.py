@@ -12,7 +12,7 @@ from explainer.facts import SpanFact, TensorFact
 from explainer.probes import probe
 from explainer.probes.autograd.cuts import receiver
 from explainer.probes.call import call_node
-from explainer.probes.files import sources
+from explainer.probes.files import nodes_of
 from explainer.probes.places import function_of, span_fact
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.tensor import tensor_fact
@@ -54,12 +54,9 @@ def unreduced(scene: Scene) -> SpanFact | None:
 
     `detail`: `plain`, whether its values go to backward as they are, not weighted, masked or chosen from.
     """
-    found = []
-    for source in sources(scene):
-        for node in source.nodes():
-            words = node.keywords if isinstance(node, ast.Call) else ()
-            if any(word.arg == "reduction" and source.text(word.value).strip("\"'") == "none" for word in words):
-                found.append((source, node))
+    calls = ((source, one, one.keywords) for source, one in nodes_of(scene, ast.Call))
+    words = ((source, one, word) for source, one, given in calls for word in given if word.arg == "reduction")
+    found = [(source, one) for source, one, word in words if getattr(word.value, "value", "") == "none"]
     return span_fact(*found[0], plain=_unweighted(*found[0])) if len(found) == 1 else None
 
 
@@ -258,15 +255,6 @@ def asked_gradient(scene: Scene, of: SpanFact | None = None) -> SpanFact | None:
     if of is None or scene.failing is None or not isinstance(node, ast.Call) or called(node) != "grad":
         return None
     return span_fact(scene.failing.source, node)
-
-
-@probe
-def grad_place(scene: Scene, of: TensorFact | None = None) -> SpanFact | None:
-    """Where the tensor whose gradient is wanted got its name, or else the expression that reads the gradient."""
-    found = held_by(scene, of)
-    if found is not None or of is None or of.span is None:
-        return found
-    return SpanFact(of.span, of.name)
 
 
 @probe

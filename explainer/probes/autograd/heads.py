@@ -7,10 +7,11 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
+from explainer.bindings import dotted
 from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.autograd.graph import named_modules
-from explainer.probes.files import sources
+from explainer.probes.files import nodes_of
 from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import fields_of
@@ -48,8 +49,5 @@ def _learns(layer: Any) -> bool:
 
 
 def _assigned(scene: Scene, model: str, key: str) -> Iterator[tuple[Source, ast.expr]]:
-    for source in sources(scene):
-        for node in source.nodes():
-            target = node.targets[0] if isinstance(node, ast.Assign) else None
-            if isinstance(target, ast.Attribute) and target.attr == key and source.text(target.value) == model:
-                yield source, target
+    targets = ((source, node.targets[0]) for source, node in nodes_of(scene, ast.Assign))
+    yield from ((source, one) for source, one in targets if dotted(one) == f"{model}.{key}")

@@ -9,7 +9,7 @@ from typing import Any
 from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.built import construction
-from explainer.probes.files import calls_named, sources
+from explainer.probes.files import calls_named, nodes_of
 from explainer.probes.module import below_user, module_calls, path_of, root_module, root_name
 from explainer.probes.places import enclosing, span_fact
 from explainer.probes.scene import Scene
@@ -81,13 +81,12 @@ def inplace_all(scene: Scene) -> tuple[SpanFact, ...] | None:
     None where it is one place.
     """
     found = []
-    for source in sources(scene):
-        for node in source.nodes():
-            if isinstance(node, ast.Call) and _told(node) and _works_in_place(node):
-                found.append(span_fact(source, node))
-            elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-                function = source.function_at(node.lineno)
-                found += [span_fact(source, node)] if getattr(function, "name", "") == "forward" else []
+    for source, node in nodes_of(scene, ast.AST):
+        if isinstance(node, ast.Call) and _told(node) and _works_in_place(node):
+            found.append(span_fact(source, node))
+        elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            function = source.function_at(node.lineno)
+            found += [span_fact(source, node)] if getattr(function, "name", "") == "forward" else []
     return tuple(found) if len(found) > 1 else None
 
 

@@ -11,7 +11,7 @@ from explainer.facts import SpanFact
 from explainer.patterns import Pattern
 from explainer.probes import probe
 from explainer.probes.call import call_node
-from explainer.probes.files import sources
+from explainer.probes.files import named, nodes_of
 from explainer.probes.origin import last_binding
 from explainer.probes.places import function_of, span_fact
 from explainer.probes.scene import Scene
@@ -42,16 +42,15 @@ def inference_block(scene: Scene) -> SpanFact | None:
 
 def _modes(scene: Scene) -> Iterator[tuple[Source, ast.expr, set[str]]]:
     """Where inference mode is switched on, with the names that lead there: of the function, or bound in the block."""
-    for source in sources(scene):
-        for node in source.nodes():
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                yield from ((source, one, {node.name}) for one in node.decorator_list if _MODE.search(source.text(one)))
-            elif isinstance(node, (ast.With, ast.AsyncWith)):
-                function = source.function_at(node.lineno)
-                names = stored(node)
-                names |= {function.name} if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) else set()
-                modes = (item.context_expr for item in node.items)
-                yield from ((source, one, names) for one in modes if _MODE.search(source.text(one)))
+    for source, node in nodes_of(scene, ast.AST):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield from ((source, one, {node.name}) for one in node.decorator_list if _MODE.search(source.text(one)))
+        elif isinstance(node, (ast.With, ast.AsyncWith)):
+            function = source.function_at(node.lineno)
+            names = stored(node)
+            names |= {function.name} if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) else set()
+            modes = (item.context_expr for item in node.items)
+            yield from ((source, one, names) for one in modes if _MODE.search(source.text(one)))
 
 
 def _makers(scene: Scene) -> Iterator[str]:
@@ -104,8 +103,6 @@ def _read(source: Source, value: ast.AST, attribute: str) -> bool:
 
 def _stored(scene: Scene, owner: str, attribute: str) -> tuple[Source, Any] | None:
     """The one value, no constant, that a class assigns to an attribute."""
-    scopes = ((source, one) for source in sources(scene) for one in source.nodes() if isinstance(one, ast.ClassDef))
-    own = ((source, assignments(one, f"self.{attribute}")) for source, one in scopes if one.name == owner)
-    values = [(source, node.value) for source, found in own for node in found]
-    computed = [one for one in values if not isinstance(one[1], ast.Constant)]
+    own = ((source, assignments(one, f"self.{attribute}")) for source, one in named(scene, ast.ClassDef, owner))
+    computed = [(at, one.value) for at, found in own for one in found if not isinstance(one.value, ast.Constant)]
     return computed[0] if len(computed) == 1 else None

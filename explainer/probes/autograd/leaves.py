@@ -10,7 +10,7 @@ from typing import Any
 from explainer.bindings import assignments
 from explainer.facts import SpanFact
 from explainer.probes import probe
-from explainer.probes.files import sources
+from explainer.probes.files import nodes_of, sources
 from explainer.probes.places import span_fact
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.tensor import tensor_fact
@@ -39,12 +39,10 @@ def computed_parameter(scene: Scene) -> SpanFact | None:
 
 def _made_computed(scene: Scene) -> Iterator[tuple[Source, ast.expr]]:
     """The values that are assigned and hold, as a part, a tensor made to require grad."""
-    for source in sources(scene):
-        for node in source.nodes():
-            value = node.value if isinstance(node, ast.Assign) else None
-            inner = [one for one in ast.walk(value) if _requires(source, one)] if value is not None else []
-            if value is not None and isinstance(value, (ast.BinOp, ast.Call)) and inner and inner != [value]:
-                yield source, value
+    for source, node in nodes_of(scene, ast.Assign):
+        inner = [one for one in ast.walk(node.value) if _requires(source, one)]
+        if isinstance(node.value, (ast.BinOp, ast.Call)) and inner and inner != [node.value]:
+            yield source, node.value
 
 
 def _requires(source: Source, node: ast.AST) -> bool:

@@ -9,7 +9,7 @@ from explainer.edits.place import place_of
 from explainer.facts import NanFact, SpanFact
 from explainer.probes import probe
 from explainer.probes.files import sources
-from explainer.probes.places import spanned
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.source import called
 
@@ -29,4 +29,4 @@ def loss_made(scene: Scene, of: NanFact | None = None, kind: str = "") -> SpanFa
         if isinstance(one, ast.Assign) and isinstance(one.value, ast.Call) and called(one.value) == kind
         if any(last_name(target) == name for target in one.targets)
     ]
-    return spanned(*found[0], name=name) if len(found) == 1 else None
+    return span_fact(*found[0], name=name) if len(found) == 1 else None

@@ -10,7 +10,7 @@ from explainer.facts import SpanFact
 from explainer.frozen import frozen
 from explainer.probes import probe
 from explainer.probes.autograd.graph import parameter_names
-from explainer.probes.files import sources
+from explainer.probes.files import nodes_of
 from explainer.probes.places import span_fact
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.values import fields_of
@@ -100,8 +100,7 @@ def _takings(scene: Scene, frame: LiveFrame, pair: tuple[int, int]) -> tuple[_Ta
 def _helpers(scene: Scene, scope: ast.AST) -> Iterator[tuple[Source, ast.AST]]:
     """The functions of the program that a function calls by name."""
     names = {called(one) for one in ast.walk(scope) if isinstance(one, ast.Call)}
-    for source in sources(scene):
-        yield from ((source, one) for one in source.nodes() if isinstance(one, ast.FunctionDef) and one.name in names)
+    yield from ((source, one) for source, one in nodes_of(scene, ast.FunctionDef) if one.name in names)
 
 
 def _params(node: ast.Dict | ast.Call) -> ast.expr | None:

@@ -10,7 +10,7 @@ from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.autograd.graph import named_modules
 from explainer.probes.dtype.meant import Test, changes_of
-from explainer.probes.files import sources
+from explainer.probes.files import nodes_of
 from explainer.probes.literals import texts_of
 from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
@@ -71,15 +71,14 @@ def _holder(test: Test) -> ast.AST | None:
 
 def _tests(scene: Scene) -> Iterator[Test]:
     """The tests of names whose passing leaves a parameter trainable or gives it to an optimizer."""
-    for source in sources(scene):
-        for loop in source.nodes():
-            name = _named(loop)
-            if name is None:
-                continue
-            for node in ast.walk(loop):
-                test = _test(scene, source, node, name)
-                if test is not None and _trains(source, loop, test.node):
-                    yield test
+    for source, loop in nodes_of(scene, ast.AST):
+        name = _named(loop)
+        if name is None:
+            continue
+        for node in ast.walk(loop):
+            test = _test(scene, source, node, name)
+            if test is not None and _trains(source, loop, test.node):
+                yield test
 
 
 def _named(loop: ast.AST) -> str | None:

@@ -14,7 +14,7 @@ from explainer.probes import probe
 from explainer.probes.autograd.gradients import failing_grad, input_of
 from explainer.probes.call import call_node
 from explainer.probes.origin import last_binding
-from explainer.probes.places import spanned
+from explainer.probes.places import span_fact
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.values import is_tensor
 from explainer.source import Source, called, without_methods
@@ -79,8 +79,8 @@ def cut_beside(scene: Scene) -> SpanFact | None:
     ask, base, pieces, wanted = found
     fed = _fed(ask, base, pieces)
     text = _joined(ask.frame.locals.get(base), pieces)
-    detail = {"base": base, "fed": spanned(ask.source, fed) if fed is not None else None, "joined": text}
-    return spanned(ask.source, wanted.statement, name=wanted.name, call=ask.source.text(ask.call), **detail)
+    detail = {"base": base, "fed": span_fact(ask.source, fed) if fed is not None else None, "joined": text}
+    return span_fact(ask.source, wanted.statement, name=wanted.name, call=ask.source.text(ask.call), **detail)
 
 
 @probe
@@ -97,7 +97,7 @@ def gradients_of_pieces(scene: Scene, of: SpanFact | None = None) -> tuple[SpanF
             continue
         given = [*call.args[1:], *(word.value for word in call.keywords)]
         named = [one for one in given if isinstance(one, ast.Name) and one.id in cuts]
-        facts += [spanned(ask.source, one, cut=cuts[one.id]) for one in named]
+        facts += [span_fact(ask.source, one, cut=cuts[one.id]) for one in named]
     return tuple(facts) if facts and all(one["cut"] for one in facts) else None
 
 

@@ -36,12 +36,6 @@ def updates_by_hand(scene: Scene, of: TensorFact | None = None) -> tuple[SpanFac
     return tuple(_fact(source, one) for one in (first, *(one for one in beside if one is not first)))
 
 
-@probe
-def update_by_hand(scene: Scene, of: tuple[SpanFact, ...] | None = None) -> SpanFact | None:
-    """The first of several updates: that of the tensor whose gradient is missing."""
-    return of[0] if of else None
-
-
 def _updates(source: Source) -> Iterator[ast.Assign]:
     """The statements that are `x = f(x, x.grad)`."""
     for node in source.nodes():

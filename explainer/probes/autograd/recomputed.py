@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from explainer.facts import SpanFact
 from explainer.probes import probe
-from explainer.probes.files import sources
+from explainer.probes.files import nodes_of
 from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.source import Source, called
@@ -39,12 +39,11 @@ def _recomputed(scene: Scene) -> Iterator[tuple[Source, ast.FunctionDef]]:
     """The functions of the user's that a checkpoint may run: forward methods, what it is given, and what these call."""
     functions: dict[str, list[tuple[Source, ast.FunctionDef]]] = {}
     waiting = []
-    for source in sources(scene):
-        for node in source.nodes():
-            if isinstance(node, ast.FunctionDef):
-                functions.setdefault(node.name, []).append((source, node))
-            elif isinstance(node, ast.Call) and called(node) in _CHECKPOINTS and node.args:
-                waiting += [source.text(node.args[0]).rsplit(".", 1)[-1], "forward"]
+    for source, node in nodes_of(scene, ast.AST):
+        if isinstance(node, ast.FunctionDef):
+            functions.setdefault(node.name, []).append((source, node))
+        elif isinstance(node, ast.Call) and called(node) in _CHECKPOINTS and node.args:
+            waiting += [source.text(node.args[0]).rsplit(".", 1)[-1], "forward"]
     seen: set[str] = set()
     while waiting:
         name = waiting.pop()

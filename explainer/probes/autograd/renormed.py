@@ -10,7 +10,7 @@ from explainer.edits.place import bound_above
 from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.autograd.writes import plain_name, stale, stale_values
-from explainer.probes.places import constructor, function_of, layer_source, recorded, spanned
+from explainer.probes.places import constructor, function_of, layer_source, recorded, span_fact
 from explainer.probes.scene import Scene
 from explainer.source import Source, called
 
@@ -36,7 +36,9 @@ def renormed(scene: Scene) -> SpanFact | None:
     source, node = at
     about = {"weight": _weight(source, node, write), "layer": write["module"] or write["function"]}
     function = function_of(source, node.lineno)
-    return spanned(source, node, **about, keeper=plain_name(one["node"]), shape=tuple(one["shape"]), function=function)
+    return span_fact(
+        source, node, **about, keeper=plain_name(one["node"]), shape=tuple(one["shape"]), function=function
+    )
 
 
 renormed.proves = True  # type: ignore[attr-defined]
@@ -47,7 +49,7 @@ def renormed_kept(scene: Scene) -> SpanFact | None:
     """The operation that had kept the weight."""
     one = stale(scene)
     at = recorded(one["kept"], plain_name(one["node"])) if one is not None else None
-    return spanned(*at) if at is not None else None
+    return span_fact(*at) if at is not None else None
 
 
 @probe
@@ -59,7 +61,7 @@ def renormed_weights(scene: Scene, of: SpanFact | None = None) -> tuple[SpanFact
         if at is None or one["kept"]["module"]:
             continue
         for node in _named(at[0], at[1], one, of["weight"]):  # type: ignore[index]
-            fact = spanned(at[0], node)
+            fact = span_fact(at[0], node)
             found[fact.span] = fact
     return tuple(found.values()) or None
 
@@ -75,7 +77,7 @@ def renormed_layer(scene: Scene) -> SpanFact | None:
     if not isinstance(node, ast.Call) or len(node.args) != 1 or node.keywords:
         return None
     layer, given = source.text(node.func), source.text(node.args[0])
-    return spanned(source, node, to=f"{_functional(source)}.linear({given}, {layer}.weight.clone(), {layer}.bias)")
+    return span_fact(source, node, to=f"{_functional(source)}.linear({given}, {layer}.weight.clone(), {layer}.bias)")
 
 
 @probe
@@ -90,7 +92,7 @@ def max_norm_given(scene: Scene) -> SpanFact | None:
     if found is None or not isinstance(found[1], ast.Call):
         return None
     norm = [word.value for word in found[1].keywords if word.arg == "max_norm"]
-    return spanned(*found, norm=found[0].text(norm[0])) if norm else None
+    return span_fact(*found, norm=found[0].text(norm[0])) if norm else None
 
 
 def _lookup(one: dict[str, Any]) -> Any:

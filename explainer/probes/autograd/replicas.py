@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from explainer.facts import Settings, SpanFact
+from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.built import built_in
 from explainer.probes.module import module_calls
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 
 #: How many names are listed.
@@ -39,13 +40,8 @@ def unused_parameters(scene: Scene) -> SpanFact | None:
         return None
     source, call = built
     more = ["..."] if len(names) > _MOST else []
-    detail = (
-        ("names", ", ".join(names[:_MOST] + more)),
-        ("layer", layer),
-        ("count", len(names)),
-        ("numbered", numbered),
-    )
-    return SpanFact(source.span(call, layer), source.text(call), Settings(detail))
+    shown = ", ".join(names[:_MOST] + more)
+    return span_fact(source, call, layer, names=shown, layer=layer, count=len(names), numbered=numbered)
 
 
 def _wrapped(scene: Scene) -> Any:

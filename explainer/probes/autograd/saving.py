@@ -10,7 +10,7 @@ from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.call import call_node
 from explainer.probes.files import sources
-from explainer.probes.places import spanned
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import MISSING, is_tensor, read
 from explainer.source import Source, called, source_of
@@ -38,7 +38,7 @@ def saved_plainly(scene: Scene) -> SpanFact | None:
     plain = [at for at, one in enumerate(call.args) if at == index or _no_tensor(one, given)]
     context = source.text(call.func.value)  # type: ignore[attr-defined]
     name = source.text(call.args[index])
-    return spanned(source, call, owner=owner.name, name=name, context=context, at=tuple(plain))
+    return span_fact(source, call, owner=owner.name, name=name, context=context, at=tuple(plain))
 
 
 def _class_and_source(scene: Scene) -> tuple[Source, ast.ClassDef] | None:

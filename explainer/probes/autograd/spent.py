@@ -13,7 +13,7 @@ from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.bindings import Bound, binding
 from explainer.probes.origin import last_binding
-from explainer.probes.places import spanned
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import read
 from explainer.source import Source, called, holds, names_in
@@ -36,7 +36,7 @@ def used_iterator(scene: Scene) -> SpanFact | None:
         bound = _made(scene, node)
         if bound is not None and next(_readers(scene, bound), None) is not None:
             kind = type(read(node, frame.frame)).__name__
-            return spanned(bound.source, bound.node, name=_name(bound), kind=kind, listed=_listed(bound))
+            return span_fact(bound.source, bound.node, name=_name(bound), kind=kind, listed=_listed(bound))
     return None
 
 
@@ -71,7 +71,7 @@ def used_at(scene: Scene, of: SpanFact | None = None) -> SpanFact | None:
         return None
     readers = _readers(scene, Bound(place.source, place.node, statement, frames[-1] if frames else None))
     first = min(readers, key=lambda one: one.lineno, default=None)  # type: ignore[attr-defined]
-    return spanned(place.source, first) if first is not None else None
+    return span_fact(place.source, first) if first is not None else None
 
 
 def _stands_in(frame: Any, source: Source, line: int) -> bool:

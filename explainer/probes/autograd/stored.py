@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from explainer.bindings import sets
 from explainer.facts import CarriedFact, SpanFact
 from explainer.probes import probe
-from explainer.probes.files import sources
-from explainer.probes.places import span_fact, spanned
+from explainer.probes.files import nodes_of, sources
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.source import Function, Source, called, holds, stored
 
@@ -86,7 +86,7 @@ def made_once(scene: Scene, of: CarriedFact | None = None) -> SpanFact | None:
 
 def _made(source: Source, statement: ast.stmt, value: ast.expr, init: Function, read: str) -> SpanFact:
     text, keep = _anywhere(source, value, init)
-    return spanned(source, statement, read=read, value=text, keep=keep)
+    return span_fact(source, statement, read=read, value=text, keep=keep)
 
 
 def _entry(node: ast.expr) -> tuple[ast.expr, ast.expr] | None:
@@ -147,11 +147,9 @@ def memoised(scene: Scene, of: CarriedFact | None = None) -> SpanFact | None:
     names = {called(one) for one in ast.walk(statement) if isinstance(one, ast.Call)}
     names |= {one.attr for one in ast.walk(statement) if isinstance(one, ast.Attribute)}
     names.add(of.name.removeprefix("self."))
-    for one in sources(scene):
-        for function in one.nodes():
-            if isinstance(function, ast.FunctionDef) and function.name in names:
-                for decorator in function.decorator_list:
-                    kind = one.text(decorator).split("(")[0].rsplit(".", 1)[-1]
-                    if kind in _MEMO:
-                        return span_fact(one, decorator, name=function.name, kind=kind)
+    for one, function in nodes_of(scene, ast.FunctionDef):
+        for decorator in function.decorator_list if function.name in names else ():
+            kind = one.text(decorator).split("(")[0].rsplit(".", 1)[-1]
+            if kind in _MEMO:
+                return span_fact(one, decorator, name=function.name, kind=kind)
     return None

@@ -6,7 +6,7 @@ import ast
 
 from explainer.facts import SpanFact
 from explainer.probes import probe
-from explainer.probes.files import sources
+from explainer.probes.files import nodes_of, sources
 from explainer.probes.places import function_of, span_fact
 from explainer.probes.scene import Scene
 from explainer.source import called
@@ -21,19 +21,12 @@ def once_only(scene: Scene) -> tuple[SpanFact, ...] | None:
     found = []
     if not any("create_graph=True" in line for source in sources(scene) for line in source.lines):
         return None
-    for source in sources(scene):
-        for node in source.nodes():
-            for decorator in getattr(node, "decorator_list", ()):
-                if source.text(decorator).rsplit(".", 1)[-1] == "once_differentiable":
-                    owner = function_of(source, node.lineno).rsplit(".", 1)[0]  # type: ignore[attr-defined]
-                    found.append(span_fact(source, decorator, owner=owner))
+    for source, node in nodes_of(scene, ast.AST):
+        for decorator in getattr(node, "decorator_list", ()):
+            if source.text(decorator).rsplit(".", 1)[-1] == "once_differentiable":
+                owner = function_of(source, node.lineno).rsplit(".", 1)[0]  # type: ignore[attr-defined]
+                found.append(span_fact(source, decorator, owner=owner))
     return tuple(found) or None
-
-
-@probe
-def first_once(scene: Scene, of: tuple[SpanFact, ...] | None = None) -> SpanFact | None:
-    """The decorator where there is one only."""
-    return of[0] if of is not None and len(of) == 1 else None
 
 
 @probe

@@ -289,14 +289,6 @@ def crash_span(scene: Scene) -> Span | None:
 
 
 @probe
-def layer_place(scene: Scene, of: WriteFact | None = None) -> Any:
-    """Where a layer that writes in place is built, or else stands in its container, or is called."""
-    if of is None:
-        return None
-    return of.built or of
-
-
-@probe
 def unbound_by(scene: Scene, of: WriteFact | None = None) -> SpanFact | None:
     """The statement of the failing function that last bound the name that is written through."""
     from explainer.probes.origin import last_binding

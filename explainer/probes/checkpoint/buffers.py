@@ -11,7 +11,7 @@ from explainer.patterns import Pattern
 from explainer.probes import probe
 from explainer.probes.checkpoint.loading import changed_sizes, load_frame
 from explainer.probes.checkpoint.resized import module_at
-from explainer.probes.files import sources
+from explainer.probes.files import named
 from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import fields_of
@@ -48,13 +48,10 @@ def computed_buffer(scene: Scene) -> SpanFact | None:
 
 def _registered(scene: Scene, kind: str, name: str) -> Iterator[tuple[Source, ast.Call]]:
     """The calls by which a class registers a buffer that it only computes, once and from what it is given."""
-    for source in sources(scene):
-        for owner in source.nodes():
-            if not isinstance(owner, ast.ClassDef) or owner.name != kind or _writes(owner, name):
-                continue
-            for node in ast.walk(owner):
-                if _registers(node, name) and not _once_only(source, node):
-                    yield source, node  # type: ignore[misc]
+    for source, owner in named(scene, ast.ClassDef, kind):
+        for node in ast.walk(owner) if not _writes(owner, name) else ():
+            if _registers(node, name) and not _once_only(source, node):
+                yield source, node  # type: ignore[misc]
 
 
 def _registers(node: ast.AST, name: str) -> bool:

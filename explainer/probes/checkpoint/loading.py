@@ -10,6 +10,7 @@ from explainer.facts import Settings, SpanFact
 from explainer.patterns import Pattern
 from explainer.probes import probe
 from explainer.probes.call import call_node
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Live, LiveFrame, Scene
 from explainer.probes.values import MISSING, is_module, is_tensor, read
 from explainer.source import Source, source_of
@@ -140,7 +141,7 @@ def load_call(scene: Scene) -> SpanFact | None:
     if failing is None or not isinstance(node, ast.Call):
         return None
     given = failing.source.text(node.args[0]) if node.args else ""
-    return SpanFact(failing.source.span(node), failing.source.text(node), Settings((("state", given),)))
+    return span_fact(failing.source, node, state=given)
 
 
 @probe
@@ -224,19 +225,9 @@ def freezing(scene: Scene) -> SpanFact | None:
     if len(found) != 1:
         return None
     statement, helper = found[0]
-    inner = [
-        one
-        for one in ast.walk(statement)
-        if isinstance(one, ast.Expr | ast.Assign) and _freezes(one, frame) is not None
-    ]
-    detail = (("helper", helper), ("at", failing.source.span(inner[0] if inner else statement)))
-    return SpanFact(failing.source.span(statement), failing.source.text(statement), Settings(detail))
-
-
-@probe
-def freezing_line(scene: Scene, of: SpanFact | None = None) -> SpanFact | None:
-    """The line inside the block of `freezing` that freezes."""
-    return SpanFact(of["at"], of["at"].code) if of is not None else None
+    parts = (one for one in ast.walk(statement) if isinstance(one, ast.Expr | ast.Assign))
+    inner = next((one for one in parts if _freezes(one, frame) is not None), statement)
+    return span_fact(failing.source, statement, helper=helper, at=failing.source.span(inner))
 
 
 def _freezes(statement: ast.stmt, frame: LiveFrame) -> str | None:

@@ -9,7 +9,7 @@ from typing import Any
 from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.call import call_node
-from explainer.probes.places import spanned
+from explainer.probes.places import span_fact
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.values import fields_of
 
@@ -30,7 +30,7 @@ def mapped_location(scene: Scene) -> SpanFact | None:
         return None
     own = failing.source.text(given)
     usable = (name for name in _devices(frame) if name != own)
-    return spanned(failing.source, given, device=next(usable, ""))
+    return span_fact(failing.source, given, device=next(usable, ""))
 
 
 def _devices(frame: LiveFrame) -> Iterator[str]:

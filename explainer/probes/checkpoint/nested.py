@@ -43,8 +43,7 @@ def part_of_owner(scene: Scene) -> Settings | None:
     others = [key for key in given if fitting and not key.startswith(fitting[0])]
     if len(fitting) != 1 or not others:
         return None
-    about = (("prefix", fitting[0]), ("count", len(own)), ("others", len(others)), ("other", others[0]))
-    return Settings(about)
+    return Settings((("prefix", fitting[0]), ("count", len(own)), ("others", len(others)), ("other", others[0])))
 
 
 @probe

@@ -13,7 +13,7 @@ from explainer.probes.built import bound, construction_below
 from explainer.probes.checkpoint.loading import changed_sizes, load_frame
 from explainer.probes.decided import calls_of
 from explainer.probes.files import calls_named, sources
-from explainer.probes.places import spanned
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import fields_of, is_module
 from explainer.source import Source
@@ -55,7 +55,7 @@ def resized_layer(scene: Scene) -> SpanFact | None:
     node = bound(call, type(module)).get(names[odd[0]])
     about = {"layer": path, "type": type(module).__name__, "saved": weight["saved"], "own": weight["own"]}
     argument = {"argument": names[odd[0]], "to": weight["saved"][odd[0]], "now": weight["own"][odd[0]]}
-    return spanned(source, call, **about, **argument, given=source.text(node)) if node is not None else None
+    return span_fact(source, call, **about, **argument, given=source.text(node)) if node is not None else None
 
 
 def _only_call(scene: Scene, module: Any) -> tuple[Source, ast.Call] | None:
@@ -83,7 +83,7 @@ def decided_size(scene: Scene, of: SpanFact | None = None) -> SpanFact | None:
         return None
     literals = _literals(scene, source, node, of["now"], 4)
     found = {(place.file, value.lineno, value.col_offset): (place, value) for place, value in literals}  # type: ignore
-    return spanned(*next(iter(found.values()))) if len(found) == 1 else None
+    return span_fact(*next(iter(found.values()))) if len(found) == 1 else None
 
 
 def _expression(source: Source, of: SpanFact) -> ast.expr | None:

@@ -10,7 +10,7 @@ from typing import Any
 from explainer.bindings import targets_of
 from explainer.facts import SpanFact
 from explainer.probes import probe
-from explainer.probes.files import sources
+from explainer.probes.files import calls_named, nodes_of, sources
 from explainer.probes.follow import At, Follow, Trait
 from explainer.probes.makers import makers
 from explainer.probes.places import span_fact
@@ -135,9 +135,8 @@ def _only_state(scene: Scene) -> tuple[Source, ast.AST] | None:
     """The only state dict that an attribute of the name that fails is given, in whichever method."""
     found = [
         (source, node.value)
-        for source in sources(scene)
-        for node in source.nodes()
-        if isinstance(node, ast.Assign) and getattr(node.targets[0], "attr", "") == _name_of(scene)
+        for source, node in nodes_of(scene, ast.Assign)
+        if getattr(node.targets[0], "attr", "") == _name_of(scene)
     ]
     states = [one for one in found if _State().of_expression(one[1]) is not None]
     return states[0] if len(states) == 1 else None
@@ -195,8 +194,5 @@ def model_makers(scene: Scene, of: SpanFact | None = None) -> tuple[SpanFact, ..
 
 def saved_models(scene: Scene) -> Iterator[tuple[Source, ast.expr]]:
     """What the program asks for its state dict: `net` of `net.state_dict()`."""
-    for source in sources(scene):
-        for node in source.nodes():
-            model = _model_of(node) if isinstance(node, ast.Call) and called(node) == "state_dict" else None
-            if model is not None:
-                yield source, model
+    models = ((source, _model_of(call)) for source, call in calls_named(scene, "state_dict"))
+    yield from ((source, model) for source, model in models if model is not None)

@@ -11,11 +11,10 @@ from explainer.bindings import last_name
 from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.call import call_node
-from explainer.probes.files import sources
-from explainer.probes.places import span_fact, spanned
+from explainer.probes.files import calls_named
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import fields_of, read
-from explainer.source import called
 
 _FILES = (io.BufferedRandom, io.BufferedReader)
 #: What a zip archive begins with, how its last record does, and what may stand behind its directory: three records.
@@ -39,7 +38,9 @@ def read_from_behind(scene: Scene) -> SpanFact | None:
     if given is None or size is None:
         return None
     stream = failing.source.text(given)
-    return spanned(failing.source, node, stream=stream, size=size, simple=all(map(str.isidentifier, stream.split("."))))
+    return span_fact(
+        failing.source, node, stream=stream, size=size, simple=all(map(str.isidentifier, stream.split(".")))
+    )
 
 
 def _took_no_archive(scene: Scene) -> bool:
@@ -76,9 +77,7 @@ def written_before(scene: Scene, of: SpanFact | None = None) -> SpanFact | None:
     name = of["stream"].rsplit(".", 1)[-1]
     found = [
         (source, node)
-        for source in sources(scene)
-        for node in source.nodes()
-        if isinstance(node, ast.Call) and called(node) == "save"
+        for source, node in calls_named(scene, "save")
         if len(node.args) > 1 and last_name(node.args[1]) == name
     ]
     return span_fact(*found[0]) if len(found) == 1 else None

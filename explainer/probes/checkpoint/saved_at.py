@@ -7,7 +7,7 @@ import ast
 from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.files import calls_named
-from explainer.probes.places import spanned
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.source import called
 
@@ -25,4 +25,4 @@ def saved_owner(scene: Scene) -> SpanFact | None:
         for one in ast.walk(call.args[0] if call is not None and call.args else ast.Pass())
         if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and called(one) == "state_dict"
     ]
-    return spanned(source, states[0]) if source is not None and len(states) == 1 else None
+    return span_fact(source, states[0]) if source is not None and len(states) == 1 else None

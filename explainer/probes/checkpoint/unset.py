@@ -11,7 +11,7 @@ from explainer.probes.call import call_node
 from explainer.probes.checkpoint.loading import load_frame, state_of
 from explainer.probes.checkpoint.resized import module_at
 from explainer.probes.files import calls_named
-from explainer.probes.places import spanned
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import MISSING, fields_of, is_tensor
 from explainer.source import as_attributes
@@ -40,7 +40,7 @@ def unset_entry(scene: Scene) -> SpanFact | None:
     if len(made) != 1 or not statements:
         return None
     kind = type(module_at(model, path)).__name__
-    return spanned(*made[0], key=unknown[0], name=name, kind=kind, count=len(unknown), statements=statements)
+    return span_fact(*made[0], key=unknown[0], name=name, kind=kind, count=len(unknown), statements=statements)
 
 
 def _is_unset(model: Any, key: str, saved: Any) -> bool:

@@ -12,7 +12,8 @@ from typing import Any
 from explainer.facts import Settings, SpanFact
 from explainer.patterns import Pattern
 from explainer.probes import probe
-from explainer.probes.files import sources
+from explainer.probes.files import nodes_of, sources
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import MISSING, fields_of
 from explainer.source import Source, holds, source_of
@@ -54,8 +55,8 @@ def unpicklable(scene: Scene) -> SpanFact | None:
         if isinstance(value, types.FunctionType) and "<" in value.__qualname__:
             span = _definition(value)
             if span is not None:
-                names = (("attribute", path), ("function", value.__name__), ("is_lambda", value.__name__ == "<lambda>"))
-                return SpanFact(span[0].span(span[1]), span[0].text(span[1]), Settings(names))
+                name = value.__name__
+                return span_fact(*span, attribute=path, function=name, is_lambda=name == "<lambda>")
     return None
 
 
@@ -80,8 +81,8 @@ def unpicklable_handle(scene: Scene) -> SpanFact | None:
     opened = [node for node in opened if source.text(node.targets[0]) == f"self.{names[0]}"]
     if len(opened) != 1 or not isinstance(opened[0].value, ast.Call):
         return None
-    about = (("attribute", names[0]), ("type", found[1] or found[2]), ("dataset", type(dataset).__name__))  # type: ignore
-    return SpanFact(source.span(opened[0]), source.text(opened[0]), Settings(about))
+    kind = found[1] or found[2]  # type: ignore[index]
+    return span_fact(source, opened[0], attribute=names[0], type=kind, dataset=type(dataset).__name__)
 
 
 def _is_handle(value: Any, what: str) -> bool:
@@ -176,13 +177,11 @@ def key_span(scene: Scene, of: Settings | None = None) -> SpanFact | None:
 @probe
 def option_literal(scene: Scene, name: str, value: Any = True) -> SpanFact | None:
     """The only place in the user's loaded files that sets an option: a keyword or dict entry `name: value`."""
-    found = []
-    for source in sources(scene):
-        for node in source.nodes():
-            for key, given in _options(node):
-                if key == name and isinstance(given, ast.Constant) and given.value is value:
-                    found.append(SpanFact(source.span(given, name), source.text(given), Settings((("name", name),))))
-    return found[0] if len(found) == 1 else None
+    every = (
+        (source, given) for source, node in nodes_of(scene, ast.AST) for key, given in _options(node) if key == name
+    )
+    found = [(source, one) for source, one in every if isinstance(one, ast.Constant) and one.value is value]
+    return span_fact(*found[0], name, name=name) if len(found) == 1 else None
 
 
 @probe

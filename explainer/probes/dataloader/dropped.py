@@ -11,7 +11,7 @@ from explainer.frozen import frozen
 from explainer.probes import probe
 from explainer.probes.dataloader.samples import own_dataset
 from explainer.probes.files import calls_named
-from explainer.probes.places import spanned
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.source import Source, loaded, stored
 
@@ -44,7 +44,7 @@ def dropped_samples(scene: Scene) -> SpanFact | None:
         name = owner.name if owner is not None and owner.lineno < function.lineno else function.name
         dataset = own_dataset(scene)
         about = {"target": ast.unparse(found.target), "kept": found.kept, "function": name, "count": _count(scene)}
-        return spanned(source, found.node, dataset=type(dataset).__name__ if dataset is not None else "", **about)
+        return span_fact(source, found.node, dataset=type(dataset).__name__ if dataset is not None else "", **about)
     return None
 
 
@@ -132,7 +132,7 @@ def loaders_collating(scene: Scene, of: SpanFact | None = None) -> tuple[SpanFac
         collate = words.get("collate_fn")
         named = collate is not None and any(_names(one) == of["function"] for one in ast.walk(collate))
         if given is not None and named:
-            found.append(spanned(source, given))
+            found.append(span_fact(source, given))
     return tuple(found) or None
 
 

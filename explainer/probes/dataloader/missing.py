@@ -19,7 +19,7 @@ from explainer.probes.dataloader.uncollated import (
     written_way,
 )
 from explainer.probes.files import calls_named
-from explainer.probes.places import span_fact, spanned
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import attribute, fields_of, is_tensor
 from explainer.source import Function, stored
@@ -152,5 +152,5 @@ def loaded_datasets(scene: Scene) -> tuple[SpanFact, ...] | None:
         words = {word.arg: word.value for word in call.keywords}
         given = words.get("dataset") or next(iter(call.args), None)
         if given is not None and not {"collate_fn", "sampler", "batch_sampler"} & set(words):
-            found.append(spanned(source, given))
+            found.append(span_fact(source, given))
     return tuple(found) if 0 < len(found) <= _LOADERS else None

@@ -7,8 +7,8 @@ import re
 
 from explainer.facts import SpanFact
 from explainer.probes import probe
-from explainer.probes.files import calls_named, sources
-from explainer.probes.places import spanned
+from explainer.probes.files import calls_named, named
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.source import Source, called
 
@@ -29,14 +29,13 @@ def shorter_side(scene: Scene) -> SpanFact | None:
     if len(calls) != 1:
         return None
     source, call = calls[0]
-    return spanned(source, call, side=min(sides[0]), pair=_paired(scene, source, call))
+    return span_fact(source, call, side=min(sides[0]), pair=_paired(scene, source, call))
 
 
 def _paired(scene: Scene, source: Source, call: ast.Call) -> str:
     """`Resize((n, n))` for `Resize(n)`, where the class is a library's, or asks whether it was given one number."""
     given = call.args[0] if call.args else call.keywords[0].value
-    own = [one for each in sources(scene) for one in each.nodes() if isinstance(one, ast.ClassDef)]
-    takes = [_asks(one) for one in own if one.name == called(call)]
+    takes = [_asks(one) for _, one in named(scene, ast.ClassDef, called(call))]
     if called(call) != "Resize" or not all(takes):
         return ""
     whole, side = source.text(call), source.text(given)

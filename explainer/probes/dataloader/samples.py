@@ -10,7 +10,7 @@ from typing import Any
 from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.dataloader.datasets import dataset_of
-from explainer.probes.places import spanned
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import attribute, fields_of
 from explainer.source import Function, Source, of_self, source_of
@@ -75,7 +75,7 @@ def sample_return(scene: Scene) -> SpanFact | None:
     returns = returns_of(found[1]) if found else []
     if found is None or len(returns) != 1:
         return None
-    return spanned(found[0], returns[0], dataset=type(dataset).__name__)
+    return span_fact(found[0], returns[0], dataset=type(dataset).__name__)
 
 
 @probe
@@ -93,15 +93,15 @@ def none_sample(scene: Scene) -> SpanFact | None:
     about = {"dataset": type(dataset).__name__, "function": "__getitem__"}
     for node in returns_of(function):
         if _is_none(node.value):
-            return spanned(source, node, how="return", **about)
+            return span_fact(source, node, how="return", **about)
         helper = _helper(dataset, node.value)
         if helper is not None:
             return helper
         parts = getattr(node.value, "elts", None) or getattr(node.value, "values", None)
         if isinstance(parts, list) and any(_is_none(part) for part in parts):
-            return spanned(source, node, how="part", **about)
+            return span_fact(source, node, how="part", **about)
     if isinstance(function, ast.FunctionDef) and not _ends(function.body):
-        return spanned(source, _last(function.body), how="end", **about)
+        return span_fact(source, _last(function.body), how="end", **about)
     return _transform(dataset, function)
 
 
@@ -121,7 +121,7 @@ def _helper(dataset: Any, value: ast.AST | None) -> SpanFact | None:
         return None
     for node in returns_of(found[1]):
         if _is_none(node.value):
-            return spanned(found[0], node, how="return", dataset=type(dataset).__name__, function=code.co_name)
+            return span_fact(found[0], node, how="return", dataset=type(dataset).__name__, function=code.co_name)
     return None
 
 
@@ -171,7 +171,7 @@ def _transform(dataset: Any, function: ast.AST) -> SpanFact | None:
             if isinstance(inner, ast.FunctionDef) and (_falls_off(inner) if some else one is held):
                 owner = "" if one is held else f"{type(one).__name__}."
                 about = {"dataset": type(dataset).__name__, "function": f"{owner}{inner.name}"}
-                return spanned(source, _last(inner.body), how="end" if some else "transform", **about)
+                return span_fact(source, _last(inner.body), how="end" if some else "transform", **about)
     return None
 
 
@@ -213,7 +213,7 @@ def empty_list(scene: Scene) -> SpanFact | None:
         target = node.targets[0]
         if isinstance(target, ast.Attribute) and target.attr == empty[0]:
             names = {"dataset": type(dataset).__name__, "attribute": empty[0]}
-            return spanned(source, node, call=source.text(node.value), **names)
+            return span_fact(source, node, call=source.text(node.value), **names)
     return None
 
 
@@ -233,4 +233,4 @@ def given_dataset(scene: Scene) -> SpanFact | None:
     dataset = _given(scene)
     if given is None or dataset is None:
         return None
-    return spanned(failing.source, given, type=type(dataset).__name__)
+    return span_fact(failing.source, given, type=type(dataset).__name__)

@@ -12,7 +12,7 @@ from explainer.patterns import Pattern
 from explainer.probes import probe
 from explainer.probes.dataloader.datasets import dataset_of
 from explainer.probes.files import calls_named
-from explainer.probes.places import spanned
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import attribute, fields_of
 from explainer.source import Function, Source, called, loaded
@@ -43,7 +43,7 @@ def worker_share(scene: Scene) -> SpanFact | None:
                 continue
             if worker >= len(held) or not _evenly(node):
                 name = getattr(function, "name", "")
-                return spanned(source, node, entries=len(held), of=of.attr, function=name, **about)
+                return span_fact(source, node, entries=len(held), of=of.attr, function=name, **about)
     return None
 
 
@@ -126,7 +126,7 @@ def bound_to_nothing(scene: Scene, of: SpanFact | None = None) -> SpanFact | Non
         failing = source.statement_at(frame.line)
         above = [one for one in made if one.lineno < frame.line]
         near = [one for one in above if failing is not None and _target(one) in loaded(failing)] or above
-        return spanned(source, near[-1], name=_target(near[-1])) if near else None
+        return span_fact(source, near[-1], name=_target(near[-1])) if near else None
     return None
 
 

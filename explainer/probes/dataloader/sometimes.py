@@ -13,8 +13,8 @@ from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.dataloader.datasets import dataset_of
 from explainer.probes.dataloader.samples import method_of, own_dataset
-from explainer.probes.files import sources
-from explainer.probes.places import function_of, spanned
+from explainer.probes.files import nodes_of
+from explainer.probes.places import function_of, span_fact
 from explainer.probes.scene import Scene
 from explainer.source import Function, Source
 
@@ -34,7 +34,7 @@ def key_added(scene: Scene) -> SpanFact | None:
     source, node = places[0]
     fills = _fills(scene, dataset, [key, *companions(Place(source, node), str(key))])
     about = {"dataset": type(dataset).__name__, "function": function_of(source, node.lineno), "fills": fills}
-    return spanned(source, node, **about, filler=fills[0][1] if fills else None)
+    return span_fact(source, node, **about, filler=fills[0][1] if fills else None)
 
 
 def _key(scene: Scene) -> Any:
@@ -51,7 +51,9 @@ def _places(scene: Scene, dataset: Any, key: str) -> list[tuple[Source, ast.stmt
     own = [(source, node) for source, method in _methods(dataset) for node in _sometimes(source, method, key)]
     if own:
         return own if len({source.function_at(node.lineno) for source, node in own}) == 1 else []
-    others = [[(source, node) for node in _sometimes(source, one, key)] for source, one in _functions(scene)]
+    others = [
+        [(source, node) for node in _sometimes(source, one, key)] for source, one in nodes_of(scene, ast.FunctionDef)
+    ]
     found = [one for one in others if one]
     return found[0] if len(found) == 1 else []
 
@@ -61,11 +63,6 @@ def _methods(dataset: Any) -> Iterator[tuple[Source, Function]]:
         found = method_of(dataset, name)
         if found is not None:
             yield found
-
-
-def _functions(scene: Scene) -> Iterator[tuple[Source, ast.AST]]:
-    for source in sources(scene):
-        yield from ((source, one) for one in source.nodes() if isinstance(one, ast.FunctionDef))
 
 
 def _sometimes(source: Source, function: ast.AST, key: str) -> Iterator[ast.stmt | ast.IfExp]:

@@ -9,7 +9,7 @@ from typing import Any
 from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.dataloader.unpacking import matched
-from explainer.probes.places import spanned
+from explainer.probes.places import span_fact
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.values import read
 from explainer.source import Source, called, source_of
@@ -37,7 +37,7 @@ def _fact(source: Source, value: ast.Call, batch: ast.expr, names: list[str], ke
     one = "item" if text != "item" else "sample"
     entries = ", ".join(f'{one}["{key}"]' for key in keys)
     to = f"zip(*(({entries}) for {one} in {text}))"
-    return spanned(source, value, batch=text, names=tuple(names), keys=tuple(keys), count=count, to=to)
+    return span_fact(source, value, batch=text, names=tuple(names), keys=tuple(keys), count=count, to=to)
 
 
 def _zips(source: Source, frame: LiveFrame) -> Iterator[tuple[ast.Tuple, ast.Call, ast.expr]]:

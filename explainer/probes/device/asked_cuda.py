@@ -10,9 +10,9 @@ from explainer.facts import SpanFact
 from explainer.frozen import frozen
 from explainer.patterns import Pattern
 from explainer.probes import probe
-from explainer.probes.files import sources
+from explainer.probes.files import nodes_of, sources
 from explainer.probes.origin import last_binding
-from explainer.probes.places import spanned
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.source import Source, called
 
@@ -48,7 +48,7 @@ def asked_cuda(scene: Scene) -> SpanFact | None:
         return None
     method = found.kind == "method"
     owner = found.source.text(found.node.func.value) if method else ""  # type: ignore[attr-defined]
-    return spanned(found.source, found.node, method=method, kind=found.kind, owner=owner, others=len(every) - 1)
+    return span_fact(found.source, found.node, method=method, kind=found.kind, owner=owner, others=len(every) - 1)
 
 
 @probe
@@ -57,7 +57,7 @@ def cuda_places(scene: Scene) -> tuple[SpanFact, ...] | None:
     first, every = asked_cuda(scene), scene.once("asked cuda", lambda: list(_places(scene)))
     if first is None:
         return None
-    facts = [spanned(one.source, one.node, kind=one.kind) for one in every]
+    facts = [span_fact(one.source, one.node, kind=one.kind) for one in every]
     return tuple(sorted(facts, key=lambda one: one.span != first.span))
 
 
@@ -99,11 +99,11 @@ def _last_names(node: ast.AST) -> Iterator[str]:
 
 def _followed(scene: Scene, names: set[str]) -> set[str]:
     """Names, with those that stand in what is assigned to them anywhere in the program."""
-    assigned = [node for source in sources(scene) for node in source.nodes() if isinstance(node, ast.Assign)]
+    assigned = [node for source, node in nodes_of(scene, ast.Assign)]
     for _ in range(_MOST):
         values = [one.value for one in assigned if any(names & set(_last_names(target)) for target in one.targets)]
         names = names | {name for value in values for name in _last_names(value)}
-    return names - {"torch", "self", "device" if len(names) > 40 else ""}
+    return names - {"torch", "self"}
 
 
 def _bound_names(one: Asked) -> set[str]:

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.device.misplaced import home_of
-from explainer.probes.files import sources
-from explainer.probes.places import spanned
+from explainer.probes.files import nodes_of
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.source import Source, called
 
@@ -23,16 +23,15 @@ def moved_along(scene: Scene) -> SpanFact | None:
     home, running = home_of(scene), {frame.function.rpartition(".")[2] for frame in scene.crash.frames}
     found = [
         (source, call, function)
-        for source in sources(scene)
-        for function in source.nodes()
-        if isinstance(function, ast.FunctionDef) and function.name not in running
+        for source, function in nodes_of(scene, ast.FunctionDef)
+        if function.name not in running
         for call in _moves(source, function)
         if home is not None and _target(call) == home.partition(":")[0] and _borrows(source, function, call)
     ]
     if len(found) != 1:
         return None
     source, call, function = found[0]
-    return spanned(source, call, name=_owner(call), function=function.name, device=home)
+    return span_fact(source, call, name=_owner(call), function=function.name, device=home)
 
 
 def _moves(source: Source, function: ast.FunctionDef) -> Iterator[ast.Call]:

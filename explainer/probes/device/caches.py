@@ -12,7 +12,7 @@ from explainer.edits.kinds.keyed import key_made
 from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.behind import Behind, out_of_place
-from explainer.probes.places import spanned
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.source import Source, called, loaded
 
@@ -57,7 +57,7 @@ def _kept(source: Source, function: Function) -> Iterator[SpanFact]:
     for decorator in function.decorator_list:
         text = source.text(decorator).split("(")[0]
         if text.rpartition(".")[2] in _MEMOS and not _of_parameter(function, devices[0]):
-            yield spanned(source, decorator, form="memo", table=text, device=devices[0], function=name)
+            yield span_fact(source, decorator, form="memo", table=text, device=devices[0], function=name)
 
 
 def _asked(source: Source, function: Function) -> Iterator[str]:
@@ -95,7 +95,7 @@ def _of_dict(source: Source, function: Function, target: ast.Subscript, device: 
     said = " ".join([source.text(key), *(source.text(one.value) for one in assignments(function, source.text(key)))])
     at = made if made is not None else tests[0] if tests else key
     if tests and not _says(said, device) and _known(function, device, at):
-        yield spanned(source, at, form="key", table=table, device=device, function=function.name)
+        yield span_fact(source, at, form="key", table=table, device=device, function=function.name)
 
 
 def _asks_for(source: Source, node: ast.AST, table: str) -> bool:
@@ -125,7 +125,7 @@ def _of_test(source: Source, function: Function, node: ast.If, device: str) -> I
             name = source.text(target)
             outlives = isinstance(target, ast.Attribute) or name in own
             if outlives and _unset(source, node.test, target, ast.IsNot if left else ast.Is):
-                yield spanned(source, node.test, form="test", table=name, device=device, function=function.name)
+                yield span_fact(source, node.test, form="test", table=name, device=device, function=function.name)
 
 
 def _says(text: str, device: str) -> bool:

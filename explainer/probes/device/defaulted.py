@@ -13,7 +13,7 @@ from explainer.probes import probe
 from explainer.probes.behind import Behind, out_of_place
 from explainer.probes.decided import calls_of
 from explainer.probes.makers import bindings
-from explainer.probes.places import spanned
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.source import Source, called, stored
 
@@ -52,7 +52,7 @@ def _fact(found: Omission) -> SpanFact | None:
     device = near[0] if near else ""
     owner = found.source.class_at(found.call.lineno)
     name = owner.name if called(found.call) == "cls" and owner is not None else called(found.call)
-    return spanned(found.source, found.call, parameter=found.parameter, function=name, device=device)
+    return span_fact(found.source, found.call, parameter=found.parameter, function=name, device=device)
 
 
 class Walk(Behind):

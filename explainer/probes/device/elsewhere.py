@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-from explainer.facts import ModuleFact, Settings, SpanFact, TensorFact
+from explainer.facts import ModuleFact, SpanFact, TensorFact
 from explainer.patterns import Pattern
 from explainer.probes import probe
 from explainer.probes.call import call_node
@@ -14,7 +14,7 @@ from explainer.probes.device.misplaced import home_of
 from explainer.probes.factories import is_factory
 from explainer.probes.module import below_user, named_module, root_module
 from explainer.probes.owners import MOVES, assignment, moves_itself, owners, parameters_of, sets_attribute
-from explainer.probes.places import spanned
+from explainer.probes.places import span_fact
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.values import MISSING, fields_of, is_module, is_tensor, read
 
@@ -44,7 +44,7 @@ def own_move(scene: Scene, of: SpanFact | None = None) -> SpanFact | None:
     for method in methods:
         moving = method.name in MOVES and any(moves_itself(one, of["attribute"]) for one in ast.walk(method))  # type: ignore[index]
         if source is not None and moving and method.args.args:
-            return spanned(source, method.args.args[0], function=method.name)
+            return span_fact(source, method.args.args[0], function=method.name)
     return None
 
 
@@ -81,8 +81,7 @@ def foreign_result(scene: Scene) -> SpanFact | None:
         return None
     text, source = failing.source.text, failing.source
     called = unknown[0].func if isinstance(unknown[0], ast.Call) else unknown[0].value
-    detail = (("device", device), ("other", text(near[0])), ("home", home), ("function", text(called)))
-    return SpanFact(source.span(unknown[0]), text(unknown[0]), Settings(detail))
+    return span_fact(source, unknown[0], device=device, other=text(near[0]), home=home, function=text(called))
 
 
 def _follows(node: ast.AST, frame: LiveFrame, home: str) -> bool:
@@ -143,7 +142,7 @@ def layer_call(scene: Scene) -> SpanFact | None:
     if failing is None or not isinstance(node, ast.Call) or not node.args:
         return None
     given = failing.source.text(node.args[0])
-    return SpanFact(failing.source.span(node.func), failing.source.text(node.func), Settings((("given", given),)))
+    return span_fact(failing.source, node.func, given=given)
 
 
 @probe
@@ -172,8 +171,8 @@ def _set_late(scene: Scene, owner: Any, name: str) -> SpanFact | None:
         for node in (one for one in ast.walk(function) if sets_attribute(one, name)):
             made = [one for one in ast.walk(node) if isinstance(one, ast.Call) and is_factory(one)]
             if len(made) == 1 and source is not None:
-                detail = (("method", function.name), ("owner", type(owner).__name__), ("attribute", name))
-                return SpanFact(source.span(made[0]), source.text(made[0]), Settings(detail))
+                kind = type(owner).__name__
+                return span_fact(source, made[0], method=function.name, owner=kind, attribute=name)
     return None
 
 

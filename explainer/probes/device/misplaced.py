@@ -7,13 +7,14 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from explainer.facts import ModuleFact, Settings, SpanFact, TensorFact
+from explainer.facts import ModuleFact, SpanFact, TensorFact
 from explainer.probes import probe
 from explainer.probes.call import call_node
 from explainer.probes.factories import is_factory
 from explainer.probes.module import below_user, module_calls, named_module, root_module, root_name
 from explainer.probes.origin import last_binding
 from explainer.probes.owners import assignment, how_held, owners, parameters_of
+from explainer.probes.places import span_fact
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.tensor import fact_of
 from explainer.probes.values import MISSING, fields_of, is_tensor, read
@@ -118,7 +119,7 @@ def creation(scene: Scene, of: TensorFact | None = None) -> SpanFact | None:
     where, node = call
     name = called(node)
     here = where.file == source.file and where.function_at(node.lineno) is source.function_at(frame.line)
-    return SpanFact(where.span(node, of.name), where.text(node), Settings((("function", name), ("here", here))))
+    return span_fact(where, node, of.name, function=name, here=here)
 
 
 def _traced(source: Source, frame: LiveFrame, name: str, depth: int) -> tuple[Source, ast.Call] | None:
@@ -168,7 +169,7 @@ def meta_load(scene: Scene) -> SpanFact | None:
         if not isinstance(one, ast.Call) or failing.source.text(one.func) != f"{owner}.load_state_dict":
             continue
         if one.lineno <= frame.line and not any(word.arg == "assign" for word in one.keywords):
-            return SpanFact(failing.source.span(one, owner), failing.source.text(one), Settings((("model", owner),)))
+            return span_fact(failing.source, one, owner, model=owner)
     return None
 
 
@@ -183,5 +184,4 @@ def call_of_root(scene: Scene) -> SpanFact | None:
     if failing is None or not isinstance(node, ast.Call) or not node.args:
         return None
     given = failing.source.text(node.args[0])
-    detail = (("model", root_name(scene)), ("input", given))
-    return SpanFact(failing.source.span(node.args[0], given), given, Settings(detail))
+    return span_fact(failing.source, node.args[0], given, model=root_name(scene), input=given)

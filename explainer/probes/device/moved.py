@@ -7,7 +7,7 @@ from typing import Any
 
 from explainer.facts import SpanFact, TensorFact
 from explainer.probes import probe
-from explainer.probes.files import sources
+from explainer.probes.files import nodes_of
 from explainer.probes.follow import Trait, followed
 from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
@@ -57,7 +57,7 @@ class Away(Trait):
 
 def _movers(scene: Scene) -> frozenset[str]:
     """The names of the user's functions that move what they are given."""
-    functions = [node for source in sources(scene) for node in source.nodes() if isinstance(node, ast.FunctionDef)]
+    functions = [node for source, node in nodes_of(scene, ast.FunctionDef)]
     own = {one.name for one in functions if "forward" not in one.name and _moves_first(one)}
     return frozenset(own)
 

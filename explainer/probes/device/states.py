@@ -12,7 +12,7 @@ from explainer.probes.bindings import binding
 from explainer.probes.call import call_node
 from explainer.probes.device.misplaced import home_of
 from explainer.probes.factories import is_factory
-from explainer.probes.files import sources
+from explainer.probes.files import named
 from explainer.probes.makers import assigned, bindings
 from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
@@ -118,13 +118,8 @@ def _factories(scene: Scene, source: Source, node: ast.AST, frame: int | None, s
 
 def _inside(scene: Scene, call: ast.Call) -> list[Made]:
     """The factory calls in the only function of the user's that a call may mean by its name."""
-    found = [
-        (source, node)
-        for source in sources(scene)
-        for node in source.nodes()
-        if isinstance(node, ast.FunctionDef) and node.name == called(call) and node.name != "forward"
-    ]
-    if len(found) != 1:
+    found = list(named(scene, ast.FunctionDef, called(call)))
+    if len(found) != 1 or called(call) == "forward":
         return []
     source, function = found[0]
     return [(source, one) for one in ast.walk(function) if isinstance(one, ast.Call) and is_factory(one)]

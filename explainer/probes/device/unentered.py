@@ -11,7 +11,7 @@ from explainer.facts import SpanFact
 from explainer.frozen import frozen
 from explainer.probes import probe
 from explainer.probes.files import sources
-from explainer.probes.places import spanned
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import MISSING, is_tensor, read
 from explainer.source import Source, called, source_of
@@ -49,7 +49,7 @@ def unentered(scene: Scene) -> SpanFact | None:
                     kind, what, device = found
                     about = {"kind": kind, "what": what, "device": device, "home": home}
                     name = helper.function.name
-                    return spanned(source, helper.last, function=name, branch=_branch(helper), **about)
+                    return span_fact(source, helper.last, function=name, branch=_branch(helper), **about)
     return None
 
 

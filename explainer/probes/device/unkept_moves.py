@@ -11,7 +11,7 @@ from typing import Any
 from explainer.facts import SpanFact, TensorFact
 from explainer.frozen import frozen
 from explainer.probes import probe
-from explainer.probes.places import spanned
+from explainer.probes.places import span_fact
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.values import MISSING, attribute, base_of, is_module, is_tensor, read, torch_module
 from explainer.source import Source, called, loaded, source_of, stored
@@ -58,13 +58,13 @@ def unkept_move(scene: Scene, of: TensorFact | None = None) -> SpanFact | None:
     first = next((one for one in found if any(_same(odd, tensor) for tensor in one.tensors)), None)
     near = next((one for one in found if one.near), None) if of is not None and "self." not in of.name else None
     best = first or near
-    return spanned(best.source, best.statement, what=_moved(best)) if best is not None else None
+    return span_fact(best.source, best.statement, what=_moved(best)) if best is not None else None
 
 
 @probe
 def unkept_moves(scene: Scene, of: TensorFact | None = None) -> tuple[SpanFact, ...] | None:
     """All statements that drop moved tensors on the way of the program to its crash."""
-    return tuple(spanned(one.source, one.statement) for one in _found(scene, of)) or None
+    return tuple(span_fact(one.source, one.statement) for one in _found(scene, of)) or None
 
 
 def _moved(one: Unkept) -> str:

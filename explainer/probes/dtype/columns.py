@@ -11,7 +11,7 @@ from explainer.facts import SpanFact, TensorFact
 from explainer.probes import probe
 from explainer.probes.dtype.entered import Dtype
 from explainer.probes.follow import At, Follow
-from explainer.probes.places import spanned
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import MISSING, is_module, is_tensor, read
 from explainer.source import Source
@@ -34,7 +34,7 @@ def index_columns(scene: Scene, of: TensorFact | None = None) -> tuple[SpanFact,
         return None
     cut = [one for one in found if one is not None and is_column(one.source, one.node)]
     spans = {(one.source.file, one.node.lineno, one.node.col_offset): one for one in cut}  # type: ignore[attr-defined]
-    return tuple(spanned(one.source, one.node, table=_base(one)) for one in spans.values())
+    return tuple(span_fact(one.source, one.node, table=_base(one)) for one in spans.values())
 
 
 def _base(at: At) -> str:

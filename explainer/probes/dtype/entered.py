@@ -10,7 +10,7 @@ from explainer.patterns import Pattern
 from explainer.probes import probe
 from explainer.probes.autograd.cuts import receiver
 from explainer.probes.dtype.conversions import converts, makes
-from explainer.probes.files import sources
+from explainer.probes.files import nodes_of
 from explainer.probes.follow import Trait, followed
 from explainer.probes.module import path_of
 from explainer.probes.origin import last_binding
@@ -79,9 +79,8 @@ def converted_layer(scene: Scene, of: ModuleFact | None = None) -> SpanFact | No
         return None
     found = [
         (source, node)
-        for source in sources(scene)
-        for node in source.nodes()
-        if isinstance(node, ast.Call) and converts(node) == of.dtype and _holds(scene, source, node, of)
+        for source, node in nodes_of(scene, ast.Call)
+        if converts(node) == of.dtype and _holds(scene, source, node, of)
     ]
     return span_fact(*found[0]) if len(found) == 1 else None
 

@@ -7,7 +7,7 @@ from typing import Any
 from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.call import Operand, operands
-from explainer.probes.places import span_fact as spanned
+from explainer.probes.places import span_fact as span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import MISSING, is_tensor
 
@@ -22,7 +22,7 @@ def _first(scene: Scene) -> Operand | None:
 
 
 def _place(scene: Scene, operand: Operand, **detail: Any) -> SpanFact:
-    return spanned(scene.failing.source, operand.node, name=operand.name, **detail)  # type: ignore
+    return span_fact(scene.failing.source, operand.node, name=operand.name, **detail)  # type: ignore
 
 
 @probe

@@ -10,7 +10,7 @@ from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.call import call_node
 from explainer.probes.origin import last_binding
-from explainer.probes.places import spanned
+from explainer.probes.places import span_fact
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.values import is_tensor, read
 from explainer.source import called
@@ -45,7 +45,7 @@ def whole_leaf(scene: Scene) -> SpanFact | None:
         node = value if value is not None and _form(value) != "other" else node
     tracked = _form(node) == "other" and _receiver(asked) is not None
     asks = failing.source.text(asked)
-    return spanned(failing.source, node, form=_form(node), dtype=dtype, asked=asks, tracked=tracked)
+    return span_fact(failing.source, node, form=_form(node), dtype=dtype, asked=asks, tracked=tracked)
 
 
 @probe
@@ -71,7 +71,7 @@ def whole_input(scene: Scene) -> SpanFact | None:
         return None
     floating = f"{as_primary(Place(failing.source, place))}.float()" if isinstance(place, ast.expr) else ""
     asks = failing.source.text(asked)
-    return spanned(failing.source, place, name=name, asked=asks, dtype=dtype, statement=alone, floating=floating)
+    return span_fact(failing.source, place, name=name, asked=asks, dtype=dtype, statement=alone, floating=floating)
 
 
 def _written(statement: ast.stmt, asked: ast.AST) -> bool:

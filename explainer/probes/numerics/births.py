@@ -11,7 +11,7 @@ from explainer.bindings import given_to_name, last_name
 from explainer.facts import NanFact, Settings, SpanFact
 from explainer.probes import probe
 from explainer.probes.autograd.writes import plain_name
-from explainer.probes.files import sources
+from explainer.probes.files import nodes_of, sources
 from explainer.probes.places import function_of, place, span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import is_tensor
@@ -137,11 +137,8 @@ def _what(counts: Mapping[str, Any], operator: str) -> tuple[str, int]:
 def minus_infinity(scene: Scene) -> SpanFact | None:
     """The only `float("-inf")` of the user's code: what a mask is filled with."""
     texts = ('float("-inf")', "float('-inf')", "-float('inf')", '-float("inf")', "-torch.inf", "-math.inf", "-np.inf")
-    found = []
-    for source in sources(scene):
-        for node in source.nodes():
-            if isinstance(node, (ast.Call, ast.UnaryOp)) and source.text(node) in texts:
-                found.append((source, node))
+    nodes = nodes_of(scene, (ast.Call, ast.UnaryOp))
+    found = [(source, node) for source, node in nodes if source.text(node) in texts]
     return span_fact(*found[0]) if len(found) == 1 else None
 
 
@@ -243,9 +240,8 @@ def made_parameter(scene: Scene, of: NanFact | None = None) -> SpanFact | None:
     name = of.operand.text if of is not None and of.operand is not None else ""
     found = [
         (source, one)
-        for source in sources(scene)
-        for one in source.nodes()
-        if isinstance(one, ast.Assign) and isinstance(one.value, ast.Call) and called(one.value) == "Parameter"
+        for source, one in nodes_of(scene, ast.Assign)
+        if isinstance(one.value, ast.Call) and called(one.value) == "Parameter"
         and source.text(one.targets[0]) == name
     ]  # fmt: skip
     alike = [one for one in found if re.search(r"\b(eye|zeros|ones|full)\w*\(", one[0].text(one[1]))]

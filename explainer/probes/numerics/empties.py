@@ -11,7 +11,7 @@ from explainer.facts import NanFact, SpanFact
 from explainer.frozen import frozen
 from explainer.probes import probe
 from explainer.probes.numerics.births import recorded_birth
-from explainer.probes.places import span_fact, spanned
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.source import Source, called, without_methods
 
@@ -54,7 +54,7 @@ def empty_mean(scene: Scene, of: NanFact | None = None) -> SpanFact | None:
     text = found.at.source.text
     mask = text(found.mask) if found.mask is not None else ""
     detail = {"picked": text(found.picked), "mask": mask, "summed": _summed(found), "guarded": _guarded(found)}
-    return spanned(found.at.source, found.at.node, **detail)
+    return span_fact(found.at.source, found.at.node, **detail)
 
 
 def _mean(scene: Scene, of: NanFact) -> _Mean | None:
@@ -204,7 +204,7 @@ def ignored_labels(scene: Scene, of: NanFact | None = None) -> SpanFact | None:
     zero = f"0.0 * {as_primary(found.at.at(found.picked))}.sum()"
     guarded = _conditional(found, f"{' '.join(found.at.text.split())} if ({labels} != {index}).any() else {zero}")
     detail = {"labels": labels, "index": _index(scene), "summed": summed}
-    return spanned(source, call, **detail, guarded=guarded if _simple(found.picked) else "")
+    return span_fact(source, call, **detail, guarded=guarded if _simple(found.picked) else "")
 
 
 def _index(scene: Scene) -> int:

@@ -16,7 +16,7 @@ from explainer.probes import probe
 from explainer.probes.bindings import Bound, binding
 from explainer.probes.call import call_node, function_name
 from explainer.probes.numerics.memory import asked_bytes
-from explainer.probes.places import spanned
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import MISSING, is_tensor, picked, read
 from explainer.source import called
@@ -123,7 +123,7 @@ def counted_far(scene: Scene) -> SpanFact | None:
         found = extent(one, frame.frame)
         if found is not None and found.far and found.dense and _explains(asked, int(found.high) + 1):
             about = {"size": int(found.high) + 1, "count": found.count, "function": function_name(node)}
-            return spanned(failing.source, one, **about, argument=argument)
+            return span_fact(failing.source, one, **about, argument=argument)
     return None
 
 
@@ -174,7 +174,7 @@ def offset_source(scene: Scene, of: SpanFact | None = None) -> SpanFact | None:
         return None
     inner = _undivided(made.node)
     found = extent(inner, scene.live.user[made.frame].frame) if inner is not made.node else None
-    return spanned(made.source, inner) if found is not None and found.far else None
+    return span_fact(made.source, inner) if found is not None and found.far else None
 
 
 @probe
@@ -190,7 +190,7 @@ def offset_bound(scene: Scene, of: SpanFact | None = None) -> SpanFact | None:
     elif statement.value is not made.node:
         return None
     plain = isinstance(target, (ast.Name, ast.Attribute))
-    return spanned(made.source, statement, name=made.source.text(target)) if plain else None
+    return span_fact(made.source, statement, name=made.source.text(target)) if plain else None
 
 
 def _made(scene: Scene, of: SpanFact | None) -> Bound | None:

@@ -12,7 +12,7 @@ from explainer.facts import OriginFact, SpanFact, TensorFact
 from explainer.patterns import Pattern
 from explainer.probes import probe
 from explainer.probes.call import call_node, function_name, operands
-from explainer.probes.places import spanned
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.tensor import fact_of
 from explainer.probes.values import is_tensor, read
@@ -123,7 +123,7 @@ def huge_call(scene: Scene) -> SpanFact | None:
     names = [frame.frame.f_code.co_name for frame in scene.live.user] if scene.live is not None else []
     via = tuple(name for name in names if not name.startswith("<"))[-3:]
     about = {"operator": function_name(node), "given": given, "elements": asked // 4, "pair": pair, "via": via}
-    return spanned(failing.source, node, **about)
+    return span_fact(failing.source, node, **about)
 
 
 @probe

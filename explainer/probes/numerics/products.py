@@ -12,7 +12,7 @@ from explainer.edits.place import Place
 from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.call import call_node
-from explainer.probes.places import spanned
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import MISSING, is_tensor, picked, read
 from explainer.source import Source, called
@@ -44,7 +44,7 @@ def own_product(scene: Scene) -> SpanFact | None:
     made, other = (*left.shape[:-1], right.shape[-1]), (*right.shape[:-1], left.shape[-1])
     about = {"tensor": failing.source.text(pair[1]), "shape": tuple(right.shape), "made": made, "other": other}
     about |= {"exchanged": exchanged(Place(failing.source, node)), "bytes": prod(made) * left.element_size()}
-    return spanned(failing.source, node, **about, ranked=_ranks(failing.source, node))
+    return span_fact(failing.source, node, **about, ranked=_ranks(failing.source, node))
 
 
 def viewed(node: ast.AST, frame: FrameType) -> Any:

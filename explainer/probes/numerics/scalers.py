@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from explainer.edits.place import Place
-from explainer.patterns import Pattern
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.values import is_tensor
 from explainer.source import Source, called, source_of
 
-_SCALING = Pattern(r"standardi[sz]e|normali[sz]e|z_?score|whiten|(?:re)?scale|min_?max", re.IGNORECASE)
 #: Magnitudes of what was scaled, and of what was in need of it.
 _SMALL, _LARGE = 15.0, 30.0
 #: Methods whose results are the same values, or some of them.
@@ -53,15 +50,15 @@ def _flat(node: ast.expr) -> list[ast.expr]:
 
 
 def _scales(frame: LiveFrame, target: str, call: ast.Call) -> bool:
-    """Whether a call made a small tensor of a name's large one, or is called so that it must have."""
+    """Whether a call made a small tensor of a name's large one."""
     given = call.args[0] if len(call.args) == 1 and not call.keywords else None
     result: Any = frame.locals.get(target)
     if not isinstance(given, ast.Name) or not isinstance(call.func, ast.Name) or not _magnitude(result) < _SMALL:
         return False
     before = frame.locals.get(given.id)
-    if before is result:
-        return _SCALING.search(called(call) or "") is not None
-    return bool(is_tensor(before) and before.shape == result.shape and _magnitude(before) >= _LARGE)
+    return bool(
+        is_tensor(before) and before is not result and before.shape == result.shape and _magnitude(before) >= _LARGE
+    )
 
 
 def _magnitude(value: object) -> float:

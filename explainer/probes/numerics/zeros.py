@@ -10,7 +10,7 @@ from explainer.edits.place import place_of
 from explainer.facts import NanFact, SpanFact
 from explainer.probes import probe
 from explainer.probes.bindings import binding
-from explainer.probes.places import spanned
+from explainer.probes.places import span_fact
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.values import read
 from explainer.source import Source, source_of
@@ -34,7 +34,7 @@ def zero_number(scene: Scene, of: NanFact | None = None) -> SpanFact | None:
             value = read(node, frame.frame)
             if not _zero(value) or _bound_between(place.source, last_name(node), of.span.line, frame.line):
                 return None
-            return spanned(place.source, node, name=place.source.text(node), value=repr(value), frame=number)
+            return span_fact(place.source, node, name=place.source.text(node), value=repr(value), frame=number)
     return None
 
 
@@ -67,7 +67,7 @@ def zero_made(scene: Scene, of: SpanFact | None = None) -> SpanFact | None:
     if bound is None or scene.live is None:
         return None
     literal = isinstance(bound.node, ast.Constant)
-    return spanned(bound.source, bound.node, literal=literal)
+    return span_fact(bound.source, bound.node, literal=literal)
 
 
 @probe
@@ -82,4 +82,4 @@ def zero_given(scene: Scene, of: SpanFact | None = None) -> SpanFact | None:
     source, frame = source_of(frames[-1].file, frames[-1].frame.f_globals), frames[-1].frame
     given = [*call.args, *(word.value for word in call.keywords)]
     zeros = [one for one in given if isinstance(one, _WRITTEN) and _zero(read(one, frame))]
-    return spanned(source, zeros[0]) if len(zeros) == 1 else None
+    return span_fact(source, zeros[0]) if len(zeros) == 1 else None

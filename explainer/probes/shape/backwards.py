@@ -8,7 +8,7 @@ from typing import Any
 from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.follow import At, Follow, Trait
-from explainer.probes.places import spanned
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 
 _FLIPS = ("flip", "flipud", "fliplr", "rot90")
@@ -29,8 +29,8 @@ def reversed_array(scene: Scene) -> SpanFact | None:
     found = Follow(live.user, Backwards(), scene).entry(At(failing.source, given, node.lineno, len(live.user) - 1))
     name = failing.source.text(given)
     if found is not None:
-        return spanned(found.source, found.node, flip=True, name=name)
-    return spanned(failing.source, given, flip=False, name=name)
+        return span_fact(found.source, found.node, flip=True, name=name)
+    return span_fact(failing.source, given, flip=False, name=name)
 
 
 class Backwards(Trait):

@@ -9,16 +9,12 @@ from collections.abc import Iterator
 from explainer.bindings import arguments_of
 from explainer.facts import SpanFact
 from explainer.frozen import frozen
-from explainer.patterns import Pattern
 from explainer.probes import probe
 from explainer.probes.built import bound
 from explainer.probes.call import next_frame
 from explainer.probes.places import span_fact
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.source import Source
-
-#: Names of layers with a filter a channel: `DepthwiseSeparable`, `dw_conv`, `InvertedResidual`.
-_DEPTHWISE = Pattern(r"depth_?wise|separable|inverted|mb_?conv|mobile|(?:^|_)dw(?:_|$|conv)", re.IGNORECASE)
 
 
 @frozen
@@ -35,7 +31,7 @@ def depthwise_groups(scene: Scene) -> SpanFact | None:
     """The number given for the groups of a convolution with as many outputs as inputs, where its channels are meant.
 
     Followed outwards as long as both are parameters; `detail`: `channels`, what the same call gives for these. None
-    unless the two are named alike, or the layer is called depthwise.
+    unless the two are named alike.
     """
     inner = next_frame(scene)
     given = inner.locals if inner is not None else {}
@@ -44,7 +40,7 @@ def depthwise_groups(scene: Scene) -> SpanFact | None:
         return None
     found = list(_ways(scene, type(given.get("self"))))
     last = found[-1] if found else None
-    if last is None or not (_alike(last) or any(_called_so(one) for one in found)):
+    if last is None or not _alike(last):
         return None
     channels = last.source.text(last.channels)
     return span_fact(last.source, last.groups, channels=channels) if last.source.text(last.groups) != channels else None
@@ -86,12 +82,3 @@ def _words(node: ast.AST) -> set[str]:
     names = [one.id if isinstance(one, ast.Name) else one.attr for one in ast.walk(node)
              if isinstance(one, (ast.Name, ast.Attribute))]  # fmt: skip
     return {word for name in names for word in re.split(r"[^a-z]+", name.lower())} - {"self", "cfg", "config", ""}
-
-
-def _called_so(one: Given) -> bool:
-    """Whether the class or function in which a call stands, or what it gives a name to, is called depthwise."""
-    line = one.groups.lineno
-    statement = one.source.statement_at(line)
-    names = [getattr(holder, "name", "") for holder in (one.source.class_at(line), one.source.function_at(line))]
-    names += [ast.unparse(target) for target in getattr(statement, "targets", [])]
-    return any(_DEPTHWISE.search(name) for name in names)

@@ -10,7 +10,7 @@ from explainer.edits.place import Place
 from explainer.facts import ModuleFact, SpanFact
 from explainer.probes import probe
 from explainer.probes.files import sources
-from explainer.probes.places import spanned
+from explainer.probes.places import span_fact
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.values import is_tensor, read
 from explainer.source import names_in
@@ -40,7 +40,7 @@ def ends_as_offsets(scene: Scene, of: ModuleFact | None = None) -> SpanFact | No
         return None
     name, values = source.text(known[0][0]), known[0][1]
     place, new = found[0]
-    return spanned(place.source, place.node, name=name, last=values[-1], count=len(values), new=new)
+    return span_fact(place.source, place.node, name=name, last=values[-1], count=len(values), new=new)
 
 
 def _values(node: ast.AST, frame: LiveFrame) -> list[int]:

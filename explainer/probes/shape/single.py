@@ -8,7 +8,7 @@ from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.call import call_node
 from explainer.probes.origin import last_binding
-from explainer.probes.places import spanned
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 
 
@@ -28,4 +28,4 @@ def one_column(scene: Scene, of: SpanFact | None = None) -> SpanFact | None:
     value = bound.value if isinstance(bound, ast.Assign) else node.value
     text = failing.source.text(value)
     gate = next((one for one in ("softmax", "sigmoid") if one in text), "")
-    return spanned(failing.source, value, gate=gate)
+    return span_fact(failing.source, value, gate=gate)

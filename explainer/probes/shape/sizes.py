@@ -12,6 +12,7 @@ from explainer.probes.built import construction, in_owner_class
 from explainer.probes.call import call_node, next_frame, operands
 from explainer.probes.module import below_user
 from explainer.probes.origin import bound_at, last_binding
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.shape.shapes import joining_axis, listed_parts
 from explainer.probes.tensor import fact_of
@@ -133,8 +134,7 @@ def view_receiver(scene: Scene) -> SpanFact | None:
         return None
     made, at = _reordered(receiver, value, source, frame)
     shape = tuple(int(n) for n in value.shape) if value is not MISSING else None
-    detail = Settings((("made_by", made), ("line", at), ("shape", shape)))
-    return SpanFact(source.span(receiver), source.text(receiver), detail)
+    return span_fact(source, receiver, made_by=made, line=at, shape=shape)
 
 
 def _reordered(receiver: ast.AST, value: Any, source: Source, frame: Any) -> tuple[str, int | None]:

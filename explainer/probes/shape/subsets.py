@@ -13,7 +13,7 @@ from explainer.frozen import frozen
 from explainer.patterns import Pattern
 from explainer.probes import probe
 from explainer.probes.files import sources
-from explainer.probes.places import spanned
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import MISSING, is_tensor, read
 from explainer.source import Source, called
@@ -48,7 +48,7 @@ def chosen_labels(
     kept = {one.kept for one in fitting}
     if len(kept) != 1:
         return None
-    return tuple(spanned(one.source, one.node, kept=one.kept, how=one.how) for one in fitting)
+    return tuple(span_fact(one.source, one.node, kept=one.kept, how=one.how) for one in fitting)
 
 
 def _at_the_loss(scene: Scene, of: TensorFact | None, value: int) -> Iterator[Chosen]:

@@ -9,6 +9,7 @@ from explainer.probes import probe
 from explainer.probes.dataloader.datasets import loader_of
 from explainer.probes.files import calls_named
 from explainer.probes.module import below_user, root_module
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import fields_of, is_tensor
 
@@ -64,7 +65,7 @@ def last_batch(scene: Scene) -> SpanFact | None:
     if len(calls) != 1:
         return None
     source, node = calls[0]
-    return SpanFact(source.span(node), source.text(node), Settings((("samples", samples), ("batch_size", size))))
+    return span_fact(source, node, samples=samples, batch_size=size)
 
 
 def _samples(dataset: Any) -> int | None:

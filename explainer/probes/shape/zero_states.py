@@ -12,7 +12,7 @@ from explainer.probes.behind import Behind
 from explainer.probes.call import call_node
 from explainer.probes.makers import bindings
 from explainer.probes.origin import last_binding
-from explainer.probes.places import spanned
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import is_tensor, read
 from explainer.source import called, stored
@@ -40,7 +40,7 @@ def zero_state(scene: Scene) -> SpanFact | None:
     if len(own) < len(names) or kept or not all(map(_zeros, value if type(value) is tuple else (value,))):
         return None
     text = failing.source.text
-    return spanned(failing.source, call, without=f"{text(call.func)}({text(call.args[0])})")
+    return span_fact(failing.source, call, without=f"{text(call.func)}({text(call.args[0])})")
 
 
 @probe
@@ -58,7 +58,7 @@ def zeros_made(scene: Scene, of: SpanFact | None = None) -> SpanFact | None:
             if home.function_at(part.lineno) is failing.source.function_at(failing.span.line) is not None:
                 return None
             named = bindings(scene, home, part.args[0]) if part.args and isinstance(part.args[0], ast.Name) else ()
-            return spanned(*next(iter(named), (home, part)))
+            return span_fact(*next(iter(named), (home, part)))
     return None
 
 
