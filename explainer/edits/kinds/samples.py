@@ -37,7 +37,7 @@ def _behind_if(last: Place, node: ast.If, returned: ast.Return) -> tuple[Edit, .
 
 
 class _Plain(ast.NodeTransformer):
-    """Takes off calls of one argument: `self.augment(crop)` -> `crop`, and methods of parameters: `x.flip(-1)` -> `x`."""
+    """Takes off calls of one argument, `self.augment(crop)` -> `crop`, and methods of parameters, `x.flip(-1)` -> `x`."""
 
     def __init__(self, own: set[str]):
         self.own = own
