@@ -35,6 +35,8 @@ WIDE = (
 )
 #: Those in which a line that no edit mends is seldom the one to blame: the others rest on more than where it failed.
 FOLLOWED = (*TRAVELS, "autograd", "inplace", "dataloader")
+#: How many edits that help nothing speak against a line that none of them changed.
+SEARCHED = 4
 #: How many parameters, those of one layer, an edit may give another shape and still show the cause.
 _FEW = 2
 
@@ -159,7 +161,8 @@ def of_search(family: str, scene: Scene, known: Remedy) -> Remedy:
     blame = _blamed(scene, evidence, own)
     first = blame.first
     if first is None:
-        return replace(known, refuted=known.refuted or (family in FOLLOWED and bool(_checker(scene).tried)))
+        searched = family in FOLLOWED and len(_checker(scene).tried) >= SEARCHED
+        return replace(known, refuted=known.refuted or searched)
     if own and first.candidate.edits == own:
         return replace(known, proves=known.proves and blame.share >= KEPT)
     verdicts = with_ties(_checker(scene), blame.verdicts(_checker(scene)))

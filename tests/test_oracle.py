@@ -211,6 +211,32 @@ x, y = torch.randn(3, 6), torch.randn(3, 4)
 """
     + STEP
 )
+FROZEN = """
+net = nn.Sequential(nn.Linear(6, 6), nn.Linear(6, 4))
+def begun(late):
+    net[0].requires_grad_(late)
+    return torch.optim.SGD([one for one in net.parameters() if one.requires_grad], lr=0.1)
+def step(late):
+    optimizer = begun(late)
+    net(torch.randn(3, 6)).sum().backward()
+    optimizer.step()
+    return optimizer.state_dict()
+saved = step(True)
+begun(False).load_state_dict(saved)
+"""
+HEADS = (
+    """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.last = nn.Linear(6, 4)
+    def forward(self, x):
+        return self.last(x).view(2, 5, -1)
+net = Net()
+x, y = torch.randn(4, 6), torch.randn(2, 4, 2)
+"""
+    + STEP
+)
 LOSS = "net = nn.Linear(6, 3)\nx, y = torch.randn(3, 6), torch.randn(3, 2)\n" + STEP
 WIDE = (
     """
@@ -269,6 +295,10 @@ WEIGHED = {
     "the values of before": (RELU, "        h += 1", "        h = h + 1", None, ()),
     "a broadcast that torch warns of": (
         LOSS, "F.mse_loss(net(x), y)", "F.mse_loss(net(x), y[:, 0])", None, ("warned",)),
+    "fewer parameters under the optimizer": (
+        FROZEN, "saved = step(True)", "saved = step(False)", "ungraded", ("write",)),
+    "as many parameters as before": (FROZEN, "begun(False).load", "begun(True).load", None, ()),
+    "a number in the place of the batch": (HEADS, "view(2, 5, -1)", "view(2, 4, -1)", None, ("batch",)),
     "sizes that add up by chance": (WIDE, "hidden=5", "hidden=batch + batch", None, ("chance",)),
     "sizes that are joined": (WIDE, "hidden=5", "hidden=width + extra", None, ()),
 }  # fmt: skip

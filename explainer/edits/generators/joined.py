@@ -15,7 +15,8 @@ from explainer.edits.kinds import statements
 from explainer.edits.lines import changed, joined
 from explainer.edits.place import Place, as_primary
 
-_JOINS = ("cat", "concat", "concatenate", *BROADCAST)
+_CATS = ("cat", "concat", "concatenate")
+_JOINS = (*_CATS, *BROADCAST)
 _OF_MAPS = ("conv", "max_pool", "avg_pool", "adaptive", "interpolate", "upsample", "pixel_shuffle")
 _PLAIN = (ast.Name, ast.Attribute, ast.Subscript)
 
@@ -24,7 +25,7 @@ def caught_up(evidence: Evidence) -> Iterator[Candidate]:
     """A map that upsampling left less than a step apart from the one beside it, as odd sizes do: brought to its size.
 
     One that is a step or more too small lost its edges to convolutions without padding: the other is cropped, where
-    layers made it.
+    it is put beside that, or layers made it.
     """
     for grown, other in _pairs(evidence, _JOINS):
         step = _upsampling(evidence, grown)
@@ -45,8 +46,9 @@ def _lost_edges(small: Operand, large: Operand) -> bool:
 
 
 def _of_layers(evidence: Evidence, operand: Operand) -> bool:
-    """Whether layers made an operand: data, such as what a loss compares with, is not cut to what a model makes."""
-    return any(step.layer is not None for step in trunk(evidence, operand.start))
+    """Whether an operand is put beside a map, or layers made it: what a loss compares with is not cut to a map."""
+    beside = evidence.crash is not None and evidence.crash.function in _CATS
+    return beside or any(step.layer is not None for step in trunk(evidence, operand.start))
 
 
 def _pairs(evidence: Evidence, functions: tuple[str, ...]) -> Iterator[tuple[Operand, Operand]]:
