@@ -52,9 +52,9 @@ class Runner:
         """How a program ended (`outcome`: raised, ended, or why there is none) and the document on its error.
 
         `program`: how it is tried again whole, from a `clean` process as `explain run` does or `warm`, in forks of the
-        crashed one, as after `install()`; not at all where it is empty. `more`: `script` names the file that is
-        started, `trace` asks for what became of each candidate edit, `bare` for no more than the error and the shapes
-        of the parameters of the model that it names.
+        crashed one, as after `install()`; `window`: in part, as in a notebook; not at all where it is empty. `more`:
+        `script` names the file that is started, `trace` asks for what became of each candidate edit, `bare` for no
+        more than the error and the shapes of the parameters of the model that it names.
         """
         request = {"code": code, "files": dict(files or {}), "packs": self.packs, "program": program, **more}
         process = self._process

@@ -231,7 +231,7 @@ def _explained(error: Exception, request: dict[str, Any], path: str, seconds: fl
     from explainer.probes import Options
 
     program = None
-    if request.get("program"):
+    if request.get("program") in ("clean", "warm"):
         from explainer.replay.program import Program
 
         program = Program(path, None, (), os.getcwd(), seconds, warm=request["program"] == "warm")
@@ -240,7 +240,8 @@ def _explained(error: Exception, request: dict[str, Any], path: str, seconds: fl
 
         return {"survivors": surveyed(error, Options(language="en", program=program))}
     trace = Trace() if request.get("trace") or request.get("names") else None
-    options, began = Options(language="en", program=program, trace=trace), time.monotonic()
+    options = Options(language="en", program=program, excerpt=bool(request.get("program")), trace=trace)
+    began = time.monotonic()
     found = explain_error(error, options=options, packs=tuple(Path(pack) for pack in request.get("packs", ())))
     taken = {"document": found.to_dict(), "seconds": time.monotonic() - began}
     if trace is None:

@@ -85,6 +85,7 @@ class Options:
 
     `replay`: user code may be re-run in a sandboxed child. `program`: what `explain run` started, so that the whole
     program can be tried again (None elsewhere). `begun`: a run of it that is under way already (`replay.ahead`).
+    `excerpt`: where it cannot, a part of it may be.
     `source_roots`: folders below which a paste's files may be read, as far as there is `room`. `meanwhile` is called
     when a first edit is tried. `trace` takes what becomes of each candidate edit. `changed`: the user's files that were
     changed since they were loaded, where that is known.
@@ -95,6 +96,7 @@ class Options:
     check: bool | None = None
     program: Any = None
     begun: Any = None
+    excerpt: bool = True
     source_roots: tuple[str, ...] = (".",)
     room: Room = field(default_factory=Room, compare=False, repr=False)
     deadline: float = 2.0

@@ -114,7 +114,7 @@ def whole_script(scene: Any) -> bool:
 
     if run.why_not(scene) is not None or resident_bytes() > LARGE:
         return False
-    return runs_whole(scene) or excerpt_of(scene) is not None
+    return runs_whole(scene) or (scene.options.excerpt and excerpt_of(scene) is not None)
 
 
 def runs_whole(scene: Any) -> bool:
