@@ -80,7 +80,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--warm", nargs="*", default=[], metavar="MODULE", help="modules to import once for all")
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--in-process", dest="program", action="store_const", const="warm", help="as after install()")
-    how.add_argument("--window", dest="program", action="store_const", const="window", help="as in a notebook or a test")
+    how.add_argument(
+        "--window", dest="program", action="store_const", const="window", help="as in a notebook or a test"
+    )
     parser.set_defaults(program="clean")
     return parser
 
