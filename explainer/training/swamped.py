@@ -19,8 +19,8 @@ _NOTHING, _LARGEST = 1e-3, 1e-3
 def log_of_guard(deep: Deep, call: Call) -> None:
     """`log(p + eps)` where every p is next to nothing: it is log(eps), and what p was made from learns nothing."""
     given = call.args[0] if call.args else None
-    made = deep.made(given) if getattr(given, "requires_grad", False) else None
-    if not isinstance(given, torch.Tensor) or made is None or deep.evaluation is not None or made.name not in _GUARDS:
+    made = deep.made(given) if isinstance(given, torch.Tensor) and given.requires_grad else None
+    if given is None or made is None or deep.evaluation is not None or made.name not in _GUARDS:
         return
     guard = made.argument(_GUARDS[made.name], 1)
     guard = made.args[0] if guard is None and made.args else guard

@@ -73,9 +73,7 @@ def _still(watcher: Any) -> Optimizing | None:
 def _anew(watcher: Any, one: Optimizing | None, source: Source, cut: Any, told: dict[str, Any]) -> Iterator[Attempt]:
     """What was cut for one loss computed again for the other one, of the optimizer that gets no gradient."""
     stated = source.statement_at(cut.lineno)
-    kept = (
-        isinstance(stated, ast.Assign) and stated.value is cut and isinstance(cut, ast.Call) and called(cut) == "detach"
-    )
+    kept = isinstance(stated, ast.Assign) and stated.value is cut and told["kind"] == "detach"
     site = backward_site(watcher, one) if one is not None else ()
     back = statement(site[0]) if site else None
     if not kept or back is None or back[0] is not source or not isinstance(stated, ast.Assign):
