@@ -69,12 +69,12 @@ class Source:
 
     def class_at(self, line: int) -> ast.ClassDef | None:
         """The innermost class that holds a line."""
-        holding = [node for node in self.nodes() if isinstance(node, ast.ClassDef) and holds(node, line)]
+        holding = [node for node in self._classes if holds(node, line)]
         return max(holding, key=lambda node: node.lineno, default=None)
 
     def statement_at(self, line: int) -> ast.stmt | None:
         """The innermost statement that holds a line."""
-        holding = [node for node in self.nodes() if isinstance(node, ast.stmt) and holds(node, line)]
+        holding = [node for node in self._statements if holds(node, line)]
         return max(holding, key=lambda node: (node.lineno, -(node.end_lineno or 0)), default=None)
 
     def nodes(self) -> Iterator[ast.AST]:
@@ -99,6 +99,20 @@ class Source:
         parent = self.parent_of(statement) if statement is not None else None
         rows = (getattr(parent, name, None) for name in ("body", "orelse", "finalbody"))
         return next((row for row in rows if isinstance(row, list) and any(one is statement for one in row)), [])
+
+    @functools.cached_property
+    def imported(self) -> frozenset[str]:
+        """The names that the file's imports bind."""
+        imports = [node for node in self._statements if isinstance(node, (ast.Import, ast.ImportFrom))]
+        return frozenset((one.asname or one.name).split(".")[0] for each in imports for one in each.names)
+
+    @functools.cached_property
+    def _classes(self) -> list[ast.ClassDef]:
+        return [node for node in self._statements if isinstance(node, ast.ClassDef)]
+
+    @functools.cached_property
+    def _statements(self) -> list[ast.stmt]:
+        return [node for node in self._nodes if isinstance(node, ast.stmt)]
 
     @functools.cached_property
     def _parents(self) -> dict[int, ast.AST]:

@@ -106,6 +106,11 @@ def test_the_page_explains_a_hostile_paste_by_the_keyboard_alone_dark_and_light(
         assert page.js(PALE) == []
         page.ask("Emulation.setScriptExecutionDisabled", value=True)  # the form alone does without scripts
         page.open(f"{address}/?lang=ko", "document.querySelector('form[action=\"/explain\"] button[type=submit]')")
+        page.js("document.querySelector('textarea').focus()")
+        page.type(TEXT)
+        page.press("Tab", 9)
+        page.press("Enter", 13)
+        page.wait("document.querySelector('article .rule')")
         assert page.problems == []
 
 

@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from explainer.edits.evidence import Call, Evidence, Step
+from explainer.edits.evidence import Call, Evidence, Layer, Step
 from explainer.edits.place import Place
 from explainer.repair.atoms import ATOMS
 from explainer.repair.offer import Offer
@@ -133,6 +133,7 @@ REPAIRS = [
     ("slice", "s[t, 0]", "", "s[t]"),
     ("pattern", "einsum('bid,bdj->bij', x, k)", "", "einsum('bid,bjd->bij', x, k)"),
     ("pattern", "rearrange(x, 'b n (d h) -> b h n d', h=2)", "", "rearrange(x, 'b n (h d) -> b h n d', h=2)"),
+    ("pattern", "rearrange(y, 'b h n d -> b n (h d)', h=h)", "", "rearrange(y, 'b n (h d) -> b h n d', h=h)"),
     ("pattern", "rearrange(y, 'b h n d -> b n h d')", "", "rearrange(y, 'b h n d -> b n (h d)')"),
     ("pattern", "reduce(x, 'b n d -> b n', 'mean')", "", "reduce(x, 'b n d -> b d', 'mean')"),
     ("sizes", "x.view(b, c, t)", "", "x.view(b, t, c)"),
@@ -213,6 +214,7 @@ ALONE = [
     ("pattern", "f('b n d')", ""),
     ("sizes", "f(b, c)", ""),
     ("layout", "f(b)", ""),
+    ("widening", "nn.Linear(4, 3)", ""),
     ("projection", "nn.Identity()", ""),  # nothing of two widths is added
     ("index", "f(rnn(x))", "shapes cannot be multiplied"),
     ("value", "f(x, 3)", ""),
@@ -260,6 +262,7 @@ def test_every_atom_has_examples_and_a_cost():
     assert set(ATOMS) == set(ATOM)
     apart = {
         "projection",
+        "widening",
         "uncalled",
         "counted",
         "trimmed",
@@ -453,6 +456,43 @@ def test_what_a_called_function_hands_back_is_a_place():
     assert {"SGD(rows)", "[one for one in p if one.grad]"} <= {one.place.text for one in spots(evidence)}
     found = {one.candidate.edits[0].after.strip() for one in space(evidence, family="checkpoint")}
     assert "rows = [one for one in p]" in found
+
+
+@pytest.mark.parametrize(("got", "offers"), [(8, 1), (5, 0)])
+def test_the_layer_that_widens_is_put_in_where_what_leads_back_got_its_own_width(got, offers):
+    text = "net = nn.Sequential(nn.LayerNorm(c), nn.GELU(), nn.Linear(c * 4, c))"
+    source = parsed_source("mlp.py", text)
+    call = Place(source, source.tree.body[0].value.args[2])
+    names = ("in_features", "out_features")
+    layer = Layer("Linear", {"in_features": [["const", 32]], "out_features": [["const", 8]]}, (), True, names)
+    crash = Step("linear", (), (), (([4, got], F32),), (), (), layer)
+    evidence = Evidence("", "en", [crash], sources=lambda _: source)
+    found = [_applied(one) for one in ATOMS["widening"](Spot(call, "built", 0, None, layer, SCOPE), evidence)]
+    mended = "net = nn.Sequential(nn.LayerNorm(c), nn.Linear(c, c * 4), nn.GELU(), nn.Linear(c * 4, c))"
+    assert found == [mended][:offers]
+
+
+def test_what_fails_at_its_targets_is_the_value_that_is_unpacked():
+    source = parsed_source("pad.py", "def pad(w):\n    rows, columns = w.size()[-2 + 1:]")
+    targets = source.tree.body[0].body[0].targets[0]
+    frame = Call(Place(source, targets), {"w": [[4, 6, 8], F32]}, "pad")
+    evidence = Evidence(
+        "not enough values to unpack (expected 2, got 1)", "en", frames=[frame], sources=lambda _: source
+    )
+    found = {one.candidate.edits[0].after.strip() for one in space(evidence, family="shape")}
+    assert "rows, columns = w.size()[-2:]" in found
+
+
+def test_a_layer_that_names_its_device_is_a_place_where_one_holds_no_data():
+    text = "class Net:\n    def __init__(self):\n        self.skip = nn.Linear(3, 4, device='meta')\n\nnet.to(d)"
+    source = parsed_source("net.py", text)
+    frame = Call(Place(source, source.tree.body[1].value), SCOPE, "<module>")
+    texts = {}
+    for message in ("Cannot copy out of meta tensor; no data!", "sizes differ"):
+        evidence = Evidence(message, "en", frames=[frame], sources=lambda _: source, files=("net.py",))
+        texts[message] = {one.place.text for one in spots(evidence)}
+    named = "nn.Linear(3, 4, device='meta')"
+    assert [named in found for found in texts.values()] == [True, False]
 
 
 def test_a_computed_place_is_kept_within_the_bounds_of_what_it_indexes():

@@ -93,7 +93,7 @@ class Step:
 class Evidence:
     """All that is known for the search. `steps[0]` is the failing call, then what led to it, nearest first.
 
-    `shapes` are made of the steps when they are asked for (`repair.atoms.common`).
+    `shapes` (`repair.atoms.common`) and `spots` (`repair.spots`) are made when they are asked for.
     `passed`: the same call, with the same numbers and layer, went well before, so that other data made it fail.
     `loading`: it failed as a loader fetched samples.
     `scopes`: what was in scope in functions that have returned, by file and the first line of the function.
@@ -112,6 +112,7 @@ class Evidence:
     loading: bool = False
     scopes: dict[tuple[str, int], Mapping[str, Any]] = field(default_factory=dict)
     shapes: Any = None
+    spots: Any = None
     calls: dict[str, list[Place]] | None = None
     definitions: dict[str, list[Place]] | None = None
     modes: dict[str, list[str]] | None = None
@@ -130,7 +131,8 @@ class Evidence:
     @property
     def placed(self) -> bool:
         """Whether the device on which tensors lie has a part in the failure: there are several, or it holds no data."""
-        return self.apart or (self.crash is not None and "meta" in self.crash.devices)
+        on_meta = self.crash is not None and "meta" in self.crash.devices
+        return self.apart or on_meta or "meta tensor" in self.message
 
     @property
     def said(self) -> list[int]:

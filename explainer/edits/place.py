@@ -59,13 +59,12 @@ class Place:
         """The innermost statement that holds the node."""
         if isinstance(self.node, ast.stmt):
             return self
-        best = None
-        for node in self.source.nodes():
-            if isinstance(node, ast.stmt) and _inside(self.node, node) and (best is None or _inside(node, best)):
-                best = node
-        if best is None:
+        around = self.parent()
+        while around is not None and not isinstance(around, ast.stmt):
+            around = self.source.parent_of(around)
+        if around is None:
             raise EditError("no statement holds this place")
-        return self.at(best)
+        return self.at(around)
 
     def parent(self) -> ast.AST | None:
         """The node that has this one as its child."""
@@ -152,14 +151,3 @@ def fitted(place: Place, new: str) -> str:
     argument = isinstance(parent, (ast.Subscript, ast.Call)) and place.node is not next(ast.iter_child_nodes(parent))
     tighter = isinstance(parent, _TIGHTER) and not argument
     return as_operand(new) if tighter and not enclosed(place) else new
-
-
-def _inside(inner: ast.AST, outer: ast.AST) -> bool:
-    if inner is outer:
-        return True
-    return _bounds(outer)[0] <= _bounds(inner)[0] and _bounds(inner)[1] <= _bounds(outer)[1]
-
-
-def _bounds(node: ast.AST) -> tuple[tuple[int, int], tuple[int, int]]:
-    start = (node.lineno, node.col_offset)  # type: ignore[attr-defined]
-    return start, (node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]

@@ -259,6 +259,10 @@ WORDS = {
     "noun_dims": "number of dimensions",
     # What `explain watch` says.
     "trial_metric": "run again with this edit, `{name}` ends at {after}; without it at {before}",
+    "trial_fit": (
+        "run again with this edit, the evaluation gets {after} % right of what "
+        "a constant prediction leaves wrong; without it {before} %"
+    ),
     "trial_loss": (
         "run again with this edit, the loss falls from {first} to {after} in "
         "the same {steps} steps; without it it ends at {before}"

@@ -254,6 +254,9 @@ WORDS = {
     "noun_dims": "차원 수",
     # What `explain watch` says.
     "trial_metric": "이 수정으로 다시 실행하면 마지막 `{name}` 값은 {after}, 수정 없이는 {before}",
+    "trial_fit": (
+        "이 수정으로 다시 실행하면 상수 예측이 틀리는 것 가운데 평가에서 {after} % 가 맞음, 수정 없이는 {before} %"
+    ),
     "trial_loss": (
         "이 수정으로 다시 실행하면 같은 {steps}단계에서 손실이 {first} 에서 "
         "{after} 까지 줄고, 수정 없이는 {before} 에서 끝남"

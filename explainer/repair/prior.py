@@ -11,6 +11,7 @@ from explainer.repair.weights import WEIGHTS
 ATOM: Mapping[str, float] = {
     "pattern": 0.0,
     "projection": 0.2,
+    "widening": 0.4,
     "dimension": 0.2,
     "swap": 0.4,
     "slice": 0.5,

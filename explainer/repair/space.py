@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import logging
 import re
 from collections import Counter
@@ -156,6 +157,7 @@ def _repeats(offer: Offer) -> bool:
     return said is not None and any(_said(one) == said for one in source.block_of(own) if one is not own)
 
 
+@functools.lru_cache(1024)
 def _said(statement: ast.stmt) -> str | None:
     """What a statement computes, whatever takes it."""
     value = statement.value if isinstance(statement, (ast.Expr, ast.Assign)) else None

@@ -56,12 +56,14 @@ class Spot:
 
 def spots(evidence: Evidence) -> list[Spot]:
     """All places, those of each role from the nearest to the farthest; a place that has two roles has the first."""
-    found: dict[tuple[str, int, int, int, int], Spot] = {}
-    for spot in _all(evidence):
-        span = spot.place.node
-        key = (spot.place.source.file, span.lineno, span.col_offset, span.end_lineno or 0, span.end_col_offset or 0)
-        found.setdefault(key, spot)
-    return list(found.values())
+    if evidence.spots is None:
+        found: dict[tuple[str, int, int, int, int], Spot] = {}
+        for spot in _all(evidence):
+            span = spot.place.node
+            key = (spot.place.source.file, span.lineno, span.col_offset, span.end_lineno or 0, span.end_col_offset or 0)
+            found.setdefault(key, spot)
+        evidence.spots = list(found.values())
+    return evidence.spots
 
 
 def _all(evidence: Evidence) -> Iterator[Spot]:
@@ -120,8 +122,13 @@ def _failing(evidence: Evidence) -> Iterator[Spot]:
 
 
 def _read_at(place: Place) -> Place:
-    """What a loop goes over, where it failed to go on: its body has no part in that."""
-    return place.at(place.node.iter) if isinstance(place.node, (ast.For, ast.AsyncFor)) else place
+    """What a loop goes over, where it failed to go on; what is unpacked, where a value fails at its targets."""
+    around: ast.AST | None = place.node
+    while isinstance(getattr(around, "ctx", None), ast.Store):
+        around = place.source.parent_of(around)  # type: ignore[arg-type]
+    if isinstance(around, (ast.For, ast.AsyncFor)):
+        return place.at(around.iter)
+    return place.at(around.value) if isinstance(around, ast.Assign) else place
 
 
 def _scope(evidence: Evidence, place: Place) -> Mapping[str, Any]:
@@ -268,8 +275,13 @@ def _given(node: ast.AST, names: set[str]) -> ast.expr | None:
 
 
 def _decided(evidence: Evidence) -> Iterator[Spot]:
-    """The calls that decide for the whole program where tensors are made."""
+    """The calls that decide for the whole program where tensors are made, and those that name a device themselves."""
     yield from (Spot(place, "before", 1) for place in evidence.calls_of("set_default_device"))
+    for source in evidence.sources_seen():
+        for node in source.nodes():
+            words = [one.value for one in node.keywords if one.arg == "device"] if isinstance(node, ast.Call) else []
+            if words and isinstance(words[0], ast.Constant):
+                yield Spot(Place(source, node), "before", 2)  # type: ignore[arg-type]
 
 
 def _numbers(evidence: Evidence) -> Iterator[Spot]:

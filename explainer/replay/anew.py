@@ -87,6 +87,7 @@ class Anew:
     def __init__(self, error: BaseException, folder: str, entered: Entered, tree: _Tree):
         self.entered, self.tree = entered, tree
         self.frames = list(_frames(error, folder))
+        self.plain: dict[tuple[int, int], Piece | None] = {}
 
     def piece(self, edits: Sequence[Change], functions: Sequence[Any], folder: str) -> Piece | None:
         """What runs again for edits: of live functions, or (where a function is None) of a module's own statements."""
@@ -115,12 +116,20 @@ class Anew:
         own = [edit for edit, one in zip(edits, functions) if one is None]  # noqa: B905
         path = self.frames[depth][0].f_code.co_filename
         mixed = len(own) < len(edits) or any(folder + edit["file"] != path for edit in own)
-        return None if own and mixed else self._piece(depth, line, own)
+        if own:
+            return None if mixed else self._piece(depth, line, own)
+        return self._as_it_is(depth, line)
 
     def control(self, piece: Piece) -> Piece | None:
         """The same statements as they are."""
         depth = next(at for at, (frame, _) in enumerate(self.frames) if frame is piece.frame)
-        return self._piece(depth, piece.first, ())
+        return self._as_it_is(depth, piece.first)
+
+    def _as_it_is(self, depth: int, line: int) -> Piece | None:
+        """Unedited statements of a frame, which many edits of functions called there run again."""
+        if (depth, line) not in self.plain:
+            self.plain[depth, line] = self._piece(depth, line, ())
+        return self.plain[depth, line]
 
     def _start(self, path: str, line: int, function: Any) -> tuple[int, int] | None:
         """The frame, by its depth, and the line in it from which on an edit shows."""

@@ -56,6 +56,7 @@ class Sieve:
         self.modes: dict[tuple[int, int], str | None] = {}
         self.took: list[float] = []
         self.trees: dict[str, tuple[list[str], ast.Module]] = {}
+        self.modules: dict[str, list[Any]] = {}
         if "torch" in sys.modules:
             self._watch(sys.modules["torch"].nn.Module)
         self.entered.begin()
@@ -109,7 +110,7 @@ class Sieve:
 
     def _of(self, edits: Sequence[Change], root: Any) -> str:
         for edit in filter(_only_imports, edits):
-            vars(_modules_of(os.path.join(self.folder, edit["file"]))[0]).update(_imported(edit["after"]))
+            vars(self._modules_of(os.path.join(self.folder, edit["file"]))[0]).update(_imported(edit["after"]))
         edits = [edit for edit in edits if not _only_imports(edit)]
         homes = self._homes(edits)
         made = {home: self._changed([one for one, own in zip(edits, homes) if own == home]) for home in set(homes)}  # noqa: B905
@@ -203,7 +204,7 @@ class Sieve:
         path = os.path.join(self.folder, edits[0]["file"])
         lines, tree = self._tree(path)
         node = _function_of(tree, edits[0]["start"], edits[0]["end"])
-        live = _live(path, node) if node is not None else None
+        live = _live(self._modules_of(path), path, node) if node is not None else None
         if node is None or live is None:
             return None
         text = with_changes(lines, edits)
@@ -213,6 +214,13 @@ class Sieve:
             return None
         header = edits[0]["start"] < node[-1].body[0].lineno
         return live, code, node[-1].name, _defaults(text[node[-1].lineno - 1 : last], live) if header else None
+
+    def _modules_of(self, path: str) -> list[Any]:
+        """The modules that a file was loaded as."""
+        if path not in self.modules:
+            every = list(sys.modules.values())
+            self.modules[path] = [one for one in every if getattr(one, "__file__", None) == path]
+        return self.modules[path]
 
     def _tree(self, path: str) -> tuple[list[str], ast.Module]:
         if path not in self.trees:
@@ -233,11 +241,6 @@ def _imported(text: str) -> dict[str, Any]:
     exec(text, names)
     del names["__builtins__"]
     return names
-
-
-def _modules_of(path: str) -> list[Any]:
-    """The modules that a file was loaded as."""
-    return [one for one in list(sys.modules.values()) if getattr(one, "__file__", None) == path]
 
 
 def _arguments(frame: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -286,9 +289,9 @@ def _function_of(tree: ast.Module, start: int, end: int) -> tuple[Any, ...] | No
     return None
 
 
-def _live(path: str, node: tuple[Any, ...]) -> Any:
+def _live(modules: Sequence[Any], path: str, node: tuple[Any, ...]) -> Any:
     """The function object of a definition, its decorators looked through; None where it cannot be found."""
-    for module in _modules_of(path):
+    for module in modules:
         found: Any = module
         for part in node:
             found = vars(found).get(part.name) if hasattr(found, "__dict__") else None
@@ -302,8 +305,8 @@ def _live(path: str, node: tuple[Any, ...]) -> Any:
 
 def _compiled(path: str, lines: Sequence[str], node: tuple[Any, ...], free: tuple[str, ...]) -> types.CodeType:
     """The code of a function's new text, with the free names of the old one."""
-    tree = ast.parse(textwrap.dedent("\n".join(lines)))
-    ast.increment_lineno(tree, node[-1].lineno - 1)
+    above = "\n" * (node[-1].lineno - 1)  # so that lines are those of the file
+    tree = ast.parse(above + textwrap.dedent("\n".join(lines)))
     function: Any = tree.body[0]
     function.decorator_list = []
     holder = "\n".join([f"def outer({', '.join(one for one in free if one != '__class__')}):",

@@ -134,6 +134,7 @@ class Deep:
                 precision,
                 sequences,
                 streams,
+                swamped,
                 weighing,
             )
             from explainer.training.calls import LOOKS, NOTED

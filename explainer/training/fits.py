@@ -14,6 +14,8 @@ from explainer.training.sites import key
 
 #: Comparisons that are kept of one place.
 _MOST = 80
+#: Entries of a factor that are looked through at most.
+_FLAGS = 100_000
 #: The share of the steps behind which a run shows what it has learned.
 _LATE = 0.4
 _DIFFERENCES = ("sub", "__sub__", "rsub", "__rsub__")
@@ -83,6 +85,18 @@ def _spread(deep: Deep, call: Call, given: Any, target: Any) -> None:
         return
     given, target = given.detach().double(), target.detach().double()
     _keep(deep, call, float((given - target).square().mean()), float(target.var(0, unbiased=False).mean()))
+
+
+@looks("mul", "__mul__")
+def flagged(deep: Deep, call: Call) -> None:
+    """Factors that are 0 and 1: which values count, as a mask or the end of an episode says."""
+    if deep.evaluation is not None or deep.stack or len(call.args) != 2:
+        return
+    for at, one in enumerate(call.args):
+        plain = isinstance(one, torch.Tensor) and not one.requires_grad and one.is_floating_point()
+        if plain and 1 < one.numel() < _FLAGS and bool(((one == 0) | (one == 1)).all()):
+            number = not isinstance(call.args[1 - at], torch.Tensor)  # which stands on either side
+            deep.watcher.notes.saw("flag", call.site, of=at, places=(1, 0) if number else (at,))
 
 
 def _note(deep: Deep, call: Call, right: Any, classes: Any) -> None:

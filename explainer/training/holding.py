@@ -143,12 +143,14 @@ def _without_gradient(watcher: Any, one: Optimizing, held: dict[int, Any]) -> No
     for number, parameter in held.items():
         entry = watcher.ungraded.setdefault(
             number,
-            {"of": weakref.ref(parameter), "looked": 0, "none": 0, "name": "", "root": "", "optimizer": one.number},
-        )
+            {"of": weakref.ref(parameter), "looked": 0, "none": 0, "name": "", "root": "", "optimizer": one.number,
+             "version": parameter._version, "written": False},
+        )  # fmt: skip
         if entry["of"]() is not parameter:
             continue
         entry["looked"] += 1
         entry["none"] += parameter.grad is None and parameter.requires_grad
+        entry["written"] |= parameter._version != entry["version"]
         if not entry["name"] and parameter.grad is None:
             entry["name"], entry["root"] = _path(watcher, parameter)
 
@@ -168,9 +170,10 @@ def _orphaned(watcher: Any, one: Optimizing, held: dict[int, Any], owned: set[in
 
 
 def _path(watcher: Any, parameter: Any) -> tuple[str, str]:
-    """A parameter's name in a model that was called in this iteration, with gradients or without."""
-    for root, _, _, _, _ in watcher.deep.roots:
-        for name, one in root.named_parameters():
+    """A parameter's name in a model that was called, with gradients or without, if for another optimizer's loss."""
+    for known in watcher.notes.roots.values():
+        root = known["of"]()
+        for name, one in root.named_parameters() if root is not None else ():
             if one is parameter:
                 return name, type(root).__name__
     return "", ""

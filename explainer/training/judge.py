@@ -63,6 +63,9 @@ _UP = frozenset(
         "winrate",
         "elbo",
         "coverage",
+        "fit",
+        "concordance",
+        "cindex",
     ]
 )
 _DOWN = frozenset(
@@ -87,6 +90,11 @@ _DOWN = frozenset(
         "distance",
         "gap",
         "divergence",
+        "wasserstein",
+        "chamfer",
+        "mmd",
+        "emd",
+        "swd",
         "kl",
         "residual",
         "regret",
@@ -112,6 +120,8 @@ _DOWN = frozenset(
     ]
 )
 _STRETCHES = 5
+#: What is compared where a program prints no number of its own: how well its evaluation fits, and by how much at least.
+FIT, _CLEARER = "evaluation fit", 0.2
 
 
 @frozen
@@ -129,13 +139,19 @@ class Compared:
     steps: int = 0
 
 
-def compared(control: Mapping[str, Any], edited: Mapping[str, Any], comparable: bool = True) -> Compared:
-    """The run with an edit beside the one without."""
+def compared(
+    control: Mapping[str, Any], edited: Mapping[str, Any], comparable: bool = True, fitting: bool = False
+) -> Compared:
+    """The run with an edit beside the one without. `fitting`: an edit may change what the losses mean."""
     own, others = metrics(control["printed"]), metrics(edited["printed"])
     shared = [name for name in own if name in others]
     first, before, after = _losses(control, edited)
     steps = min(control["steps"], edited["steps"])
     numbers = (first, before, after, steps)
+    if fitting and all(name.endswith("loss") for name in shared):
+        fits = control.get("evaluated"), edited.get("evaluated")
+        if None not in fits or all(_is_last_loss(name, own[name], control) for name in shared):
+            return _fitted(*fits, numbers)
     if shared:
         gains = {name: _gain(own[name], others[name], rises(name)) for name in shared}
         name = max(gains, key=lambda one: abs(gains[one]))
@@ -146,6 +162,13 @@ def compared(control: Mapping[str, Any], edited: Mapping[str, Any], comparable: 
     if not comparable or math.isnan(before) or math.isnan(after):
         return Compared(False, False, "", math.nan, math.nan, *numbers)
     return Compared(_lower(control, edited), _lower(edited, control), "", math.nan, math.nan, *numbers)
+
+
+def _fitted(before: float | None, after: float | None, numbers: tuple[float, float, float, int]) -> Compared:
+    """The same by how well the evaluation fits, which no edit of the training changes the meaning of."""
+    if before is None or after is None:
+        return Compared(False, False, "", math.nan, math.nan, *numbers)
+    return Compared(after - before > _CLEARER, after - before < -_CLEARER, FIT, before, after, *numbers)
 
 
 def _is_last_loss(name: str, value: float, run: Mapping[str, Any]) -> bool:
@@ -187,6 +210,7 @@ def metrics(printed: str) -> dict[str, float]:
 def rises(name: str) -> bool | None:
     """Whether a quantity of this name gets better by rising; None where that is not known."""
     words = [word for word in re.split(r"[^a-z0-9]+", name.lower()) if word]
+    words += ["cindex"] if words[-2:] == ["c", "index"] else []
     if any(word in _DOWN or word.endswith(("loss", "error")) for word in words):
         return False
     return True if any(word in _UP or word.startswith("acc") for word in words) else None

@@ -120,7 +120,7 @@ class Notes:
     def event(self, name: str, site: Site, optimizer: int | None = None, data: Any = None) -> None:
         """Note an event."""
         self.counts[name] += 1
-        if len(self.events) < _EVENTS:
+        if not self.full:
             self.events.append(Event(name, site, optimizer, data))
 
     def saw(self, kind: str, site: Site, **data: Any) -> None:
@@ -133,6 +133,11 @@ class Notes:
     def of(self, kind: str) -> list[tuple[Seen, int]]:
         """The facts of a kind with how often each was seen."""
         return [(seen, self.times[place]) for place, seen in self.seen.items() if seen.kind == kind]
+
+    @property
+    def full(self) -> bool:
+        """Whether events are only counted by now."""
+        return len(self.events) >= _EVENTS
 
     @property
     def steps(self) -> int:

@@ -25,7 +25,7 @@ class Observer:
     def taken(self) -> dict[str, Any]:
         """Losses in their order with the place of each, what was printed last, the rules that hold in this run."""
         from explainer.training.finding import findings
-        from explainer.training.fits import fits
+        from explainer.training.fits import fits, last_fit
 
         notes = self.watcher.stop()
         every = max(1, len(notes.losses) // _LOSSES)
@@ -35,6 +35,7 @@ class Observer:
             "steps": notes.steps,
             "printed": self.tail.text,
             "fits": fits(self.watcher, False),
+            "evaluated": last_fit(self.watcher, True),
             "rules": sorted({one.rule for one in findings(self.watcher) if one.proved or one.fact}),
             "trouble": notes.trouble,
         }

@@ -65,6 +65,10 @@ def _made(watcher: Any, args: Any) -> None:
 
 def _stepped(watcher: Any, args: Any) -> None:
     entry = _entry(watcher, args[0])
+    if entry["steps"] and watcher.notes.full:
+        entry["steps"] += 1
+        watcher.notes.counts["rate"] += 1
+        return
     site = frames()
     if (
         not site
@@ -94,6 +98,9 @@ def stepped(one: Optimizing, of: Any) -> None:
 
 def _clips(watcher: Any, name: str, original: Any) -> Any:
     def clip(parameters: Any, *args: Any, **kwargs: Any) -> Any:
+        if watcher.notes.full and not watcher.looking:
+            watcher.notes.counts["clip"] += 1
+            return original(parameters, *args, **kwargs)
         given = [parameters] if isinstance(parameters, torch.Tensor) else list(parameters)
         graded = sum(p.grad is not None for p in given)
         result = original(given, *args, **kwargs)

@@ -14,7 +14,7 @@ from explainer.edits.lines import shown
 from explainer.locale import word
 from explainer.source import source_of
 from explainer.training.finding import Attempt, Finding
-from explainer.training.judge import Compared
+from explainer.training.judge import FIT, Compared
 from explainer.training.trials import Tried
 
 #: Lines of context that a report carries around each place it points at.
@@ -85,7 +85,10 @@ def said(one: Tried, language: str) -> str:
     """What was run with an edit, and what came of it beside the run without."""
     pair = one.compared
     parts = []
-    if pair.metric:
+    if pair.metric == FIT:
+        before, after = (f"{100 * max(value, 0):.0f}" for value in (pair.before, pair.after))
+        parts.append(word("trial_fit", language, before=before, after=after))
+    elif pair.metric:
         parts.append(
             word("trial_metric", language, name=pair.metric, before=number(pair.before), after=number(pair.after))
         )

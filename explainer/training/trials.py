@@ -75,6 +75,15 @@ class Trials:
             self.interrupted = True
             return []
 
+    def control(self) -> Any:
+        """What was observed of the program as it is, run whole; None where that gives nothing."""
+        try:
+            if 0 not in self._controls:
+                self._runs([], [0])
+        except KeyboardInterrupt:
+            self.interrupted = True
+        return self._controls.get(0)
+
     def begun(self, attempts: Sequence[Attempt], steps: int) -> Iterator[tuple[Attempt, Any]]:
         """Each attempt with what was observed of its first steps, two runs at a time; None where it does not run.
 
@@ -82,12 +91,13 @@ class Trials:
         """
         if self.why or self.interrupted:
             return
+        control = self.control()
+        yield Attempt("", ()), control
+        if control is None or self.interrupted:
+            return
         try:
-            if 0 not in self._controls:
-                self._runs([], [0])
-            yield Attempt("", ()), self._controls[0]
             for at in range(0, len(attempts), 2):
-                if self._controls[0] is None or self.left <= 0:
+                if self.left <= 0:
                     return
                 pair = [one for one in attempts[at : at + 2] if self._texts(one.edits)]
                 runs = self._runs([(one, 0) for one in pair], steps=steps)
@@ -106,23 +116,23 @@ class Trials:
             seen = observed(run)
             if seen is None or (not run.ended and run.answer.get("exit") is not None):
                 continue
-            pair = compared(control, seen, comparable)
+            pair = compared(control, seen, comparable, finding.searched)
             found.append(Tried(one, pair, int(pair.better), 1, finding.rule not in seen["rules"], run.ended))
         found.sort(
             key=lambda one: (not (one.compared.better and one.gone), one.compared.worse, -round(4 * gain(one.compared)))
         )
         if found and found[0].compared.better and found[0].gone and self.left > self.lasted * 2:
             for seed in range(1, seeds):
-                found[0] = self._confirmed(found[0], comparable, seed)
+                found[0] = self._confirmed(found[0], comparable, finding.searched, seed)
         return found
 
-    def _confirmed(self, one: Tried, comparable: bool, seed: int) -> Tried:
+    def _confirmed(self, one: Tried, comparable: bool, fitting: bool, seed: int) -> Tried:
         """The same on another seed."""
         runs = self._runs([(one.attempt, seed)])
         control, seen = self._controls.get(seed), observed(runs[0])
         if control is None or seen is None:
             return one
-        again = compared(control, seen, comparable)
+        again = compared(control, seen, comparable, fitting)
         return Tried(one.attempt, one.compared, one.seeds + again.better, one.of + 1, one.gone, one.whole)
 
     def _runs(self, wanted: Sequence[tuple[Attempt, int]], controls: Sequence[int] = (), steps: int = 0) -> list[Run]:

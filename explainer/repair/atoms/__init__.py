@@ -51,6 +51,7 @@ ATOMS: dict[str, Atom] = {
     "sizes": sizes.sizes,
     "layout": layout.layout,
     "projection": projection.projection,
+    "widening": projection.widening,
     "index": indices.index,
     "unflattened": indices.unflattened,
     "reversed": turned.reversed_,

@@ -33,11 +33,15 @@ _ROOT = re.compile(r"[.\[]")
 MODULES = ("torch", "F", "nn", "np", "functional", "einops")
 
 
-def expressions(spot: Spot) -> Iterator[ast.expr]:
+def expressions(spot: Spot) -> Sequence[ast.expr]:
     """The expressions that are read at a place, outermost first."""
-    for node in ast.walk(spot.place.node):
-        if isinstance(node, ast.expr) and not isinstance(getattr(node, "ctx", None), (ast.Store, ast.Del)):
-            yield node
+    return _read(spot.place.node)
+
+
+@functools.lru_cache(1024)
+def _read(around: ast.AST) -> tuple[ast.expr, ...]:
+    return tuple(node for node in ast.walk(around) if isinstance(node, ast.expr)
+                 and not isinstance(getattr(node, "ctx", None), (ast.Store, ast.Del)))  # fmt: skip
 
 
 def calls(spot: Spot) -> Iterator[ast.Call]:

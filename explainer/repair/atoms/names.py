@@ -33,7 +33,7 @@ def name(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
 def derived(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     """`weights(y)` -> `weights(y_train)`, behind `x_train, y_train = split(x, y)`: what was made of a value, for it."""
     for node in expressions(spot):
-        if isinstance(node, ast.Name) and not _is_called(spot, node) and not _is_module(spot, node):
+        if isinstance(node, ast.Name) and not _is_called(spot, node) and node.id not in spot.place.source.imported:
             for at, other in enumerate(_made_of(spot, node)):
                 yield Offer("derived", spot, node, other, "derived", 0.1 * at)
 
@@ -51,11 +51,6 @@ def _made_of(spot: Spot, node: ast.Name) -> list[str]:
 def _is_called(spot: Spot, node: ast.Name) -> bool:
     parent = spot.place.source.parent_of(node)
     return isinstance(parent, ast.Call) and parent.func is node
-
-
-def _is_module(spot: Spot, node: ast.Name) -> bool:
-    imports = (one for one in spot.place.source.nodes() if isinstance(one, (ast.Import, ast.ImportFrom)))
-    return any(node.id == (one.asname or one.name).split(".")[0] for each in imports for one in each.names)
 
 
 def size(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
@@ -101,13 +96,12 @@ def measure(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
 def field(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     """`n += g.num_edges` -> `n += g.num_nodes`: another field of the same object that the function reads."""
     function = spot.place.source.function_at(spot.place.span.line)
-    found = [one for one in ast.walk(function) if _is_field(spot, one)] if function is not None else []
-    read = list(dict.fromkeys(map(ast.unparse, found)))
-    for node in expressions(spot):
+    for node in expressions(spot) if function is not None else ():
         own = ast.unparse(node) if _is_field(spot, node) else ""
         if not own or _inside(spot, node) or own in spot.scope:
             continue
         known = {*spot.scope, *(ast.unparse(one) for one in expressions(spot))}  # what is read there is not meant twice
+        read = dict.fromkeys(ast.unparse(one) for one in ast.walk(function) if _is_field(spot, one))  # type: ignore[arg-type]
         others = [one for one in read if one not in known and not _apart(one, node)]
         yield from (Offer("field", spot, node, one, "field", 0.1 * at) for at, one in enumerate(others[:_DERIVED]))
 
@@ -121,7 +115,9 @@ def _is_field(spot: Spot, node: ast.AST) -> bool:
     ):
         return False
     parent = spot.place.source.parent_of(node)
-    return not (isinstance(parent, ast.Call) and parent.func is node) and not _is_module(spot, node.value)
+    return (
+        not (isinstance(parent, ast.Call) and parent.func is node) and node.value.id not in spot.place.source.imported
+    )
 
 
 def _measures(node: ast.AST) -> bool:

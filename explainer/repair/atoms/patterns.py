@@ -22,6 +22,8 @@ _MOST = 60
 _BATCH, _ONCE = 0.9, 0.7
 #: What a change of the left side costs more: what comes in is as it is.
 _LEFT = 0.25
+#: What it costs that a pattern is turned around: what it splits was to be joined.
+_TURNED = 0.4
 _PLAIN = re.compile(r"[A-Za-z_]\w*$")
 
 
@@ -142,6 +144,7 @@ def _axes(pattern: str, known: set[str], rank: int | None = None) -> Iterator[tu
         found.setdefault((one, new), weight)  # type: ignore[arg-type]
     for (first, last), weight in sorted(_both(one, other).items(), key=lambda item: item[1]):  # type: ignore[arg-type]
         found.setdefault((first, last), weight)
+    found.setdefault((other, one), _TURNED)  # type: ignore[arg-type]
     found.pop((one, other), None)  # type: ignore[arg-type]
     arrow = " -> " if " -> " in pattern else "->"
     wide = left != left.strip() or right != right.strip() or arrow == " -> "

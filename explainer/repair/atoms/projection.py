@@ -1,4 +1,4 @@
-"""A projection where two widths meet: `nn.Identity()` beside a branch of another width."""
+"""A projection where two widths meet: in the place of `nn.Identity()`, or before the layer that reads the other one."""
 
 from __future__ import annotations
 
@@ -26,6 +26,26 @@ def projection(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
             head = text(spot, node.func)[: -len("Identity")]
             for new in (*_between(spot, one, other), *_between(spot, other, one)):
                 yield Offer("projection", spot, node, f"{head}{new}", "widths", 0.1)
+
+
+def widening(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`Sequential(norm, GELU(), Linear(4 * n, n))` -> with `Linear(n, 4 * n)` before `GELU()`: what it leads back from.
+
+    The layer that failed was given what it makes: the one that makes what it reads is missing.
+    """
+    node, row = spot.place.node, spot.place.source.parent_of(spot.place.node)
+    if spot.role != "built" or spot.layer is None or not isinstance(node, ast.Call) or len(node.args) < 2:
+        return
+    beside: list[ast.expr] = getattr(row, "args", None) or getattr(row, "elts", None) or []
+    reads, gives = [*map(spot.layer.value, spot.layer.parameters[:2]), None, None][:2]
+    met = {size for shape, _ in (evidence.crash.before if evidence.crash else ()) for size in shape}
+    if node not in beside or reads is None or gives is None or reads == gives or gives not in met:
+        return
+    before = [one for one in beside[: beside.index(node)] if isinstance(one, ast.Call) and not one.args]
+    one, other = (text(spot, each) for each in node.args[:2])
+    made = text(spot, node).replace(one, "\0", 1).replace(other, one, 1).replace("\0", other, 1)
+    at = before[0] if before else node
+    yield Offer("widening", spot, at, f"{made}, {text(spot, at)}", "mirrored", 0.0)
 
 
 def _between(spot: Spot, have: list[int], need: list[int]) -> Iterator[str]:

@@ -6,11 +6,14 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-from explainer.source import Source, called
+from explainer.source import Source, called, stored
 from explainer.training import rewrite
 from explainer.training.finding import Attempt, Finding, finder
 from explainer.training.kinds.optimizers import name_of
 from explainer.training.sources import program_sources
+
+#: Calls that draw numbers.
+_DRAWN = ("rand", "randn", "normal", "uniform", "standard_normal", "normal_", "uniform_")
 
 
 @finder
@@ -31,6 +34,7 @@ def frozen_for_ever(watcher: Any) -> Iterator[Finding]:
             if edits:
                 text = source.text(node).split("\n")[0]
                 attempts.append(Attempt("train", edits, {"text": text}, culprit=source.span(node)))
+        attempts += _tables(source)
     if attempts:
         root = entries[0]["root"]()
         names = {
@@ -40,6 +44,32 @@ def frozen_for_ever(watcher: Any) -> Iterator[Finding]:
             "optimizer": name_of(watcher.notes.optimizers[entries[0]["optimizer"]]),
         }
         yield Finding("frozen-for-ever", names, attempts[0].culprit, tuple(attempts), proved=False, seen=True, weight=6)
+
+
+def _tables(source: Source) -> Iterator[Attempt]:
+    """Tables of random numbers that `from_pretrained` freezes, as it does where nothing else is said."""
+    for node in source.nodes():
+        if isinstance(node, ast.Call) and called(node) == "from_pretrained" and len(node.args) == 1:
+            owner = source.text(node.func).split(".")[-2:-1]
+            told = any(keyword.arg in ("freeze", None) for keyword in node.keywords)
+            if owner in (["Embedding"], ["EmbeddingBag"]) and not told and _random(source, node):
+                edits = rewrite.with_keyword(source, node, "freeze", "False")
+                names = {"text": source.text(node), "new": f"{source.text(node)[:-1]}, freeze=False)"}
+                yield Attempt("learn", edits, names, culprit=source.span(node))
+
+
+def _random(source: Source, call: ast.Call) -> bool:
+    """Whether a table is drawn where it is handed on, or where its name is given a value, in the same function."""
+    given, values = call.args[0], [call.args[0]]
+    if isinstance(given, ast.Name):
+        scope = list(ast.walk(source.scope_at(call.lineno)))
+        values = [one.value for one in scope if isinstance(one, ast.Assign) and given.id in stored(one)]
+        filled = [one for one in scope if isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Store)]
+        if any(isinstance(one.value, ast.Name) and one.value.id == given.id for one in filled):
+            return False  # with what is known of some rows
+    return bool(values) and all(
+        any(isinstance(one, ast.Call) and called(one) in _DRAWN for one in ast.walk(value)) for value in values
+    )
 
 
 def _freezes(source: Source) -> Iterator[ast.stmt]:

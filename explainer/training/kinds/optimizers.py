@@ -162,16 +162,17 @@ def foreign_parameters(watcher: Any) -> Iterator[Finding]:
             "line": one.site[0].line if one.site else 0,
             "root": type(root).__name__ if root is not None else "",
         }
-        made = _made_later(watcher, missing, one)
+        later = _made_later(watcher, missing, one)
         attempts = []
-        if made is not None and one.site:
-            found, other = statement(one.site[0]), statement(made)
+        if later is not None:
+            frame, made = later
+            found, other = statement(frame), statement(made)
             if found is not None and other is not None and found[0] is other[0] and isinstance(found[1], ast.Assign):
                 text = found[0].text(found[1])
-                attempts = [Attempt("again", rewrite.after(found[0], other[1], text), {"name": names["name"]})]
-                attempts.append(
-                    Attempt("again", rewrite.moved(found[0], found[1], other[1], True), {"name": names["name"]})
-                )
+                attempts = [
+                    Attempt("again", rewrite.after(found[0], other[1], text)),
+                    Attempt("again", rewrite.moved(found[0], found[1], other[1], True)),
+                ]
             names["later"] = made.line
         yield Finding(
             "optimizer-misses-parameters",
@@ -196,16 +197,16 @@ def _names(entries: list[dict[str, Any]]) -> str:
     return ", ".join(dict.fromkeys(entry["name"] for entry in entries[:3]))
 
 
-def _made_later(watcher: Any, missing: list[dict[str, Any]], one: Optimizing) -> Frame | None:
-    """The frame, in the function that made an optimizer, in which the missing parameters' layer was built after it."""
+def _made_later(watcher: Any, missing: list[dict[str, Any]], one: Optimizing) -> tuple[Frame, Frame] | None:
+    """Where a function had the optimizer made, and where later the layer of the missing parameters."""
     root = missing[0]["root"]()
     if root is None or not one.site:
         return None
     path = missing[0]["name"].rpartition(".")[0]
     layer = next((module for name, module in root.named_modules() if name == path), None)
     site = watcher.notes.built.get(layer, ()) if layer is not None else ()
-    later = [frame for frame in site if frame.code is one.site[0].code and frame.line > one.site[0].line]
-    return later[0] if later else None
+    pairs = [(own, frame) for own in one.site for frame in site if frame.code is own.code and frame.line > own.line]
+    return pairs[0] if pairs else None
 
 
 @finder

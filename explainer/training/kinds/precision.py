@@ -1,4 +1,4 @@
-"""Weights, or averages of them, in a type that is too coarse for the steps they are to take."""
+"""Weights in a type that is too coarse for the steps they are to take, logarithms of nothing but their guard."""
 
 from __future__ import annotations
 
@@ -9,9 +9,14 @@ from typing import Any
 from explainer.source import Source, called
 from explainer.training import rewrite
 from explainer.training.finding import Attempt, Finding, finder
+from explainer.training.fits import learned
+from explainer.training.kinds.losses import Place, shown
 from explainer.training.kinds.strength import plain
+from explainer.training.sites import key
 from explainer.training.sources import program_sources
 
+#: The share of its first value that such a loss has not lost; what bounds a value from below.
+_FALLEN, _CLAMPS = 0.1, ("clamp", "clip", "clamp_min")
 _LOW = ("bfloat16", "float16", "half")
 
 
@@ -30,6 +35,50 @@ def rounded_away(watcher: Any) -> Iterator[Finding]:
         if attempts:
             culprit = attempts[0].culprit
             yield Finding("updates-rounded-away", names, culprit, tuple(attempts), proved=False, seen=True, weight=7)
+
+
+@finder
+def log_of_guard(watcher: Any) -> Iterator[Finding]:
+    """A loss that stays where it is, since it is the logarithm of the constant that guards it."""
+    for seen, times in watcher.notes.of("log-of-guard"):
+        total = watcher.notes.times["guarded", key(seen.site)]
+        if times < 5 or times < total - 1 or not learned(watcher) < _FALLEN:
+            continue
+        found = rewrite.call_in(seen.site[0])
+        guard = f"{seen.data['guard']:g}"
+        attempts = tuple(_summed(found, seen.data["product"], guard)) if found is not None else ()
+        text = found[0].text(found[1]) if found is not None else "log"
+        names = {**seen.data, "text": text, "guard": guard, "looked": times}
+        yield Finding("log-of-guard", names, shown(found, seen.site[0]), attempts, weight=8)
+
+
+def _summed(found: Place, site: Any, guard: str) -> Iterator[Attempt]:
+    """The logarithm of a product as the sum of logarithms, each with the guard."""
+    made = rewrite.call_in(site[0], "prod") if site else None
+    operand = _guarded(found[1])
+    if made is None or operand is None or made[0] is not found[0]:
+        return
+    source, call = made
+    method = isinstance(call.func, ast.Attribute) and source.text(call.func.value) != "torch"
+    factors = source.text(call.func.value) if method else source.text(call.args[0])  # type: ignore[attr-defined]
+    rest = [source.text(one) for one in (*(call.args if method else call.args[1:]), *call.keywords)]
+    new = f"({factors} + {guard}).{called(found[1])}().sum({', '.join(rest)})"
+    inside = any(one is call for one in ast.walk(found[1]))
+    pairs = [(found[1], new)] if inside else [(call, new), (found[1], source.text(operand))]
+    edits = rewrite.both(source, pairs)
+    if edits:
+        yield Attempt("sum", edits, {"new": new}, culprit=source.span(call))
+
+
+def _guarded(log: ast.Call) -> ast.expr | None:
+    """What stands under a logarithm without its guard: of `p + eps` and `p.clamp(min=eps)` the `p`."""
+    method = not log.args and isinstance(log.func, ast.Attribute)
+    given = log.func.value if method else log.args[0] if log.args else None  # type: ignore[attr-defined]
+    if isinstance(given, ast.BinOp) and isinstance(given.op, ast.Add):
+        return given.right if isinstance(given.left, ast.Constant) else given.left
+    if isinstance(given, ast.Call) and isinstance(given.func, ast.Attribute) and called(given) in _CLAMPS:
+        return given.func.value
+    return None
 
 
 def _coarse(source: Source) -> Iterator[tuple[ast.expr, str]]:

@@ -49,6 +49,14 @@ def terms_cancel(watcher: Any) -> Iterator[Finding]:
         yield Finding("terms-cancel", names, source.span(whole), attempts, proved=bool(still), seen=True, weight=9)
 
 
+@finder
+def cut_off(watcher: Any) -> Iterator[Finding]:
+    """An optimizer none of whose weights ever gets a gradient, where a cut of the graph was seen."""
+    from explainer.training.proposals.cuts import cut_graph
+
+    yield from (one for one in cut_graph(watcher) if one.proved)
+
+
 def _sum(frame: Any) -> tuple[Source, ast.BinOp | None]:
     """The sum or difference at which a frame stood, or the one that its statement is."""
     found, stated = frame.node(), statement(frame)

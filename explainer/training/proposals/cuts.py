@@ -6,11 +6,13 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-from explainer.source import Source, called
+from explainer.source import Source, called, stored
 from explainer.training import rewrite
 from explainer.training.finding import Attempt, Finding
 from explainer.training.fits import learned
-from explainer.training.kinds.optimizers import name_of
+from explainer.training.kinds.optimizers import backward_site, name_of
+from explainer.training.notes import Optimizing
+from explainer.training.sites import statement
 from explainer.training.sources import program_sources
 
 
@@ -18,6 +20,7 @@ def cut_graph(watcher: Any) -> Iterator[Finding]:
     """Parameters that an optimizer holds and that never get a gradient, and the cuts of the graph in the program."""
     entries = [one for one in watcher.ungraded.values() if one["looked"] >= 4 and one["none"] == one["looked"]]
     entries = [one for one in entries if one["name"]]
+    still = _still(watcher)
     cuts = {(seen.site[0].file, seen.site[0].line) for seen, _ in watcher.notes.of("graph-cut") if seen.site}
     found = [(source, *one) for source in program_sources(watcher) for one in _cuts(source)]
     at = {id(node): (source.file, node.lineno) for source, node, _, _ in found}  # type: ignore[attr-defined]
@@ -41,6 +44,7 @@ def cut_graph(watcher: Any) -> Iterator[Finding]:
             told = {"text": text, "kind": kind, "line": place[1]}
             first = (place not in drawn, place not in cuts)
             name = "draw" if kind == "sample" else "keep"
+            attempts += [(first, one) for one in _anew(watcher, still, source, node, told)]
             attempts.append((first, Attempt(name, edits, told, culprit=source.span(node))))
     attempts.sort(key=lambda one: one[0])
     ranked = tuple(one for _, one in attempts)
@@ -50,9 +54,42 @@ def cut_graph(watcher: Any) -> Iterator[Finding]:
             {**names, **ranked[0].names},
             ranked[0].culprit,
             ranked,
-            proved=False,
+            proved=still is not None and bool(cuts),
             seen=bool(entries or drawn),
         )
+
+
+def _still(watcher: Any) -> Optimizing | None:
+    """An optimizer that takes steps and none of whose weights has ever had a gradient, or been written to."""
+    for one in watcher.notes.optimizers:
+        held = [each for each in watcher.ungraded.values() if each["optimizer"] == one.number]
+        if one.steps < 12 or one.reached or not held:
+            continue
+        if all(each["looked"] >= 4 and each["none"] == each["looked"] and not each["written"] for each in held):
+            return one
+    return None
+
+
+def _anew(watcher: Any, one: Optimizing | None, source: Source, cut: Any, told: dict[str, Any]) -> Iterator[Attempt]:
+    """What was cut for one loss computed again for the other one, of the optimizer that gets no gradient."""
+    stated = source.statement_at(cut.lineno)
+    kept = (
+        isinstance(stated, ast.Assign) and stated.value is cut and isinstance(cut, ast.Call) and called(cut) == "detach"
+    )
+    site = backward_site(watcher, one) if one is not None else ()
+    back = statement(site[0]) if site else None
+    if not kept or back is None or back[0] is not source or not isinstance(stated, ast.Assign):
+        return
+    names = [each.id for each in stated.targets if isinstance(each, ast.Name)]
+    losses = {each.id for each in ast.walk(back[1]) if isinstance(each, ast.Name)}
+    inner = source.text(cut.func.value)
+    for each in ast.walk(source.scope_at(cut.lineno)):
+        if isinstance(each, ast.Assign) and stored(each) & losses and cut.lineno < each.lineno < back[1].lineno:
+            uses = [use for use in ast.walk(each.value) if isinstance(use, ast.Name) and use.id in names]
+            if uses:
+                edits = rewrite.both(source, [(use, inner) for use in uses])
+                yield Attempt("anew", edits, {**told, "new": inner, "loss": source.text(each.targets[0])},
+                              culprit=source.span(uses[0]))  # fmt: skip
 
 
 def _cuts(source: Source) -> Iterator[tuple[ast.AST, str, Any]]:

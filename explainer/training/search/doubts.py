@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from typing import Any
 
 from explainer.frozen import frozen
 from explainer.training.fits import last_fit, learned
+from explainer.training.judge import metrics, rises
+from explainer.training.sources import program_sources
 
 #: Fits below which a training has learned little, or from which on it has learned; how far an evaluation may lie off,
 #: and from which fit on it is good.
@@ -15,15 +19,35 @@ _FALLEN = 0.1
 #: The share from which on a loss that has fallen so far was learned, whatever else is compared.
 _GONE = 0.9
 _STEPS = 40
+#: Below which number of its own a training is in doubt where nothing that it compares tells; how one is printed.
+_POOR, _NAMED = 0.4, re.compile(r"([A-Za-z_][\w@.-]*)\s*[=:]\s*(?:$|%)")
 
 
 @frozen
 class Doubt:
-    """`unlearned` or `apart`, with the fits that were measured (1: all right, 0: as a constant would do); or None."""
+    """`unlearned`, `apart`, or `poor` by the program's own number, with the fits that were measured, or None.
+
+    A fit is 1 where all is right and 0 where a constant would do as well.
+    """
 
     kind: str
     training: float | None
     evaluation: float | None
+
+
+def asked(watcher: Any) -> bool:
+    """Whether only the program's own number can tell: it has one of a known direction, and compares no outputs."""
+    if watcher.notes.steps < _STEPS or last_fit(watcher, True) is not None:
+        return False
+    texts = [node.value for source in program_sources(watcher) for node in source.nodes()
+             if isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) < 200]  # fmt: skip
+    return any(rises(name) for text in texts for name in _NAMED.findall(text))
+
+
+def poor(control: Any) -> Doubt | None:
+    """What speaks against a run whose own share, 1 at best, is small."""
+    shares = [value for name, value in metrics(control["printed"]).items() if rises(name)] if control else []
+    return Doubt("poor", None, None) if shares and all(0 <= one < _POOR for one in shares) else None
 
 
 def doubt(watcher: Any) -> Doubt | None:

@@ -6,6 +6,7 @@ import ast
 import itertools
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from explainer.repair.atoms.common import DIMENSIONS, MODULES
 from explainer.source import Source, called, loaded, stored, with_arguments
@@ -27,6 +28,7 @@ _SIBLINGS = (("sum", "mean", 0.8), ("triu", "tril", 0.4), ("sample", "rsample", 
              ("logical_and", "logical_or", 0.6), ("zeros_like", "ones_like", 0.7), ("sin", "cos", 1.2))  # fmt: skip
 #: What is meant where a view of so many sizes puts the sizes in another order.
 _ORDERS = {3: ("transpose(1, 2)", "transpose(0, 1)"), 4: ("permute(0, 2, 3, 1)", "permute(0, 3, 1, 2)")}
+_SORTS = ("sort", "argsort")
 _TURNED = {ast.Eq: "!=", ast.NotEq: "==", ast.Lt: ">=", ast.GtE: "<", ast.Gt: "<=", ast.LtE: ">"}
 _MOMENTS = ("where", "kl_div", "masked_fill", "lerp", "lerp_", "cross_entropy", "binary_cross_entropy")
 
@@ -37,7 +39,8 @@ def expressions(source: Source, statement: ast.stmt) -> Iterator[Offer]:
         if isinstance(node, ast.Call):
             yield from _undone(source, node)
             yield from dimensions(source, node)
-            yield from _siblings(source, node)
+            yield from siblings(source, node)
+            yield from _turned_order(source, node)
             yield from _turned_arguments(source, node)
             yield from _swapped(source, node)
             yield from _own(source, node)
@@ -93,7 +96,15 @@ def dimensions(source: Source, call: ast.Call) -> Iterator[Offer]:
                 yield within(source, call, node, str(other), 0.3 if value == 0 else 0.6)
 
 
-def _siblings(source: Source, call: ast.Call) -> Iterator[Offer]:
+def _turned_order(source: Source, call: ast.Call) -> Iterator[Offer]:
+    """What is sorted the other way round; sums and products that run on from the other end."""
+    if called(call) in _SORTS and not any(one.arg == "descending" for one in call.keywords):
+        given = ", ".join([*map(source.text, (*call.args, *call.keywords)), "descending=True"])
+        yield replacing(source, call, f"{source.text(call.func)}({given})", 0.4)
+
+
+def siblings(source: Source, call: ast.Call) -> Iterator[Offer]:
+    """A call of the other kind in the place of one: `mean` and `sum`, a view and a transpose."""
     name, text = called(call), source.text(call.func)
     for one, other, cost in _SIBLINGS:
         for old, new in ((one, other), (other, one)):
@@ -135,6 +146,18 @@ def _scaled(source: Source, node: ast.BinOp) -> Iterator[Offer]:
         yield replacing(source, node, right, 0.6)
     elif isinstance(node.op, ast.Sub):
         yield replacing(source, node, f"{left} + {right}", 1.1)
+
+
+def flags(watcher: Any) -> Iterator[Offer]:
+    """A factor that was 0 or 1 wherever it was looked at, the other way round: `x * done` and `x * (1 - done)`."""
+    for seen, _ in watcher.notes.of("flag"):
+        found = seen.site[0].node() if seen.site else None
+        node = found.node if found is not None else None
+        if found is None or not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Mult):
+            continue
+        for flag in [(node.left, node.right)[at] for at in seen.data["places"]]:
+            if isinstance(flag, (ast.Name, ast.Attribute, ast.Subscript)):
+                yield replacing(found.source, flag, f"(1 - {found.source.text(flag)})", 0.3)
 
 
 def names(source: Source, ran: list[ast.stmt]) -> Iterator[Offer]:

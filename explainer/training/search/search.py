@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from explainer.training.finding import Attempt, Finding
-from explainer.training.judge import gain
+from explainer.training.judge import FIT, gain, rises
 from explainer.training.search import evaluation, expressions, places, whole
-from explainer.training.search.doubts import Doubt, doubt
+from explainer.training.search.doubts import Doubt, asked, doubt, poor
 from explainer.training.search.offer import Offer
 from explainer.training.trials import Trials, Tried
 
@@ -19,6 +19,8 @@ RULE = "training-edit-found"
 _BETTER, _WHOLE = 0.12, 2
 #: Seeds on which an edit must be better, and by which share of the program's own number.
 _SEEDS, _GAIN = 3, 0.25
+#: Which part of what a share lacks an edit must bring: else the doubt stands.
+_ROOM = 0.4
 #: The share of a run's steps that tells which edits are worth a whole one; at least and at most so many.
 _SHARE, _LEAST, _LONGEST = 0.25, 64, 240
 #: How many whole runs the last trials take: the best ones, and one of them with its control on each further seed.
@@ -27,22 +29,36 @@ _RESERVE = _WHOLE + 2 * (_SEEDS - 1)
 
 def searched(watcher: Any, trials: Trials) -> tuple[Finding, list[Tried]] | None:
     """The edit that repairs a training in doubt, as trials on several seeds showed; None where none is found."""
+    if trials.why or trials.left <= 0:
+        return None
     found = doubt(watcher)
-    if found is None or trials.why or trials.left <= 0:
+    if found is None and asked(watcher):
+        found = poor(trials.control())
+    if found is None:
         return None
     offers = list(ranked(watcher, found))
     best = _screened(watcher, offers, trials) if found.kind == "unlearned" and found.training is not None else None
-    best = best if best is not None else [one.attempt() for one in offers[: 2 * _WHOLE]]
+    best = best if best is not None else [one.attempt() for one in offers]  # nothing tells before the end
     for at in range(0, len(best), _WHOLE):
         tried = trials.tried(_finding(found, best[at : at + _WHOLE]), seeds=_SEEDS)
-        if tried and _holds(tried[0]):
+        if tried and _holds(tried[0], found):
             return _finding(found, [tried[0].attempt]), tried[:1]
+        if trials.left < _RESERVE * trials.lasted:
+            break
     return None
 
 
-def _holds(one: Tried) -> bool:
+def _holds(one: Tried, found: Doubt) -> bool:
     pair = one.compared
+    if pair.metric == FIT and found.kind == "apart":
+        return False  # an edit of the evaluation may change what is compared there
     better = pair.better and one.whole and one.seeds == one.of == _SEEDS
+    if (
+        rises(pair.metric)
+        and max(pair.after, pair.before) <= 1
+        and pair.after - pair.before < _ROOM * (1 - pair.before)
+    ):
+        return False  # still as poor, by another reason
     counted = abs(pair.after) <= 1 or abs(pair.before) > 1  # a share that is summed in place of averaged is no share
     return better and bool(pair.metric) and counted and gain(pair) > _GAIN
 
@@ -73,7 +89,7 @@ def ranked(watcher: Any, found: Doubt) -> Iterator[Offer]:
 
 
 def _offers(watcher: Any, found: Doubt) -> Iterator[Offer]:
-    return _of_training(watcher) if found.kind == "unlearned" else evaluation.offers(watcher)
+    return evaluation.offers(watcher) if found.kind == "apart" else _of_training(watcher)
 
 
 def _of_training(watcher: Any) -> Iterator[Offer]:
@@ -85,6 +101,7 @@ def _of_training(watcher: Any) -> Iterator[Offer]:
         by_source.setdefault(id(source), (source, []))[1].append(statement)
     for source, ran in by_source.values():
         yield from expressions.names(source, ran)
+    yield from expressions.flags(watcher)
     yield from whole.of_loops(watcher)
     yield from whole.learning_rates(watcher)
     for source, call in places.calls(watcher):

@@ -14,14 +14,15 @@ from explainer.source import Source, called, loaded, stored, with_arguments
 from explainer.training import rewrite
 from explainer.training.kinds.optimizers import built
 from explainer.training.kinds.strength import setting
-from explainer.training.search.expressions import dimensions
+from explainer.training.search.expressions import dimensions, siblings
 from explainer.training.search.offer import Offer, leaving_out, replacing
 from explainer.training.search.places import training_loops
 
 #: Calls that are left as they are: without them nothing is learned, or nothing but what is shown changes.
 _KEPT = ("backward", "step", "zero_grad", "print", "append", "write", "info", "update", "set_postfix", "add_scalar",
          "extend", "manual_seed", "seed", "main", "train", "fit", "run")  # fmt: skip
-_DRAWN = ("rand", "randn", "randint", "rand_like", "randn_like", "bernoulli", "uniform", "random", "choice", "normal")
+#: Calls whose order is seen as it is.
+_ORDERED = ("backward", "zero_grad", "clip_grad_norm_", "clip_grad_value_")
 _ORDERS = ("randperm", "permutation", "shuffle", "sort", "argsort", "permuted", "roll", "flip")
 _STARTS = ("normal_", "uniform_", "zeros_", "ones_", "constant_", "fill_", "zero_", "mul_", "trunc_normal_", "copy_",
            "orthogonal_", "requires_grad_", "kaiming_normal_", "xavier_uniform_", "div_", "eye_")  # fmt: skip
@@ -57,7 +58,7 @@ def of_loops(watcher: Any) -> Iterator[Offer]:
                 continue
             if name not in _KEPT or (name == "step" and not _of_optimizer(watcher, source, one)):
                 yield leaving_out(source, one, 0.6)
-            if name != "backward":
+            if name not in _ORDERED and not (name == "step" and _of_optimizer(watcher, source, one)):
                 yield from _moved(source, loop, one)
 
 
@@ -151,9 +152,11 @@ def learning_rates(watcher: Any) -> Iterator[Offer]:
 
 
 def of_data(source: Source, ran: set[int]) -> Iterator[Offer]:
-    """Other dimensions in what makes the data, before the training."""
+    """Other dimensions, and other orders of them, in what makes the data, before the training."""
     for node in source.nodes():
         if isinstance(node, (ast.Assign, ast.Return)) and node.lineno not in ran:
             for one in ast.walk(node):
-                for offer in dimensions(source, one) if isinstance(one, ast.Call) else ():
-                    yield replace(offer, cost=offer.cost + 0.3)
+                if isinstance(one, ast.Call):
+                    views = siblings(source, one) if called(one) in ("view", "reshape") else ()
+                    yield from (replace(offer, cost=offer.cost - 0.3) for offer in views)
+                    yield from (replace(offer, cost=offer.cost + 0.3) for offer in dimensions(source, one))
