@@ -32,12 +32,18 @@ def _behind_if(last: Place, node: ast.If, returned: ast.Return) -> tuple[Edit, .
     value = ast.parse(text.removeprefix("return").strip(), mode="eval").body
     function = last.source.function_at(node.lineno)
     own = {one.arg for one in function.args.args} - {"self"} if function is not None else set()
-    plain = ast.unparse(_Plain(own).visit(value))
+    bare = _Plain(own).visit(value)
+    if not any(isinstance(one, ast.Name) for one in ast.walk(bare)):
+        raise EditError("what to return is not plain")
+    plain = ast.unparse(bare)
     return insert_statement(f"return {plain[1:-1] if isinstance(value, ast.Tuple) else plain}", after=last)
 
 
 class _Plain(ast.NodeTransformer):
-    """Takes calls of one argument off: `self.augment(crop)` -> `crop`, and of parameters: `x.flip(-1)` -> `x`."""
+    """Takes off calls of one argument (`self.augment(crop)` -> `crop`) and methods of parameters (`x.flip(-1)` -> `x`).
+
+    What is left has to read something.
+    """
 
     def __init__(self, own: set[str]):
         self.own = own
