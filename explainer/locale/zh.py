@@ -253,6 +253,7 @@ WORDS = {
     "noun_dims": "维数",
     # What `explain watch` says.
     "trial_metric": "带此修改重新运行，`{name}` 最终为 {after}；不修改则为 {before}",
+    "trial_fit": "带此修改重新运行，常数预测出错的部分中，评估有 {after} % 正确；不修改则为 {before} %",
     "trial_loss": "带此修改重新运行，在同样的 {steps} 步中损失从 {first} 降到 {after}；不修改则停在 {before}",
     "trial_seeds": "在 {count} 个随机种子上",
     "trial_steps": "前 {steps} 步",
