@@ -98,7 +98,7 @@ def refusals(folder: Path) -> list[str]:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("a: " + "[" * 150_000 + "]" * 150_000, f"nests deeper than {DEEPEST}"),
+        ("a: " + "[" * 150_000 + "]" * 150_000, "nest"),  # a newer libyaml refuses it by itself
         ("a: " + "{a: " * 70_000 + "}" * 70_000, f"nests deeper than {DEEPEST}"),
         ("".join(" " * deep + "a:\n" for deep in range(400)), f"nests deeper than {DEEPEST}"),
         ("a: [" + "x," * 150_000 + "x]", f"more than {MOST_NODES} values"),
