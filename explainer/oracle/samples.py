@@ -48,12 +48,12 @@ def with_one_more(call: Call, outcome: Any, steady: bool) -> dict[str, Any]:
 
 
 def _longer(tensor: Any, size: int) -> Any:
-    """The first few samples and one more: the next, or the first once more."""
+    """The first few samples and one more: the next, or the last once more, so that what is sorted stays so."""
     import torch
 
     if not tensor.dim() or tensor.shape[0] != size:
         return tensor
-    return tensor[: _FEW + 1] if size > _FEW else torch.cat([tensor, tensor[:1]])
+    return tensor[: _FEW + 1] if size > _FEW else torch.cat([tensor, tensor[-1:]])
 
 
 def _only(size: int) -> Any:
