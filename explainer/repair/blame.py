@@ -85,8 +85,10 @@ def blamed(checker: Any, evidence: Evidence, known: tuple[Edit, ...] = ()) -> Bl
 
 def _fits(one: Survivor, where: Roles) -> bool:
     """Whether an edit is in doubt, computes the number that fits, or turns a tensor around where it failed."""
-    turned = where.stack.get(one.line) == 0 and of_layout(one.candidate.edits)
-    return bool(one.judgement.doubts) or computed(one.candidate) or turned
+    put_in = any((edit.after or "").count("None") > (edit.before or "").count("None") for edit in one.candidate.edits)
+    turned = where.stack.get(one.line) == 0 and of_layout(one.candidate.edits) and not put_in
+    doubts = set(one.judgement.doubts) - {"chance"}  # another alignment is as far from the origin
+    return bool(doubts) or computed(one.candidate) or turned
 
 
 def _generated(found: list[Survivor], control: Run | None) -> Survivor | None:

@@ -40,8 +40,14 @@ def sizes(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         name, given = called(node), _given(node)
         if name == "permute" and given:
             yield from _orders(spot, evidence, node, given)
-        elif name in (*_VIEWS, *_MADE) and given:
+        elif name in (*_VIEWS, *_MADE) and given and not _is_data(name, given):
             yield from itertools.islice(_others(spot, evidence, node, given, name in _VIEWS), _MOST)
+
+
+def _is_data(name: str, given: Sequence[ast.expr]) -> bool:
+    """Whether a new tensor of plain numbers is made: it stands for data, whose sizes are as they are."""
+    new = name in _MADE and name not in ("expand", "repeat", "tile", "resize")
+    return new and all(isinstance(one, ast.Constant) for one in given)
 
 
 def _given(node: ast.Call) -> Sequence[ast.expr]:
