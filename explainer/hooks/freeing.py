@@ -38,7 +38,7 @@ def free(shell: Any) -> list[str]:
 def _forget(shell: Any) -> None:
     """Drop the error wherever Python and IPython keep it, empty its frames, and hand cached GPU memory back."""
     error = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
-    for one in _chain(error):
+    for one in chain(error):
         traceback.clear_frames(one.__traceback__)
         one.__traceback__ = None  # the shell's last result keeps the error itself
     for name in _LAST:
@@ -54,13 +54,14 @@ def _forget(shell: Any) -> None:
 
 def _of_error(error: BaseException | None) -> Iterator[Any]:
     """The tensors in the frames of an error and of those that led to it."""
-    for one in _chain(error):
+    for one in chain(error):
         for frame, _ in traceback.walk_tb(one.__traceback__):
             if frame.f_code.co_name != "<module>":
                 yield from tensors_in(frame.f_locals)
 
 
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
+def chain(error: BaseException | None) -> Iterator[BaseException]:
+    """An error and those that led to it, each once."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))
@@ -88,10 +89,8 @@ def _parts(value: Any) -> list[Any]:
         return list(dict.values(value))
     if type(value) in (list, tuple, set):
         return list(value)
-    whole = isinstance(value, (type, ModuleType, FunctionType))
-    return (
-        [] if whole or type(value).__module__.startswith(("IPython.", "ipykernel.")) else [*fields_of(value).values()]
-    )
+    of_shell = type(value).__module__.startswith(("IPython.", "ipykernel."))
+    return [] if of_shell or isinstance(value, (type, ModuleType, FunctionType)) else [*fields_of(value).values()]
 
 
 def _bytes(tensors: Iterable[Any]) -> int:

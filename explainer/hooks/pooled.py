@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -111,13 +112,10 @@ def _at_work(claim: Path) -> bool:
 
 
 def _texts(error: BaseException) -> Iterator[str]:
-    one: BaseException | None = error
-    for _ in range(_CHAIN):
-        if one is None:
-            return
-        if type(one).__name__.endswith("RemoteTraceback"):
-            yield str(one)
-        one = one.__cause__ or one.__context__
+    from explainer.hooks.freeing import chain
+
+    carried = (one for one in islice(chain(error), _CHAIN) if type(one).__name__.endswith("RemoteTraceback"))
+    yield from map(str, carried)
 
 
 def _name(text: str) -> str:

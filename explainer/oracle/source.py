@@ -18,6 +18,7 @@ _LAYOUT = re.compile(
     r"|expand|expand_as|mean|sum|amax|amin|max|min|roll|flip)\b|\b(?:dim|axis|batch_first|start_dim)\s*=|\beinsum\("
     r"|\brearrange\(|\bstack\(|\bcat\(|\[[^\]]*(?::|None)|[\"'][^\"']*->[^\"']*[\"']"
 )
+_PUT_IN = re.compile("None")
 #: Classes of layers, and functions that are given sizes.
 _TAKES_SIZES = re.compile(
     r"(?:^|\.)(?:[A-Z]\w*|zeros|ones|empty|full|rand|randn|randint|arange|view|reshape|expand|repeat|narrow|unflatten)$"
@@ -77,6 +78,11 @@ def _count(node: ast.Return) -> int:
 def of_layout(edits: Iterable[Edit]) -> bool:
     """Whether an edit orders, groups or picks dimensions otherwise: samples can mix by that."""
     return any(_more(_LAYOUT, edit) for edit in edits)
+
+
+def puts_in(edits: Iterable[Edit]) -> bool:
+    """Whether an edit puts dimensions of size 1 in: `mask[:, None]`."""
+    return any(_more(_PUT_IN, edit) for edit in edits)
 
 
 def picks_less(edits: Iterable[Edit]) -> bool:

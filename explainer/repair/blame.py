@@ -10,7 +10,7 @@ from explainer.edits.candidate import PAIRED, Candidate
 from explainer.edits.evidence import Evidence
 from explainer.frozen import frozen, replace
 from explainer.oracle.judge import Judgement
-from explainer.oracle.source import of_layout
+from explainer.oracle.source import of_layout, puts_in
 from explainer.repair.agreement import computed
 from explainer.repair.features import Roles, features, lost_parameters, roles
 from explainer.repair.prior import score
@@ -85,8 +85,8 @@ def blamed(checker: Any, evidence: Evidence, known: tuple[Edit, ...] = ()) -> Bl
 
 def _fits(one: Survivor, where: Roles) -> bool:
     """Whether an edit is in doubt, computes the number that fits, or turns a tensor around where it failed."""
-    put_in = any((edit.after or "").count("None") > (edit.before or "").count("None") for edit in one.candidate.edits)
-    turned = where.stack.get(one.line) == 0 and of_layout(one.candidate.edits) and not put_in
+    edits = one.candidate.edits
+    turned = where.stack.get(one.line) == 0 and of_layout(edits) and not puts_in(edits)
     doubts = set(one.judgement.doubts) - {"chance"}  # another alignment is as far from the origin
     return bool(doubts) or computed(one.candidate) or turned
 

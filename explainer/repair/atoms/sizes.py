@@ -15,20 +15,8 @@ from explainer.repair.spots import Spot
 from explainer.source import called
 
 _VIEWS = ("view", "reshape", "unflatten")
-_MADE = (
-    "expand",
-    "repeat",
-    "zeros",
-    "ones",
-    "empty",
-    "full",
-    "rand",
-    "randn",
-    "new_zeros",
-    "new_ones",
-    "tile",
-    "resize",
-)
+_NEW = ("zeros", "ones", "empty", "full", "rand", "randn", "new_zeros", "new_ones")
+_MADE = (*_NEW, "expand", "repeat", "tile", "resize")
 _MOST = 40
 #: What it costs that a view no longer begins with the batch, and that one size is to be what is left.
 _SCRAMBLED, _FITS_ALL = 1.3, 1.9
@@ -46,8 +34,7 @@ def sizes(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
 
 def _is_data(name: str, given: Sequence[ast.expr]) -> bool:
     """Whether a new tensor of plain numbers is made: it stands for data, whose sizes are as they are."""
-    new = name in _MADE and name not in ("expand", "repeat", "tile", "resize")
-    return new and all(isinstance(one, ast.Constant) for one in given)
+    return name in _NEW and all(isinstance(one, ast.Constant) for one in given)
 
 
 def _given(node: ast.Call) -> Sequence[ast.expr]:

@@ -34,8 +34,8 @@ def results_dropped(watcher: Any) -> Iterator[Finding]:
         if isinstance(call.func.value, ast.Name):
             attempts.append(Attempt("kept", rewrite.replaced(source, call, f"{owner} = {source.text(call)}"),
                                     {"new": f"{owner} = ..."}))  # fmt: skip
-        names = {"text": source.text(call).split("\n")[0], "name": name, "owner": owner}
-        names |= {"times": times, "rebinds": False}
+        text = source.text(call).split("\n")[0]
+        names = {"text": text, "name": name, "owner": owner, "times": times, "rebinds": False}
         yield Finding("result-dropped", names, source.span(stated), tuple(attempts), proved=seen.data["weights"],
                       seen=True, weight=10)  # fmt: skip
 

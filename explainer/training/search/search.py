@@ -53,11 +53,8 @@ def _holds(one: Tried, found: Doubt) -> bool:
     if pair.metric == FIT and found.kind == "apart":
         return False  # an edit of the evaluation may change what is compared there
     better = pair.better and one.whole and one.seeds == one.of == _SEEDS
-    if (
-        rises(pair.metric)
-        and max(pair.after, pair.before) <= 1
-        and pair.after - pair.before < _ROOM * (1 - pair.before)
-    ):
+    share = rises(pair.metric) and max(pair.after, pair.before) <= 1
+    if share and pair.after - pair.before < _ROOM * (1 - pair.before):
         return False  # still as poor, by another reason
     counted = abs(pair.after) <= 1 or abs(pair.before) > 1  # a share that is summed in place of averaged is no share
     return better and bool(pair.metric) and counted and gain(pair) > _GAIN

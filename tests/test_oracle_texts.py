@@ -1,0 +1,65 @@
+"""What sizes, strides and the texts of an edit alone tell of it: no program is run."""
+
+from __future__ import annotations
+
+import pytest
+
+from explainer.diagnosis import Edit
+from explainer.oracle.alignments import other_alignments
+from explainer.oracle.joins import CROSSED, TURNED, mixes
+from explainer.oracle.judge import judged
+
+pytest.importorskip("torch")
+
+
+@pytest.mark.parametrize(
+    ("before", "strides", "after", "mixed"),
+    [
+        ([3, 5, 2, 4], [40, 4, 20, 1], [3, 5, 8], None),  # heads beside what each head holds
+        ([3, 2, 5, 4], [40, 4, 8, 1], [3, 5, 8], CROSSED),  # time across heads
+        ([3, 7, 7, 2], [98, 7, 1, 49], [3, 98], None),  # one sample's values, in another order
+        ([5, 3, 4], [4, 20, 1], [15, 4], TURNED),  # steps before samples, which lie the other way round
+        ([3, 5, 4], [20, 1, 5], [15, 4], None),
+        ([3, 4], [4, 1], [4, 3], None),  # it lies in memory as its sizes are
+    ],
+)
+def test_a_reshape_mixes_what_lies_otherwise_in_memory(
+    before: list[int], strides: list[int], after: list[int], mixed: str | None
+) -> None:
+    assert mixes(before, strides, after) == mixed
+
+
+@pytest.mark.parametrize(
+    ("after", "others"),
+    [
+        ("y = x + b.unsqueeze(1)", ["b.unsqueeze(0)", "b.unsqueeze(2)", "b.unsqueeze(3)"]),
+        ("y = x + b.unsqueeze(-1)", ["b.unsqueeze(-2)", "b.unsqueeze(-3)", "b.unsqueeze(-4)"]),
+        ("y = x + b[:, None]", ["b.unsqueeze(0)", "b.unsqueeze(2)", "b.unsqueeze(3)"]),
+        ("y = x + b[..., None]", ["b.unsqueeze(-2)", "b.unsqueeze(-3)", "b.unsqueeze(-4)"]),
+        ("y = x + b.t()", []),
+    ],
+)
+def test_other_alignments_of_a_broadcast(after: str, others: list[str]) -> None:
+    edit = Edit("main.py", 1, 1, "y = x + b", after)
+    assert [text for _, _, text in other_alignments([edit])] == others
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "data"),
+    [
+        ("y, _ = self.attn(x, x, x, attn_mask=mask)", "y, _ = self.attn(x, x, x)", True),
+        ("return self.a(self.b(x, lengths))", "return self.a(self.b(x))", True),
+        ("y = f(x, mask=self.mask[:t])", "y = f(x)", True),
+        ("y = f(x, m)", "y = f(x, n)", False),
+        ("y = f(x, x.size(0))", "y = f(x)", False),
+        ("y = f(x, mode='max')", "y = f(x)", False),
+        ("y = x.view(b, t, -1)", "y = x.view(b, -1)", False),
+        ("self.a = nn.Linear(a, b, bias=False)", "self.a = nn.Linear(a, b)", False),
+    ],
+)
+def test_what_leaves_out_an_argument_that_carries_data_is_in_doubt(before: str, after: str, data: bool) -> None:
+    """Without its mask any attention runs; what a signature refuses was never used."""
+    edits, failed = [Edit("a.py", 1, 1, before, after)], {"type": "RuntimeError", "message": "the shape of the mask"}
+    assert ("argument" in judged(edits, {}, {"error": failed}).doubts) == data
+    refused = {"type": "TypeError", "message": "forward() got an unexpected keyword argument 'mask'"}
+    assert "argument" not in judged(edits, {}, {"error": refused}).doubts
