@@ -7,6 +7,7 @@ from made_spots import F32, SCOPE, spot_of
 
 from explainer.edits.evidence import Call, Evidence, Layer, Step
 from explainer.edits.place import Place
+from explainer.frozen import replace
 from explainer.repair.atoms import ATOMS
 from explainer.repair.offer import Offer
 from explainer.repair.prior import ATOM, cost
@@ -35,7 +36,7 @@ REPAIRS = [
     ("dimension", "torch.cat((s, s), dim=0)", "", "torch.cat((s, s), dim=1)"),
     ("dimension", "x.mean(dim=(1, 2))", "", "x.mean(dim=(2, 3))"),
     ("dimension", "x.shape[0]", "", "x.shape[1]"),
-    ("name", "f(x, s)", "", "f(x, x)"),
+    ("name", "f(b, s)", "", "f(b, x)"),
     ("size", "nn.Linear(t, c)", "3 and 6", "nn.Linear(cin, c)"),
     ("size", "nn.Conv1d(c, t, cin)", "", "nn.Conv1d(c // 2, t, cin)"),
     ("swap", "nn.Linear(c, t)", "", "nn.Linear(t, c)"),
@@ -46,6 +47,8 @@ REPAIRS = [
     ("keyword", "x.chunk(2)", "", "x.chunk(2, dim=-1)"),
     ("keyword", "nn.GRU(c, c)", "", "nn.GRU(c, c, bidirectional=True)"),
     ("cut", "f(x)", "", "f(x[:-1])"),
+    ("cut", "f(x)", "size 6 against 5 in dimension 1", "f(x[:, 1:])"),
+    ("size", "g(t)", "8 against 4", "g(x.size(2))"),
     ("measure", "def f(a):\n    n = a.size(0)\n    return g(a.size(1))", "", "    return g(a.size(0))"),
     ("field", "def f(g):\n    h(g.nodes)\n    n = g.edges", "", "    n = g.nodes"),
     ("detach", "self.kept = f(x)", "", "self.kept = f(x).detach()"),
@@ -153,6 +156,7 @@ ALONE = [
     ("keyword", "range(3)", ""),  # Python's own
     ("cut", "f(b)", ""),
     ("crop", "f(x)", "index 5 with 9"),  # none is as short
+    ("leading", "f(x, s)", ""),  # it never went well
     ("bound", "f(x)", "index 9 is out of bounds for dimension 0 with size 8"),  # an index from the start
     ("measure", "f(x)", ""),
     ("field", "def f(g):\n    g.reset()\n    n = g.edges.to(h)", ""),
@@ -216,6 +220,13 @@ def test_only_who_calls_what_failed_gives_it_less():
     assert not list(ATOMS["crop"](spot, evidence))
 
 
+def test_what_is_made_once_for_a_full_batch_is_cut_to_the_batch_at_hand():
+    spot, evidence = spot_of("for x in rows:\n    f(x, z)", role="crash")
+    spot = replace(spot, scope={**SCOPE, "z": [[9], F32]})
+    evidence.passed = True
+    assert {_applied(one) for one in ATOMS["leading"](spot, evidence)} == {"    f(x, z[:x.size(0)])"}
+
+
 def test_a_literal_is_solved_for_the_size_that_is_made_of_it():
     spot, evidence = spot_of("f(32)", "50 against 65", role="number")
     side = ["lit", ["model.py", 1, 1, 2, 4], 32]
@@ -239,6 +250,7 @@ def test_every_atom_has_examples_and_a_cost():
         "bound",
         "solved",
         "crop",
+        "leading",
     }  # on their own
     assert set(ATOMS) - apart == {row[0] for row in REPAIRS}
     assert set(ATOMS) == {row[0] for row in ALONE}

@@ -152,7 +152,7 @@ def _warned(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[st
 
 
 #: What a rule has looked at before it offers an edit: which outputs are meant, what is trained, what belongs together.
-_KNOWN_TO_RULES = frozenset(["untrained", "outputs", "chance", "picked", "argument"])
+_KNOWN_TO_RULES = frozenset(["untrained", "outputs", "chance", "picked", "argument", "dropped"])
 
 
 def of_rule(judgement: Judgement) -> Judgement:
@@ -172,8 +172,19 @@ def _argument(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[
     return not refused and source.leaves_out_data(edits)
 
 
+def _unread(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[str, Any]) -> bool:
+    """An edit that cuts something off, and a part of a model's input that no longer reaches its output."""
+    return source.cuts_off(edits) and any(one.get("unread") for one in seen.get("models") or ())
+
+
+def _dropped(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[str, Any]) -> bool:
+    return source.drops_samples(edits)
+
+
 _DOUBTS = {
     "picked": _picked,
+    "unread": _unread,
+    "dropped": _dropped,
     "argument": _argument,
     "untrained": _untrained,
     "outputs": _outputs,

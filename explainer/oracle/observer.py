@@ -6,7 +6,7 @@ import functools
 from contextlib import suppress
 from typing import Any
 
-from explainer.oracle import lengths, samples
+from explainer.oracle import lengths, reads, samples
 from explainer.oracle.calls import Call, Calls
 from explainer.oracle.casts import Casts
 from explainer.oracle.draws import Draws
@@ -162,4 +162,7 @@ class Observer:
         if steady and self.masks:
             with suppress(Exception):
                 seen["causal"] = lengths.causal(call, outcome, few)
+        if steady and self.places.edited:
+            with suppress(Exception):
+                seen["unread"] = reads.unread(call, outcome, few)
         return seen

@@ -19,6 +19,9 @@ _LAYOUT = re.compile(
     r"|\brearrange\(|\bstack\(|\bcat\(|\[[^\]]*(?::|None)|[\"'][^\"']*->[^\"']*[\"']"
 )
 _PUT_IN = re.compile("None")
+#: A subscript that takes a part, and what leaves out a last batch.
+_PART = re.compile(r"\[[^\[\]]*(?::[^\[\]]|[^\[\]]:|-1|, 0)[^\[\]]*\]")
+_DROPS = re.compile(r"\bdrop_last\s*=\s*True")
 #: Classes of layers, and functions that are given sizes.
 _TAKES_SIZES = re.compile(
     r"(?:^|\.)(?:[A-Z]\w*|zeros|ones|empty|full|rand|randn|randint|arange|view|reshape|expand|repeat|narrow|unflatten)$"
@@ -83,6 +86,16 @@ def of_layout(edits: Iterable[Edit]) -> bool:
 def puts_in(edits: Iterable[Edit]) -> bool:
     """Whether an edit puts dimensions of size 1 in: `mask[:, None]`."""
     return any(_more(_PUT_IN, edit) for edit in edits)
+
+
+def cuts_off(edits: Iterable[Edit]) -> bool:
+    """Whether an edit puts a subscript in that takes a part of something."""
+    return any(_more(_PART, edit) for edit in edits)
+
+
+def drops_samples(edits: Iterable[Edit]) -> bool:
+    """Whether an edit lets a loader leave out the last samples of each epoch."""
+    return any(_more(_DROPS, edit) for edit in edits)
 
 
 def picks_less(edits: Iterable[Edit]) -> bool:

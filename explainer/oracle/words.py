@@ -20,6 +20,16 @@ DOUBTS: dict[str, Texts] = {
         "ko": "실행되지만 인덱스로 고르던 것을 더 이상 고르지 않습니다",
         "zh": "可以运行，但不再选取下标原本选取的内容",
     },
+    "unread": {
+        "en": "it runs, but the last part of an input no longer reaches the output",
+        "ko": "실행되지만 입력의 마지막 부분이 더 이상 출력에 반영되지 않습니다",
+        "zh": "可以运行，但输入的最后一部分不再影响输出",
+    },
+    "dropped": {
+        "en": "it runs, but leaves out the last samples of each epoch",
+        "ko": "실행되지만 에폭마다 마지막 샘플들이 빠집니다",
+        "zh": "可以运行，但每个 epoch 都会丢弃最后的样本",
+    },
     "argument": {
         "en": "it runs, but what the argument did is left out with it",
         "ko": "실행되지만 그 인수가 하던 일도 함께 빠집니다",

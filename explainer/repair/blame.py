@@ -92,8 +92,10 @@ def _fits(one: Survivor, where: Roles) -> bool:
 
 
 def _generated(found: list[Survivor], control: Run | None) -> Survivor | None:
-    """What the surest generator offered, of its offers the one that changes least."""
-    offered = [one for one in found if one.candidate.tier != PAIRED and _kind(one.candidate) == "generator"]
+    """What the surest generator offered that is in no doubt (where anything is), of its offers the smallest change."""
+    sure = any(not one.judgement.doubts for one in found)
+    offered = [one for one in found if one.candidate.tier != PAIRED and _kind(one.candidate) == "generator"
+               and not (sure and one.judgement.doubts)]  # fmt: skip
     if control is None or not offered:
         return None
     rank = lambda one: (bool(one.judgement.doubts), one.candidate.tier, *ties(one.candidate, one.run, control))  # noqa: E731

@@ -46,6 +46,7 @@ ATOM: Mapping[str, float] = {
     "clone": 0.7,
     "cut": 1.7,
     "crop": 0.6,
+    "leading": 0.2,
     "bound": 0.9,
     "uncalled": 0.0,
     "parameter": 0.1,
@@ -105,6 +106,8 @@ _ALONE = ("detach", "clone", "severed")
 _ONLY = {"registered": "device", "crop": "index", "unflattened": "index"}
 _STEP = 0.12
 _FAR = 1.2
+#: What a doubt costs whose weight is not known.
+_DOUBTED = 1.5
 
 
 def atoms_for(family: str) -> Sequence[str]:
@@ -121,4 +124,9 @@ def cost(offer: Offer) -> float:
 
 def score(features: Mapping[str, float]) -> float:
     """The logarithm of how likely a survivor is, beside 0 for no right edit among all survivors."""
-    return -sum(value * WEIGHTS.get(name, 0.0) for name, value in features.items())
+    return -sum(value * WEIGHTS.get(name, _unfitted(name)) for name, value in features.items())
+
+
+def _unfitted(name: str) -> float:
+    """What a feature costs that no program had which weights were fitted on: a doubt something, else nothing."""
+    return _DOUBTED if name.startswith("doubt=") else 0.0

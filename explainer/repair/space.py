@@ -161,7 +161,7 @@ def _repeats(offer: Offer) -> bool:
 def _said(statement: ast.stmt) -> str | None:
     """What a statement computes, whatever takes it."""
     value = statement.value if isinstance(statement, (ast.Expr, ast.Assign)) else None
-    return ast.unparse(value) if isinstance(value, ast.Call) else None
+    return ast.unparse(value) if isinstance(value, (ast.Call, ast.Subscript)) else None
 
 
 def _doubled(offers: Iterable[Offer]) -> Iterator[Offer]:

@@ -64,6 +64,7 @@ ATOMS: dict[str, Atom] = {
     "severed": graphs.severed,
     "cut": slices.cut,
     "crop": slices.crop,
+    "leading": slices.leading,
     "bound": bounds.bound,
     "uncalled": unused.uncalled,
     "parameter": unused.parameter,

@@ -204,7 +204,14 @@ def tensors(spot: Spot) -> dict[str, list[int]]:
         name: value[0]
         for name, value in spot.scope.items()
         if isinstance(value, list) and value and isinstance(value[0], list)
-    }
+        and _ROOT.split(name)[0] not in bound_below(spot.place.source, spot.place.span.line)
+    }  # fmt: skip
+
+
+def measured(spot: Spot, value: int) -> Iterator[str]:
+    """The sizes of tensors in scope that are so large: `x.size(0)`, those of plain names first."""
+    known = sorted(tensors(spot).items(), key=lambda one: "." in one[0])
+    yield from (f"{name}.size({at})" for name, shape in known for at, size in enumerate(shape) if size == value)
 
 
 def wanted(evidence: Evidence) -> set[int]:
@@ -212,5 +219,8 @@ def wanted(evidence: Evidence) -> set[int]:
     crash = evidence.crash
     sizes = {size for shape, _ in (crash.before if crash is not None else ()) for size in shape}
     asked = _ASKED.search(evidence.message)  # what a view leaves open makes up for the rest
-    rest = math.prod(int(one) for one in re.findall(r"\d+", asked[1].replace("-1", ""))) if asked else 1
-    return sizes | set(evidence.said) | ({rest} if rest > 1 else set())
+    given = [int(one) for one in re.findall(r"\d+", asked[1].replace("-1", ""))] if asked else []
+    rest = math.prod(given)
+    entries = math.prod(crash.before[0][0]) if asked and crash is not None and crash.before else 0
+    fits = {entries * one // rest for one in given if rest and entries * one % rest == 0}
+    return sizes | set(evidence.said) | fits | ({rest} if rest > 1 else set())

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator
 
 from explainer.edits.evidence import Evidence
 from explainer.edits.expressions import named
-from explainer.repair.atoms.common import expressions, integer, integers, number, shape_of, tensors, wanted
+from explainer.repair.atoms.common import expressions, integer, integers, measured, number, shape_of, tensors, wanted
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
 from explainer.source import called, loaded, stored
@@ -23,11 +24,18 @@ def name(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     for node in expressions(spot):
         if not isinstance(node, ast.Name):
             continue
-        own = shape_of(spot, node, evidence)
+        own, beside = shape_of(spot, node, evidence), _beside(spot, node)
         for other, shape in known.items() if own is not None else ():
-            if other != node.id and shape != own and abs(len(shape) - len(own or [])) <= 1:
+            if other != node.id and other not in beside and shape != own and abs(len(shape) - len(own or [])) <= 1:
                 weight = 1.4 + 0.4 * (len(shape) != len(own or [])) - 0.6 * (other not in read)
                 yield Offer("name", spot, node, other, "unread" if other not in read else "scope", weight)
+
+
+def _beside(spot: Spot, node: ast.Name) -> set[str]:
+    """The names that a call of different values is given beside one of them: it is not meant to get one twice."""
+    parent = spot.place.source.parent_of(node)
+    given = [one.id for one in parent.args if isinstance(one, ast.Name)] if isinstance(parent, ast.Call) else []
+    return set(given) if len(set(given)) == len(given) else set()
 
 
 def derived(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
@@ -66,6 +74,9 @@ def size(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
             yield Offer(
                 "size", spot, node, text, "name", 0.5 + 0.7 * (known[text] not in sizes) + 0.3 * _apart(text, node)
             )
+        for goal in sorted(sizes - {value, 0, 1})[:_MOST]:
+            for text in itertools.islice(measured(spot, goal), 3):
+                yield Offer("size", spot, node, text, "measured", 0.1 if evidence.passed else 1.2)
         old = spot.place.source.text(node)
         for form in (f"{old} * 2", f"{old} // 2", f"{old} * 3", f"{old} + 1", f"{old} - 1"):
             if isinstance(node, (ast.Name, ast.Attribute)):

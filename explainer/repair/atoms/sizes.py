@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from explainer.edits.evidence import Evidence
 from explainer.edits.expressions import named
-from explainer.repair.atoms.common import MODULES, calls, integer, integers, shape_of, tensors, text, wanted
+from explainer.repair.atoms.common import MODULES, calls, integer, integers, measured, shape_of, tensors, text, wanted
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
 from explainer.source import called
@@ -18,7 +18,8 @@ _VIEWS = ("view", "reshape", "unflatten")
 _NEW = ("zeros", "ones", "empty", "full", "rand", "randn", "new_zeros", "new_ones")
 _MADE = (*_NEW, "expand", "repeat", "tile", "resize")
 _MOST = 40
-#: What it costs that a view no longer begins with the batch, and that one size is to be what is left.
+#: What it costs that a view no longer begins with the batch, and that one size is to be what is left: nothing where the
+#: sizes that are written suited other data.
 _SCRAMBLED, _FITS_ALL = 1.3, 1.9
 
 
@@ -107,7 +108,7 @@ def _others(spot: Spot, evidence: Evidence, node: ast.Call, given: Sequence[ast.
         if new != texts:
             values_now = [value for _, value in row]
             apart = _scrambles(shape, values, values_now) if views else False
-            fits_all = _FITS_ALL * (new.count("-1") > texts.count("-1"))
+            fits_all = _FITS_ALL * (new.count("-1") > texts.count("-1") and not evidence.passed)
             yield _offer(spot, node, given, ", ".join(new), "sizes", weight + _SCRAMBLED * apart + fits_all)
 
 
@@ -141,7 +142,8 @@ def _rows(
         if views:
             yield [*own[:at], ("-1", -1), *own[at + 1 :]], 0.9
             yield [*own[:at], *own[at + 1 :]], 1.0
-        yield from (([*own[:at], one, *own[at + 1 :]], 0.5) for one in _needed(spot, values, at, entries))
+        follows = 0.2 if evidence.passed else 0.5
+        yield from (([*own[:at], one, *own[at + 1 :]], follows) for one in _needed(spot, evidence, values, at, entries))
         yield from (
             ([*own[:at], one, *own[at + 1 :]], 0.7 if one[0].isidentifier() else 0.9)
             for one in fillers
@@ -157,7 +159,9 @@ def _rows(
             yield [one if i not in (at, other) else ("-1", -1) for i, one in enumerate(own) if i != other], 1.1
 
 
-def _needed(spot: Spot, values: Sequence[int | None], at: int, entries: int | None) -> Iterator[tuple[str, int]]:
+def _needed(
+    spot: Spot, evidence: Evidence, values: Sequence[int | None], at: int, entries: int | None
+) -> Iterator[tuple[str, int]]:
     """Expressions for the one value that the other sizes leave for a place."""
     rest = [value for index, value in enumerate(values) if index != at]
     if entries is None or None in rest or -1 in rest:
@@ -165,6 +169,8 @@ def _needed(spot: Spot, values: Sequence[int | None], at: int, entries: int | No
     total = math.prod(value for value in rest if value is not None)
     if total > 0 and entries % total == 0 and entries // total != values[at]:
         for form in itertools.islice(named(entries // total, spot.scope, ""), 4):
+            yield form, entries // total
+        for form in itertools.islice(measured(spot, entries // total), 4) if evidence.passed else ():
             yield form, entries // total
         for one, a in list(integers(spot).items())[:20]:
             for other, b in list(integers(spot).items())[:20]:

@@ -10,6 +10,7 @@ from explainer.edits.place import as_primary
 from explainer.repair.atoms.common import expressions, integers, number, shape_of, tensors, text, wanted
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
+from explainer.source import holds
 
 #: Up to here one more or less reaches the first and the last.
 _NEAR = 2
@@ -35,6 +36,8 @@ _CUTS = {
     2: ("[:, -1]", "[:, :-1]", "[:, 1:]", "[:, 0]"),
     3: ("[..., 0]", "[..., -1]"),
 }
+#: What it is worth that one entry less makes one of the sizes that meet of the other.
+_MEETS = -0.8
 
 
 def cut(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
@@ -44,10 +47,21 @@ def cut(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     for node in expressions(spot):
         if not isinstance(node, (ast.Name, ast.Attribute, ast.Call)):
             continue
-        shape = (spot.shape if node is spot.place.node else None) or shape_of(spot, node, evidence)
-        parts = [part for rank, row in _CUTS.items() if shape and rank <= len(shape) for part in row]
-        for at, part in enumerate(parts):
-            yield Offer("cut", spot, node, f"{as_primary(spot.place.at(node))}{part}", part, 0.1 * at)
+        shape = (spot.shape if node is spot.place.node else None) or shape_of(spot, node, evidence) or []
+        parts = {
+            part: 0.1 * at
+            for at, part in enumerate(p for rank, row in _CUTS.items() if rank <= len(shape) for p in row)
+        }
+        for part, weight in {**parts, **dict.fromkeys(_meeting(shape, evidence), _MEETS)}.items():
+            yield Offer("cut", spot, node, f"{as_primary(spot.place.at(node))}{part}", part, weight)
+
+
+def _meeting(shape: list[int], evidence: Evidence) -> Iterator[str]:
+    """What leaves one entry of a dimension out, where two sizes that meet at the failing call are one apart."""
+    said = set(evidence.said)
+    for at, size in enumerate(shape):
+        if {size, size - 1} <= said and size > 1:
+            yield from (f"[{':, ' * at}{bound}]" for bound in (":-1", "1:"))
 
 
 def crop(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
@@ -66,6 +80,37 @@ def _crops(spot: Spot, evidence: Evidence, shape: list[int]) -> list[str]:
     named = [name for name, value in integers(spot).items() if value in sizes and value > 1]
     return [f"[{':, ' * at}{bound}]" for at, size in enumerate(shape[:2]) for name in named[:_NAMED]
             if integers(spot)[name] < size for bound in (f"-{name}:", f":{name}")]  # fmt: skip
+
+
+def leading(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`loss(scores, labels)` -> `loss(scores, labels[:scores.size(0)])`, where full batches went well.
+
+    `labels` were made once, for as many samples as a full batch has.
+    """
+    if spot.role != "crash" or not evidence.passed:
+        return
+    named = [one for one in expressions(spot) if isinstance(one, (ast.Name, ast.Attribute))]
+    shapes = [(one, shape_of(spot, one, evidence)) for one in named]
+    new = _given_anew(spot)
+    for node, shape in shapes:
+        if shape and ast.unparse(node) not in new:
+            for other, size in shapes:
+                longer = [at for at, (a, b) in enumerate(zip(shape, size or (), strict=False)) if a > b > 0]
+                for at in longer if other is not node and ast.unparse(other) in new else ():
+                    part = f"[{':, ' * at}:{text(spot, other)}.size({at})]"
+                    yield Offer("leading", spot, node, text(spot, node) + part, "batch", 0.1 * at)
+
+
+def _given_anew(spot: Spot) -> set[str]:
+    """What the innermost loop around a place binds, else its function, arguments counted."""
+    source, line = spot.place.source, spot.place.span.line
+    scope = source.scope_at(line)
+    nodes = list(ast.walk(scope)) if scope is not None else []
+    loops = [one for one in nodes if isinstance(one, (ast.For, ast.While)) and holds(one, line)]
+    around = list(ast.walk(loops[-1])) if loops else nodes
+    bound = (one for one in around if isinstance(getattr(one, "ctx", None), ast.Store))
+    given = (one.arg for one in around if isinstance(one, ast.arg))
+    return {*(ast.unparse(one) for one in bound), *given}
 
 
 def _textual(node: ast.AST) -> bool:
