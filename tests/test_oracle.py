@@ -264,12 +264,6 @@ x, y = torch.randn(8, 5, 6), torch.randn(8, 6)
 """
     + STEP
 )
-LAST = """
-from torch.utils.data import DataLoader
-net = nn.Linear(3, 1)
-for x in DataLoader(torch.randn(11, 3), batch_size=4):
-    (net(x) + torch.ones(4, 2)).sum().backward()
-"""
 WEIGHED = {
     "a number that sizes the data": (LINEAR, "torch.randn(8, 12)", "torch.randn(8, 10)", "data", ()),
     "a name that sizes the data": (
@@ -320,7 +314,6 @@ WEIGHED = {
     "a part of the input cut off": (SHORT, "self.first(x) +", "self.first(x)[:, :-1] +", None, ("unread",)),
     "a table for all of the input": (SHORT, "torch.zeros(4, 6)", "torch.zeros(5, 6)", None, ()),
     "data cut before the model": (SHORT, "torch.randn(8, 5, 6)", "torch.randn(8, 5, 6)[:, 1:]", None, ()),
-    "the last samples left out": (LAST, "batch_size=4", "batch_size=4, drop_last=True", None, ("dropped",)),
     "sizes that are joined": (WIDE, "hidden=5", "hidden=width + extra", None, ()),
 }  # fmt: skip
 

@@ -152,7 +152,7 @@ def _warned(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[st
 
 
 #: What a rule has looked at before it offers an edit: which outputs are meant, what is trained, what belongs together.
-_KNOWN_TO_RULES = frozenset(["untrained", "outputs", "chance", "picked", "argument", "dropped"])
+_KNOWN_TO_RULES = frozenset(["untrained", "outputs", "chance", "picked", "argument"])
 
 
 def of_rule(judgement: Judgement) -> Judgement:
@@ -177,14 +177,9 @@ def _unread(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[st
     return source.cuts_off(edits) and any(one.get("unread") for one in seen.get("models") or ())
 
 
-def _dropped(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[str, Any]) -> bool:
-    return source.drops_samples(edits)
-
-
 _DOUBTS = {
     "picked": _picked,
     "unread": _unread,
-    "dropped": _dropped,
     "argument": _argument,
     "untrained": _untrained,
     "outputs": _outputs,

@@ -25,11 +25,6 @@ DOUBTS: dict[str, Texts] = {
         "ko": "실행되지만 입력의 마지막 부분이 더 이상 출력에 반영되지 않습니다",
         "zh": "可以运行，但输入的最后一部分不再影响输出",
     },
-    "dropped": {
-        "en": "it runs, but leaves out the last samples of each epoch",
-        "ko": "실행되지만 에폭마다 마지막 샘플들이 빠집니다",
-        "zh": "可以运行，但每个 epoch 都会丢弃最后的样本",
-    },
     "argument": {
         "en": "it runs, but what the argument did is left out with it",
         "ko": "실행되지만 그 인수가 하던 일도 함께 빠집니다",

@@ -10,7 +10,7 @@ from explainer.edits.candidate import PAIRED, Candidate
 from explainer.edits.evidence import Evidence
 from explainer.frozen import frozen, replace
 from explainer.oracle.judge import Judgement
-from explainer.oracle.source import of_layout, puts_in
+from explainer.oracle.source import drops_samples, of_layout, puts_in
 from explainer.repair.agreement import computed
 from explainer.repair.features import Roles, features, lost_parameters, roles
 from explainer.repair.prior import score
@@ -77,29 +77,34 @@ def blamed(checker: Any, evidence: Evidence, known: tuple[Edit, ...] = ()) -> Bl
     first = own or _generated(found, control)
     if first is not None:
         found[found.index(first)] = first = replace(first, score=first.score + BETTER)
-    found.sort(key=lambda one: (bool(one.judgement.doubts), -one.score))
+    found.sort(key=lambda one: (_last(one), -one.score))
     if own is not None and first is not None and first.line == found[0].line:
         found = [first, *(one for one in found if one is not first)]
     return replace(_shared(found), fits=bool(found) and own is None and _fits(found[0], where))
 
 
 def _fits(one: Survivor, where: Roles) -> bool:
-    """Whether an edit is in doubt, computes the number that fits, or turns a tensor around where it failed."""
+    """Whether an edit comes last, computes the number that fits, or turns a tensor around where it failed."""
     edits = one.candidate.edits
     turned = where.stack.get(one.line) == 0 and of_layout(edits) and not puts_in(edits)
     doubts = set(one.judgement.doubts) - {"chance"}  # another alignment is as far from the origin
-    return bool(doubts) or computed(one.candidate) or turned
+    return bool(doubts) or drops_samples(edits) or computed(one.candidate) or turned
 
 
 def _generated(found: list[Survivor], control: Run | None) -> Survivor | None:
-    """What the surest generator offered that is in no doubt (where anything is), of its offers the smallest change."""
-    sure = any(not one.judgement.doubts for one in found)
+    """What the surest generator offered of what comes first at all, of its offers the smallest change."""
+    best = min(map(_last, found), default=0)
     offered = [one for one in found if one.candidate.tier != PAIRED and _kind(one.candidate) == "generator"
-               and not (sure and one.judgement.doubts)]  # fmt: skip
+               and _last(one) == best]  # fmt: skip
     if control is None or not offered:
         return None
     rank = lambda one: (bool(one.judgement.doubts), one.candidate.tier, *ties(one.candidate, one.run, control))  # noqa: E731
     return min(offered, key=rank)
+
+
+def _last(one: Survivor) -> int:
+    """What comes behind all others: samples that are left out, then what is in doubt."""
+    return 2 if one.judgement.doubts else int(drops_samples(one.candidate.edits))
 
 
 def _kind(candidate: Candidate) -> str:
@@ -110,7 +115,8 @@ def _shared(found: list[Survivor]) -> Blame:
     """Survivors with the share of the first one's line; that no edit at all is right has a score of 0."""
     if not found:
         return Blame(())
-    worth = [math.exp(min(one.score, 50.0)) for one in found]
+    least = _last(found[0])
+    worth = [math.exp(min(one.score - BETTER * (_last(one) > least), 50.0)) for one in found]
     total = sum(worth) + 1.0
     own = sum(each for each, one in zip(worth, found, strict=True) if one.line == found[0].line)
     return Blame(tuple(found), own / total)
