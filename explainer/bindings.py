@@ -10,6 +10,10 @@ from explainer.source import Source, called
 
 #: The calls that declare an option of a command line, of argparse, click, typer and absl.
 _OPTIONS = ("add_argument", "option", "Option", "DEFINE_string", "DEFINE_integer")
+#: Methods of a module that return it.
+_HANDS_ON = ("to", "cuda", "cpu", "float", "double", "half", "bfloat16", "train", "eval", "requires_grad_")
+#: Functions of torch's that change a module and return it.
+_GIVES_BACK = ("parallelize_module", "fully_shard", "replicate")
 
 
 def targets_of(node: ast.AST) -> list[ast.expr]:
@@ -48,6 +52,41 @@ def only_value(scope: ast.AST | None, name: str) -> ast.expr | None:
     """The one value that a scope assigns to a name or attribute; None where there are several."""
     found = assignments(scope, name)
     return found[0].value if len(found) == 1 else None
+
+
+def before_calls(scope: ast.AST | None, name: str, count: int) -> ast.expr | None:
+    """What the value of a name was before so many calls took it: `Net()` of `net = Net()`, `net = DDP(net.to(0))`.
+
+    None where not every assignment of the name is one of these steps.
+    """
+    found = assignments(scope, name)
+    node = found.pop().value if found else None
+    for left in range(count, -1, -1):
+        node = handed_on(node)
+        while isinstance(node, ast.Name):
+            value = (found.pop().value if found else None) if node.id == name else only_value(scope, node.id)
+            node = handed_on(value)
+        if left:
+            node = _first_given(node)
+    return node if not found else None
+
+
+def handed_on(node: ast.AST | None) -> Any:
+    """A module without the calls that hand it on: `net` of `net.to(device).train()` or `fully_shard(net)`."""
+    while isinstance(node, ast.Call):
+        if isinstance(node.func, ast.Attribute) and node.func.attr in _HANDS_ON:
+            node = node.func.value
+        elif called(node) in _GIVES_BACK and node.args:
+            node = node.args[0]
+        else:
+            break
+    return node
+
+
+def _first_given(node: ast.expr | None) -> ast.expr | None:
+    if not isinstance(node, ast.Call):
+        return None
+    return next(iter([*node.args, *(one.value for one in node.keywords if one.arg in ("module", "model"))]), None)
 
 
 def given_to_name(source: Source, name: str) -> Iterator[ast.expr]:

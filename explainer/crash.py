@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from explainer.frozen import frozen, replace
 from explainer.locale import word
@@ -52,6 +52,17 @@ class Frame:
     user: bool = False
     column: int | None = None
     end_column: int | None = None
+
+
+class Stood(Protocol):
+    """A frame, live or printed."""
+
+    @property
+    def user(self) -> bool:
+        """Whether it is the user's own code."""
+
+
+S = TypeVar("S", bound=Stood)
 
 
 @frozen
@@ -167,7 +178,22 @@ def crash_of(found: Found, known: Known) -> Crash:
     chain = tuple(Link(relation, other.type, other.message) for relation, other in way if other is not root)
     runner = _runner(root, way)
     about = (found.place, found.count, found.remarks, tuple(_traced(root.message)))
-    return Crash(root.type, root.message, root.frames, chain, root.notes, runner, *about)
+    frames = whole(root.frames, (other.frames for _, other in way), lambda one: (one.file, one.function))
+    return Crash(root.type, root.message, tuple(frames), chain, root.notes, runner, *about)
+
+
+def whole(own: Sequence[S], others: Iterable[Sequence[S]], key: Callable[[S], object]) -> Sequence[S]:
+    """A stack without a line of the user's behind that of another error of the chain, which its first frame is in.
+
+    A library that catches an error and raises one of its own cuts off who called it; `key` tells frames apart.
+    """
+    if not own or any(one.user for one in own):
+        return own
+    for stack in others:
+        at = max((index for index, one in enumerate(stack) if key(one) == key(own[0])), default=0)
+        if any(one.user for one in stack[:at]):
+            return [*stack[:at], *own]
+    return own
 
 
 def _traced(message: str) -> Iterator[Frame]:
@@ -189,7 +215,7 @@ def root_of(raised: Raised, known: Known) -> Raised:
 def _root(raised: Raised, known: Known) -> tuple[Raised, list[tuple[str, Raised]]]:
     if raised.cause is raised.context is raised.embedded is None and not raised.members:
         return raised, []
-    way = list(_walk(raised))
+    way = list(walk(raised))
     errors = [error for _, error in way]
     best = errors[0]
     seen: set[int] = set()
@@ -223,7 +249,7 @@ def _in_except_clause(raised: Raised) -> bool:
     return any(frame.code.lstrip().startswith("except ") for frame in raised.frames[-2:])
 
 
-def _walk(raised: Raised) -> Iterator[tuple[str, Raised]]:
+def walk(raised: Raised) -> Iterator[tuple[str, Raised]]:
     """All errors of a chain, the outermost first, each once, with its relation to the one before it."""
     stack, seen = [("raised", raised)], set[int]()
     while stack and len(seen) < 1000:

@@ -10,7 +10,7 @@ import types
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from explainer.crash import Crash, Found, Frame, Known, Raised, crash_of, root_of, with_live
+from explainer.crash import Crash, Found, Frame, Known, Raised, crash_of, root_of, walk, whole, with_live
 from explainer.frozen import replace
 from explainer.loaded import changed_files
 from explainer.locale import word
@@ -30,8 +30,8 @@ _COUNTERS = frozenset(
     ["epoch", "step", "global_step", "iteration", "batch_idx", "batch_index", "batch_i", "i_batch", "minibatch"]
 )
 #: What carries the text of an error from a process whose frames are not here: those that are only waited for it.
-_ELSEWHERE = ("future", "ray", "spawn")
-_EMBEDDED = "Traceback (most recent call last)"
+_ELSEWHERE = ("future", "ray", "spawn", "notebook")
+_EMBEDDED, _STACK = "Traceback (most recent call last)", '\n  File "'  # Ray leaves the first line out
 _PLAIN = (str, bytes, int, float, bool, type(None))
 
 
@@ -53,7 +53,8 @@ def crash_from(
     found = root_of(raised, known)
     root = found.error or error
     own = traceback if root is error else root.__traceback__
-    frames = live_frames(own)
+    others = (live_frames(one.error.__traceback__) for _, one in walk(raised) if one.error is not None)
+    frames = list(whole(live_frames(own), others, lambda one: one.frame))
     remarks = (*loop_position(frames), *(word("changed", language, file=relative(file)) for file in sorted(changed)))
     crash = crash_of(Found(raised, remarks=remarks), known)
     elsewhere = found.error is None and crash.runner in _ELSEWHERE
@@ -185,7 +186,7 @@ def _members(error: BaseException) -> tuple[BaseException, ...]:
 
 def _embedded(error: BaseException, message: str) -> tuple[str | None, Raised | None]:
     """What carried another process's error over, and that error, where the message holds its traceback."""
-    if _EMBEDDED not in message:
+    if _EMBEDDED not in message and _STACK not in message:
         return None, None
     from explainer.reading import read_text
 

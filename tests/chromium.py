@@ -109,6 +109,23 @@ class Page:
         self.ask("Input.dispatchKeyEvent", type="keyDown", **text, **given)
         self.ask("Input.dispatchKeyEvent", type="keyUp", **given)
 
+    def click(self, selector: str) -> None:
+        """Click the first element of a selector as with a mouse: what a script's `click()` leaves out comes too."""
+        found = f"document.querySelector({json.dumps(selector)})"
+        self.js(f"{found}.scrollIntoView({{block: 'center'}})")
+        box = self.js(
+            f"(() => {{ const b = {found}.getBoundingClientRect(); return [b.x, b.y, b.width, b.height] }})()"
+        )
+        at = {"x": box[0] + box[2] / 2, "y": box[1] + box[3] / 2}
+        for kind in ("mousePressed", "mouseReleased"):
+            self.ask("Input.dispatchMouseEvent", type=kind, button="left", clickCount=1, **at)
+
+    def drop(self, file: Path) -> None:
+        """Drop a file of this machine on the middle of the page, as from a folder's window."""
+        data = {"items": [], "files": [str(file)], "dragOperationsMask": 1}
+        for kind in ("dragEnter", "dragOver", "drop"):
+            self.ask("Input.dispatchDragEvent", type=kind, x=400, y=300, data=data)
+
     def picture(self, file: Path) -> None:
         """The page as a PNG, for a person to read."""
         # without it a window that is never shown has no size

@@ -114,6 +114,20 @@ def test_the_page_explains_a_hostile_paste_by_the_keyboard_alone_dark_and_light(
         assert page.problems == []
 
 
+def test_a_file_that_is_dropped_on_the_page_is_explained(tmp_path):
+    for name in ("starlette", "uvicorn", "python_multipart"):
+        pytest.importorskip(name)
+    (tmp_path / "train.log").write_text(TEXT)
+    command = ("-m", "explainer", "serve", "--port", "{port}")
+    with serving(*command, cwd=tmp_path, ready="/") as address, Page(tmp_path / "b") as page:
+        page.open(address, "document.activeElement.tagName == 'TEXTAREA'")
+        page.drop(tmp_path / "train.log")
+        page.wait("document.querySelector('article .rule')")
+        assert "matmul-shapes" in page.js("document.querySelector('article').textContent")
+        assert page.js("location.origin") == address
+        assert page.problems == []
+
+
 def test_in_the_colours_of_vs_code_s_page_all_can_be_read(tmp_path):
     """Its page has its own names for colours, whatever the system prefers; its outputs are shown in a frame."""
     (found,) = explain_text(TEXT).reports
@@ -147,7 +161,7 @@ RUN = """([...document.querySelectorAll('.jp-InputPrompt')].some((one) => /\\[[*
     : jupyterapp.commands.execute('notebook:run-all-cells')))"""
 
 
-@pytest.mark.parametrize("app", ["notebook"])  # of JupyterLab's own parts, and quicker to start
+@pytest.mark.parametrize("app", ["notebook", "jupyterlab"])
 def test_jupyter_shows_it_in_its_own_colours_and_puts_the_edited_cell_below(app, tmp_path):
     if find_spec(app) is None:
         pytest.skip(f"{app} is not installed")
@@ -190,7 +204,7 @@ def test_jupyter_shows_it_in_its_own_colours_and_puts_the_edited_cell_below(app,
             page.wait(f"document.body.dataset.jpThemeLight == '{light}'")
             page.wait(f"{PALE}.length == 0")  # the style sheet of a theme comes a little later than its name
             page.picture(tmp_path / f"{app}-{theme}.png")
-        page.js("document.querySelector('.explainer .below').click()")
+        page.click(".explainer .below")
         page.wait(
             "document.querySelectorAll('.jp-Notebook .jp-Cell').length > 2 || document.querySelector('.jp-Dialog')"
         )

@@ -11,7 +11,18 @@ from commands import ROOT
 PACKAGE = ROOT / "explainer"
 #: From the bottom to the top; a module may import from its own layer and those below it.
 LAYERS = (
-    ("frozen", "patterns", "diagnosis", "decisions", "userframes", "locale", "configured", "sized", "arrival"),
+    (
+        "frozen",
+        "patterns",
+        "diagnosis",
+        "decisions",
+        "userframes",
+        "locale",
+        "configured",
+        "sized",
+        "arrival",
+        "wrappers",
+    ),
     ("crash", "source", "bindings", "facts", "probes.scene"),
     ("oracle", "replay", "edits", "catalogue", "grammar"),
     ("probes", "repair"),

@@ -8,7 +8,7 @@ import sys
 from types import SimpleNamespace
 
 import pytest
-from commands import ROOT, environment
+from commands import ROOT, environment, explain
 
 import explainer
 
@@ -326,3 +326,34 @@ def answer(receive, request):
         message = receive(timeout=60)
         if message["parent_header"].get("msg_id") == request["header"]["msg_id"]:
             return message
+
+
+EXECUTES = """
+import sys, nbclient, nbformat
+cells = [nbformat.v4.new_code_cell(cell) for cell in sys.argv[1:]]
+nbclient.NotebookClient(nbformat.v4.new_notebook(cells=cells), timeout=120, kernel_name="python3").execute()
+"""
+
+
+def executed(folder, *cells):
+    """What a program under `explain run` says that has nbclient execute a notebook."""
+    pytest.importorskip("nbclient")
+    (folder / "execute.py").write_text(EXECUTES)
+    done = explain("run", "execute.py", *cells, cwd=folder, IPYTHONDIR=str(folder), OMP_NUM_THREADS="1")
+    assert done.returncode == 1
+    return done.stderr
+
+
+def test_a_notebook_that_a_program_executes_is_explained_from_its_text(tmp_path):
+    said = executed(tmp_path, "import torch", "torch.nn.Linear(8, 2)(torch.rand(4, 6))")
+    assert said.count("error[") == 1
+    told = said[said.index("error[matmul-shapes]") :]
+    assert "Cell In[2], line 1" in told
+    assert "raises unless" not in told, "the program's own frames are not where it failed"
+
+
+def test_a_kernel_that_dies_is_left_to_its_own_error(tmp_path):
+    said = executed(tmp_path, "import explainer; explainer.install()", "import os; os.kill(os.getpid(), 9)")
+    assert said.rstrip().endswith("DeadKernelError: Kernel died")
+    assert said.count("Traceback (most recent call last)") == 1
+    assert "explain" not in said[said.index("Traceback") :].replace(str(tmp_path), "")

@@ -89,6 +89,51 @@ def test_cause_hides_context_and_from_none_hides_both():
     assert (raised.cause, raised.context) == (None, None)
 
 
+CATCHING = """
+def passed_on(call):
+    try:
+        call("x")
+    except KeyError as error:
+        raise ValueError("again") from error
+"""
+
+
+def test_what_a_library_caught_below_the_users_line_stands_below_it(tmp_path):
+    """torch's DTensor does so: the stack of the cause begins where the library caught it."""
+    file = tmp_path / "site-packages" / "some_library.py"
+    space: dict = {}
+    exec(compile(CATCHING, str(file), "exec"), space)
+    error = caught(lambda: space["passed_on"]({}.__getitem__))
+    crash = crash_from(error, error.__traceback__, known_none)
+    assert crash.type == "KeyError"
+    assert crash.user_frame.code == 'error = caught(lambda: space["passed_on"]({}.__getitem__))'
+    assert [frame.function for frame in crash.frames][-1] == "passed_on"
+    assert [live.frame.f_code.co_name for live in crash.live.frames][-2:] == ["<lambda>", "passed_on"]
+
+
+TASK = """\
+\x1b[36mray::work()\x1b[39m (pid=28746, ip=192.0.2.2)
+  File "/home/me/train.py", line 11, in work
+    return net(torch.rand(3, 8))
+           ^^^^^^^^^^^^^^^^^^^^^
+RuntimeError: mat1 and mat2 shapes cannot be multiplied (3x4 and 5x2)"""
+
+
+def test_the_error_of_a_ray_task_is_the_root_at_its_own_line():
+    """Ray 2.60's message: the stack of the task without the words that a traceback begins with."""
+    kind = type("RayTaskError(RuntimeError)", (RuntimeError,), {"__module__": "ray.exceptions"})
+
+    def get():
+        raise kind(TASK)
+
+    error = caught(get)
+    crash = crash_from(error, error.__traceback__, known_none)
+    assert (crash.type, crash.runner) == ("RuntimeError", "ray")
+    assert crash.message.startswith("mat1 and mat2 shapes cannot be multiplied")
+    assert (crash.user_frame.file, crash.user_frame.line) == ("/home/me/train.py", 11)
+    assert crash.live is None
+
+
 def test_a_cycle_in_the_chain_ends():
     one, two = ValueError("one"), ValueError("two")
     one.__cause__, two.__cause__ = two, one

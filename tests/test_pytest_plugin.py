@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 from commands import python
 
@@ -47,6 +49,31 @@ def test_failing_tests_get_a_section(tests):
     assert "error[matmul-shapes]" in done.stdout
     assert "2 failed, 1 passed, 1 xfailed, 1 error" in done.stdout
     assert done.stdout.index("test_it.py:4: RuntimeError") < done.stdout.index("error[matmul-shapes]")
+
+
+INTERRUPTED = """
+import os, signal
+
+def test_torch():
+    raise RuntimeError("mat1 and mat2 shapes cannot be multiplied (4x576 and 400x120)")
+
+def test_stopped():
+    os.kill(os.getpid(), signal.SIGINT)
+
+def test_never():
+    pass
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a signal stands for Ctrl-C")
+def test_an_interrupted_session_still_explains_what_had_failed_and_ends_as_pytest_does(tests, tmp_path):
+    (tmp_path / "test_it.py").write_text(INTERRUPTED)
+    done = tests("--explain", "--explain-fix", "fixes.patch")
+    assert done.returncode == 2
+    assert done.stdout.count("error[matmul-shapes]") == 1
+    assert "!!! KeyboardInterrupt !!!" in done.stdout
+    assert "1 failed" in done.stdout.splitlines()[-1]
+    assert "INTERNALERROR" not in done.stdout + done.stderr
 
 
 def test_without_the_flag_the_output_is_as_without_us(tests):

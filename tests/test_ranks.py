@@ -46,19 +46,20 @@ main()
 """
 
 
-def two_ranks(mode):
+def two_ranks(mode, *options):
     """The launcher's command; it takes a port that is free."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
     address = ("--master_addr", "127.0.0.1", "--master_port", port)
-    return ("-m", "torch.distributed.run", *address, "--nproc_per_node", "2", "job.py", mode)
+    return ("-m", "torch.distributed.run", *address, "--nproc_per_node", "2", *options, "job.py", mode)
 
 
 @gloo
 def test_a_job_under_explain_run_ends_with_one_report_of_the_rank_that_failed_first(tmp_path):
     (tmp_path / "job.py").write_text(JOB)
-    done = explain("run", "--json", "report.json", *two_ranks("own"), cwd=tmp_path, OMP_NUM_THREADS="1")
+    ranks_of_job = two_ranks("own", "--log-dir", "logs")
+    done = explain("run", "--json", "report.json", *ranks_of_job, cwd=tmp_path, OMP_NUM_THREADS="1")
     assert done.returncode == 1
     report = done.stderr[done.stderr.rindex("job.py FAILED") :]
     assert done.stderr.count("error[") == 1
@@ -70,6 +71,15 @@ def test_a_job_under_explain_run_ends_with_one_report_of_the_rank_that_failed_fi
     (found,) = json.loads((tmp_path / "report.json").read_text())["reports"]
     assert found["error"]["rank"] == 1
     assert found["diagnoses"][0]["rule"] == "linear-input-size"
+    error_file = next(
+        (tmp_path / "logs").rglob("1/error.json")
+    )  # what @record wrote where TORCHELASTIC_ERROR_FILE says
+    written = json.loads(error_file.read_text())["message"]
+    assert written["message"].startswith("RuntimeError: mat1 and mat2 shapes cannot be multiplied (3x5 and 4x2)")
+    assert "explainer" not in written["extraInfo"]["py_callstack"].replace(str(tmp_path), "")
+    read = explain(str(error_file.relative_to(tmp_path)), cwd=tmp_path)
+    assert "error[linear-in-source]" in read.stdout
+    assert "job.py:12" in read.stdout
 
 
 @gloo

@@ -7,6 +7,7 @@ import os
 import socket
 import subprocess
 import sys
+from importlib.util import find_spec
 
 import pytest
 from commands import ROOT, environment, explain
@@ -108,24 +109,61 @@ def test_the_tools_explain_read_rules_and_run(tmp_path, monkeypatch):
     assert found["reports"][0]["diagnoses"][0]["rule"] == "matmul-shapes"
 
 
-def test_an_assistant_finds_the_tools_over_stdio(tmp_path):
+class Assistant:
+    """A client of `explain mcp`, over its standard input and output as the Model Context Protocol has it."""
+
+    def __init__(self, folder):
+        command = [sys.executable, "-m", "explainer", "mcp"]
+        env = environment(XDG_STATE_HOME=str(folder))
+        self.server = subprocess.Popen(command, stdin=-1, stdout=-1, cwd=folder, env=env, text=True)
+        version = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+        self.number = 0
+        self.ask("initialize", version)
+        self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+
+    def send(self, message):
+        self.server.stdin.write(json.dumps(message) + "\n")
+        self.server.stdin.flush()
+
+    def ask(self, method, given):
+        """The result of one request."""
+        self.number += 1
+        self.send({"jsonrpc": "2.0", "id": self.number, "method": method, "params": given})
+        while (answer := json.loads(self.server.stdout.readline())).get("id") != self.number:
+            pass
+        return answer["result"]
+
+    def call(self, tool, **given):
+        """What a tool answers: the text of its content."""
+        answer = self.ask("tools/call", {"name": tool, "arguments": given})
+        assert not answer.get("isError"), answer
+        return answer["content"][0]["text"]
+
+    def leave(self):
+        """Close the server's input, which ends it."""
+        self.server.stdin.close()
+        return self.server.wait(timeout=30)
+
+
+def test_an_assistant_finds_and_calls_the_tools_over_stdio(tmp_path):
     pytest.importorskip("mcp")
-    version = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
-    asked = [
-        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": version},
-        {"jsonrpc": "2.0", "method": "notifications/initialized"},
-        {"jsonrpc": "2.0", "id": 2, "method": "tools/list"},
-    ]
-    command = [sys.executable, "-m", "explainer", "mcp"]
-    with subprocess.Popen(command, stdin=-1, stdout=-1, cwd=tmp_path, env=environment(), text=True) as server:
-        for one in asked:
-            server.stdin.write(json.dumps(one) + "\n")
-        server.stdin.flush()
-        answers = [json.loads(server.stdout.readline()) for _ in range(2)]
-        server.stdin.close()
-        server.wait(timeout=30)
-    names = {tool["name"] for tool in answers[-1]["result"]["tools"]}
-    assert names == {tool.__name__ for tool in tools.TOOLS}
+    lines = ["import torch", "net = torch.nn.Linear(400, 2)", "net(torch.rand(4, 576))", ""]
+    (tmp_path / "fails.py").write_text("\n".join(lines))
+    assistant = Assistant(tmp_path)
+    try:
+        names = {tool["name"] for tool in assistant.ask("tools/list", {})["tools"]}
+        assert names == {tool.__name__ for tool in tools.TOOLS}
+        assert "no diagnosis yet" in assistant.call("last_patch")
+        assert "matmul-shapes" in assistant.call("explain_traceback", text=TEXT)
+        assert "linear-input-size" in assistant.call("read_rule", name="linear-input-size")
+        if find_spec("torch") is not None:
+            found = json.loads(assistant.call("run_and_explain", script="fails.py"))
+            assert found["exit_status"] == 1
+            assert found["reports"][0]["diagnoses"][0]["rule"] == "linear-input-size"
+            patch = assistant.call("last_patch")
+            assert "+net = torch.nn.Linear(576, 2)" in patch
+    finally:
+        assert assistant.leave() == 0
 
 
 def test_the_doctor_names_what_stands_in_the_way(tmp_path):

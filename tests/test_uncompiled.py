@@ -65,6 +65,15 @@ def test_it_ends_at_the_users_line_with_the_same_words(call):
     assert usual.message in report.remarks[0]
 
 
+@needs_sandbox
+@needs_stance
+def test_the_compilers_wrapper_is_in_no_name():
+    net = torch.compile(nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(12, 4)), backend="eager")
+    found = explained(lambda _, x: net(x[:, :8])).diagnoses[0]
+    assert found.headline == "net[2] expects 12 features per row, but the input of net[2] has 16"
+    assert found.culprit.code == "nn.Linear(12, 4)"
+
+
 class Branching(nn.Module):
     def forward(self, x):
         if x.sum() > 0:

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Iterator
 from typing import Any
 
-from explainer.bindings import only_value
+from explainer.bindings import before_calls, only_value
 from explainer.facts import ModuleFact, Settings, SpanFact
 from explainer.probes import probe
 from explainer.probes.files import nodes_of
@@ -16,6 +16,7 @@ from explainer.probes.places import element_at, span_fact, starting_at
 from explainer.probes.scene import Scene
 from explainer.probes.values import class_of
 from explainer.source import Source, called, source_of
+from explainer.wrappers import bare, levels
 
 
 @probe
@@ -44,7 +45,11 @@ def construction(scene: Scene, module: Any) -> tuple[Source, ast.Call] | None:
     path = path_of(module, root)
     if path is None:
         return in_owner_class(scene, module)
-    return replaced(scene, path, module) or construction_below(root, path, module) or _in_script(scene, path, module)
+    return (
+        replaced(scene, path, module)
+        or construction_below(root, path, module)
+        or _in_script(scene, root, path, module, root_name(scene))
+    )
 
 
 def built_in(scene: Scene, root: Any, module: Any) -> tuple[Source, ast.Call] | None:
@@ -54,7 +59,7 @@ def built_in(scene: Scene, root: Any, module: Any) -> tuple[Source, ast.Call] | 
         return None
     held = [item for frame in (scene.live.user if scene.live else []) for item in frame.locals.items()]
     name = next((name for name, value in held if value is root), None)
-    return construction_below(root, path, module) or _in_script(scene, path, module, name)
+    return construction_below(root, path, module) or _in_script(scene, root, path, module, name)
 
 
 def replaced(scene: Scene, path: str, module: Any) -> tuple[Source, ast.Call] | None:
@@ -93,10 +98,10 @@ def construction_below(root: Any, path: str, module: Any) -> tuple[Source, ast.C
 
 def _owners(root: Any, path: str) -> Iterator[tuple[Any, list[str]]]:
     """Each module on the way to a path, with what remains of the path below it."""
-    parts, owner = path.split(".") if path else [], root
+    parts, owner = path.split(".") if path else [], bare(root)
     for index, part in enumerate(parts):
         yield owner, parts[index:]
-        owner = owner._modules[part]
+        owner = bare(owner._modules[part])
 
 
 def _in_class(owner: Any, rest: list[str], module: Any) -> tuple[Source, ast.Call] | None:
@@ -128,12 +133,13 @@ def in_owner_class(scene: Scene, module: Any) -> tuple[Source, ast.Call] | None:
     return None
 
 
-def _in_script(scene: Scene, path: str, module: Any, name: str | None = None) -> tuple[Source, ast.Call] | None:
-    """Where the user's frames assign the name of the root module: `model = nn.Sequential(...)`."""
-    name = name or root_name(scene)
+def _in_script(scene: Scene, root: Any, path: str, module: Any, name: str | None) -> tuple[Source, ast.Call] | None:
+    """Where the user's frames assign the name of the root, as it was before wrappers: `model = nn.Sequential(...)`."""
+    wrappers = levels(root) if module is not root else 0
     for frame in scene.live.user if scene.live and name else ():
         source = source_of(frame.file, frame.frame.f_globals)
-        call = element_at(only_value(source.tree, name), path.split(".") if path else [], source.tree)
+        value = before_calls(source.tree, name, wrappers) if name else None
+        call = element_at(value, path.split(".") if path else [], source.tree)
         if isinstance(call, ast.Call) and _builds(call, module):
             return source, call
     return None

@@ -13,6 +13,7 @@ _PROBES = {
     "module": "called_module module_input root_input",
     "origin": "view_origin bound_at",
     "part": "part",
+    "split": "split_input",
     "parts": (
         "operand_at operand_of_kind written_operand negation index_too_large subscript dimension dimension_asked "
         "index_operand mask_operand loop_of"

@@ -6,13 +6,11 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-from explainer.bindings import arguments_of
+from explainer.bindings import arguments_of, handed_on
 from explainer.probes.decided import calls_of
 from explainer.probes.scene import Scene
 from explainer.source import Source
 
-#: Methods of a module that give the module itself.
-_SAME = ("to", "cuda", "cpu", "train", "eval", "half", "float", "double", "requires_grad_")
 _MOST = 5
 #: Expressions, each with its file, from the use of a value to what made it.
 Way = tuple[tuple[Source, ast.AST], ...]
@@ -31,8 +29,7 @@ def makers(scene: Scene, source: Source, node: ast.AST | None, most: int = _MOST
 
 def ways(scene: Scene, source: Source, node: ast.AST | None, most: int = _MOST) -> Iterator[Way]:
     """The ways of a value from an expression that uses it back to what made it, through all that handed it on."""
-    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _SAME:
-        node = node.func.value
+    node = handed_on(node)
     if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)) and most:
         taken = isinstance(node, ast.Subscript)
         steps = list(_entries(scene, source, node, most) if taken else bindings(scene, source, node))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -12,15 +11,16 @@ from explainer.probes import probe
 from explainer.probes.call import call_node, operands
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.tensor import fact_of, module_fact
-from explainer.probes.values import MISSING, fields_of, is_module
+from explainer.probes.values import MISSING, is_module, is_tensor
 from explainer.source import as_attributes
+from explainer.wrappers import named_modules
 
 _CALLS = ("_wrapped_call_impl", "_call_impl", "__call__")
 
 
 @frozen
 class Called:
-    """A module call on the stack: the module and the arguments it was given."""
+    """A module call on the stack: the module and what its `forward` was given, behind hooks that change it."""
 
     module: Any
     args: tuple[Any, ...]
@@ -31,18 +31,20 @@ class Called:
 def module_calls(scene: Scene) -> list[Called]:
     """The module calls on the stack, outermost first; each module once a call. Live, so only for probes."""
     live = scene.live
-    return scene.once("module_calls", lambda: list(_module_calls(live.frames))) if live is not None else []
+    return scene.once("module_calls", lambda: _module_calls(live.frames)) if live is not None else []
 
 
-def _module_calls(frames: list[LiveFrame]) -> Iterator[Called]:
-    last = None
+def _module_calls(frames: list[LiveFrame]) -> list[Called]:
+    found: list[Called] = []
     for index, frame in enumerate(frames):
         values = frame.locals
         module = values.get("self")
-        if frame.frame.f_code.co_name not in _CALLS or not is_module(module) or module is last:
+        if frame.frame.f_code.co_name not in _CALLS or not is_module(module):
             continue
-        last = module
-        yield Called(module, tuple(values.get("args", ())), dict(values.get("kwargs") or {}), index)
+        if found and found[-1].module is module:
+            index = found.pop().index
+        found.append(Called(module, tuple(values.get("args", ())), dict(values.get("kwargs") or {}), index))
+    return found
 
 
 def root_module(scene: Scene) -> Any:
@@ -61,17 +63,7 @@ def below_user(scene: Scene) -> list[Called]:
 
 def path_of(module: Any, root: Any) -> str | None:
     """The dotted path of a module below a root, by identity; None where it is not registered there."""
-    stack, seen = [("", root)], set()
-    while stack:
-        path, one = stack.pop()
-        if one is module:
-            return path
-        if id(one) in seen:
-            continue
-        seen.add(id(one))
-        children = fields_of(one).get("_modules") or {}
-        stack += [(f"{path}.{name}" if path else name, child) for name, child in children.items() if child is not None]
-    return None
+    return next((path for path, one in named_modules(root) if one is module), None)
 
 
 def root_name(scene: Scene) -> str:
@@ -144,6 +136,8 @@ def module_input(scene: Scene, index: int = 0) -> Any:
     same = next((one for one in operands(scene) if one.value is value and one.value is not MISSING), None)
     direct = found[-1] is found[0]
     typed = same or (operands(scene)[index] if direct and index < len(operands(scene)) else None)
+    if typed is not same and typed is not None and is_tensor(typed.value):
+        typed = None  # a hook put another in its place
     name = typed.name if typed is not None else f"the input of {named_module(scene, found[-1].module).name}"
     scene.objects[name] = value
     source = scene.failing.source if scene.failing else None

@@ -13,6 +13,8 @@ import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_map
 
+from explainer.wrappers import named_modules
+
 #: Functions that move a tensor to another device, which a tensor without data must not follow.
 _MOVES = ("cuda", "cpu", "xpu", "pin_memory")
 #: More tensors than this are not counted.
@@ -126,7 +128,7 @@ def _storage(tensor: Any) -> int:
 @contextmanager
 def _paths(root: Any) -> Iterator[Callable[[], str]]:
     """Yields what tells the path of the innermost layer that is at work."""
-    names = {id(module): name for name, module in root.named_modules()}
+    names = {id(module): name for name, module in named_modules(root)}
     stack = [""]
     before = torch.nn.modules.module.register_module_forward_pre_hook(
         lambda module, _: stack.append(names.get(id(module), stack[-1]))

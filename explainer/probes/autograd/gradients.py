@@ -18,6 +18,7 @@ from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.tensor import tensor_fact
 from explainer.probes.values import fields_of, is_optimizer, is_tensor, read
 from explainer.source import Source, called
+from explainer.wrappers import named_parameters
 
 _GRAD = ("outputs", "inputs", "grad_outputs", "retain_graph", "create_graph")
 
@@ -218,7 +219,7 @@ def _listed(scene: Scene, index: int, span: Any) -> TensorFact | None:
     if not isinstance(inputs, (list, tuple)) or index >= len(inputs) or not is_tensor(inputs[index]):
         return None
     for model, module in named_modules(scene):
-        for name, parameter in module.named_parameters():
+        for name, parameter in named_parameters(module):
             if parameter is inputs[index]:
                 return tensor_fact(f"{model}.{name}", parameter, span)
     return tensor_fact(f"inputs[{index}]", inputs[index], span)

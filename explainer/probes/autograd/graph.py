@@ -18,6 +18,7 @@ from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.tensor import tensor_fact
 from explainer.probes.values import MISSING, fields_of, is_module, is_tensor, read
 from explainer.source import Source, called, source_of
+from explainer.wrappers import named_parameters
 
 
 @probe
@@ -113,7 +114,7 @@ def parameter_names(scene: Scene, wanted: set[int]) -> list[str]:
     """The longest names that the modules in sight give parameters of these identities."""
     found: dict[int, str] = {}
     for _, module in named_modules(scene):
-        for name, one in module.named_parameters():
+        for name, one in named_parameters(module):
             if id(one) in wanted and len(name) > len(found.get(id(one), "")):
                 found[id(one)] = str(name)
     return list(found.values())

@@ -13,6 +13,7 @@ from explainer.probes.built import bound, construction_below
 from explainer.probes.checkpoint.loading import changed_sizes, load_frame
 from explainer.probes.decided import calls_of
 from explainer.probes.files import calls_named, sources
+from explainer.probes.module import path_of
 from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import fields_of, is_module
@@ -48,7 +49,8 @@ def resized_layer(scene: Scene) -> SpanFact | None:
     if weight is None or len(weight["saved"]) != len(weight["own"]) or getattr(module, "groups", 1) != 1:
         return None
     odd = [at for at, (saved, own) in enumerate(zip(weight["saved"], weight["own"], strict=True)) if saved != own]
-    found = (construction_below(root, path, module) or _only_call(scene, module)) if path else None
+    way = path_of(module, root) if path else None
+    found = (construction_below(root, way, module) or _only_call(scene, module)) if way else None
     if found is None or len(odd) != 1 or odd[0] >= len(names):
         return None
     source, call = found

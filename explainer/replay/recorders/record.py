@@ -12,6 +12,7 @@ from typing import Any
 from explainer.frozen import frozen
 from explainer.replay.recorders.values import those
 from explainer.userframes import is_user_file
+from explainer.wrappers import named_modules
 
 _CALLS = ("_wrapped_call_impl", "_call_impl")
 _DEEPEST = 200
@@ -130,7 +131,7 @@ def _owner(modules: tuple[Any, ...], own: Any) -> dict[str, Any] | None:
         code = getattr(type(module).__dict__.get("__init__"), "__code__", None)
         if module is own or code is None or not is_user_file(code.co_filename):
             continue
-        way = next((name for name, one in module.named_modules() if one is own), None) if own is not None else ""
+        way = next((name for name, one in named_modules(module) if one is own), None) if own is not None else ""
         if way is not None:
             return {"type": type(module).__name__, "file": code.co_filename, "line": code.co_firstlineno, "way": way}
     return None
@@ -140,4 +141,4 @@ def _path(modules: tuple[Any, ...]) -> str:
     """The innermost module's name below the outermost one."""
     if not modules:
         return ""
-    return next((name for name, one in modules[0].named_modules() if one is modules[-1]), "")
+    return next((name for name, one in named_modules(modules[0]) if one is modules[-1]), "")
