@@ -112,8 +112,9 @@ class Index:
         """
         if _foreign(error):
             return
+        family = "dataloader" if "DataLoader worker" in error.message else "device-assert"
         for note in error.notes:
-            yield from self._search(note, error, "device-assert")
+            yield from self._search(note, error, family)
         yield from self._search(error.message, error)
 
     def _search(self, text: str, error: Crash | Raised, family: str | None = None) -> Iterator[Any]:

@@ -59,7 +59,8 @@ def read(error: Crash | Raised) -> Match | None:
     if not is_torchs(error, text, bool(clause.operator), detail, firm):
         return None
     family = BY_TYPE.get(error.name) or family_of(clause, kind, text)
-    told = Told(clause, claims[1:3], kind if sure else None, text)
+    others = [one for one in claims[1:3] if one.subject or len(one.asked) > 3]
+    told = Told(clause, others, kind if sure else None, text)
     texts = {field: {code: f"{{{{ m.{field}_{code} }}}}" for code in LANGUAGES} for field in ("headline", "why")}
     hint = (advice([part.text for part in parts]) or "").translate(_BRACES)
     fixes = ({"title": {code: word("c_advice", code, advice=hint) for code in LANGUAGES}},) if hint else ()
