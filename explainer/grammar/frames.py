@@ -37,7 +37,7 @@ _GIVEN = Pattern(
     r"(?:\s?[,.:;(\[-]{0,3}\s?(?:but|and|instead|however|while|whereas|yet)?,?\s*(?:instead\s+|we\s+|it\s+|also\s+)?"
     r"(?:\bgot(?:\b|(?=\d))|(?<!not )(?<!none )\bfound\b(?! (?:to|in|for|by|that|at)\b)|\breceived\b|"
     r"(?<=[,;(] )given\b|\bgiven(?=:)|\bactual(?:ly)?\b(?: (?:is|are|has|have)\b)?|\b(?:saw|was given|encountered)\b|"
-    r"\bbut(?! there\b)(?= (?:[\w.]+ ){1,5}(?:is|are|has|have|was|were|had)\b)|"
+    r"\bbut(?! there\b)(?= (?:[\w.:]+ ){1,5}(?:is|are|has|have|was|were|had)\b)|"
     r"(?<=but )(?:is|was|were|are|has|have|had|it is|it was|it has|the|its)\b|"
     r"(?<=but )gets?\b|\binstead of\b|(?<=, )not\b|\b(?:passed(?: in)?|provided)\b(?=\s*[:\d\[(<'`]))"
     r"(?:\s+(?:instead|an?|the|type|value)\b)?\s*[:=]?)\s*(?P<given>\S.*)",
@@ -86,7 +86,7 @@ _ASIDE = Pattern(
     2,
 )
 _LOOSE = Pattern(
-    r"^(?:is|are|was|were|that|which|it|this|this is|there)(?: |$)|"
+    r"^(?:but|is|are|was|were|that|which|it|this|this is|there)(?: |$)|"
     r"(?:^| )(?:seems? to|appears? to|that|which|who|(?<!with )it|this|this is|and|is|are|"
     r"at the moment|at present|currently|yet|for now|but|because|since|right now)$"
 )
@@ -284,7 +284,7 @@ _NOT_BEFORE = {"range": ("expect", *_UNDONE), "missing": _UNDONE, "is-not": _UND
 _DEMANDING = ("needs", "expected", "only")
 _MODAL = Pattern(r"^(?:should|must|has to|have to|needs? to)(?= (?:only )?be )")
 #: Who the message speaks to, or nobody, is not what it is about.
-_NOBODY = ("you", "we", "there", "please")
+_NOBODY = ("you", "we", "there", "please", "detected", "found")
 #: Frames that state no requirement: what another sentence of the message requires tells more.
 WEAK = ("got", "state", "refused", "is-not", "missing", "said")
 

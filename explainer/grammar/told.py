@@ -47,6 +47,7 @@ _WHERE = Pattern(
 _QUOTED, LONG = Pattern(r"`[^`]*`"), 40
 #: Where something is so, not what it is beside.
 _PLACE = Pattern(r"(?:in|at|for|on|when|while|during|inside|within) ")
+_MISMATCH = Pattern(r"\s*\bmismatch\b", 2)
 #: Frames of which the predicate is quoted whole.
 _REFUSED = ("invalid", "unsupported")
 SAID = ("missing", "is-not", "state", "got", "said")
@@ -104,6 +105,8 @@ def _claim(clause: Clause, language: str) -> str:
         who, asked = (who, asked) if asked else ("", clause.text)
     elif frame in ("needs", "expected"):
         frame, asked = _needed(asked)
+    elif frame == "match" and who and asked and _MISMATCH.search(clause.text):
+        who, asked = "", _MISMATCH.sub("", clause.text, 1)
     elif frame == "match" and who and _PLACE.match(asked):
         who, asked = quoted(f"{subject} {asked}"), ""
     elif frame in _REFUSED and clause.given and (frame == "invalid" or not asked):
