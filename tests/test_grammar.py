@@ -104,6 +104,8 @@ def read(message, kind="RuntimeError", frames=(), language="en"):
         ("frob of tensors failed because frob_ptr is null", "api",
          "`frob of tensors`: `failed because frob_ptr is null`"),
         ("failed to frob a tensor: 3: its frob must be finite", "api", "`frob` must `be finite`"),
+        ("frob() has not been implemented for tensors", "unsupported", "not supported: `frob`, `for tensors`"),
+        ("frobber is required to build tensors", "api", "`build tensors` needs `frobber`"),
         ("frob_tensors requires the frobber package", "environment", "`frob_tensors` needs `frobber package`"),
         ("All tensors must have one frob_dim: 2, but tensor at position 1 has 3", "shape",
          "`All tensors` must `have one frob_dim: 2`, but `tensor at position 1 has 3`"),

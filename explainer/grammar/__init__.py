@@ -45,7 +45,7 @@ def read(error: Crash | Raised) -> Match | None:
         if (clause := next(clauses(part), None)) is not None
     ]
     if "Explanation: " not in text or not _TITLED.search(text):
-        claims.sort(key=lambda clause: clause.frame in WEAK or _PRONOUN.fullmatch(clause.subject) is not None)
+        claims.sort(key=lambda clause: clause.frame in WEAK or _PRONOUN.fullmatch(_subject(clause)) is not None)
     elif parts and (not claims or claims[0].text not in parts[0].text):
         claims.insert(0, Clause("said", asked=parts[0].text, text=parts[0].text))
     if not claims and parts and len(_WORD.findall(parts[0].text)) > 2 and says_so(error, text):
@@ -81,6 +81,11 @@ def claim(error: Crash | Raised, language: str, firm: bool = False) -> str | Non
     if not isinstance(told, Told) or not (told.clause.frame in STATING or (firm and told.clause.frame not in WEAK)):
         return None
     return told[f"headline_{language}"]
+
+
+def _subject(clause: Clause) -> str:
+    """What a clause is about; where a frame names nothing, the word that its sentence begins with."""
+    return clause.subject or clause.text.partition(" ")[0]
 
 
 def _about(clause: Clause) -> list[str]:

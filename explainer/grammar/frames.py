@@ -62,7 +62,7 @@ _REFUSED = Pattern(
 )
 #: A kind of thing and which one it is: `mode: fast`, `mode=fast`, `mode 'fast'`.
 _VALUED = Pattern(
-    r"(?P<subject>[A-Za-z_][\w .-]*?)(?<! on)(?<! of)(?<! in)(?: ?(?::(?!\d)|=) ?| (?=['\"`]))(?P<given>[^:=\s].*)"
+    r"(?P<subject>[A-Za-z_][\w .-]*?)(?<!\bon)(?<!\bof)(?<!\bin)(?: ?(?::(?!\d)|=) ?| (?=['\"`]))(?P<given>[^:=\s].*)"
 )
 #: Frames in which what is refused is often followed by its value.
 _REFUSING = ("invalid", "unsupported")
@@ -92,8 +92,8 @@ _LOOSE = Pattern(
 )
 _NEED = (
     r"(?:(?P<never>shouldn't|mustn't|cannot|can't|can not|may not)|must|shall|should|has to|have to|needs? to|can only|"
-    r"may only|(?:(?:is|are|was|were) )?expected to|(?:is|are) required to|(?:is|are) supposed to|ought to|"
-    r"(?:can|may) (?=take|only))"
+    r"may only|(?:(?:is|are|was|were) )?expected to|(?:is|are) supposed to|ought to|"
+    r"(?:is|are) required to(?= (?:be|have|match|return)\b)|(?:can|may) (?=take|only))"
 )
 #: Before a verb of asking: what is not asked for is no requirement, nor what an aside says of a thing.
 _ASKED = r"(?<!\bnot )(?<!n't )(?<!\bthat )(?<!\bwhich )(?<!\bmissing )"
@@ -198,7 +198,7 @@ _FRAMES: tuple[tuple[str, tuple[str, ...], Any], ...] = (
         r"(?P<asked>(?!be true\b)[a-z]\w+ .*)|"
         r"(?P<asked4>(?!.*[Ee]xpected \w+.* expected|.* requires ).+?) (?:(?:is|are|was) )?"
         rf"{_ASKED}(?:expected|required|needed)\b"
-        r"(?: (?:for|in|by|with|when|if|as|on) (?P<subject4>.+))?$|"
+        r"(?: (?:for|in|by|with|when|if|as|on|to) (?P<subject4>.+))?$|"
         rf"(?P<subject2>.+?) (?:(?:is|are|was|were) )?{_ASKED}(?:expects?|expecting|expected|requires?|needs)\b:?"
         r"(?: that)?\s+(?P<asked2>\S.*)|"
         rf"(?:(?:.*?\b)?{_ASKED}(?:[Ee]xpect(?:s|ed|ing)?|EXPECTED|[Rr]equire[sd]?)|[Nn]eeds?)\b:?(?: that\b|"
@@ -292,7 +292,7 @@ WEAK = ("got", "state", "refused", "is-not", "missing", "said")
 def clauses(sentence: Sentence) -> Iterator[Clause]:
     """What a sentence claims, the frame that fits first coming first."""
     text = _IT_IS.sub("Expected ", _ASIDE.sub("", sentence.text).replace(" NOT ", " not "))
-    if sentence.operator and text.startswith(("does", "do ", "did", "don't ", "can only ")):
+    if sentence.operator and text.startswith(("does", "do ", "did", "don't ", "has not ", "can only ")):
         text = f"{sentence.operator} {text}"
     claim, given = _apart(text)
     yield from _fitting(claim, given, sentence.operator)
