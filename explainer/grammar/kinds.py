@@ -50,7 +50,9 @@ _KINDS: tuple[tuple[str, frozenset[str], Any], ...] = (
         "positive negative nonnegative greater less larger smaller between range zero upper lower minimum maximum "
         "inf nan "
         "finite exceed higher bigger greaterthan lessthan constraint"),
-     Pattern(r"[<>](?:=|\s|-?\d)|at (?:least|most)|\[\s*-?\d+(?:\.\d+)?\s*,\s*-?\d|too (?:large|small|big|many|few)")),
+     Pattern(
+         r"[<>](?:=| ?-?\d)|\s[<>]\s|at (?:least|most)|"
+         r"\[\s*-?\d+(?:\.\d+)?\s*,\s*-?\d|too (?:large|small|big|many|few)")),
     ("type", words_of(
         "tensor tensors list lists tuple tuples int ints integer integers str string strings callable none instance "
         "class "
