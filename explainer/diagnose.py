@@ -259,8 +259,8 @@ def _of_symptom(match: Match, scene: Scene, causes: bool) -> Diagnosis:
     symptom, names, language = match.symptom, symptom_names(match, scene), scene.options.language
     say = lambda field: _say(symptom.text, field, names, language)  # noqa: E731
     known = in_language(symptom.text["causes"], language) if causes and "causes" in symptom.text else []
-    source = FixSource("symptom", symptom.id)
     titles = [words(in_language(fix["title"], language), names) for fix in symptom.fixes]
+    source = FixSource("symptom", symptom.id) if titles else None
     fixes = tuple(Fix(title, source=source) for title in titles if title)  # one is empty where its case is not this one
     usual = [word("usual", language), *(f"- {words(cause, names)}" for cause in known)] if known else []
     headline, why = say("headline"), say("why")

@@ -14,8 +14,7 @@ def reason(diagnosis: Diagnosis, scene: Scene) -> str | None:
     if any(fix.certainty == "checked" for fix in diagnosis.fixes) or scene.interrupted:
         return None
     if scene.live is None:
-        printed = "elsewhere" if scene.crash.place == Place() else "text"
-        return printed if edits else None
+        return None if not edits else "elsewhere" if scene.crash.place == Place() else "text"
     if scene.starved:
         return "time"
     if scene.tried:

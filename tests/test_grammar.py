@@ -44,7 +44,7 @@ def read(message, kind="RuntimeError", frames=(), language="en"):
         ("clone() should only be called on `tensor.holder`", "api",
          "`clone` must `only be called on 'tensor.holder'`"),
         ("element 3 of the tensors does not require grad and has no grad_fn", "autograd",
-         "the state of `element 3 of the tensors`: `does not require grad and has no grad_fn`"),
+         "`element 3 of the tensors`: `does not require grad and has no grad_fn`"),
         ("distances of tensors with different event shapes cannot be computed", "shape",
          "`distances of tensors with different event shapes` cannot be `computed`"),
         ("Invalid dtype: expected torch.float32 but got torch.int64", "dtype",
@@ -60,7 +60,7 @@ def read(message, kind="RuntimeError", frames=(), language="en"):
         ("cannot call frobnicate() on an undefined tensor", "api",
          "could not be done: `call frobnicate() on an undefined tensor`"),
         ("frob(): given weight of size (2, 5), expected bias to be 1-dimensional, but got bias of size [4, 3]", "shape",
-         "in `frob`: `bias` needs 1 dimensions, but got `bias of size [4, 3]`"),
+         "in `frob`: `bias` needs 1 dimension, but got `bias of size [4, 3]`"),
         ("expected scale dtype to be Float but found Half", "dtype",
          "`scale dtype` needs the dtype `Float`, but got the dtype `Half`"),
         ("frob is not implemented for sparse tensors", "unsupported", "not supported: `frob`, `for sparse tensors`"),
@@ -87,12 +87,38 @@ def read(message, kind="RuntimeError", frames=(), language="en"):
          "the check says: `Untraceable frob_compare`"),
         ("tensor lane mismatch in Frob3", "api", "mismatch: `tensor lane in Frob3`"),
         ("Function 'FrobBackward0' returned nan values in its 0th output.", "nan",
-         "the state of `Function 'FrobBackward0'`: `returned nan values in its 0th output`"),
+         "`Function 'FrobBackward0'`: `returned nan values in its 0th output`"),
+        ("tensor frobber nyi", "unsupported", "not supported: `tensor frobber nyi`"),
+        ("frob kernels can only be applied to tensors", "api", "`frob kernels` can only `be applied to tensors`"),
+        ("Frobbing tensors is possible only on weekdays", "api",
+         "`Frobbing tensors` works only `on weekdays`"),
+        ("frob returns an incorrect number of tensors: 2 instead of 5", "api",
+         "`tensors` is not valid: `2 instead of 5`"),
+        ("The below tensor could not be frobbed", "api", "`The below tensor`: not possible: `be frobbed`"),
+        ("Cannot frob a tensor that requires grad", "autograd",
+         "could not be done: `frob a tensor that requires grad`"),
+        ("scalar frobs expected, mat1 got 3D tensors", "shape", "`scalar frobs expected, mat1`: `got 3D tensors`"),
+        ("the frobs of a tensor are more than the compiled number expected (12)", "api",
+         "out of range: `frobs of a tensor`, `more than the compiled number expected (12)`"),
+        ("frob expects tensors that differ by one", "api", "`frob` needs `tensors that differ by one`"),
+        ("frob of tensors failed because frob_ptr is null", "api",
+         "`frob of tensors`: `failed because frob_ptr is null`"),
+        ("failed to frob a tensor: 3: its frob must be finite", "api", "`frob` must `be finite`"),
+        ("frob() has not been implemented for tensors", "unsupported", "not supported: `frob`, `for tensors`"),
+        ("frobber is required to build tensors", "api", "`build tensors` needs `frobber`"),
+        ("frob_tensors requires the frobber package", "environment", "`frob_tensors` needs `frobber package`"),
+        ("All tensors must have one frob_dim: 2, but tensor at position 1 has 3", "shape",
+         "`All tensors` must `have one frob_dim: 2`, but `tensor at position 1 has 3`"),
     ],
 )  # fmt: skip
 def test_a_check_is_taken_apart(message, family, headline):
     diagnosis = read(message)
     assert (diagnosis.family, diagnosis.headline) == (family, headline)
+
+
+def test_the_name_of_a_site_is_no_name_of_torchs():
+    told = read("frob(): expected 2 tensors, see https://pytorch.org/docs")
+    assert "`torch.org`" not in f"{told.headline} {told.cause}"
 
 
 def test_the_reader_is_spoken_to_in_his_language():

@@ -195,6 +195,18 @@ def test_lines_of_the_machine_and_warnings_of_torch_stand_beside_an_error():
     assert told == ["로그 9행: torch 2.3.0, torchvision 0.17.2"]
 
 
+def test_what_torch_said_of_a_lost_worker_explains_its_loader():
+    said = (
+        "ERROR: Unexpected bus error encountered in worker. This might be caused by insufficient shared memory (shm)."
+    )
+    begun = "Traceback (most recent call last):\n"
+    lost = begun + "RuntimeError: DataLoader worker (pid(s) 7, 8) exited unexpectedly"
+    other = begun + "IndexError: Target 10 is out of bounds."
+    rule = lambda text: explainer.explain(text).reports[0].diagnoses[0].rule  # noqa: E731
+    assert (rule(lost), rule(f"{said}\n{lost}")) == ("worker-exited", "worker-killed")
+    assert rule(f"{said}\n{other}") == rule(other)
+
+
 def test_what_cpp_logs_before_it_ends_a_process_is_an_error():
     log = "step 3\n[rank1]:[E ProcessGroupNCCL.cpp:10] [PG 0 Rank 1] Heartbeat monitor timed out!\nlibfrob: Warning: no"
     fatal = "\n[rank1]:[F424 01:17:25.958 ProcessGroupNCCL.cpp:11] [Rank 1] Watchdog got stuck."

@@ -18,7 +18,7 @@ from explainer.catalogue.problem import Problem
 from explainer.frozen import frozen
 
 #: Raise it whenever what is written changes: older files are then written anew.
-FORMAT = 8
+FORMAT = 9
 
 
 @frozen
@@ -74,7 +74,7 @@ def dump(made: Pack, key: str = "") -> bytes:
     lines = [line + b"\n" for line in (*entries, *made.symptoms.values(), *made.rules.values())]
     index = {
         "format": FORMAT, "key": key, "lengths": list(map(len, lines)), "symptoms": list(made.symptoms),
-        "rules": list(made.rules), "under": made.under, "by_word": table.by_word, "wordless": table.wordless,
+        "rules": list(made.rules), "under": made.under, "by_word": table.by_word,
         "problems": [astuple(one) for one in made.problems], "told": made.told,
     }  # fmt: skip
     return b"".join([json.dumps(index, ensure_ascii=False).encode(), b"\n", *lines])
@@ -92,7 +92,7 @@ def parse(data: Any, key: str | None = None) -> Pack | None:
             return None
         symptoms, rules = index["symptoms"], index["rules"]
         patterns = len(lines) - len(symptoms) - len(rules)
-        table = Words(Rows(lines, patterns), index["by_word"], index["wordless"])
+        table = Words(Rows(lines, patterns), index["by_word"])
         wrong = tuple(Problem(*row) for row in index["problems"])
         said = Texts(lines, {name: patterns + place for place, name in enumerate(symptoms)})
         causes = Texts(lines, {name: patterns + len(symptoms) + place for place, name in enumerate(rules)})

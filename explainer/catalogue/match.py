@@ -74,34 +74,28 @@ class Rows(Sequence[Entry]):
 
 @frozen
 class Words:
-    """The numbers of a pack's entries by the rarest word that a message must hold to match them, each with the next
-    rarest one. Those without a whole word stand with their longest run in `wordless`.
+    """The numbers of a pack's entries by the rarest word that a message must hold to match them, and by their longest
+    run; those without a whole word stand under the empty one.
     """
 
     entries: Sequence[Entry]
-    by_word: Mapping[str, Sequence[tuple[int, str]]]
-    wordless: Mapping[str, Sequence[int]]
+    by_word: Mapping[str, Mapping[str, Sequence[int]]]
 
     @classmethod
     def of(cls, entries: Iterable[Entry]) -> Words:
         """The table of some entries."""
         entries = tuple(entries)
         count = Counter(word for entry in entries for word in set(entry.words))
-        by_word: dict[str, list[tuple[int, str]]] = {}
-        wordless: dict[str, list[int]] = {}
+        by_word: dict[str, dict[str, list[int]]] = {}
         for number, entry in enumerate(entries):
-            if entry.words:
-                rarest = sorted(set(entry.words), key=lambda word: (count[word], -len(word), word))
-                by_word.setdefault(rarest[0], []).append((number, rarest[:2][-1]))
-            else:
-                wordless.setdefault(max(entry.runs, key=len, default=""), []).append(number)
-        return cls(entries, by_word, wordless)
+            rarest = min(entry.words, key=lambda word: (count[word], -len(word), word), default="")
+            by_word.setdefault(rarest, {}).setdefault(max(entry.runs, key=len, default=""), []).append(number)
+        return cls(entries, by_word)
 
     def candidates(self, low: str, words: set[str]) -> list[Entry]:
-        """The entries that a lowercased message, which has these words, may match."""
-        rare = words & self.by_word.keys()
-        numbers = [number for word in rare for number, other in self.by_word[word] if other in words]
-        numbers += [number for run in self.wordless if run in low for number in self.wordless[run]]
+        """The entries that a lowercased message, which has these words and the empty one, may match."""
+        runs = [item for word in words & self.by_word.keys() for item in self.by_word[word].items()]
+        numbers = [number for run, those in runs if run in low for number in those]
         return [entry for number in numbers if _contains(low, (entry := self.entries[number]).runs)]
 
 
@@ -118,8 +112,9 @@ class Index:
         """
         if _foreign(error):
             return
+        family = "dataloader" if "DataLoader worker" in error.message else "device-assert"
         for note in error.notes:
-            yield from self._search(note, error, "device-assert")
+            yield from self._search(note, error, family)
         yield from self._search(error.message, error)
 
     def _search(self, text: str, error: Crash | Raised, family: str | None = None) -> Iterator[Any]:
@@ -127,7 +122,7 @@ class Index:
         low = text.lower()
         names = kinds(error)
         found: list[tuple[Any, ...]] = []
-        words = set(_WORD.findall(low))
+        words = {"", *_WORD.findall(low)}
         for entry in (one for pack in self.packs for one in pack.candidates(low, words)):
             rank = _rank(entry, names)
             if not rank or (family is not None and entry.family != family):

@@ -45,7 +45,7 @@ def read(error: Crash | Raised) -> Match | None:
         if (clause := next(clauses(part), None)) is not None
     ]
     if "Explanation: " not in text or not _TITLED.search(text):
-        claims.sort(key=lambda clause: clause.frame in WEAK or _PRONOUN.fullmatch(clause.subject) is not None)
+        claims.sort(key=lambda clause: clause.frame in WEAK or _PRONOUN.fullmatch(_subject(clause)) is not None)
     elif parts and (not claims or claims[0].text not in parts[0].text):
         claims.insert(0, Clause("said", asked=parts[0].text, text=parts[0].text))
     if not claims and parts and len(_WORD.findall(parts[0].text)) > 2 and says_so(error, text):
@@ -59,7 +59,8 @@ def read(error: Crash | Raised) -> Match | None:
     if not is_torchs(error, text, bool(clause.operator), detail, firm):
         return None
     family = BY_TYPE.get(error.name) or family_of(clause, kind, text)
-    told = Told(clause, claims[1:3], kind if sure else None, text)
+    others = [one for one in claims[1:3] if one.subject or len(one.asked) > 3]
+    told = Told(clause, others, kind if sure else None, text)
     texts = {field: {code: f"{{{{ m.{field}_{code} }}}}" for code in LANGUAGES} for field in ("headline", "why")}
     hint = (advice([part.text for part in parts]) or "").translate(_BRACES)
     fixes = ({"title": {code: word("c_advice", code, advice=hint) for code in LANGUAGES}},) if hint else ()
@@ -80,6 +81,11 @@ def claim(error: Crash | Raised, language: str, firm: bool = False) -> str | Non
     if not isinstance(told, Told) or not (told.clause.frame in STATING or (firm and told.clause.frame not in WEAK)):
         return None
     return told[f"headline_{language}"]
+
+
+def _subject(clause: Clause) -> str:
+    """What a clause is about; where a frame names nothing, the word that its sentence begins with."""
+    return clause.subject or clause.text.partition(" ")[0]
 
 
 def _about(clause: Clause) -> list[str]:

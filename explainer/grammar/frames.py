@@ -35,11 +35,10 @@ class Clause:
 #: What was given, behind the requirement.
 _GIVEN = Pattern(
     r"(?:\s?[,.:;(\[-]{0,3}\s?(?:but|and|instead|however|while|whereas|yet)?,?\s*(?:instead\s+|we\s+|it\s+|also\s+)?"
-    r"(?:\bgot\b|(?<!not )(?<!none )\bfound\b(?! (?:to|in|for|by|that|at)\b)|\breceived\b|"
-    r"(?<=[,;(] )given\b|\bgiven(?=:)|\bactual(?:ly)?\b(?: (?:is|are|has|have)\b)?|\bsaw\b|\bwas given\b|"
-    r"\bencountered\b|"
-    r"\bbut(?= (?:[\w.]+ ){1,3}(?:is|are|has|have|was|were|had)\b)|(?<=but )(?:is|was|were|are|has|have|had|it is|"
-    r"it was|it has|the|its|there (?:is|are|were))\b|"
+    r"(?:\bgot(?:\b|(?=\d))|(?<!not )(?<!none )\bfound\b(?! (?:to|in|for|by|that|at)\b)|\breceived\b|"
+    r"(?<=[,;(] )given\b|\bgiven(?=:)|\bactual(?:ly)?\b(?: (?:is|are|has|have)\b)?|\b(?:saw|was given|encountered)\b|"
+    r"\bbut(?! there\b)(?= (?:[\w.:]+ ){1,5}(?:is|are|has|have|was|were|had)\b)|"
+    r"(?<=but )(?:is|was|were|are|has|have|had|it is|it was|it has|the|its)\b|"
     r"(?<=but )gets?\b|\binstead of\b|(?<=, )not\b|\b(?:passed(?: in)?|provided)\b(?=\s*[:\d\[(<'`]))"
     r"(?:\s+(?:instead|an?|the|type|value)\b)?\s*[:=]?)\s*(?P<given>\S.*)",
     2,
@@ -62,15 +61,19 @@ _REFUSED = Pattern(
     r"(?:it |they |which )?(?P<need>(?:must|should|has to|have to|needs? to|(?:is |are )?expected to)(?: be)? .+)"
 )
 #: A kind of thing and which one it is: `mode: fast`, `mode=fast`, `mode 'fast'`.
-_VALUED = Pattern(r"(?P<subject>[A-Za-z_][\w .-]*?)(?: ?[:=] ?| (?=['\"`]))(?P<given>[^:=\s].*)")
+_VALUED = Pattern(
+    r"(?P<subject>[A-Za-z_][\w .-]*?)(?<!\bon)(?<!\bof)(?<!\bin)(?: ?(?::(?!\d)|=) ?| (?=['\"`]))(?P<given>[^:=\s].*)"
+)
 #: Frames in which what is refused is often followed by its value.
 _REFUSING = ("invalid", "unsupported")
 _IT_IS = Pattern(r"^[Ii]t is (?:expected|required) (?:that )?")
+#: What makes a requirement of a sentence.
+_DEMAND = Pattern(r"\b(?:must|should|expect|need|requir|has to|have to|only)", 2)
 #: `but 7 is found`.
 _FOUND = Pattern(r" (?:is|are|was|were) (?:found|given|received|provided|passed|specified)$")
 #: What is the case, and what should be: `the rank is 3, but should be 2`.
 _STATED = Pattern(
-    r"(?P<subject>\S.*?) (?:is|are|was|were|has|have) (?:(?P<given>[^,]+), but (?:it |they )?"
+    r"(?P<subject>\S.*?) (?:is|are|was|were|has|have) (?:(?P<given>[^,]+), ?but (?:it |they )?"
     r"(?P<need>(?:must|should|needs? to|has to|have to) .+)|"
     r"(?P<given2>[^,]+),? but (?P<want>[^,]+) (?:is|are|was|were) (?:expected|required|needed))"
 )
@@ -83,19 +86,21 @@ _ASIDE = Pattern(
     2,
 )
 _LOOSE = Pattern(
-    r"^(?:is|are|was|were|that|which|it|this|this is|there)(?: |$)|"
-    r"(?:^| )(?:seems? to|appears? to|that|which|who|it|this|this is|and|is|are|"
+    r"^(?:but|is|are|was|were|that|which|it|this|this is|there)(?: |$)|"
+    r"(?:^| )(?:seems? to|appears? to|that|which|who|(?<!with )it|this|this is|and|is|are|"
     r"at the moment|at present|currently|yet|for now|but|because|since|right now)$"
 )
 _NEED = (
     r"(?:(?P<never>shouldn't|mustn't|cannot|can't|can not|may not)|must|shall|should|has to|have to|needs? to|can only|"
-    r"may only|(?:(?:is|are|was|were) )?expected to|(?:is|are) required to|(?:is|are) supposed to|ought to|"
-    r"(?:can|may) (?=take|only))"
+    r"may only|(?:(?:is|are|was|were) )?expected to|(?:is|are) supposed to|ought to|"
+    r"(?:is|are) required to(?= (?:be|have|match|return)\b)|(?:can|may) (?=take|only))"
 )
-#: Before a verb of asking: what is not asked for is no requirement.
-_ASKED = r"(?<!\bnot )(?<!n't )"
+#: Before a verb of asking: what is not asked for is no requirement, nor what an aside says of a thing.
+_ASKED = r"(?<!\bnot )(?<!n't )(?<!\bthat )(?<!\bwhich )(?<!\bmissing )"
 #: What a sentence says that is different may be what something must be for, or cannot be done with.
 _BOUND = r".*\b(?:must|should|cannot|can not|can't|could not|(?:has|have|needs?) to) "
+#: What should differ is no mismatch.
+_DEMANDED = r".*\b(?:expects?|requires?|needs?|must|should)\b.* (?:that|to|be) (?:differ|different|mismatch)"
 #: In this order; the first whose pattern fits is the frame.
 _FRAMES: tuple[tuple[str, tuple[str, ...], Any], ...] = (
     ("needs", ("assertion",), Pattern(r".*?Assertion [`'\"](?P<asked>.+?)[`'\"] failed.*")),
@@ -118,21 +123,18 @@ _FRAMES: tuple[tuple[str, tuple[str, ...], Any], ...] = (
     ("only", ("only",), Pattern(
         r"(?P<subject>.*?)(?:\b(?:currently|now|yet)\s)?\b(?:only (?:supports?|accepts?|works?|takes?|allows?|handles?|"
         r"implements?|implemented|applies|operates|deals?|supported|available)|(?:supports?|accepts?|works?|takes?|"
-        r"handles?|"
-        r"implemented|operates|supported|available|defined|called|used) only)\b(?: (?:with|on|for|to)\b)?"
+        r"handles?|implemented|operates|supported|available|defined|called|used) only)\b(?: (?:with|on|for|to)\b)?"
         r"\s*(?P<asked>.+)|"
-        r"(?P<subject2>.+?) (?:is|are|be|can be|may be|"
-        r"must be)(?: currently)? only(?: be)?(?: currently)? (?:supported|"
-        r"implemented|available|defined|valid|allowed|meaningful|possible|used|applied|applicable|enabled|called|made|"
+        r"(?P<subject2>.+?) (?:is|are|be|can be|may be|must be)(?: currently)? only(?: be)?(?: currently)? "
+        r"(?:supported|implemented|available|defined|valid|allowed|meaningful|possible|used|applied|applicable|enabled|called|made|"
         r"set|created|specified|relevant)\s*(?P<asked2>.*)|"
-        r"(?P<subject3>.+?) (?:can|may|should|must|will) only (?:be )?(?P<asked3>.+)|"
+        r"(?P<subject3>.+?) (?:should|must|will) only (?:be )?(?P<asked3>.+)|"
         r"(?:.*?[,:] )?(?:[Cc]urrently,? )?(?:can )?[Oo]nly (?P<asked4>.+?) (?:is|are|can be|be|was)(?: currently)?"
-        r"(?: supported| allowed| implemented| accepted| valid| available| used)*(?: (?:for|in|by|on|with|to|at|as|"
-        r"when)"
-        r" (?P<subject4>.+))?$|"
+        r"(?: supported| allowed| implemented| accepted| valid| available| used)*(?: currently| yet| now)?"
+        r"(?: (?:for|in|by|on|with|to|at|as|when) (?P<subject4>.+))?$|"
         r"(?:.*?[,:] )?[Oo]nly (?P<asked6>.+?) (?:supported|implemented|allowed|available) (?:for|in|by|on|with|to) "
         r"(?P<subject6>.+)|"
-        r"(?:.*?[,:] )?(?:[Cc]urrently,? )?(?:[Cc]an )?[Oo]nly (?:be )?(?:supports? |support )?(?P<asked5>.+?)"
+        r"(?:.*?[,:] )?(?:[Cc]urrently,? )?[Oo]nly (?:be )?(?:supports? )?(?P<asked5>(?!.* supports? ).+?)"
         r"(?: supported| allowed| implemented)?$")),
     ("only", ("supports ", "handles ", "only", "possible ", "valid ", "allowed ", "choices", "choose"), Pattern(
         r"(?P<subject>\S+(?: \S+){0,8}?) (?:supports|handles) (?P<asked>(?:up to |at most )?.*\d.*)|"
@@ -146,35 +148,34 @@ _FRAMES: tuple[tuple[str, tuple[str, ...], Any], ...] = (
         r"(?P<subject6>.+?)[,:;.]? (?:please )?choose (?:from|one of|between) (?P<asked6>.+)")),
     ("unsupported", ("support", "implement", "nyi", "not yet", "not allow", "n't allow", "not available", "not handle",
                      "n't handle", "not permitted", "no implementation", "not applicable", "not enabled"), Pattern(
-        r"(?P<subject>.+?) (?:is|are|was|were|has|have|isn't|aren't|be)?\s?(?:not|n't|never|un)?(?: \w+)?(?: yet|"
-        r" been)?"
+        r"(?P<subject>.+?)(?<! or)(?<! and)(?<! with)(?<! of)(?<! an)(?<! for)"
+        r" (?:is|are|was|were|has|have|isn't|aren't|be)?\s?(?:not|n't|never|un)?(?: \w+)?(?: yet| been)?"
         r"(?:(?<=not)|(?<=n't)|(?<=un)|(?<=not \w{8})|(?<=not \w{5})|(?<=not yet)|(?<=not been)|(?<=\bnot \w{9}))\s?"
         r"(?:be )?(?:supported|implemented|allowed|available|permitted|handled|applicable|enabled)\b(?: yet)?[,:]?"
         r"\s*(?P<asked>.*)|"
         r"(?P<subject2>.*?)\b(?:do|does|did|is|can|could|will)(?: not|n't|not)(?: currently| yet| directly| really)* "
         r"(?:support|implement|allow|handle|accept|permit)(?:ing|ed)?\b\s*(?P<asked2>.*)|"
-        r"(?:.*?\b)?(?:[Uu]nsupported|[Uu]nimplemented|[Nn]ot (?:yet )?(?:supported|implemented)|NYI|nyi|"
-        r"[Uu]nhandled)\b"
-        r"[:,]?\s*(?P<asked3>.*)|"
+        r"(?P<before>.*?\b)?(?:[Uu]nsupported|[Uu]nimplemented|[Nn]ot (?:yet )?(?:supported|implemented)|NYI|nyi|"
+        r"[Uu]nhandled)\b[:,]?\s*(?P<asked3>.*)|"
         r"(?P<subject4>.+?) (?:has|have|with) no (?P<asked4>implementation.*)")),
     ("match", ("match", "mismatch", "agree", "inconsisten", "incompatible", "differ", "not equal", "!=", "the same",
                "compatible", "not equal", "unequal", "disagree"), Pattern(
-        r"(?P<subject>.+?) (?:mismatch(?:es|ed)?|does(?: not|n't) (?:match|agree)|do(?: not|n't) (?:match|agree)|"
+        rf"(?!{_DEMANDED})(?P<subject>.+?) (?:mismatch(?:es|ed)?|(?:do|does)(?: not|n't) (?:match|agree)|"
         r"did(?: not|n't) match|(?:is|are)(?: not|n't) (?:equal|compatible|consistent|the same|equivalent|identical)|"
         r"(?:is|are) (?:different|inconsistent|incompatible|unequal)|differs?)\b"
         r"(?: to| with| from| as| between| [Tt]han)?[,:]?"
         r"\s*(?P<asked>.*)|"
-        rf"(?!{_BOUND})(?:.*?\b)?(?:[Ii]nconsistent|[Mm]ismatch(?:ed)?|[Ii]ncompatible|[Dd]ifferent|[Nn]on-?matching)"
+        rf"(?!{_BOUND})(?P<before>.*?\b)?(?:[Ii]nconsistent|[Mm]ismatch(?:ed)?|[Ii]ncompatible|[Dd]ifferent|[Nn]on-?matching)"
         r"(?: (?:in|of|between|for))?\s+(?P<subject2>.+)|"
         r"(?P<subject3>.+?) (?:!=|=/=) (?P<asked3>.+)")),
     ("range", ("out of", "exceed", "too ", "larger", "smaller", "greater", "less than", "bigger", "overflow", "beyond",
                "outside", "more than", "above", "below", " < ", " > "), Pattern(
         r"(?P<subject>.*?)\b(?:is|are|was|were|has|have|being|went)?\s*(?:out of(?: the)? (?:range|bounds?|"
         r"\w+ bounds?)|"
-        r"outside(?: of)?(?: the)?|exceeds?|exceeded|overflow(?:s|ed)?|(?:is |are )?(?:beyond|above|"
-        r"below))\b[,:]?(?: (?:for|of|with|in))?\s*"
+        r"outside(?: of)?(?: the)?|exceeds?|exceeded|overflow(?:s|ed)?|"
+        r"(?:(?<=is )|(?<=are )|(?<=was )|(?<=were ))(?:beyond|above|below))\b[,:]?(?: (?:for|of|with|in))?\s*"
         r"(?P<asked>.*)|"
-        r"(?P<subject2>(?!.*\b(?:must|should|expected|has to|needs to|requires?|can ?not|can't|may not)\b).+?)"
+        r"(?P<subject2>(?!.*\b(?:must|should|expected(?! \()|has to|needs to|requires?|can ?not|can't|may not)\b).+?)"
         r" (?:is|are|was|were|has|have)"
         r"(?: too)? (?P<asked2>(?:too (?:large|small|many|few|big|long|short|high|low|deep)|"
         r"(?:larger|smaller|greater|less|bigger|more|fewer|longer|shorter|higher|lower) than(?! once)).*)|"
@@ -197,19 +198,18 @@ _FRAMES: tuple[tuple[str, tuple[str, ...], Any], ...] = (
         r"(?P<asked>(?!be true\b)[a-z]\w+ .*)|"
         r"(?P<asked4>(?!.*[Ee]xpected \w+.* expected|.* requires ).+?) (?:(?:is|are|was) )?"
         rf"{_ASKED}(?:expected|required|needed)\b"
-        r"(?: (?:for|in|by|with|when|if|as|on) (?P<subject4>.+))?$|"
+        r"(?: (?:for|in|by|with|when|if|as|on|to) (?P<subject4>.+))?$|"
         rf"(?P<subject2>.+?) (?:(?:is|are|was|were) )?{_ASKED}(?:expects?|expecting|expected|requires?|needs)\b:?"
         r"(?: that)?\s+(?P<asked2>\S.*)|"
         rf"(?:(?:.*?\b)?{_ASKED}(?:[Ee]xpect(?:s|ed|ing)?|EXPECTED|[Rr]equire[sd]?)|[Nn]eeds?)\b:?(?: that\b|"
-        r" to\b)?\s*(?P<asked3>\S.*)")),
+        r" to\b)?\s*(?P<asked3>[^\s,;].*)")),
     ("invalid", ("invalid", "unknown", "unrecogni", "unexpected", "illegal", "not a valid", "not valid", "incorrect",
                  "wrong", "bad ", "malformed", "not recogni", "ill-formed", "ambiguous", "duplicate", "nonsens",
                  "corrupt", "not understand", "not understood", "undefined"), Pattern(
         r"(?P<given>.+?) (?:is|are|was)(?: not|n't) (?:a |an |one of the )?(?:valid|recogni[sz]ed|legal|correct|"
         r"understood|known)\b\s*(?P<subject>.*)|"
         r"(?P<subject4>.+?) (?:is|are|was|were|has|have)(?: an?)? (?:invalid|incorrect|wrong|ill-formed|malformed|"
-        r"illegal|"
-        r"ambiguous|undefined|duplicated?|corrupt(?:ed)?)\b\s*(?P<asked4>.*)|"
+        r"illegal|ambiguous|duplicated?|corrupt(?:ed)?)\b\s*(?P<asked4>.*)|"
         r"(?:.*?\b)?(?:[Ii]nvalid|[Uu]nknown|[Uu]nrecogni[sz]ed|[Uu]nexpected|[Ii]llegal|[Ii]ncorrect|[Ww]rong|[Bb]ad|"
         r"[Mm]alformed|[Ii]ll-formed|[Aa]mbiguous|[Dd]uplicate[d]?|[Uu]ndefined|[Cc]orrupt(?:ed)?)"
         r"(?: (?:values?|number|amount|type)(?= of| for))?(?: (?:of|for|in))? (?P<subject2>.+)|"
@@ -251,7 +251,7 @@ _FRAMES: tuple[tuple[str, tuple[str, ...], Any], ...] = (
         r"(?P<subject>.*?)\b(?:[Cc]an(?:not|'t| not)|[Cc]ould(?: not|n't)|[Ff]ailed to|"
         r"[Uu]nable to|[Nn]ot able to|[Tt]rying to|[Tt]ried to|[Aa]ttempt(?:ed|ing|s)?(?: to)?|"
         r"[Ii]t is (?:not possible|impossible) to|[Dd]o(?: not|n't))\b:? (?P<asked>.+)|"
-        r"(?:.*?\b)?[Ee]rror (?P<asked2>.+)|[Ff]ailed (?P<asked3>.+)")),
+        r"(?:.*?\b)?[Ee]rror (?!occurr)(?P<asked2>.+)|[Ff]ailed (?P<asked3>.+)")),
     ("state", ("already", "twice", "more than once", "again", "only once", "after", "before", "has been", "was called",
                "while", "called", "multiple times", "appear", "repeat", "freed", "disabled", "duplicat"), Pattern(
         r"(?P<subject>.+?)(?: (?:has|have|is|are|was|were)(?: been)?)? (?P<asked>already .+)|"
@@ -279,12 +279,12 @@ _FRAMES: tuple[tuple[str, tuple[str, ...], Any], ...] = (
 
 #: What no subject of a frame begins with.
 _UNDONE = ("cannot ", "can't ", "could not ", "couldn't ", "unable ", "not able ", "failed to ")
-_NOT_BEFORE = {"range": ("expect", *_UNDONE), "missing": _UNDONE, "is-not": _UNDONE}
+_NOT_BEFORE = {"range": ("expect", *_UNDONE), "missing": _UNDONE, "is-not": _UNDONE, "expected": _UNDONE}
 #: Frames of a requirement, and words with which one begins that the frame itself says.
 _DEMANDING = ("needs", "expected", "only")
 _MODAL = Pattern(r"^(?:should|must|has to|have to|needs? to)(?= (?:only )?be )")
-#: Who the message speaks to is not what it is about.
-_READER = ("you", "we")
+#: Who the message speaks to, or nobody, is not what it is about.
+_NOBODY = ("you", "we", "there", "please", "detected", "found")
 #: Frames that state no requirement: what another sentence of the message requires tells more.
 WEAK = ("got", "state", "refused", "is-not", "missing", "said")
 
@@ -292,6 +292,8 @@ WEAK = ("got", "state", "refused", "is-not", "missing", "said")
 def clauses(sentence: Sentence) -> Iterator[Clause]:
     """What a sentence claims, the frame that fits first coming first."""
     text = _IT_IS.sub("Expected ", _ASIDE.sub("", sentence.text).replace(" NOT ", " not "))
+    if sentence.operator and text.startswith(("does", "do ", "did", "don't ", "has not ", "can only ")):
+        text = f"{sentence.operator} {text}"
     claim, given = _apart(text)
     yield from _fitting(claim, given, sentence.operator)
     if given:  # what was taken for the actual value is a part of the claim
@@ -306,17 +308,20 @@ def _fitting(claim: str, given: str, operator: str | None) -> Iterator[Clause]:
         if any(trigger in low for trigger in triggers):
             found = pattern.match(claim)
             if found is not None:
-                parts = _parts(found.groupdict())
-                if parts["subject"].count("(") != parts["subject"].count(")"):
+                parts = _parts(found.groupdict(), claim)
+                if parts["subject"].count("(") != parts["subject"].count(")") or " because " in parts["subject"]:
                     continue  # the claim stands in an aside
+                if parts["subject"].lower().startswith(_UNDONE):  # what it led to stands before what is asked
+                    parts["subject"] = parts["subject"].rpartition(": ")[2]
                 if parts["subject"].lower().startswith(_NOT_BEFORE.get(name, ("\n",))):
                     continue  # it says what should be, or what could not be done
-                if name in _REFUSING and not (given or parts["given"]):
+                if name in _REFUSING and not (given or parts["given"] or parts["asked"] == claim):
                     parts |= _valued(parts)
                 if name in _DEMANDING:
                     parts["subject"] = _WRONG.sub("", parts["subject"], 1)
                     parts["asked"] = _MODAL.sub("", parts["asked"], 1)
-                if parts["subject"].lower() in _READER:
+                parts["subject"] = parts["subject"].rpartition(", but ")[2]
+                if parts["subject"].lower() in _NOBODY:
                     parts["subject"] = ""
                 yield Clause(name, parts["subject"], parts["asked"], parts["given"] or given, operator, claim)
 
@@ -334,7 +339,8 @@ def _apart(text: str) -> tuple[str, str]:
     if turned is not None:
         inner = _given_in(turned["claim"])  # what stood before was only the circumstance
         claim = turned["about"] + (turned["claim"][: inner.start()] if inner is not None else turned["claim"])
-        return claim, inner["given"] if inner is not None else turned["given"]
+        got = "" if text[len(turned["about"]) :].lower().startswith("given") else turned["given"]  # a circumstance
+        return claim, inner["given"] if inner is not None else got
     stated = _STATED.fullmatch(text)
     if stated is not None:
         need = stated["need"] or f"must be {stated['want']}"
@@ -343,10 +349,13 @@ def _apart(text: str) -> tuple[str, str]:
     if refused is not None:
         return f"{refused['subject']} {refused['need']}", refused["given"]
     found = _given_in(text)
-    if found is None or not text[: found.start()].strip(" ,.:;(") or len(text[: found.start()].split()) < 2:
+    claim = text[: found.start()] if found is not None else ""
+    if found is None or len(claim.strip(" ,.:;(").split()) < 2:
         return text, ""
+    if "instead of" in text[found.start() : found.start("given")] and not _DEMAND.search(claim):
+        return text, ""  # what stands behind is what should be
     given, behind = _in_aside(found["given"].strip())
-    return text[: found.start()].rstrip(" ,.:;([") + behind, _FOUND.sub("", given)
+    return claim.rstrip(" ,.:;([") + behind, _FOUND.sub("", given)
 
 
 def _given_in(text: str) -> Any:
@@ -376,10 +385,12 @@ def _tidy(part: str) -> str:
     return part[:-1] if part.endswith(")") and closed > opened else part
 
 
-def _parts(groups: dict[str, str | None]) -> dict[str, str]:
-    """Groups by their names without the number of their alternative."""
+def _parts(groups: dict[str, str | None], claim: str) -> dict[str, str]:
+    """Groups by their names without the number of their alternative; the whole claim where it begins with another."""
     parts = {"subject": "", "asked": "", "given": ""}
-    never = groups.pop("never", None)
+    never, before = groups.pop("never", None), (groups.pop("before", None) or "").strip()
+    if before and before[-1] not in ":,;.(":
+        return {**parts, "asked": claim}
     for name, text in groups.items():
         if text and not parts[name.rstrip("0123456789")]:
             parts[name.rstrip("0123456789")] = _tidy(text)

@@ -10,7 +10,7 @@ from explainer.patterns import Pattern
 
 #: What is checked, in this order, with the words that tell it and signs that are no words.
 _KINDS: tuple[tuple[str, frozenset[str], Any], ...] = (
-    ("device", words_of("cpu gpu cuda mps xpu hpu meta device devices accelerator"), None),
+    ("device", words_of("cpu gpu cuda mps xpu hpu device devices accelerator"), Pattern(r"(?<![\w.])meta(?![\w.])")),
     ("dtype", words_of(
         "dtype dtypes float floats floating float16 float32 float64 bfloat16 half double int8 int16 int32 int64 "
         "uint8 uint16 "
@@ -23,7 +23,7 @@ _KINDS: tuple[tuple[str, frozenset[str], Any], ...] = (
         "layout layouts sparse strided csr csc bsr bsc coo mkldnn nhwc channelslast nested jagged dense quantized"),
      Pattern(r"memory[ _]?format")),
     ("memory",
-        words_of("contiguous aligned alignment overlap overlapping storage storages alias aliases stride strides"),
+        words_of("contiguous aligned alignment overlap overlapping storage storages alias aliases strides"),
         None),
     ("size", words_of("square divisible broadcast broadcastable"), None),
     ("rank",
@@ -36,8 +36,9 @@ _KINDS: tuple[tuple[str, frozenset[str], Any], ...] = (
         r"five)(?: or \w+)? (?:\w+ )?dim|"
         r"\.dim\(\)|too many dim|one-dim|(?:same|of) dimension")),
     ("gradient", words_of(
-        "grad grads gradient gradients backward autograd leaf tangent tangents inference inplace graph differentiable "
-        "differentiation jacobian hessian vjp jvp hook hooks"), Pattern(r"forward[- ]mode|forward AD|in-place")),
+        "gradient gradients backward autograd leaf tangent tangents inplace graph differentiable "
+        "differentiation jacobian hessian vjp jvp hook hooks"), 
+     Pattern(r"\bgrads?\b|forward[- ]mode|forward AD|in-place|inference (?:mode|tensor)")),
     ("index", words_of("index indices indexing bounds"), Pattern(r"out of range|class labels?")),
     ("size", words_of(
         "size sizes shape shapes length lengths numel element elements channel channels features divisible divide "
@@ -49,7 +50,9 @@ _KINDS: tuple[tuple[str, frozenset[str], Any], ...] = (
         "positive negative nonnegative greater less larger smaller between range zero upper lower minimum maximum "
         "inf nan "
         "finite exceed higher bigger greaterthan lessthan constraint"),
-     Pattern(r"[<>]=?|at (?:least|most)|\[\s*-?\d+(?:\.\d+)?\s*,\s*-?\d|too (?:large|small|big|many|few)")),
+     Pattern(
+         r"[<>](?:=| ?-?\d)|\s[<>]\s|at (?:least|most)|"
+         r"\[\s*-?\d+(?:\.\d+)?\s*,\s*-?\d|too (?:large|small|big|many|few)")),
     ("type", words_of(
         "tensor tensors list lists tuple tuples int ints integer integers str string strings callable none instance "
         "class "
@@ -93,6 +96,11 @@ BY_TYPE = {
     )
     for name in names.split()
 }  # fmt: skip
+#: What asks for another package.
+_PACKAGE = Pattern(
+    r"\b(?:pip|conda|[Pp]lease) install\b|\b(?:not|n't|be) installed\b|\b[Nn]eeds? \S+ installed\b|"
+    r"\brequires? (?:the )?[\w.-]+ (?:package|library)\b"
+)
 #: Frames whose requirement tells what was checked.
 _REQUIRING = ("needs", "expected", "only", "match", "range")
 
@@ -133,7 +141,7 @@ def field_of(requirement: str, message: str) -> tuple[str, str]:
 
 def family_of(clause: Clause, kind: str, text: str) -> str:
     """The family of a check: its field's, where the message names one, else that of what is checked."""
-    if clause.frame == "build":
+    if clause.frame == "build" or _PACKAGE.search(text):
         return "environment"
     words = lowered(text)
     for field, own in _FIELDS:

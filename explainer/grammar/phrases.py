@@ -98,7 +98,8 @@ def common(text: str, language: str) -> str | None:
     for key, hints, pattern in _PHRASES if len(plain) < 120 else ():
         found = pattern.fullmatch(plain) if any(hint in plain for hint in hints) else None
         if found is not None:
-            return word(key, language, **_values(found.groupdict(), language))
+            values = _values(found.groupdict(), language)
+            return word(f"{key}_1" if values.get("dims") == "1" else key, language, **values)
     return None
 
 
@@ -115,7 +116,8 @@ def quoted(text: str) -> str:
 
 def is_blank(text: str) -> bool:
     """Whether nothing is left of a value but placeholders that were never filled."""
-    return not _ARTICLE_OR_VERB.sub("", _PLACEHOLDER.sub("", text)).strip(" .,;:()[]'\"`")
+    filled = _PLACEHOLDER.sub("", text)
+    return not (filled if filled == text else _ARTICLE_OR_VERB.sub("", filled)).strip(" .,;:()[]'\"`")
 
 
 def _values(groups: dict[str, str | None], language: str) -> dict[str, str]:

@@ -76,7 +76,7 @@ def sentences(text: str) -> list[Sentence]:
     for part in _END.split(rest, maxsplit=MOST * 2) if any(sign in rest for sign in _ENDS) else (rest,):
         if parts and _SHORT.search(parts[-1] + "."):
             parts[-1] += ". " + part
-        elif parts and _GOES_ON.match(part):
+        elif parts and _GOES_ON.match(part) and f"Explanation: {part}" not in rest:
             parts[-1] += ", but " + (part[:1].lower() + part[1:]).removeprefix("but ")
         elif part.strip():
             parts.append(part.strip())

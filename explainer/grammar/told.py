@@ -9,20 +9,20 @@ from explainer.grammar.phrases import common, is_blank, phrase, quoted
 from explainer.locale import LANGUAGES, word
 from explainer.patterns import Pattern
 
-#: What in a message is a value: numbers, sizes, dtypes, devices. `re` is quick to find what one begins with; which it
-#: was, and that no word goes on before it, is asked behind it.
+#: What in a message is a value: numbers, sizes, dtypes, devices, torch's names. `re` is quick to find what one begins
+#: with; which it was, and that no word goes on before it, is asked behind it.
 _VALUE = Pattern(
-    r"[-\d\[(tcmxFDHLIBCS](?:"
+    r"[-\d\[(tcmxpFDHLIBCS](?:"
     r"(?<=[\[(])-?\d+(?:, ?-?\d+)*,?[\])]|"
     r"(?:(?<=-)(?<![\w.]-)\d+|(?<=\d)(?:(?<![\w.-]\d)|(?<=[\w.]-\d))\d*)(?:\.\d+)?(?:e[+-]?\d+)?"
     r"(?![\w.]|-?[dD]\b)|"
-    r"(?<=t)orch\.\w+|(?<=\bc)(?:uda(?::\d+)?|pu)\b|(?<=\bm)(?:eta|ps)\b|(?<=\bx)pu\b|"
+    r"(?<=\bt)orch\.\w+|(?<=p)ytorch(?:\.\w+){1,2}|(?<=\bc)(?:uda(?::\d+)?|pu)\b|(?<=\bm)(?:eta|ps)\b|(?<=\bx)pu\b|"
     r"(?<=\b[FDHLIBCS])(?:loat|ouble|alf|ong|nt|ool|Float16|omplexFloat|omplexDouble|yte|har|hort)\b)"
 )
 _ADVICE = Pattern(
-    r"(?:Please|Use|Try|Consider|Did you|You (?:can|may|might|should|need)|Specify|Set|Make sure|Instead|Hint|Pass|"
+    r"(?:Please|Or |Use|Try|Consider|Did you|You (?:can|may|might|should|need)|Specify|Set|Make sure|Instead|Hint|Pass|"
     r"Call|"
-    r"If you|To (?!dim)|Do not|Check|Perhaps|Maybe|Note that|see |In order)\b.*"
+    r"If you|To (?!dim)|Do not|Check|Perhaps|Maybe|Note that|see |[Ii]n order)\b.*"
 )
 _INLINE = Pattern(r"[,;:(]\s*(?:please|(?:try|consider|use|did you)) (?P<advice>[^.]{4,160})")
 _NEGATIVE = Pattern(r"(?:not|never|n't) be ")
@@ -37,10 +37,17 @@ _VERB = Pattern(
     r"use|specify|require|support|broadcast|receive|include|live|reside|only|point|also) "
 )
 MOST_VALUES = 16
+#: What was given, as a sentence of its own; where something is possible.
+_CLAUSE = Pattern(r"(?!\S+ (?:which|that|who) )(?:[\w.\[\]'`()-]+ ){1,5}(?:is|are|has|have|was|were|had) ")
+_ABLE = Pattern(r"\b(?:can|may) only ")
+_WHERE = Pattern(
+    r"(?:on|in|for|with|when|while|if|inside|within|after|before|at(?! least| most)|during|outside|under|by|as|from) "
+)
 #: A quotation, and how long one is in which values are easily overlooked.
 _QUOTED, LONG = Pattern(r"`[^`]*`"), 40
 #: Where something is so, not what it is beside.
 _PLACE = Pattern(r"(?:in|at|for|on|when|while|during|inside|within) ")
+_MISMATCH = Pattern(r"\s*\bmismatch\b", 2)
 #: Frames of which the predicate is quoted whole.
 _REFUSED = ("invalid", "unsupported")
 SAID = ("missing", "is-not", "state", "got", "said")
@@ -82,8 +89,9 @@ def headline(clause: Clause, language: str) -> str:
     """One line: who, what is asked, what was given; each only where the message says it."""
     claim = _claim(clause, language)
     if clause.given and not is_blank(clause.given) and clause.frame not in _REFUSED:
-        claim = word("c_got", language, claim=claim, given=given(clause.given, language))
-    if clause.operator and clause.subject and clause.operator not in claim:
+        link = "c_but" if _CLAUSE.match(clause.given) else "c_got"
+        claim = word(link, language, claim=claim, given=given(clause.given, language))
+    if clause.operator and clause.operator not in claim:
         claim = word("c_at", language, operator=quoted(clause.operator), claim=claim)
     return claim
 
@@ -91,11 +99,14 @@ def headline(clause: Clause, language: str) -> str:
 def _claim(clause: Clause, language: str) -> str:
     frame, subject, asked = clause.frame, clause.subject, clause.asked
     who = quoted(subject) if subject and not is_blank(subject) else clause.operator and quoted(clause.operator)
+    who = "" if frame == "match" and not subject else who
     if frame in SAID:
         frame, asked = "said", clause.predicate
         who, asked = (who, asked) if asked else ("", clause.text)
     elif frame in ("needs", "expected"):
         frame, asked = _needed(asked)
+    elif frame == "match" and who and asked and _MISMATCH.search(clause.text):
+        who, asked = "", _MISMATCH.sub("", clause.text, 1)
     elif frame == "match" and who and _PLACE.match(asked):
         who, asked = quoted(f"{subject} {asked}"), ""
     elif frame in _REFUSED and clause.given and (frame == "invalid" or not asked):
@@ -103,7 +114,11 @@ def _claim(clause: Clause, language: str) -> str:
     what = "" if is_blank(asked) else common(asked, language) or quoted(asked)
     goes_on = _MUST.search(clause.text) if clause.frame == "needs" else _VERB.match(asked)
     if what and frame == "needs" and what[0] == "`" and goes_on:
-        frame = "must"
+        frame = "can_only" if who and _ABLE.search(clause.text) else "must"
+    if frame == "only" and who and _WHERE.match(asked):
+        frame = "only_where"
+    if not (who or what):
+        frame, what = "said", quoted(clause.text)
     key = f"c_{frame}" + ("" if who and what else "_bare" if what else "_who")
     return word(key, language, who=who or "", asked=what)
 

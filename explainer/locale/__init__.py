@@ -25,7 +25,7 @@ def word(key: str, language: str = "en", **values: object) -> str:
 def language(asked: str | None = None, environ: Mapping[str, str] | None = None) -> str:
     """The language to speak: the one asked for, else the first variable that is set, else English."""
     environ = os.environ if environ is None else environ
-    wanted = asked or next((value for name in VARIABLES if (value := environ.get(name))), "")
+    wanted = asked or next(filter(None, map(environ.get, VARIABLES)), "")
     code = wanted.replace("-", "_").split("_")[0].split(".")[0].lower()
     return code if code in LANGUAGES else "en"
 

@@ -36,11 +36,12 @@ _LOGGED = Pattern(
 )
 #: One exception's own line and nothing else, in which no dressing can be.
 _PLAIN = Pattern(
-    rf"(?P<type>{_DOTTED}): (?P<message>[!-%'-;=-\[\]^_a-{{}}~][ -%'-;=-\[\]-~]{{0,1500}}[!-%'-;=-\[\]^_a-{{}}~])\n?"
+    rf"(?P<type>{_DOTTED}): (?P<message>[!-%'-;=-\[\]^_a-{{}}~][ -%'-\[\]-~]{{0,1500}}[!-%'-;=-\[\]^_a-{{}}~])\n?"
 )
 _DRESSED = Pattern(
     r"File \"|Traceback|%\||it/s|\]\(|Assertion|Error detected|ChildFailed|oom|shared memory|Killed|No space|Bus error|"
-    r"Xid|Warning: |compatible with the|supports CUDA|\[\d*;?\d*m| raised:|Caught |terminate|(?:Error|Exception): "
+    r"Xid|Warning: |compatible with the|supports CUDA|\[\d*;?\d*m| raised:|Caught |terminate|(?:Error|Exception): |"
+    r"<[/!A-Za-z]"
 )
 #: Words with which the sentence around a message goes on.
 _PROSE = Pattern(

@@ -52,6 +52,8 @@ class Seen:
 
 def arrange(seen: list[Seen]) -> list[Found]:
     """The errors without repeats, the one to look at first in front."""
+    if len(seen) == 1:
+        return [seen[0].found]
     kept = _without_echoes(_merged(seen))
     kept.sort(key=lambda one: (_weight(one), one.later, one.found.place.line or 0))
     return [_remarked(one, kept) for one in kept]

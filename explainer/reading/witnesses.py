@@ -16,6 +16,8 @@ _ASSERTION = Pattern(
     r"Assertion [`'\"‘](?P<what>.{1,400}?)[`'\"’] failed"
 )
 _FORWARD = Pattern(r"Error detected in \w{1,100}\. (?:Traceback of forward call|No forward pass information)")
+#: What torch says of a worker process that it lost, before the loader's own error, which does not repeat it.
+_LOST = Pattern(r"Unexpected bus error encountered in worker.{0,80}")
 _MOST = 8
 #: What a log says of the machine, or torch of a call, before an error: it may be why, and is quoted beside it.
 _BESIDE = Pattern(
@@ -71,6 +73,8 @@ def witnesses(lines: Lines) -> list[Witness]:
     for at, text in enumerate(lines.texts):
         if len(found) >= _MOST or len(text) > 4000:
             continue
+        if "bus error encountered" in text and (lost := _LOST.search(text)):
+            found.setdefault("lost", Witness(lost[0], lines.number(at)))
         if "Assertion" in text and (match := _ASSERTION.search(text)):
             found.setdefault((match["place"], match["what"]), Witness(match[0] + ".", lines.number(at)))
         elif "Error detected in" in text and (forward := _FORWARD.search(text)):
