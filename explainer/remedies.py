@@ -186,8 +186,8 @@ def _widened(family: str, scene: Scene, evidence: Any, own: tuple[Edit, ...]) ->
 
     made, progress = _checker(scene), scene.options.progress or silent
     blame = partial(_blamed, scene, evidence, own)
-    wide = False
-    if family in WIDE and blame().share < LIKELY:
+    known, wide = blame(), False
+    if family in WIDE and (known.share < LIKELY or known.fits):
         offered = generated(evidence, family)
         if not own:
             surely(made, offered, progress)

@@ -11,7 +11,7 @@ from explainer.edits.evidence import Evidence
 from explainer.frozen import frozen, replace
 from explainer.oracle.judge import Judgement
 from explainer.oracle.source import drops_samples, of_layout, puts_in
-from explainer.repair.agreement import computed
+from explainer.repair.agreement import computed, forgets
 from explainer.repair.features import Roles, features, lost_parameters, roles
 from explainer.repair.prior import score
 from explainer.replay.outcomes import ties
@@ -47,7 +47,8 @@ class Survivor:
 class Blame:
     """All survivors, the likeliest first, and what share of all that may be right is on its line.
 
-    `fits`: there is no more to the first than that it fits where it failed: where the value came from may be wrong.
+    `fits`: there is no more to the first than that it fits where it failed, or what a name held is read no more: where
+    the value came from may be wrong.
     """
 
     survivors: tuple[Survivor, ...]
@@ -75,12 +76,13 @@ def blamed(checker: Any, evidence: Evidence, known: tuple[Edit, ...] = ()) -> Bl
         found.append(Survivor(candidate, run, judgement, score(counted), lost_parameters(run, control)))
     own = next((one for one in found if one.candidate.edits == known), None)
     first = own or _generated(found, control)
-    if first is not None:
+    if first is not None and not forgets(first.candidate, evidence):
         found[found.index(first)] = first = replace(first, score=first.score + BETTER)
     found.sort(key=lambda one: (_last(one), -one.score))
     if own is not None and first is not None and first.line == found[0].line:
         found = [first, *(one for one in found if one is not first)]
-    return replace(_shared(found), fits=bool(found) and own is None and _fits(found[0], where))
+    fits = bool(found) and ((own is None and _fits(found[0], where)) or forgets(found[0].candidate, evidence))
+    return replace(_shared(found), fits=fits)
 
 
 def _fits(one: Survivor, where: Roles) -> bool:
