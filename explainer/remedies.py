@@ -164,7 +164,7 @@ def of_search(family: str, scene: Scene, known: Remedy) -> Remedy:
         searched = family in FOLLOWED and len(_checker(scene).tried) >= SEARCHED
         return replace(known, refuted=known.refuted or searched)
     if own and first.candidate.edits == own:
-        return replace(known, proves=known.proves and blame.share >= KEPT)
+        return replace(known, proves=known.proves and blame.share >= KEPT and not blame.fits)
     verdicts = with_ties(_checker(scene), blame.verdicts(_checker(scene)))
     if blame.share < UNLIKELY and first.candidate.tier != PAIRED:  # two edits are tried where nothing else helps
         return Remedy(

@@ -11,7 +11,7 @@ from explainer.edits.evidence import Evidence
 from explainer.frozen import frozen, replace
 from explainer.oracle.judge import Judgement
 from explainer.oracle.source import drops_samples, of_layout, puts_in
-from explainer.repair.agreement import computed, forgets
+from explainer.repair.agreement import came_along, computed, forgets
 from explainer.repair.features import Roles, features, lost_parameters, roles
 from explainer.repair.prior import score
 from explainer.replay.outcomes import ties
@@ -47,8 +47,8 @@ class Survivor:
 class Blame:
     """All survivors, the likeliest first, and what share of all that may be right is on its line.
 
-    `fits`: there is no more to the first than that it fits where it failed, or what a name held is read no more: where
-    the value came from may be wrong.
+    `fits`: there is no more to the first than that it fits where it failed, or something tells against it: where the
+    value came from may be wrong.
     """
 
     survivors: tuple[Survivor, ...]
@@ -81,8 +81,13 @@ def blamed(checker: Any, evidence: Evidence, known: tuple[Edit, ...] = ()) -> Bl
     found.sort(key=lambda one: (_last(one), -one.score))
     if own is not None and first is not None and first.line == found[0].line:
         found = [first, *(one for one in found if one is not first)]
-    fits = bool(found) and ((own is None and _fits(found[0], where)) or forgets(found[0].candidate, evidence))
+    fits = bool(found) and ((own is None and _fits(found[0], where)) or _odd(found[0], evidence))
     return replace(_shared(found), fits=fits)
+
+
+def _odd(one: Survivor, evidence: Evidence) -> bool:
+    """Whether a name is read no more, or a layer gets another size whose own the data have in another dimension."""
+    return forgets(one.candidate, evidence) or bool(one.lost and came_along(evidence))
 
 
 def _fits(one: Survivor, where: Roles) -> bool:
