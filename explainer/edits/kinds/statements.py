@@ -18,6 +18,15 @@ def insert_statement(text: str, before: Place | None = None, after: Place | None
     return inserted(place.source, line, _indented(text, indentation(place.source, place.node.lineno)))
 
 
+def surround_statement(at: Place, text: str, then: str = "") -> tuple[Edit, ...]:
+    """A new statement before another, and `then` behind it. EditError where what stands behind it is not reached."""
+    if not then:
+        return insert_statement(text, before=at)
+    if any(isinstance(one, (ast.Return, ast.Break, ast.Continue)) for one in ast.walk(at.statement().node)):
+        raise EditError("the statement is left before its end")
+    return joined(at.source, insert_statement(text, before=at), insert_statement(then, after=at))
+
+
 def append_to_body(block: Place, text: str) -> tuple[Edit, ...]:
     """A new last statement of a loop's, function's or with-block's body."""
     last = block.node.body[-1]  # type: ignore[union-attr]
