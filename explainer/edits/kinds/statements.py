@@ -10,6 +10,9 @@ from explainer.edits.kinds.inplace import block_of, index_in
 from explainer.edits.lines import EditError, changed, deleted, indentation, inserted, joined, relined, shown
 from explainer.edits.place import Place, by_file
 
+#: Containers as they are written out.
+_DISPLAYS = (ast.List, ast.ListComp, ast.Tuple, ast.Dict, ast.DictComp)
+
 
 def insert_statement(text: str, before: Place | None = None, after: Place | None = None) -> tuple[Edit, ...]:
     """A new statement before or after another, at its indentation."""
@@ -130,13 +133,38 @@ def wrap_rest(at: Place, header: str) -> tuple[Edit, ...]:
 
 
 def module_list(at: Place, to: str = "") -> tuple[Edit, ...]:
-    """`self.blocks = [...]` -> `nn.ModuleList([...])`, or the container `to`; a dict becomes a ModuleDict."""
+    """`self.blocks = [...]` -> `nn.ModuleList([...])`, or the container `to`; a dict becomes a ModuleDict.
+
+    Lists and dicts that are written as entries of it become such too.
+    """
     node = at.node
     value = node.value if isinstance(node, (ast.Assign, ast.AnnAssign)) else node
-    if not isinstance(value, (ast.List, ast.ListComp, ast.Dict, ast.DictComp, ast.Call, ast.Name, ast.BinOp)):
+    if not isinstance(value, (*_DISPLAYS, ast.Call, ast.Name, ast.BinOp)):
         raise EditError("no list stands here")
-    wanted = to or ("ModuleDict" if isinstance(value, (ast.Dict, ast.DictComp)) else "ModuleList")
-    return changed(at.source, [(at.source.span(value), f"{nn_name(at)}.{wanted}({at.source.text(value)})")])
+    wanted = f"{nn_name(at)}.{to}({_text(at, value)})" if to else _registered(at, value)
+    for entry in _entries(value):
+        own = _registered(at, entry)
+        wanted = wanted.replace(at.source.text(entry), own) if own not in wanted else wanted
+    return changed(at.source, [(at.source.span(value), wanted)])
+
+
+def _registered(at: Place, value: ast.expr) -> str:
+    keyed = isinstance(value, (ast.Dict, ast.DictComp))
+    return f"{nn_name(at)}.{'ModuleDict' if keyed else 'ModuleList'}({_text(at, value)})"
+
+
+def _text(at: Place, value: ast.expr) -> str:
+    text = at.source.text(value)
+    return f"[{text}]" if isinstance(value, ast.Tuple) and not text.startswith("(") else text
+
+
+def _entries(value: ast.expr) -> list[ast.expr]:
+    """The lists and dicts that are written as entries of one."""
+    if isinstance(value, (ast.ListComp, ast.DictComp)):
+        entries = [value.elt if isinstance(value, ast.ListComp) else value.value]
+    else:
+        entries = list(getattr(value, "elts", None) or getattr(value, "values", None) or ())
+    return [one for one in entries if isinstance(one, _DISPLAYS)]
 
 
 def nn_name(at: Place) -> str:

@@ -5,19 +5,20 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
-from explainer.facts import ModuleFact, SpanFact, TensorFact
+from explainer.facts import ModuleFact, Settings, SpanFact, TensorFact
 from explainer.probes import probe
 from explainer.probes.call import call_node
 from explainer.probes.factories import is_factory
-from explainer.probes.module import below_user, module_calls, named_module, root_module, root_name
+from explainer.probes.module import below_user, module_calls, named_module, path_of, root_module, root_name
 from explainer.probes.origin import last_binding
-from explainer.probes.owners import assignment, how_held, owners, parameters_of
+from explainer.probes.owners import assignment, how_held, items, owners, parameters_of
 from explainer.probes.places import span_fact
 from explainer.probes.scene import LiveFrame, Scene
-from explainer.probes.tensor import fact_of
-from explainer.probes.values import MISSING, fields_of, is_tensor, read
+from explainer.probes.tensor import fact_of, module_fact
+from explainer.probes.values import MISSING, fields_of, is_module, is_tensor, read
 from explainer.source import Source, called, source_of
 
 
@@ -85,11 +86,31 @@ def misplaced_layer(scene: Scene) -> ModuleFact | None:
 
 
 @probe
+def unseen_layer(scene: Scene) -> ModuleFact | None:
+    """A layer that lies elsewhere than the model, in a list, tuple or dict of one of its modules, whatever failed.
+
+    That which failed itself goes before others.
+    """
+    called, root, home = misplaced_layer(scene), root_module(scene), home_of(scene)
+    if called is not None or root is None:
+        return called
+    plain = ((name, value) for owner, _ in owners(root, scene) for name, value in fields_of(owner).items())
+    for name, value in ((name, value) for name, value in plain if not name.startswith("_")):
+        for layer in filter(is_module, items(value)):
+            lies = next((str(one.device) for one in parameters_of(layer)), home)
+            if lies != home and path_of(layer, root) is None:
+                fact = replace(module_fact(f"{type(layer).__name__} of {name}", layer), root=root_name(scene))
+                scene.objects[fact.name] = layer
+                return fact
+    return None
+
+
+@probe
 def holder(scene: Scene, of: Any = None) -> SpanFact | None:
     """The line that put a tensor or layer where `.to()` does not reach: a plain attribute, or a list or dict.
 
     `detail.kind` is attribute or container, `detail.owner` the class, `detail.attribute` its name, `detail.path` the
-    owner's path in the model.
+    owner's path in the model, `detail.keyed` whether it is a dict.
     """
     thing = scene.objects.get(of.name) if of is not None else None
     root = root_module(scene)
@@ -99,7 +120,9 @@ def holder(scene: Scene, of: Any = None) -> SpanFact | None:
         for name, value in fields_of(owner).items():
             kind = how_held(value, thing)
             if kind and not name.startswith("_"):
-                return assignment(owner, name, kind, path)
+                found = assignment(owner, name, kind, path)
+                keyed = ("keyed", type(value) is dict)
+                return replace(found, detail=Settings((*found.detail.items_, keyed))) if found is not None else None
     return None
 
 
