@@ -83,6 +83,7 @@ KINDS = {
     "register-buffer": "statements.register_buffer",
     "register-buffers": "statements.register_buffers",
     "module-list": "statements.module_list",
+    "module-lists": "statements.module_lists",
     "parameters": "statements.parameters",
     "wrap-rest": "statements.wrap_rest",
     "load-all-but": "loading.load_all_but",

@@ -103,7 +103,9 @@ _PROBES = {
     "device.caches": "kept_for_one_device",
     "device.defaulted": "device_left_out",
     "device.elsewhere": "left_behind own_move foreign_result unmoved_layer layer_call late_parameter device_near",
-    "device.misplaced": "misplaced in_place misplaced_layer unseen_layer holder creation meta_load call_of_root",
+    "device.misplaced": (
+        "misplaced in_place misplaced_layer unseen_layer unseen_containers holder creation meta_load call_of_root"
+    ),
     "device.moved": "moved_away",
     "device.states": "odd_operand made_together made_first",
     "device.unentered": "unentered",

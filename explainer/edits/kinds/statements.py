@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 import textwrap
 
-from explainer.diagnosis import Edit
+from explainer.diagnosis import Edit, Span
 from explainer.edits.kinds.inplace import block_of, index_in
 from explainer.edits.lines import EditError, changed, deleted, indentation, inserted, joined, relined, shown
 from explainer.edits.place import Place, by_file
+from explainer.source import called
 
 #: Containers as they are written out.
 _DISPLAYS = (ast.List, ast.ListComp, ast.Tuple, ast.Dict, ast.DictComp)
@@ -137,6 +138,19 @@ def module_list(at: Place, to: str = "") -> tuple[Edit, ...]:
 
     Lists and dicts that are written as entries of it become such too.
     """
+    return changed(at.source, [_as_registered(at, to)])
+
+
+def module_lists(each: tuple[Place, ...]) -> tuple[Edit, ...]:
+    """`module_list` for several containers at once, also of different files."""
+    edits: list[Edit] = []
+    for source, own in by_file(each):
+        edits += changed(source, [_as_registered(place) for place in own])
+    return tuple(edits)
+
+
+def _as_registered(at: Place, to: str = "") -> tuple[Span, str]:
+    """The span of a container, and its text as one that registers what it holds."""
     node = at.node
     value = node.value if isinstance(node, (ast.Assign, ast.AnnAssign)) else node
     if not isinstance(value, (*_DISPLAYS, ast.Call, ast.Name, ast.BinOp)):
@@ -145,11 +159,11 @@ def module_list(at: Place, to: str = "") -> tuple[Edit, ...]:
     for entry in _entries(value):
         own = _registered(at, entry)
         wanted = wanted.replace(at.source.text(entry), own) if own not in wanted else wanted
-    return changed(at.source, [(at.source.span(value), wanted)])
+    return at.source.span(value), wanted
 
 
 def _registered(at: Place, value: ast.expr) -> str:
-    keyed = isinstance(value, (ast.Dict, ast.DictComp))
+    keyed = isinstance(value, (ast.Dict, ast.DictComp)) or (isinstance(value, ast.Call) and called(value) == "dict")
     return f"{nn_name(at)}.{'ModuleDict' if keyed else 'ModuleList'}({_text(at, value)})"
 
 

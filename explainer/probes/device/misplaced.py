@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from explainer.facts import ModuleFact, Settings, SpanFact, TensorFact
+from explainer.facts import ModuleFact, SpanFact, TensorFact
 from explainer.probes import probe
 from explainer.probes.call import call_node
 from explainer.probes.factories import is_factory
@@ -91,18 +91,33 @@ def unseen_layer(scene: Scene) -> ModuleFact | None:
 
     That which failed itself goes before others.
     """
-    called, root, home = misplaced_layer(scene), root_module(scene), home_of(scene)
-    if called is not None or root is None:
+    called = misplaced_layer(scene)
+    found = next(_unseen(scene), None) if called is None else None
+    if found is None:
         return called
-    plain = ((name, value) for owner, _ in owners(root, scene) for name, value in fields_of(owner).items())
-    for name, value in ((name, value) for name, value in plain if not name.startswith("_")):
-        for layer in filter(is_module, items(value)):
-            lies = next((str(one.device) for one in parameters_of(layer)), home)
-            if lies != home and path_of(layer, root) is None:
-                fact = replace(module_fact(f"{type(layer).__name__} of {name}", layer), root=root_name(scene))
-                scene.objects[fact.name] = layer
-                return fact
-    return None
+    name, layer = found[2], found[-1]
+    fact = replace(module_fact(f"{type(layer).__name__} of {name}", layer), root=root_name(scene))
+    scene.objects[fact.name] = layer
+    return fact
+
+
+@probe
+def unseen_containers(scene: Scene) -> tuple[SpanFact, ...] | None:
+    """The lines that make the lists, tuples and dicts in which such layers lie, where there are several."""
+    lines = (assignment(owner, name, "container", path) for owner, path, name, _ in _unseen(scene))
+    found = {(one.span.file, one.span.line): one for one in lines if one is not None}
+    return tuple(found.values()) if len(found) > 1 else None
+
+
+def _unseen(scene: Scene) -> Iterator[tuple[Any, str, str, Any]]:
+    """The layers that lie elsewhere than the model and are not registered: the owner, its path, the name."""
+    root, home = root_module(scene), home_of(scene)
+    for owner, path in owners(root, scene) if root is not None else ():
+        for name, value in fields_of(owner).items():
+            for layer in filter(is_module, items(value)) if not name.startswith("_") else ():
+                lies = next((str(one.device) for one in parameters_of(layer)), home)
+                if lies != home and path_of(layer, root) is None:
+                    yield owner, path, name, layer
 
 
 @probe
@@ -110,7 +125,7 @@ def holder(scene: Scene, of: Any = None) -> SpanFact | None:
     """The line that put a tensor or layer where `.to()` does not reach: a plain attribute, or a list or dict.
 
     `detail.kind` is attribute or container, `detail.owner` the class, `detail.attribute` its name, `detail.path` the
-    owner's path in the model, `detail.keyed` whether it is a dict.
+    owner's path in the model.
     """
     thing = scene.objects.get(of.name) if of is not None else None
     root = root_module(scene)
@@ -120,9 +135,7 @@ def holder(scene: Scene, of: Any = None) -> SpanFact | None:
         for name, value in fields_of(owner).items():
             kind = how_held(value, thing)
             if kind and not name.startswith("_"):
-                found = assignment(owner, name, kind, path)
-                keyed = ("keyed", type(value) is dict)
-                return replace(found, detail=Settings((*found.detail.items_, keyed))) if found is not None else None
+                return assignment(owner, name, kind, path)
     return None
 
 
