@@ -20,6 +20,8 @@ from explainer.probes.guards import Guarded, guarded
 _OF_PROCESSES = frozenset(
     ["ChildFailedError", "CalledProcessError", "ProcessExitedException", "ProcessRaisedException", "BrokenProcessPool"]
 )
+#: Where torch's functions share their checks: what those ask of their parameters says less than a listed symptom.
+_HELPERS = "torch/_prims_common/"
 #: A longer requirement is told below the headline.
 SHORT = 110
 
@@ -37,7 +39,8 @@ def with_guard(diagnosis: Diagnosis, scene: Scene, listed: bool, broad: bool) ->
     headline = _headline(found, scene.options.language)
     before, usual, after = diagnosis.cause.partition("\n" + word("usual", scene.options.language))
     cause = "\n".join(part for part in (before, told) if part) + usual + after
-    if headline is not None and (not listed or (broad and is_plain(found.unmet))):
+    gives_way = broad and is_plain(found.unmet) and _HELPERS not in _file(scene.crash)
+    if headline is not None and (not listed or gives_way):
         cause = "\n".join(part for part in (told, f"{diagnosis.headline}. {before}".strip()) if part)
         diagnosis = replace(diagnosis, headline=headline, fixes=())
     return _placed(replace(diagnosis, cause=cause), found, scene)

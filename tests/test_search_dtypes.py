@@ -72,3 +72,24 @@ def test_a_model_that_is_cast_for_a_file_is_copied_first(runner: Runner) -> None
         """
     assert_repaired(runner, program, "half = model.half()", "half = copy.deepcopy(model).half()")
     assert_never_offered(runner, program, "half = model.float()")
+
+
+def test_what_autocast_made_half_is_cast_where_another_dtype_is_needed(runner: Runner) -> None:
+    program = """
+        import torch
+        from torch import nn
+        class Expert(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.up, self.down = nn.Linear(4, 8), nn.Linear(8, 4)
+            def forward(self, x):
+                return self.down(self.up(x))
+        expert, x = Expert(), torch.rand(6, 4)
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            mixed = torch.zeros_like(x)
+            picked = torch.arange(6) % 2 == 0
+            mixed[picked] = expert(x[picked])
+        mixed.sum().backward()
+        """
+    assert_repaired(runner, program, "mixed[picked] =", "expert(x[picked]).float()")
+    assert_never_offered(runner, program, "self.down(self.up(x)).float()")

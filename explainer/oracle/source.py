@@ -37,6 +37,11 @@ def loses_write(edits: Iterable[Edit]) -> bool:
     return any(_writes_to_copy(edit.after) and not _writes_to_copy(edit.before) for edit in edits)
 
 
+def evaluates(edits: Sequence[Edit]) -> bool:
+    """Whether edits put a model into evaluation mode."""
+    return any(".eval()" in (edit.after or "") and ".eval()" not in (edit.before or "") for edit in edits)
+
+
 def _writes_to_copy(text: str | None) -> bool:
     return any(_copies(target) for node in _nodes(text) for target in _written(node))
 

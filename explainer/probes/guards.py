@@ -188,6 +188,9 @@ def _shown(name: str, value: Any) -> str | None:
         return repr(value) if len(value) <= 60 else None
     if type(value).__name__ == "Size" or (type(value) in (list, tuple) and _plain(value)):
         return str(list(value)) if type(value).__name__ == "Size" else str(value)
+    torch = torch_module()
+    if torch is not None and type(value) in (torch.dtype, torch.device):
+        return str(value)
     return str(fact_of(name, value))
 
 

@@ -83,7 +83,7 @@ _PROBES = {
     "checkpoint.sizing_tables": "remade_table table_save checkpoint_name only_evaluated",
     "checkpoint.unset": "unset_entry",
     "dataloader.datasets": "unpicklable unpicklable_handle missing_key key_span option_literal option_given",
-    "dataloader.dropped": "dropped_samples loaders_collating",
+    "dataloader.dropped": "dropped_samples loaders_collating collate_entered loaders_by_default",
     "dataloader.exhausted": "exhausted iterator_made counted_loop short_loader",
     "dataloader.folders": "looked_in",
     "dataloader.iterators": "one_batch",
@@ -104,7 +104,9 @@ _PROBES = {
     "device.caches": "kept_for_one_device",
     "device.defaulted": "device_left_out",
     "device.elsewhere": "left_behind own_move foreign_result unmoved_layer layer_call late_parameter device_near",
-    "device.misplaced": "misplaced in_place misplaced_layer holder creation meta_load call_of_root",
+    "device.misplaced": (
+        "misplaced in_place misplaced_layer unseen_layer unseen_containers holder creation meta_load call_of_root"
+    ),
     "device.moved": "moved_away",
     "device.states": "odd_operand made_together made_first",
     "device.unentered": "unentered",
@@ -141,6 +143,7 @@ _PROBES = {
     "shape.counts": "asked_count narrow_layer",
     "shape.depthwise": "depthwise_groups",
     "shape.indices": "out_of_range two_signs if_too_large size_along one_hot_range",
+    "shape.modes": "run_in_training",
     "shape.offsets": "ends_as_offsets",
     "shape.outputs": "shared_output",
     "shape.packed": "packed packed_use packed_layer",

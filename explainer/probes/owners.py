@@ -50,11 +50,16 @@ def how_held(value: Any, thing: Any) -> str:
     """How a plain attribute holds a tensor or module: itself, or in a list or dict; empty where it does not."""
     if value is thing:
         return "attribute"
-    if type(value) in (list, tuple, dict):
-        items = value.values() if type(value) is dict else value
-        if any(item is thing or (is_module(item) and is_module(thing) and _contains(item, thing)) for item in items):
-            return "container"
-    return ""
+    held = (item is thing or (is_module(item) and is_module(thing) and _contains(item, thing)) for item in items(value))
+    return "container" if any(held) else ""
+
+
+def items(value: Any, deep: int = 3) -> Iterator[Any]:
+    """What a list, tuple or dict holds, and those in it."""
+    own = value.values() if type(value) is dict else value if type(value) in (list, tuple) else ()
+    for item in own:
+        yield item
+        yield from items(item, deep - 1) if deep else ()
 
 
 def _contains(module: Any, thing: Any) -> bool:

@@ -10,11 +10,11 @@ from explainer.diagnosis import Edit
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
 from explainer.edits.generators.samples import parts_returned
-from explainer.edits.kinds import arguments
-from explainer.edits.lines import EditError, inserted, joined
+from explainer.edits.kinds.samples import with_collate
+from explainer.edits.lines import EditError
 from explainer.edits.place import Place
 from explainer.edits.plain_values import plain, refused
-from explainer.source import called, holds
+from explainer.source import called
 
 _PADDED = '''def collate_padded(batch):
     """Pads the first item of every sample to the longest of the batch."""
@@ -102,16 +102,9 @@ def _is_loader(node: ast.Call) -> bool:
 
 
 def _edits(call: Place, function: str) -> tuple[Edit, ...]:
-    """The function before the outermost statement that holds the call, and the argument."""
-    source = call.source
-    line = call.node.lineno
-    top = next((n for n in source.tree.body if holds(n, line)), None)  # type: ignore
-    if top is None or not _imports_torch(source.tree):
+    if not _imports_torch(call.source.tree):
         raise EditError("the file does not import torch")
-    first = min([top.lineno, *(one.lineno for one in getattr(top, "decorator_list", []))])
-    text = function.rstrip("\n") + "\n\n"
-    name = function.removeprefix("def ").partition("(")[0]
-    return joined(source, inserted(source, first, text), arguments.add_argument(call, f"collate_fn={name}"))
+    return with_collate(call, function)
 
 
 def _imports_torch(tree: ast.Module | None) -> bool:

@@ -127,10 +127,12 @@ def _compared(evidence: Evidence, operand: Operand) -> list[Step]:
 
 
 def _casts_of(evidence: Evidence, operand: Operand, dtype: str) -> Iterator[Candidate]:
+    """Casts of an operand where it is read, and of what it was made of; not of what autocast made on purpose."""
     method = "abs()" if operand.dtype.startswith("complex") else CASTS.get(dtype, f"to(torch.{dtype})")
     if operand.dtype == "uint8" and method == "float()" and _scaled(evidence):
         method = "float().div(255)"
-    alike = [step for step in chain(evidence, operand.start) if step.dtype == operand.dtype]
+    meant = operand.place is not None and operand.dtype in SHORT and _autocast(evidence)
+    alike = [] if meant else [step for step in chain(evidence, operand.start) if step.dtype == operand.dtype]
     alike = _from_where_it_met(evidence, alike, dtype)
     if dtype == "bool":
         alike = _compared(evidence, operand) or alike

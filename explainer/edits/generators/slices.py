@@ -56,10 +56,20 @@ def argument_places(step: Step) -> list[Place]:
     if isinstance(node, ast.Compare):
         return [step.place.at(node.left), *(step.place.at(one) for one in node.comparators)]
     if isinstance(node, ast.Subscript):
-        return [step.place.at(node.value), *(step.place.at(one) for one in _indices(node, len(step.before) - 1))]
+        return [step.place.at(one) for one in (node.value, *_of_subscript(step.place, node, len(step.before) - 1))]
     if not isinstance(node, ast.Call):
         return []
     return [step.place.at(one) for one in _arguments(node, step)]
+
+
+def _of_subscript(place: Place, node: ast.Subscript, count: int) -> list[ast.expr]:
+    """The tensors among the parts of a subscript, `count` in all, and what is written there where it is a target."""
+    parent = place.parent()
+    value = parent.value if isinstance(parent, ast.Assign) and parent.targets == [node] else None
+    if value is None or isinstance(value, ast.Constant):
+        return _indices(node, count)
+    found = _indices(node, count - 1) if count > 1 else []
+    return [*found, value] if len(found) == count - 1 else found
 
 
 def _indices(node: ast.Subscript, count: int) -> list[ast.expr]:

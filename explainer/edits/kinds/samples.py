@@ -5,9 +5,33 @@ from __future__ import annotations
 import ast
 
 from explainer.diagnosis import Edit
+from explainer.edits.kinds.arguments import add_argument
 from explainer.edits.kinds.statements import append_to_body, delete_statement, insert_statement
-from explainer.edits.lines import EditError, changed, inserted
+from explainer.edits.lines import EditError, changed, inserted, joined
 from explainer.edits.place import Place
+from explainer.source import holds
+
+_PRESENT = '''def collate_present(batch):
+    """Collates as by default, without the samples that are None."""
+    return torch.utils.data.default_collate([sample for sample in batch if sample is not None])
+'''
+
+
+def collate_present(call: Place) -> tuple[Edit, ...]:
+    """`DataLoader(data)` given a collate function, put before it, that leaves out samples that are None."""
+    return with_collate(call, _PRESENT)
+
+
+def with_collate(call: Place, function: str) -> tuple[Edit, ...]:
+    """A collate function before the outermost statement that holds a loader's call, and the argument."""
+    source = call.source
+    top = next((one for one in source.tree.body if holds(one, call.node.lineno)), None)  # type: ignore[union-attr]
+    if top is None:
+        raise EditError("no statement holds the call")
+    first = min([top.lineno, *(one.lineno for one in getattr(top, "decorator_list", []))])
+    name = function.removeprefix("def ").partition("(")[0]
+    text = function.rstrip("\n") + "\n\n"
+    return joined(source, inserted(source, first, text), add_argument(call, f"collate_fn={name}"))
 
 
 def return_sample(at: Place) -> tuple[Edit, ...]:

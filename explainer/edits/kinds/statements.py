@@ -5,10 +5,14 @@ from __future__ import annotations
 import ast
 import textwrap
 
-from explainer.diagnosis import Edit
+from explainer.diagnosis import Edit, Span
 from explainer.edits.kinds.inplace import block_of, index_in
 from explainer.edits.lines import EditError, changed, deleted, indentation, inserted, joined, relined, shown
 from explainer.edits.place import Place, by_file
+from explainer.source import called
+
+#: Containers as they are written out.
+_DISPLAYS = (ast.List, ast.ListComp, ast.Tuple, ast.Dict, ast.DictComp)
 
 
 def insert_statement(text: str, before: Place | None = None, after: Place | None = None) -> tuple[Edit, ...]:
@@ -16,6 +20,15 @@ def insert_statement(text: str, before: Place | None = None, after: Place | None
     place = (before or after or _nowhere()).statement()
     line = _first(place.node) if before is not None else (place.node.end_lineno or 0) + 1
     return inserted(place.source, line, _indented(text, indentation(place.source, place.node.lineno)))
+
+
+def surround_statement(at: Place, text: str, then: str = "") -> tuple[Edit, ...]:
+    """A new statement before another, and `then` behind it. EditError where what stands behind it is not reached."""
+    if not then:
+        return insert_statement(text, before=at)
+    if any(isinstance(one, (ast.Return, ast.Break, ast.Continue)) for one in ast.walk(at.statement().node)):
+        raise EditError("the statement is left before its end")
+    return joined(at.source, insert_statement(text, before=at), insert_statement(then, after=at))
 
 
 def append_to_body(block: Place, text: str) -> tuple[Edit, ...]:
@@ -121,13 +134,51 @@ def wrap_rest(at: Place, header: str) -> tuple[Edit, ...]:
 
 
 def module_list(at: Place, to: str = "") -> tuple[Edit, ...]:
-    """`self.blocks = [...]` -> `nn.ModuleList([...])`, or the container `to`; a dict becomes a ModuleDict."""
+    """`self.blocks = [...]` -> `nn.ModuleList([...])`, or the container `to`; a dict becomes a ModuleDict.
+
+    Lists and dicts that are written as entries of it become such too.
+    """
+    return changed(at.source, [_as_registered(at, to)])
+
+
+def module_lists(each: tuple[Place, ...]) -> tuple[Edit, ...]:
+    """`module_list` for several containers at once, also of different files."""
+    edits: list[Edit] = []
+    for source, own in by_file(each):
+        edits += changed(source, [_as_registered(place) for place in own])
+    return tuple(edits)
+
+
+def _as_registered(at: Place, to: str = "") -> tuple[Span, str]:
+    """The span of a container, and its text as one that registers what it holds."""
     node = at.node
     value = node.value if isinstance(node, (ast.Assign, ast.AnnAssign)) else node
-    if not isinstance(value, (ast.List, ast.ListComp, ast.Dict, ast.DictComp, ast.Call, ast.Name, ast.BinOp)):
+    if not isinstance(value, (*_DISPLAYS, ast.Call, ast.Name, ast.BinOp)):
         raise EditError("no list stands here")
-    wanted = to or ("ModuleDict" if isinstance(value, (ast.Dict, ast.DictComp)) else "ModuleList")
-    return changed(at.source, [(at.source.span(value), f"{nn_name(at)}.{wanted}({at.source.text(value)})")])
+    wanted = f"{nn_name(at)}.{to}({_text(at, value)})" if to else _registered(at, value)
+    for entry in _entries(value):
+        own = _registered(at, entry)
+        wanted = wanted.replace(at.source.text(entry), own) if own not in wanted else wanted
+    return at.source.span(value), wanted
+
+
+def _registered(at: Place, value: ast.expr) -> str:
+    keyed = isinstance(value, (ast.Dict, ast.DictComp)) or (isinstance(value, ast.Call) and called(value) == "dict")
+    return f"{nn_name(at)}.{'ModuleDict' if keyed else 'ModuleList'}({_text(at, value)})"
+
+
+def _text(at: Place, value: ast.expr) -> str:
+    text = at.source.text(value)
+    return f"[{text}]" if isinstance(value, ast.Tuple) and not text.startswith("(") else text
+
+
+def _entries(value: ast.expr) -> list[ast.expr]:
+    """The lists and dicts that are written as entries of one."""
+    if isinstance(value, (ast.ListComp, ast.DictComp)):
+        entries = [value.elt if isinstance(value, ast.ListComp) else value.value]
+    else:
+        entries = list(getattr(value, "elts", None) or getattr(value, "values", None) or ())
+    return [one for one in entries if isinstance(one, _DISPLAYS)]
 
 
 def nn_name(at: Place) -> str:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
+import sys
+import types
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,7 +15,7 @@ from explainer.probes import probe
 from explainer.probes.call import call_node
 from explainer.probes.places import span_fact
 from explainer.probes.scene import Live, LiveFrame, Scene
-from explainer.probes.values import MISSING, is_module, is_tensor, read
+from explainer.probes.values import MISSING, fields_of, is_module, is_tensor, read
 from explainer.source import Source, source_of
 
 _GLOBAL = Pattern(r"GLOBAL ([\w.]+) was not an allowed global|Unsupported (?:global|class) ([\w.]+)")
@@ -165,17 +168,37 @@ def loaded_state(scene: Scene) -> SpanFact | None:
 def refused_global(scene: Scene) -> Settings | None:
     """The class that `torch.load(weights_only=True)` refused: its full `name` and its `last` part.
 
-    `reachable` is the name under which the user's frame already has it, empty where it has to be imported.
+    `reachable` is how the user's frame can name it, once it has imported the module `imported`, empty where it has it.
     """
     found = _GLOBAL.search(scene.crash.message)
     if found is None:
         return None
     full = found[1] or found[2]
     last = full.rsplit(".", 1)[-1]
-    frame = scene.user_frame
-    held = frame.frame.f_globals.get(last) if frame else None
-    reachable = last if isinstance(held, type) and held.__module__ == full.rsplit(".", 1)[0] else ""
-    return Settings((("name", full), ("last", last), ("reachable", reachable)))
+    reachable, imported = _reached(scene.user_frame, full) if scene.user_frame is not None else ("", "")
+    return Settings((("name", full), ("last", last), ("reachable", reachable), ("imported", imported)))
+
+
+def _reached(frame: LiveFrame, full: str) -> tuple[str, str]:
+    """How a frame can name a class, and the module that it has to import for that; empty where there is no way."""
+    module, _, last = full.rpartition(".")
+    names = {**frame.frame.f_globals, **frame.locals}
+    own = names if names.get("__name__") == module else fields_of(sys.modules.get(module))
+    wanted = own.get(last)
+    for name, value in names.items() if wanted is not None else ():
+        if value is wanted and name.isidentifier():
+            return name, ""
+    for name, value in names.items():
+        at = fields_of(value).get("__name__", "") if isinstance(value, types.ModuleType) else ""
+        if wanted is not None and at and f"{module}.".startswith(f"{at}.") and not name.startswith("_"):
+            return name + full.removeprefix(at), ""
+    importable = wanted is not None or (module not in sys.modules and _is_there(module))
+    return (full, module) if importable and module else ("", "")
+
+
+def _is_there(module: str) -> bool:
+    """Whether a package that was not imported yet is installed; imports nothing."""
+    return importlib.util.find_spec(module.partition(".")[0]) is not None
 
 
 def changed_sizes(scene: Scene) -> tuple[Settings, ...] | None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from explainer.facts import SpanFact
 from explainer.frozen import frozen
 from explainer.probes import probe
-from explainer.probes.dataloader.samples import own_dataset
+from explainer.probes.dataloader.samples import by_collate, own_dataset
 from explainer.probes.files import calls_named
 from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
@@ -46,6 +46,28 @@ def dropped_samples(scene: Scene) -> SpanFact | None:
         about = {"target": ast.unparse(found.target), "kept": found.kept, "function": name, "count": _count(scene)}
         return span_fact(source, found.node, dataset=type(dataset).__name__ if dataset is not None else "", **about)
     return None
+
+
+@probe
+def collate_entered(scene: Scene) -> SpanFact | None:
+    """The first statement of the program's own collate function on the stack; `detail.batch` is its parameter."""
+    source, line = next(_collating(scene), (None, 0))
+    function = source.function_at(line) if source is not None else None
+    if source is None or not isinstance(function, ast.FunctionDef) or not by_collate(scene):
+        return None
+    given = [one.arg for one in function.args.args if one.arg not in ("self", "cls")]
+    body = function.body[1:] if ast.get_docstring(function) is not None and function.body[1:] else function.body
+    return span_fact(source, body[0], batch=given[0]) if given and body[0].lineno > function.lineno else None
+
+
+@probe
+def loaders_by_default(scene: Scene) -> tuple[SpanFact, ...] | None:
+    """The calls of DataLoader without a collate function of their own, where the program's is not on the stack."""
+    if by_collate(scene) and next(_collating(scene), None) is not None:
+        return None
+    calls = calls_named(scene, "DataLoader")
+    found = [(source, one) for source, one in calls if not any(word.arg == "collate_fn" for word in one.keywords)]
+    return tuple(span_fact(source, one) for source, one in found) or None
 
 
 def _collating(scene: Scene) -> Iterator[tuple[Source, int]]:

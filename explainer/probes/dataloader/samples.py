@@ -85,7 +85,7 @@ def none_sample(scene: Scene) -> SpanFact | None:
     `detail.dataset` is the class and `function` the function, `how` is return (`return None` or a bare one), part (None
     in what is returned), end (the function can end without a return) or transform (a function that it calls has none).
     """
-    dataset = own_dataset(scene) if in_collate(scene) else None
+    dataset = own_dataset(scene) if in_collate(scene) or by_collate(scene) else None
     found = method_of(dataset, "__getitem__") if dataset is not None else None
     if found is None:
         return None
@@ -129,6 +129,12 @@ def in_collate(scene: Scene) -> bool:
     """Whether torch's own collate function raised, here or in a worker."""
     frames = scene.crash.frames
     return bool(frames) and "utils/data/_utils/collate" in frames[-1].file.replace("\\", "/")
+
+
+def by_collate(scene: Scene) -> bool:
+    """Whether a loader's collate function raised, torch's own or the program's, here or in a worker."""
+    fetched = [one for one in scene.crash.frames if one.file.replace("\\", "/").endswith("utils/data/_utils/fetch.py")]
+    return bool(fetched) and "collate_fn" in fetched[-1].code
 
 
 def _is_none(node: ast.AST | None) -> bool:

@@ -5,19 +5,20 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from explainer.facts import ModuleFact, SpanFact, TensorFact
 from explainer.probes import probe
 from explainer.probes.call import call_node
 from explainer.probes.factories import is_factory
-from explainer.probes.module import below_user, module_calls, named_module, root_module, root_name
+from explainer.probes.module import below_user, module_calls, named_module, path_of, root_module, root_name
 from explainer.probes.origin import last_binding
-from explainer.probes.owners import assignment, how_held, owners, parameters_of
+from explainer.probes.owners import assignment, how_held, items, owners, parameters_of
 from explainer.probes.places import span_fact
 from explainer.probes.scene import LiveFrame, Scene
-from explainer.probes.tensor import fact_of
-from explainer.probes.values import MISSING, fields_of, is_tensor, read
+from explainer.probes.tensor import fact_of, module_fact
+from explainer.probes.values import MISSING, fields_of, is_module, is_tensor, read
 from explainer.source import Source, called, source_of
 
 
@@ -82,6 +83,41 @@ def misplaced_layer(scene: Scene) -> ModuleFact | None:
     fact = named_module(scene, called.module)
     scene.objects[fact.name] = called.module
     return fact
+
+
+@probe
+def unseen_layer(scene: Scene) -> ModuleFact | None:
+    """A layer that lies elsewhere than the model, in a list, tuple or dict of one of its modules, whatever failed.
+
+    That which failed itself goes before others.
+    """
+    called = misplaced_layer(scene)
+    found = next(_unseen(scene), None) if called is None else None
+    if found is None:
+        return called
+    name, layer = found[2], found[-1]
+    fact = replace(module_fact(f"{type(layer).__name__} of {name}", layer), root=root_name(scene))
+    scene.objects[fact.name] = layer
+    return fact
+
+
+@probe
+def unseen_containers(scene: Scene) -> tuple[SpanFact, ...] | None:
+    """The lines that make the lists, tuples and dicts in which such layers lie, where there are several."""
+    lines = (assignment(owner, name, "container", path) for owner, path, name, _ in _unseen(scene))
+    found = {(one.span.file, one.span.line): one for one in lines if one is not None}
+    return tuple(found.values()) if len(found) > 1 else None
+
+
+def _unseen(scene: Scene) -> Iterator[tuple[Any, str, str, Any]]:
+    """The layers that lie elsewhere than the model and are not registered: the owner, its path, the name."""
+    root, home = root_module(scene), home_of(scene)
+    for owner, path in owners(root, scene) if root is not None else ():
+        for name, value in fields_of(owner).items():
+            for layer in filter(is_module, items(value)) if not name.startswith("_") else ():
+                lies = next((str(one.device) for one in parameters_of(layer)), home)
+                if lies != home and path_of(layer, root) is None:
+                    yield owner, path, name, layer
 
 
 @probe
