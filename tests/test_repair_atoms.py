@@ -59,6 +59,8 @@ REPAIRS = [
     ),
     ("sibling", "a = g(x, end=1)\nb = g(k)", "", "b = g(k, end=1)"),
     ("derived", "p, q = split(x)\nf(x)", "", "f(q)"),
+    ("prepared", "e = Encoder().fit(x)\nids = x", "", "ids = e.transform(x)"),
+    ("prepared", "def dense(ids): ...\nf(x)", "", "f(dense(x))"),
     ("registered", "class A:\n  def __init__(self):\n    self.t = f(3)", "", '    self.register_buffer("t", f(3))'),
     ("clone", "rows.append(x)", "", "rows.append(x.clone())"),
     ("order", "k = f(net)\nfreeze(net)", "", "freeze(net)\nk = f(net)"),
@@ -142,6 +144,8 @@ def test_a_default_device_is_kept_to_the_statement_that_needs_it():
 
 
 ALONE = [
+    ("prepared", "e = Encoder().fit(s)\nids = x", ""),
+    ("prepared", "def dense(ids): ...\ng(dense(s))\nf(x)", ""),
     ("literal", "x[:, :3]", ""),  # a bound belongs to the slices
     ("dimension", "nn.Linear(3, 4)", ""),
     ("name", "f(b)", ""),
