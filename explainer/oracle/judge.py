@@ -9,7 +9,7 @@ from typing import Any
 
 from explainer.diagnosis import Edit
 from explainer.frozen import frozen
-from explainer.oracle import draws, source
+from explainer.oracle import draws, saves, source
 
 Seen = Mapping[str, Any]
 
@@ -172,7 +172,15 @@ def _argument(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[
     return not refused and source.leaves_out_data(edits)
 
 
+def _saved(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[str, Any]) -> bool:
+    """What had failed to load a file now loads another one: weights that were saved before would fit as little."""
+    message = str((control.get("error") or {}).get("message"))
+    loads = "state_dict" in message or "state dict" in message
+    return loads and saves.resized(seen.get("saved") or [], before.get("saved") or [])
+
+
 _DOUBTS = {
+    "saved": _saved,
     "picked": _picked,
     "argument": _argument,
     "untrained": _untrained,
