@@ -314,6 +314,24 @@ def test_an_edit_is_made_at_the_statements_that_differ_in_names_alone():
     assert all(len(row) == 2 for row in rows)
 
 
+ROWS = """
+def collate(rows):
+    start = torch.tensor([f["start"] for f in rows]) + shift
+    end = torch.tensor([f['end'] for f in rows]) + shift
+"""
+
+
+def test_an_edit_is_made_at_the_statement_that_reads_another_key():
+    source = parsed_source("rows.py", ROWS)
+    spot = Spot(Place(source, source.tree.body[0].body[0].value), "slice", 0)
+    evidence = Evidence("", "en", sources=lambda _: source)
+    offers = [one.candidate(evidence) for one in ATOMS["operator"](spot, evidence)]
+    both = [together(one, evidence) for one in offers if one is not None]
+    rows = [[edit.after.strip() for edit in one.edits] for one in both if one is not None]
+    assert ['start = torch.tensor([f["start"] for f in rows])', 'end = torch.tensor([f["end"] for f in rows])'] in rows
+    assert not any(row[0] == "start = shift" for row in rows)  # both would be one value
+
+
 LATE = """
 class Block(nn.Module):
     def __init__(self, size, most):
