@@ -250,6 +250,18 @@ x, y = torch.randn(batch, width), torch.randn(batch, 4)
 """
     + STEP
 )
+SAVED = (
+    """
+import io
+file = io.BytesIO()
+torch.save(nn.Linear(6, 3).state_dict(), file)
+file.seek(0)
+net = nn.Linear(6, 4)
+net.load_state_dict(torch.load(file))
+x, y = torch.randn(8, 6), torch.randn(8, net.out_features)
+"""
+    + STEP
+)
 
 SHORT = (
     """
@@ -310,6 +322,8 @@ WEIGHED = {
         FROZEN, "saved = step(True)", "saved = step(False)", "ungraded", ("write",)),
     "as many parameters as before": (FROZEN, "begun(False).load", "begun(True).load", None, ()),
     "a number in the place of the batch": (HEADS, "view(2, 5, -1)", "view(2, 4, -1)", None, ("batch",)),
+    "weights that are saved otherwise": (SAVED, "save(nn.Linear(6, 3)", "save(nn.Linear(6, 4)", None, ("saved",)),
+    "the model that was saved": (SAVED, "net = nn.Linear(6, 4)", "net = nn.Linear(6, 3)", None, ()),
     "sizes that add up by chance": (WIDE, "hidden=5", "hidden=batch + batch", None, ("chance",)),
     "a part of the input cut off": (SHORT, "self.first(x) +", "self.first(x)[:, :-1] +", None, ("unread",)),
     "a table for all of the input": (SHORT, "torch.zeros(4, 6)", "torch.zeros(5, 6)", None, ()),

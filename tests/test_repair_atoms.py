@@ -62,6 +62,8 @@ REPAIRS = [
     ),
     ("sibling", "a = g(x, end=1)\nb = g(k)", "", "b = g(k, end=1)"),
     ("derived", "p, q = split(x)\nf(x)", "", "f(q)"),
+    ("prepared", "e = Encoder().fit(x)\nids = x", "", "ids = e.transform(x)"),
+    ("prepared", "def dense(ids): ...\nf(x)", "", "f(dense(x))"),
     ("registered", "class A:\n  def __init__(self):\n    self.t = f(3)", "", '    self.register_buffer("t", f(3))'),
     ("clone", "rows.append(x)", "", "rows.append(x.clone())"),
     ("order", "k = f(net)\nfreeze(net)", "", "freeze(net)\nk = f(net)"),
@@ -145,6 +147,8 @@ def test_a_default_device_is_kept_to_the_statement_that_needs_it():
 
 
 ALONE = [
+    ("prepared", "e = Encoder().fit(s)\nids = x", ""),
+    ("prepared", "def dense(ids): ...\ng(dense(s))\nf(x)", ""),
     ("literal", "x[:, :3]", ""),  # a bound belongs to the slices
     ("dimension", "nn.Linear(3, 4)", ""),
     ("name", "f(b)", ""),
@@ -320,6 +324,24 @@ def test_an_edit_is_made_at_the_statements_that_differ_in_names_alone():
     rows = [[edit.after.strip() for edit in one.edits] for one in both]
     assert ["k = torch.cat([self.keys[0], k], dim=2)", "v = torch.cat([self.values[0], v], dim=2)"] in rows
     assert all(len(row) == 2 for row in rows)
+
+
+ROWS = """
+def collate(rows):
+    start = torch.tensor([f["start"] for f in rows]) + shift
+    end = torch.tensor([f['end'] for f in rows]) + shift
+"""
+
+
+def test_an_edit_is_made_at_the_statement_that_reads_another_key():
+    source = parsed_source("rows.py", ROWS)
+    spot = Spot(Place(source, source.tree.body[0].body[0].value), "slice", 0)
+    evidence = Evidence("", "en", sources=lambda _: source)
+    offers = [one.candidate(evidence) for one in ATOMS["operator"](spot, evidence)]
+    both = [together(one, evidence) for one in offers if one is not None]
+    rows = [[edit.after.strip() for edit in one.edits] for one in both if one is not None]
+    assert ['start = torch.tensor([f["start"] for f in rows])', 'end = torch.tensor([f["end"] for f in rows])'] in rows
+    assert not any(row[0] == "start = shift" for row in rows)  # both would be one value
 
 
 LATE = """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from explainer.replay.sieve import OTHER, PASSES, SAME, UNKNOWN, Sieve
+from explainer.replay.sieve import MOVED, OTHER, PASSES, SAME, UNKNOWN, Sieve
 
 torch = pytest.importorskip("torch")
 
@@ -203,3 +203,27 @@ def test_edits_of_one_function_and_imports_beside_them_are_tried_together(tmp_pa
         [_edit(9, "        self.second = nn.Linear(hidden, math.ceil(1.5))"), {**_edit(1, "import math"), "end": 0}],
     ]
     assert tried(tmp_path, sieve) == [PASSES, PASSES, PASSES]
+
+
+PAIR = """\
+import torch
+import torch.nn.functional as F
+
+
+def both(a, b):
+    return F.one_hot(a, 3).sum() + F.one_hot(b, 4).sum()
+
+
+def run(shift):
+    a = torch.tensor([1, 2]) + shift
+    b = torch.tensor([2, 3]) + shift
+    return both(a, b)
+
+
+run(1)
+"""
+
+
+def test_a_failure_further_on_in_the_same_line_has_moved(tmp_path):
+    first = (10, "    a = torch.tensor([1, 2])")
+    assert fates(tmp_path, first, (11, "    b = torch.tensor([2, 3])"), program=PAIR) == [MOVED, SAME]

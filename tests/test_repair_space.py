@@ -7,8 +7,11 @@ import ast
 import pytest
 from made_spots import F32, SCOPE, spot_of
 
+from explainer.diagnosis import Edit, Span
+from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Call, Evidence, Step
 from explainer.edits.place import Place
+from explainer.repair.agreement import forgets
 from explainer.repair.space import space
 from explainer.repair.spots import Spot, spots
 from explainer.source import parsed_source
@@ -124,3 +127,28 @@ def test_a_layer_that_names_its_device_is_a_place_where_one_holds_no_data():
         texts[message] = {one.place.text for one in spots(evidence)}
     named = "nn.Linear(3, 4, device='meta')"
     assert [named in found for found in texts.values()] == [True, False]
+
+
+RECORDS = """
+def gathered(rows, width):
+    shifts = [row["shift"] for row in rows]
+    heads = [row["head"] + [0] for row in rows]
+    return shifts, heads, width
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "edited", "forgotten"),
+    [
+        (3, "    shifts = [width for row in rows]", True),
+        (3, '    shifts = [row["head"] for row in rows]', False),
+        (4, "    heads = [[width] for _ in rows]", True),
+        (4, '    heads = [row["head"] for row in rows]', False),
+    ],
+)
+def test_an_edit_that_reads_nothing_of_the_records_any_more_forgets_them(line, edited, forgotten):
+    source = parsed_source("records.py", RECORDS)
+    edit = Edit("records.py", line, line, source.line(line), edited)
+    candidate = Candidate((edit,), "rename", "", Span("records.py", line))
+    evidence = Evidence("", "en", sources=lambda _: source, files=("records.py",))
+    assert forgets(candidate, evidence) is forgotten

@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from faults import assert_repaired
+from faults import assert_repaired, explained
 
 from explainer.authoring.examples import Runner, can_check
 
@@ -32,7 +32,32 @@ FAULTS = {
             measure(model(torch.rand(6, 4, device=device)), torch.zeros(6, dtype=torch.long, device=device)).backward()
         fit(torch.device("meta"))
         """, "cost(torch.tensor", "cost(torch.tensor([0.2, 0.5, 0.3])).to(device)"),
+    "raw numbers size a table, and a function that makes them dense is left out": (
+        """
+        import torch
+        def dense(ids):
+            return torch.unique(ids, return_inverse=True)[1]
+        def load():
+            return torch.tensor([4_000_000_000_017, 9_000_000_000_002, 4_000_000_000_017])
+        ids = load()
+        table = torch.nn.Embedding(int(ids.max()) + 1, 4)
+        print(table(ids).sum())
+        """, "ids = load()", "dense(load())"),
 }  # fmt: skip
+#: A number that is too large, and no word in the program of which would be meant.
+ABSURD = {
+    "written as a power": "rows = 10**15",
+    "written as a product": "rows = 1024 * 1024 * 1024 * 1024",
+    "computed of times": "rows = int(1_700_000_000.0 * 48_000)",
+}
+
+
+@pytest.mark.parametrize("number", ABSURD)
+def test_a_smaller_number_is_no_repair_of_an_absurd_one(number: str, runner: Runner) -> None:
+    code = f"import torch\n{ABSURD[number]}\ntable = torch.zeros(rows)\nprint(table.sum())\n"
+    diagnosis = explained(runner, code)
+    assert diagnosis["rule"] == "huge-request"
+    assert all(fix["certainty"] != "checked" for fix in diagnosis["fixes"])
 
 
 @pytest.mark.parametrize("fault", FAULTS)

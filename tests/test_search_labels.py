@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from faults import assert_never_offered
+from faults import assert_never_offered, assert_repaired
 
 from explainer.authoring.examples import Runner, can_check
 
@@ -27,3 +27,38 @@ CODES = """
 
 def test_a_head_is_not_made_as_wide_as_the_largest_code(runner: Runner) -> None:
     assert_never_offered(runner, CODES, "53")
+
+
+#: Where an answer begins and ends is counted from the whole text already as the samples are put together.
+TWICE = """
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader
+    def encoded(sample):
+        head = [1, *sample["question"], 2]
+        ids = [*head, *sample["text"], 2]
+        return {"ids": ids, "shift": len(head), "start": sample["at"] + len(head), "end": sample["at"] + 2 + len(head)}
+    def collate(rows):
+        ids = torch.tensor([row["ids"] for row in rows])
+        shift = torch.tensor([row["shift"] for row in rows])
+        start = torch.tensor([row["start"] for row in rows]) + shift
+        end = torch.tensor([row["end"] for row in rows]) + shift
+        return ids, start, end
+    class Reader(nn.Module):
+        def __init__(self, words=30):
+            super().__init__()
+            self.embed = nn.Embedding(words, 8)
+            self.out = nn.Linear(8, 2)
+        def forward(self, ids):
+            return self.out(self.embed(ids)).unbind(-1)
+    def cost(first, last, start, end):
+        return nn.functional.cross_entropy(first, start) + nn.functional.cross_entropy(last, end)
+    samples = [{"question": [4, 5, 6, 7], "text": list(range(8, 20)), "at": at % 5 + 4} for at in range(24)]
+    net = Reader()
+    for ids, start, end in DataLoader([encoded(one) for one in samples], 6, collate_fn=collate):
+        cost(*net(ids), start, end).backward()
+    """
+
+
+def test_labels_that_are_shifted_twice_are_left_as_they_came(runner: Runner) -> None:
+    assert_repaired(runner, TWICE, 'row["start"]', 'torch.tensor([row["start"] for row in rows])')

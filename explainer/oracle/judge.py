@@ -9,7 +9,7 @@ from typing import Any
 
 from explainer.diagnosis import Edit
 from explainer.frozen import frozen
-from explainer.oracle import draws, source
+from explainer.oracle import draws, saves, source
 
 Seen = Mapping[str, Any]
 
@@ -183,7 +183,15 @@ def _unread(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[st
     return source.cuts_off(edits) and any(one.get("unread") for one in seen.get("models") or ())
 
 
+def _saved(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[str, Any]) -> bool:
+    """What had failed to load a file now loads another one: weights that were saved before would fit as little."""
+    message = str((control.get("error") or {}).get("message"))
+    loads = "state_dict" in message or "state dict" in message
+    return loads and saves.resized(seen.get("saved") or [], before.get("saved") or [])
+
+
 _DOUBTS = {
+    "saved": _saved,
     "picked": _picked,
     "unread": _unread,
     "argument": _argument,

@@ -15,6 +15,7 @@ from explainer.oracle.gradients import Gradients
 from explainer.oracle.joins import Joins
 from explainer.oracle.parts import Parts, numbers
 from explainer.oracle.places import Lines, Places
+from explainer.oracle.saves import Saves
 from explainer.oracle.trees import digest, outline, tensors
 
 #: Functions that make masks of what comes later.
@@ -28,7 +29,7 @@ class Observer:
         self.places = Places(folder, edited)
         self.calls, self.gradients, self.effects = Calls(), Gradients(), Effects(folder)
         self.casts, self.joins, self.draws = Casts(self.places), Joins(self.places), Draws(self.places)
-        self.parts = Parts()
+        self.parts, self.saves = Parts(), Saves()
         self.warned: list[list[Any]] = []
         self.masks = self.over = False
         self.depth = 0
@@ -40,6 +41,7 @@ class Observer:
         register_optimizer_step_post_hook(self.gradients.stepped)
         self._watch_calls(torch)
         self.draws.watch(torch)
+        self.saves.watch(torch, self.places)
         if self.places.edited:
             self.casts.watch(torch)
             self.joins.watch(torch)
@@ -117,6 +119,7 @@ class Observer:
             "draws": self.draws.rows,
             "joined": sorted(self.parts.rows),
             "numbers": numbers(self.places.folder) if self.parts.rows else {},
+            "saved": self.saves.rows,
             "steps": self.gradients.steps,
             "most": self.gradients.most,
             "masks": self.masks,

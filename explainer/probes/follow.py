@@ -156,10 +156,9 @@ class Follow:
 
     def _of_name(self, at: At) -> At | None:
         name = ast.unparse(at.node)
-        bound = [one for one in _statements(at) if _binds(one, name) and one.lineno < at.line]
-        if not bound:
+        last = bound_above(at)
+        if last is None:
             return self._given(at, name)
-        last = max(bound, key=lambda one: one.lineno)
         if isinstance(last, ast.For):
             part = _path(last.target, name) or ()
             return self._sample(At(at.source, last.iter, last.lineno, at.frame, (*part, *at.part)))
@@ -291,6 +290,13 @@ def _library(node: ast.AST) -> bool:
         inner = inner.value
     name = inner.id if isinstance(inner, ast.Name) else ""
     return name in ("torch", "F", "nn", "np", "numpy", "self") or ast.unparse(node) in ("rng", "random")
+
+
+def bound_above(at: At) -> ast.stmt | None:
+    """The last statement above an expression's line, in its function or file, that binds the name that it is."""
+    name = ast.unparse(at.node)
+    bound = [one for one in _statements(at) if _binds(one, name) and one.lineno < at.line]
+    return max(bound, key=lambda one: one.lineno, default=None)
 
 
 def _statements(at: At) -> Iterator[ast.stmt]:

@@ -123,6 +123,7 @@ _PROBES = {
         "deviation"
     ),
     "numerics.corners": "square_table number_set",
+    "numerics.counts": "number_made",
     "numerics.emptied": "counted_mask dropped_first",
     "numerics.empties": "empty_mean mask_of_mean ignored_labels",
     "numerics.exponentials": "exponentials_summed",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import textwrap
 
 from explainer.diagnosis import Edit
 from explainer.edits.candidate import Candidate
@@ -11,7 +12,7 @@ from explainer.edits.evidence import Evidence
 from explainer.edits.generators.sites import arriving, layers_hit
 from explainer.edits.generators.slices import trunk
 from explainer.patterns import Pattern
-from explainer.source import Function
+from explainer.source import Function, loaded, stored
 
 _SUM = Pattern(r"\w+ [+*-] \w+|\w+ // \w+|\w \*\* \w")
 _NAME = re.compile(r"(?<![\w.\"'])[A-Za-z_]\w*")
@@ -36,14 +37,52 @@ def came_along(evidence: Evidence) -> bool:
 def forgets(candidate: Candidate, evidence: Evidence) -> bool:
     """Whether a name of a function is read nowhere any more: what it held was computed for something."""
     for edit in candidate.edits:
+        before, after = _parsed(edit.before), _parsed(edit.after)
+        if after is not None and (_idle(after) - _idle(before) or _loses_data(before, after, edit, evidence)):
+            return True
         source = evidence.sources(candidate.culprit.file)
         gone = _names(edit.before or "") - _names(edit.after or "")
         function = source.function_at(edit.start_line) if source is not None else None
-        if source is None or function is None or not gone or edit.after is None:
+        if function is None or not gone or edit.after is None:
             continue
         if any(_last_read(function, name, edit) for name in gone):
             return True
     return False
+
+
+def _parsed(lines: str | None) -> ast.AST | None:
+    try:
+        return ast.parse(textwrap.dedent(lines or ""))
+    except SyntaxError:  # a part of a statement
+        return None
+
+
+def _idle(tree: ast.AST | None) -> set[str]:
+    """The names that comprehensions bind and do not read: `[n for f in rows]` takes nothing of `f`."""
+    found: set[str] = set()
+    for one in ast.walk(tree) if tree is not None else ():
+        if isinstance(one, (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)):
+            bound = set().union(*(stored(each.target) for each in one.generators))
+            found |= {name for name in bound - loaded(one) if not name.startswith("_")}
+    return found
+
+
+def _loses_data(before: ast.AST | None, after: ast.AST, edit: Edit, evidence: Evidence) -> bool:
+    """Whether an entry of a record is read nowhere any more, and nothing that was not there in its place."""
+    gone = _entries(before) - _entries(after)
+    if not gone or _entries(after) - _entries(before) or loaded(after) - loaded(before or after):
+        return False
+    lines = range(edit.start_line, edit.end_line + 1)
+    nodes = [node for one in evidence.sources_seen() for node in one.nodes() if isinstance(node, ast.Subscript)]
+    left = {key for node in nodes if node.lineno not in lines for key in _entries(node)}
+    return bool(gone - left)
+
+
+def _entries(tree: ast.AST | None) -> set[str]:
+    """The keys of what is read: "text" of `row["text"]`."""
+    reads = (one for one in ast.walk(tree) if isinstance(one, ast.Subscript)) if tree is not None else ()
+    keys = (one.slice.value for one in reads if isinstance(one.slice, ast.Constant) and isinstance(one.ctx, ast.Load))
+    return {key for key in keys if isinstance(key, str)}
 
 
 def _last_read(function: Function, name: str, edit: Edit) -> bool:

@@ -133,11 +133,12 @@ def _of_text(candidate: Candidate, evidence: Evidence) -> dict[str, float]:
 
 def _familiar(candidate: Candidate, source: Source) -> float:
     """How much more (or less) of an edited line's runs of three tokens stand elsewhere in the file than before."""
-    known = _runs(source.whole)
+    elsewhere = _runs(source.whole).copy()
+    elsewhere.subtract(sum((_three(edit.before or "") for edit in candidate.edits), Counter()))
+    there = lambda row: elsewhere[row] > 0  # noqa: E731
     total = 0.0
     for edit in candidate.edits:
         old, new = _three(edit.before or ""), _three(edit.after or "")
-        there = lambda row: known[row] > old[row]  # noqa: B023, E731
         gained = sum(there(row) for row in new - old)
         lost = sum(there(row) for row in old - new)
         total += gained / max(sum((new - old).values()), 1) - lost / max(sum((old - new).values()), 1)

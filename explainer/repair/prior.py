@@ -50,6 +50,7 @@ ATOM: Mapping[str, float] = {
     "bound": 0.9,
     "uncalled": 0.0,
     "parameter": 0.1,
+    "prepared": 0.2,
     "unpacked": 0.2,
     "reduction": 1.9,
     "copied": 0.3,
@@ -99,8 +100,10 @@ SAMPLES = (
     "sibling",
     "uncalled",
 )
+#: What can mend a size that is absurd: any smaller one would run, so only what the program has made ready and left out.
+SIZED = ("prepared", "parameter")
 _OF_FAMILY = {"autograd": GRAPHS, "inplace": GRAPHS, "dtype": DTYPES, "amp": DTYPES, "unsupported": DTYPES,
-              "checkpoint": LOADING, "dataloader": SAMPLES, "oom": ()}  # fmt: skip
+              "checkpoint": LOADING, "dataloader": SAMPLES, "oom": SIZED}  # fmt: skip
 #: What mends graphs alone; what mends only where tensors lie, or an index too large: elsewhere data would be lost.
 _ALONE = ("detach", "clone", "severed")
 _ONLY = {"registered": "device", "crop": "index", "unflattened": "index"}

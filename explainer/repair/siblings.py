@@ -17,6 +17,7 @@ from explainer.source import called as name_of
 #: How many that say the same are changed together.
 _TWINS = 3
 _NAME = re.compile(r"(?<![\w\"'])[A-Za-z_]\w*")
+_KEY = re.compile(r"([\"'])(\w+)\1")
 
 
 def together(candidate: Candidate, evidence: Evidence) -> Candidate | None:
@@ -29,7 +30,14 @@ def together(candidate: Candidate, evidence: Evidence) -> Candidate | None:
     if own is None or own.lineno != own.end_lineno:
         return None
     more = tuple(_at(source, sibling, edit, names) for sibling, names in _siblings(source, own))
-    return replace(candidate, edits=(*candidate.edits, *more)) if more else None
+    said = [_value(one.after or "") for one in (edit, *more)]
+    apart = len(set(said)) == len(said)  # what differed is not to say the same
+    return replace(candidate, edits=(*candidate.edits, *more)) if more and apart else None
+
+
+def _value(line: str) -> str:
+    """What a statement computes, whatever takes it."""
+    return line.partition(" = ")[2] or line.strip()
 
 
 def twins(place: Place) -> tuple[ast.AST, ...]:
@@ -66,8 +74,9 @@ def _inner(node: ast.AST, path: Sequence[int]) -> ast.AST:
 
 
 def renamed(text: str, names: Mapping[str, str]) -> str:
-    """Source with other names in the place of its own."""
-    return _NAME.sub(lambda found: names.get(found[0], found[0]), text)
+    """Source with other names, and keys in quotes, in the place of its own."""
+    keyed = _KEY.sub(lambda found: found[1] + names.get(f'"{found[2]}"', f'"{found[2]}"')[1:-1] + found[1], text)
+    return _NAME.sub(lambda found: names.get(found[0], found[0]), keyed)
 
 
 def _stands_for(own: ast.AST, other: ast.AST) -> dict[str, str] | None:
@@ -106,17 +115,28 @@ def _at(source: Source, sibling: ast.stmt, edit: Edit, names: dict[str, str]) ->
 
 
 def _names(node: ast.AST) -> list[str]:
-    """The names and attributes of a statement that another of its kind may have otherwise, in order."""
+    """The names, attributes and keys of a statement that another of its kind may have otherwise, in order."""
     called = {id(one.func) for one in ast.walk(node) if isinstance(one, ast.Call)}
-    free = (one for one in ast.walk(node) if isinstance(one, (ast.Name, ast.Attribute)) and id(one) not in called)
-    return [one.id if isinstance(one, ast.Name) else one.attr for one in free]
+    free = (one for one in ast.walk(node) if id(one) not in called)
+    return [name for name in map(_name, free) if name]
+
+
+def _name(node: ast.AST) -> str:
+    if isinstance(node, ast.Subscript) and _is_key(node.slice):
+        return f'"{node.slice.value}"'  # type: ignore[attr-defined]
+    return node.id if isinstance(node, ast.Name) else getattr(node, "attr", "")
+
+
+def _is_key(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.isidentifier()
 
 
 def _masked(node: ast.AST) -> str:
-    """A statement's structure with its numbers and the functions that it calls, without other names."""
+    """A statement's structure with its numbers and the functions that it calls, without other names and keys."""
     parts = []
+    keys = {id(one.slice) for one in ast.walk(node) if isinstance(one, ast.Subscript) and _is_key(one.slice)}
     for one in ast.walk(node):
-        if isinstance(one, ast.Constant):
+        if isinstance(one, ast.Constant) and id(one) not in keys:
             parts.append(repr(one.value))
         elif isinstance(one, ast.Call):
             parts.append(name_of(one))

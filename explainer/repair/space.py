@@ -94,6 +94,11 @@ def _twice(offer: Offer) -> bool:
     return cuts and any(source.text(one) == offer.text for one in beside if one is not node)
 
 
+def _scaled(offer: Offer) -> bool:
+    """Whether a size is so many times what it was: whatever is indexed has room then, and no index is any better."""
+    return offer.filler == "factor" and " * " in offer.text[-4:]
+
+
 def _stands_at(spot: Spot, place: Place) -> bool:
     return spot.place.source.file == place.source.file and spot.place.span.line == place.span.line
 
@@ -198,7 +203,8 @@ def _offers(evidence: Evidence, family: str) -> Iterator[Offer]:
                 continue
             try:
                 for one in _doubled(atom(spot, evidence)):
-                    if not (_of_data(one) or _of_check(one) or _twice(one)) and (not evidence.apart or _moves(one)):
+                    apart = _of_data(one) or _of_check(one) or _twice(one) or (family == "index" and _scaled(one))
+                    if not apart and (not evidence.apart or _moves(one)):
                         yield replace(one, weight=one.weight + _WENT_WELL) if went_well else one
             except (ArithmeticError, AttributeError, LookupError, SyntaxError, TypeError, ValueError):
                 _log.debug("%s gave up", name, exc_info=True)

@@ -34,7 +34,7 @@ _BEHIND = {PASSES: -1.2, UNKNOWN: 0.6, MOVED: 1.0, OTHER: 2.2}
 #: has the graphs of steps that are over.
 UNSIEVED = ("order", "copied", "block", "detach", "severed")
 #: What an edit costs more that is made at sibling statements too, and how many such are run.
-_BESIDE, SIBLINGS = 0.4, 8
+_BESIDE, SIBLINGS = 0.2, 8
 #: How many of one kind at one line are run, and how many of a kind that is not sieved: more where only those can help.
 _ALIKE, _UNTOLD = 4, 6
 UNTOLD = {"autograd": 16, "inplace": 16}

@@ -184,6 +184,8 @@ class Sieve:
             raise
         except Exception as error:
             said = _told(error, self.folder)
+            if said[0] == self.failed[0] and _later(said[3], self.failed[3]):
+                return MOVED
             (file, line), (own, failed) = said[1], self.failed[1]
             if said[:2] == self.failed[:2] or (said[2] == self.failed[2] and not (file == own and line > failed)):
                 return SAME
@@ -266,8 +268,8 @@ def _called(step: tuple[Any, int]) -> tuple[Any, tuple[Any, ...], dict[str, Any]
     return frame.f_locals["self"], tuple(frame.f_locals.get("args", ())), dict(frame.f_locals.get("kwargs", {}))
 
 
-def _told(error: BaseException, folder: str) -> tuple[str, tuple[str, int], str]:
-    """An error's type, the innermost place in the program, and its message without numbers."""
+def _told(error: BaseException, folder: str) -> tuple[str, tuple[str, int], str, tuple[Any, int]]:
+    """An error's type, the innermost place in the program, its message without numbers, the code and instruction."""
     own = [(frame, lasti) for frame, lasti in frames_of(error) if frame.f_code.co_filename.startswith(folder)]
     trace, line = error.__traceback__, 0
     while trace is not None:
@@ -275,7 +277,13 @@ def _told(error: BaseException, folder: str) -> tuple[str, tuple[str, int], str]
             line = trace.tb_lineno
         trace = trace.tb_next
     file = own[-1][0].f_code.co_filename if own else ""
-    return type(error).__name__, (file, line), re.sub(r"\d+", "#", str(error))
+    at = own[-1][0].f_code if own else None, own[-1][1] if own else 0
+    return type(error).__name__, (file, line), re.sub(r"\d+", "#", str(error)), at
+
+
+def _later(at: tuple[Any, int], failed: tuple[Any, int]) -> bool:
+    """Whether a function that is as it was failed at a later instruction: `loss(a, x) + loss(b, y)`."""
+    return at[0] is not None and at[0] is failed[0] and at[1] > failed[1]
 
 
 def _function_of(tree: ast.Module, start: int, end: int) -> tuple[Any, ...] | None:

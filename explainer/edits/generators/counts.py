@@ -14,6 +14,7 @@ from explainer.edits.kinds.statements import delete_statement, insert_statement
 from explainer.edits.lines import EditError, changed
 from explainer.edits.place import Place, as_operand
 from explainer.frozen import frozen
+from explainer.source import loaded
 
 #: The largest value of ids that are no counts is so many times their number.
 _SPARSE = 8
@@ -194,7 +195,9 @@ def factors(evidence: Evidence) -> Iterator[Candidate]:
     for tree in [*(crash.numbers if crash is not None else ()), *layers]:
         for node in _products(tree):
             place = evidence.place(node[4]) if node[4] else None
-            if place is not None and isinstance(place.node, ast.BinOp):
+            if (
+                place is not None and isinstance(place.node, ast.BinOp) and loaded(place.node)
+            ):  # not a number written so
                 for side in (place.node.left, place.node.right):
                     new = place.source.text(side)
                     yield from evidence.replaced(place, new, "replace", "rename", new=new, old=place.text[:48])

@@ -145,8 +145,9 @@ def _values(
         if isinstance(spot.scope.get(one), int) or one in _parameters(spot):
             yield one, "scope", weight
     for one, value in spot.scope.items():
-        if one.endswith((f'["{name}"]', f".{name}")) and isinstance(value, int):
-            yield one, "setting", -0.5
+        kept = one[4:-1] if one.startswith("len(") and not isinstance(default, (bool, int)) else one
+        if kept.endswith((f'["{name}"]', f".{name}")) and isinstance(value, int):
+            yield kept, "setting", -0.5
     if name == "dtype":
         yield from ((f"torch.{one}", "dtype", 0.0) for one in _dtypes(evidence))
     elif isinstance(default, bool):

@@ -111,6 +111,14 @@ def _dotted(node: ast.AST) -> bool:
     return isinstance(node, ast.Attribute) and ast.unparse(node).startswith(("torch.nn", "torch."))
 
 
+def is_value(spot: Spot, node: ast.expr) -> bool:
+    """Whether an expression is read as a value of its own: no function that is called, no owner of an attribute."""
+    parent = spot.place.source.parent_of(node)
+    owner = isinstance(parent, (ast.Attribute, ast.Subscript)) and parent.value is node
+    called = isinstance(parent, ast.Call) and (parent.func is node or isinstance(node, ast.Attribute))
+    return not owner and not called and not (isinstance(node, ast.Name) and node.id in ("self", "torch", "F", "nn"))
+
+
 def integer(spot: Spot, node: ast.AST) -> int | None:
     """What an expression is worth at a place, where it is a number that is known."""
     literal = number(node)

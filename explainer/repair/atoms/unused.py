@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from explainer.edits.evidence import Evidence
 from explainer.edits.place import as_primary
-from explainer.repair.atoms.common import expressions, integer, integers, text
+from explainer.repair.atoms.common import expressions, integer, integers, is_value, text
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
 from explainer.source import Function, of_self
@@ -27,7 +27,7 @@ def uncalled(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     for node in expressions(spot) if layers else ():
         if not isinstance(node, (ast.Name, ast.Call, ast.Attribute, ast.Subscript)) or integer(spot, node) is not None:
             continue
-        if _is_value(spot, node):
+        if is_value(spot, node):
             for layer in layers:
                 yield Offer("uncalled", spot, node, f"{layer}({text(spot, node)})", "unread", _weight(spot, node))
 
@@ -36,14 +36,6 @@ def _weight(spot: Spot, node: ast.expr) -> float:
     """What is returned or bound as a whole is likelier to lack the layer than a part of a sum."""
     parent = spot.place.source.parent_of(node)
     return 0.0 if isinstance(parent, (ast.Return, ast.Assign)) else 0.5
-
-
-def _is_value(spot: Spot, node: ast.expr) -> bool:
-    """Whether an expression is read as a value of its own: no function that is called, no owner of an attribute."""
-    parent = spot.place.source.parent_of(node)
-    owner = isinstance(parent, (ast.Attribute, ast.Subscript)) and parent.value is node
-    called = isinstance(parent, ast.Call) and (parent.func is node or isinstance(node, ast.Attribute))
-    return not owner and not called and not (isinstance(node, ast.Name) and node.id in ("self", "torch", "F", "nn"))
 
 
 def _uncalled(spot: Spot) -> list[str]:

@@ -132,6 +132,7 @@ class Recorder:
         number = {id(step): index for index, step in enumerate(steps)}
         layers = _Layers(self)
         on_stack = [layers.index(module) for module in modules_of(error)]
+        self._imported()
         return {
             "steps": [self._plain(step, number, layers) for step in steps],
             "on_stack": [index for index in on_stack if index is not None],
@@ -141,6 +142,13 @@ class Recorder:
             "scopes": [self._scope(code, known) for code, _, known in self.scopes.values()],
             "passed": passed,
         }
+
+    def _imported(self) -> None:
+        """Count in the program's files that call nothing of torch: helpers, settings."""
+        for module in list(sys.modules.values()):
+            path = getattr(module, "__file__", None)
+            if isinstance(path, str) and "site-packages" not in path:
+                self.owns(path)
 
     def taken_apart(self, tensor: Any, what: str) -> None:
         """Remember the tensor whose entries, or whose sizes (`what` is "shape"), were asked for last."""

@@ -30,6 +30,9 @@ def _told(name: str, value: Any) -> dict[str, Any]:
         found = _named(name, value)
         for key, inner in _fields(name, value):
             found.update(_named(key, inner))
+            if type(value) is dict and not is_tensor(inner):  # what a loaded file keeps: `state["config"]["width"]`
+                kept = ((deep, one) for deep, one in _fields(key, inner) if is_number(one) or type(one) is str)
+                found.update(row for deep, one in kept for row in _named(deep, one).items())
     except Exception:
         return {}
     return found

@@ -1,0 +1,87 @@
+"""What was made for a value and left out: an encoder fitted to it, a function of the program that nothing calls."""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections.abc import Iterator
+
+from explainer.edits.evidence import Evidence
+from explainer.repair.atoms.common import expressions, is_value, text
+from explainer.repair.offer import Offer
+from explainer.repair.spots import Spot
+from explainer.source import Source, called
+
+#: What something that is fitted to a value does to it where the program does not say.
+_APPLIES = "transform"
+
+
+def prepared(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`ids = raw` -> `ids = encoder.transform(raw)`, behind `encoder = Encoder().fit(raw)`; -> `ids = dense(raw)`."""
+    functions = _uncalled(spot, evidence)
+    for node in expressions(spot):
+        if not is_value(spot, node) or not isinstance(node, (ast.Name, ast.Attribute, ast.Subscript, ast.Call)):
+            continue
+        own = text(spot, node)
+        for name in _fitted(spot, evidence, own):
+            yield Offer("prepared", spot, node, f"{name}({own})", "fitted")
+        for name in functions:
+            yield Offer("prepared", spot, node, f"{name}({own})", "unread", 0.3)
+
+
+def _fitted(spot: Spot, evidence: Evidence, own: str) -> list[str]:
+    """The methods of what was fitted to a value above that the program has for such a value."""
+    line, scope = spot.place.span.line, spot.place.source.scope_at(spot.place.span.line)
+    found: list[str] = []
+    for one in ast.walk(scope) if scope is not None else ():
+        for call in (node for node in ast.walk(one) if isinstance(node, ast.Call) and _fits(node, own)):
+            if isinstance(one, (ast.Assign, ast.Expr)) and (one.end_lineno or line) < line:
+                owner = one.targets[0] if isinstance(one, ast.Assign) else call.func.value  # type: ignore[attr-defined]
+                methods = _applied(evidence, call) if isinstance(owner, ast.Name) else []
+                found += [f"{ast.unparse(owner)}.{name}" for name in methods]
+    return list(dict.fromkeys(found))
+
+
+def _fits(call: ast.Call, own: str) -> bool:
+    """Whether a call fits an object to a value: `Encoder().fit(raw)`."""
+    given = [ast.unparse(one) for one in call.args[:1]]
+    return isinstance(call.func, ast.Attribute) and call.func.attr == "fit" and given == [own]
+
+
+def _applied(evidence: Evidence, call: ast.Call) -> list[str]:
+    """The methods beside `fit` that take one value, of the program's one class that has it; else the usual one."""
+    owners = [node for source in evidence.sources_seen() for node in source.nodes() if isinstance(node, ast.ClassDef)]
+    owners = [one for one in owners if any(called(call) == method.name for method in _methods(one))]
+    if len(owners) != 1:
+        return [_APPLIES]
+    return [one.name for one in _methods(owners[0]) if _takes(one) == 2 and one.name not in ("fit", "__init__")]
+
+
+def _methods(owner: ast.ClassDef) -> list[ast.FunctionDef]:
+    return [one for one in owner.body if isinstance(one, ast.FunctionDef)]
+
+
+def _takes(function: ast.FunctionDef) -> int:
+    """How many values a function must be given."""
+    return len(function.args.args) - len(function.args.defaults)
+
+
+def _uncalled(spot: Spot, evidence: Evidence) -> list[str]:
+    """The functions of one value that a place's file defines or imports and that the program reads nowhere."""
+    source = spot.place.source
+    own = source.function_at(spot.place.span.line)
+    found = _unread(tuple(evidence.sources_seen()))
+    return [one.name for home, one in found if one is not own and (home is source or one.name in source.imported)]
+
+
+@functools.lru_cache(4)
+def _unread(sources: tuple[Source, ...]) -> list[tuple[Source, ast.FunctionDef]]:
+    nodes = [node for one in sources for node in one.nodes()]
+    read = {one.id for one in nodes if isinstance(one, ast.Name)}
+    read |= {one.attr for one in nodes if isinstance(one, ast.Attribute)}
+    tops = [(one, node) for one in sources for node in getattr(one.tree, "body", ())]
+    return [
+        (home, node)
+        for home, node in tops
+        if isinstance(node, ast.FunctionDef) and _takes(node) == 1 and not node.decorator_list and node.name not in read
+    ]
