@@ -135,6 +135,7 @@ class Deep:
                 sequences,
                 streams,
                 swamped,
+                switches,
                 weighing,
             )
             from explainer.training.calls import LOOKS, NOTED

@@ -23,6 +23,8 @@ NAMES = (
     "ranges",
     "frozen",
     "orders",
+    "projections",
+    "switches",
     "kept",
     "extremes",
     "weighing",
