@@ -15,7 +15,7 @@ from explainer.training.sources import program_sources
 
 @frozen
 class Part:
-    """The `place`-th entry of every sample of `whole`; `taken` is the expression that gives it in the samples' order."""
+    """The `place`-th entry of every sample of `whole`; the expression `taken` gives it in the samples' order."""
 
     whole: str
     place: int
