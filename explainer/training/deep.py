@@ -131,6 +131,7 @@ class Deep:
                 effects,
                 ends,
                 fits,
+                padded,
                 precision,
                 sequences,
                 streams,

@@ -25,6 +25,7 @@ NAMES = (
     "orders",
     "projections",
     "switches",
+    "padded",
     "kept",
     "extremes",
     "weighing",
