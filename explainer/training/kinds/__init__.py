@@ -24,6 +24,7 @@ NAMES = (
     "frozen",
     "orders",
     "projections",
+    "resorted",
     "switches",
     "padded",
     "kept",

@@ -32,11 +32,14 @@ def numbered_from_padding(watcher: Any) -> Iterator[Finding]:
 def _numberings(source: Source) -> Iterator[ast.Call]:
     """The calls of `enumerate` that number the entries of a table from 0 on."""
     for node in source.nodes():
-        inner = node.generators[0] if isinstance(node, ast.DictComp) else node if isinstance(node, ast.For) else None
-        call = inner.iter if inner is not None else None
+        if isinstance(node, ast.DictComp):
+            call = node.generators[0].iter
+        elif isinstance(node, ast.For) and any(_keeps(one) for one in node.body):
+            call = node.iter
+        else:
+            continue
         if isinstance(call, ast.Call) and called(call) == "enumerate" and len(call.args) == 1 and not call.keywords:
-            if isinstance(node, ast.DictComp) or any(_keeps(one) for one in node.body):  # type: ignore[attr-defined]
-                yield call
+            yield call
 
 
 def _keeps(statement: ast.stmt) -> bool:
