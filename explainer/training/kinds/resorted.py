@@ -54,7 +54,7 @@ def _sorts(source: Source, scope: Any) -> Iterator[Sorted]:
         uses = [node for each in scope.body for node in ast.walk(each)
                 if isinstance(node, ast.Name) and node.id == order and isinstance(node.ctx, ast.Load)]  # fmt: skip
         if taken and len(uses) == len(taken):  # an order that is used for more is undone somewhere, or handed on
-            rows = tuple(dict.fromkeys(node.value.id for _, node in taken))
+            rows = tuple(dict.fromkeys(source.text(node.value) for _, node in taken))
             yield Sorted(order, statement, _sorted(source, statement.value), rows, taken[-1][0])
 
 
@@ -66,8 +66,9 @@ def _order(statement: ast.stmt) -> str | None:
         return None
     if called(call) == "argsort" and isinstance(target, ast.Name):
         return target.id
-    pair = isinstance(target, ast.Tuple) and len(target.elts) == 2 and called(call) in _SORTS
-    return getattr(target.elts[1], "id", None) if pair and isinstance(target, ast.Tuple) else None
+    if called(call) in _SORTS and isinstance(target, ast.Tuple) and len(target.elts) == 2:
+        return getattr(target.elts[1], "id", None)
+    return None
 
 
 def _sorted(source: Source, call: Any) -> str:
