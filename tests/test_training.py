@@ -11,7 +11,8 @@ torch = pytest.importorskip("torch")
 from trainings import trained  # noqa: E402
 
 from explainer.training import holding  # noqa: E402
-from explainer.training.watcher import Watcher, sampled  # noqa: E402
+from explainer.training.sampling import sampled  # noqa: E402
+from explainer.training.watcher import Watcher  # noqa: E402
 
 HOOKED = (
     (torch.autograd, "backward"),
@@ -158,3 +159,27 @@ def test_a_leaf_without_strides_is_no_trouble():
         optimizer.step()
     assert not watcher.stop().trouble
     assert not holding._LEAVES
+
+
+@pytest.mark.parametrize("decorated", [False, True])
+def test_only_what_the_program_does_without_gradients_may_be_an_evaluation(decorated):
+    woken = []
+    watcher = Watcher().start()
+    watcher.deep.wake = lambda evaluation=None: woken.append(evaluation)
+
+    def whole(model):
+        with torch.no_grad():
+            return model(torch.ones(2, 4))
+
+    evaluate = torch.no_grad()(lambda model: model(torch.ones(2, 4))) if decorated else whole
+    try:
+        model = torch.nn.Linear(4, 2)
+        model(torch.ones(2, 4)).sum().backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        torch.optim.swa_utils.update_bn([torch.ones(2, 4)], torch.nn.BatchNorm1d(4))
+        torch.nn.init.zeros_(model.bias)
+        assert not woken
+        evaluate(model)
+        assert len(woken) == 1
+    finally:
+        watcher.stop()

@@ -105,6 +105,20 @@ def test_a_value_that_nobody_reads_and_the_index_of_a_neighbour_are_offered():
     assert {("x", "z"), ("j", "i")} <= offered
 
 
+@pytest.mark.parametrize(
+    ("text", "edited"),
+    [
+        ("for r in rewards:\n    run = r + g * run\n    out.append(run)\n", "for r in reversed(rewards):"),
+        ("for r in reversed(rewards):\n    run = r + g * run\n    out.append(run)\n", "out.reverse()"),
+        ("for r in rewards:\n    run = r + g\n    out.append(run)\n", None),
+        ("for r in rewards:\n    run = r + g * run\n", None),
+    ],
+)
+def test_a_loop_that_carries_a_value_on_is_run_from_its_other_end(text, edited):
+    found = [one for offer in whole.turned_loops(parsed_source("x.py", text)) for one in offer.edits]
+    assert (edited in "".join(one.after or "" for one in found)) if edited else not found
+
+
 def test_settings_are_left_out_so_that_the_default_holds():
     source = parsed_source("x.py", "o = Adam(p, lr=1.0, betas=(0.1, 0.1))\nm = Sequential(a, b, ReLU())\n")
     calls = [node for node in source.nodes() if isinstance(node, ast.Call)]

@@ -182,3 +182,15 @@ def test_a_loop_of_a_package_is_named(tmp_path):
     scope["fit"](torch.optim.SGD(model.parameters(), lr=0.1), model, torch.ones(4, 2))
     report = session.concluded(watcher, None, 0.0, 1.0, "en", lambda _: None)
     assert [remark for remark in report.remarks if "that of loops" in remark]
+
+
+def test_what_a_loop_writes_to_is_found_behind_a_chain_of_calls():
+    import ast
+
+    from explainer.source import parsed_source
+    from explainer.training.kinds.apart import _written_to
+
+    source = parsed_source("x.py", "for a, b in zip(x, y):\n    a.data.mul_(d).add_(b, alpha=1 - d)\n")
+    loop = source.tree.body[0]
+    assert isinstance(loop, ast.For)
+    assert _written_to(source, loop) == "a"

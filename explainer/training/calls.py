@@ -85,7 +85,7 @@ def settings(made: Made, deep: Deep) -> dict[str, Any]:
     return {"at": made.site, "built": built, "layer": type(module).__name__ if layer else None, "name": made.name}
 
 
-def _saw_pair(deep: Deep, kind: str, call: Call, made: Made, **more: Any) -> None:
+def saw_pair(deep: Deep, kind: str, call: Call, made: Made, **more: Any) -> None:
     """A fact on a value that one call made and another one, a loss, was given."""
     place = settings(made, deep)
     module = call.made.module if call.made is not None else None
@@ -99,7 +99,7 @@ def squashed_logits(deep: Deep, call: Call) -> None:
     """A softmax or sigmoid before a loss that has its own."""
     made = reached(deep.made(call.get("input", 0)))
     if made is not None and made.name in ("softmax", "sigmoid") and not deep.evaluation:
-        _saw_pair(deep, "softmax-before-cross-entropy", call, made)
+        saw_pair(deep, "softmax-before-cross-entropy", call, made)
 
 
 @looks("binary_cross_entropy_with_logits")
@@ -107,7 +107,7 @@ def squashed_twice(deep: Deep, call: Call) -> None:
     """A sigmoid before a loss that has its own."""
     made = reached(deep.made(call.get("input", 0)))
     if made is not None and made.name in ("softmax", "sigmoid") and not deep.evaluation:
-        _saw_pair(deep, "sigmoid-before-bce-with-logits", call, made)
+        saw_pair(deep, "sigmoid-before-bce-with-logits", call, made)
 
 
 @looks("nll_loss", "kl_div")
@@ -118,7 +118,7 @@ def missing_log(deep: Deep, call: Call) -> None:
     if made is None or deep.evaluation:
         return
     if made.name == "softmax":
-        _saw_pair(deep, "log-missing", call, made, given="probabilities")
+        saw_pair(deep, "log-missing", call, made, given="probabilities")
     elif (
         made.name in ("linear", "addmm", "matmul", "__matmul__", "conv2d")
         and call.name == "nll_loss"
@@ -126,11 +126,11 @@ def missing_log(deep: Deep, call: Call) -> None:
     ):
         sums = given.detach().float().logsumexp(1)
         if float(sums.abs().max()) > 0.1:
-            _saw_pair(deep, "log-missing", call, made, given="logits")
+            saw_pair(deep, "log-missing", call, made, given="logits")
     elif made.name == "log_softmax" and call.name == "nll_loss" and given.dim() >= 2:
         dim = made.argument("dim", 1)
         if isinstance(dim, int) and dim % len(made.shape) != 1 and made.shape == tuple(given.shape):
-            _saw_pair(deep, "softmax-wrong-dim", call, made, dim=dim, right=1, use="loss")
+            saw_pair(deep, "softmax-wrong-dim", call, made, dim=dim, right=1, use="loss")
 
 
 @looks(*REGRESSION)

@@ -131,10 +131,12 @@ class Deep:
                 effects,
                 ends,
                 fits,
+                padded,
                 precision,
                 sequences,
                 streams,
                 swamped,
+                switches,
                 weighing,
             )
             from explainer.training.calls import LOOKS, NOTED

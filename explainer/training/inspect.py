@@ -107,9 +107,9 @@ def _scale(given: tuple[Any, ...]) -> dict[str, Any] | None:
     mean, std = float(values.mean()), max(float(values.std()), 1e-9)
     means, stds = [], []
     if one.dim() == 2 and one.shape[1] <= 16:
-        means, stds = values.mean(0).tolist(), values.std(0).clamp(min=1e-3).tolist()
+        means, stds = values.mean(0).tolist(), _spreads(values)
     largest = max(map(abs, stds or [std]))
-    offset = max((abs(m) / max(s, 1e-3) for m, s in zip(means, stds)), default=abs(mean) / std)  # noqa: B905
+    offset = max((abs(m) / s for m, s in zip(means, stds)), default=abs(mean) / std)  # noqa: B905
     image = one.dim() == 4 and float(values.min()) >= 0 and 200 < float(values.max()) <= 255
     return {
         "mean": mean,
@@ -122,6 +122,12 @@ def _scale(given: tuple[Any, ...]) -> dict[str, Any] | None:
         "image": image,
         "shape": tuple(one.shape),
     }
+
+
+def _spreads(values: Any) -> list[float]:
+    """How far each feature spreads; 1 for one that is the same in the whole batch, which says nothing of its scale."""
+    same = (values == values[0]).all(0)
+    return [1.0 if one else spread for one, spread in zip(same, values.std(0).clamp(min=1e-3).tolist(), strict=True)]
 
 
 def _fingerprint(given: tuple[Any, ...]) -> Any:

@@ -5,20 +5,20 @@ from __future__ import annotations
 import sys
 import threading
 import weakref
-from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 import torch
 
-from explainer.training import data, deep, growth, holding, inspect, models, precision, rates
+from explainer.training import data, deep, growth, holding, inspect, models, precision, rates, stretches
 from explainer.training.deep import dispatched, unseen
 from explainer.training.notes import ByIdentity, Notes, Optimizing
 from explainer.training.patches import Patches
+from explainer.training.sampling import FIRST, sampled
 from explainer.training.sites import frames, key, named_within, stepping_package, user_frames
 
-#: Steps that are looked at in a row: at the start, and where another optimizer begins, as often as that may happen.
-_FIRST, _PHASES = 4, 3
+#: How often another optimizer that begins has steps looked at in a row.
+_PHASES = 3
 #: Of a trial, every so many steps are looked at.
 _OFTEN = 16
 
@@ -72,7 +72,6 @@ class Watcher:
         self._inside = self._owed = False
         self._lately: list[int] = []
         self._turns = self._more = self._restarts = 0
-        self._blocks: Counter[Any] = Counter()
         self._spots: dict[Any, Any] = {}
         self._dirty: dict[int, bool] = {}
         self._numbers = ByIdentity()
@@ -87,11 +86,8 @@ class Watcher:
         wrap(torch.optim.Optimizer, "__init__", self._made_optimizer)
         wrap(torch.optim.Optimizer, "zero_grad", self._zeroes)
         wrap(torch.nn.Module, "zero_grad", self._module_zeroes)
-        wrap(torch.no_grad, "__enter__", self._enters)
-        wrap(torch.no_grad, "__exit__", self._leaves)
         wrap(getattr(torch, "export", torch), "export", self._exports)
-        wrap(torch.inference_mode, "__enter__", self._enters)
-        wrap(torch.inference_mode, "__exit__", self._leaves)
+        stretches.install(self)
         models.install(self)
         rates.install(self)
         data.install(self)
@@ -233,8 +229,8 @@ class Watcher:
         self._lately = [*self._lately[-3:], one.number]
         if one.steps == 1 and not self.loop_of:
             self.loop_of = stepping_package(sys._getframe(2))
-        if one.steps == 1 and self._turns > _FIRST and self._restarts < _PHASES:
-            self._more, self._restarts = _FIRST, self._restarts + 1
+        if one.steps == 1 and self._turns > FIRST and self._restarts < _PHASES:
+            self._more, self._restarts = FIRST, self._restarts + 1
         self._dirty[one.number] = True
         if self.lowly:
             precision.after_step(self, one.stepped_at)
@@ -356,37 +352,3 @@ class Watcher:
             self.deep.sleep()  # what traces a model would trace our hooks too
 
         return self.after(lambda *_: None, before)(original)
-
-    # -- stretches without gradients: evaluation --------------------------------------------------------------------
-
-    def _enters(self, original: Any) -> Any:
-        def note(_: Any, args: Any, __: Any) -> None:
-            if self.stepping or not self.notes.losses or threading.get_ident() != self.thread or self.looking:
-                return
-            place = _spot(sys._getframe(2))
-            self._blocks[place] += 1
-            if sampled(self._blocks[place]) and frames(1, 1):
-                self.deep.wake(evaluation=args[0])
-
-        return self.after(note)(original)
-
-    def _leaves(self, original: Any) -> Any:
-        def before(args: Any, __: Any) -> None:
-            if self.deep.evaluation is not None and self.deep.evaluation is args[0]:
-                self.deep.sleep()
-
-        return self.after(lambda *_: None, before)(original)
-
-
-def _spot(frame: Any, depth: int = 6) -> tuple[int, ...]:
-    """What tells places apart at little cost: the instructions of some frames, as who calls `evaluate` counts too."""
-    found = []
-    while frame is not None and depth:
-        found += [id(frame.f_code), frame.f_lasti]
-        frame, depth = frame.f_back, depth - 1
-    return tuple(found)
-
-
-def sampled(count: int) -> bool:
-    """Whether the step after the `count`-th is looked at: the first ones, then ever more rarely."""
-    return count <= _FIRST or count & (count - 1) == 0

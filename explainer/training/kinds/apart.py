@@ -175,5 +175,8 @@ def _written_to(source: Source, loop: ast.For) -> str:
     """The name that a loop's body writes to in place."""
     for node in ast.walk(loop):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr.endswith("_"):
-            return source.text(node.func.value).removesuffix(".data")
+            owner = node.func.value
+            while isinstance(owner, ast.Call) and isinstance(owner.func, ast.Attribute):
+                owner = owner.func.value  # of `mine.mul_(decay).add_(theirs)`
+            return source.text(owner).removesuffix(".data")
     return ""

@@ -58,6 +58,8 @@ def doubt(watcher: Any) -> Doubt | None:
     training, evaluation = last_fit(watcher, False), last_fit(watcher, True)
     if evaluation is not None and evaluation >= _GOOD:
         return None  # however training looks, with samples mixed or labels smoothed: it was learned
+    if training is None and evaluation is not None and evaluation < _LITTLE and not learned(watcher) > _GONE:
+        return Doubt("unlearned", None, evaluation)
     if training is None:
         stepping = [one for one in notes.optimizers if one.steps > 8]
         share = learned(watcher)

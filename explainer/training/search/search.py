@@ -106,6 +106,7 @@ def _of_training(watcher: Any) -> Iterator[Offer]:
     for source in places.program_sources(watcher):
         yield from whole.beforehand(source)
         yield from expressions.neighbours(source)
+        yield from whole.turned_loops(source)
         yield from whole.of_data(
             source, {one.lineno for where, ran in by_source.values() if where is source for one in ran}
         )

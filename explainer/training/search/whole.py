@@ -151,6 +151,27 @@ def learning_rates(watcher: Any) -> Iterator[Offer]:
             yield Offer("replace", written[0], number, edits, f"lr={value}", cost, f"lr={written[0].text(number)}")
 
 
+def turned_loops(source: Source) -> Iterator[Offer]:
+    """A loop that carries a value on, from the other end: returns that are summed up in the order of time."""
+    for loop in source.nodes():
+        if not isinstance(loop, ast.For) or not isinstance(loop.target, (ast.Name, ast.Tuple)):
+            continue
+        carried = any(isinstance(one, ast.Assign) and stored(one) & loaded(one.value) for one in loop.body)
+        grown = [source.text(one.value.func.value) for one in loop.body if isinstance(one, ast.Expr)
+                 and isinstance(one.value, ast.Call) and isinstance(one.value.func, ast.Attribute)
+                 and one.value.func.attr == "append"]  # fmt: skip
+        if not carried or len(grown) != 1:
+            continue
+        text, (name,) = source.text(loop.iter), grown
+        back = rewrite.after(source, loop, f"{name}.reverse()")
+        if isinstance(loop.iter, ast.Call) and called(loop.iter) == "reversed":
+            yield Offer("replace", source, loop.iter, back, f"{name}.reverse()", 0.5)
+            continue
+        new = f"reversed(list({text}))" if isinstance(loop.iter, ast.Call) else f"reversed({text})"
+        edits = rewrite.together(source, rewrite.replaced(source, loop.iter, new), back)
+        yield Offer("replace", source, loop.iter, edits, new, 0.25)
+
+
 def of_data(source: Source, ran: set[int]) -> Iterator[Offer]:
     """Other dimensions, and other orders of them, in what makes the data, before the training."""
     for node in source.nodes():

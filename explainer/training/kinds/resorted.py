@@ -1,0 +1,112 @@
+"""Rows taken in the order of a sort, while what belongs to them stays, or is handed back in that order."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+from explainer.frozen import frozen
+from explainer.source import Source, called
+from explainer.training import rewrite
+from explainer.training.finding import Attempt, Finding, finder
+from explainer.training.sources import program_sources
+
+_SORTS = ("sort", "topk")
+
+
+@frozen
+class Sorted:
+    """`order` as it was assigned in a function, `of` what was sorted, `rows` the names that are taken in it."""
+
+    order: str
+    made: ast.Assign
+    of: str
+    rows: tuple[str, ...]
+    last: ast.stmt
+
+
+@finder
+def sorted_apart(watcher: Any) -> Iterator[Finding]:
+    """`x = x[order]` without `y = y[order]`, and `x = x[order]` whose result nobody puts back."""
+    for source in program_sources(watcher):
+        for scope in source.nodes():
+            if not isinstance(scope, (ast.FunctionDef, ast.For, ast.Module)):
+                continue
+            for one in _sorts(source, scope):
+                others = [name for name in _together(scope, one) if name not in (*one.rows, one.of)]
+                attempts = [*_also(source, one, others), *([] if others else _restored(source, scope, one))]
+                if attempts:
+                    names = {"one": one.rows[0], "text": source.text(one.made.value), "whole": "",
+                             "other": ", ".join(others[:1]), **attempts[0].names}  # fmt: skip
+                    yield Finding("sorted-apart", names, attempts[0].culprit, tuple(attempts), proved=False,
+                                  seen=True, weight=8)  # fmt: skip
+
+
+def _sorts(source: Source, scope: Any) -> Iterator[Sorted]:
+    for statement in scope.body:
+        order = _order(statement)
+        if order is None:
+            continue
+        taken = [(each, node) for each in scope.body if each.lineno > statement.lineno for node in ast.walk(each)
+                 if isinstance(node, ast.Subscript) and source.text(node.slice) == order
+                 and isinstance(node.value, ast.Name)]  # fmt: skip
+        uses = [node for each in scope.body for node in ast.walk(each)
+                if isinstance(node, ast.Name) and node.id == order and isinstance(node.ctx, ast.Load)]  # fmt: skip
+        if taken and len(uses) == len(taken):  # an order that is used for more is undone somewhere, or handed on
+            rows = tuple(dict.fromkeys(source.text(node.value) for _, node in taken))
+            yield Sorted(order, statement, _sorted(source, statement.value), rows, taken[-1][0])
+
+
+def _order(statement: ast.stmt) -> str | None:
+    """The name that is given the order of a sort."""
+    call = statement.value if isinstance(statement, ast.Assign) else None
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    if not isinstance(call, ast.Call):
+        return None
+    if called(call) == "argsort" and isinstance(target, ast.Name):
+        return target.id
+    if called(call) in _SORTS and isinstance(target, ast.Tuple) and len(target.elts) == 2:
+        return getattr(target.elts[1], "id", None)
+    return None
+
+
+def _sorted(source: Source, call: Any) -> str:
+    """The name of what a sort sorts."""
+    own = isinstance(call.func, ast.Attribute) and source.text(call.func.value) not in ("torch", "np", "numpy")
+    return source.text(call.func.value if own else call.args[0]) if own or call.args else ""
+
+
+def _together(scope: Any, one: Sorted) -> Iterator[str]:
+    """The names that were given together with the rows: parameters, or the targets of one unpacking."""
+    groups = [[each.arg for each in scope.args.args]] if isinstance(scope, ast.FunctionDef) else []
+    targets = [scope.target] if isinstance(scope, ast.For) else []
+    targets += [each.targets[0] for each in scope.body if isinstance(each, ast.Assign) and each is not one.made]
+    for target in targets:
+        groups += [[each.id for each in node.elts if isinstance(each, ast.Name)] for node in ast.walk(target)
+                   if isinstance(node, ast.Tuple)]  # fmt: skip
+    for group in groups:
+        if set(group) & set(one.rows):
+            yield from (name for name in group if name not in ("self", one.order))
+
+
+def _also(source: Source, one: Sorted, others: list[str]) -> Iterator[Attempt]:
+    for name in others[:3]:
+        edits = rewrite.after(source, one.last, f"{name} = {name}[{one.order}]")
+        if edits:
+            names = {"other": name, "order": one.order}
+            yield Attempt("also", edits, names, culprit=source.span(one.last))
+
+
+def _restored(source: Source, scope: Any, one: Sorted) -> Iterator[Attempt]:
+    """What a function returns put back into the order in which it was given its rows."""
+    last = scope.body[-1]
+    if not isinstance(scope, ast.FunctionDef) or not isinstance(last, ast.Return) or last.value is None:
+        return
+    if not isinstance(last.value, ast.Tuple):
+        text = source.text(last.value)
+        simple = isinstance(last.value, (ast.Name, ast.Call, ast.Attribute))
+        new = f"{text if simple else f'({text})'}[{one.order}.argsort()]"
+        edits = rewrite.replaced(source, last.value, new)
+        names = {"other": text, "order": one.order}
+        yield Attempt("restore", edits, names, culprit=source.span(last.value))
