@@ -125,21 +125,16 @@ class Deep:
             self.refused += 1
             return
         if self._looks is None:
-            from explainer.training import (  # noqa: F401 - what looks at calls  # noqa: F401 - is registered
+            from explainer.training import effects, ends, fits, precision, streams, weighing  # noqa: F401 - what looks
+            from explainer.training.calls import LOOKS, NOTED
+            from explainer.training.looks import (  # noqa: F401 - at calls is registered
                 axes,
                 cancelling,
-                effects,
-                ends,
-                fits,
                 padded,
-                precision,
                 sequences,
-                streams,
                 swamped,
                 switches,
-                weighing,
             )
-            from explainer.training.calls import LOOKS, NOTED
 
             self._looks, self._noted = LOOKS, NOTED
         hooks = torch.nn.modules.module
@@ -193,7 +188,8 @@ class Deep:
         return known[1] if known is not None and known[0]() is tensor else None
 
     def _enters(self, module: Any, given: tuple[Any, ...]) -> None:
-        from explainer.training import axes, inspect
+        from explainer.training import inspect
+        from explainer.training.looks import axes
 
         if not self.stack and not dispatched():
             learning = torch.is_grad_enabled()
