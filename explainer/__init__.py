@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 __version__ = "0.1.0"
 __all__ = ["Explanation", "checkup", "explain", "install", "repro", "uninstall", "watch"]
 
@@ -16,7 +18,7 @@ def __getattr__(name: str):
     """Load the public names on first use, so that `import explainer` costs next to nothing."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    found = globals()[name] = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    home = f"{__name__}.{_HOMES[name]}"
+    __import__(home)  # `importlib` would be one more module that every program pays for
+    found = globals()[name] = getattr(sys.modules[home], name)
     return found

@@ -63,3 +63,19 @@ def test_what_leaves_out_an_argument_that_carries_data_is_in_doubt(before: str, 
     assert ("argument" in judged(edits, {}, {"error": failed}).doubts) == data
     refused = {"type": "TypeError", "message": "forward() got an unexpected keyword argument 'mask'"}
     assert "argument" not in judged(edits, {}, {"error": refused}).doubts
+
+
+@pytest.mark.parametrize(
+    ("after", "cuts"),
+    [
+        ("y = f(x)[:, :-1]", True),
+        ("y = f(x[0])", True),
+        ("y = f(x[:, :n])", True),
+        ("y = f(x, size=x.shape[2:])", False),
+        ("y = f(x[:, None])", False),
+        ("y = f(x.t())", False),
+    ],
+)
+def test_a_subscript_that_takes_a_part_is_a_cut(after: str, cuts: bool) -> None:
+    edits, seen = [Edit("a.py", 1, 1, "y = f(x)", after)], {"seen": {"models": [{"name": "Net", "unread": True}]}}
+    assert ("unread" in judged(edits, seen, {}).doubts) == cuts

@@ -66,7 +66,7 @@ FAULTS = {
         judge, real = nn.Linear(3, 1), torch.ones(size, 1)
         for images, in DataLoader(TensorDataset(torch.rand(10, 3)), batch_size=size):
             nn.functional.binary_cross_entropy_with_logits(judge(images), real).backward()
-        """, "DataLoader(Tensor", "drop_last=True"),
+        """, "judge(images)", "real[:images.size(0)]"),
     "two states sized by the wrong dimension of the input": (
         """
         import torch

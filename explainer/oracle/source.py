@@ -19,8 +19,9 @@ _LAYOUT = re.compile(
     r"|\brearrange\(|\bstack\(|\bcat\(|\[[^\]]*(?::|None)|[\"'][^\"']*->[^\"']*[\"']"
 )
 _PUT_IN = re.compile("None")
-#: A subscript that takes a part, and what leaves out a last batch.
-_PART = re.compile(r"\[[^\[\]]*(?::[^\[\]]|[^\[\]]:|-1|, 0)[^\[\]]*\]")
+#: What is between the brackets of a part, what sizes are taken of, and what leaves out a last batch.
+_PART = re.compile(r"\d|\w\s*:|:\s*[\w-]")
+_PLAIN_SIZES = re.compile(r"\.shape$|\.size\(\)$")
 _DROPS = re.compile(r"\bdrop_last\s*=\s*True")
 #: Classes of layers, and functions that are given sizes.
 _TAKES_SIZES = re.compile(
@@ -94,8 +95,18 @@ def puts_in(edits: Iterable[Edit]) -> bool:
 
 
 def cuts_off(edits: Iterable[Edit]) -> bool:
-    """Whether an edit puts a subscript in that takes a part of something."""
-    return any(_more(_PART, edit) for edit in edits)
+    """Whether an edit puts a subscript in that takes a part of something; of a shape it takes sizes."""
+    return any(_parts(edit.after) - _parts(edit.before) for edit in edits)
+
+
+def _parts(text: str | None) -> Counter[str]:
+    """The subscripts that take a part of something: `[:, :-1]`, `[0]`."""
+    taken = [
+        one
+        for one in _nodes(text)
+        if isinstance(one, ast.Subscript) and not _PLAIN_SIZES.search(ast.unparse(one.value))
+    ]
+    return Counter(ast.unparse(one.slice) for one in taken if _PART.search(ast.unparse(one.slice)))
 
 
 def drops_samples(edits: Iterable[Edit]) -> bool:
