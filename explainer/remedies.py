@@ -187,7 +187,7 @@ def _widened(family: str, scene: Scene, evidence: Any, own: tuple[Edit, ...]) ->
     made, progress = _checker(scene), scene.options.progress or silent
     blame = partial(_blamed, scene, evidence, own)
     known, wide = blame(), False
-    if family in WIDE and (known.share < LIKELY or known.fits):
+    if family in WIDE and (known.share < LIKELY or known.odd):
         offered = generated(evidence, family)
         if not own:
             surely(made, offered, progress)

@@ -47,12 +47,13 @@ class Survivor:
 class Blame:
     """All survivors, the likeliest first, and what share of all that may be right is on its line.
 
-    `fits`: there is no more to the first than that it fits where it failed, or something tells against it: where the
-    value came from may be wrong.
+    `odd`: something tells against the first. `fits`: so it does, or there is no more to it than that it fits where it
+    failed: where the value came from may be wrong.
     """
 
     survivors: tuple[Survivor, ...]
     share: float = 0.0
+    odd: bool = False
     fits: bool = False
 
     @property
@@ -81,8 +82,8 @@ def blamed(checker: Any, evidence: Evidence, known: tuple[Edit, ...] = ()) -> Bl
     found.sort(key=lambda one: (_last(one), -one.score))
     if own is not None and first is not None and first.line == found[0].line:
         found = [first, *(one for one in found if one is not first)]
-    fits = bool(found) and ((own is None and _fits(found[0], where)) or _odd(found[0], evidence))
-    return replace(_shared(found), fits=fits)
+    odd = bool(found) and _odd(found[0], evidence)
+    return replace(_shared(found), odd=odd, fits=odd or (bool(found) and own is None and _fits(found[0], where)))
 
 
 def _odd(one: Survivor, evidence: Evidence) -> bool:
