@@ -94,6 +94,13 @@ def test_a_length_leaves_room_for_what_only_the_samples_read(length, repaired):
         assert not offered("counted", returned(source, "__len__"), evidence)
 
 
+def test_a_length_leaves_room_for_what_was_computed_and_is_read_nowhere():
+    text = WINDOWS.replace("{length}", "len(self.rows) - self.past").replace("self.ahead", "self.later")
+    text = text.replace("    def __len__", "        self.horizon = max(later)\n\n    def __len__", 1)
+    new = offered("counted", returned(source_of(text), "__len__"), stacked(source_of(text), [[6], [4]]))
+    assert "return len(self.rows) - self.past - self.horizon + 1" in new
+
+
 def test_a_range_of_starts_ends_where_a_whole_sample_is_left():
     text = WINDOWS.replace("= rows, past, ahead, step", "= rows, past, ahead, list(range(0, len(rows) - past))")
     source = source_of(text)

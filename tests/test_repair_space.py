@@ -12,6 +12,7 @@ from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Call, Evidence, Step
 from explainer.edits.place import Place
 from explainer.repair.agreement import forgets
+from explainer.repair.atoms import ATOMS
 from explainer.repair.space import space
 from explainer.repair.spots import Spot, spots
 from explainer.source import parsed_source
@@ -152,3 +153,23 @@ def test_an_edit_that_reads_nothing_of_the_records_any_more_forgets_them(line, e
     candidate = Candidate((edit,), "rename", "", Span("records.py", line))
     evidence = Evidence("", "en", sources=lambda _: source, files=("records.py",))
     assert forgets(candidate, evidence) is forgotten
+
+
+@pytest.mark.parametrize("text", ["for x, v, k in rows:\n    f(x)", "x, v, k = rows"])
+def test_parts_that_are_unpacked_may_be_taken_in_another_order(text):
+    source = parsed_source("model.py", text)
+    statement = source.tree.body[0]
+    spot = Spot(Place(source, getattr(statement, "iter", None) or statement.value), "bound", 1, scope=SCOPE)
+    made = {one.text for one in ATOMS["swap"](spot, Evidence("", "en", sources=lambda _: source))}
+    assert {"x, k, v", "v, x, k"} <= made
+
+
+def test_a_size_in_a_call_that_went_well_follows_the_data_or_stays():
+    """Full batches went well: what was written suited them; an index that is too large fits by any smaller size."""
+    for message, wanted in (("sizes 8 and 4 differ", {"f(x.size(0))"}),
+                            ("index 4 is out of bounds", set())):  # fmt: skip
+        spot, evidence = spot_of("f(b)", message)
+        evidence.frames.append(Call(spot.place, {"b": 8, "n": 4, "x": [[4, 8], F32]}, "<module>"))
+        evidence.passed = True
+        made = {one.candidate.edits[0].after for one in space(evidence) if one.atom == "size"}
+        assert made == wanted

@@ -29,13 +29,17 @@ UNLIKELY = 0.35
 
 @frozen
 class Survivor:
-    """A candidate with which the program runs; `score`: how likely it is, as a logarithm; `lost`: see `features`."""
+    """A candidate with which the program runs; `score`: how likely it is, as a logarithm; `lost`: see `features`.
+
+    `behind`: it makes an index smaller that other data had not made too large: any smaller one fits.
+    """
 
     candidate: Candidate
     run: Run
     judgement: Judgement
     score: float
     lost: int
+    behind: bool = False
 
     @property
     def line(self) -> tuple[str, int]:
@@ -74,7 +78,8 @@ def blamed(checker: Any, evidence: Evidence, known: tuple[Edit, ...] = ()) -> Bl
     for edits, (candidate, judgement) in checker.survived.items() if control is not None else ():
         run = checker.tried[edits]
         counted = features(candidate, run, control, judgement, evidence, where)
-        found.append(Survivor(candidate, run, judgement, score(counted), lost_parameters(run, control)))
+        behind = evidence.passed and "out of" in evidence.message and bool(counted.get("innermost"))
+        found.append(Survivor(candidate, run, judgement, score(counted), lost_parameters(run, control), behind))
     own = next((one for one in found if one.candidate.edits == known), None)
     first = own or _generated(found, control)
     if first is not None and not forgets(first.candidate, evidence):
@@ -111,8 +116,8 @@ def _generated(found: list[Survivor], control: Run | None) -> Survivor | None:
 
 
 def _last(one: Survivor) -> int:
-    """What comes behind all others: samples that are left out, then what is in doubt."""
-    return 2 if one.judgement.doubts else int(drops_samples(one.candidate.edits))
+    """What comes behind all others: what only fits, samples that are left out; then what is in doubt."""
+    return 2 if one.judgement.doubts else int(one.behind or drops_samples(one.candidate.edits))
 
 
 def _kind(candidate: Candidate) -> str:

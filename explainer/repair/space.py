@@ -35,7 +35,8 @@ _RANDOM = ("rand", "randn", "randint", "normal", "uniform", "standard_normal", "
 #: What makes a model's own values of random ones.
 _WEIGHTS = ("Parameter", "Buffer", "register_parameter", "register_buffer")
 #: What is not to blame where the same call went well with other data; elsewhere on its way it costs more.
-_OF_CALL = ("layout", "dimension", "swap", "pattern", "unwrap", "operator", "literal", "call", "drop", "projection")
+_OF_CALL = ("layout", "dimension", "swap", "pattern", "unwrap", "operator", "literal", "call", "drop", "projection",
+            "size")  # fmt: skip
 _WENT_WELL = 0.6
 #: What may be wrong wherever it is said, and what it costs to change it everywhere.
 _OF_NUMBERS, _TWICE = ("size", "literal", "measure", "name"), 0.2
@@ -199,10 +200,11 @@ def _offers(evidence: Evidence, family: str) -> Iterator[Offer]:
             ):
                 continue
             went_well = evidence.passed and name in _OF_CALL
-            if went_well and spot.role == "crash":
-                continue
+            stays = went_well and spot.role == "crash"
             try:
                 for one in _doubled(atom(spot, evidence)):
+                    if stays and one.filler != "measured":  # which follows the data
+                        continue
                     apart = _of_data(one) or _of_check(one) or _twice(one) or (family == "index" and _scaled(one))
                     if not apart and (not evidence.apart or _moves(one)):
                         yield replace(one, weight=one.weight + _WENT_WELL) if went_well else one

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -34,7 +35,8 @@ _SIZES, _FITTING = 8, 3
 
 
 def swap(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
-    """`Linear(dim, patch)` -> `Linear(patch, dim)`: two arguments, sizes, or values of keywords exchanged."""
+    """`Linear(dim, patch)` -> `Linear(patch, dim)`: two arguments, sizes, values of keywords, or names exchanged."""
+    yield from _unpacked(spot)
     for node in expressions(spot):
         for own in _rows(node):
             near = [(i, j) for i in range(len(own)) for j in range(i + 1, len(own)) if j == i + 1 or len(own) <= _PAIRS]
@@ -46,6 +48,22 @@ def swap(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
                     yield Offer("swap", spot, node, _with(spot, node, {id(own[i]): other, id(own[j]): one}), "", weight)
             if len(own) > 2 and isinstance(node, (ast.Call, ast.Tuple)):
                 yield from _turned(spot, node, own)
+
+
+def _unpacked(spot: Spot) -> Iterator[Offer]:
+    """`for x, value, label in rows` -> `for x, label, value in rows`: parts that are taken in another order."""
+    node, parent = spot.place.node, spot.place.source.parent_of(spot.place.node)
+    if isinstance(parent, (ast.For, ast.AsyncFor, ast.comprehension)) and parent.iter is node:
+        targets: list[ast.expr] = [parent.target]
+    else:
+        targets = parent.targets if isinstance(parent, ast.Assign) and parent.value is node else []
+    rows = [one for target in targets for one in ast.walk(target) if isinstance(one, ast.Tuple)]
+    for row in rows:
+        for i, j in itertools.combinations(range(min(len(row.elts), _PAIRS)), 2):
+            one, other = row.elts[i], row.elts[j]
+            if isinstance(one, ast.Name) and isinstance(other, ast.Name):
+                changes = {id(one): other.id, id(other): one.id}
+                yield Offer("swap", spot, row, _with(spot, row, changes), "unpacked", 0.3 * (j - i))
 
 
 def _alike(one: ast.expr, other: ast.expr) -> bool:

@@ -74,7 +74,9 @@ def size(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
             yield Offer(
                 "size", spot, node, text, "name", 0.5 + 0.7 * (known[text] not in sizes) + 0.3 * _apart(text, node)
             )
-        for goal in sorted(sizes - {value, 0, 1})[:_MOST]:
+        for goal in (
+            sorted(sizes - {value, 0, 1})[:_MOST] if "out of" not in evidence.message else ()
+        ):  # any smaller fits
             for text in itertools.islice(measured(spot, goal), 3):
                 yield Offer("size", spot, node, text, "measured", 0.1 if evidence.passed else 1.2)
         old = spot.place.source.text(node)

@@ -158,12 +158,23 @@ def _looked_ahead(spot: Spot) -> list[str]:
     terms = [term for one in sums if isinstance(one.op, (ast.Add, ast.Sub)) for term in (one.left, one.right)]
     ranges = [one for one in ast.walk(getter) if isinstance(one, ast.Call)] if getter is not None else []
     terms += [end for one in ranges if called(one) == "range" for end in one.args]
-    fields = [source.text(one) for one in terms if isinstance(one, ast.Attribute)]
+    fields = [*(source.text(one) for one in terms if isinstance(one, ast.Attribute)), *_unread(spot)]
     known = {_last(spot, one) for one in ast.walk(spot.place.node) if isinstance(one, (ast.Attribute, ast.Name))}
     lacking = [
         name for name in dict.fromkeys(fields) if name.startswith("self.") and name.rpartition(".")[2] not in known
     ]
     return [name[5:] if name[5:] in given else name for name in lacking]
+
+
+def _unread(spot: Spot) -> Iterator[str]:
+    """The fields that a class fills and its file reads nowhere: `self.horizon`, which was computed for something."""
+    source = spot.place.source
+    owner = source.class_at(spot.place.span.line)
+    fields = [one for one in source.nodes() if isinstance(one, ast.Attribute)]
+    read = {one.attr for one in fields if isinstance(one.ctx, ast.Load)}
+    for one in ast.walk(owner) if owner is not None else ():
+        if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store) and one.attr not in read:
+            yield source.text(one)
 
 
 def started(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
