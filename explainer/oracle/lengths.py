@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from explainer.oracle.calls import Call, agree
-from explainer.oracle.trees import mapped, tensors
-
-Change = Callable[[Any], Any]
+from explainer.oracle.trees import Change, changing, mapped, tensors
 
 
 def length_of(call: Call) -> int:
@@ -45,16 +42,10 @@ def causal(call: Call, outcome: Any, few: Change) -> bool | None:
     size = length_of(call)
     if not size or not any(one.dim() > 1 and one.shape[1] == size for one in tensors(outcome)):
         return None
-    given = [one for one in tensors(call.given) if one.dim() > 1 and one.shape[1] == size and one.dtype != _bool()]
+    sequence = lambda one: one.dim() > 1 and one.shape[1] == size and one.dtype != _bool()  # noqa: E731
     found = []
-    for chosen in range(len(given)):
-        seen = iter(range(len(given)))
-
-        def changed(one: Any, seen: Any = seen, chosen: int = chosen) -> Any:
-            sequence = one.dim() > 1 and one.shape[1] == size and one.dtype != _bool()
-            return _last_changed(few(one).clone()) if sequence and next(seen) == chosen else few(one)
-
-        other = call.again(changed)
+    for chosen in range(sum(map(sequence, tensors(call.given)))):
+        other = call.again(changing(chosen, sequence, few, _last_changed))
         found.append(agree(mapped(outcome, _before(size)), mapped(other, _before(size))))
     return any(found) if found else None
 

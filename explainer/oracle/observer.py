@@ -166,6 +166,6 @@ class Observer:
             with suppress(Exception):
                 seen["causal"] = lengths.causal(call, outcome, few)
         if steady and self.places.edited:
-            with suppress(Exception):
-                seen["unread"] = reads.unread(call, outcome, few)
+            with suppress(Exception):  # each input costs a call of the model, and only a cut is asked about
+                seen["unread"] = "[" in self.places.edited_text() and reads.unread(call, outcome, few)
         return seen

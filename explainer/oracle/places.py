@@ -67,6 +67,15 @@ class Places:
         """Whether a line was edited."""
         return any(first <= line <= last for first, last in self.edited.get(file, ()))
 
+    def edited_text(self) -> str:
+        """The lines that edits have made, as they stand in this run."""
+        found = []
+        for file, rows in self.edited.items():
+            with open(self.folder + file, encoding="utf-8", errors="replace") as text:
+                lines = text.read().split("\n")
+            found += [line for first, last in rows for line in lines[first - 1 : last]]
+        return "\n".join(found)
+
     def caller(self) -> Any:
         """The program's frame that called a watched function itself; None where a library did."""
         frame: Any = sys._getframe(1)

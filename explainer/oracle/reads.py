@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from explainer.oracle.calls import Call, agree
-from explainer.oracle.trees import tensors
+from explainer.oracle.trees import Change, changing, tensors
 
-Change = Callable[[Any], Any]
 #: How many dimensions of inputs are looked at.
 _MOST = 4
 
@@ -18,9 +16,10 @@ def unread(call: Call, outcome: Any, few: Change) -> bool:
 
     `outcome` is what the module hands back for its first few samples, which must be steady.
     """
-    given = [one for one in tensors(call.given) if one.dim() > 1]
+    given = list(filter(_wide, tensors(call.given)))
     tried = [(chosen, at) for chosen, one in enumerate(given) for at in range(1, one.dim()) if _differs(few(one), at)]
-    return any(agree(outcome, call.again(_changing(few, chosen, at))) for chosen, at in tried[:_MOST])
+    changes = (changing(chosen, _wide, few, _ends_alike(at)) for chosen, at in tried[:_MOST])
+    return any(agree(outcome, call.again(change)) for change in changes)
 
 
 def _differs(tensor: Any, at: int) -> bool:
@@ -29,16 +28,15 @@ def _differs(tensor: Any, at: int) -> bool:
     return size > 1 and bool((tensor.narrow(at, 0, 1) != tensor.narrow(at, size - 1, 1)).any())
 
 
-def _changing(few: Change, chosen: int, at: int) -> Change:
-    """Puts the first entry of one input in the place of its last."""
-    seen = iter(range(1 << 20))
+def _ends_alike(at: int) -> Change:
+    """Puts the first entry along a dimension in the place of the last."""
 
-    def changed(one: Any) -> Any:
-        part = few(one)
-        if one.dim() < 2 or next(seen) != chosen:
-            return part
-        part = part.clone()
-        part.narrow(at, int(part.shape[at]) - 1, 1).copy_(part.narrow(at, 0, 1))
-        return part
+    def changed(tensor: Any) -> Any:
+        tensor.narrow(at, int(tensor.shape[at]) - 1, 1).copy_(tensor.narrow(at, 0, 1))
+        return tensor
 
     return changed
+
+
+def _wide(tensor: Any) -> bool:
+    return bool(tensor.dim() > 1)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from explainer.replay.recorders.values import those
 
+Change = Callable[[Any], Any]
 _DEPTH = 4
 #: How many values of a tensor are looked at, about.
 _LOOKED_AT = 1024
@@ -26,6 +28,17 @@ def mapped(value: Any, change: Callable[[Any], Any], depth: int = _DEPTH) -> Any
     if depth and type(value) is dict:
         return {name: mapped(one, change, depth - 1) for name, one in value.items()}
     return value
+
+
+def changing(chosen: int, picked: Callable[[Any], bool], first: Change, change: Change) -> Change:
+    """Makes `first` of every tensor, and `change` of a copy of that of the `chosen`-th (from 0) of those `picked`."""
+    seen = itertools.count()
+
+    def changed(one: Any) -> Any:
+        part = first(one)
+        return change(part.clone()) if picked(one) and next(seen) == chosen else part
+
+    return changed
 
 
 def outline(value: Any, depth: int = _DEPTH) -> str:

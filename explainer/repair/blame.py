@@ -11,8 +11,8 @@ from explainer.edits.evidence import Evidence
 from explainer.frozen import frozen, replace
 from explainer.oracle.judge import Judgement
 from explainer.oracle.source import drops_samples, of_layout, puts_in
-from explainer.repair.agreement import came_along, computed, forgets
-from explainer.repair.features import Roles, features, lost_parameters, roles
+from explainer.repair.agreement import computed
+from explainer.repair.features import Features, Roles, features, lost_parameters, roles
 from explainer.repair.prior import score
 from explainer.replay.outcomes import ties
 from explainer.replay.program import Run
@@ -29,9 +29,10 @@ UNLIKELY = 0.35
 
 @frozen
 class Survivor:
-    """A candidate with which the program runs; `score`: how likely it is, as a logarithm; `lost`: see `features`.
+    """A candidate with which the program runs; `score`: how likely it is, as a logarithm.
 
-    `behind`: it makes an index smaller that other data had not made too large: any smaller one fits.
+    `lost`, `counted`: see `features`. `behind`: it makes an index smaller that other data had not made too
+    large: any smaller one fits.
     """
 
     candidate: Candidate
@@ -39,7 +40,18 @@ class Survivor:
     judgement: Judgement
     score: float
     lost: int
+    counted: Features
     behind: bool = False
+
+    @property
+    def forgets(self) -> bool:
+        """Whether a name is then read nowhere."""
+        return bool(self.counted.get("forgets"))
+
+    @property
+    def odd(self) -> bool:
+        """Whether a name is read no more, or a layer gets another size whose own the data have in another dimension."""
+        return self.forgets or bool(self.counted.get("came-along"))
 
     @property
     def line(self) -> tuple[str, int]:
@@ -79,21 +91,18 @@ def blamed(checker: Any, evidence: Evidence, known: tuple[Edit, ...] = ()) -> Bl
         run = checker.tried[edits]
         counted = features(candidate, run, control, judgement, evidence, where)
         behind = evidence.passed and "out of" in evidence.message and bool(counted.get("innermost"))
-        found.append(Survivor(candidate, run, judgement, score(counted), lost_parameters(run, control), behind))
+        found.append(
+            Survivor(candidate, run, judgement, score(counted), lost_parameters(run, control), counted, behind)
+        )
     own = next((one for one in found if one.candidate.edits == known), None)
     first = own or _generated(found, control)
-    if first is not None and not forgets(first.candidate, evidence):
+    if first is not None and not first.forgets:
         found[found.index(first)] = first = replace(first, score=first.score + BETTER)
     found.sort(key=lambda one: (_last(one), -one.score))
     if own is not None and first is not None and first.line == found[0].line:
         found = [first, *(one for one in found if one is not first)]
-    odd = bool(found) and _odd(found[0], evidence)
+    odd = bool(found) and found[0].odd
     return replace(_shared(found), odd=odd, fits=odd or (bool(found) and own is None and _fits(found[0], where)))
-
-
-def _odd(one: Survivor, evidence: Evidence) -> bool:
-    """Whether a name is read no more, or a layer gets another size whose own the data have in another dimension."""
-    return forgets(one.candidate, evidence) or bool(one.lost and came_along(evidence))
 
 
 def _fits(one: Survivor, where: Roles) -> bool:

@@ -74,16 +74,15 @@ def size(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
             yield Offer(
                 "size", spot, node, text, "name", 0.5 + 0.7 * (known[text] not in sizes) + 0.3 * _apart(text, node)
             )
-        for goal in (
-            sorted(sizes - {value, 0, 1})[:_MOST] if "out of" not in evidence.message else ()
-        ):  # any smaller fits
+        goals = sorted(sizes - {value, 0, 1})[:_MOST]
+        for goal in goals if "out of" not in evidence.message else ():  # where any smaller one fits
             for text in itertools.islice(measured(spot, goal), 3):
                 yield Offer("size", spot, node, text, "measured", 0.1 if evidence.passed else 1.2)
         old = spot.place.source.text(node)
         for form in (f"{old} * 2", f"{old} // 2", f"{old} * 3", f"{old} + 1", f"{old} - 1"):
             if isinstance(node, (ast.Name, ast.Attribute)):
                 yield Offer("size", spot, node, form, "factor", 1.0)
-        for goal in sorted(sizes - {value, 0, 1})[:_MOST]:
+        for goal in goals:
             for text in list(named(goal, spot.scope, spot.place.source.text(node)))[:3]:
                 if text not in plain:
                     yield Offer("size", spot, node, text, "expression", 1.3)
