@@ -138,7 +138,8 @@ def explain_error(
     traceback = traceback if traceback is not None else error.__traceback__
     crash = crash_from(error, traceback, knowing(catalogue), options.language, options.changed)
     try:
-        report = _without_compiler(crash, options, packs) or diagnose(crash, catalogue, options)
+        elsewhere = _without_compiler(crash, options, packs) or _on_cpu(crash, options, packs)
+        report = elsewhere or diagnose(crash, catalogue, options)
     finally:
         _let_go(crash)
     return Explanation((report,))
@@ -168,6 +169,21 @@ def _without_compiler(crash: Crash, options: Options, packs: tuple[Path, ...]) -
     remark = word("uncompiled", options.language, said=f"{report.type}: {report.message}")
     raised = replace(report, type=crash.type, message=crash.message, diagnoses=(first, *others))
     return replace(raised, remarks=(remark, *report.remarks))
+
+
+def _on_cpu(crash: Crash, options: Options, packs: tuple[Path, ...]) -> Report | None:
+    """The report on an error that CUDA raised late, as the CPU raises it: see `replay.on_cpu`."""
+    if crash.live is None or "torch" not in sys.modules:
+        return None
+    from explainer.replay import on_cpu
+    from explainer.transfer import received
+
+    found = on_cpu.explained(crash, options, packs)
+    if found is None:
+        return None
+    report = received(found)
+    remark = word("on_cpu", options.language, said=f"{report.type}: {report.message}")
+    return replace(report, type=crash.type, message=crash.message, remarks=(remark, *report.remarks))
 
 
 def _tried_without(fix: Fix, live: Any, language: str) -> Fix:

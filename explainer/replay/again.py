@@ -59,6 +59,10 @@ def run(request: dict[str, Any], steps: str) -> dict[str, Any]:
         answer.update(exit=1, error=_error(error, request))
         if recorder is not None:
             answer["recording"] = recorder.taken(error)
+        if request.get("explain"):
+            from explainer.replay import on_cpu
+
+            answer["report"] = on_cpu.report_on(error, request)
     observed = observer.taken() if observer is not None else None
     return {**answer, **notes.taken(), "seen": None if own else notes.observer.taken(failed), "observed": observed}
 
@@ -77,6 +81,10 @@ def _enter(request: dict[str, Any]) -> None:
         sys.path.insert(0, first)
     else:
         sys.path.insert(0, folder)
+    if request.get("cuda"):
+        from explainer.replay import standin
+
+        standin.enter(request["cuda"])
     null = open(os.devnull, "w")  # noqa: SIM115
     sys.stdout = sys.stderr = sys.__stdout__ = sys.__stderr__ = null  # type: ignore[misc]
 

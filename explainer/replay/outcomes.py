@@ -12,6 +12,12 @@ from explainer.replay.work import STARVED
 
 #: Edits that no line nearer to the cause could stand in for.
 WHOLE_CALLS = ("swap-arguments",)
+#: How operators of CUDA, and those played for it on the CPU, say that they were given tensors of several devices.
+_APART = re.compile(
+    r"Expected all tensors to be on the same device|Input type \(torch\.(?:cuda\.)?\w+\) and weight type \(torch\."
+    r"|Input and (?:parameter|hidden) tensors are not at the same device|Expected .{0,60} on .{0,20}device|"
+    r"Tensor for argument .{0,60} is on"
+)
 #: What `torch.stack(batch, out=...)` says in a worker of samples of different sizes.
 _UNEQUAL = "Trying to resize storage that is not resizable"
 
@@ -112,5 +118,6 @@ def plain(message: str) -> str:
     A worker stacks samples into memory that it shares, which cannot grow: it says so where `stack` names two sizes.
     """
     text = re.sub(r"\b0x[0-9a-f]{6,}", "0x", " ".join(message.split()))
+    text = "tensors on several devices" if _APART.match(text) else text
     text = re.sub(r"^stack expects each tensor to be equal size, but got .*", _UNEQUAL, text)
     return re.sub(r"\b([Ii]ndex|Target) -?\d+ is out of bounds", r"\1 is out of bounds", text)

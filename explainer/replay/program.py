@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from explainer.frozen import frozen
+from explainer.replay import standin
 from explainer.replay.again import COUNT, STEPS
 from explainer.replay.confine.compiler import compiles
 from explainer.replay.confine.copies import Copies
@@ -127,6 +128,7 @@ class Session:
         self.program = program
         self.texts = texts or {}
         self.memory = memory
+        self._cuda = standin.described()
         scratch = Scratch()
         try:
             zygote, self._line = _shared or (forked(scratch.path) if program.warm else _started(sorted(_imported())))
@@ -163,6 +165,7 @@ class Session:
             "path": list(sys.path),
             "deadline": deadline,
             "memory": self.memory,
+            "cuda": self._cuda,
             **extra,
         }
         mine, theirs = socket.socketpair()
@@ -251,9 +254,9 @@ def unavailable(program: Any) -> str | None:
         return "the program was not started by `explain run`"
     if not sys.platform.startswith("linux"):
         return "there is no sandbox for this system"
-    from explainer.replay.confine import landlock, seccomp
+    from explainer.replay.confine import landlock, process, seccomp
 
-    if not landlock.abi() or not seccomp.available():
+    if not process.inside and (not landlock.abi() or not seccomp.available()):
         return "this kernel offers no sandbox that leaves one folder writable (Landlock)"
     folder, script = os.path.realpath(program.folder), program.script
     if script is not None and not os.path.realpath(os.path.join(folder, script)).startswith(folder + os.sep):

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from explainer.frozen import frozen
-from explainer.replay.confine import clone, landlock
+from explainer.replay.confine import clone, landlock, process
 from explainer.replay.confine.clone import Step, step
 from explainer.replay.confine.syscalls import ATTRIBUTES, FILES, JUDGED, PROCESSES, numbered
 
@@ -59,7 +59,13 @@ class Early:
 
 @contextmanager
 def prepared(keep: int, *, writable: Sequence[str] = (), processes: bool = False, move: bool = True) -> Iterator[Early]:
-    """Steps for a child that keeps one descriptor; without `move` no open file stays. OSError without descriptors."""
+    """Steps for a child that keeps one descriptor; without `move` no open file stays. OSError without descriptors.
+
+    None for a child of a confined process, which is confined from its start.
+    """
+    if process.inside:
+        yield Early((), {}, ())
+        return
     opened = [os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)]
     try:
         steps = [step(clone.function("setsid", ctypes.c_int)), _prctl(_PDEATHSIG, signal.SIGKILL)]

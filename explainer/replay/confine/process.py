@@ -17,6 +17,8 @@ from explainer.replay.confine.mappings import own_mappings
 
 _PR_SET_PDEATHSIG = 1
 _COPY_LIMIT = 16 << 20
+#: Whether this process is confined itself and starts children of its own: they are as confined as it is.
+inside = False
 
 
 def confine(keep: int, memory: int, seconds: float, *, writable: Sequence[str] = (), processes: bool = False) -> None:
@@ -25,6 +27,9 @@ def confine(keep: int, memory: int, seconds: float, *, writable: Sequence[str] =
     `memory` is how many bytes may be allocated from here on, `seconds` of processor time is the last resort should the
     parent be gone. `writable` folders stay writable (Landlock is needed for that), `processes` may be started.
     """
+    if inside:
+        _confine_alike(keep, memory, seconds)
+        return
     version = landlock.abi()
     if writable and not version:
         raise OSError("this kernel has no Landlock")
@@ -42,6 +47,14 @@ def confine(keep: int, memory: int, seconds: float, *, writable: Sequence[str] =
         landlock.restrict(writable)
     drop_capabilities()
     _refuse_calls(warden, files=bool(writable), processes=processes, scoped=version >= landlock.SIGNALS)
+
+
+def _confine_alike(keep: int, memory: int, seconds: float) -> None:
+    """In a child of a confined process: what that one has given up stays so."""
+    _die_with_parent()
+    _default_signals()
+    _own_descriptors(keep)
+    _lower(resource.RLIMIT_CPU, int(seconds) + 2)
 
 
 def _warden(keep: int) -> Any:

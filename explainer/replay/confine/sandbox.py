@@ -45,8 +45,10 @@ class Outcome:
 
 def unavailable() -> str | None:
     """Why user code cannot be run again in a child of this process, in one line; None where it can."""
-    from explainer.replay.confine import clone, seccomp
+    from explainer.replay.confine import clone, process, seccomp
 
+    if process.inside:
+        return None
     if clone.unavailable():
         return clone.unavailable()
     if not seccomp.available():

@@ -1,0 +1,254 @@
+"""The two modes of the stand-in: what operators do with devices, and what Python asks of them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from explainer.replay.standin.places import CPU, place, put, storages, tensors
+
+#: Operators that take tensors of two devices: they copy, or want one argument on the CPU.
+_ACROSS = ("copy_", "_copy_from", "_pack_padded_sequence", "set_", "_to_copy", "_local_scalar_dense")
+#: Those whose indices may lie on the CPU.
+_INDEXED = ("index", "index_put", "index_put_", "_index_put_impl_", "_unsafe_index", "_unsafe_index_put")
+#: The modes that are in force.
+held: list[Any] = []
+_TO = torch._C.TensorBase.to
+
+
+def enter(count: int) -> None:
+    """Put both modes in force, and have torch's own Python functions ask them."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith("torch.") and name not in ("torch.overrides", "torch._tensor"):
+            for check in ("has_torch_function", "has_torch_function_unary", "has_torch_function_variadic"):
+                if check in vars(module):
+                    setattr(module, check, _no)
+    held.extend([Operators(), Calls(count)])
+    for mode in held:
+        mode.__enter__()
+
+
+def leave() -> None:
+    """Take them away, the last one first."""
+    while held:
+        held.pop().__exit__(None, None, None)
+
+
+def _no(*_: Any) -> bool:
+    """In the place of `has_torch_function`: the body of a function of torch's runs, and its calls meet the modes."""
+    return False
+
+
+class Operators(TorchDispatchMode):
+    """Each operator's tensors must be on one device; what it makes is there too."""
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """No: torch would import its compiler for that, which takes seconds."""
+        return False
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = dict(kwargs or {})
+        given = list(tensors([*args, *kwargs.values()]))
+        device = _met(func, given)
+        if kwargs.get("device") is not None and kwargs["device"].type == "cuda":
+            device, kwargs["device"] = _indexed_device(kwargs["device"]), CPU
+        result = func(*args, **kwargs)
+        if device.type == "cuda":
+            own = storages(given)
+            put([one for one in tensors(result) if not storages([one]) <= own], device)
+        return result
+
+
+def _met(func: Any, given: list[torch.Tensor]) -> torch.device:
+    """The device on which an operator runs; RuntimeError where its tensors are on several."""
+    name = func.__name__.partition(".")[0]
+    places = [place(one) for one in given]
+    if name in _ACROSS or not places:
+        return places[0] if places else CPU
+    if name in _INDEXED:
+        return _indexed(places)
+    found = next((one for one in places if one.type == "cuda"), CPU)
+    for one, where in zip(given, places, strict=True):
+        if where != found and not (where == CPU and one.dim() == 0):
+            raise RuntimeError(
+                f"Expected all tensors to be on the same device, but found at least two devices, {found} and {where}!"
+            )
+    return found
+
+
+def _indexed(places: list[torch.device]) -> torch.device:
+    first, *others = places
+    if any(one not in (CPU, first) for one in others):
+        raise RuntimeError(f"indices should be either on {first} or on the same device as the indexed tensor ({first})")
+    return first
+
+
+class Calls(TorchFunctionMode):
+    """What Python asks about devices, and the calls that name one."""
+
+    def __init__(self, count: int):
+        self.count = count
+        super().__init__()
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs, func = kwargs or {}, _own(func)
+        special = _SPECIAL.get(_name(func))
+        if special is not None and args and isinstance(args[0], torch.Tensor):
+            return special(self, func, args, kwargs)
+        device = kwargs.get("device")
+        if device is None or not _is_cuda(device):
+            return func(*args, **kwargs)
+        self.must_exist(device)
+        generator = kwargs.get("generator")
+        if generator is not None and getattr(generator, "device", CPU).type == "cpu" and not hasattr(generator, "cuda"):
+            raise RuntimeError("Expected a 'cuda' device type for generator but found 'cpu'")
+        return put(func(*args, **{**kwargs, "device": CPU}), _indexed_device(device))
+
+    def must_exist(self, device: Any) -> None:
+        """RuntimeError for the number of a GPU that is not there."""
+        if _indexed_device(device).index >= self.count:
+            kind = getattr(torch, "AcceleratorError", RuntimeError)
+            raise kind("CUDA error: invalid device ordinal")
+
+
+def _own(func: Any) -> Any:
+    """Torch's own function, where a recorder stands in its place: that one has seen the call."""
+    while hasattr(func, "__wrapped__"):
+        func = func.__wrapped__
+    return func
+
+
+def _name(func: Any) -> str:
+    """A function's name; of a property, with a dot before it."""
+    name = getattr(func, "__name__", "")
+    return f".{getattr(func.__self__, '__name__', '')}" if name == "__get__" else name
+
+
+def _is_cuda(device: Any) -> bool:
+    if isinstance(device, (str, torch.device)):
+        return str(device).startswith("cuda")
+    return isinstance(device, int) and not isinstance(device, bool)
+
+
+def _indexed_device(device: Any) -> torch.device:
+    if isinstance(device, int):
+        return torch.device("cuda", device)
+    device = torch.device(device)
+    return torch.device("cuda", device.index or 0) if device.type == "cuda" else device
+
+
+# --- what is asked, and what moves
+
+
+def _device_of(mode: Calls, func: Any, args: Any, kwargs: Any) -> Any:
+    return place(args[0])
+
+
+def _is_on_cuda(mode: Calls, func: Any, args: Any, kwargs: Any) -> bool:
+    return place(args[0]).type == "cuda"
+
+
+def _is_on_cpu(mode: Calls, func: Any, args: Any, kwargs: Any) -> bool:
+    return place(args[0]).type == "cpu"
+
+
+def _number(mode: Calls, func: Any, args: Any, kwargs: Any) -> int:
+    found = place(args[0]).index
+    return -1 if found is None else found
+
+
+def _to(mode: Calls, func: Any, args: Any, kwargs: Any) -> Any:
+    """`x.to(...)`: a copy where the device changes, as it is there."""
+    tensor, *rest = args
+    kwargs = dict(kwargs)
+    where = kwargs.pop("device", None)
+    if where is None and rest and not isinstance(rest[0], torch.dtype):
+        where = rest.pop(0)
+    if isinstance(where, torch.Tensor):
+        rest, where = [where.dtype, *rest], place(where)
+    if where is None:
+        return put_beside(func(tensor, *rest, **kwargs), tensor)
+    target = _indexed_device(where)
+    if target.type == "cuda":
+        mode.must_exist(target)
+    return _moved(func, tensor, target, rest, kwargs)
+
+
+def _moved(func: Any, tensor: torch.Tensor, target: torch.device, rest: Any, kwargs: Any) -> Any:
+    if place(tensor) == target:
+        return put_beside(func(tensor, *rest, **kwargs), tensor) if rest or kwargs else tensor
+    if target.type not in ("cpu", "cuda"):
+        return func(tensor, target, *rest, **kwargs)
+    changed = func(tensor, CPU, *rest, **kwargs)
+    copied = changed.clone() if changed.untyped_storage()._cdata == tensor.untyped_storage()._cdata else changed
+    return put(copied, target)
+
+
+def put_beside(result: Any, tensor: torch.Tensor) -> Any:
+    """A result that is where the tensor is of which it was made."""
+    return put(result, place(tensor)) if result is not tensor else result
+
+
+def _cuda(mode: Calls, func: Any, args: Any, kwargs: Any) -> Any:
+    given = [*args[1:], *kwargs.values()]
+    device = next((one for one in given if one is not None and not isinstance(one, (bool, torch.memory_format))), 0)
+    mode.must_exist(device)
+    return _moved(_TO, args[0], _indexed_device(device), (), {})
+
+
+def _cpu(mode: Calls, func: Any, args: Any, kwargs: Any) -> Any:
+    return _moved(_TO, args[0], CPU, (), {})
+
+
+def _numpy(mode: Calls, func: Any, args: Any, kwargs: Any) -> Any:
+    where = place(args[0])
+    if where.type == "cuda":
+        raise TypeError(
+            f"can't convert {where} device type tensor to numpy. "
+            "Use Tensor.cpu() to copy the tensor to host memory first."
+        )
+    return func(*args, **kwargs)
+
+
+def _beside(mode: Calls, func: Any, args: Any, kwargs: Any) -> Any:
+    return put_beside(func(*args, **kwargs), args[0])
+
+
+def _itself(mode: Calls, func: Any, args: Any, kwargs: Any) -> Any:
+    return args[0]
+
+
+def _backward(mode: Calls, func: Any, args: Any, kwargs: Any) -> Any:
+    """With the modes in force, for hooks and functions of the user's."""
+    tensor, *rest = args
+    names = ("gradient", "retain_graph", "create_graph", "inputs")
+    given = {**dict(zip(names, rest, strict=False)), **kwargs}
+    with mode:
+        return torch.autograd.backward(
+            tensor,
+            given.get("gradient"),
+            given.get("retain_graph"),
+            given.get("create_graph", False),
+            inputs=given.get("inputs"),
+        )
+
+
+_SPECIAL: dict[str, Callable[[Calls, Any, Any, Any], Any]] = {
+    ".device": _device_of,
+    ".is_cuda": _is_on_cuda,
+    ".is_cpu": _is_on_cpu,
+    "get_device": _number,
+    "to": _to,
+    "cuda": _cuda,
+    "cpu": _cpu,
+    "numpy": _numpy,
+    "__deepcopy__": _beside,
+    "pin_memory": _itself,
+    "backward": _backward,
+}

@@ -1,0 +1,56 @@
+"""Which device a tensor is said to be on: noted with its storage, which views, parameters and `.data` share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import torch
+
+CPU = torch.device("cpu")
+_NOTE = "_said_to_be_on"
+
+
+def place(tensor: torch.Tensor) -> torch.device:
+    """The device that a tensor is said to be on."""
+    try:
+        return getattr(tensor.untyped_storage(), _NOTE, None) or _real(tensor)
+    except (NotImplementedError, RuntimeError):  # sparse ones have no storage
+        return _real(tensor)
+
+
+def put(value: Any, device: torch.device) -> Any:
+    """The value, its tensors from now on said to be on a device."""
+    for one in tensors(value):
+        try:
+            setattr(one.untyped_storage(), _NOTE, device if device.type == "cuda" else None)
+        except (NotImplementedError, RuntimeError):
+            continue
+    return value
+
+
+def tensors(value: Any) -> Iterator[torch.Tensor]:
+    """The tensors in an argument or a result of an operator."""
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for one in value:
+            yield from tensors(one)
+    elif isinstance(value, dict):
+        yield from tensors(list(value.values()))
+
+
+def storages(values: Iterable[torch.Tensor]) -> set[int]:
+    """The identities of tensors' storages."""
+    found = set()
+    for one in values:
+        try:
+            found.add(one.untyped_storage()._cdata)
+        except (NotImplementedError, RuntimeError):
+            continue
+    return found
+
+
+def _real(tensor: torch.Tensor) -> torch.device:
+    with torch._C.DisableTorchFunction():
+        return tensor.device
