@@ -240,12 +240,19 @@ def _root_of_context(raised: Raised, known: Known) -> Raised:
         line.append(error)
         if error.cause is not None or error.embedded is not None or error.members:
             break
-    ranks = [0 if one.context and _in_except_clause(one) else int(known(one)) for one in line]
+    ranks = [0 if one.context and _of_another(one) else int(known(one)) for one in line]
     return line[ranks.index(max(ranks))] if any(ranks) else line[-1]
 
 
+def _of_another(raised: Raised) -> bool:
+    """Whether the error to look at stands behind this one.
+
+    It says so itself (a CUDA graph's "previous error"), or naming the exception of an `except` failed.
+    """
+    return "due to a previous error" in raised.message or _in_except_clause(raised)
+
+
 def _in_except_clause(raised: Raised) -> bool:
-    """Whether naming the exception of an `except` failed, so that the error to be caught stands behind it."""
     return any(frame.code.lstrip().startswith("except ") for frame in raised.frames[-2:])
 
 

@@ -151,11 +151,14 @@ def turned_too(scene: Any, candidate: Candidate) -> bool:
 def early(started: float) -> bool:
     """Whether a crash after so many seconds of work is early, and a second such program would fit.
 
-    On a slow disk the processor time counts.
+    On a slow disk the processor time counts. A GPU takes seconds to start, which what is run again does not use.
     """
+    from explainer.replay import standin
+
     if resident_bytes() > LARGE:
         return False
-    return started <= EARLY or (time.process_time() <= EARLY / 2 and started <= 6 * EARLY)
+    most = EARLY if standin.described() is None else 3 * EARLY
+    return started <= most or (time.process_time() <= most / 2 and started <= 6 * EARLY)
 
 
 def at_once() -> int:

@@ -248,6 +248,7 @@ _SPECIAL: dict[str, Callable[[Calls, Any, Any, Any], Any]] = {
     "cuda": _cuda,
     "cpu": _cpu,
     "numpy": _numpy,
+    "__array__": _numpy,
     "__deepcopy__": _beside,
     "pin_memory": _itself,
     "backward": _backward,
