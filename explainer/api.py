@@ -172,18 +172,25 @@ def _without_compiler(crash: Crash, options: Options, packs: tuple[Path, ...]) -
 
 
 def _on_cpu(crash: Crash, options: Options, packs: tuple[Path, ...]) -> Report | None:
-    """The report on an error that CUDA raised late, as the CPU raises it: see `replay.on_cpu`."""
+    """The report on an error that CUDA raised late, as the CPU raises it: see `on_cpu`."""
     if crash.live is None or "torch" not in sys.modules:
         return None
-    from explainer.replay import on_cpu
+    from explainer import on_cpu
     from explainer.transfer import received
 
-    found = on_cpu.explained(crash, options, packs)
+    found = on_cpu.explained(crash, options, packs, __name__)
     if found is None:
         return None
     report = received(found)
     remark = word("on_cpu", options.language, said=f"{report.type}: {report.message}")
     return replace(report, type=crash.type, message=crash.message, remarks=(remark, *report.remarks))
+
+
+def report_on(error: BaseException, request: Any) -> Any:
+    """In a child that plays CUDA: the report on an error there, as JSON data; see `on_cpu`."""
+    from explainer import on_cpu
+
+    return on_cpu.report_on(error, request, explain_error)
 
 
 def _tried_without(fix: Fix, live: Any, language: str) -> Fix:

@@ -31,6 +31,7 @@ LAYERS = (
         "guarding",
         "weighing",
         "remedies",
+        "on_cpu",
         "untried",
         "reporting",
         "reading",

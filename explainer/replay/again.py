@@ -15,6 +15,7 @@ from contextlib import suppress
 from typing import Any
 
 from explainer.oracle.observer import Observer
+from explainer.replay import standin
 from explainer.replay.work import Stopwatch
 
 #: The file in the program's copy that counts its optimizer steps; behind them: after how many a long run is over.
@@ -38,7 +39,8 @@ def run(request: dict[str, Any], steps: str) -> dict[str, Any]:
     modules returned, `seen` what `oracle.observer` saw.
     `record: true` adds what `recorders.recorder` saw, `record: "nonfinite"` what `recorders.nonfinite` did,
     `record: "sieve"` how `changes` fared. `observer` names a module whose `Observer` watches the whole run: what it has
-    `taken` is `observed`.
+    `taken` is `observed`. `explain` names a module in `by`: what its `report_on` says of the error is `report`.
+    `cuda` is what is to be played for a GPU (`standin`).
     """
     _enter(request)
     own = bool(request.get("observer"))  # which tells by the losses: the oracle would only slow it down
@@ -59,10 +61,8 @@ def run(request: dict[str, Any], steps: str) -> dict[str, Any]:
         answer.update(exit=1, error=_error(error, request))
         if recorder is not None:
             answer["recording"] = recorder.taken(error)
-        if request.get("explain"):
-            from explainer.replay import on_cpu
-
-            answer["report"] = on_cpu.report_on(error, request)
+        if "explain" in request:
+            answer["report"] = importlib.import_module(request["explain"]["by"]).report_on(error, request)
     observed = observer.taken() if observer is not None else None
     return {**answer, **notes.taken(), "seen": None if own else notes.observer.taken(failed), "observed": observed}
 
@@ -82,8 +82,6 @@ def _enter(request: dict[str, Any]) -> None:
     else:
         sys.path.insert(0, folder)
     if request.get("cuda"):
-        from explainer.replay import standin
-
         standin.enter(request["cuda"])
     null = open(os.devnull, "w")  # noqa: SIM115
     sys.stdout = sys.stderr = sys.__stdout__ = sys.__stderr__ = null  # type: ignore[misc]

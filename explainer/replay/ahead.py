@@ -40,7 +40,7 @@ def begun_for(error: BaseException, program: Program | None, seconds: float) -> 
     """
     if program is None or not program.warm or not isinstance(error, _RAISED):
         return None
-    if sandbox.unavailable() or unavailable(program) or not trial.early(program.started):
+    if sandbox.unavailable(anew=True) or unavailable(program) or not trial.early(program.started):
         return None
     with suppress(Exception):
         return begun(program, SHARE * seconds)

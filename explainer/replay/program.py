@@ -17,6 +17,7 @@ from typing import Any
 from explainer.frozen import frozen
 from explainer.replay import standin
 from explainer.replay.again import COUNT, STEPS
+from explainer.replay.confine import sandbox
 from explainer.replay.confine.compiler import compiles
 from explainer.replay.confine.copies import Copies
 from explainer.replay.confine.keeper import Keeper
@@ -61,7 +62,7 @@ class Program:
     """What `explain run` started: a script or a module, its arguments, the working directory at the start.
 
     `started` is how many seconds of work before the crash the program was started. `warm`: it is run again in forks of
-    the crashed process, within the limits of a replay; otherwise in those of a clean one. `cells` are the files of a
+    the crashed process (of a clean one where that uses CUDA), within the limits of a replay. `cells` are the files of a
     notebook's, in their order: those before the last may fail.
     """
 
@@ -131,7 +132,8 @@ class Session:
         self._cuda = standin.described()
         scratch = Scratch()
         try:
-            zygote, self._line = _shared or (forked(scratch.path) if program.warm else _started(sorted(_imported())))
+            fork = program.warm and sandbox.unavailable() != sandbox.CUDA
+            zygote, self._line = _shared or (forked(scratch.path) if fork else _started(sorted(_imported())))
         except BaseException:
             scratch.remove()
             raise

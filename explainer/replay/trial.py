@@ -102,17 +102,17 @@ def whole_program(scene: Any) -> bool:
 
 
 def whole_script(scene: Any) -> bool:
-    """Whether a script that crashed by itself, or what led to a crash elsewhere, can run again in forks of the process.
+    """Whether a script that crashed by itself, or what led to a crash elsewhere, can run again.
 
-    Within a replay's limits.
+    Within a replay's limits; in a clean process where this one uses CUDA.
     """
     allowed = scene.live is not None and scene.options.replay and scene.options.check is not False
     if not allowed or scene.seconds_left < _LITTLE:
         return False
-    from explainer.replay import run
+    from explainer.replay.confine import sandbox
     from explainer.replay.excerpt import excerpt_of
 
-    if run.why_not(scene) is not None or resident_bytes() > LARGE:
+    if sandbox.unavailable(anew=True) is not None or resident_bytes() > LARGE:
         return False
     return runs_whole(scene) or (scene.options.excerpt and excerpt_of(scene) is not None)
 

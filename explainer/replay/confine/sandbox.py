@@ -43,8 +43,11 @@ class Outcome:
     late: bool = False
 
 
-def unavailable() -> str | None:
-    """Why user code cannot be run again in a child of this process, in one line; None where it can."""
+def unavailable(anew: bool = False) -> str | None:
+    """Why user code cannot be run again in a child of this process, in one line; None where it can.
+
+    `anew`: it is run from its start, for which a clean process can be had where a fork cannot use CUDA.
+    """
     from explainer.replay.confine import clone, process, seccomp
 
     if process.inside:
@@ -53,7 +56,8 @@ def unavailable() -> str | None:
         return clone.unavailable()
     if not seccomp.available():
         return "this kernel offers no sandbox (seccomp)"
-    return _torch_in_the_way()
+    why = _torch_in_the_way()
+    return None if anew and why == CUDA else why
 
 
 def _torch_in_the_way() -> str | None:

@@ -8,7 +8,8 @@ line, with its operands, and its fixes are tried there.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +28,11 @@ _SHOWN = ("index", "shape", "nan", "view")
 _WORK = 40.0
 
 
-def explained(crash: Crash, options: Any, packs: Sequence[Path]) -> Mapping[str, Any] | None:
-    """The report (see `transfer.sent`) on what the program raises on the CPU; None where that cannot be found out."""
+def explained(crash: Crash, options: Any, packs: Sequence[Path], by: str) -> Mapping[str, Any] | None:
+    """The report (see `transfer.sent`) on what the program raises on the CPU; None where that cannot be found out.
+
+    `by` names the module whose `report_on` makes it in the child.
+    """
     from explainer.replay import standin, trial
     from explainer.replay.program import Session, unavailable
 
@@ -37,7 +41,7 @@ def explained(crash: Crash, options: Any, packs: Sequence[Path]) -> Mapping[str,
         return None
     if standin.described() is None or unavailable(program) or not (options.check or trial.early(program.started)):
         return None
-    asked = {"language": options.language, "packs": [str(one) for one in packs]}
+    asked = {"by": by, "language": options.language, "packs": [str(one) for one in packs]}
     with Session(replace(program, warm=False)) as session:
         run = session.run({}, _WORK, explain=asked)
     report = run.answer.get("report")
@@ -45,9 +49,8 @@ def explained(crash: Crash, options: Any, packs: Sequence[Path]) -> Mapping[str,
     return report if shown else None
 
 
-def report_on(error: BaseException, request: Mapping[str, Any]) -> Any:
-    """In the child: the report on what ended the program, with paths as they were before it was copied."""
-    from explainer.api import explain_error
+def report_on(error: BaseException, request: Mapping[str, Any], explain: Callable[..., Any]) -> Any:
+    """In the child: what `explain` says of what ended the program, with paths as they were before it was copied."""
     from explainer.probes.scene import Options
     from explainer.replay import standin
     from explainer.replay.confine import process
@@ -57,10 +60,13 @@ def report_on(error: BaseException, request: Mapping[str, Any]) -> Any:
     process.inside = True
     standin.leave()
     folder, asked = request["folder"], request["explain"]
-    own = Program(request["script"], request["module"], tuple(request["argv"]), folder, warm=True)
+    script = request["script"] and os.path.relpath(
+        os.path.join(request["original"], request["script"]), request["original"]
+    )
+    own = Program(script, request["module"], tuple(request["argv"]), folder, warm=True)
     options = Options(asked["language"], program=own)
     traceback = error.__traceback__
     while traceback is not None and not traceback.tb_frame.f_code.co_filename.startswith(folder):
         traceback = traceback.tb_next
-    report = explain_error(error, traceback, options, tuple(Path(one) for one in asked["packs"])).reports[0]
+    report = explain(error, traceback, options, tuple(Path(one) for one in asked["packs"])).reports[0]
     return json.loads(json.dumps(sent(report)).replace(folder, request["original"]))
