@@ -146,7 +146,24 @@ def test_a_default_device_is_kept_to_the_statement_that_needs_it():
     assert found == ["pass", "with torch.device(d):\n    n = f(x)"]
 
 
+@pytest.mark.parametrize(
+    ("devices", "moved"),
+    [
+        (("cuda:0",), {"f(x.cpu())"}),  # numpy, say, wants what lies on the CPU
+        (("cpu", "cuda:0"), {"f(x.cpu())", "f(x.to(device))"}),
+        ((), set()),
+    ],
+)
+def test_a_value_is_moved_to_where_the_others_lie(devices, moved):
+    source = parsed_source("model.py", "def g(x, device):\n    f(x)\n")
+    spot = Spot(Place(source, source.tree.body[0].body[0].value), "crash", 0)
+    crash = Step("f", (), (), (), (), (), None, devices=devices)
+    evidence = Evidence("", "en", sources=lambda _: source, steps=[crash])
+    assert {_applied(one).strip() for one in ATOMS["moved"](spot, evidence)} == moved
+
+
 ALONE = [
+    ("moved", "f(x)", ""),  # nothing lies elsewhere
     ("prepared", "e = Encoder().fit(s)\nids = x", ""),
     ("prepared", "def dense(ids): ...\ng(dense(s))\nf(x)", ""),
     ("literal", "x[:, :3]", ""),  # a bound belongs to the slices

@@ -55,6 +55,10 @@ def played(code: str) -> str:
         ("result = torch.ones(3, device=device)[torch.tensor([0, 2])].device", "cuda:0"),
         ("torch.set_default_device('cuda'); result = torch.zeros(2).device", "cuda:0"),
         ("result = nn.LSTM(2, 3).to(device)(torch.zeros(4, 1, 2, device=device))[0].device", "cuda:0"),
+        (
+            "g = torch.Generator(device); result = torch.rand(2, generator=g, device=device).device, g.device.type",
+            "(device(type='cuda', index=0), 'cuda')",
+        ),
         ("result = torch.cuda.device_count(), torch.cuda.get_device_name()", "(1, 'H100')"),
         ("x = torch.ones(3); y = x.to(device); y.add_(1); result = x.tolist()", "[1.0, 1.0, 1.0]"),
         ("x = torch.ones(3, device=device); result = x.to(device) is x", "True"),
@@ -85,6 +89,7 @@ def test_tensors_are_where_the_program_puts_them(code: str, result: str) -> None
         ("torch.ones(3).cuda(2)", "CUDA error: invalid device ordinal"),
         ("nn.Embedding(3, 2).to(device)(torch.tensor([5], device=device))", "IndexError: index out of range in self"),
         ("torch.randn(3, generator=torch.Generator(), device=device)", "RuntimeError: Expected a 'cuda' device type"),
+        ("torch.randperm(3, generator=torch.Generator(device))", "RuntimeError: Expected a 'cpu' device type"),
     ],
 )
 def test_operators_raise_as_those_of_cuda_do_and_at_once(code: str, error: str) -> None:

@@ -57,6 +57,7 @@ ATOM: Mapping[str, float] = {
     "shared": 0.4,
     "block": 0.6,
     "counted": 0.0,
+    "moved": 0.3,
     "subset": 0.4,
     "filtered": 0.6,
     "trimmed": 0.3,
@@ -106,7 +107,7 @@ _OF_FAMILY = {"autograd": GRAPHS, "inplace": GRAPHS, "dtype": DTYPES, "amp": DTY
               "checkpoint": LOADING, "dataloader": SAMPLES, "oom": SIZED}  # fmt: skip
 #: What mends graphs alone; what mends only where tensors lie, or an index too large: elsewhere data would be lost.
 _ALONE = ("detach", "clone", "severed")
-_ONLY = {"registered": "device", "crop": "index", "unflattened": "index"}
+_ONLY = {"registered": "device", "moved": "device", "crop": "index", "unflattened": "index"}
 _STEP = 0.12
 _FAR = 1.2
 #: What a doubt costs whose weight is not known.

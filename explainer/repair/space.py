@@ -114,6 +114,8 @@ def _moves(offer: Offer) -> bool:
     old, new = (set(re.findall(r"\w+", text)) for text in (offer.place.text, offer.text))
     if offer.atom in ("unwrap", "drop"):
         return bool((old - new) & {"cpu", "meta"})
+    if offer.atom == "order":
+        return bool(new & _DEVICES)
     return offer.atom in _MOVING or bool((old ^ new) & _DEVICES)
 
 

@@ -102,12 +102,10 @@ class Calls(TorchFunctionMode):
         if special is not None and args and isinstance(args[0], torch.Tensor):
             return special(self, func, args, kwargs)
         device = kwargs.get("device")
+        _drawn_by(kwargs.get("generator"), device, args)
         if device is None or not _is_cuda(device):
             return func(*args, **kwargs)
         self.must_exist(device)
-        generator = kwargs.get("generator")
-        if generator is not None and getattr(generator, "device", CPU).type == "cpu" and not hasattr(generator, "cuda"):
-            raise RuntimeError("Expected a 'cuda' device type for generator but found 'cpu'")
         return put(func(*args, **{**kwargs, "device": CPU}), _indexed_device(device))
 
     def must_exist(self, device: Any) -> None:
@@ -115,6 +113,17 @@ class Calls(TorchFunctionMode):
         if _indexed_device(device).index >= self.count:
             kind = getattr(torch, "AcceleratorError", RuntimeError)
             raise kind("CUDA error: invalid device ordinal")
+
+
+def _drawn_by(generator: Any, device: Any, args: Any) -> None:
+    """RuntimeError for random numbers that a generator of another device is to draw."""
+    if not isinstance(generator, torch._C.Generator):
+        return
+    owner = next(tensors(list(args)), None)
+    on_cuda = _is_cuda(device) if device is not None else owner is not None and place(owner).type == "cuda"
+    wanted = "cuda" if on_cuda else "cpu"
+    if generator.device.type != wanted:
+        raise RuntimeError(f"Expected a '{wanted}' device type for generator but found '{generator.device.type}'")
 
 
 def _own(func: Any) -> Any:

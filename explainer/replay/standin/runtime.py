@@ -29,6 +29,7 @@ def replace(about: Mapping[str, Any]) -> None:
             setattr(torch.cuda, name, value)
     torch.cuda.Event = torch.cuda.Stream = _Quiet  # type: ignore[misc, assignment]
     torch.cuda.stream = torch.cuda.device = _Quiet  # type: ignore[misc, assignment]
+    torch.Generator = _Generator  # type: ignore[misc]
     common: Any = torch.cuda.amp.common
     common.amp_definitely_not_available = lambda: False
     _cast_on_cpu()
@@ -84,6 +85,21 @@ class _Quiet:
         if name.startswith("__"):
             raise AttributeError(name)
         return lambda *_, **__: 0.0 if name == "elapsed_time" else True if name == "query" else None
+
+
+class _Generator(torch._C.Generator):
+    """A generator of the CPU that is said to be of another device."""
+
+    said: torch.device
+
+    def __new__(cls, device: Any = "cpu") -> _Generator:
+        made = super().__new__(cls)
+        made.said = torch.device(device)
+        return made
+
+    @property
+    def device(self) -> torch.device:  # type: ignore[override]
+        return self.said
 
 
 def _cast_on_cpu() -> None:

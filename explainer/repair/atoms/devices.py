@@ -1,0 +1,53 @@
+"""What moves a value to the device on which others lie: where it is used, or where it was made and kept."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from itertools import islice
+
+from explainer.edits.evidence import Evidence
+from explainer.edits.kinds.devices import devices_at
+from explainer.repair.atoms.common import text
+from explainer.repair.offer import Offer
+from explainer.repair.spots import Spot
+from explainer.source import called
+
+#: Where a value can be taken that is to lie elsewhere.
+_ROLES = ("crash", "slice", "bound", "returned")
+_VALUES = (ast.Call, ast.Name, ast.Attribute, ast.Subscript, ast.BinOp)
+_MOVES = ("to", "cpu", "cuda")
+#: How many expressions for a device are tried at one place.
+_MOST = 2
+
+
+def moved(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`kept.append(z)` -> `kept.append(z.cpu())`, `i = draw(n)` -> `i = draw(n).to(device)`."""
+    crash = evidence.crash
+    if spot.role not in _ROLES or crash is None or not crash.devices:
+        return
+    ways = ["cpu()"] if "cpu" in crash.devices or not evidence.apart else []
+    ways += [f"to({device})" for device in islice(devices_at(spot.place), _MOST)] if evidence.apart else []
+    for node in _values(spot):
+        for way in ways:
+            yield Offer("moved", spot, node, f"{_whole(text(spot, node), node)}.{way}", way[:2])
+
+
+def _values(spot: Spot) -> list[ast.AST]:
+    """The operands of the failing call; elsewhere the value itself."""
+    node = spot.place.node
+    inner = _operands(node) if spot.role == "crash" else [node]
+    there = (one for one in inner if isinstance(one, _VALUES))
+    return [one for one in there if not isinstance(one, ast.Call) or called(one) not in _MOVES]
+
+
+def _operands(node: ast.AST) -> list[ast.AST]:
+    if isinstance(node, ast.Subscript):
+        return [node.value, node.slice]
+    if isinstance(node, ast.BinOp):
+        return [node.left, node.right]
+    return [*node.args, *(word.value for word in node.keywords)] if isinstance(node, ast.Call) else []
+
+
+def _whole(code: str, node: ast.AST) -> str:
+    return f"({code})" if isinstance(node, ast.BinOp) else code
