@@ -272,6 +272,7 @@ def test_every_atom_has_examples_and_a_cost():
         "solved",
         "crop",
         "leading",
+        "moved",
     }  # on their own
     assert set(ATOMS) - apart == {row[0] for row in REPAIRS}
     assert set(ATOMS) == {row[0] for row in ALONE}
