@@ -53,6 +53,12 @@ def played(code: str) -> str:
         ("import copy; result = copy.deepcopy(torch.ones(3, device=device)).device", "cuda:0"),
         ("x = torch.ones(3, device=device); result = torch.arange(3, device=x.device).to(x).device", "cuda:0"),
         ("result = torch.ones(3, device=device)[torch.tensor([0, 2])].device", "cuda:0"),
+        (
+            "x = torch.ones(2, 3, requires_grad=True, device=device); x.max(1).values.sum().backward(); "
+            "result = x.grad.device",
+            "cuda:0",
+        ),  # torch makes zeros on the way back, of no input
+        ("x = torch.ones(2, 3, device=device); result = F.one_hot(x.long().sum(1), 8).device", "cuda:0"),
         ("torch.set_default_device('cuda'); result = torch.zeros(2).device", "cuda:0"),
         ("result = nn.LSTM(2, 3).to(device)(torch.zeros(4, 1, 2, device=device))[0].device", "cuda:0"),
         (
@@ -85,6 +91,7 @@ def test_tensors_are_where_the_program_puts_them(code: str, result: str) -> None
         ("torch.ones(3)[torch.tensor([0], device=device)]", "RuntimeError: indices should be either on cpu or on the"),
         ("torch.ones(3, device=device).numpy()", "TypeError: can't convert cuda:0 device type tensor to numpy"),
         ("torch.ones(3, device=device).__array__()", "TypeError: can't convert cuda:0 device type tensor to numpy"),
+        ("torch.eye(3) @ torch.ones(3, 3, device=device)", "RuntimeError: Expected all tensors"),
         ("torch.ones(3, device='cuda:1')", "CUDA error: invalid device ordinal"),
         ("torch.ones(3).cuda(2)", "CUDA error: invalid device ordinal"),
         ("nn.Embedding(3, 2).to(device)(torch.tensor([5], device=device))", "IndexError: index out of range in self"),

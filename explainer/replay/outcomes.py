@@ -18,6 +18,9 @@ _APART = re.compile(
     r"|Input and (?:parameter|hidden) tensors are not at the same device|Expected .{0,60} on .{0,20}device|"
     r"Tensor for argument .{0,60} is on"
 )
+#: How the allocators of CUDA and of the CPU say that there is no room; they raise errors of two types.
+_FULL_OF = re.compile(r"CUDA out of memory|DefaultCPUAllocator: (?:can't allocate|not enough) memory")
+_FULL = "out of memory"
 #: What `torch.stack(batch, out=...)` says in a worker of samples of different sizes.
 _UNEQUAL = "Trying to resize storage that is not resizable"
 
@@ -31,7 +34,9 @@ def passes(run: Run, control: Run) -> bool:
 def alike(run: Run, crash: Crash) -> bool:
     """Whether a run failed as the crash did: the same exception, message and line."""
     error = run.error
-    if not error or error["type"] != crash.name or plain(error["message"]) != plain(crash.message):
+    if not error or plain(error["message"]) != plain(crash.message):
+        return False
+    if error["type"] != crash.name and plain(crash.message) != _FULL:
         return False
     frame = crash.user_frame
     lines = {line for _, line, _ in error["frames"]}
@@ -118,6 +123,6 @@ def plain(message: str) -> str:
     A worker stacks samples into memory that it shares, which cannot grow: it says so where `stack` names two sizes.
     """
     text = re.sub(r"\b0x[0-9a-f]{6,}", "0x", " ".join(message.split()))
-    text = "tensors on several devices" if _APART.match(text) else text
+    text = "tensors on several devices" if _APART.match(text) else _FULL if _FULL_OF.search(text) else text
     text = re.sub(r"^stack expects each tensor to be equal size, but got .*", _UNEQUAL, text)
     return re.sub(r"\b([Ii]ndex|Target) -?\d+ is out of bounds", r"\1 is out of bounds", text)

@@ -10,7 +10,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from explainer.replay.standin.places import CPU, place, put, storages, tensors
+from explainer.replay.standin.places import ANYWHERE, CPU, note, place, put, storages, tensors
 
 #: Operators that take tensors of two devices: they copy, or want one argument on the CPU.
 _ACROSS = ("copy_", "_copy_from", "_pack_padded_sequence", "set_", "_to_copy", "_local_scalar_dense")
@@ -19,6 +19,8 @@ _INDEXED = ("index", "index_put", "index_put_", "_index_put_impl_", "_unsafe_ind
 #: The modes that are in force.
 held: list[Any] = []
 _TO = torch._C.TensorBase.to
+#: How many calls are under way by which the program makes tensors from nothing.
+_making = [0]
 
 
 def enter(count: int) -> None:
@@ -55,11 +57,11 @@ class Operators(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = dict(kwargs or {})
         given = list(tensors([*args, *kwargs.values()]))
-        device = _met(func, given)
+        device = _met(func, given) if given else CPU if _making[0] else ANYWHERE
         if kwargs.get("device") is not None and kwargs["device"].type == "cuda":
             device, kwargs["device"] = _indexed_device(kwargs["device"]), CPU
         result = func(*args, **kwargs)
-        if device.type == "cuda":
+        if device != CPU:
             own = storages(given)
             put([one for one in tensors(result) if not storages([one]) <= own], device)
         return result
@@ -68,14 +70,17 @@ class Operators(TorchDispatchMode):
 def _met(func: Any, given: list[torch.Tensor]) -> torch.device:
     """The device on which an operator runs; RuntimeError where its tensors are on several."""
     name = func.__name__.partition(".")[0]
-    places = [place(one) for one in given]
-    if name in _ACROSS or not places:
-        return places[0] if places else CPU
+    places = [note(one) for one in given]
+    if name in _ACROSS:
+        return places[0]
     if name in _INDEXED:
         return _indexed(places)
-    found = next((one for one in places if one.type == "cuda"), CPU)
+    known = [one for one in places if one is not ANYWHERE]
+    found = next((one for one in known if one.type == "cuda"), CPU if known else ANYWHERE)
     for one, where in zip(given, places, strict=True):
-        if where != found and not (where == CPU and one.dim() == 0):
+        if where is ANYWHERE:
+            put(one, found)
+        elif where != found and not (where == CPU and one.dim() == 0):
             raise RuntimeError(
                 f"Expected all tensors to be on the same device, but found at least two devices, {found} and {where}!"
             )
@@ -84,7 +89,7 @@ def _met(func: Any, given: list[torch.Tensor]) -> torch.device:
 
 def _indexed(places: list[torch.device]) -> torch.device:
     first, *others = places
-    if any(one not in (CPU, first) for one in others):
+    if any(one not in (CPU, ANYWHERE, first) for one in others if first is not ANYWHERE):
         raise RuntimeError(f"indices should be either on {first} or on the same device as the indexed tensor ({first})")
     return first
 
@@ -104,15 +109,26 @@ class Calls(TorchFunctionMode):
         device = kwargs.get("device")
         _drawn_by(kwargs.get("generator"), device, args)
         if device is None or not _is_cuda(device):
-            return func(*args, **kwargs)
+            return _called(func, args, kwargs)
         self.must_exist(device)
-        return put(func(*args, **{**kwargs, "device": CPU}), _indexed_device(device))
+        return put(_called(func, args, {**kwargs, "device": CPU}), _indexed_device(device))
 
     def must_exist(self, device: Any) -> None:
         """RuntimeError for the number of a GPU that is not there."""
         if _indexed_device(device).index >= self.count:
             kind = getattr(torch, "AcceleratorError", RuntimeError)
             raise kind("CUDA error: invalid device ordinal")
+
+
+def _called(func: Any, args: Any, kwargs: Any) -> Any:
+    """What a call gives; one that is given no tensor makes them, and means the CPU where it names no device."""
+    if next(tensors([*args, *kwargs.values()]), None) is not None:
+        return func(*args, **kwargs)
+    _making[0] += 1
+    try:
+        return func(*args, **kwargs)
+    finally:
+        _making[0] -= 1
 
 
 def _drawn_by(generator: Any, device: Any, args: Any) -> None:

@@ -8,11 +8,19 @@ from typing import Any
 import torch
 
 CPU = torch.device("cpu")
+#: Where a tensor is that torch itself makes from nothing, in an operator or backwards: wherever it is needed.
+ANYWHERE = torch.device("meta")
 _NOTE = "_said_to_be_on"
 
 
 def place(tensor: torch.Tensor) -> torch.device:
     """The device that a tensor is said to be on."""
+    noted = note(tensor)
+    return CPU if noted is ANYWHERE else noted
+
+
+def note(tensor: torch.Tensor) -> torch.device:
+    """The device that a tensor is said to be on, or `ANYWHERE`."""
     try:
         return getattr(tensor.untyped_storage(), _NOTE, None) or _real(tensor)
     except (NotImplementedError, RuntimeError):  # sparse ones have no storage
@@ -23,7 +31,7 @@ def put(value: Any, device: torch.device) -> Any:
     """The value, its tensors from now on said to be on a device."""
     for one in tensors(value):
         try:
-            setattr(one.untyped_storage(), _NOTE, device if device.type == "cuda" else None)
+            setattr(one.untyped_storage(), _NOTE, device if device != CPU else None)
         except (NotImplementedError, RuntimeError):
             continue
     return value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import types
 from collections.abc import Mapping
 from typing import Any
@@ -27,6 +28,9 @@ def replace(about: Mapping[str, Any]) -> None:
     for name, value in _answers(about).items():
         if hasattr(torch.cuda, name):
             setattr(torch.cuda, name, value)
+    for module in [module for name, module in list(sys.modules.items()) if name.startswith("torch.cuda.")]:
+        for name in [name for name in vars(module) if name.startswith("_cuda_")]:  # what they call of CUDA itself
+            setattr(module, name, _answering(None))
     torch.cuda.Event = torch.cuda.Stream = _Quiet  # type: ignore[misc, assignment]
     torch.cuda.stream = torch.cuda.device = _Quiet  # type: ignore[misc, assignment]
     torch.Generator = _Generator  # type: ignore[misc]
@@ -49,6 +53,7 @@ def _answers(about: Mapping[str, Any]) -> dict[str, Any]:
         **{name: _answering(None) for name in _QUIET},
         **{name: _answering(0) for name in _NUMBERS},
         "is_available": lambda: True,
+        "is_current_stream_capturing": lambda: False,
         "is_bf16_supported": lambda *_, **__: True,
         "device_count": lambda: count,
         "get_device_name": lambda *_, **__: known.name,
