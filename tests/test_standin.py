@@ -211,7 +211,7 @@ def test_an_error_that_comes_late_is_explained_where_the_cpu_raises_it() -> None
         answer = runner.run(LABELS, {"late.py": LATE.format(about=H100)}, program="clean", script="main.py")
     report = answer["document"]["reports"][0]
     best = report["diagnoses"][0]
-    assert report["message"] == "CUDA error: device-side assert triggered"
+    assert report["error"]["message"] == "CUDA error: device-side assert triggered"
     assert best["rule"] == "class-label-range"
     assert best["culprit"]["line"] in (9, 16)
     assert best["fixes"][0]["certainty"] == "checked"
