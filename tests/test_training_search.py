@@ -15,8 +15,8 @@ from explainer.training import fits  # noqa: E402
 from explainer.training.finding import Attempt  # noqa: E402
 from explainer.training.hoisting import hoisted  # noqa: E402
 from explainer.training.judge import Compared  # noqa: E402
-from explainer.training.search import evaluation, expressions, search, whole  # noqa: E402
-from explainer.training.search.doubts import Doubt, doubt  # noqa: E402
+from explainer.training.search import evaluation, expressions, places, search, whole  # noqa: E402
+from explainer.training.search.doubts import Doubt, doubt, untaught  # noqa: E402
 from explainer.training.trials import Tried  # noqa: E402
 
 TRAINED = """\
@@ -92,11 +92,73 @@ def test_edits_are_offered_for_what_ran_before_the_backward_and_for_the_loop(tmp
         ("loss = kl_div(p, q, **how)", ("kl_div(p, q, **how)", "kl_div(q, p, **how)")),
         ("s = s.masked_fill(~m[:, :, None], -9)", ("m[:, :, None]", "m[:, None, :]")),
         ("h = h * gate.unsqueeze(1)", ("gate.unsqueeze(1)", "gate.unsqueeze(-1)")),
+        ("loss = fit + sigma.log()", ("fit + sigma.log()", "fit - sigma.log()")),
+        ("kl = 0.5 * parts.sum()", ("0.5", "-0.5")),
+        ("s = s * scale", ("s * scale", "s")),
+        ("y = tokens[:, :-1]", (":-1", "1:")),
     ],
 )  # fmt: skip
 def test_small_edits_of_an_expression(text, offered):
     source = parsed_source("x.py", text + "\n")
     assert offered in texts(expressions.expressions(source, source.tree.body[0]))
+
+
+def test_only_dimensions_that_are_there_are_offered():
+    source = parsed_source("x.py", "w = s.softmax(1)\n")
+    offered = texts(expressions.expressions(source, source.tree.body[0], {("x.py", 1, "softmax"): 2}))
+    assert {new for _, new in offered} == {"s.softmax(0)", "s"}
+
+
+@pytest.mark.parametrize("text", ["x = y + torch.randn(8)", "x = 0.7 * torch.randn(8)", "x = torch.rand(3) / 0.1"])
+def test_how_much_noise_there_is_in_the_data_is_not_changed(text):
+    source = parsed_source("x.py", text + "\n")
+    assert not texts(expressions.expressions(source, source.tree.body[0]))
+
+
+@pytest.mark.parametrize(
+    ("text", "data"),
+    [
+        ("def draw(n):\n    return torch.rand(n) < 0.5\n\nx = draw(64)\n", True),
+        ("def flipped(x):\n    return x * torch.rand(1)\n\nx = flipped(x)\n", False),
+        ("def scaled(n):\n    return torch.ones(n) / 3\n\nx = scaled(64)\n", False),
+    ],
+)
+def test_a_function_that_draws_samples_of_a_number_makes_the_data(text, data):
+    source = parsed_source("x.py", text)
+    assert places.makes_data(source, source.tree.body[0].body[0]) == data
+
+
+def test_the_sign_of_a_loss_and_of_a_step_by_hand_is_turned():
+    source = parsed_source("x.py", "loss = score.mean()\nloss.backward()\np += lr * g\nother = score.sum()\n")
+    offered = {one for statement in source.tree.body for one in texts(whole.turned_sign(source, statement))}
+    assert offered == {("score.mean()", "-(score.mean())"), ("p += lr * g", "p -= lr * g")}
+
+
+def test_what_a_function_draws_of_nothing_that_it_is_given_is_drawn_once():
+    text = "def sample(n):\n    means = randn(3)\n    y = randint(3, (n,))\n    return means[y], y\n\n{}"
+    (one,) = whole.drawn_once(parsed_source("x.py", text.format("a, b = sample(8), sample(4)\n")))
+    assert [(edit.start_line, edit.after) for edit in one.edits] == [(1, "means = randn(3)"), (2, None)]
+    assert not list(whole.drawn_once(parsed_source("x.py", text.format("a = sample(8)\n"))))
+
+
+def test_one_of_two_values_that_are_made_alike_is_offered_for_the_other():
+    text = "def f(m, x):\n    a = m(x)\n    b = m(x + 1)\n    return a @ a.T\n\n"
+    text += "ones, zeros = torch.ones(3), torch.zeros(3)\nloss = bce(out, zeros)\n"
+    source = parsed_source("x.py", text)
+    offered = texts(expressions.names(source, [*source.tree.body[0].body, source.tree.body[-1]]))
+    assert {("a", "b"), ("zeros", "ones")} <= offered
+
+
+def test_a_number_that_is_no_better_than_where_nothing_was_learned_is_a_doubt():
+    def run(printed: str) -> dict:
+        return {"printed": printed, "losses": [], "sites": [], "steps": 100}
+
+    assert untaught(run("distance=3.1"), run("distance=3.0")).kind == "untaught"
+    assert untaught(run("reward=-2.0"), run("reward=-1.0")).kind == "untaught"
+    assert untaught(run("distance=0.3"), run("distance=3.0")) is None
+    assert untaught(run("seconds=3.0"), run("seconds=1.0")) is None
+    assert untaught(run("loss=3.0"), run("loss=1.0")) is None
+    assert untaught(run("distance=3.0"), None) is None
 
 
 def test_a_value_that_nobody_reads_and_the_index_of_a_neighbour_are_offered():

@@ -84,16 +84,17 @@ class Trials:
             self.interrupted = True
         return self._controls.get(0)
 
-    def begun(self, attempts: Sequence[Attempt], steps: int) -> Iterator[tuple[Attempt, Any]]:
-        """Each attempt with what was observed of its first steps, two runs at a time; None where it does not run.
+    def still(self) -> Any:
+        """What was observed of the program where its steps change nothing; None where that gives nothing."""
+        try:
+            return observed(self._ended(0, self._begin(None, 0, still=True))[1]) if not self.why else None
+        except KeyboardInterrupt:
+            self.interrupted = True
+            return None
 
-        The control comes first, as None, whole: its first steps are those of any run.
-        """
+    def begun(self, attempts: Sequence[Attempt], steps: int) -> Iterator[tuple[Attempt, Any]]:
+        """Each attempt with what was observed of its first steps, two runs at a time; None where it does not run."""
         if self.why or self.interrupted:
-            return
-        control = self.control()
-        yield Attempt("", ()), control
-        if control is None or self.interrupted:
             return
         try:
             for at in range(0, len(attempts), 2):
@@ -137,22 +138,16 @@ class Trials:
 
     def _runs(self, wanted: Sequence[tuple[Attempt, int]], controls: Sequence[int] = (), steps: int = 0) -> list[Run]:
         """Run attempts, each on a seed, two at a time; beside them the control of each seed where it is not known."""
-        if self._session is None:
-            self._session = Session(self._program)
         seeds = dict.fromkeys((*controls, *(seed for _, seed in wanted)))
         waiting: list[tuple[Any, int]] = [(None, seed) for seed in seeds if seed not in self._controls]
         waiting += wanted
         results: dict[int, Run] = {}
         begun: list[tuple[int, Trial]] = []
         for number, (attempt, seed) in enumerate(waiting):
-            texts = self._texts(attempt.edits) if attempt is not None else {}
-            limit = max(min(self.left, 20 + 6 * self.took), 0.1)
-            trial = self._session.begin(texts or {}, limit, observer=_OBSERVER, shift=1000 * seed)
+            trial = self._begin(attempt, seed)
             if attempt is not None and steps:
                 trial.limit(steps)
-            self._running.append(trial)
             begun.append((number, trial))
-            self.progress("trial")
             if len(begun) == 2:
                 results.update([self._ended(*begun.pop(0))])
         for one in begun:
@@ -162,6 +157,17 @@ class Trials:
                 self._controls[seed] = observed(results[number])
                 self.lasted = results[number].seconds or self.lasted
         return [results[number] for number, (attempt, _) in enumerate(waiting) if attempt is not None]
+
+    def _begin(self, attempt: Attempt | None, seed: int, **extra: Any) -> Trial:
+        """Start the program with an attempt's edits, or as it is."""
+        if self._session is None:
+            self._session = Session(self._program)
+        texts = self._texts(attempt.edits) if attempt is not None else {}
+        limit = max(min(self.left, 20 + 6 * self.took), 0.1)
+        trial = self._session.begin(texts or {}, limit, observer=_OBSERVER, shift=1000 * seed, **extra)
+        self._running.append(trial)
+        self.progress("trial")
+        return trial
 
     def _ended(self, number: int, trial: Trial) -> tuple[int, Run]:
         run = trial.wait()

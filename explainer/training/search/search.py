@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from explainer.training.finding import Attempt, Finding
-from explainer.training.judge import FIT, gain, rises
+from explainer.training.judge import FIT, gain, metrics, rises, share
 from explainer.training.search import evaluation, expressions, places, whole
-from explainer.training.search.doubts import Doubt, asked, doubt, poor
+from explainer.training.search.doubts import Doubt, asked, doubt, poor, untaught
 from explainer.training.search.offer import Offer
 from explainer.training.trials import Trials, Tried
 
 _log = logging.getLogger(__name__)
 RULE = "training-edit-found"
-#: By how much the fit of the first steps must be better to be tried whole, and how many of the best are.
-_BETTER, _WHOLE = 0.12, 2
+#: By how much the first steps must be better to be tried whole; by how much where no more need be looked at.
+_BETTER, _CLEAR = 0.04, 0.48
+#: How many of the best are tried at once.
+_WHOLE = 2
+#: What speaks against edits of the training where the evaluation alone shows something wrong.
+_FARTHER = 0.5
 #: Seeds on which an edit must be better, and by which share of the program's own number.
 _SEEDS, _GAIN = 3, 0.25
 #: Which part of what a share lacks an edit must bring: else the doubt stands.
@@ -33,12 +39,10 @@ def searched(watcher: Any, trials: Trials) -> tuple[Finding, list[Tried]] | None
         return None
     found = doubt(watcher)
     if found is None and asked(watcher):
-        found = poor(trials.control())
+        found = poor(trials.control()) or untaught(trials.control(), trials.still())
     if found is None:
         return None
-    offers = list(ranked(watcher, found))
-    best = _screened(watcher, offers, trials) if found.kind == "unlearned" and found.training is not None else None
-    best = best if best is not None else [one.attempt() for one in offers]  # nothing tells before the end
+    best = _screened(watcher, [one.attempt() for one in ranked(watcher, found)], trials, found)
     for at in range(0, len(best), _WHOLE):
         tried = trials.tried(_finding(found, best[at : at + _WHOLE]), seeds=_SEEDS)
         if tried and _holds(tried[0], found):
@@ -53,8 +57,8 @@ def _holds(one: Tried, found: Doubt) -> bool:
     if pair.metric == FIT and found.kind == "apart":
         return False  # an edit of the evaluation may change what is compared there
     better = pair.better and one.whole and one.seeds == one.of == _SEEDS
-    share = rises(pair.metric) and max(pair.after, pair.before) <= 1
-    if share and pair.after - pair.before < _ROOM * (1 - pair.before):
+    of_one = rises(pair.metric) and max(pair.after, pair.before) <= 1
+    if of_one and pair.after - pair.before < _ROOM * (1 - pair.before):
         return False  # still as poor, by another reason
     counted = abs(pair.after) <= 1 or abs(pair.before) > 1  # a share that is summed in place of averaged is no share
     return better and bool(pair.metric) and counted and gain(pair) > _GAIN
@@ -86,23 +90,32 @@ def ranked(watcher: Any, found: Doubt) -> Iterator[Offer]:
 
 
 def _offers(watcher: Any, found: Doubt) -> Iterator[Offer]:
-    return evaluation.offers(watcher) if found.kind == "apart" else _of_training(watcher)
+    if found.kind != "apart":
+        return _of_training(watcher)
+    trained = (replace(one, cost=one.cost + _FARTHER) for one in _of_training(watcher, learns=True))
+    return itertools.chain(evaluation.offers(watcher), trained)
 
 
-def _of_training(watcher: Any) -> Iterator[Offer]:
+def _of_training(watcher: Any, learns: bool = False) -> Iterator[Offer]:
+    """The offers for what trains; where it `learns` well, neither rates, layers nor signs are in doubt."""
     by_source: dict[int, tuple[Any, list[Any]]] = {}
     for source, statement in places.statements(watcher, places.LEARNING):
+        if places.makes_data(source, statement):
+            continue
+        if not learns:
+            yield from whole.turned_sign(source, statement)
         if not places.behind_backward(watcher, source, statement):  # what comes then is no part of the loss
-            yield from expressions.expressions(source, statement)
+            yield from expressions.expressions(source, statement, watcher.sizes)
             yield from whole.left_out(source, statement)
         by_source.setdefault(id(source), (source, []))[1].append(statement)
     for source, ran in by_source.values():
         yield from expressions.names(source, ran)
     yield from expressions.flags(watcher)
     yield from whole.of_loops(watcher)
-    yield from whole.learning_rates(watcher)
-    for source, call in places.calls(watcher):
-        yield from whole.settings(source, call)
+    if not learns:
+        yield from whole.learning_rates(watcher)
+        for source, call in places.calls(watcher):
+            yield from whole.settings(source, call)
     for source in places.program_sources(watcher):
         yield from whole.beforehand(source)
         yield from expressions.neighbours(source)
@@ -112,26 +125,45 @@ def _of_training(watcher: Any) -> Iterator[Offer]:
         )
 
 
-def _screened(watcher: Any, offers: Sequence[Offer], trials: Trials) -> list[Attempt]:
-    """The attempts whose first steps fit far better than the program's own, the best first."""
+def _screened(watcher: Any, attempts: list[Attempt], trials: Trials, found: Doubt) -> list[Attempt]:
+    """The attempts to be tried whole, those whose first steps went better first; all where nothing tells so early."""
     steps = min(max(_LEAST, round(_SHARE * watcher.notes.steps)), _LONGEST)
-    attempts = [one.attempt() for one in offers]
-    seen = trials.begun(attempts, steps)
-    control = next(seen, (None, None))[1]
-    own = _fit(control, steps)
-    if own is None:
-        return []
+    score = _score(trials.control(), steps, found)
+    if score is None:
+        return attempts
     reserve = _RESERVE * trials.lasted
     good: list[tuple[float, Attempt]] = []
-    for attempt, one in seen:
-        fit = _fit(one, steps)
-        if fit is not None:
-            _log.debug("%.2f %s", fit - own, attempt.names)
-        if fit is not None and fit > own + _BETTER:
-            good.append((fit, attempt))
-        if trials.left < reserve or sum(each > own + 4 * _BETTER for each, _ in good) >= _WHOLE:
+    for attempt, seen in trials.begun(attempts, steps):
+        value = score(seen) if seen else None
+        _log.debug("%s %s", value, attempt.names)
+        if value is not None and value > _BETTER:
+            good.append((value, attempt))
+        if trials.left < reserve or sum(each > _CLEAR for each, _ in good) >= _WHOLE:
             break
     return [attempt for _, attempt in sorted(good, key=lambda one: -one[0])][: 2 * _WHOLE]
+
+
+def _score(control: Any, steps: int, found: Doubt) -> Callable[[Any], float | None] | None:
+    """By how much the first steps of a run are better than the control's: by its fit, else by the number it prints."""
+    if control is None or found.kind == "apart":
+        return None
+    own = _fit(control, steps) if found.training is not None else None
+    if own is not None:
+        return lambda seen: None if (fit := _fit(seen, steps)) is None else fit - own
+    early = _early(control, steps)
+    return (lambda seen: _gained(early, _early(seen, steps))) if early else None
+
+
+def _early(seen: Any, steps: int) -> dict[str, float]:
+    """The program's own numbers behind its first steps, but for losses."""
+    known = metrics("".join(text for step, text in seen["early"] if step <= steps))
+    return {name: value for name, value in known.items() if not name.endswith("loss")}
+
+
+def _gained(before: dict[str, float], after: dict[str, float]) -> float | None:
+    """By which share the number that gained least is better."""
+    gains = [share(before[name], after[name], rises(name)) for name in before if name in after]
+    return min(gains, default=None)
 
 
 def _fit(seen: Any, steps: int) -> float | None:
