@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch")
 
 from trainings import ran  # noqa: E402
 
-from explainer.source import parsed_source  # noqa: E402
+from explainer.source import parsed_source, source_of  # noqa: E402
 from explainer.training import fits  # noqa: E402
 from explainer.training.finding import Attempt  # noqa: E402
 from explainer.training.hoisting import hoisted  # noqa: E402
@@ -109,6 +109,35 @@ def test_only_dimensions_that_are_there_are_offered():
     assert {new for _, new in offered} == {"s.softmax(0)", "s"}
 
 
+def test_a_reduction_of_everything_is_offered_over_one_dimension():
+    source = parsed_source("x.py", "w = keep.sum()\n")
+    offered = texts(expressions.expressions(source, source.tree.body[0], {("x.py", 1, "sum"): 3}))
+    assert {("keep.sum()", "keep.sum(1)"), ("keep.sum()", "keep.sum(-1)")} <= offered
+
+
+def test_what_runs_once_an_epoch_is_offered_at_each_step(tmp_path):
+    text = """\
+        import torch
+        net = torch.nn.Linear(2, 1)
+        sgd = torch.optim.SGD(net.parameters(), lr=0.1)
+
+        def follow():
+            pass
+
+        for epoch in range(3):
+            for step in range(4):
+                loss = net(torch.ones(8, 2)).square().mean()
+                sgd.zero_grad()
+                loss.backward()
+                sgd.step()
+            follow()
+    """
+    watcher, _ = ran(tmp_path, text)
+    watcher.stop()
+    moved = [edit for one in whole.of_loops(watcher) if one.kind == "move" for edit in one.edits]
+    assert "        follow()" in {edit.after for edit in moved}
+
+
 @pytest.mark.parametrize("text", ["x = y + torch.randn(8)", "x = 0.7 * torch.randn(8)", "x = torch.rand(3) / 0.1"])
 def test_how_much_noise_there_is_in_the_data_is_not_changed(text):
     source = parsed_source("x.py", text + "\n")
@@ -159,6 +188,17 @@ def test_a_number_that_is_no_better_than_where_nothing_was_learned_is_a_doubt():
     assert untaught(run("seconds=3.0"), run("seconds=1.0")) is None
     assert untaught(run("loss=3.0"), run("loss=1.0")) is None
     assert untaught(run("distance=3.0"), None) is None
+
+
+def test_a_number_by_name_is_offered_where_only_what_trains_reads_it(tmp_path):
+    text = TRAINED.replace("for step", "factor = 0.25\n    noise = 0.5\n    least = 0.5\n    for step")
+    text = text.replace("changed(x, 1.0))", "changed(x, 1.0)) * factor")
+    text = text.replace("(out, y)", "(out + noise * torch.randn(128, 2), y)")
+    text = text.replace(".argmax(1) == y)", ".argmax(1) * least < y)")
+    watcher, _ = ran(tmp_path, text.format(labels="", given="x"))
+    watcher.stop()
+    watcher.sources = [source_of(str(tmp_path / "train.py"))]
+    assert texts(whole.constants(watcher)) == {("0.25", f"factor = {new}") for new in ("2.5", "0.025", "0.75")}
 
 
 def test_a_value_that_nobody_reads_and_the_index_of_a_neighbour_are_offered():

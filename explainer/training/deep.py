@@ -130,6 +130,7 @@ class Deep:
             from explainer.training.looks import (  # noqa: F401 - at calls is registered
                 axes,
                 cancelling,
+                dead,
                 padded,
                 sequences,
                 swamped,

@@ -18,7 +18,9 @@ _OBSERVER = "explainer.training.observer"
 #: Attempts of one finding that are tried at most.
 _MOST = 4
 #: How many times its budget trials may take by the clock, on a machine that has other work.
-_LONGEST = 1.25
+_LONGEST = 1.75
+#: Seconds of work behind which it is known how long they take by the clock.
+_KNOWN = 2.0
 
 
 @frozen
@@ -41,7 +43,7 @@ class Trials:
 
     def __init__(self, program: Program, budget: float, took: float, progress: Callable[[str], None]):
         self.budget, self.spent = budget, 0.0
-        self.until = time.monotonic() + _LONGEST * budget
+        self.began = time.monotonic()
         self.why = unavailable(program)
         self.progress = progress
         self.took = took
@@ -55,8 +57,13 @@ class Trials:
 
     @property
     def left(self) -> float:
-        """Seconds of the budget that are left: seconds of work, so that a busy machine gives the same answer."""
-        return min(self.budget - self.spent, self.until - time.monotonic())
+        """Seconds of work that are left of the budget, so that a busy machine gives the same answer.
+
+        Where it is so busy that the clock ends it before, as many as it does until then.
+        """
+        gone = time.monotonic() - self.began
+        pace = gone / self.spent if self.spent > _KNOWN else 1.0
+        return min(self.budget - self.spent, (_LONGEST * self.budget - gone) / pace)
 
     def close(self) -> None:
         """End what is still at work."""

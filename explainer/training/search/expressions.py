@@ -24,6 +24,8 @@ _UNDONE = {
 _REDUCE = ("softmax", "log_softmax", "sum", "mean", "argmax", "argmin", "max", "min", "amax", "amin", "norm", "std",
            "var", "cumsum", "cumprod", "logsumexp", "prod", "normalize", "sort", "flip", "unbind",
            "unsqueeze")  # fmt: skip
+#: Those that take all entries where they are given none.
+_OVER_ALL = ("sum", "mean", "norm", "std", "var", "logsumexp", "prod")
 _SIBLINGS = (("sum", "mean", 0.8), ("triu", "tril", 0.4), ("sample", "rsample", 0.1), ("argmax", "argmin", 0.5),
              ("add_", "sub_", 1.0), ("zeros", "ones", 0.9),
              ("max", "min", 0.7), ("amax", "amin", 0.7), ("maximum", "minimum", 0.6), ("amax", "mean", 0.9),
@@ -93,6 +95,9 @@ def _undone(source: Source, call: ast.Call) -> Iterator[Offer]:
 def dimensions(source: Source, call: ast.Call, sizes: Sizes = None) -> Iterator[Offer]:
     """Another dimension in the place of one that is written as a number; only those that are there and another."""
     size = (sizes or {}).get((source.file, call.lineno, called(call))) if call.lineno == call.end_lineno else None
+    if called(call) in _OVER_ALL and _method(call) and not call.args and not call.keywords and (size or 0) > 1:
+        for other in (1, -1)[: (size or 0) - 1]:
+            yield replacing(source, call, f"{source.text(call.func)}({other})", 0.7)
     written = [keyword.value for keyword in call.keywords if keyword.arg in DIMENSIONS]
     place = 0 if _method(call) else 1
     if called(call) in _REDUCE and len(call.args) > place:

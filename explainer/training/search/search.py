@@ -19,8 +19,8 @@ _log = logging.getLogger(__name__)
 RULE = "training-edit-found"
 #: By how much the first steps must be better to be tried whole; by how much where no more need be looked at.
 _BETTER, _CLEAR = 0.04, 0.48
-#: How many of the best are tried at once.
-_WHOLE = 2
+#: How many of the best are tried at once; how many of the next ones beside one that holds, and how much better.
+_WHOLE, _NEAR, _MORE = 2, 6, 0.1
 #: What speaks against edits of the training where the evaluation alone shows something wrong.
 _FARTHER = 0.5
 #: Seeds on which an edit must be better, and by which share of the program's own number.
@@ -46,10 +46,24 @@ def searched(watcher: Any, trials: Trials) -> tuple[Finding, list[Tried]] | None
     for at in range(0, len(best), _WHOLE):
         tried = trials.tried(_finding(found, best[at : at + _WHOLE]), seeds=_SEEDS)
         if tried and _holds(tried[0], found):
-            return _finding(found, [tried[0].attempt]), tried[:1]
+            one = _surpassed(tried[0], best[at + _WHOLE :][:_NEAR], found, trials)
+            return _finding(found, [one.attempt]), [one]
         if trials.left < _RESERVE * trials.lasted:
             break
     return None
+
+
+def _surpassed(held: Tried, others: Sequence[Attempt], found: Doubt, trials: Trials) -> Tried:
+    """What holds, or the one of the next attempts that holds too and does clearly better: it is nearer the cause."""
+    for at in range(0, len(others), _WHOLE):
+        if trials.left < _RESERVE * trials.lasted:
+            break
+        for one in trials.tried(_finding(found, others[at : at + _WHOLE]), seeds=1)[:1]:
+            more = share(held.compared.after, one.compared.after, rises(held.compared.metric))
+            if one.compared.better and one.compared.metric == held.compared.metric and more > _MORE:
+                again = trials.tried(_finding(found, [one.attempt]), seeds=_SEEDS)
+                held = again[0] if again and _holds(again[0], found) else held
+    return held
 
 
 def _holds(one: Tried, found: Doubt) -> bool:
@@ -114,6 +128,7 @@ def _of_training(watcher: Any, learns: bool = False) -> Iterator[Offer]:
     yield from whole.of_loops(watcher)
     if not learns:
         yield from whole.learning_rates(watcher)
+        yield from whole.constants(watcher)
         for source, call in places.calls(watcher):
             yield from whole.settings(source, call)
     for source in places.program_sources(watcher):

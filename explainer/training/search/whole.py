@@ -16,7 +16,8 @@ from explainer.training.kinds.optimizers import built
 from explainer.training.kinds.strength import setting
 from explainer.training.search.expressions import dimensions, siblings
 from explainer.training.search.offer import Offer, leaving_out, replacing
-from explainer.training.search.places import draws, training_loops
+from explainer.training.search.places import LEARNING, draws, training_loops
+from explainer.training.sources import program_sources
 
 #: Calls that are left as they are: without them nothing is learned, or nothing but what is shown changes.
 _KEPT = ("backward", "step", "zero_grad", "print", "append", "write", "info", "update", "set_postfix", "add_scalar",
@@ -176,6 +177,29 @@ def learning_rates(watcher: Any) -> Iterator[Offer]:
             value = f"{factor * number.value:g}"
             edits = rewrite.replaced(written[0], number, value)
             yield Offer("replace", written[0], number, edits, f"lr={value}", cost, f"lr={written[0].text(number)}")
+
+
+def constants(watcher: Any) -> Iterator[Offer]:
+    """Numbers with a name that nothing reads but what trains: ten times as large, a tenth, what is left to 1."""
+    phases: dict[tuple[str, int], int] = {}
+    for (_, line), (code, phase) in watcher.ran.items():
+        phases[code.co_filename, line] = phases.get((code.co_filename, line), 0) | phase
+    for source in program_sources(watcher):
+        for node in source.nodes():
+            value = node.value if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) else None
+            if not isinstance(value, ast.Constant) or type(value.value) is not float:
+                continue
+            reads = [one.lineno for one in source.nodes() if isinstance(one, ast.Name)
+                     and isinstance(one.ctx, ast.Load) and one.id in stored(node)]  # fmt: skip
+            drawn = any(draws(one) for line in reads if (one := source.statement_at(line)) is not None)
+            if not reads or drawn or any(phases.get((source.file, line)) != LEARNING for line in reads):
+                continue
+            others = [(10 * value.value, 1.0), (value.value / 10, 1.0)]
+            others += [(1 - value.value, 0.8)] if 0 < value.value < 1 else []
+            for new, cost in others:
+                edits = rewrite.replaced(source, value, f"{new:g}")
+                text = source.text(node)
+                yield Offer("replace", source, value, edits, f"{text[: -len(source.text(value))]}{new:g}", cost, text)
 
 
 def turned_loops(source: Source) -> Iterator[Offer]:
