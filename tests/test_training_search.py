@@ -115,6 +115,16 @@ def test_a_reduction_of_everything_is_offered_over_one_dimension():
     assert {("keep.sum()", "keep.sum(1)"), ("keep.sum()", "keep.sum(-1)")} <= offered
 
 
+def test_a_factor_that_was_not_always_0_or_1_is_no_flag(tmp_path):
+    text = TRAINED.replace("for step", "sums = torch.zeros(128, 2)\n    valid = torch.ones(128, 2)\n    for step")
+    text = text.replace(
+        "loss = ", "sums = 0.5 * sums\n        out = out * valid\n        sums = sums + 0.1\n        loss = "
+    )
+    watcher, _ = ran(tmp_path, text.format(labels="", given="x"))
+    watcher.stop()
+    assert texts(expressions.flags(watcher)) == {("valid", "(1 - valid)")}
+
+
 def test_what_runs_once_an_epoch_is_offered_at_each_step(tmp_path):
     text = """\
         import torch

@@ -12,6 +12,7 @@ from explainer.repair.atoms.common import DIMENSIONS, MODULES
 from explainer.source import Source, called, loaded, stored, with_arguments
 from explainer.training.search.offer import Offer, replacing, within
 from explainer.training.search.places import DRAWS
+from explainer.training.sites import key
 
 #: Calls without which a value may be what is meant, and what speaks against leaving each out.
 _UNDONE = {
@@ -174,6 +175,8 @@ def _alone(source: Source, node: ast.BinOp) -> Iterator[Offer]:
 def flags(watcher: Any) -> Iterator[Offer]:
     """A factor that was 0 or 1 wherever it was looked at, the other way round: `x * done` and `x * (1 - done)`."""
     for seen, _ in watcher.notes.of("flag"):
+        if watcher.notes.times["no flag", key(seen.site), seen.data["places"]]:
+            continue
         found = seen.site[0].node() if seen.site else None
         node = found.node if found is not None else None
         if found is None or not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Mult):
