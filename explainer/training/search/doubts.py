@@ -30,13 +30,14 @@ _TAUGHT = 0.1
 class Doubt:
     """`unlearned`, `apart`, or `poor` and `untaught` by the program's own number, with the fits measured, or None.
 
-    `untaught`: the number is no better than that of the same program without a step.
+    `untaught`: the number is no better than `number`, that of the same program where no step changes a weight.
     A fit is 1 where all is right and 0 where a constant would do as well.
     """
 
     kind: str
     training: float | None
     evaluation: float | None
+    number: float | None = None
 
 
 def asked(watcher: Any) -> bool:
@@ -65,7 +66,7 @@ def untaught(control: Any, still: Any) -> Doubt | None:
         return None
     pair = compared(still, control)
     known = _own(pair.metric) and math.isfinite(pair.before)
-    return Doubt("untaught", None, None) if known and gain(pair) < _TAUGHT else None
+    return Doubt("untaught", None, None, pair.before) if known and gain(pair) < _TAUGHT else None
 
 
 def doubt(watcher: Any) -> Doubt | None:

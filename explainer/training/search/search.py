@@ -74,6 +74,8 @@ def _holds(one: Tried, found: Doubt) -> bool:
     of_one = rises(pair.metric) and max(pair.after, pair.before) <= 1
     if of_one and pair.after - pair.before < _ROOM * (1 - pair.before):
         return False  # still as poor, by another reason
+    if found.number is not None and share(found.number, pair.after, rises(pair.metric)) <= _GAIN:
+        return False  # only learns less of what is wrong
     counted = abs(pair.after) <= 1 or abs(pair.before) > 1  # a share that is summed in place of averaged is no share
     return better and bool(pair.metric) and counted and gain(pair) > _GAIN
 
