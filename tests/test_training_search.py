@@ -125,6 +125,19 @@ def test_a_factor_that_was_not_always_0_or_1_is_no_flag(tmp_path):
     assert texts(expressions.flags(watcher)) == {("valid", "(1 - valid)")}
 
 
+def test_the_early_number_of_a_share_counts_in_points_and_others_in_parts_of_their_size():
+    def run(*lines: tuple[int, str]) -> dict:
+        return {"early": [[step, f"{line}\n"] for step, line in lines], "fits": []}
+
+    own = run((1, "loss 3.0 reward 0.02"), (50, "loss 2.0 reward 0.02"), (90, "loss 1.0 reward 0.9"))
+    score = search._score(own, 64, Doubt("poor", None, None))
+    assert score(run((50, "loss 9.0 reward 0.25"), (90, "reward 0.0"))) == pytest.approx(0.23)
+    assert score(run((50, "loss 0.1"))) is None
+    assert search._score(run((90, "reward 0.9")), 64, Doubt("poor", None, None)) is None
+    far = search._score(run((50, "distance 8.0")), 64, Doubt("untaught", None, None, 8.0))
+    assert far(run((50, "distance 2.0"))) == pytest.approx(0.75)
+
+
 def test_what_runs_once_an_epoch_is_offered_at_each_step(tmp_path):
     text = """\
         import torch

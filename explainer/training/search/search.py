@@ -19,8 +19,8 @@ _log = logging.getLogger(__name__)
 RULE = "training-edit-found"
 #: By how much the first steps must be better to be tried whole; by how much where no more need be looked at.
 _BETTER, _CLEAR = 0.04, 0.48
-#: How many of the best are tried at once; how many of the next ones beside one that holds, and how much better.
-_WHOLE, _NEAR, _MORE = 2, 6, 0.1
+#: How many of the best are tried at once; how many times so many beside one that holds, and how much better.
+_WHOLE, _NEAR, _MORE = 2, 3, 0.1
 #: What speaks against edits of the training where the evaluation alone shows something wrong.
 _FARTHER = 0.5
 #: Seeds on which an edit must be better, and by which share of the program's own number.
@@ -42,25 +42,25 @@ def searched(watcher: Any, trials: Trials) -> tuple[Finding, list[Tried]] | None
         found = poor(trials.control()) or untaught(trials.control(), trials.still())
     if found is None:
         return None
-    best = _screened(watcher, [one.attempt() for one in ranked(watcher, found)], trials, found)
-    for at in range(0, len(best), _WHOLE):
-        tried = trials.tried(_finding(found, best[at : at + _WHOLE]), seeds=_SEEDS)
+    groups = _groups(watcher, [one.attempt() for one in ranked(watcher, found)], trials, found)
+    for group in groups:
+        tried = trials.tried(_finding(found, group), seeds=_SEEDS)
         if tried and _holds(tried[0], found):
-            one = _surpassed(tried[0], best[at + _WHOLE :][:_NEAR], found, trials)
+            one = _surpassed(tried[0], itertools.islice(groups, _NEAR), found, trials)
             return _finding(found, [one.attempt]), [one]
         if trials.left < _RESERVE * trials.lasted:
             break
     return None
 
 
-def _surpassed(held: Tried, others: Sequence[Attempt], found: Doubt, trials: Trials) -> Tried:
+def _surpassed(held: Tried, others: Iterator[list[Attempt]], found: Doubt, trials: Trials) -> Tried:
     """What holds, or the one of the next attempts that holds too and does clearly better: it is nearer the cause."""
-    for at in range(0, len(others), _WHOLE):
+    for group in others:
         if trials.left < _RESERVE * trials.lasted:
             break
-        for one in trials.tried(_finding(found, others[at : at + _WHOLE]), seeds=1)[:1]:
-            more = share(held.compared.after, one.compared.after, rises(held.compared.metric))
-            if one.compared.better and one.compared.metric == held.compared.metric and more > _MORE:
+        for one in trials.tried(_finding(found, group), seeds=1)[:1]:
+            pair, metric = one.compared, held.compared.metric
+            if pair.better and pair.metric == metric and _gained(held.compared.after, pair.after, metric) > _MORE:
                 again = trials.tried(_finding(found, [one.attempt]), seeds=_SEEDS)
                 held = again[0] if again and _holds(again[0], found) else held
     return held
@@ -142,22 +142,27 @@ def _of_training(watcher: Any, learns: bool = False) -> Iterator[Offer]:
         )
 
 
-def _screened(watcher: Any, attempts: list[Attempt], trials: Trials, found: Doubt) -> list[Attempt]:
-    """The attempts to be tried whole, those whose first steps went better first; all where nothing tells so early."""
+def _groups(watcher: Any, attempts: list[Attempt], trials: Trials, found: Doubt) -> Iterator[list[Attempt]]:
+    """The attempts to be tried whole, some at a time, those whose first steps went better first."""
     steps = min(max(_LEAST, round(_SHARE * watcher.notes.steps)), _LONGEST)
     score = _score(trials.control(), steps, found)
-    if score is None:
-        return attempts
+    if score is None:  # nothing tells so early
+        yield from (attempts[at : at + _WHOLE] for at in range(0, len(attempts), _WHOLE))
+        return
     reserve = _RESERVE * trials.lasted
     good: list[tuple[float, Attempt]] = []
     for attempt, seen in trials.begun(attempts, steps):
         value = score(seen) if seen else None
         _log.debug("%s %s", value, attempt.names)
         if value is not None and value > _BETTER:
-            good.append((value, attempt))
-        if trials.left < reserve or sum(each > _CLEAR for each, _ in good) >= _WHOLE:
+            good = sorted([*good, (value, attempt)], key=lambda one: -one[0])
+        if len(good) >= _WHOLE and good[_WHOLE - 1][0] > _CLEAR:
+            yield [one for _, one in good[:_WHOLE]]
+            del good[:_WHOLE]
+        if trials.left < reserve:
             break
-    return [attempt for _, attempt in sorted(good, key=lambda one: -one[0])][: 2 * _WHOLE]
+    best = [attempt for _, attempt in good][: 2 * _WHOLE]
+    yield from (best[at : at + _WHOLE] for at in range(0, len(best), _WHOLE))
 
 
 def _score(control: Any, steps: int, found: Doubt) -> Callable[[Any], float | None] | None:
@@ -168,7 +173,12 @@ def _score(control: Any, steps: int, found: Doubt) -> Callable[[Any], float | No
     if own is not None:
         return lambda seen: None if (fit := _fit(seen, steps)) is None else fit - own
     early = _early(control, steps)
-    return (lambda seen: _gained(early, _early(seen, steps))) if early else None
+
+    def gained(seen: Any) -> float | None:
+        after = _early(seen, steps)
+        return min([_gained(early[name], after[name], name) for name in early if name in after], default=None)
+
+    return gained if early else None
 
 
 def _early(seen: Any, steps: int) -> dict[str, float]:
@@ -177,10 +187,10 @@ def _early(seen: Any, steps: int) -> dict[str, float]:
     return {name: value for name, value in known.items() if not name.endswith("loss")}
 
 
-def _gained(before: dict[str, float], after: dict[str, float]) -> float | None:
-    """By which share the number that gained least is better."""
-    gains = [share(before[name], after[name], rises(name)) for name in before if name in after]
-    return min(gains, default=None)
+def _gained(before: float, after: float, name: str) -> float:
+    """By how much a number is better: of a share in points, of others in parts of its size."""
+    of_one = rises(name) and 0 <= before <= 1 and 0 <= after <= 1
+    return after - before if of_one else share(before, after, rises(name))
 
 
 def _fit(seen: Any, steps: int) -> float | None:
