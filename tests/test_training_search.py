@@ -138,6 +138,17 @@ def test_the_early_number_of_a_share_counts_in_points_and_others_in_parts_of_the
     assert far(run((50, "distance 2.0"))) == pytest.approx(0.75)
 
 
+def test_a_world_that_is_played_in_the_evaluation_too_is_left_as_it_is(tmp_path):
+    world = "class World:\n        def paid(self, x):\n            return -x.abs()\n\n    "
+    text = TRAINED.replace("def changed", world + "def changed")
+    text = text.replace("seen = ", "seen = World().paid(x) * ").replace("acc = ", "acc = World().paid(x).mean() + ")
+    watcher, _ = ran(tmp_path, text.format(labels="", given="x"))
+    watcher.stop()
+    source = source_of(str(tmp_path / "train.py"))
+    found = [one for _, one in places.statements(watcher, places.LEARNING)]
+    assert [source.text(one) for one in found if places.examines(watcher, source, one)] == ["return -x.abs()"]
+
+
 def test_what_runs_once_an_epoch_is_offered_at_each_step(tmp_path):
     text = """\
         import torch

@@ -14,6 +14,8 @@ LEARNING, EVALUATING = 1, 2
 #: Calls that draw random numbers.
 DRAWS = frozenset(["rand", "randn", "randint", "randperm", "normal", "uniform", "permutation", "choice", "multinomial",
                    "standard_normal", "integers", "random", "randrange", "poisson", "bernoulli"])  # fmt: skip
+#: Methods of models and of datasets.
+_ANSWERS = {"forward", "__call__", "__getitem__", "__iter__"}
 _SIMPLE = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.Return)
 
 
@@ -44,6 +46,19 @@ def makes_data(source: Source, statement: ast.stmt) -> bool:
         return False
     given = [one.args for one in source.nodes() if isinstance(one, ast.Call) and called(one) == function.name]
     return all(len(args) == 1 and rewrite.literal_of(source, args[0], ()) is not None for args in given)
+
+
+def examines(watcher: Any, source: Source, statement: ast.stmt) -> bool:
+    """Whether it is a method of what is no model and no dataset, and ran in an evaluation too: a world that is played.
+
+    An edit there would make the examination easier.
+    """
+    owner = source.class_at(statement.lineno)
+    own = {getattr(one, "name", "") for one in owner.body} if owner is not None else set()
+    if owner is None or own & _ANSWERS or any(source.text(one).endswith("Module") for one in owner.bases):
+        return False
+    ran = ((code.co_filename, line, phase) for (_, line), (code, phase) in watcher.ran.items())
+    return any(file == source.file and line == statement.lineno and phase & EVALUATING for file, line, phase in ran)
 
 
 def behind_backward(watcher: Any, source: Source, statement: ast.stmt) -> bool:

@@ -116,7 +116,7 @@ def _of_training(watcher: Any, learns: bool = False) -> Iterator[Offer]:
     """The offers for what trains; where it `learns` well, neither rates, layers nor signs are in doubt."""
     by_source: dict[int, tuple[Any, list[Any]]] = {}
     for source, statement in places.statements(watcher, places.LEARNING):
-        if places.makes_data(source, statement):
+        if places.makes_data(source, statement) or places.examines(watcher, source, statement):
             continue
         if not learns:
             yield from whole.turned_sign(source, statement)
