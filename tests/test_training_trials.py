@@ -16,6 +16,7 @@ from explainer.source import parsed_source  # noqa: E402
 from explainer.training import rewrite, session  # noqa: E402
 from explainer.training.judge import compared, metrics, rises, strong  # noqa: E402
 from explainer.training.kinds import kept  # noqa: E402
+from explainer.training.trials import Trials  # noqa: E402
 
 
 @pytest.mark.parametrize(
@@ -95,6 +96,35 @@ def test_ctrl_c_ends_the_trials_and_what_is_known_is_told(tmp_path):
     assert bool(begun) == (sandbox.unavailable() is None)
     assert [one.rule for one in report.diagnoses] == ["softmax-before-cross-entropy"]
     assert [fix.certainty for fix in report.diagnoses[0].fixes] == ["suggestion"]
+
+
+@pytest.mark.skipif(sandbox.unavailable() is not None, reason="trials need the sandbox")
+def test_a_run_without_learning_shows_the_number_of_weights_that_are_as_they_were_built(tmp_path):
+    text = """
+        import torch
+        torch.manual_seed(0)
+        model = torch.nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.5, momentum=0.9)
+        first = model.weight.sum().item()
+        for step in range(6):
+            loss = model(torch.ones(8, 4)).square().mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            print(f"step {step}")
+        print(f"drift={abs(model.weight.sum().item() - first):.3f} lr={optimizer.param_groups[0]['lr']}")
+    """
+    watcher, program = ran(tmp_path, text)
+    watcher.stop()
+    trials = Trials(program, 30.0, 1.0, lambda _: None)
+    try:
+        still, control = trials.still(), trials.control()
+    finally:
+        trials.close()
+    assert metrics(still["printed"]) == {"drift": 0.0}
+    assert metrics(control["printed"])["drift"] > 0.1
+    assert "lr=0.5" in still["printed"]
+    assert [step for step, text in control["early"] if text.startswith("step")] == [1, 2, 3, 4, 5, 6]
 
 
 def test_a_factor_of_an_optimizer_is_none_of_an_average():

@@ -20,7 +20,7 @@ from explainer.replay.work import Stopwatch
 
 #: The file in the program's copy that counts its optimizer steps; behind them: after how many a long run is over.
 COUNT, STEPS = ".explain-steps", struct.Struct("Q")
-#: A run of so many seconds of work is long.
+#: A run of so many seconds of work is long; one that an observer watches always is.
 _LONG = 0.5
 #: Of how many models the parameters are noted.
 _MOST = 50
@@ -180,7 +180,7 @@ class _Notes:
     def _stepped(self, *_: Any) -> None:
         self.count += 1
         os.pwrite(self._file, STEPS.pack(self.count), 0)
-        if self.count >= self._enough() > 0 and self._work.seconds > _LONG:
+        if self.count >= self._enough() > 0 and (not self._closely or self._work.seconds > _LONG):
             raise Enough
 
     def _enough(self) -> int:

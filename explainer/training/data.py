@@ -12,6 +12,9 @@ import torch
 
 from explainer.training.sites import frames, key
 
+#: The types of random generators that an object keeps for itself, and where a dataset begins to read a sample.
+_GENERATORS, _READING = ("Generator", "RandomState", "Random"), ("__getitem__", "__iter__", "__getitems__")
+
 
 def install(watcher: Any) -> None:
     """Watch loaders and the seeding of generators."""
@@ -76,6 +79,8 @@ def _made(watcher: Any, loader: Any) -> None:
         "steps": [],
         "seconds": 0.0,
         "first": [],
+        "workers": 0,
+        "kept": None,
     }
 
 
@@ -92,6 +97,9 @@ def _iterated(watcher: Any, loader: Any, iterator: Any) -> None:
     if entry is None or entry["of"]() is not loader:
         _made(watcher, loader)
         entry = watcher.notes.loaders[id(loader)]
+    if not entry["begun"] and loader.worker_init_fn is None:
+        entry["workers"] = loader.__dict__.get("_workers_asked", loader.num_workers)  # by `confine.workers`
+        entry["kept"] = _generator(loader.dataset) if entry["workers"] > 1 else None
     entry["begun"] += 1
     if entry["begun"] < 20:
         entry["begun_at"] = frames()
@@ -103,6 +111,32 @@ def _iterated(watcher: Any, loader: Any, iterator: Any) -> None:
         watcher.counted.add(kind)
         watcher.patches.wrap(kind, "__next__", lambda original: _counts(watcher, original))
     watcher.iterators[id(iterator)] = (weakref.ref(iterator), entry)
+
+
+def _generator(dataset: Any, depth: int = 4) -> tuple[str, str] | None:
+    """The class of a dataset that draws its samples with a random generator of its own, and the attribute."""
+    for name, held in list(getattr(dataset, "__dict__", {}).items()):
+        if type(held).__name__ in _GENERATORS and _draws_with(type(dataset), name):
+            return type(dataset).__name__, name
+    inner = getattr(dataset, "dataset", None)
+    return _generator(inner, depth - 1) if inner is not None and depth else None
+
+
+def _draws_with(kind: type, name: str) -> bool:
+    """Whether the methods that read a sample read an attribute, and none of them asks which worker it is in."""
+    waiting, seen = list(_READING), set[str]()
+    read = False
+    while waiting:
+        method = waiting.pop()
+        code = getattr(getattr(kind, method, None), "__code__", None)
+        if method in seen or code is None:
+            continue
+        seen.add(method)
+        if "get_worker_info" in code.co_names:
+            return False
+        read = read or name in code.co_names
+        waiting += code.co_names
+    return read
 
 
 def _counts(watcher: Any, original: Any) -> Any:

@@ -130,6 +130,7 @@ class Deep:
             from explainer.training.looks import (  # noqa: F401 - at calls is registered
                 axes,
                 cancelling,
+                dead,
                 padded,
                 sequences,
                 swamped,
@@ -233,6 +234,10 @@ class Deep:
         given = _tensors(args, [])
         if kwargs:
             _tensors(kwargs, given)
+        if given and site:
+            place, size = (site[0].file, site[0].line, name), given[0].dim()
+            if self.watcher.sizes.setdefault(place, size) != size:
+                self.watcher.sizes[place] = 0  # calls of different values: nothing is known
         made = self._made_by(name, outs, given, site, args, kwargs) if outs else None
         looks = self._looks.get(name)
         if looks:

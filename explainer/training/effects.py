@@ -34,8 +34,8 @@ def result_dropped(deep: Deep, call: Call) -> None:
 @functools.lru_cache(4096)
 def _dropped(code: types.CodeType, lasti: int) -> bool:
     """Whether what the instruction hands back is thrown away by the next one."""
-    row = (one.opname for one in dis.get_instructions(code) if one.offset > lasti and one.opname != "CACHE")
-    return next(row, "") == "POP_TOP"
+    row = (dis.opname[one] for one in code.co_code[lasti + 2 :: 2])  # taking all of it apart would take far longer
+    return next((name for name in row if name != "CACHE"), "") == "POP_TOP"
 
 
 @looks("__setitem__")

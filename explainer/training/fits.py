@@ -94,9 +94,13 @@ def flagged(deep: Deep, call: Call) -> None:
         return
     for at, one in enumerate(call.args):
         plain = isinstance(one, torch.Tensor) and not one.requires_grad and one.is_floating_point()
-        if plain and 1 < one.numel() < _FLAGS and bool(((one == 0) | (one == 1)).all()):
+        if plain and 1 < one.numel() < _FLAGS:
             number = not isinstance(call.args[1 - at], torch.Tensor)  # which stands on either side
-            deep.watcher.notes.saw("flag", call.site, of=at, places=(1, 0) if number else (at,))
+            places = (1, 0) if number else (at,)
+            if bool(((one == 0) | (one == 1)).all()):
+                deep.watcher.notes.saw("flag", call.site, of=at, places=places)
+            else:
+                deep.watcher.notes.times["no flag", key(call.site), places] += 1
 
 
 def _note(deep: Deep, call: Call, right: Any, classes: Any) -> None:

@@ -119,6 +119,8 @@ _DOWN = frozenset(
         "nodes",
     ]
 )
+#: Those of them that say what a run takes, not what it learns.
+COSTS = frozenset(["mb", "mib", "gb", "growth", "memory", "seconds", "slowdown", "ms", "time", "wait", "leak"])
 _STRETCHES = 5
 #: What is compared where a program prints no number of its own: how well its evaluation fits, and by how much at least.
 FIT, _CLEARER = "evaluation fit", 0.2
@@ -153,7 +155,7 @@ def compared(
         if None not in fits or all(_is_last_loss(name, own[name], control) for name in shared):
             return _fitted(*fits, numbers)
     if shared:
-        gains = {name: _gain(own[name], others[name], rises(name)) for name in shared}
+        gains = {name: share(own[name], others[name], rises(name)) for name in shared}
         name = max(gains, key=lambda one: abs(gains[one]))
         better = max(gains.values()) > 0.05 and min(gains.values()) > -0.02
         if better and _is_last_loss(name, own[name], control):
@@ -180,8 +182,8 @@ def _is_last_loss(name: str, value: float, run: Mapping[str, Any]) -> bool:
 def gain(pair: Compared) -> float:
     """By which share a run went better, in the program's own number or else in its loss."""
     if pair.metric:
-        return _gain(pair.before, pair.after, rises(pair.metric))
-    return _gain(pair.loss_before, pair.loss_after, False)
+        return share(pair.before, pair.after, rises(pair.metric))
+    return share(pair.loss_before, pair.loss_after, False)
 
 
 def strong(pair: Compared) -> bool:
@@ -216,7 +218,7 @@ def rises(name: str) -> bool | None:
     return True if any(word in _UP or word.startswith("acc") for word in words) else None
 
 
-def _gain(before: float, after: float, up: bool | None) -> float:
+def share(before: float, after: float, up: bool | None) -> float:
     """By which share of its size a number got better; a number that is none is as bad as can be."""
     if not math.isfinite(after):
         return -1.0 if math.isfinite(before) else 0.0

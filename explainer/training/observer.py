@@ -6,21 +6,27 @@ import random
 import sys
 from typing import Any
 
-#: Characters of the program's own output that are kept from its end, and losses handed back at most.
-_TAIL, _LOSSES = 6000, 3000
+#: Characters of the program's own output that are kept from its end and from its beginning, and losses at most.
+_TAIL, _EARLY, _LOSSES = 6000, 6000, 3000
 
 
 class Observer:
-    """Watches a run of the program in a child. `shift` in the request moves every seed that the program sets."""
+    """Watches a run of the program in a child. `shift` in the request moves every seed that the program sets.
+
+    With `still` its optimizers take their steps at a rate of 0, so that nothing is learned.
+    """
 
     def __init__(self, request: dict[str, Any]):
         from explainer.training.watcher import Watcher
 
-        self.tail = _Tail()
+        self.watcher = Watcher(dense=True)
+        self.tail = _Tail(self.watcher.notes)
         sys.stdout = self.tail  # type: ignore[assignment]
         if request.get("shift"):
             _shifted(int(request["shift"]))
-        self.watcher = Watcher(dense=True).start()
+        if request.get("still"):
+            _stilled()
+        self.watcher.start()
 
     def taken(self) -> dict[str, Any]:
         """Losses in their order with the place of each, what was printed last, the rules that hold in this run."""
@@ -34,6 +40,7 @@ class Observer:
             "sites": notes.loss_sites[::every],
             "steps": notes.steps,
             "printed": self.tail.text,
+            "early": self.tail.early,
             "fits": fits(self.watcher, False),
             "evaluated": last_fit(self.watcher, True),
             "rules": sorted({one.rule for one in findings(self.watcher) if one.proved or one.fact}),
@@ -42,16 +49,21 @@ class Observer:
 
 
 class _Tail:
-    """Standard output of which only the end is kept."""
+    """Standard output of which the end is kept, and the beginning with the step behind which it was written."""
 
     encoding, errors, closed = "utf-8", "replace", False
 
-    def __init__(self) -> None:
+    def __init__(self, notes: Any) -> None:
         self.text = ""
+        self.early: list[tuple[int, str]] = []
+        self._notes, self._left = notes, _EARLY
 
     def write(self, text: str) -> int:
-        """Keep the end."""
+        """Keep it."""
         self.text = (self.text + text)[-_TAIL:]
+        if self._left > 0:
+            self.early.append((self._notes.steps, text))
+            self._left -= len(text)
         return len(text)
 
     def flush(self) -> None:
@@ -65,6 +77,25 @@ class _Tail:
         """Keep the end of them."""
         for line in lines:
             self.write(line)
+
+
+def _stilled() -> None:
+    """Have every optimizer step at a rate of 0, which leaves all weights as they are."""
+    from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
+
+    rates: list[Any] = []
+
+    def before(optimizer: Any, *_: Any) -> None:
+        rates[:] = [group["lr"] for group in optimizer.param_groups]
+        for group in optimizer.param_groups:
+            group["lr"] = 0.0
+
+    def after(optimizer: Any, *_: Any) -> None:
+        for group, rate in zip(optimizer.param_groups, rates, strict=False):
+            group["lr"] = rate
+
+    register_optimizer_step_pre_hook(before)
+    register_optimizer_step_post_hook(after)
 
 
 def _shifted(by: int) -> None:

@@ -18,7 +18,9 @@ _OBSERVER = "explainer.training.observer"
 #: Attempts of one finding that are tried at most.
 _MOST = 4
 #: How many times its budget trials may take by the clock, on a machine that has other work.
-_LONGEST = 1.25
+_LONGEST = 1.75
+#: Seconds of work behind which it is known how long they take by the clock.
+_KNOWN = 2.0
 
 
 @frozen
@@ -41,7 +43,7 @@ class Trials:
 
     def __init__(self, program: Program, budget: float, took: float, progress: Callable[[str], None]):
         self.budget, self.spent = budget, 0.0
-        self.until = time.monotonic() + _LONGEST * budget
+        self.began = time.monotonic()
         self.why = unavailable(program)
         self.progress = progress
         self.took = took
@@ -55,8 +57,13 @@ class Trials:
 
     @property
     def left(self) -> float:
-        """Seconds of the budget that are left: seconds of work, so that a busy machine gives the same answer."""
-        return min(self.budget - self.spent, self.until - time.monotonic())
+        """Seconds of work that are left of the budget, so that a busy machine gives the same answer.
+
+        Where it is so busy that the clock ends it before, as many as it does until then.
+        """
+        gone = time.monotonic() - self.began
+        pace = gone / self.spent if self.spent > _KNOWN else 1.0
+        return min(self.budget - self.spent, (_LONGEST * self.budget - gone) / pace)
 
     def close(self) -> None:
         """End what is still at work."""
@@ -84,16 +91,17 @@ class Trials:
             self.interrupted = True
         return self._controls.get(0)
 
-    def begun(self, attempts: Sequence[Attempt], steps: int) -> Iterator[tuple[Attempt, Any]]:
-        """Each attempt with what was observed of its first steps, two runs at a time; None where it does not run.
+    def still(self) -> Any:
+        """What was observed of the program where its steps change nothing; None where that gives nothing."""
+        try:
+            return observed(self._ended(0, self._begin(None, 0, still=True))[1]) if not self.why else None
+        except KeyboardInterrupt:
+            self.interrupted = True
+            return None
 
-        The control comes first, as None, whole: its first steps are those of any run.
-        """
+    def begun(self, attempts: Sequence[Attempt], steps: int) -> Iterator[tuple[Attempt, Any]]:
+        """Each attempt with what was observed of its first steps, two runs at a time; None where it does not run."""
         if self.why or self.interrupted:
-            return
-        control = self.control()
-        yield Attempt("", ()), control
-        if control is None or self.interrupted:
             return
         try:
             for at in range(0, len(attempts), 2):
@@ -137,22 +145,16 @@ class Trials:
 
     def _runs(self, wanted: Sequence[tuple[Attempt, int]], controls: Sequence[int] = (), steps: int = 0) -> list[Run]:
         """Run attempts, each on a seed, two at a time; beside them the control of each seed where it is not known."""
-        if self._session is None:
-            self._session = Session(self._program)
         seeds = dict.fromkeys((*controls, *(seed for _, seed in wanted)))
         waiting: list[tuple[Any, int]] = [(None, seed) for seed in seeds if seed not in self._controls]
         waiting += wanted
         results: dict[int, Run] = {}
         begun: list[tuple[int, Trial]] = []
         for number, (attempt, seed) in enumerate(waiting):
-            texts = self._texts(attempt.edits) if attempt is not None else {}
-            limit = max(min(self.left, 20 + 6 * self.took), 0.1)
-            trial = self._session.begin(texts or {}, limit, observer=_OBSERVER, shift=1000 * seed)
+            trial = self._begin(attempt, seed)
             if attempt is not None and steps:
                 trial.limit(steps)
-            self._running.append(trial)
             begun.append((number, trial))
-            self.progress("trial")
             if len(begun) == 2:
                 results.update([self._ended(*begun.pop(0))])
         for one in begun:
@@ -162,6 +164,17 @@ class Trials:
                 self._controls[seed] = observed(results[number])
                 self.lasted = results[number].seconds or self.lasted
         return [results[number] for number, (attempt, _) in enumerate(waiting) if attempt is not None]
+
+    def _begin(self, attempt: Attempt | None, seed: int, **extra: Any) -> Trial:
+        """Start the program with an attempt's edits, or as it is."""
+        if self._session is None:
+            self._session = Session(self._program)
+        texts = self._texts(attempt.edits) if attempt is not None else {}
+        limit = max(min(self.left, 20 + 6 * self.took), 0.1)
+        trial = self._session.begin(texts or {}, limit, observer=_OBSERVER, shift=1000 * seed, **extra)
+        self._running.append(trial)
+        self.progress("trial")
+        return trial
 
     def _ended(self, number: int, trial: Trial) -> tuple[int, Run]:
         run = trial.wait()

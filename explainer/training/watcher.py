@@ -63,6 +63,8 @@ class Watcher:
         self.counted: set[type] = set()
         self.iterators: dict[int, Any] = {}
         self.ran: dict[Any, tuple[Any, int]] = {}
+        self.rectified: dict[Any, dict[str, Any]] = {}
+        self.sizes: dict[tuple[str, int, str], int] = {}
         self.hooked: dict[Any, dict[str, Any]] = {}
         self.fits: dict[Any, list[Any]] = {}
         self.tallies: dict[Any, dict[int, int]] = {}

@@ -11,6 +11,7 @@ from explainer.training import rewrite
 from explainer.training.finding import Attempt, Finding, finder
 from explainer.training.hoisting import hoisted, outermost, trains
 from explainer.training.kinds.batches import repeated
+from explainer.training.kinds.losses import shown
 from explainer.training.sites import Site
 
 #: Calls that begin the random numbers of a seed.
@@ -35,6 +36,17 @@ def drawn_again(watcher: Any) -> Iterator[Finding]:
         about: dict[str, Any] = {"how": "seed", "size": batch[0][0], "comparable": False, "name": ""}
         yield Finding("same-batch-every-step", {**about, **attempts[0].names}, attempts[0].culprit, tuple(attempts),
                       proved=False, seen=True, weight=9)  # fmt: skip
+
+
+@finder
+def alike_in_workers(watcher: Any) -> Iterator[Finding]:
+    """Workers that are each given a copy of a generator which a dataset keeps, and so draw the same numbers."""
+    for entry in watcher.notes.loaders.values():
+        if entry["kept"] and entry["taken"] > 1 and entry["site"] and any(grad for _, grad in entry["steps"]):
+            kind, name = entry["kept"]
+            found = rewrite.call_in(entry["site"][0])
+            names = {"workers": entry["workers"], "kind": kind, "name": name}
+            yield Finding("workers-draw-alike", names, shown(found, entry["site"][0]), weight=4)
 
 
 def _called(watcher: Any) -> Iterator[Place]:

@@ -11,11 +11,24 @@ from explainer.training.proposals.rates import rates
 from explainer.training.proposals.scales import scaled_inputs, scaled_targets
 from explainer.training.proposals.schedules import schedules
 from explainer.training.proposals.starts import carried_states, initialisations
+from explainer.training.proposals.units import dead_units
+
+#: The most telling first: a rate that is too large comes before the units that it has killed.
+_PROPOSALS = (
+    cut_graph,
+    schedules,
+    carried_states,
+    scaled_targets,
+    scaled_inputs,
+    initialisations,
+    rates,
+    dead_units,
+)
 
 
 def proposals(watcher: Any) -> Iterator[Finding]:
     """Findings to be confirmed by a trial, most likely first."""
-    for one in (cut_graph, schedules, carried_states, scaled_targets, scaled_inputs, initialisations, rates):
+    for one in _PROPOSALS:
         try:
             yield from one(watcher)
         except Exception as error:

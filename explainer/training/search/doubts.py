@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+import math
 import re
 from typing import Any
 
 from explainer.frozen import frozen
 from explainer.training.fits import last_fit, learned
-from explainer.training.judge import metrics, rises
+from explainer.training.judge import COSTS, compared, gain, metrics, rises
 from explainer.training.sources import program_sources
 
 #: Fits below which a training has learned little, or from which on it has learned; how far an evaluation may lie off,
@@ -21,18 +22,22 @@ _GONE = 0.9
 _STEPS = 40
 #: Below which number of its own a training is in doubt where nothing that it compares tells; how one is printed.
 _POOR, _NAMED = 0.4, re.compile(r"([A-Za-z_][\w@.-]*)\s*[=:]\s*(?:$|%)")
+#: By which share its own number must be better than without a step, else nothing was taught.
+_TAUGHT = 0.1
 
 
 @frozen
 class Doubt:
-    """`unlearned`, `apart`, or `poor` by the program's own number, with the fits that were measured, or None.
+    """`unlearned`, `apart`, or `poor` and `untaught` by the program's own number, with the fits measured, or None.
 
+    `untaught`: the number is no better than `number`, that of the same program where no step changes a weight.
     A fit is 1 where all is right and 0 where a constant would do as well.
     """
 
     kind: str
     training: float | None
     evaluation: float | None
+    number: float | None = None
 
 
 def asked(watcher: Any) -> bool:
@@ -41,13 +46,27 @@ def asked(watcher: Any) -> bool:
         return False
     texts = [node.value for source in program_sources(watcher) for node in source.nodes()
              if isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) < 200]  # fmt: skip
-    return any(rises(name) for text in texts for name in _NAMED.findall(text))
+    return any(_own(name) for text in texts for name in _NAMED.findall(text))
+
+
+def _own(name: str) -> bool:
+    """Whether a number that is printed tells how well something was learned, and is no loss."""
+    return rises(name) is not None and not name.lower().endswith("loss") and not COSTS & set(re.split(r"\W|_", name))
 
 
 def poor(control: Any) -> Doubt | None:
     """What speaks against a run whose own share, 1 at best, is small."""
     shares = [value for name, value in metrics(control["printed"]).items() if rises(name)] if control else []
     return Doubt("poor", None, None) if shares and all(0 <= one < _POOR for one in shares) else None
+
+
+def untaught(control: Any, still: Any) -> Doubt | None:
+    """What speaks against a run whose own number is hardly better than that of a run whose steps change nothing."""
+    if not control or not still:
+        return None
+    pair = compared(still, control)
+    known = _own(pair.metric) and math.isfinite(pair.before)
+    return Doubt("untaught", None, None, pair.before) if known and gain(pair) < _TAUGHT else None
 
 
 def doubt(watcher: Any) -> Doubt | None:

@@ -27,7 +27,7 @@ def offers(watcher: Any) -> Iterator[Offer]:
             yield from whole.left_out(source, statement)
         for node in ast.walk(statement):
             if isinstance(node, ast.Call) and called(node) in _CHOICES:
-                yield from dimensions(source, node)
+                yield from dimensions(source, node, watcher.sizes)
             elif isinstance(node, ast.Call) and source.text(node.func) in models:
                 for given in node.args[:1]:
                     if isinstance(given, ast.Call) and given.args and defined(source, source.text(given.func)):
@@ -42,6 +42,7 @@ def offers(watcher: Any) -> Iterator[Offer]:
         yield from turned_shares(source, statement)
     for source in program_sources(watcher):
         yield from _weights(source)
+        yield from whole.drawn_once(source)
 
 
 def _told(call: ast.Call) -> bool:

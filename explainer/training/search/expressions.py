@@ -11,6 +11,8 @@ from typing import Any
 from explainer.repair.atoms.common import DIMENSIONS, MODULES
 from explainer.source import Source, called, loaded, stored, with_arguments
 from explainer.training.search.offer import Offer, replacing, within
+from explainer.training.search.places import DRAWS
+from explainer.training.sites import key
 
 #: Calls without which a value may be what is meant, and what speaks against leaving each out.
 _UNDONE = {
@@ -23,22 +25,26 @@ _UNDONE = {
 _REDUCE = ("softmax", "log_softmax", "sum", "mean", "argmax", "argmin", "max", "min", "amax", "amin", "norm", "std",
            "var", "cumsum", "cumprod", "logsumexp", "prod", "normalize", "sort", "flip", "unbind",
            "unsqueeze")  # fmt: skip
+#: Those that take all entries where they are given none.
+_OVER_ALL = ("sum", "mean", "norm", "std", "var", "logsumexp", "prod")
 _SIBLINGS = (("sum", "mean", 0.8), ("triu", "tril", 0.4), ("sample", "rsample", 0.1), ("argmax", "argmin", 0.5),
+             ("add_", "sub_", 1.0), ("zeros", "ones", 0.9),
              ("max", "min", 0.7), ("amax", "amin", 0.7), ("maximum", "minimum", 0.6), ("amax", "mean", 0.9),
              ("logical_and", "logical_or", 0.6), ("zeros_like", "ones_like", 0.7), ("sin", "cos", 1.2))  # fmt: skip
 #: What is meant where a view of so many sizes puts the sizes in another order.
 _ORDERS = {3: ("transpose(1, 2)", "transpose(0, 1)"), 4: ("permute(0, 2, 3, 1)", "permute(0, 3, 1, 2)")}
 _SORTS = ("sort", "argsort")
 _TURNED = {ast.Eq: "!=", ast.NotEq: "==", ast.Lt: ">=", ast.GtE: "<", ast.Gt: "<=", ast.LtE: ">"}
+Sizes = dict[tuple[str, int, str], int] | None
 _MOMENTS = ("where", "kl_div", "masked_fill", "lerp", "lerp_", "cross_entropy", "binary_cross_entropy")
 
 
-def expressions(source: Source, statement: ast.stmt) -> Iterator[Offer]:
-    """All edits of the expressions of a statement."""
+def expressions(source: Source, statement: ast.stmt, sizes: Sizes = None) -> Iterator[Offer]:
+    """All edits of the expressions of a statement. `sizes` are the numbers of dimensions that calls were given."""
     for node in ast.walk(statement):
         if isinstance(node, ast.Call):
             yield from _undone(source, node)
-            yield from dimensions(source, node)
+            yield from dimensions(source, node, sizes)
             yield from siblings(source, node)
             yield from _turned_order(source, node)
             yield from _turned_arguments(source, node)
@@ -49,14 +55,21 @@ def expressions(source: Source, statement: ast.stmt) -> Iterator[Offer]:
         elif isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _TURNED:
             left, right = source.text(node.left), source.text(node.comparators[0])
             yield replacing(source, node, f"{left} {_TURNED[type(node.ops[0])]} {right}", 0.8)
-        elif isinstance(node, ast.BinOp):
+        elif isinstance(node, ast.BinOp) and not any(_drawn(one) for one in (node.left, node.right)):
             yield from _scaled(source, node)
+            yield from _alone(source, node)
             yield from _numbers(source, node)
         elif isinstance(node, ast.Subscript):
             yield from _ends(source, node)
+            yield from _shifted(source, node)
             yield from _stretched(source, node)
         elif isinstance(node, ast.Attribute) and node.attr == "data" and isinstance(node.ctx, ast.Load):
             yield replacing(source, node, source.text(node.value), 0.4)
+
+
+def _drawn(node: ast.expr) -> bool:
+    """Whether a value is a draw: a factor of it, or what it is added to, says what data there are."""
+    return isinstance(node, ast.Call) and called(node) in DRAWS
 
 
 def _method(call: ast.Call) -> bool:
@@ -80,8 +93,12 @@ def _undone(source: Source, call: ast.Call) -> Iterator[Offer]:
         yield replacing(source, call, source.text(call.args[0]), cost)
 
 
-def dimensions(source: Source, call: ast.Call) -> Iterator[Offer]:
-    """Another dimension in the place of one that is written as a number."""
+def dimensions(source: Source, call: ast.Call, sizes: Sizes = None) -> Iterator[Offer]:
+    """Another dimension in the place of one that is written as a number; only those that are there and another."""
+    size = (sizes or {}).get((source.file, call.lineno, called(call))) if call.lineno == call.end_lineno else None
+    if called(call) in _OVER_ALL and _method(call) and not call.args and not call.keywords and (size or 0) > 1:
+        for other in (1, -1)[: (size or 0) - 1]:
+            yield replacing(source, call, f"{source.text(call.func)}({other})", 0.7)
     written = [keyword.value for keyword in call.keywords if keyword.arg in DIMENSIONS]
     place = 0 if _method(call) else 1
     if called(call) in _REDUCE and len(call.args) > place:
@@ -92,7 +109,8 @@ def dimensions(source: Source, call: ast.Call) -> Iterator[Offer]:
         except (ValueError, SyntaxError):
             continue
         for other in (1, -1, 0, 2) if type(value) is int else ():
-            if other != value:
+            known = not size or (-size <= other < size and other % size != value % size)
+            if other != value and known:
                 yield within(source, call, node, str(other), 0.3 if value == 0 else 0.6)
 
 
@@ -144,13 +162,21 @@ def _scaled(source: Source, node: ast.BinOp) -> Iterator[Offer]:
         yield replacing(source, node, f"{left} {'/' if isinstance(node.op, ast.Mult) else '*'} {right}", 0.8)
     if isinstance(node.op, ast.Sub) and isinstance(node.left, ast.Constant) and node.left.value == 1:
         yield replacing(source, node, right, 0.6)
-    elif isinstance(node.op, ast.Sub):
-        yield replacing(source, node, f"{left} + {right}", 1.1)
+    elif isinstance(node.op, (ast.Add, ast.Sub)):
+        yield replacing(source, node, f"{left} {'-' if isinstance(node.op, ast.Add) else '+'} {right}", 1.1)
+
+
+def _alone(source: Source, node: ast.BinOp) -> Iterator[Offer]:
+    """A value without the factor or the divisor behind it."""
+    if isinstance(node.op, (ast.Mult, ast.Div)) and not isinstance(node.left, ast.Constant):
+        yield replacing(source, node, source.text(node.left), 1.0)
 
 
 def flags(watcher: Any) -> Iterator[Offer]:
     """A factor that was 0 or 1 wherever it was looked at, the other way round: `x * done` and `x * (1 - done)`."""
     for seen, _ in watcher.notes.of("flag"):
+        if watcher.notes.times["no flag", key(seen.site), seen.data["places"]]:
+            continue
         found = seen.site[0].node() if seen.site else None
         node = found.node if found is not None else None
         if found is None or not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Mult):
@@ -161,8 +187,9 @@ def flags(watcher: Any) -> Iterator[Offer]:
 
 
 def names(source: Source, ran: list[ast.stmt]) -> Iterator[Offer]:
-    """Names in the place of others: a value that is made and never read, the index that its neighbour is taken by."""
+    """Names in the place of others: a value that is made and never read, one made beside it, a neighbour's index."""
     yield from _unread(source, ran)
+    yield from _beside(source, ran)
     for statement in ran:
         taken = [node for node in ast.walk(statement) if isinstance(node, ast.Subscript)]
         indices = {source.text(one.slice) for one in taken if isinstance(one.slice, (ast.Name, ast.Call))}
@@ -181,10 +208,36 @@ def _unread(source: Source, ran: list[ast.stmt]) -> Iterator[Offer]:
                      and isinstance(one.ctx, ast.Load)]  # fmt: skip
             if reads:
                 continue
+            alike = loaded(statement.value) | _made_alike(source, statement, ran)
             for one in ast.walk(scope):
                 later = isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load) and one.lineno > statement.lineno
-                if later and one.id in loaded(statement.value):  # type: ignore[attr-defined]
+                if later and one.id in alike:  # type: ignore[attr-defined]
                     yield replacing(source, one, name, 0.2)
+
+
+def _made_alike(source: Source, statement: ast.Assign, ran: list[ast.stmt]) -> set[str]:
+    """The names that other statements give what the same call makes."""
+    if not isinstance(statement.value, ast.Call):
+        return set()
+    others = [one for one in ran if isinstance(one, ast.Assign) and isinstance(one.value, ast.Call)
+              and source.text(one.value.func) == source.text(statement.value.func)]  # fmt: skip
+    return {name for one in others for name in stored(one)}
+
+
+def _beside(source: Source, ran: list[ast.stmt]) -> Iterator[Offer]:
+    """One of two names that are bound together to calls alike in the place of the other: `ones, zeros = ...`."""
+    others: dict[str, str] = {}
+    for node in source.nodes():
+        if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Tuple) or len(node.value.elts) != 2:
+            continue
+        names = [one.id for one in getattr(node.targets[0], "elts", ()) if isinstance(one, ast.Name)]
+        calls = [one for one in node.value.elts if isinstance(one, ast.Call)]
+        if len(names) == len(calls) == 2 and len({tuple(map(source.text, one.args)) for one in calls}) == 1:
+            others |= {names[0]: names[1], names[1]: names[0]}
+    for statement in ran:
+        for one in ast.walk(statement):
+            if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load) and one.id in others:
+                yield replacing(source, one, others[one.id], 0.8)
 
 
 def _own(source: Source, call: ast.Call) -> Iterator[Offer]:
@@ -200,9 +253,10 @@ def defined(source: Source, name: str) -> bool:
 
 
 def _numbers(source: Source, node: ast.BinOp) -> Iterator[Offer]:
-    """A factor ten times as large, or a tenth."""
+    """A factor ten times as large, or a tenth, or of the other sign."""
     for one in (node.left, node.right) if isinstance(node.op, (ast.Mult, ast.Div)) else ():
         if isinstance(one, ast.Constant) and type(one.value) is float:
+            yield replacing(source, one, f"-{source.text(one)}", 0.9)
             yield replacing(source, one, f"{10 * one.value:g}", 1.1)
             yield replacing(source, one, f"{one.value / 10:g}", 1.1)
 
@@ -214,6 +268,15 @@ def _ends(source: Source, node: ast.Subscript) -> Iterator[Offer]:
         text = source.text(one)
         if text in ("0", "-1") and isinstance(node.ctx, ast.Load):
             yield replacing(source, one, "-1" if text == "0" else "0", 0.6)
+
+
+def _shifted(source: Source, node: ast.Subscript) -> Iterator[Offer]:
+    """All but the first in the place of all but the last, and the other way round."""
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    for one in parts if isinstance(node.ctx, ast.Load) else ():
+        other = {":-1": "1:", "1:": ":-1"}.get(source.text(one).replace(" ", ""))
+        if other is not None:
+            yield replacing(source, one, other, 0.6)
 
 
 def _stretched(source: Source, node: ast.Subscript) -> Iterator[Offer]:

@@ -6,10 +6,16 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-from explainer.source import Source, source_of
+from explainer.source import Source, called, source_of
+from explainer.training import rewrite
 from explainer.training.sources import program_sources
 
 LEARNING, EVALUATING = 1, 2
+#: Calls that draw random numbers.
+DRAWS = frozenset(["rand", "randn", "randint", "randperm", "normal", "uniform", "permutation", "choice", "multinomial",
+                   "standard_normal", "integers", "random", "randrange", "poisson", "bernoulli"])  # fmt: skip
+#: Methods of models and of datasets.
+_ANSWERS = {"forward", "__call__", "__getitem__", "__iter__"}
 _SIMPLE = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.Return)
 
 
@@ -26,6 +32,33 @@ def statements(watcher: Any, phase: int) -> list[tuple[Source, ast.stmt]]:
             if isinstance(node, _SIMPLE) and any(node.lineno <= line <= (node.end_lineno or 0) for line in ran):
                 found.append((source, node))
     return found
+
+
+def draws(node: ast.AST) -> bool:
+    """Whether something in a node draws random numbers."""
+    return any(isinstance(one, ast.Call) and called(one) in DRAWS for one in ast.walk(node))
+
+
+def makes_data(source: Source, statement: ast.stmt) -> bool:
+    """Whether a statement's function draws samples of nothing but a number: an edit would make another task of it."""
+    function = source.function_at(statement.lineno)
+    if function is None or not draws(function):
+        return False
+    given = [one.args for one in source.nodes() if isinstance(one, ast.Call) and called(one) == function.name]
+    return all(len(args) == 1 and rewrite.literal_of(source, args[0], ()) is not None for args in given)
+
+
+def examines(watcher: Any, source: Source, statement: ast.stmt) -> bool:
+    """Whether it is a method of what is no model and no dataset, and ran in an evaluation too: a world that is played.
+
+    An edit there would make the examination easier.
+    """
+    owner = source.class_at(statement.lineno)
+    own = {getattr(one, "name", "") for one in owner.body} if owner is not None else set()
+    if owner is None or own & _ANSWERS or any(source.text(one).endswith("Module") for one in owner.bases):
+        return False
+    ran = ((code.co_filename, line, phase) for (_, line), (code, phase) in watcher.ran.items())
+    return any(file == source.file and line == statement.lineno and phase & EVALUATING for file, line, phase in ran)
 
 
 def behind_backward(watcher: Any, source: Source, statement: ast.stmt) -> bool:

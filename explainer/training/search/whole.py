@@ -11,12 +11,13 @@ import torch
 
 from explainer.edits.lines import EditError, indentation, relined
 from explainer.source import Source, called, loaded, stored, with_arguments
-from explainer.training import rewrite
+from explainer.training import hoisting, rewrite
 from explainer.training.kinds.optimizers import built
 from explainer.training.kinds.strength import setting
 from explainer.training.search.expressions import dimensions, siblings
 from explainer.training.search.offer import Offer, leaving_out, replacing
-from explainer.training.search.places import training_loops
+from explainer.training.search.places import LEARNING, draws, training_loops
+from explainer.training.sources import program_sources
 
 #: Calls that are left as they are: without them nothing is learned, or nothing but what is shown changes.
 _KEPT = ("backward", "step", "zero_grad", "print", "append", "write", "info", "update", "set_postfix", "add_scalar",
@@ -47,6 +48,30 @@ def left_out(source: Source, statement: ast.stmt) -> Iterator[Offer]:
         yield leaving_out(source, statement, 0.6)
 
 
+def turned_sign(source: Source, statement: ast.stmt) -> Iterator[Offer]:
+    """A loss with the other sign; weights that are moved by hand to the other side."""
+    losses = {source.text(node.func.value) for node in source.nodes() if isinstance(node, ast.Call)
+              and called(node) == "backward" and isinstance(node.func, ast.Attribute)}  # fmt: skip
+    if isinstance(statement, ast.Assign) and source.text(statement.targets[0]) in losses:
+        yield replacing(source, statement.value, f"-({source.text(statement.value)})", 0.8)
+    elif isinstance(statement, ast.AugAssign) and isinstance(statement.op, (ast.Add, ast.Sub)):
+        sign = "-" if isinstance(statement.op, ast.Add) else "+"
+        text = f"{source.text(statement.target)} {sign}= {source.text(statement.value)}"
+        yield replacing(source, statement, text, 0.8)
+
+
+def drawn_once(source: Source) -> Iterator[Offer]:
+    """What a function draws at every call, of nothing that it is given, drawn once before it."""
+    names = [called(node) for node in source.nodes() if isinstance(node, ast.Call)]
+    for node in source.tree.body if source.tree is not None else ():
+        if not isinstance(node, ast.FunctionDef) or node.decorator_list or names.count(node.name) < 2:
+            continue
+        own = stored(node) | {one.arg for one in ast.walk(node.args) if isinstance(one, ast.arg)}
+        for one in node.body:
+            if isinstance(one, ast.Assign) and draws(one) and not loaded(one) & own:
+                yield Offer("move", source, one, rewrite.moved(source, one, node, False), source.text(one), 0.4)
+
+
 def of_loops(watcher: Any) -> Iterator[Offer]:
     """The statements of the loops that train: left out, moved past backward or step, behind their loop, run always."""
     for source, loop in training_loops(watcher):
@@ -72,6 +97,9 @@ def _moved(source: Source, loop: Any, one: ast.stmt) -> Iterator[Offer]:
     put = rewrite.after(source, loop, text)
     yield Offer("move", source, one, rewrite.together(source, rewrite.without(source, one), put), text, 0.9)
     for other in loop.body:
+        if isinstance(other, (ast.For, ast.While)) and hoisting.trains(source, other):
+            inside = rewrite.together(source, rewrite.without(source, one), rewrite.after(source, other.body[-1], text))
+            yield Offer("move", source, one, inside, text, 0.7)
         inner = {called(node) for node in ast.walk(other) if isinstance(node, ast.Call)}
         if other is one or not inner & {"backward", "step"} or not isinstance(other, ast.Expr):
             continue
@@ -149,6 +177,29 @@ def learning_rates(watcher: Any) -> Iterator[Offer]:
             value = f"{factor * number.value:g}"
             edits = rewrite.replaced(written[0], number, value)
             yield Offer("replace", written[0], number, edits, f"lr={value}", cost, f"lr={written[0].text(number)}")
+
+
+def constants(watcher: Any) -> Iterator[Offer]:
+    """Numbers with a name that nothing reads but what trains: ten times as large, a tenth, what is left to 1."""
+    phases: dict[tuple[str, int], int] = {}
+    for (_, line), (code, phase) in watcher.ran.items():
+        phases[code.co_filename, line] = phases.get((code.co_filename, line), 0) | phase
+    for source in program_sources(watcher):
+        for node in source.nodes():
+            value = node.value if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) else None
+            if not isinstance(value, ast.Constant) or type(value.value) is not float:
+                continue
+            reads = [one.lineno for one in source.nodes() if isinstance(one, ast.Name)
+                     and isinstance(one.ctx, ast.Load) and one.id in stored(node)]  # fmt: skip
+            drawn = any(draws(one) for line in reads if (one := source.statement_at(line)) is not None)
+            if not reads or drawn or any(phases.get((source.file, line)) != LEARNING for line in reads):
+                continue
+            others = [(10 * value.value, 1.0), (value.value / 10, 1.0)]
+            others += [(1 - value.value, 0.8)] if 0 < value.value < 1 else []
+            for new, cost in others:
+                edits = rewrite.replaced(source, value, f"{new:g}")
+                text = source.text(node)
+                yield Offer("replace", source, value, edits, f"{text[: -len(source.text(value))]}{new:g}", cost, text)
 
 
 def turned_loops(source: Source) -> Iterator[Offer]:

@@ -1,0 +1,84 @@
+"""Rectified units that give nothing but 0 any more: no gradient gets past them, and they stay as they are."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+from explainer.source import called
+from explainer.training import rewrite
+from explainer.training.finding import Attempt, Finding
+from explainer.training.fits import last_fit, learned
+from explainer.training.kinds.losses import shown
+from explainer.training.kinds.optimizers import built
+from explainer.training.kinds.strength import plain, setting
+from explainer.training.sources import program_sources
+
+#: The share of a layer's units that are dead at each of the last looks; of the steps, where the last one lies.
+_DEAD, _LATE = 0.9, 0.4
+#: How many looks, and units.
+_LOOKS, _FEWEST = 3, 4
+#: The fit from which on enough was learned.
+_WELL = 0.85
+#: What gives weights and biases their start.
+_STARTS = ("constant_", "fill_", "uniform_", "normal_", "sub_", "zeros_", "ones_")
+
+
+def dead_units(watcher: Any) -> Iterator[Finding]:
+    """A layer nearly all of whose units are 0 for every sample, late in a training that has not learned well."""
+    fits = [one for one in (last_fit(watcher, False), last_fit(watcher, True)) if one is not None]
+    if max(fits, default=learned(watcher)) >= _WELL:
+        return  # with a branch that is switched off, or units to spare
+    for known in watcher.rectified.values():
+        late = known["seen"][-_LOOKS:]
+        if len(late) < _LOOKS or late[-1][0] < _LATE * watcher.notes.steps:
+            continue
+        if any(units < _FEWEST or dead < _DEAD * units for _, units, dead in late):
+            continue
+        names = {
+            "units": late[-1][1],
+            "dead": min(dead for *_, dead in late),
+            "from": next(step for step, units, dead in known["seen"] if dead >= _DEAD * units),
+            "steps": watcher.notes.steps,
+        }
+        site = known["built"] or known["site"]
+        attempts = tuple(one for one in (*_starts(watcher), *_rates(watcher), *_leaky(known)) if one.edits)
+        culprit = shown(rewrite.call_in(site[0]), site[0]) if site else None
+        yield Finding("dead-units", names, culprit, attempts, proved=False, seen=True)
+        return
+
+
+def _starts(watcher: Any) -> Iterator[Attempt]:
+    """What gives biases their start left out."""
+    for source in program_sources(watcher):
+        for node in source.nodes():
+            call = node.value if isinstance(node, ast.Expr) else None
+            if isinstance(call, ast.Call) and called(call) in _STARTS and "bias" in source.text(call):
+                edits = rewrite.without(source, node)  # type: ignore[arg-type]
+                yield Attempt("start", edits, {"text": source.text(call)}, source.span(call))
+
+
+def _rates(watcher: Any) -> Iterator[Attempt]:
+    """A smaller rate, of the program's one optimizer."""
+    stepping = [one for one in watcher.notes.optimizers if one.steps > 8]
+    one = stepping[0] if len(stepping) == 1 else None
+    written = setting(built(one), "lr", one.site) if one is not None and one.site else None
+    if one is None or written is None:
+        return
+    rate = max((rate for rate, _ in one.rates), default=0.0)
+    for value in (plain(rate / 10), plain(rate / 100)):
+        edits = rewrite.replaced(written[0], written[1], value)
+        yield Attempt("rate", edits, {"value": value}, written[0].span(written[1]))
+
+
+def _leaky(known: dict[str, Any]) -> Iterator[Attempt]:
+    """A rectifier that lets a little of what is negative through."""
+    site, name = (known["built"], "ReLU") if known["built"] else (known["site"], "relu")
+    found = rewrite.call_in(site[0], name) if site else None
+    if found is not None and found[1].func is not None:
+        source, call = found
+        text = source.text(call.func)
+        new = f"{text[: -len(name)]}{'LeakyReLU(0.1)' if known['built'] else 'leaky_relu'}"
+        node = call if known["built"] else call.func
+        yield Attempt("leaky", rewrite.replaced(source, node, new), {"new": new}, source.span(call))
