@@ -305,7 +305,7 @@ def _fitting(claim: str, given: str, operator: str | None) -> Iterator[Clause]:
     for name, triggers, pattern in _FRAMES:
         if name == "invalid" and claim.lower().startswith(_UNDONE) and ":" not in claim:
             continue  # that is only why
-        if any(trigger in low for trigger in triggers):
+        if any(map(low.__contains__, triggers)):
             found = pattern.match(claim)
             if found is not None:
                 parts = _parts(found.groupdict(), claim)

@@ -157,7 +157,7 @@ def is_others(text: str) -> bool:
     """Whether a message has a word of another framework, or a sentence that Python itself says."""
     words = lowered(text)
     named = bool(words & _OTHERS) and not words & _NAMES
-    return named or _FOREIGN.search(text) is not None or any(part in text for part in _PYTHON)
+    return named or _FOREIGN.search(text) is not None or any(map(text.__contains__, _PYTHON))
 
 
 def evidence(kind: str, words: frozenset[str], operator: bool) -> frozenset[str]:

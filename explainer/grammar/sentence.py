@@ -66,14 +66,14 @@ def cleaned(message: str) -> str:
     """The message's own words on one line, no more of them than are looked at."""
     text = " ".join(message[: LONGEST * 2].split())[:LONGEST].replace("n`t ", "n't ")
     text = _ENFORCED.sub("", text) if text[:1] == "[" else text
-    return (_TAIL.sub("", text).strip() or text) if any(mark in text for mark in _TAILS) else text
+    return (_TAIL.sub("", text).strip() or text) if any(map(text.__contains__, _TAILS)) else text
 
 
 def sentences(text: str) -> list[Sentence]:
     """The sentences of a cleaned message. One operator, named first, serves them all."""
     first, rest = operator_of(text)
     parts: list[str] = []
-    for part in _END.split(rest, maxsplit=MOST * 2) if any(sign in rest for sign in _ENDS) else (rest,):
+    for part in _END.split(rest, maxsplit=MOST * 2) if any(map(rest.__contains__, _ENDS)) else (rest,):
         if parts and _SHORT.search(parts[-1] + "."):
             parts[-1] += ". " + part
         elif parts and _GOES_ON.match(part) and f"Explanation: {part}" not in rest:
