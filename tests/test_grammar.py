@@ -93,7 +93,7 @@ def read(message, kind="RuntimeError", frames=(), language="en"):
         ("Frobbing tensors is possible only on weekdays", "api",
          "`Frobbing tensors` works only `on weekdays`"),
         ("frob returns an incorrect number of tensors: 2 instead of 5", "api",
-         "`tensors` is not valid: `2 instead of 5`"),
+         "`number of tensors` is not valid: `2 instead of 5`"),
         ("The below tensor could not be frobbed", "api", "`The below tensor`: not possible: `be frobbed`"),
         ("Cannot frob a tensor that requires grad", "autograd",
          "could not be done: `frob a tensor that requires grad`"),

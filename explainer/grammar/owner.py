@@ -56,11 +56,9 @@ _ONLY_OURS = words_of(
 #: Words of other frameworks.
 _OTHERS = words_of(
     "gufunc dot_general contracting tf tensorflow keras eagertensor kerastensor jax jaxlib jnp shapedarray sklearn "
-    "estimator n_samples opkernel goroutine "
-    "n_features "
+    "estimator n_samples opkernel goroutine n_features "
     "n_splits multiclass metrics dataframe pandas paddle mxnet cupy onnxruntime xgboost dmatrix openai matplotlib "
-    "plt series ufunc "
-    "__array_function__ sympy decimal scipy mpmath symbols polynomial flax optax haiku"
+    "plt series ufunc __array_function__ sympy decimal scipy mpmath symbols polynomial flax optax haiku"
 )
 #: Words that others use more often than torch's checks do.
 _MAYBE_OTHERS = words_of(
@@ -146,10 +144,10 @@ def is_torchs(error: Crash | Raised, text: str, operator: bool, detail: int, fir
         return True
     if not words or is_others(text):
         return False
-    if error.frames:
-        return _raised_there(error, text, operator, detail, firm)
     if error.type.startswith(("torch.", "c10")) or error.name in _ONLY_OURS:
         return True
+    if error.frames:
+        return _raised_there(error, text, operator, detail, firm)
     return "." not in error.type and _speaks_so(error, text, operator, detail, firm)
 
 

@@ -20,7 +20,7 @@ _TAILS = ("raised from", "raceback", "apture", "frame #", "operator", "Could thi
 _ENFORCED = Pattern(r"^\[enforce fail at [^\]]*\]\s*(?:[^.]*\.(?=\s*\S)\s*)?")
 _END = Pattern(
     r"(?<=[\w\])\"'`!?}])(?:[.!?]+|\s*;)\s+(?=[A-Z\[`'\"{a-z_])|(?<=[!])\s*(?=[A-Z])|"
-    r"[\s|.]+(?:Explanation: |(?=Hint: |Developer debug context: ))"
+    r"[\s|.]+(?:Explanation: |NB: |(?=Hint: |Developer debug context: ))"
 )
 _ENDS = (". ", "! ", "? ", ";", "!", ": ")
 #: Abbreviations whose point ends no sentence.
@@ -65,7 +65,7 @@ class Sentence:
 def cleaned(message: str) -> str:
     """The message's own words on one line, no more of them than are looked at."""
     text = " ".join(message[: LONGEST * 2].split())[:LONGEST].replace("n`t ", "n't ")
-    text = _ENFORCED.sub("", text) if text[:1] == "[" else text
+    text = _ENFORCED.sub("", text) if text[:1] == "[" else text.removeprefix("Error: ").removeprefix("ERROR: ")
     return (_TAIL.sub("", text).strip() or text) if any(map(text.__contains__, _TAILS)) else text
 
 
