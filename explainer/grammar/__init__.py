@@ -27,7 +27,7 @@ _BRACES = str.maketrans("{}", "()")
 _WORD = Pattern(r"[A-Za-z_][\w.]+")
 #: A title, then why: as the compiler words what it cannot trace.
 _TITLED = Pattern(r"\S[\s|.]+Explanation: ")
-_PRONOUN = Pattern(r"(?:this|that|these|those|it|they|we|you|which|dynamo)(?: \w+)?", 2)
+_PRONOUN = Pattern(r"(?:the (?:latter|former)|this|that|these|those|it|they|we|you|which|dynamo)(?: \w+)?", 2)
 #: Words that stand for anything that was given.
 _NAMELESS = words_of(
     "argument arguments value values input inputs output outputs parameter parameters state this that these usage "

@@ -87,7 +87,7 @@ _ASIDE = Pattern(
 )
 _LOOSE = Pattern(
     r"^(?:but|is|are|was|were|that|which|it|this|this is|there)(?: |$)|"
-    r"(?:^| )(?:seems? to|appears? to|that|which|who|(?<!with )it|this|this is|and|is|are|"
+    r"(?:^| )(?:seems? to|appears? to|that|which|who|they|(?<!with )it|this|this is|and|is|are|"
     r"at the moment|at present|currently|yet|for now|but|because|since|right now)$"
 )
 _NEED = (
@@ -128,7 +128,7 @@ _FRAMES: tuple[tuple[str, tuple[str, ...], Any], ...] = (
         r"(?P<subject2>.+?) (?:is|are|be|can be|may be|must be)(?: currently)? only(?: be)?(?: currently)? "
         r"(?:supported|implemented|available|defined|valid|allowed|meaningful|possible|used|applied|applicable|enabled|called|made|"
         r"set|created|specified|relevant)\s*(?P<asked2>.*)|"
-        r"(?P<subject3>.+?) (?:should|must|will) only (?:be )?(?P<asked3>.+)|"
+        r"(?P<subject3>.+?) (?:should|must|will) only (?:be )?(?:called |used )?(?P<asked3>.+)|"
         r"(?:.*?[,:] )?(?:[Cc]urrently,? )?(?:can )?[Oo]nly (?P<asked4>.+?) (?:is|are|can be|be|was)(?: currently)?"
         r"(?: supported| allowed| implemented| accepted| valid| available| used)*(?: currently| yet| now)?"
         r"(?: (?:for|in|by|on|with|to|at|as|when) (?P<subject4>.+))?$|"
@@ -176,7 +176,7 @@ _FRAMES: tuple[tuple[str, tuple[str, ...], Any], ...] = (
         r"(?:larger|smaller|greater|less|bigger|more|fewer|longer|shorter|higher|lower) than(?! once)).*)|"
         r"(?P<asked3>[Tt]oo (?:many|few|much|large|small)\b) (?P<subject3>.+)|"
         r"(?P<subject4>.+?) (?P<asked4>too (?:large|small|many|few|big|long)\b.*)|"
-        r"(?P<subject5>\S+(?: \S+){0,4}?) (?P<asked5>[<>]=? \S+)$|"
+        r"(?P<subject5>(?!.*\b(?:must|should|be)\b)\S+(?: \S+){0,4}?) (?P<asked5>[<>]=? \S+)$|"
         r"(?P<subject6>(?!.*\b(?:must|should|expected|has to|needs to|requires?|cannot|can't|not)\b).+?) (?P<asked6>"
         r"(?:larger|smaller|greater|less|bigger|more|fewer|longer|shorter|higher|lower) than (?!once).+)")),
     ("needs", ("must", "should", "shall", "have to", "has to", "need to", "needs to", "can only", "cannot be",
