@@ -29,14 +29,16 @@ class Clause:
     @property
     def predicate(self) -> str:
         """What the sentence says of its subject."""
-        return self.text.partition(self.subject)[2].strip(" ,:;.") if self.subject else self.text
+        said = self.text.partition(self.subject)[2].strip(" ,:;.") if self.subject else self.text
+        return said.removeprefix("that ").removeprefix("which ")
 
 
 #: What was given, behind the requirement.
 _GIVEN = Pattern(
     r"(?:\s?[,.:;(\[-]{0,3}\s?(?:but|and|instead|however|while|whereas|yet)?,?\s*(?:instead\s+|we\s+|it\s+|also\s+)?"
     r"(?:\bgot(?:\b|(?=\d))|(?<!not )(?<!none )\bfound\b(?! (?:to|in|for|by|that|at)\b)|\breceived\b|"
-    r"(?<=[,;(] )given\b|\bgiven(?=:)|\bactual(?:ly)?\b(?: (?:is|are|has|have)\b)?|\b(?:saw|was given|encountered)\b|"
+    r"(?<=[,;(] )given\b|\bgiven(?=:)|\bactual(?:ly)?\b(?: (?:is|are|has|have)\b)?|"
+    r"\b(?:saw|was given|encountered(?! (?:in|when|while|at)))\b|"
     r"\bbut(?! there\b)(?= (?:[\w.:]+ ){1,5}(?:is|are|has|have|was|were|had)\b)|"
     r"(?<=but )(?:is|was|were|are|has|have|had|it is|it was|it has|the|its)\b|"
     r"(?<=but )gets?\b|\binstead of\b|(?<=, )not\b|\b(?:passed(?: in)?|provided)\b(?=\s*[:\d\[(<'`]))"
@@ -50,8 +52,8 @@ _GIVING = ("got", "get", "found", "received", "given", "actual", "saw", "encount
 _BEFORE = 40
 #: What was given, before the requirement.
 _TURNED = Pattern(
-    r"(?P<about>(?:[^:;,]+: )?)"
-    r"(?:[Gg]ot|[Rr]eceived|[Ff]ound|[Gg]iven):? (?P<given>.+?)(?:,|;|,? but| while| when) ?(?:was |were |it |but )*"
+    r"(?P<about>(?:[^:;,]+: )?)(?:[Gg]ot|[Rr]eceived|[Ff]ound|[Gg]iven):? (?P<given>.+?)"
+    r"(?:,|;|,? but| while| when) ?(?:was |were |it |but )*"
     r"(?P<claim>(?:expect(?:s|ed|ing)|requires?|required)\b.+)"
 )
 #: What was refused, and what should be: `Unknown mode 'x', should be one of ...`.
@@ -69,7 +71,8 @@ _REFUSING = ("invalid", "unsupported")
 _IT_IS = Pattern(r"^[Ii]t is (?:expected|required) (?:that )?")
 #: What makes a requirement of a sentence.
 _DEMAND = Pattern(r"\b(?:must|should|expect|need|requir|has to|have to|only)", 2)
-#: `but 7 is found`.
+#: What is told of a thing behind `but it has`, and is no value; `but 7 is found`.
+_TOLD = ("not", "already", "never", "no longer")
 _FOUND = Pattern(r" (?:is|are|was|were) (?:found|given|received|provided|passed|specified)$")
 #: What is the case, and what should be: `the rank is 3, but should be 2`.
 _STATED = Pattern(
@@ -88,7 +91,7 @@ _ASIDE = Pattern(
 _LOOSE = Pattern(
     r"^(?:but|is|are|was|were|that|which|it|this|this is|there)(?: |$)|"
     r"(?:^| )(?:seems? to|appears? to|that|which|who|they|(?<!with )it|this|this is|and|is|are|"
-    r"at the moment|at present|currently|yet|for now|but|because|since|right now)$"
+    r"at the moment|at present|currently|yet|for now|but|because|since|right now|-)$"
 )
 _NEED = (
     r"(?:(?P<never>shouldn't|mustn't|cannot|can't|can not|may not)|must|shall|should|has to|have to|needs? to|can only|"
@@ -106,9 +109,9 @@ _FRAMES: tuple[tuple[str, tuple[str, ...], Any], ...] = (
     ("needs", ("assertion",), Pattern(r".*?Assertion [`'\"](?P<asked>.+?)[`'\"] failed.*")),
     ("build", ("compil", "built with", "build", "backend"), Pattern(
         r"(?P<subject>.*?)\b(?:(?:was|is|were|has been)?\s*(?:not|n't|without)\s*(?:been )?(?:compiled|built|linked)"
-        r"(?: with)?|compiled without|without (?=\w+ support)|requires? (?:compiling|building) (?:PyTorch )?with|"
-        r"(?:library )?not found in compilation|was not enabled for|requires? PyTorch (?:built|"
-        r"compiled) with)\s*(?P<asked>.*)")),
+        r"(?: with| for)?|compiled without|without (?=\w+ support)|requires? (?:compiling|building) (?:PyTorch )?with|"
+        r"(?:library )?not found in compilation|was not enabled for|"
+        r"requires? PyTorch (?:built|compiled) with)\s*(?P<asked>.*)")),
     ("exclusive", ("exclusive", "either", "both", "at the same time", "exactly one", "at most one", "only one",
                    "simultaneously", "at least one of", "together"), Pattern(
         r"(?P<subject>.+?) (?:are|is) mutually exclusive(?P<asked>.*)|"
@@ -180,10 +183,8 @@ _FRAMES: tuple[tuple[str, tuple[str, ...], Any], ...] = (
         r"(?P<subject6>(?!.*\b(?:must|should|expected|has to|needs to|requires?|cannot|can't|not)\b).+?) (?P<asked6>"
         r"(?:larger|smaller|greater|less|bigger|more|fewer|longer|shorter|higher|lower) than (?!once).+)")),
     ("needs", ("must", "should", "shall", "have to", "has to", "need to", "needs to", "can only", "cannot be",
-        "cannot have", "can't have",
-        "can't be",
-               "can not be", "could not be", "expected to", "required to", "supposed to", "ought", "can take",
-                   "may not"), Pattern(
+               "cannot have", "can't have", "can't be", "can not be", "could not be", "expected to", "required to",
+               "supposed to", "ought", "can take", "may not"), Pattern(
         rf"(?P<subject>.+?),? {_NEED}(?: all| either| both| always| also| each| itself| (?:only )?currently)*"
         r" (?P<asked>(?:not |only |never |n't )?\S.*)|"
         rf"(?P<asked2>(?:[Mm]ust|[Ss]hould) \S.*)")),
@@ -236,10 +237,8 @@ _FRAMES: tuple[tuple[str, tuple[str, ...], Any], ...] = (
         r"(?P<subject2>.+?) (?:do|does|did|will|would)(?: not|n't) (?P<asked2>\S.*)")),
     ("state", (" failed",), Pattern(r"(?P<subject>[^:;,]+?) (?P<asked>(?:has )?failed(?! to)\b.*)")),
     ("refused", ("cannot", "can't", "can not", "could not", "couldn't", "failed", "unable", "not able", "trying",
-                 "tried", "attempt",
-                 "not possible", "impossible", "refus", "disallow", "forbid", "illegal", "never be", "must not",
-                     "don't",
-                 "do not", "error"), Pattern(
+                 "tried", "attempt", "not possible", "impossible", "refus", "disallow", "forbid", "illegal",
+                 "never be", "must not", "don't", "do not", "error"), Pattern(
         r"(?P<subject>.*?)\b(?:[Cc]an(?:not|'t| not)|[Cc]ould(?: not|n't)|[Ff]ailed to|"
         r"[Uu]nable to|[Nn]ot able to|[Tt]rying to|[Tt]ried to|[Aa]ttempt(?:ed|ing|s)?(?: to)?|"
         r"[Ii]t is (?:not possible|impossible) to|[Dd]o(?: not|n't)(?: know how to)?)\b:? (?P<asked>.+)|"
@@ -325,6 +324,8 @@ def _valued(parts: dict[str, str]) -> dict[str, str]:
     """What was refused and its value, where one of subject and requirement says both and the other nothing."""
     part = parts["subject"] if not parts["asked"] else parts["asked"] if not parts["subject"] else ""
     found = _VALUED.fullmatch(part)
+    if found is not None and " " in found["subject"] and part[found.end("subject")] == "=":
+        return {}  # the setting of one thing among others
     return {"subject": found["subject"], "asked": "", "given": found["given"]} if found is not None else {}
 
 
@@ -350,6 +351,8 @@ def _apart(text: str) -> tuple[str, str]:
     if "instead of" in text[found.start() : found.start("given")] and not _DEMAND.search(claim):
         return text, ""  # what stands behind is what should be
     given, behind = _in_aside(found["given"].strip())
+    if given.startswith(_TOLD):
+        return (claim.rstrip(" ,.:;([") if given in _TOLD else text), ""
     return claim.rstrip(" ,.:;([") + behind, _FOUND.sub("", given)
 
 

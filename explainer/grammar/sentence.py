@@ -27,7 +27,7 @@ _ENDS = (". ", "! ", "? ", ";", "!", ": ")
 _SHORT = Pattern(r"\b(?:e\.g|i\.e|etc|vs|cf|approx|no)\.$", 2)
 #: A sentence that only adds what was given.
 _GOES_ON = Pattern(
-    r"(?:(?:Instead,? )?(?:Got|Found|Received|But got|Actual|Given|got|found)|"
+    r"(?:(?:Instead,? |We )?(?:Got|Found|Received|But got|Actual|Given|got|found)|"
     r"but (?:it|they|got|found|is|are|was|were|has|have|actually))\b"
 )
 _WHERE = r"(?:\[(?P<box>\w[\w .:-]{0,40})\]:?\s+)?"
