@@ -144,10 +144,10 @@ def is_torchs(error: Crash | Raised, text: str, operator: bool, detail: int, fir
         return True
     if not words or is_others(text):
         return False
-    if error.type.startswith(("torch.", "c10")) or error.name in _ONLY_OURS:
-        return True
     if error.frames:
         return _raised_there(error, text, operator, detail, firm)
+    if error.type.startswith(("torch.", "c10")) or error.name in _ONLY_OURS:
+        return True
     return "." not in error.type and _speaks_so(error, text, operator, detail, firm)
 
 
