@@ -67,12 +67,12 @@ def explain(
     child (EXPLAINER_REPLAY=0 forbids it); `rules` are folders of further rules. Raises TypeError for anything that is
     neither error nor text.
     """
-    options = Options(language=language(lang), replay=replay and os.environ.get("EXPLAINER_REPLAY") != "0")
-    packs = tuple(Path(folder) for folder in rules)
-    if isinstance(what, BaseException):
-        return explain_error(what, options=options, packs=packs)
+    packs = tuple(map(Path, rules)) if rules else ()
     if isinstance(what, (str, bytes)):
-        return explain_text(what, options=options, packs=packs)
+        return explain_text(what, options=Options(language=language(lang)), packs=packs)
+    if isinstance(what, BaseException):
+        allowed = replay and os.environ.get("EXPLAINER_REPLAY") != "0"
+        return explain_error(what, options=Options(language=language(lang), replay=allowed), packs=packs)
     raise TypeError(f"explain() takes an exception or a text, not {type(what).__name__}")
 
 

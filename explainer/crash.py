@@ -178,7 +178,8 @@ def crash_of(found: Found, known: Known) -> Crash:
     chain = tuple(Link(relation, other.type, other.message) for relation, other in way if other is not root)
     runner = _runner(root, way)
     about = (found.place, found.count, found.remarks, tuple(_traced(root.message)))
-    frames = whole(root.frames, (other.frames for _, other in way), lambda one: (one.file, one.function))
+    others = [other.frames for _, other in way]
+    frames = whole(root.frames, others, lambda one: (one.file, one.function)) if others else root.frames
     return Crash(root.type, root.message, tuple(frames), chain, root.notes, runner, *about)
 
 

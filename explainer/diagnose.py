@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import cache, partial
 from typing import Any, TypeVar
 
-from explainer import grammar, guarding, remedies, reporting
+from explainer import grammar, guarding, remedies, reporting, untried
 from explainer.catalogue import Catalogue, Match
 from explainer.catalogue.bounds import WordsError, for_crash, of_file
 from explainer.catalogue.rule import UNLISTED
@@ -87,8 +87,6 @@ def _diagnosed(crash: Crash, catalogue: Catalogue, options: Options) -> Report:
 
 def _with_reason(diagnosis: Diagnosis | None, scene: Scene) -> Diagnosis | None:
     """A diagnosis that says why none of its fixes was tried, where that is so."""
-    from explainer import untried
-
     why = untried.reason(diagnosis, scene) if diagnosis is not None else None
     if diagnosis is None or why is None:
         return diagnosis
@@ -140,9 +138,11 @@ def _diagnosis(match: Match, catalogue: Catalogue, scene: Scene, stages: Stages)
 
 def _held(match: Match, catalogue: Catalogue, scene: Scene, stages: Stages) -> list[Held]:
     """The rules of a symptom that hold, the best first."""
-    names = symptom_names(match, scene)
     told = scene.live is None and not scene.crash.stack
     rules = catalogue.rules_for(match.symptom.id if match.symptom.messages else UNLISTED, told)
+    if not rules:
+        return []
+    names = symptom_names(match, scene)
     none: list[Held] = []
     held = stages.run("weighing rules", lambda: held_rules(rules, scene, names), none)
     for what, error in scene.failures:
@@ -176,8 +176,10 @@ def _beside_others(
 
 def _searched(fallback: tuple[Diagnosis, Remedy] | None, match: Match, scene: Scene, stages: Stages) -> Diagnosis:
     """What the search finds, for a rule's diagnosis or, without one, for the message's."""
-    search = partial(remedies.of_search, match.symptom.family, scene, _NOTHING)
-    found = stages.run("the search for fixes", search, _NOTHING) if scene.live is not None else _NOTHING
+    found = _NOTHING
+    if scene.live is not None:
+        search = partial(remedies.of_search, match.symptom.family, scene, _NOTHING)
+        found = stages.run("the search for fixes", search, _NOTHING)
     diagnosis, remedy = fallback or (_of_message(match, scene, stages, causes=not found.checked), _NOTHING)
     if found.checked:
         return _with(diagnosis, found, None)

@@ -50,7 +50,7 @@ def with_history(diagnosis: Diagnosis | None, scene: Scene) -> Diagnosis | None:
 
 def bare(crash: Crash, diagnosis: Diagnosis | None, language: str) -> Report:
     """The report without anything that needs the scene."""
-    chain = tuple({"relation": link.relation, "type": link.type, "message": link.message} for link in crash.chain)
+    chain = tuple([{"relation": link.relation, "type": link.type, "message": link.message} for link in crash.chain])
     place = crash.place
     diagnoses = (_relative(diagnosis),) if diagnosis is not None else ()
     return Report(
@@ -65,13 +65,13 @@ def bare(crash: Crash, diagnosis: Diagnosis | None, language: str) -> Report:
         place.rank,
         language,
         traced=_frames(crash.traced),
-        remarks=tuple(one if isinstance(one, str) else one.text(language) for one in crash.remarks),
+        remarks=tuple([one if isinstance(one, str) else one.text(language) for one in crash.remarks]),
     )
 
 
 def _frames(frames: Iterable[Frame]) -> tuple[ErrorFrame, ...]:
     return tuple(
-        ErrorFrame(relative(f.file), f.line, f.function, f.code, f.user, f.column, f.end_column) for f in frames
+        [ErrorFrame(relative(f.file), f.line, f.function, f.code, f.user, f.column, f.end_column) for f in frames]
     )
 
 

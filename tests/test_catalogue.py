@@ -166,7 +166,7 @@ def test_a_changed_rule_file_is_seen_at_once(tmp_path, monkeypatch):
     assert len(compiled.cached(tmp_path / "rules").symptoms) == 1
     path.write_text(path.read_text().replace("the first wording", "the second wording"))
     os.utime(path, (time.time() + 5, time.time() + 5))
-    assert compiled.cached(tmp_path / "rules").table.entries[0].pattern == "the second wording"
+    assert next(compiled.cached(tmp_path / "rules").table.entries).pattern == "the second wording"
 
 
 def test_a_cache_folder_that_cannot_be_written_is_no_error(tmp_path, monkeypatch):

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from explainer.frozen import frozen, mutable
+from explainer.frozen import OFTEN, frozen, mutable
 
 
 @frozen
@@ -120,3 +120,16 @@ def test_mutable_classes_can_be_assigned_to_and_are_not_hashed() -> None:
     assert count == Count(2, []) != Count(1)
     with pytest.raises(TypeError):
         hash(count)
+
+
+def test_a_class_that_is_made_often_takes_and_refuses_what_it_did_before() -> None:
+    @frozen
+    class Often(Point):
+        values: Any = None
+
+    made = [Often(1, y=place, more={}) for place in range(4 * OFTEN)]
+    assert made[-1] == Often(1, 4 * OFTEN - 1, {}, None)
+    assert Often(1).more is not Often(1).more
+    for given, named in (((), {}), ((1, 2, {}, None, 5), {}), ((1,), {"x": 2}), ((1,), {"z": 2})):
+        with pytest.raises(TypeError):
+            Often(*given, **named)

@@ -5,7 +5,7 @@ A pack is not trusted: its templates may neither run on nor fill the memory, wha
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from typing import Any
 
@@ -27,16 +27,15 @@ class Exceeded(WordsError):
 
 
 class Work:
-    """The steps that are left."""
+    """The steps that are left for a template, and for the crash that it is about."""
 
-    __slots__ = ("left",)
+    __slots__ = ("left", "together")
 
-    def __init__(self, left: int):
-        self.left = left
+    def __init__(self) -> None:
+        self.left, self.together = STEPS, TOGETHER
 
 
-_crash: ContextVar[Work | None] = ContextVar("crash", default=None)
-_template: ContextVar[Work | None] = ContextVar("template", default=None)
+_work: ContextVar[Work | None] = ContextVar("work", default=None)
 
 
 class for_crash:
@@ -45,29 +44,25 @@ class for_crash:
     __slots__ = ("_token",)
 
     def __enter__(self) -> None:
-        self._token = _crash.set(Work(TOGETHER))
+        self._token = _work.set(Work())
 
     def __exit__(self, *_: object) -> None:
-        _crash.reset(self._token)
+        _work.reset(self._token)
 
 
-class for_template:
-    """One template takes `STEPS` steps, or what is left for the crash."""
-
-    __slots__ = ("_token", "_work")
-
-    def __enter__(self) -> None:
-        crash = _crash.get()
-        if crash is not None and crash.left <= 0:
-            raise Exceeded("the templates before it took all the work that a crash is worth")
-        self._work = Work(STEPS)
-        self._token = _template.set(self._work)
-
-    def __exit__(self, *_: object) -> None:
-        crash = _crash.get()
-        if crash is not None:
-            crash.left -= STEPS - self._work.left
-        _template.reset(self._token)
+def bounded(render: Callable[..., Any], *given: Any) -> Any:
+    """What a template renders in `STEPS` steps, or in what is left for the crash."""
+    work = _work.get()
+    if work is None:
+        with for_crash():
+            return bounded(render, *given)
+    if work.together <= 0:
+        raise Exceeded("the templates before it took all the work that a crash is worth")
+    work.left = STEPS
+    try:
+        return weighed(render(*given))
+    finally:
+        work.together -= STEPS - work.left
 
 
 class of_file:
@@ -88,7 +83,7 @@ class of_file:
 
 def spend(steps: int) -> None:
     """Count steps. Raises Exceeded when none are left."""
-    work = _template.get()
+    work = _work.get()
     if work is not None:
         work.left -= steps
         if work.left < 0:

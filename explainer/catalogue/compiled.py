@@ -18,7 +18,7 @@ from explainer.catalogue.problem import Problem
 from explainer.frozen import frozen
 
 #: Raise it whenever what is written changes: older files are then written anew.
-FORMAT = 9
+FORMAT = 10
 
 
 @frozen
@@ -68,13 +68,13 @@ class Texts(Mapping[str, bytes]):
 
 
 def dump(made: Pack, key: str = "") -> bytes:
-    """The pack as one file: a line with the index, then a line a pattern, a symptom and a rule."""
-    table = made.table
-    entries = [json.dumps(one, ensure_ascii=False).encode() for one in table.entries]
-    lines = [line + b"\n" for line in (*entries, *made.symptoms.values(), *made.rules.values())]
+    """The pack as one file: a line with the index, then a line a word of the table, a symptom and a rule."""
+    words = list(made.table.words)
+    rows = [json.dumps(made.table.rows[word], ensure_ascii=False).encode() for word in words]
+    lines = [line + b"\n" for line in (*rows, *made.symptoms.values(), *made.rules.values())]
     index = {
-        "format": FORMAT, "key": key, "lengths": list(map(len, lines)), "symptoms": list(made.symptoms),
-        "rules": list(made.rules), "under": made.under, "by_word": table.by_word,
+        "format": FORMAT, "key": key, "lengths": list(map(len, lines)), "words": words,
+        "symptoms": list(made.symptoms), "rules": list(made.rules), "under": made.under,
         "problems": [astuple(one) for one in made.problems], "told": made.told,
     }  # fmt: skip
     return b"".join([json.dumps(index, ensure_ascii=False).encode(), b"\n", *lines])
@@ -90,13 +90,13 @@ def parse(data: Any, key: str | None = None) -> Pack | None:
         lines = Lines(data, list(itertools.accumulate(index["lengths"], initial=end)))
         if lines.bounds[-1] != len(data):
             return None
-        symptoms, rules = index["symptoms"], index["rules"]
-        patterns = len(lines) - len(symptoms) - len(rules)
-        table = Words(Rows(lines, patterns), index["by_word"])
+        numbers = iter(range(len(lines)))
+        rows, symptoms, rules = (
+            Texts(lines, dict(zip(index[names], numbers, strict=False))) for names in ("words", "symptoms", "rules")
+        )
         wrong = tuple(Problem(*row) for row in index["problems"])
-        said = Texts(lines, {name: patterns + place for place, name in enumerate(symptoms)})
-        causes = Texts(lines, {name: patterns + len(symptoms) + place for place, name in enumerate(rules)})
-        return Pack(table, said, causes, index["under"], wrong, index["told"])
+        table = Words(rows.numbers.keys(), Rows(rows))
+        return Pack(table, symptoms, rules, index["under"], wrong, index["told"])
     except (ValueError, KeyError, TypeError):
         return None
 

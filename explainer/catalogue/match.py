@@ -7,7 +7,7 @@ import functools
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, KeysView, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from explainer.catalogue.search import captured
@@ -54,49 +54,53 @@ class Entry(NamedTuple):
     foreign: bool = False
 
 
-class Rows(Sequence[Entry]):
-    """The entries of a compiled file, its first `count` lines, each parsed when it is first looked at."""
+#: The entries that a word is looked up for, by the longest text that each must hold.
+Row = Sequence[tuple[str, Sequence[Entry]]]
 
-    def __init__(self, lines: Sequence[bytes], count: int):
-        self._lines, self._count = lines, count
-        self._made: dict[int, Entry] = {}
 
-    def __getitem__(self, number: Any) -> Any:
-        if number not in self._made:
-            if number >= self._count:
-                raise IndexError(number)
-            self._made[number] = Entry(*json.loads(self._lines[number]))
-        return self._made[number]
+class Rows(dict[str, Row]):
+    """The rows of a compiled file by their words, each parsed when it is first looked at."""
 
-    def __len__(self) -> int:
-        return self._count
+    def __init__(self, texts: Mapping[str, bytes]):
+        self._texts = texts
+
+    def __missing__(self, word: str) -> Row:
+        found = json.loads(self._texts[word])
+        self[word] = row = [(run, [Entry(*one) for one in those]) for run, those in found]
+        return row
 
 
 @frozen
 class Words:
-    """The numbers of a pack's entries by the rarest word that a message must hold to match them, and by their longest
-    run; those without a whole word stand under the empty one.
+    """A pack's entries by the rarest word that a message must hold to match them; those without a whole word stand
+    under the empty one.
     """
 
-    entries: Sequence[Entry]
-    by_word: Mapping[str, Mapping[str, Sequence[int]]]
+    words: KeysView[str]
+    rows: Mapping[str, Row]
 
     @classmethod
     def of(cls, entries: Iterable[Entry]) -> Words:
         """The table of some entries."""
         entries = tuple(entries)
         count = Counter(word for entry in entries for word in set(entry.words))
-        by_word: dict[str, dict[str, list[int]]] = {}
-        for number, entry in enumerate(entries):
+        by_word: dict[str, dict[str, list[Entry]]] = {}
+        for entry in entries:
             rarest = min(entry.words, key=lambda word: (count[word], -len(word), word), default="")
-            by_word.setdefault(rarest, {}).setdefault(max(entry.runs, key=len, default=""), []).append(number)
-        return cls(entries, by_word)
+            by_word.setdefault(rarest, {}).setdefault(max(entry.runs, key=len, default=""), []).append(entry)
+        rows = {word: list(row.items()) for word, row in by_word.items()}
+        return cls(rows.keys(), rows)
+
+    @property
+    def entries(self) -> Iterator[Entry]:
+        """All entries."""
+        return (entry for word in self.words for _, those in self.rows[word] for entry in those)
 
     def candidates(self, low: str, words: set[str]) -> list[Entry]:
         """The entries that a lowercased message, which has these words and the empty one, may match."""
-        runs = [item for word in words & self.by_word.keys() for item in self.by_word[word].items()]
-        numbers = [number for run, those in runs if run in low for number in those]
-        return [entry for number in numbers if _contains(low, (entry := self.entries[number]).runs)]
+        rows = [self.rows[word] for word in words & self.words]
+        found = [entry for row in rows for run, those in row if run in low for entry in those]
+        return [entry for entry in found if len(entry.runs) < 2 or _contains(low, entry.runs)]
 
 
 @frozen

@@ -65,7 +65,8 @@ def _points() -> set[tuple[str, str]]:
             continue
         for folder in entries:
             try:
-                data = Path(folder, "entry_points.txt").read_bytes()
+                with open(f"{folder}/entry_points.txt", "rb", 0) as file:  # a `Path` and a buffer take twice the time
+                    data = file.read()
             except OSError:
                 continue
             if GROUP.encode() in data:

@@ -72,8 +72,7 @@ def _guarded(render: Callable[[str, Mapping[str, Any]], Any], template: str, nam
     if len(template) > bounds.WRITTEN:
         raise Exceeded(f"a template has {len(template)} characters: {template[:60]!r}...")
     try:
-        with bounds.for_template():
-            return bounds.weighed(render(template, names))
+        return bounds.bounded(render, template, names)
     except Exceeded as error:
         raise Exceeded(f"{error}: {template[:60]!r}") from None
     except WordsError:

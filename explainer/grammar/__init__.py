@@ -27,7 +27,7 @@ _BRACES = str.maketrans("{}", "()")
 _WORD = Pattern(r"[A-Za-z_][\w.]+")
 #: A title, then why: as the compiler words what it cannot trace.
 _TITLED = Pattern(r"\S[\s|.]+Explanation: ")
-_PRONOUN = Pattern(r"(?:this|that|these|those|it|they|we|you|which|dynamo)(?: \w+)?", 2)
+_PRONOUN = Pattern(r"(?:the (?:latter|former)|this|that|these|those|it|they|we|you|which|dynamo)(?: \w+)?", 2)
 #: Words that stand for anything that was given.
 _NAMELESS = words_of(
     "argument arguments value values input inputs output outputs parameter parameters state this that these usage "
@@ -47,7 +47,7 @@ def read(error: Crash | Raised) -> Match | None:
     if "Explanation: " not in text or not _TITLED.search(text):
         claims.sort(key=lambda clause: clause.frame in WEAK or _PRONOUN.fullmatch(_subject(clause)) is not None)
     elif parts and (not claims or claims[0].text not in parts[0].text):
-        claims.insert(0, Clause("said", asked=parts[0].text, text=parts[0].text))
+        claims.insert(0, Clause("said", asked=parts[0].text, operator=parts[0].operator, text=parts[0].text))
     if not claims and parts and len(_WORD.findall(parts[0].text)) > 2 and says_so(error, text):
         claims = [Clause("said", asked=parts[0].text, operator=parts[0].operator, text=parts[0].text)]
     if not claims:
@@ -59,7 +59,7 @@ def read(error: Crash | Raised) -> Match | None:
     if not is_torchs(error, text, bool(clause.operator), detail, firm):
         return None
     family = BY_TYPE.get(error.name) or family_of(clause, kind, text)
-    others = [one for one in claims[1:3] if one.subject or len(one.asked) > 3]
+    others = [one for one in claims[1:3] if len(one.asked) > 3 or not _PRONOUN.fullmatch(one.subject or "this")]
     told = Told(clause, others, kind if sure else None, text)
     texts = {field: {code: f"{{{{ m.{field}_{code} }}}}" for code in LANGUAGES} for field in ("headline", "why")}
     hint = (advice([part.text for part in parts]) or "").translate(_BRACES)

@@ -29,14 +29,16 @@ class Clause:
     @property
     def predicate(self) -> str:
         """What the sentence says of its subject."""
-        return self.text.partition(self.subject)[2].strip(" ,:;.") if self.subject else self.text
+        said = self.text.partition(self.subject)[2].strip(" ,:;.") if self.subject else self.text
+        return said.removeprefix("that ").removeprefix("which ")
 
 
 #: What was given, behind the requirement.
 _GIVEN = Pattern(
     r"(?:\s?[,.:;(\[-]{0,3}\s?(?:but|and|instead|however|while|whereas|yet)?,?\s*(?:instead\s+|we\s+|it\s+|also\s+)?"
     r"(?:\bgot(?:\b|(?=\d))|(?<!not )(?<!none )\bfound\b(?! (?:to|in|for|by|that|at)\b)|\breceived\b|"
-    r"(?<=[,;(] )given\b|\bgiven(?=:)|\bactual(?:ly)?\b(?: (?:is|are|has|have)\b)?|\b(?:saw|was given|encountered)\b|"
+    r"(?<=[,;(] )given\b|\bgiven(?=:)|\bactual(?:ly)?\b(?: (?:is|are|has|have)\b)?|"
+    r"\b(?:saw|was given|encountered(?! (?:in|when|while|at)))\b|"
     r"\bbut(?! there\b)(?= (?:[\w.:]+ ){1,5}(?:is|are|has|have|was|were|had)\b)|"
     r"(?<=but )(?:is|was|were|are|has|have|had|it is|it was|it has|the|its)\b|"
     r"(?<=but )gets?\b|\binstead of\b|(?<=, )not\b|\b(?:passed(?: in)?|provided)\b(?=\s*[:\d\[(<'`]))"
@@ -50,8 +52,8 @@ _GIVING = ("got", "get", "found", "received", "given", "actual", "saw", "encount
 _BEFORE = 40
 #: What was given, before the requirement.
 _TURNED = Pattern(
-    r"(?P<about>(?:[^:;,]+: )?)"
-    r"(?:[Gg]ot|[Rr]eceived|[Ff]ound|[Gg]iven):? (?P<given>.+?)(?:,|;|,? but| while| when) ?(?:was |were |it |but )*"
+    r"(?P<about>(?:[^:;,]+: )?)(?:[Gg]ot|[Rr]eceived|[Ff]ound|[Gg]iven):? (?P<given>.+?)"
+    r"(?:,|;|,? but| while| when) ?(?:was |were |it |but )*"
     r"(?P<claim>(?:expect(?:s|ed|ing)|requires?|required)\b.+)"
 )
 #: What was refused, and what should be: `Unknown mode 'x', should be one of ...`.
@@ -69,7 +71,8 @@ _REFUSING = ("invalid", "unsupported")
 _IT_IS = Pattern(r"^[Ii]t is (?:expected|required) (?:that )?")
 #: What makes a requirement of a sentence.
 _DEMAND = Pattern(r"\b(?:must|should|expect|need|requir|has to|have to|only)", 2)
-#: `but 7 is found`.
+#: What is told of a thing behind `but it has`, and is no value; `but 7 is found`.
+_TOLD = ("not", "already", "never", "no longer")
 _FOUND = Pattern(r" (?:is|are|was|were) (?:found|given|received|provided|passed|specified)$")
 #: What is the case, and what should be: `the rank is 3, but should be 2`.
 _STATED = Pattern(
@@ -81,14 +84,14 @@ _STATED = Pattern(
 _WRONG = Pattern(r"^(?:[Ii]nvalid|[Uu]nsupported|[Uu]nexpected|[Ii]ncorrect|[Ww]rong|[Bb]ad|[Ii]llegal) (?=\w)")
 #: What a clause of advice adds to a claim, and words at the edges of a part that say nothing.
 _ASIDE = Pattern(
-    r"[,;] (?:please|but you|so (?:please|you)|(?:did you|try|consider|use) )\b.*|"
+    r" \((?:please|if you)\b[^()]*\)|[,;] (?:please|but you|so (?:please|you)|(?:did you|try|consider|use) )\b.*|"
     r"[,;:] (?:but |and )?(?:this|that|which) should(?:n't| not| never)(?: have)? happen(?:ed)?\b.*",
     2,
 )
 _LOOSE = Pattern(
     r"^(?:but|is|are|was|were|that|which|it|this|this is|there)(?: |$)|"
-    r"(?:^| )(?:seems? to|appears? to|that|which|who|(?<!with )it|this|this is|and|is|are|"
-    r"at the moment|at present|currently|yet|for now|but|because|since|right now)$"
+    r"(?:^| )(?:seems? to|appears? to|that|which|who|they|(?<!with )it|this|this is|and|is|are|"
+    r"at the moment|at present|currently|yet|for now|but|because|since|right now|-)$"
 )
 _NEED = (
     r"(?:(?P<never>shouldn't|mustn't|cannot|can't|can not|may not)|must|shall|should|has to|have to|needs? to|can only|"
@@ -106,9 +109,9 @@ _FRAMES: tuple[tuple[str, tuple[str, ...], Any], ...] = (
     ("needs", ("assertion",), Pattern(r".*?Assertion [`'\"](?P<asked>.+?)[`'\"] failed.*")),
     ("build", ("compil", "built with", "build", "backend"), Pattern(
         r"(?P<subject>.*?)\b(?:(?:was|is|were|has been)?\s*(?:not|n't|without)\s*(?:been )?(?:compiled|built|linked)"
-        r"(?: with)?|compiled without|without (?=\w+ support)|requires? (?:compiling|building) (?:PyTorch )?with|"
-        r"(?:library )?not found in compilation|was not enabled for|requires? PyTorch (?:built|"
-        r"compiled) with)\s*(?P<asked>.*)")),
+        r"(?: with| for)?|compiled without|without (?=\w+ support)|requires? (?:compiling|building) (?:PyTorch )?with|"
+        r"(?:library )?not found in compilation|was not enabled for|"
+        r"requires? PyTorch (?:built|compiled) with)\s*(?P<asked>.*)")),
     ("exclusive", ("exclusive", "either", "both", "at the same time", "exactly one", "at most one", "only one",
                    "simultaneously", "at least one of", "together"), Pattern(
         r"(?P<subject>.+?) (?:are|is) mutually exclusive(?P<asked>.*)|"
@@ -128,23 +131,21 @@ _FRAMES: tuple[tuple[str, tuple[str, ...], Any], ...] = (
         r"(?P<subject2>.+?) (?:is|are|be|can be|may be|must be)(?: currently)? only(?: be)?(?: currently)? "
         r"(?:supported|implemented|available|defined|valid|allowed|meaningful|possible|used|applied|applicable|enabled|called|made|"
         r"set|created|specified|relevant)\s*(?P<asked2>.*)|"
-        r"(?P<subject3>.+?) (?:should|must|will) only (?:be )?(?P<asked3>.+)|"
+        r"(?P<subject3>.+?) (?:should|must|will) only (?:be )?(?:called |used )?(?P<asked3>.+)|"
         r"(?:.*?[,:] )?(?:[Cc]urrently,? )?(?:can )?[Oo]nly (?P<asked4>.+?) (?:is|are|can be|be|was)(?: currently)?"
         r"(?: supported| allowed| implemented| accepted| valid| available| used)*(?: currently| yet| now)?"
         r"(?: (?:for|in|by|on|with|to|at|as|when) (?P<subject4>.+))?$|"
         r"(?:.*?[,:] )?[Oo]nly (?P<asked6>.+?) (?:supported|implemented|allowed|available) (?:for|in|by|on|with|to) "
         r"(?P<subject6>.+)|"
-        r"(?:.*?[,:] )?(?:[Cc]urrently,? )?[Oo]nly (?:be )?(?:supports? )?(?P<asked5>(?!.* supports? ).+?)"
+        r"(?:.*?[,:] )?(?:[Cc]urrently,? )?(?:[Cc]an )?[Oo]nly (?:be )?(?:supports? )?(?P<asked5>(?!.* supports? ).+?)"
         r"(?: supported| allowed| implemented)?$")),
     ("only", ("supports ", "handles ", "only", "possible ", "valid ", "allowed ", "choices", "choose"), Pattern(
         r"(?P<subject>\S+(?: \S+){0,8}?) (?:supports|handles) (?P<asked>(?:up to |at most )?.*\d.*)|"
         r"(?P<subject2>.+?) (?:(?:is|are|be|was) (?:\w+ )?(?:for|in|with|on|by)|supports?|accepts?|takes?|works? \w+)"
-        r" (?P<asked2>.+?),? only$|"
-        r"(?P<subject3>.+?) (?:can|may|is|are|could)(?: be)? (?:\w+ ){1,3}only (?P<asked3>.+)|"
+        r" (?P<asked2>.+?),? only$|(?P<subject3>.+?) (?:can|may|is|are|could)(?: be)? (?:\w+ ){1,3}only (?P<asked3>.+)|"
         r"(?P<subject4>.+?) only (?:can|may|could) (?:be )?(?P<asked4>.+)|"
         r"(?:.*?[,:.] (?:but |the )?)?(?:[Pp]ossible|[Vv]alid|[Aa]llowed|[Ss]upported|[Aa]ccepted) "
-        r"(?P<subject5>[\w ]+?)(?: are| is|:| range)+ (?P<asked5>.+)|"
-        r"[Aa]ccepts? only (?P<asked7>.+)|"
+        r"(?P<subject5>[\w ]+?)(?: are| is|:| range)+ (?P<asked5>.+)|[Aa]ccepts? only (?P<asked7>.+)|"
         r"(?P<subject6>.+?)[,:;.]? (?:please )?choose (?:from|one of|between) (?P<asked6>.+)")),
     ("unsupported", ("support", "implement", "nyi", "not yet", "not allow", "n't allow", "not available", "not handle",
                      "n't handle", "not permitted", "no implementation", "not applicable", "not enabled"), Pattern(
@@ -156,23 +157,20 @@ _FRAMES: tuple[tuple[str, tuple[str, ...], Any], ...] = (
         r"(?P<subject2>.*?)\b(?:do|does|did|is|can|could|will)(?: not|n't|not)(?: currently| yet| directly| really)* "
         r"(?:support|implement|allow|handle|accept|permit)(?:ing|ed)?\b\s*(?P<asked2>.*)|"
         r"(?P<before>.*?\b)?(?:[Uu]nsupported|[Uu]nimplemented|[Nn]ot (?:yet )?(?:supported|implemented)|NYI|nyi|"
-        r"[Uu]nhandled)\b[:,]?\s*(?P<asked3>.*)|"
-        r"(?P<subject4>.+?) (?:has|have|with) no (?P<asked4>implementation.*)")),
+        r"[Uu]nhandled)\b[:,]?\s*(?P<asked3>.*)|(?P<subject4>.+?) (?:has|have|with) no (?P<asked4>implementation.*)")),
     ("match", ("match", "mismatch", "agree", "inconsisten", "incompatible", "differ", "not equal", "!=", "the same",
-               "compatible", "not equal", "unequal", "disagree"), Pattern(
+               "compatible", "unequal", "disagree", "conflicting"), Pattern(
         rf"(?!{_DEMANDED})(?P<subject>.+?) (?:mismatch(?:es|ed)?|(?:do|does)(?: not|n't) (?:match|agree)|"
         r"did(?: not|n't) match|(?:is|are)(?: not|n't) (?:equal|compatible|consistent|the same|equivalent|identical)|"
         r"(?:is|are) (?:different|inconsistent|incompatible|unequal)|differs?)\b"
-        r"(?: to| with| from| as| between| [Tt]han)?[,:]?"
-        r"\s*(?P<asked>.*)|"
-        rf"(?!{_BOUND})(?P<before>.*?\b)?(?:[Ii]nconsistent|[Mm]ismatch(?:ed)?|[Ii]ncompatible|[Dd]ifferent|[Nn]on-?matching)"
-        r"(?: (?:in|of|between|for))?\s+(?P<subject2>.+)|"
+        r"(?: to| with| from| as| between| [Tt]han)?[,:]?\s*(?P<asked>.*)|"
+        rf"(?!{_BOUND})(?P<before>.*?\b)?(?:[Ii]nconsistent|[Mm]ismatch(?:ed)?|[Ii]ncompatible|[Dd]ifferent|"
+        r"[Nn]on-?matching|[Uu]nequal|[Cc]onflicting)(?: (?:in|of|between|for))?\s+(?P<subject2>.+)|"
         r"(?P<subject3>.+?) (?:!=|=/=) (?P<asked3>.+)")),
     ("range", ("out of", "exceed", "too ", "larger", "smaller", "greater", "less than", "bigger", "overflow", "beyond",
                "outside", "more than", "above", "below", " < ", " > "), Pattern(
         r"(?P<subject>.*?)\b(?:is|are|was|were|has|have|being|went)?\s*(?:out of(?: the)? (?:range|bounds?|"
-        r"\w+ bounds?)|"
-        r"outside(?: of)?(?: the)?|exceeds?|exceeded|overflow(?:s|ed)?|"
+        r"\w+ bounds?)|outside(?: of)?(?: the)?|exceeds?|exceeded|overflow(?:s|ed)?|"
         r"(?:(?<=is )|(?<=are )|(?<=was )|(?<=were ))(?:beyond|above|below))\b[,:]?(?: (?:for|of|with|in))?\s*"
         r"(?P<asked>.*)|"
         r"(?P<subject2>(?!.*\b(?:must|should|expected(?! \()|has to|needs to|requires?|can ?not|can't|may not)\b).+?)"
@@ -181,14 +179,12 @@ _FRAMES: tuple[tuple[str, tuple[str, ...], Any], ...] = (
         r"(?:larger|smaller|greater|less|bigger|more|fewer|longer|shorter|higher|lower) than(?! once)).*)|"
         r"(?P<asked3>[Tt]oo (?:many|few|much|large|small)\b) (?P<subject3>.+)|"
         r"(?P<subject4>.+?) (?P<asked4>too (?:large|small|many|few|big|long)\b.*)|"
-        r"(?P<subject5>\S+(?: \S+){0,4}?) (?P<asked5>[<>]=? \S+)$|"
+        r"(?P<subject5>(?!.*\b(?:must|should|be)\b)\S+(?: \S+){0,4}?) (?P<asked5>[<>]=? \S+)$|"
         r"(?P<subject6>(?!.*\b(?:must|should|expected|has to|needs to|requires?|cannot|can't|not)\b).+?) (?P<asked6>"
         r"(?:larger|smaller|greater|less|bigger|more|fewer|longer|shorter|higher|lower) than (?!once).+)")),
     ("needs", ("must", "should", "shall", "have to", "has to", "need to", "needs to", "can only", "cannot be",
-        "cannot have", "can't have",
-        "can't be",
-               "can not be", "could not be", "expected to", "required to", "supposed to", "ought", "can take",
-                   "may not"), Pattern(
+               "cannot have", "can't have", "can't be", "can not be", "could not be", "expected to", "required to",
+               "supposed to", "ought", "can take", "may not"), Pattern(
         rf"(?P<subject>.+?),? {_NEED}(?: all| either| both| always| also| each| itself| (?:only )?currently)*"
         r" (?P<asked>(?:not |only |never |n't )?\S.*)|"
         rf"(?P<asked2>(?:[Mm]ust|[Ss]hould) \S.*)")),
@@ -202,21 +198,21 @@ _FRAMES: tuple[tuple[str, tuple[str, ...], Any], ...] = (
         rf"(?P<subject2>.+?) (?:(?:is|are|was|were) )?{_ASKED}(?:expects?|expecting|expected|requires?|needs)\b:?"
         r"(?: that)?\s+(?P<asked2>\S.*)|"
         rf"(?:(?:.*?\b)?{_ASKED}(?:[Ee]xpect(?:s|ed|ing)?|EXPECTED|[Rr]equire[sd]?)|[Nn]eeds?)\b:?(?: that\b|"
-        r" to\b)?\s*(?P<asked3>[^\s,;].*)")),
+        r" to\b)?\s*(?P<asked3>(?!.* (?:is|are|was) (?:not (?:provided|found|set)|missing)\b)[^\s,;].*)")),
     ("invalid", ("invalid", "unknown", "unrecogni", "unexpected", "illegal", "not a valid", "not valid", "incorrect",
                  "wrong", "bad ", "malformed", "not recogni", "ill-formed", "ambiguous", "duplicate", "nonsens",
                  "corrupt", "not understand", "not understood", "undefined"), Pattern(
-        r"(?P<given>.+?) (?:is|are|was)(?: not|n't) (?:a |an |one of the )?(?:valid|recogni[sz]ed|legal|correct|"
-        r"understood|known)\b\s*(?P<subject>.*)|"
+        r"(?P<given>\S+|['\"`][^'\"`]+['\"`]) (?:is|are|was)(?: not|n't) (?:a |an |one of the )?(?:valid|recogni[sz]ed|"
+        r"legal|correct|understood|known)\b\s*(?P<subject>.*)|"
         r"(?P<subject4>.+?) (?:is|are|was|were|has|have)(?: an?)? (?:invalid|incorrect|wrong|ill-formed|malformed|"
         r"illegal|ambiguous|duplicated?|corrupt(?:ed)?)\b\s*(?P<asked4>.*)|"
         r"(?:.*?\b)?(?:[Ii]nvalid|[Uu]nknown|[Uu]nrecogni[sz]ed|[Uu]nexpected|[Ii]llegal|[Ii]ncorrect|[Ww]rong|[Bb]ad|"
         r"[Mm]alformed|[Ii]ll-formed|[Aa]mbiguous|[Dd]uplicate[d]?|[Uu]ndefined|[Cc]orrupt(?:ed)?)"
-        r"(?: (?:values?|number|amount|type)(?= of| for))?(?: (?:of|for|in))? (?P<subject2>.+)|"
+        r"(?: (?:values?|type)(?= of| for))?(?: (?:of|for|in))? (?P<subject2>.+)|"
         r"(?P<subject5>.+?) (?:do|did|does)(?: not|n't) (?:understand|recogni[sz]e) (?P<asked5>.+)|"
         r"(?P<given6>.+?) not (?:an? )?(?:valid|recogni[sz]ed|legal|known|understood)\b(?: an?)?"
-        r"(?: (?P<subject6>.+))?$|"
-        r"(?P<subject7>.+) (?:invalid|incorrect|wrong|unexpected|unknown|malformed|unrecogni[sz]ed|illegal|corrupt)$")),
+        r"(?: (?P<subject6>.+))?$|(?P<subject7>.+) (?:invalid|incorrect|(?<!went )wrong|unexpected|unknown|"
+        r"malformed|unrecogni[sz]ed|illegal|corrupt)$")),
     ("missing", ("missing", " no ", "no ", "not found", "not provided", "not specified", "not defined", "not set",
                  "not initialized", "not registered", "not given", "not passed", "n't found", "not find", "n't find",
                  "not exist", "n't exist", "without", "must provide", "must specify", "not been", "is none", "not have",
@@ -228,30 +224,25 @@ _FRAMES: tuple[tuple[str, tuple[str, ...], Any], ...] = (
         r"known|started|created|part of|in|attached|enabled|supplied|loaded|populated|ready|synchronized|declared|"
         r"exported|built|recorded|called|entered|used)\b.*)|"
         r"(?P<subject2>.+?) (?:do|does|did)(?: not|n't)(?: yet)? (?P<asked2>(?:exist|have|contain|include|provide|"
-        r"define|"
-        r"find|specify|know|own|hold|appear|correspond|belong|return|require|depend|carry|set)\b.*)|"
+        r"define|find|specify|know|own|hold|appear|correspond|belong|return|require|depend|carry|set)\b.*)|"
         r"(?P<subject3>.+?) (?:is|are|was|were) (?P<asked3>(?:missing|undefined|None|null|empty|absent|zero|"
         r"uninitiali[sz]ed|required|unset|lost)\b.*)|"
         r"(?P<subject7>.+?) (?:is )?not (?P<asked7>(?:found|registered|installed|initiali[sz]ed|defined|"
-        r"provided|set)\b.*)|"
+        r"provided|set|in)\b.*)|"
         r"(?P<subject6>.+?) (?P<asked6>(?:lacks?|misses|has no|have no|had no|without|with no|found no|contains no|"
-        r"got no)"
-        r"\b.*)|"
-        r"(?:.*?\b)?(?:[Mm]issing|[Nn]o|[Dd]id(?: not|n't) (?:find|get|receive)|[Cc]ould(?: not|n't) find|"
+        r"got no)\b.*)|(?:.*?\b)?(?:[Mm]issing|[Nn]o|[Dd]id(?: not|n't) (?:find|get|receive)|[Cc]ould(?: not|n't) find|"
         r"[Cc]an(?:not|'t) find)\b:? (?P<asked4>.+?)(?: (?:for|in|of|on|from|at) (?P<subject4>.+))?$")),
     ("is-not", (" not ", "n't ", "neither", "non-"), Pattern(
         r"(?P<subject>.+?) (?:is|are|was|were)(?: not|n't) (?P<asked>\S.*)|"
         r"(?P<subject2>.+?) (?:do|does|did|will|would)(?: not|n't) (?P<asked2>\S.*)")),
     ("state", (" failed",), Pattern(r"(?P<subject>[^:;,]+?) (?P<asked>(?:has )?failed(?! to)\b.*)")),
     ("refused", ("cannot", "can't", "can not", "could not", "couldn't", "failed", "unable", "not able", "trying",
-                 "tried", "attempt",
-                 "not possible", "impossible", "refus", "disallow", "forbid", "illegal", "never be", "must not",
-                     "don't",
-                 "do not", "error"), Pattern(
+                 "tried", "attempt", "not possible", "impossible", "refus", "disallow", "forbid", "illegal",
+                 "never be", "must not", "don't", "do not", "error"), Pattern(
         r"(?P<subject>.*?)\b(?:[Cc]an(?:not|'t| not)|[Cc]ould(?: not|n't)|[Ff]ailed to|"
         r"[Uu]nable to|[Nn]ot able to|[Tt]rying to|[Tt]ried to|[Aa]ttempt(?:ed|ing|s)?(?: to)?|"
-        r"[Ii]t is (?:not possible|impossible) to|[Dd]o(?: not|n't))\b:? (?P<asked>.+)|"
-        r"(?:.*?\b)?[Ee]rror (?!occurr)(?P<asked2>.+)|[Ff]ailed (?P<asked3>.+)")),
+        r"[Ii]t is (?:not possible|impossible) to|[Dd]o(?: not|n't)(?: know how to)?)\b:? (?P<asked>.+)|"
+        r"(?:.*?\b)?(?<!an )[Ee]rror (?!occurr|in\b)(?P<asked2>.+)|[Ff]ailed (?P<asked3>.+)")),
     ("state", ("already", "twice", "more than once", "again", "only once", "after", "before", "has been", "was called",
                "while", "called", "multiple times", "appear", "repeat", "freed", "disabled", "duplicat"), Pattern(
         r"(?P<subject>.+?)(?: (?:has|have|is|are|was|were)(?: been)?)? (?P<asked>already .+)|"
@@ -270,8 +261,7 @@ _FRAMES: tuple[tuple[str, tuple[str, ...], Any], ...] = (
         r"(?P<asked2>\S.*)")),
     ("said", ("",), Pattern(
         r"(?P<subject>(?:(?!if|when|because|unless)\S+ ){1,9}?)(?P<asked>(?:is|are|was|were|has|have|had|will|"
-        r"would|returns?|"
-        r"returned|changed|contains?|uses?|used|produces?|produced|raises|raised|depends|exists?|holds?|gives|gave|"
+        r"would|returns?|returned|changed|contains?|uses?|used|produces?|produced|raises|raised|depends|exists?|holds?|gives|gave|"
         r"applies|defines|mutates|conflicts|requested|comes?|came|ends?|ended|exited|died|hangs?|became|"
         r"differs?) \S.*)")),
 )  # fmt: skip
@@ -282,9 +272,11 @@ _UNDONE = ("cannot ", "can't ", "could not ", "couldn't ", "unable ", "not able 
 _NOT_BEFORE = {"range": ("expect", *_UNDONE), "missing": _UNDONE, "is-not": _UNDONE, "expected": _UNDONE}
 #: Frames of a requirement, and words with which one begins that the frame itself says.
 _DEMANDING = ("needs", "expected", "only")
-_MODAL = Pattern(r"^(?:should|must|has to|have to|needs? to)(?= (?:only )?be )")
+_MODAL = Pattern(r"^(?:(?:should|must|has to|have to|needs? to)(?= (?:only )?be )|(?:Must|Should) )")
 #: Who the message speaks to, or nobody, is not what it is about.
 _NOBODY = ("you", "we", "there", "please", "detected", "found")
+#: Behind these a sentence goes on with the circumstances.
+_WHEN = Pattern(r" (?:if|because|since|unless) .*")
 #: Frames that state no requirement: what another sentence of the message requires tells more.
 WEAK = ("got", "state", "refused", "is-not", "missing", "said")
 
@@ -292,7 +284,7 @@ WEAK = ("got", "state", "refused", "is-not", "missing", "said")
 def clauses(sentence: Sentence) -> Iterator[Clause]:
     """What a sentence claims, the frame that fits first coming first."""
     text = _IT_IS.sub("Expected ", _ASIDE.sub("", sentence.text).replace(" NOT ", " not "))
-    if sentence.operator and text.startswith(("does", "do ", "did", "don't ", "has not ", "can only ")):
+    if sentence.operator and text.startswith(("does", "do ", "did", "don't ", "has not ", "can only ", "supports ")):
         text = f"{sentence.operator} {text}"
     claim, given = _apart(text)
     yield from _fitting(claim, given, sentence.operator)
@@ -305,7 +297,7 @@ def _fitting(claim: str, given: str, operator: str | None) -> Iterator[Clause]:
     for name, triggers, pattern in _FRAMES:
         if name == "invalid" and claim.lower().startswith(_UNDONE) and ":" not in claim:
             continue  # that is only why
-        if any(trigger in low for trigger in triggers):
+        if any(map(low.__contains__, triggers)):
             found = pattern.match(claim)
             if found is not None:
                 parts = _parts(found.groupdict(), claim)
@@ -321,7 +313,9 @@ def _fitting(claim: str, given: str, operator: str | None) -> Iterator[Clause]:
                     parts["subject"] = _WRONG.sub("", parts["subject"], 1)
                     parts["asked"] = _MODAL.sub("", parts["asked"], 1)
                 parts["subject"] = parts["subject"].rpartition(", but ")[2]
-                if parts["subject"].lower() in _NOBODY:
+                if name == "build":
+                    parts["subject"] = _WHEN.sub("", parts["subject"])
+                if parts["subject"].lower().rpartition(", ")[2] in _NOBODY:
                     parts["subject"] = ""
                 yield Clause(name, parts["subject"], parts["asked"], parts["given"] or given, operator, claim)
 
@@ -330,6 +324,8 @@ def _valued(parts: dict[str, str]) -> dict[str, str]:
     """What was refused and its value, where one of subject and requirement says both and the other nothing."""
     part = parts["subject"] if not parts["asked"] else parts["asked"] if not parts["subject"] else ""
     found = _VALUED.fullmatch(part)
+    if found is not None and " " in found["subject"] and part[found.end("subject")] == "=":
+        return {}  # the setting of one thing among others
     return {"subject": found["subject"], "asked": "", "given": found["given"]} if found is not None else {}
 
 
@@ -355,6 +351,8 @@ def _apart(text: str) -> tuple[str, str]:
     if "instead of" in text[found.start() : found.start("given")] and not _DEMAND.search(claim):
         return text, ""  # what stands behind is what should be
     given, behind = _in_aside(found["given"].strip())
+    if given.startswith(_TOLD):
+        return (claim.rstrip(" ,.:;([") if given in _TOLD else text), ""
     return claim.rstrip(" ,.:;([") + behind, _FOUND.sub("", given)
 
 

@@ -12,13 +12,12 @@ from explainer.patterns import Pattern
 _KINDS: tuple[tuple[str, frozenset[str], Any], ...] = (
     ("device", words_of("cpu gpu cuda mps xpu hpu device devices accelerator"), Pattern(r"(?<![\w.])meta(?![\w.])")),
     ("dtype", words_of(
-        "dtype dtypes float floats floating float16 float32 float64 bfloat16 half double int8 int16 int32 int64 "
-        "uint8 uint16 "
-        "integral complex fp16 fp32 bf16 long short byte char complexfloat complexdouble complexhalf "
-        "boolean scalartype promotion"),
+        "dtype dtypes float floats floating float16 float32 float64 bfloat16 int8 int16 int32 int64 uint8 uint16 "
+        "integral complex fp16 fp32 bf16 complexfloat complexdouble complexhalf boolean scalartype promotion"),
      Pattern(r"\bscalar[_ ]?type|\bdata ?types?\b|quantized types?|integer (?:type|tensor)|same type|real-valued|"
-         r"\breal (?:input|tensor|dtype)|"
-             r"torch\.(?:int|bool|uint)|\b(?:Int|Bool)\b")),
+         r"\breal (?:input|tensor|dtype)|torch\.(?:int|bool|uint|half|double|long|short)|\b(?:Int|Bool|Half|Double|"
+         r"Long|Short|Byte|Char)(?:Tensor|\b)|\b(?:half|double|long|byte)(?: and| or|,)? (?:tensor|precision|float|"
+         r"double|half)")),
     ("layout", words_of(
         "layout layouts sparse strided csr csc bsr bsc coo mkldnn nhwc channelslast nested jagged dense quantized"),
      Pattern(r"memory[ _]?format")),
@@ -29,50 +28,40 @@ _KINDS: tuple[tuple[str, frozenset[str], Any], ...] = (
     ("rank",
         words_of("ndim ndims ndimension dimensionality dimensional scalar scalars vector vectors matrix matrices rank"),
      Pattern(
-        r"\b\d\s?-?[dD]\b|[<>]=? ?\d+ dim|"
-        r"number of dim|\b\d+-dim|\b(?:dims?|dimensions?)\b(?=.*\b(?:at least|exactly|more|less|"
-        r"fewer|than)\b)|"
-        r"(?:^|be |least |most |have |has |with |exactly |, |or )(?:\d+|one|two|three|four|"
-        r"five)(?: or \w+)? (?:\w+ )?dim|"
-        r"\.dim\(\)|too many dim|one-dim|(?:same|of) dimension")),
+        r"\b\d\s?-?[dD]\b|[<>]=? ?\d+ dim|number of dim|\b\d+-dim|\b(?:dims?|dimensions?)\b(?=.*\b(?:at least|exactly|"
+        r"more|less|fewer|than)\b)|(?:^|be |least |most |have |has |with |exactly |, |or )(?:\d+|one|two|three|four|"
+        r"five)(?: or \w+)? (?:\w+ )?dim|\.dim\(\)|too many dim|one-dim|(?:same|of) dimension")),
     ("gradient", words_of(
-        "gradient gradients backward autograd leaf tangent tangents inplace graph differentiable "
-        "differentiation jacobian hessian vjp jvp hook hooks"), 
+        "gradient gradients backward autograd leaf tangent tangents inplace differentiable differentiation jacobian "
+        "hessian vjp jvp hook hooks"), 
      Pattern(r"\bgrads?\b|forward[- ]mode|forward AD|in-place|inference (?:mode|tensor)")),
     ("index", words_of("index indices indexing bounds"), Pattern(r"out of range|class labels?")),
     ("size", words_of(
         "size sizes shape shapes length lengths numel element elements channel channels features divisible divide "
-        "batch "
-        "batches broadcast broadcastable height width column columns row rows dim dims dimension dimensions square "
-        "entries "
-        "empty many"), Pattern(r"multiple of|number of")),
+        "batch batches broadcast broadcastable height width column columns row rows dim dims dimension dimensions "
+        "square entries empty many"),
+     Pattern(r"multiple of|number of")),
     ("range", words_of(
-        "positive negative nonnegative greater less larger smaller between range zero upper lower minimum maximum "
-        "inf nan "
-        "finite exceed higher bigger greaterthan lessthan constraint"),
+        "positive negative nonnegative greater less larger smaller between range zero upper lower minimum maximum inf "
+        "nan finite exceed higher bigger greaterthan lessthan"),
      Pattern(
-         r"[<>](?:=| ?-?\d)|\s[<>]\s|at (?:least|most)|"
+         r"[<>](?:=| ?-?\d)|\s[<>]\s|at (?:least|most)|the constraint [A-Z]|\b(?:in|range|interval|between|of):? "
          r"\[\s*-?\d+(?:\.\d+)?\s*,\s*-?\d|too (?:large|small|big|many|few)")),
     ("type", words_of(
         "tensor tensors list lists tuple tuples int ints integer integers str string strings callable none instance "
-        "class "
-        "subclass iterable module modules dict dictionary bool number numbers type types sequence object objects "
-        "python "
-        "function mapping generator"), None),
+        "class subclass iterable module modules dict dictionary bool number numbers type types sequence object objects "
+        "python function mapping generator"), None),
     ("choice", words_of("either mode modes option options unless"), Pattern(r"\bone of\b|'\w+' (?:or|and) '|=")),
 )  # fmt: skip
 #: Words of a whole message that settle the family, whatever is checked.
 _FIELDS: tuple[tuple[str, frozenset[str]], ...] = (
     ("compile", words_of(
         "dynamo jit torchscript inductor export fx onnx tracing trace traced script scripted scripting graphmodule "
-        "faketensor "
-        "symint symbolic cudagraph cudagraphs vmap")),
+        "faketensor symint symbolic cudagraph cudagraphs vmap")),
     ("distributed", words_of(
         "processgroup nccl gloo world_size rendezvous dtensor mesh device_mesh fsdp ddp distributeddataparallel "
-        "tcpstore rpc "
-        "all_reduce allreduce all_gather allgather reduce_scatter all_to_all sharded shardedtensor pipelining "
-        "placement "
-        "placements init_process_group symm_mem collective collectives")),
+        "tcpstore rpc all_reduce allreduce all_gather allgather reduce_scatter all_to_all sharded shardedtensor "
+        "pipelining placement placements init_process_group symm_mem collective collectives")),
     ("checkpoint", words_of("state_dict unpickling unpickler weights_only archive deserialize deserialization")),
     ("dataloader", words_of(
         "dataloader batch_sampler distributedsampler worker workers dataset datasets collate datapipe prefetch")),
@@ -89,19 +78,25 @@ BY_TYPE = {
     name: family
     for family, names in (
         ("compile", "Unsupported TorchRuntimeError BackendCompilerFailed InternalTorchDynamoError InductorError "
-         "UserError "
-         "ConstraintViolationError RecompileError SpecViolationError OnnxExporterError SymbolicValueError"),
+         "UserError ConstraintViolationError RecompileError SpecViolationError OnnxExporterError SymbolicValueError"),
         ("distributed", "DistError DistBackendError DistStoreError DistNetworkError DistQueueEmptyError"),
         ("oom", "OutOfMemoryError"),
+        ("checkpoint", "UnpicklingError"),
     )
     for name in names.split()
 }  # fmt: skip
+#: Where a class of a device's lies, which is asked for by its type; how many of what has no sizes.
+_NO_KIND = Pattern(
+    r"torch\.(?:cuda|xpu|mps)\.(?=[A-Z](?!\w*Tensor))|number of (?:\w+ )?(?:tensor|input|output|arg|argument|value|"
+    r"parameter|stream|return|module|buffer)s\b"
+)
 #: What asks for another package.
 _PACKAGE = Pattern(
-    r"\b(?:pip|conda|[Pp]lease) install\b|\b(?:not|n't|be) installed\b|\b[Nn]eeds? \S+ installed\b|"
-    r"\brequires? (?:the )?[\w.-]+ (?:package|library)\b"
+    r"\b(?:pip|conda|[Pp]lease) install\b|\b(?:not|n't|be) installed\b|\b[Nn]eeds? \S+ installed\b|\brequires? (?:the "
+    r")?[\w.-]+ (?:package|library)\b"
 )
-#: Frames whose requirement tells what was checked.
+#: Frames whose requirement tells what was checked; in one of more words, `tensor` need not be what was asked for.
+_LONG = 8
 _REQUIRING = ("needs", "expected", "only", "match", "range")
 
 
@@ -115,7 +110,8 @@ def kind_of(clause: Clause) -> tuple[str, bool]:
     for place, part in enumerate(parts):
         kind = _kind(part) if part else None
         if kind is not None:
-            return kind, place == 0 and clause.frame in _REQUIRING and kind != "choice"
+            sure = place == 0 and clause.frame in _REQUIRING and kind != "choice"
+            return kind, sure and (kind != "type" or part.count(" ") < _LONG)
     return "other", False
 
 
@@ -127,7 +123,9 @@ def of_id(id: str) -> tuple[str, str] | None:
 
 
 def _kind(part: str) -> str | None:
+    part = _NO_KIND.sub("", part)
     words = lowered(part)
+    words = words - {"device", "devices"} if "mesh" in words else words
     return next(
         (kind for kind, own, signs in _KINDS if own & words or (signs is not None and signs.search(part))), None
     )

@@ -56,11 +56,9 @@ _ONLY_OURS = words_of(
 #: Words of other frameworks.
 _OTHERS = words_of(
     "gufunc dot_general contracting tf tensorflow keras eagertensor kerastensor jax jaxlib jnp shapedarray sklearn "
-    "estimator n_samples opkernel goroutine "
-    "n_features "
+    "estimator n_samples opkernel goroutine n_features "
     "n_splits multiclass metrics dataframe pandas paddle mxnet cupy onnxruntime xgboost dmatrix openai matplotlib "
-    "plt series ufunc "
-    "__array_function__ sympy decimal scipy mpmath symbols polynomial flax optax haiku"
+    "plt series ufunc __array_function__ sympy decimal scipy mpmath symbols polynomial flax optax haiku"
 )
 #: Words that others use more often than torch's checks do.
 _MAYBE_OTHERS = words_of(
@@ -157,7 +155,7 @@ def is_others(text: str) -> bool:
     """Whether a message has a word of another framework, or a sentence that Python itself says."""
     words = lowered(text)
     named = bool(words & _OTHERS) and not words & _NAMES
-    return named or _FOREIGN.search(text) is not None or any(part in text for part in _PYTHON)
+    return named or _FOREIGN.search(text) is not None or any(map(text.__contains__, _PYTHON))
 
 
 def evidence(kind: str, words: frozenset[str], operator: bool) -> frozenset[str]:

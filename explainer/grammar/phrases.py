@@ -49,10 +49,8 @@ _FORMS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("p_gt", ("than", ">"), rf"(?:greater|larger|bigger|more) than {_X}|> {_X.replace('<x>', '<x2>')}"),
     ("p_lt", ("than", "<"), rf"(?:less|smaller|fewer) than {_X}|< {_X.replace('<x>', '<x2>')}"),
     ("p_between", ("in", "between"), r"(?:between|in(?: the)? (?:range|interval)(?: of| from)?|within|"
-    r"in) (?P<low>-?[\w.]+) (?:and|to) "
-     r"(?P<high>-?[\w.]+)|(?:in(?: the)? (?:range|interval)(?: of)?|in|within|"
-     r"between)\s?:? ?[\[(](?P<low2>[^,\[\]()]+), ?"
-     r"(?P<high2>[^,\[\]()]+)[\])]"),
+    r"in) (?P<low>-?[\w.]+) (?:and|to) (?P<high>-?[\w.]+)|(?:in(?: the)? (?:range|interval)(?: of)?|in|within|"
+     r"between)\s?:? ?[\[(](?P<low2>[^,\[\]()]+), ?(?P<high2>[^,\[\]()]+)[\])]"),
     ("p_divisible", ("divisible", "multiple"), rf"(?:evenly )?divisible by {_X}|"
     rf"multiple of {_X.replace('<x>', '<x2>')}"),
     ("p_contiguous", ("contiguous",), r"contiguous(?: tensors?)?"),

@@ -20,14 +20,14 @@ _TAILS = ("raised from", "raceback", "apture", "frame #", "operator", "Could thi
 _ENFORCED = Pattern(r"^\[enforce fail at [^\]]*\]\s*(?:[^.]*\.(?=\s*\S)\s*)?")
 _END = Pattern(
     r"(?<=[\w\])\"'`!?}])(?:[.!?]+|\s*;)\s+(?=[A-Z\[`'\"{a-z_])|(?<=[!])\s*(?=[A-Z])|"
-    r"[\s|.]+(?:Explanation: |(?=Hint: |Developer debug context: ))"
+    r"[\s|.]+(?:Explanation: |NB: |(?=Hint: |Developer debug context: ))"
 )
 _ENDS = (". ", "! ", "? ", ";", "!", ": ")
 #: Abbreviations whose point ends no sentence.
 _SHORT = Pattern(r"\b(?:e\.g|i\.e|etc|vs|cf|approx|no)\.$", 2)
 #: A sentence that only adds what was given.
 _GOES_ON = Pattern(
-    r"(?:(?:Instead,? )?(?:Got|Found|Received|But got|Actual|Given|got|found)|"
+    r"(?:(?:Instead,? |We )?(?:Got|Found|Received|But got|Actual|Given|got|found)|"
     r"but (?:it|they|got|found|is|are|was|were|has|have|actually))\b"
 )
 _WHERE = r"(?:\[(?P<box>\w[\w .:-]{0,40})\]:?\s+)?"
@@ -65,15 +65,15 @@ class Sentence:
 def cleaned(message: str) -> str:
     """The message's own words on one line, no more of them than are looked at."""
     text = " ".join(message[: LONGEST * 2].split())[:LONGEST].replace("n`t ", "n't ")
-    text = _ENFORCED.sub("", text) if text[:1] == "[" else text
-    return (_TAIL.sub("", text).strip() or text) if any(mark in text for mark in _TAILS) else text
+    text = _ENFORCED.sub("", text) if text[:1] == "[" else text.removeprefix("Error: ").removeprefix("ERROR: ")
+    return (_TAIL.sub("", text).strip() or text) if any(map(text.__contains__, _TAILS)) else text
 
 
 def sentences(text: str) -> list[Sentence]:
     """The sentences of a cleaned message. One operator, named first, serves them all."""
     first, rest = operator_of(text)
     parts: list[str] = []
-    for part in _END.split(rest, maxsplit=MOST * 2) if any(sign in rest for sign in _ENDS) else (rest,):
+    for part in _END.split(rest, maxsplit=MOST * 2) if any(map(rest.__contains__, _ENDS)) else (rest,):
         if parts and _SHORT.search(parts[-1] + "."):
             parts[-1] += ". " + part
         elif parts and _GOES_ON.match(part) and f"Explanation: {part}" not in rest:

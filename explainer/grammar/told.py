@@ -10,21 +10,19 @@ from explainer.locale import LANGUAGES, word
 from explainer.patterns import Pattern
 
 #: What in a message is a value: numbers, sizes, dtypes, devices, torch's names. `re` is quick to find what one begins
-#: with; which it was, and that no word goes on before it, is asked behind it.
+#: with; which it was, and that no word goes on before it, is asked behind it, of names only where one may go on so.
 _VALUE = Pattern(
-    r"[-\d\[(tcmxpFDHLIBCS](?:"
-    r"(?<=[\[(])-?\d+(?:, ?-?\d+)*,?[\])]|"
-    r"(?:(?<=-)(?<![\w.]-)\d+|(?<=\d)(?:(?<![\w.-]\d)|(?<=[\w.]-\d))\d*)(?:\.\d+)?(?:e[+-]?\d+)?"
-    r"(?![\w.]|-?[dD]\b)|"
-    r"(?<=\bt)orch\.\w+|(?<=p)ytorch(?:\.\w+){1,2}|(?<=\bc)(?:uda(?::\d+)?|pu)\b|(?<=\bm)(?:eta|ps)\b|(?<=\bx)pu\b|"
-    r"(?<=\b[FDHLIBCS])(?:loat|ouble|alf|ong|nt|ool|Float16|omplexFloat|omplexDouble|yte|har|hort)\b)"
+    r"[-\d\[(tcmxpFDHLIBCS](?:(?<=[-\d\[(])(?:(?<=[\[(])-?\d+(?:, ?-?\d+)*,?[\])]|"
+    r"(?:(?<=-)(?<![\w.]-)\d+|(?<=\d)(?:(?<![\w.-]\d)|(?<=[\w.]-\d))\d*)(?:\.\d+)?(?:e[+-]?\d+)?(?![\w.]|-?[dD]\b))|"
+    r"(?=y?torch\.|orch\.|uda|pu|eta|ps|loat|ouble|alf|ong|nt|ool|Float16|omplex|yte|har|hort)"
+    r"(?:(?<=\bt)orch\.\w+|(?<=p)ytorch(?:\.\w+){1,2}|(?<=\bc)(?:uda(?::\d+)?|pu)\b|(?<=\bm)(?:eta|ps)\b|(?<=\bx)pu\b|"
+    r"(?<=\b[FDHLIBCS])(?:loat|ouble|alf|ong|nt|ool|Float16|omplexFloat|omplexDouble|yte|har|hort)\b))"
 )
 _ADVICE = Pattern(
-    r"(?:Please|Or |Use|Try|Consider|Did you|You (?:can|may|might|should|need)|Specify|Set|Make sure|Instead|Hint|Pass|"
-    r"Call|"
-    r"If you|To (?!dim)|Do not|Check|Perhaps|Maybe|Note that|see |[Ii]n order)\b.*"
+    r"(?:Please|Or |Use|Try|Consider|Did you|Are you|You (?:can|may|might|should|need)|Specify|Set|Make sure|Instead|"
+    r"Hint|Pass|Call|If (?:you|this|that|it)\b|To (?!dim)|Do not|Check|Perhaps|Maybe|Note that|see |[Ii]n order)\b.*"
 )
-_INLINE = Pattern(r"[,;:(]\s*(?:please|(?:try|consider|use|did you)) (?P<advice>[^.]{4,160})")
+_INLINE = Pattern(r"[,;:(]\s*(?:please|(?:try|consider|use|did you)) (?P<advice>[^.]{4,160}?)(?:$|\.|\)$|\)(?= ))")
 _NEGATIVE = Pattern(r"(?:not|never|n't) be ")
 #: Words behind which a requirement goes on with a verb, and such verbs.
 _MUST = Pattern(

@@ -26,8 +26,7 @@ _TORCH = Pattern(
     r"Trying to backward through the graph|Error\(s\) in loading state_dict|DataLoader worker \(pid|"
     r"Unexpected bus error encountered in worker|stack expects each tensor|Given groups=|cuDNN error|CUBLAS_STATUS_|"
     r"Cannot re-initialize CUDA|Function '\w+' returned nan|Attempting to deserialize object on a CUDA"
-    r"|Weights only load failed|"
-    r"\[enforce fail at |Watchdog caught collective operation timeout|size mismatch, m1).*)$"
+    r"|Weights only load failed|\[enforce fail at |Watchdog caught collective operation timeout|size mismatch, m1).*)$"
 )
 #: A line of the log that C++ writes: `[E424 01:17:25.95 ProcessGroupNCCL.cpp:695] [Rank 3] To avoid ...`.
 _LOGGED = Pattern(
@@ -46,8 +45,7 @@ _DRESSED = Pattern(
 #: Words with which the sentence around a message goes on.
 _PROSE = Pattern(
     r"(?<=[\w)\].\"'`])[`\"'*]{0,6}[,;?]? (?=(?:when|while|after|if|but|and (?:i|then|my)|whenever|even|because"
-    r"|during|on my|"
-    r"in my|at the|how|what|why|any|does|is there|can|please|thanks)\b)",
+    r"|during|on my|in my|at the|how|what|why|any|does|is there|can|please|thanks)\b)",
     re.IGNORECASE,
 )
 _LONGEST = 20_000

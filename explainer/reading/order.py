@@ -31,8 +31,7 @@ _POST = Pattern(
 )
 _INTRODUCES = Pattern(
     r"^\s*(?:Exception in thread|Exception ignored|Process \S+:|Original |Traceback|[\W_]+$)|\b(?:ERROR|CRITICAL"
-    r"|FATAL|[Ff]ailed)\b|"
-    r"^[EF]\d{4} |\[rank\d|exit code|exitcode|Warning"
+    r"|FATAL|[Ff]ailed)\b|^[EF]\d{4} |\[rank\d|exit code|exitcode|Warning"
 )
 
 
