@@ -20,8 +20,6 @@ from explainer.catalogue import Rule, Symptom, sources
 
 #: The module that runs them; another one may stand in for it.
 ENTRY = "explainer.authoring.zygote"
-#: The pages of its memory are large where malloc has all of it: a fork then copies a tenth of their tables.
-_LARGE_PAGES = {"PYTHONMALLOC": "malloc", "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
 #: No example may take longer, in seconds.
 SECONDS = 60.0
 
@@ -36,10 +34,7 @@ class Runner:
 
     def __enter__(self) -> Runner:
         command = [sys.executable, "-m", self.entry, *self.modules]
-        environment = {**_LARGE_PAGES, **os.environ}
-        self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
-        )
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
