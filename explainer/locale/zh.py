@@ -58,6 +58,7 @@ WORDS = {
     "job_ended_at": "rank {rank} 在 {place} 被 {signal} 结束，没有 Python 错误",
     "job_exited": "rank {rank} 以状态 {code} 退出",
     "job_exited_at": "rank {rank} 在 {place} 以状态 {code} 退出",
+    "job_others_ended": "其他 rank 因此被结束：一个 rank 失败后，torchrun 会向其余 rank 发送 SIGTERM。",
     "job_silent": "rank {rank} 没有错误：作业结束时它位于 {place}",
     # Why no fix was tried.
     "untried_off": "未尝试：重新运行已关闭",
