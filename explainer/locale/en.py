@@ -78,6 +78,7 @@ WORDS = {
     "untried_cuda": "not tried: this process uses CUDA (`explain run SCRIPT` starts a new one)",
     "untried_group": "not tried: the other ranks would have to take part",
     "untried_threads": "not tried: threads of torch's are at work in this process",
+    "untried_unloaded": "not tried: torch is not loaded in this process",
     "untried_large": "not tried: too large to be held twice (`explain run --check` tries it all the same)",
     "untried_long": "not tried: the error came late (`explain run --check` tries it all the same)",
     "untried_test": "not tried: only a run of the whole test can tell",

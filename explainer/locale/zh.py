@@ -75,6 +75,7 @@ WORDS = {
     "untried_cuda": "未尝试：此进程正在使用 CUDA（`explain run SCRIPT` 会启动新进程）",
     "untried_group": "未尝试：其他 rank 也必须参与",
     "untried_threads": "未尝试：此进程中有 torch 的线程在运行",
+    "untried_unloaded": "未尝试：此进程没有加载 torch",
     "untried_large": "未尝试：程序太大，无法同时保留两份（`explain run --check` 仍会尝试）",
     "untried_long": "未尝试：错误出现得太晚（`explain run --check` 仍会尝试）",
     "untried_test": "未尝试：只有从头运行这个测试才能知道",
