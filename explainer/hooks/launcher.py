@@ -128,7 +128,7 @@ def joined(error: BaseException, explanation: Any) -> Any:
 
 
 def _first_ended(report: Any, error: Any, ended: Sequence[str]) -> Any:
-    """The launcher's own report; where it takes for the first failure a rank that it ended itself, of the one before."""
+    """The launcher's own report; where it names a rank that it ended itself, of the one that ended before."""
     with suppress(AttributeError, LookupError, ValueError):
         _, failure = error.get_first_failure()
         if ended and report.diagnoses and failure.exitcode == -signal.SIGTERM:

@@ -59,7 +59,7 @@ WORDS = {
     "job_ended_at": "랭크 {rank} 프로세스가 {signal} 시그널로 끝났고, 파이썬 오류는 없습니다({place})",
     "job_exited": "랭크 {rank} 프로세스가 상태 {code} 값으로 끝났습니다",
     "job_exited_at": "랭크 {rank} 프로세스가 상태 {code} 값으로 끝났습니다({place})",
-    "job_others_ended": "한 랭크가 실패하면 torchrun이 나머지 랭크에 SIGTERM을 보냅니다. 다른 랭크는 그 때문에 끝났습니다.",
+    "job_others_ended": "한 랭크가 실패하면 torchrun이 SIGTERM을 보내 나머지 랭크를 끝냅니다.",
     "job_silent": "랭크 {rank} 프로세스에는 오류가 없습니다. 작업이 끝날 때 있던 곳: {place}",
     # Why no fix was tried.
     "untried_off": "시험하지 않음: 다시 실행하는 기능이 꺼져 있습니다",
