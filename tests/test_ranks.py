@@ -46,7 +46,7 @@ main()
 """
 
 
-def two_ranks(mode, *options, count=2):
+def launched(mode, *options, count=2):
     """The launcher's command; it takes a port that is free."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -58,7 +58,7 @@ def two_ranks(mode, *options, count=2):
 @gloo
 def test_a_job_under_explain_run_ends_with_one_report_of_the_rank_that_failed_first(tmp_path):
     (tmp_path / "job.py").write_text(JOB)
-    ranks_of_job = two_ranks("own", "--log-dir", "logs")
+    ranks_of_job = launched("own", "--log-dir", "logs")
     done = explain("run", "--json", "report.json", *ranks_of_job, cwd=tmp_path, OMP_NUM_THREADS="1")
     assert done.returncode == 1
     report = done.stderr[done.stderr.rindex("job.py FAILED") :]
@@ -89,7 +89,7 @@ def test_a_job_under_explain_run_ends_with_one_report_of_the_rank_that_failed_fi
 def test_a_rank_that_never_answers_or_leaves_without_an_error_is_named_with_its_line(tmp_path, mode, rule, line, count):
     """Of several that the launcher then ends, it takes any for the first."""
     (tmp_path / "job.py").write_text(JOB)
-    done = explain("run", *two_ranks(mode, count=count), cwd=tmp_path, OMP_NUM_THREADS="1")
+    done = explain("run", *launched(mode, count=count), cwd=tmp_path, OMP_NUM_THREADS="1")
     assert done.stderr.count("error[") == 1
     said = " ".join(done.stderr[done.stderr.rindex("job.py FAILED") :].split())
     assert f"error[{rule}]" in said
@@ -121,7 +121,7 @@ def test_a_layer_that_fsdp_shards_is_the_program_s_own_in_one_report_for_all_ran
     if not hasattr(fsdp, "fully_shard"):
         pytest.skip("torch without fully_shard")
     (tmp_path / "job.py").write_text(SHARDED)
-    done = explain("run", *two_ranks("sharded"), cwd=tmp_path, OMP_NUM_THREADS="1")
+    done = explain("run", *launched("sharded"), cwd=tmp_path, OMP_NUM_THREADS="1")
     assert done.stderr.count("error[") == 1
     said = " ".join(done.stderr[done.stderr.rindex("job.py FAILED") :].split())
     assert "error[linear-input-size]: net[2] expects 12 features per row" in said
@@ -154,12 +154,11 @@ for step in range(2):
 
 
 @gloo
-@pytest.mark.parametrize("debug", ["OFF", "INFO"])
-def test_a_parameter_that_no_rank_uses_is_named_with_the_line_that_builds_it(tmp_path, debug):
-    """DDP says its position alone, or, asked for more, its name; here it is one number."""
+def test_a_parameter_that_no_rank_uses_is_named_with_the_line_that_builds_it(tmp_path):
+    """DDP is asked for names; where it says positions alone is an example of the rule."""
     (tmp_path / "job.py").write_text(UNUSED)
-    run = ("run", "--json", "report.json", *two_ranks("unused"))
-    done = explain(*run, cwd=tmp_path, OMP_NUM_THREADS="1", TORCH_DISTRIBUTED_DEBUG=debug)
+    run = ("run", "--json", "report.json", *launched("unused"))
+    done = explain(*run, cwd=tmp_path, OMP_NUM_THREADS="1", TORCH_DISTRIBUTED_DEBUG="INFO")
     assert done.stderr.count("error[") == 1
     said = " ".join(done.stderr[done.stderr.rindex("job.py FAILED") :].split())
     assert "error[ddp-layer-unused]: spare.weight took no part in the loss" in said
@@ -173,7 +172,7 @@ def test_a_parameter_that_no_rank_uses_is_named_with_the_line_that_builds_it(tmp
 def test_ranks_in_different_collectives_are_named_with_what_they_were_given(tmp_path):
     """After `install()`, without our launcher: one rank reports, both say what they were in."""
     (tmp_path / "job.py").write_text("import explainer; explainer.install()\n" + JOB)
-    done = python(*two_ranks("order"), cwd=tmp_path, OMP_NUM_THREADS="1")
+    done = python(*launched("order"), cwd=tmp_path, OMP_NUM_THREADS="1")
     assert done.stderr.count("error[") == 1
     said = " ".join(done.stderr.replace("[rank0]:", "").replace("[rank1]:", "").split())
     assert "all_reduce(tensor [4] float32) at job.py:21" in said
@@ -184,7 +183,7 @@ def test_ranks_in_different_collectives_are_named_with_what_they_were_given(tmp_
 def test_a_rank_that_gloo_aborts_left_word_of_the_collective_that_it_was_in(tmp_path):
     """It got more than it asked for; no Python of it runs any more, and the other one is ended before it can speak."""
     (tmp_path / "job.py").write_text(JOB)
-    done = explain("run", *two_ranks("size"), cwd=tmp_path, OMP_NUM_THREADS="1")
+    done = explain("run", *launched("size"), cwd=tmp_path, OMP_NUM_THREADS="1")
     said = " ".join(done.stderr[done.stderr.rindex("job.py FAILED") :].split())
     assert "error[rank-ended]: the ranks were not in the same collective" in said
     assert "rank 0 was in all_reduce(tensor [4] float32) at job.py:20" in said
