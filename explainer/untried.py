@@ -33,7 +33,7 @@ def _in_the_way(scene: Scene) -> str | None:
     if scene.left_out:
         return scene.left_out[0]
     anew = program is not None and not program.warm and check is not False
-    known = {sandbox.CUDA: "cuda", sandbox.GROUP: "group", sandbox.THREADS: "threads"}
+    known = {sandbox.CUDA: "cuda", sandbox.GROUP: "group", sandbox.THREADS: "threads", run.UNLOADED: "unloaded"}
     if forbidden in known and not anew:
         return known[forbidden]
     if program is not None and (forbidden is None or not program.warm):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import takewhile
 from typing import Any
 
 #: What the wrappers of torch hold, by their class (torch/distributed/checkpoint/state_dict.py, `_get_fqns`).
@@ -13,6 +14,8 @@ _HELD = {
     "OptimizedModule": "_orig_mod",
     "ActivationWrapper": "_checkpoint_wrapped_module",
 }
+#: Parts of names that only wrappers add.
+_ADDED = {one for one in _HELD.values() if one.startswith("_")}
 
 
 def held(module: Any) -> Any:
@@ -44,7 +47,27 @@ def named_parameters(root: Any) -> Iterator[tuple[str, Any]]:
     """The parameters of a module and of those below it, by the names that the model without its wrappers has."""
     for path, module in named_modules(root):
         own: Mapping[str, Any] = module.__dict__.get("_parameters") or {}
-        yield from ((f"{path}.{name}" if path else name, one) for name, one in own.items() if one is not None)
+        yield from ((_parameter(path, name, one, module), one) for name, one in own.items() if one is not None)
+
+
+def class_of(module: Any) -> type:
+    """The class that the program gave a module: FSDP puts one of its own before it."""
+    kinds = type(module).__mro__
+    return kinds[2] if len(kinds) > 2 and kinds[1].__name__ == "FSDPModule" else type(module)
+
+
+def class_name(module: Any) -> str:
+    """The class of a module without the wrappers around it."""
+    return class_of(bare(module)).__name__
+
+
+def _parameter(path: str, name: str, parameter: Any, module: Any) -> str:
+    """A parameter's name. Of one that FSDP made of several: what their names have in common, else their module's."""
+    own: Mapping[str, Any] = getattr(parameter, "__dict__", {})
+    if own.get("_is_flat_param"):
+        rows = [[one for one in each.split(".") if one not in _ADDED] for each in own["_fqns"]]
+        name = ".".join(row[0] for row in takewhile(lambda row: len(set(row)) == 1, zip(*rows)))  # noqa: B905
+    return ".".join(filter(None, (path, name))) or class_name(module)
 
 
 def _named(path: str, module: Any, seen: set[int]) -> Iterator[tuple[str, Any]]:

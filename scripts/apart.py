@@ -45,6 +45,9 @@ def outcomes(calls: Calls, seconds: int = SECONDS) -> Iterator[Outcome]:
 
     A call that ends the child is left out, and the next child goes on behind it; `calls` must give the same ones again.
     """
+    import torch
+
+    torch.optim.SGD([torch.ones(1)], 0.1)  # imports torch's compiler here, once, and not in every child
     done = 0
     while True:
         rows, ended = child(calls, done, seconds)

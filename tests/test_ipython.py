@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 import sys
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -244,6 +246,32 @@ def test_an_error_that_run_prints_is_explained_once(shell, capsys, tmp_path):
     assert "error[" not in capsys.readouterr().out
 
 
+def test_a_module_that_autoreload_has_loaded_anew_is_read_as_it_is_now(shell, capsys, tmp_path, monkeypatch):
+    """Its functions are given other code in place; one that is edited without being loaded anew is not read."""
+    pytest.importorskip("torch")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # a file written again within a second looks unchanged
+    module, later = tmp_path / "its_layers.py", time.time() + 60
+    module.write_text("import torch\ndef run(x):\n    return torch.nn.Linear(4, 2)(x)\n")
+    shell.run_cell("import explainer; explainer.install(lang='en')\n%load_ext autoreload\n%autoreload 2")
+    shell.run_cell("import torch, its_layers\nits_layers.run(torch.ones(3, 5))")
+    assert "its_layers.py:3" in capsys.readouterr().out
+    module.write_text("import torch\n\ndef run(x):\n    wide = x.repeat(1, 2)\n    return torch.nn.Linear(6, 2)(wide)")
+    os.utime(module, (later, later))
+    shell.run_cell("its_layers.run(torch.ones(3, 5))")
+    told = capsys.readouterr().out
+    assert "torch.nn.Linear(6, 2) expects 6 features per row" in told
+    assert "its_layers.py:5" in told
+    shell.run_cell("%autoreload 0")
+    module.write_text("import torch\n# another line\n# and another\n")
+    os.utime(module, (later + 60, later + 60))
+    shell.run_cell("its_layers.run(torch.ones(3, 5))")
+    told = capsys.readouterr().out
+    assert "was changed" in told
+    assert "# and another" not in told[told.index("error[") :]
+    sys.modules.pop("its_layers", None)
+
+
 def test_freeing_lets_go_of_the_errors_tensors_and_names_what_else_is_kept(shell, capsys):
     import weakref
 
@@ -282,13 +310,14 @@ def test_what_an_object_or_a_displayed_result_keeps_is_named_with_what_lets_go_o
 def test_a_real_kernel_sends_the_page_and_the_next_cell(tmp_path):
     """What JupyterLab, Notebook, nbclient and VS Code get: the messages of a kernel in a process of its own.
 
-    VS Code names its cells in each request, and between them asks for variables in silent ones.
+    VS Code names its cells in each request; in silent ones it tells the notebook's file and asks for variables.
     """
     pytest.importorskip("ipykernel")
     manager = pytest.importorskip("jupyter_client.manager")
     env = environment(XDG_STATE_HOME=str(tmp_path), IPYTHONDIR=str(tmp_path), OMP_NUM_THREADS="1")
     kernel, client = manager.start_new_kernel(env=env, cwd=str(tmp_path))
     try:
+        run(client, "__vsc_ipynb_file__ = '/home/me/n.ipynb'", silent=True)
         run(client, "import explainer; explainer.install(lang='en')")
         told = run(client, NET)
         assert [kind for kind, _ in told if kind in ("error", "display_data")] == ["error", "display_data"]

@@ -46,19 +46,19 @@ main()
 """
 
 
-def two_ranks(mode, *options):
+def launched(mode, *options, count=2):
     """The launcher's command; it takes a port that is free."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
     address = ("--master_addr", "127.0.0.1", "--master_port", port)
-    return ("-m", "torch.distributed.run", *address, "--nproc_per_node", "2", *options, "job.py", mode)
+    return ("-m", "torch.distributed.run", *address, "--nproc_per_node", str(count), *options, "job.py", mode)
 
 
 @gloo
 def test_a_job_under_explain_run_ends_with_one_report_of_the_rank_that_failed_first(tmp_path):
     (tmp_path / "job.py").write_text(JOB)
-    ranks_of_job = two_ranks("own", "--log-dir", "logs")
+    ranks_of_job = launched("own", "--log-dir", "logs")
     done = explain("run", "--json", "report.json", *ranks_of_job, cwd=tmp_path, OMP_NUM_THREADS="1")
     assert done.returncode == 1
     report = done.stderr[done.stderr.rindex("job.py FAILED") :]
@@ -83,16 +83,20 @@ def test_a_job_under_explain_run_ends_with_one_report_of_the_rank_that_failed_fi
 
 
 @gloo
-@pytest.mark.parametrize(("mode", "rule", "line"), [("hang", "collective-timeout", 14), ("exit", "rank-ended", 16)])
-def test_a_rank_that_never_answers_or_leaves_without_an_error_is_named_with_its_line(tmp_path, mode, rule, line):
+@pytest.mark.parametrize(
+    ("mode", "rule", "line", "count"), [("hang", "collective-timeout", 14, 3), ("exit", "rank-ended", 16, 4)]
+)
+def test_a_rank_that_never_answers_or_leaves_without_an_error_is_named_with_its_line(tmp_path, mode, rule, line, count):
+    """Of several that the launcher then ends, it takes any for the first."""
     (tmp_path / "job.py").write_text(JOB)
-    done = explain("run", *two_ranks(mode), cwd=tmp_path, OMP_NUM_THREADS="1")
+    done = explain("run", *launched(mode, count=count), cwd=tmp_path, OMP_NUM_THREADS="1")
     assert done.stderr.count("error[") == 1
     said = " ".join(done.stderr[done.stderr.rindex("job.py FAILED") :].split())
     assert f"error[{rule}]" in said
     stood = f"had no error: it was at job.py:{line} when the job was ended"
     assert f"rank 1 {stood if mode == 'hang' else f'exited with status 3 at job.py:{line}'}" in said
     assert "raises unless" not in said
+    assert "ended by signal 15" not in said
 
 
 SHARDED = """
@@ -117,7 +121,7 @@ def test_a_layer_that_fsdp_shards_is_the_program_s_own_in_one_report_for_all_ran
     if not hasattr(fsdp, "fully_shard"):
         pytest.skip("torch without fully_shard")
     (tmp_path / "job.py").write_text(SHARDED)
-    done = explain("run", *two_ranks("sharded"), cwd=tmp_path, OMP_NUM_THREADS="1")
+    done = explain("run", *launched("sharded"), cwd=tmp_path, OMP_NUM_THREADS="1")
     assert done.stderr.count("error[") == 1
     said = " ".join(done.stderr[done.stderr.rindex("job.py FAILED") :].split())
     assert "error[linear-input-size]: net[2] expects 12 features per row" in said
@@ -150,12 +154,11 @@ for step in range(2):
 
 
 @gloo
-@pytest.mark.parametrize("debug", ["OFF", "INFO"])
-def test_a_parameter_that_no_rank_uses_is_named_with_the_line_that_builds_it(tmp_path, debug):
-    """DDP says its position alone, or, asked for more, its name; here it is one number."""
+def test_a_parameter_that_no_rank_uses_is_named_with_the_line_that_builds_it(tmp_path):
+    """DDP is asked for names; where it says positions alone is an example of the rule."""
     (tmp_path / "job.py").write_text(UNUSED)
-    run = ("run", "--json", "report.json", *two_ranks("unused"))
-    done = explain(*run, cwd=tmp_path, OMP_NUM_THREADS="1", TORCH_DISTRIBUTED_DEBUG=debug)
+    run = ("run", "--json", "report.json", *launched("unused"))
+    done = explain(*run, cwd=tmp_path, OMP_NUM_THREADS="1", TORCH_DISTRIBUTED_DEBUG="INFO")
     assert done.stderr.count("error[") == 1
     said = " ".join(done.stderr[done.stderr.rindex("job.py FAILED") :].split())
     assert "error[ddp-layer-unused]: spare.weight took no part in the loss" in said
@@ -169,7 +172,7 @@ def test_a_parameter_that_no_rank_uses_is_named_with_the_line_that_builds_it(tmp
 def test_ranks_in_different_collectives_are_named_with_what_they_were_given(tmp_path):
     """After `install()`, without our launcher: one rank reports, both say what they were in."""
     (tmp_path / "job.py").write_text("import explainer; explainer.install()\n" + JOB)
-    done = python(*two_ranks("order"), cwd=tmp_path, OMP_NUM_THREADS="1")
+    done = python(*launched("order"), cwd=tmp_path, OMP_NUM_THREADS="1")
     assert done.stderr.count("error[") == 1
     said = " ".join(done.stderr.replace("[rank0]:", "").replace("[rank1]:", "").split())
     assert "all_reduce(tensor [4] float32) at job.py:21" in said
@@ -180,7 +183,7 @@ def test_ranks_in_different_collectives_are_named_with_what_they_were_given(tmp_
 def test_a_rank_that_gloo_aborts_left_word_of_the_collective_that_it_was_in(tmp_path):
     """It got more than it asked for; no Python of it runs any more, and the other one is ended before it can speak."""
     (tmp_path / "job.py").write_text(JOB)
-    done = explain("run", *two_ranks("size"), cwd=tmp_path, OMP_NUM_THREADS="1")
+    done = explain("run", *launched("size"), cwd=tmp_path, OMP_NUM_THREADS="1")
     said = " ".join(done.stderr[done.stderr.rindex("job.py FAILED") :].split())
     assert "error[rank-ended]: the ranks were not in the same collective" in said
     assert "rank 0 was in all_reduce(tensor [4] float32) at job.py:20" in said
@@ -291,6 +294,36 @@ def test_ranks_that_fail_alike_are_one_report():
     assert "in the same way" in ranks.relation(other, {**first, "lost": True}, "en"), (
         "nobody is known to have failed first"
     )
+
+
+def test_of_many_ranks_those_that_are_alike_share_a_line(tmp_path, monkeypatch):
+    monkeypatch.setenv(job.FOLDER, str(tmp_path))
+    report = sent(Report("KeyError", "'a'"))
+    recorded(tmp_path, 1, report=report)
+    for rank in (0, 2, 3):
+        recorded(tmp_path, rank, lost=True, same=["RuntimeError", "b.py:2"], place="b.py:2")
+    for rank in (4, 5):
+        recorded(tmp_path, rank, time=2.0, same=["IndexError", "c.py:3"], report=sent(Report("IndexError", "far")))
+    error = type("ChildFailedError", (Exception,), {})()
+    own, other = launcher.joined(error, Explanation((Report("ChildFailedError", "m"),))).reports
+    assert own.remarks[1:] == ("ranks 0, 2, 3, at b.py:2, only lost the others: rank 1 failed first, at a.py:1",)
+    assert (other.type, other.remarks) == ("IndexError", ("rank 5 failed in the same way as rank 4",))
+
+
+def test_ranks_in_different_collectives_are_the_cause_once_however_many_they_are(tmp_path, monkeypatch):
+    """Each fails with what its own transport says of the others, which it does not say as one that lost them."""
+    monkeypatch.setenv(job.FOLDER, str(tmp_path))
+    told = sent(Report("RuntimeError", "no connection", diagnoses=(Diagnosis("rule", "d", "headline", "cause"),)))
+    for rank in range(4):
+        call = {"op": "broadcast" if rank == 1 else "all_reduce", "tensors": "tensor [4] float32", "place": "a.py:1"}
+        recorded(tmp_path, rank, call=call, place=f"a.py:{rank}", same=["RuntimeError", f"a.py:{rank}"], report=told)
+        (tmp_path / f"rank-{rank}.call").write_text(json.dumps({**call, "group": "0", "turn": 1}))
+    error = type("ChildFailedError", (Exception,), {})()
+    (own, *others) = launcher.joined(error, Explanation((Report("ChildFailedError", "m"),))).reports
+    assert own.diagnoses[0].headline == "the ranks were not in the same collective"
+    assert "ranks 0, 2, 3 were in all_reduce(tensor [4] float32)" in own.diagnoses[0].cause
+    assert "rank 1 was in broadcast(tensor [4] float32)" in own.diagnoses[0].cause
+    assert not [line for report in (own, *others) for line in report.remarks if "collective" in line]
 
 
 def recorded(folder, rank, **more):

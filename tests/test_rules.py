@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterator
 
 import pytest
 
-from explainer.authoring.examples import Runner, differences
+from explainer.authoring.examples import differences
 from explainer.catalogue import load
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="examples need torch")
@@ -17,12 +16,6 @@ EXAMPLES = [
     for one in (*CATALOGUE.rules.values(), *CATALOGUE.symptoms.values())
     for place, example in enumerate(one.examples)
 ]
-
-
-@pytest.fixture(scope="module")
-def runner() -> Iterator[Runner]:
-    with Runner() as running:
-        yield running
 
 
 @pytest.mark.parametrize(("name", "place"), [one[:2] for one in EXAMPLES], ids=[f"{a}: {c}" for a, _, c in EXAMPLES])

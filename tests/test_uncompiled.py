@@ -65,6 +65,30 @@ def test_it_ends_at_the_users_line_with_the_same_words(call):
     assert usual.message in report.remarks[0]
 
 
+class Half(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(16, 32)
+
+    def forward(self, x):
+        return torch.relu(self.a(x))
+
+
+def traced(*_):
+    net = torch.jit.trace(Half(), torch.ones(2, 16))
+    x = torch.ones(2, 5)
+    return net(x)
+
+
+@needs_sandbox
+@needs_stance
+@pytest.mark.filterwarnings("ignore")
+def test_a_traced_model_ends_at_the_users_line_too():
+    report = explained(traced)
+    assert report.diagnoses[0].headline == "a expects 16 features per row, but x has 5"
+    assert any(frame.code == "return torch.relu(self.a(x))" for frame in report.frames)
+
+
 @needs_sandbox
 @needs_stance
 def test_the_compilers_wrapper_is_in_no_name():

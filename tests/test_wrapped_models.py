@@ -54,6 +54,40 @@ names = nn.DataParallel(Net())
 total = names.module.body[0](torch.rand(3, 8)).sum()
 told("names", lambda model=names: torch.autograd.grad(total, list(model.parameters())))
 """
+WATCHED = """
+from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
+from torch.distributed.fsdp.wrap import ModuleWrapPolicy
+from torch.nn.parallel import DistributedDataParallel as DDP
+from explainer.training.finding import findings
+from explainer.training.watcher import Watcher
+
+class Fitting(Net):
+    def __init__(self):
+        super().__init__()
+        self.body[2] = nn.Linear(16, 4)
+
+cpu = torch.device("cpu")
+apart = ModuleWrapPolicy({nn.Linear})
+models = {
+    "ddp": lambda: DDP(Fitting()),
+    "whole": lambda: FSDP(Fitting(), device_id=cpu),
+    "apart": lambda: FSDP(Fitting(), device_id=cpu, auto_wrap_policy=apart),
+    "kept": lambda: FSDP(Fitting(), device_id=cpu, auto_wrap_policy=apart, use_orig_params=True),
+}
+for name, make in models.items():
+    watcher = Watcher().start()
+    model = make()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for step in range(8):
+        optimizer.zero_grad()
+        model(torch.rand(3, 8)).sum().backward()
+        optimizer.step()
+    notes = watcher.stop()
+    assert not notes.trouble, notes.trouble
+    weights = sorted(one["name"] for one in watcher.weights.values())
+    kinds = [one["kind"] for one in notes.roots.values()]
+    found[name] = [weights, kinds, [one.rule for one in findings(watcher)]]
+"""
 SPLIT = """
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
@@ -88,6 +122,14 @@ def test_a_wrapper_is_in_no_name_and_hides_no_line_that_builds_a_layer(tmp_path)
     assert "model.body.2.weight" in json.dumps(found["names"])
     said = json.dumps([found[name] for name in layers])
     assert not [word for word in ("_fsdp_wrapped_module", ".module") if word in said]
+
+
+def test_what_is_watched_is_called_as_in_the_model(tmp_path):
+    """FSDP makes one parameter of all that it shards together, and holds a list of them that nobody forgot."""
+    found, _ = found_in(tmp_path, WATCHED)
+    whole = [f"body.{layer}.{name}" for layer in (0, 2) for name in ("bias", "weight")]
+    names = {"ddp": whole, "whole": ["body"], "apart": ["body.0", "body.2"], "kept": whole}
+    assert found == {name: [called, ["Fitting"], []] for name, called in names.items()}
 
 
 def test_tensor_parallel_layers_fail_at_the_users_line_with_the_size_that_reached_them(tmp_path):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import pkgutil
 import select
 import shutil
 import signal
@@ -23,6 +24,8 @@ SCRIPT = "example.py"
 _SHOWN = 1 << 16
 #: The folder beside the program for what its run and the replays put into temporary files.
 _TEMPORARY = "temporary"
+#: Packages whose modules are imported where they are needed: every child would do so again.
+_PARTS = ("edits", "oracle", "probes", "repair", "replay", "training")
 
 
 def main() -> None:
@@ -43,9 +46,15 @@ def _warm() -> None:
     torch.optim.Adam([torch.nn.Parameter(torch.empty(1))])
     import explainer
     from explainer.catalogue.sandbox import environment
+    from explainer.replay.confine import clone
 
     for name in sys.argv[1:]:
         importlib.import_module(name)
+    for part in _PARTS:
+        package = importlib.import_module(f"explainer.{part}")
+        for one in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            importlib.import_module(one.name)
+    clone.hooks()
     environment()
     explainer.explain("RuntimeError: mat1 and mat2 shapes cannot be multiplied (4x576 and 400x120)")
 

@@ -11,7 +11,7 @@ import os
 import sys
 import types
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,8 @@ _METHODS = (
 _ALIKE = ("all_reduce", "broadcast", "reduce", "all_gather_into_tensor", "reduce_scatter_tensor")
 #: How many tensors of a collective, and ranks, are named, and how many bytes are kept of a collective.
 _MOST, _SIZE = 4, 1024
+#: How many ranks that are alike are named.
+_NAMED = 8
 Call = Mapping[str, Any]
 
 
@@ -67,10 +69,21 @@ def differ(one: Call, other: Call) -> bool:
 
 
 def apart(calls: Mapping[int, Call], language: str) -> str:
-    """The different collectives in which ranks met, each with the first rank that was in it; empty for none."""
-    kinds = {(one["op"], one["tensors"]): (rank, one) for rank, one in reversed(differing(calls).items())}
-    shown = sorted(kinds.values(), key=lambda kind: kind[0])[:_MOST]
-    return word("listed", language).join(word("job_call", language, rank=rank, **one) for rank, one in shown)
+    """The different collectives in which ranks met, each with the ranks that were in it; empty for none."""
+    met, kinds = differing(calls), defaultdict(list)
+    for rank in sorted(met):
+        kinds[met[rank]["op"], met[rank]["tensors"]].append(rank)
+    shown = list(kinds.values())[:_MOST]
+    return word("listed", language).join(
+        word("job_call", language, **numbered(ranks), **met[ranks[0]]) for ranks in shown
+    )
+
+
+def numbered(ranks: Sequence[Any]) -> dict[str, str]:
+    """The numbers of one rank, or of several, for a sentence of the locale, with the endings that go with them."""
+    shown = ", ".join(map(str, ranks[:_NAMED])) + ", ..." * (len(ranks) > _NAMED)
+    several = len(ranks) > 1
+    return {"rank": shown, "s": "s" * several, "was": "were" if several else "was"}
 
 
 def last_of(calls: Mapping[int, Call], language: str) -> list[str]:

@@ -112,17 +112,31 @@ def joined(error: BaseException, explanation: Any) -> Any:
     known = {one["rank"] for one in found}
     ended, silent = _ended(error, where, known, language), _silent(where, known, language)
     own, *others = explanation.reports
+    calls = _calls(left, found)
+    apart = collectives.apart(calls, language)
     if not found or (ended and all(one["lost"] for one in found)):
-        calls = _calls(left, found)
-        apart = collectives.apart(calls, language)
         remarks = (*own.remarks, *ended, *silent, *([] if apart else collectives.last_of(calls, language)))
-        return replace(explanation, reports=(_caused(replace(own, remarks=remarks), apart), *others))
+        own = replace(_first_ended(own, error, ended), remarks=remarks)
+        return replace(explanation, reports=(_caused(own, apart), *others))
     first = ranks.first_of(found)
-    said, errors = _beside(found, first, language)
+    apart = apart if first["call"] else ""
+    said, errors = _beside(found, first, apart, language)
     alike = [one for one in found if "report" in one and one["same"] == first["same"]]
     report = received(ranks.first_of(alike)["report"]) if alike else own
     remarks = (*report.remarks, *(silent if first["lost"] else ()), _origin(first, language), *ended, *said)
-    return replace(explanation, reports=(replace(report, remarks=remarks), *errors))
+    return replace(explanation, reports=(_caused(replace(report, remarks=remarks), apart), *errors))
+
+
+def _first_ended(report: Any, error: Any, ended: Sequence[str]) -> Any:
+    """The launcher's own report; where it names a rank that it ended itself, of the one that ended before."""
+    with suppress(AttributeError, LookupError, ValueError):
+        _, failure = error.get_first_failure()
+        if ended and report.diagnoses and failure.exitcode == -signal.SIGTERM:
+            first, *others = report.diagnoses
+            cause = word("job_others_ended", report.language)
+            told = replace(first, headline=ended[0], cause=cause, certainty="likely", fixes=())
+            return replace(report, diagnoses=(told, *others))
+    return report
 
 
 def _caused(report: Any, apart: str) -> Any:
@@ -148,15 +162,24 @@ def _origin(first: job.Record, language: str) -> str:
     return word(key, language, rank=first["rank"], world=first["world"], error=error, place=place)
 
 
-def _beside(found: Sequence[job.Record], first: job.Record, language: str) -> tuple[list[str], list[Any]]:
-    """What the other ranks have to do with the first: lines, and the reports of errors of their own."""
+def _beside(found: Sequence[job.Record], first: job.Record, apart: str, language: str) -> tuple[list[str], list[Any]]:
+    """What the other ranks have to do with the first: lines, and the reports of errors of their own.
+
+    Of those that were in another collective it is the cause that tells, where it is known (`apart`).
+    """
     from explainer.transfer import received
 
     lines, errors = [], []
-    for one in sorted((one for one in found if one is not first), key=lambda one: int(one["rank"])):
+    for one in ranks.alike(one for one in found if one is not first):
+        if apart and ranks.apart(one, first):
+            continue
         said = ranks.relation(one, first, language)
         lines += [said] if said else []
-        errors += [received(one["report"])] if not said and "report" in one else []
+        if not said and "report" in one:
+            same = {**one, "ranks": [rank for rank in one["ranks"] if rank != one["rank"]]}
+            more = (ranks.relation(same, one, language),) if same["ranks"] else ()
+            report = received(one["report"])
+            errors.append(replace(report, remarks=(*report.remarks, *more)))
     return lines, errors
 
 

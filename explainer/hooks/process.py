@@ -129,8 +129,8 @@ def install(*, lang=None, replay=True, rules=(), full=False, logs=False):
 
 def start(wanted: Settings) -> None:
     """Put the hooks in place with these settings; `explain run` gives more of them than `install()`."""
-    global settings, _inherited
-    settings = wanted
+    global settings, _inherited, _told
+    settings, _told = wanted, None
     _inherited = _inherited or _being_prepared()
     if "explainer.hooks.alike" in sys.modules:
         sys.modules["explainer.hooks.alike"].forget()

@@ -6,12 +6,13 @@ names the folder) the launcher makes one report of them; elsewhere the ranks tha
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import time
 import traceback
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -67,14 +68,32 @@ def told(explanation: Any, record: Record | None) -> tuple[Any, str]:
 
 def relation(record: Record, first: Record, language: str) -> str:
     """What a rank's error has to do with the one that failed first, in a line; empty for an error of its own."""
-    calls = [one["call"] for one in (first, record)]
-    if all(calls) and collectives.differ(*calls):
-        said = [word("job_call", language, rank=one["rank"], **one["call"]) for one in (first, record)]
+    if apart(record, first):
+        said = [word("job_call", language, **_ranks(one), **one["call"]) for one in (first, record)]
         return word("job_collectives", language, listed=word("listed", language).join(said))
-    ranks = {"rank": record["rank"], "other": first["rank"]}
+    ranks = {**_ranks(record), "other": first["rank"]}
     if record["same"] == first["same"] or (record["lost"] and first["lost"]):
         return word("job_same", language, **ranks)
     return word("job_lost", language, **ranks, place=record["place"], at=first["place"]) if record["lost"] else ""
+
+
+def apart(record: Record, first: Record) -> bool:
+    """Whether two ranks were in different collectives."""
+    return bool(record["call"] and first["call"]) and collectives.differ(first["call"], record["call"])
+
+
+def _ranks(record: Record) -> Mapping[str, str]:
+    return collectives.numbered(record.get("ranks", [record["rank"]]))
+
+
+def alike(records: Iterable[Record]) -> list[Record]:
+    """One record for all `ranks` that failed at the same line in the same way: one that was explained, if any was."""
+    groups: dict[str, list[Record]] = {}
+    for one in sorted(records, key=lambda one: int(one["rank"])):
+        key = json.dumps([one["same"], one["lost"], one["place"], one["call"]])
+        groups.setdefault(key, []).append(one)
+    found = [(min(row, key=lambda one: "report" not in one), row) for row in groups.values()]
+    return [{**one, "ranks": [each["rank"] for each in row]} for one, row in found]
 
 
 def first_of(records: Sequence[Record]) -> Record:

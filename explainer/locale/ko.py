@@ -60,6 +60,7 @@ WORDS = {
     "job_ended_at": "랭크 {rank} 프로세스가 {signal} 시그널로 끝났고, 파이썬 오류는 없습니다({place})",
     "job_exited": "랭크 {rank} 프로세스가 상태 {code} 값으로 끝났습니다",
     "job_exited_at": "랭크 {rank} 프로세스가 상태 {code} 값으로 끝났습니다({place})",
+    "job_others_ended": "한 랭크가 실패하면 torchrun이 SIGTERM을 보내 나머지 랭크를 끝냅니다.",
     "job_silent": "랭크 {rank} 프로세스에는 오류가 없습니다. 작업이 끝날 때 있던 곳: {place}",
     # Why no fix was tried.
     "untried_off": "시험하지 않음: 다시 실행하는 기능이 꺼져 있습니다",
@@ -76,6 +77,7 @@ WORDS = {
     "untried_cuda": "시험하지 않음: 이 프로세스가 CUDA를 사용 중입니다 (새 프로세스: `explain run SCRIPT`)",
     "untried_group": "시험하지 않음: 다른 랭크도 함께 실행되어야 합니다",
     "untried_threads": "시험하지 않음: 이 프로세스에서 torch의 스레드가 실행 중입니다",
+    "untried_unloaded": "시험하지 않음: 이 프로세스에는 torch가 로드되어 있지 않습니다",
     "untried_large": "시험하지 않음: 너무 커서 두 번 올릴 수 없습니다 (그래도 시험하려면 `explain run --check`)",
     "untried_long": "시험하지 않음: 오류가 늦게 발생했습니다 (그래도 시험하려면 `explain run --check`)",
     "untried_test": "시험하지 않음: 테스트를 처음부터 실행해야만 알 수 있습니다",

@@ -59,6 +59,7 @@ WORDS = {
     "job_ended_at": "rank {rank} 在 {place} 被 {signal} 结束，没有 Python 错误",
     "job_exited": "rank {rank} 以状态 {code} 退出",
     "job_exited_at": "rank {rank} 在 {place} 以状态 {code} 退出",
+    "job_others_ended": "其他 rank 因此被结束：一个 rank 失败后，torchrun 会向其余 rank 发送 SIGTERM。",
     "job_silent": "rank {rank} 没有错误：作业结束时它位于 {place}",
     # Why no fix was tried.
     "untried_off": "未尝试：重新运行已关闭",
@@ -75,6 +76,7 @@ WORDS = {
     "untried_cuda": "未尝试：此进程正在使用 CUDA（`explain run SCRIPT` 会启动新进程）",
     "untried_group": "未尝试：其他 rank 也必须参与",
     "untried_threads": "未尝试：此进程中有 torch 的线程在运行",
+    "untried_unloaded": "未尝试：此进程没有加载 torch",
     "untried_large": "未尝试：程序太大，无法同时保留两份（`explain run --check` 仍会尝试）",
     "untried_long": "未尝试：错误出现得太晚（`explain run --check` 仍会尝试）",
     "untried_test": "未尝试：只有从头运行这个测试才能知道",

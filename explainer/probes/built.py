@@ -14,9 +14,8 @@ from explainer.probes.files import nodes_of
 from explainer.probes.module import module_calls, path_of, root_module, root_name
 from explainer.probes.places import element_at, span_fact, starting_at
 from explainer.probes.scene import Scene
-from explainer.probes.values import class_of
 from explainer.source import Source, called, source_of
-from explainer.wrappers import bare, levels
+from explainer.wrappers import bare, class_of, levels
 
 
 @probe

@@ -6,7 +6,8 @@ from typing import Any
 
 from explainer.diagnosis import Span
 from explainer.facts import ModuleFact, Settings, TensorFact, ValueFact
-from explainer.probes.values import class_of, fields_of, is_module, is_tensor, torch_module
+from explainer.probes.values import fields_of, is_module, is_tensor, torch_module
+from explainer.wrappers import class_of
 
 #: Constructor settings worth a row, in the order of their constructors; other plain attributes follow.
 FIRST = (

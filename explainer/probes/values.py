@@ -45,12 +45,6 @@ def is_module(value: Any) -> bool:
     return nn is not None and issubclass(type(value), nn.Module)
 
 
-def class_of(module: Any) -> type:
-    """The class that the program gave a module: FSDP puts one of its own before it."""
-    kinds = type(module).__mro__
-    return kinds[2] if len(kinds) > 2 and kinds[1].__name__ == "FSDPModule" else type(module)
-
-
 def is_optimizer(value: Any) -> bool:
     """Whether a value is one of torch's optimizers or of a class of the user's that builds on them."""
     return any(base.__name__ == "Optimizer" for base in type(value).__mro__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from contextlib import suppress
 
@@ -38,7 +39,7 @@ def begun_for(error: BaseException, program: Program | None, seconds: float) -> 
     It ends, and its copies go, as soon as it is forgotten: where the error turns out to be another's, at once. What
     keeps it from beginning (no room for copies, no more processes) is told by whoever needs it.
     """
-    if program is None or not program.warm or not isinstance(error, _RAISED):
+    if program is None or not program.warm or not isinstance(error, _RAISED) or "torch" not in sys.modules:
         return None
     if sandbox.unavailable(anew=True) or unavailable(program) or not trial.early(program.started):
         return None

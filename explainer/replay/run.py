@@ -18,6 +18,8 @@ from explainer.userframes import is_user_file
 if TYPE_CHECKING:
     from explainer.probes.scene import Scene
 
+#: Why nothing is run again of a program that has no torch.
+UNLOADED = "torch is not loaded in this process"
 #: What recorders share: a context manager whose `result(roots)` is JSON data, None where it saw nothing.
 Recorder = Any
 
@@ -28,6 +30,8 @@ def why_not(scene: Scene) -> str | None:
         return "replay is switched off"
     if scene.user_frame is None:
         return "there is no live frame"
+    if "torch" not in sys.modules:  # a child would import it first
+        return UNLOADED
     return sandbox.unavailable()
 
 

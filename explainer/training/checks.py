@@ -11,6 +11,7 @@ import torch
 
 from explainer.replay.recorders.record import tensors_in
 from explainer.training.checkup import STEPS
+from explainer.wrappers import named_modules, named_parameters
 
 #: What is a fault of a script and none of a model that learns one batch by heart.
 _OF_SCRIPTS = ("same-batch-every-step", "metric-of-last-batch", "setting-extreme", "worst-weights-kept")
@@ -77,7 +78,7 @@ def _layers(model: Any, inputs: Any) -> tuple[list[Any], int]:
     """Every layer with what it gave: its shape and how large its values are; the bytes of all outputs."""
     rows: list[Any] = []
     size = [0]
-    paths = {id(module): path for path, module in model.named_modules()}
+    paths = {id(module): path for path, module in named_modules(model)}
 
     def note(module: Any, given: Any, out: Any) -> None:
         for one in list(tensors_in(out))[:1]:
@@ -95,7 +96,7 @@ def _layers(model: Any, inputs: Any) -> tuple[list[Any], int]:
 
 
 def _with_gradients(model: Any, rows: list[Any]) -> list[Any]:
-    modules = dict(model.named_modules())
+    modules = dict(named_modules(model))
     for row in rows:
         own = modules[row[0]].parameters(recurse=False) if row[0] in modules else []
         row[4] = math.sqrt(sum(float(p.grad.detach().float().square().sum()) for p in own if p.grad is not None))
@@ -103,10 +104,8 @@ def _with_gradients(model: Any, rows: list[Any]) -> list[Any]:
 
 
 def _gradients(model: Any) -> tuple[str, bool, str]:
-    without = [name for name, p in model.named_parameters() if p.requires_grad and p.grad is None]
-    zero = [
-        name for name, p in model.named_parameters() if p.grad is not None and not bool(torch.count_nonzero(p.grad))
-    ]
+    without = [name for name, p in named_parameters(model) if p.requires_grad and p.grad is None]
+    zero = [name for name, p in named_parameters(model) if p.grad is not None and not bool(torch.count_nonzero(p.grad))]
     total = sum(1 for _ in model.parameters())
     missing = [*without, *zero]
     return "gradients", not missing, ", ".join(missing[:6]) or f"{total}"

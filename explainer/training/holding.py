@@ -7,7 +7,9 @@ from typing import Any
 
 import torch
 
+from explainer import wrappers
 from explainer.training.notes import Optimizing
+from explainer.wrappers import class_name, named_modules, named_parameters
 
 #: Leaves of the graphs that were looked at, by their ids.
 _LEAVES: dict[int, Any] = {}
@@ -44,7 +46,7 @@ def look(watcher: Any, of: Any, one: Optimizing) -> None:
     roots = [module for module, _, _, learning, _ in watcher.deep.roots if learning]
     owned: dict[int, tuple[Any, str, Any]] = {}
     for root in roots:
-        for name, parameter in root.named_parameters():
+        for name, parameter in named_parameters(root):
             owned.setdefault(id(parameter), (root, name, parameter))
     graph = set().union(*watcher.leaves) if watcher.leaves else set()
     elsewhere = _held_by_any(watcher)
@@ -173,9 +175,9 @@ def _path(watcher: Any, parameter: Any) -> tuple[str, str]:
     """A parameter's name in a model that was called, with gradients or without, if for another optimizer's loss."""
     for known in watcher.notes.roots.values():
         root = known["of"]()
-        for name, one in root.named_parameters() if root is not None else ():
+        for name, one in named_parameters(root) if root is not None else ():
             if one is parameter:
-                return name, type(root).__name__
+                return name, class_name(root)
     return "", ""
 
 
@@ -183,7 +185,9 @@ def _holders(watcher: Any, roots: list[Any], parameter: Any) -> list[dict[str, A
     """Where a tensor lies that no model has registered: the module's class, the attribute, what holds it there."""
     found = []
     for root in roots:
-        for path, module in root.named_modules():
+        for path, module in named_modules(root):
+            if wrappers.held(module) is not None:
+                continue  # what torch's wrappers hold of the parameters' is theirs
             for name, value in vars(module).items():
                 kind = None if name.startswith("_") or name == "training" else _contains(value, parameter)
                 if kind and not _beside(watcher, root, value, parameter):

@@ -12,6 +12,7 @@ import torch
 from explainer.training import holding, streams
 from explainer.training.notes import Mode, Optimizing
 from explainer.training.sites import frames, key, named, user_frames
+from explainer.wrappers import class_name
 
 #: Modules that behave otherwise in evaluation.
 MODED = ("Dropout", "BatchNorm", "AlphaDropout", "InstanceNorm")
@@ -27,7 +28,7 @@ def root_called(watcher: Any, module: Any, given: tuple[Any, ...], learning: boo
     if known is None or known["of"]() is not module:
         known = notes.roots[number] = {
             "of": weakref.ref(module),
-            "kind": type(module).__name__,
+            "kind": class_name(module),
             "train": 0,
             "eval": 0,
             "site": (),

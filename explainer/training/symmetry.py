@@ -6,6 +6,8 @@ from typing import Any
 
 import torch
 
+from explainer.wrappers import class_name, named_modules
+
 
 def look_at_rows(watcher: Any) -> None:
     """Note hidden layers all of whose rows are equal at the end, although they were trained."""
@@ -17,7 +19,7 @@ def look_at_rows(watcher: Any) -> None:
     for root in modules.values():
         linear = [
             (path, one)
-            for path, one in root.named_modules()
+            for path, one in named_modules(root)
             if hasattr(one, "weight") and isinstance(one, (torch.nn.Linear, torch.nn.Conv1d, torch.nn.Conv2d))
         ]
         for path, layer in linear[:-1]:
@@ -37,5 +39,5 @@ def look_at_rows(watcher: Any) -> None:
                     start=start if held is not None and held() is layer.weight else (),
                     units=weight.shape[0],
                     moved=entry["moved"],
-                    root=type(root).__name__,
+                    root=class_name(root),
                 )

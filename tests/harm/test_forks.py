@@ -201,9 +201,9 @@ def test_this_process_is_as_before_a_child():
     ran = []
     os.register_at_fork(before=lambda: ran.append(1), after_in_parent=lambda: ran.append(2))
     random.seed(3)
-    state, enabled, hooks = random.getstate(), gc.isenabled(), len(clone._hooks() or ())
+    state, enabled, hooks = random.getstate(), gc.isenabled(), len(clone.hooks() or ())
     drawn = sandbox.run(random.random, deadline=20.0).value
-    assert (random.getstate(), gc.isenabled(), len(clone._hooks() or ()), ran) == (state, enabled, hooks, [])
+    assert (random.getstate(), gc.isenabled(), len(clone.hooks() or ()), ran) == (state, enabled, hooks, [])
     assert drawn == random.random()
 
 

@@ -154,16 +154,19 @@ def _renewed() -> list[Step]:
     """
     after = ctypes.pythonapi["PyOS_AfterFork_Child"]
     after.restype, after.argtypes = None, ()
-    hooks = _hooks()
-    few = [] if hooks is None else [step(list.__setitem__, hooks, slice(None), [one for one in hooks if _renews(one)])]
-    _held.extend([sys.gettrace(), sys.getprofile(), list(hooks or ())])
-    back = [] if hooks is None else [step(list.__setitem__, hooks, slice(None), list(hooks))]
+    known = hooks()
+    few = [] if known is None else [step(list.__setitem__, known, slice(None), [one for one in known if _renews(one)])]
+    _held.extend([sys.gettrace(), sys.getprofile(), list(known or ())])
+    back = [] if known is None else [step(list.__setitem__, known, slice(None), list(known))]
     return [*few, step(after), step(sys.settrace, None), step(sys.setprofile, None), *back]
 
 
 @functools.cache
-def _hooks() -> list[Any] | None:
-    """The list in which CPython keeps the hooks for children; None where it is not to be found (they run confined)."""
+def hooks() -> list[Any] | None:
+    """The list in which CPython keeps the hooks for children; None where it is not to be found (they run confined).
+
+    To find it takes a look at every object that there is; children of this process know it then.
+    """
 
     def marker() -> None:
         pass

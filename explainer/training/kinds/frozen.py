@@ -11,6 +11,7 @@ from explainer.training import rewrite
 from explainer.training.finding import Attempt, Finding, finder
 from explainer.training.kinds.optimizers import name_of
 from explainer.training.sources import program_sources
+from explainer.wrappers import class_name
 
 #: Calls that draw numbers.
 _DRAWN = ("rand", "randn", "normal", "uniform", "standard_normal", "normal_", "uniform_")
@@ -40,7 +41,7 @@ def frozen_for_ever(watcher: Any) -> Iterator[Finding]:
         names = {
             "missing": ", ".join(dict.fromkeys(one["name"] for one in entries[:3])),
             "many": len(entries),
-            "root": type(root).__name__,
+            "root": class_name(root),
             "optimizer": name_of(watcher.notes.optimizers[entries[0]["optimizer"]]),
         }
         yield Finding("frozen-for-ever", names, attempts[0].culprit, tuple(attempts), proved=False, seen=True, weight=6)

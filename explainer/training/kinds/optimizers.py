@@ -13,6 +13,7 @@ from explainer.training.finding import Attempt, Finding, finder
 from explainer.training.kinds.losses import shown
 from explainer.training.notes import Optimizing
 from explainer.training.sites import Frame, Site, statement
+from explainer.wrappers import bare, class_name, named_modules
 
 
 def built(one: Optimizing) -> tuple[Source, ast.Call] | None:
@@ -160,7 +161,7 @@ def foreign_parameters(watcher: Any) -> Iterator[Finding]:
             "missing": _names(missing),
             "many": len(missing),
             "line": one.site[0].line if one.site else 0,
-            "root": type(root).__name__ if root is not None else "",
+            "root": class_name(root) if root is not None else "",
         }
         later = _made_later(watcher, missing, one)
         attempts = []
@@ -203,8 +204,8 @@ def _made_later(watcher: Any, missing: list[dict[str, Any]], one: Optimizing) ->
     if root is None or not one.site:
         return None
     path = missing[0]["name"].rpartition(".")[0]
-    layer = next((module for name, module in root.named_modules() if name == path), None)
-    site = watcher.notes.built.get(layer, ()) if layer is not None else ()
+    layer = next((module for name, module in named_modules(root) if name == path), None)
+    site = watcher.notes.built.get(bare(layer), ()) if layer is not None else ()
     pairs = [(own, frame) for own in one.site for frame in site if frame.code is own.code and frame.line > own.line]
     return pairs[0] if pairs else None
 
@@ -257,7 +258,7 @@ def _without(watcher: Any, one: Optimizing, missing: list[dict[str, Any]], why: 
         "missing": _names(missing),
         "many": len(missing),
         "line": call.lineno,
-        "root": type(root).__name__ if root is not None else "",
+        "root": class_name(root) if root is not None else "",
         "why": why,
         "later": 0,
     }

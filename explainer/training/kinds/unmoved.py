@@ -12,6 +12,7 @@ from explainer.training.finding import Attempt, Finding, finder
 from explainer.training.kinds.optimizers import name_of
 from explainer.training.sites import statement
 from explainer.training.sources import program_sources
+from explainer.wrappers import class_name
 
 #: Calls that make zeros, and those that fill something with them; what stands in their place.
 _ZEROS = {"zeros": "randn", "zeros_like": "randn_like"}
@@ -68,7 +69,7 @@ def _sum(frame: Any) -> tuple[Source, ast.BinOp | None]:
 
 def _told(still: list[dict[str, Any]]) -> dict[str, str]:
     root = still[0]["root"]() if still else None
-    return {"missing": ", ".join(one["name"] for one in still[:3]), "root": type(root).__name__}
+    return {"missing": ", ".join(one["name"] for one in still[:3]), "root": class_name(root)}
 
 
 @finder
