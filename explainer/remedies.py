@@ -173,8 +173,7 @@ def of_search(family: str, scene: Scene, known: Remedy) -> Remedy:
     best = verdicts[0]
     alone = best.candidate.tier != PAIRED and first.lost <= _FEW and not only_adapts(best.candidate)
     sure = wide and whole_program(scene) and blame.share >= SURE and alone and not best.judgement.doubts
-    smaller = family == "index" and _where_it_failed(best.candidate, scene)  # than one that is too large, any fits
-    proves = sure and not smaller and not default_or_layout(scene, best.candidate)
+    proves = sure and not first.smaller and not default_or_layout(scene, best.candidate)
     shown = _shown(verdicts, (), scene.options.language)
     unsure, doubtful = blame.share < UNSURE, bool(best.judgement.doubts)
     return Remedy(shown, best.candidate.culprit, proves, doubtful=doubtful, unsure=unsure)

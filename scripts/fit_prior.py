@@ -110,22 +110,23 @@ def _fitted(rows: Sequence[Row]) -> dict[str, float]:
     names = sorted(name for name, count in counts.items() if count >= 5)
     index = {name: at for at, name in enumerate(names)}
     weight = torch.zeros(len(names), requires_grad=True)
-    tables = []
-    for row in usable:
-        table = torch.zeros(len(row["survivors"]), len(names))
-        for at, one in enumerate(row["survivors"]):
+    most = max(len(row["survivors"]) for row in usable)
+    table = torch.zeros(len(usable), most + 1, len(names))  # the last of each: none of them is right
+    there, good = torch.zeros(2, len(usable), most + 1, dtype=torch.bool)
+    for at, row in enumerate(usable):
+        for number, one in enumerate(row["survivors"]):
+            there[at, number], good[at, number] = True, right(one)
             for name, value in one["features"].items():
                 if name in index:
-                    table[at, index[name]] = value
-        tables.append((table, torch.tensor([right(one) for one in row["survivors"]])))
+                    table[at, number, index[name]] = value
+    good[:, most] = ~good.any(1)
+    there[:, most] = True
     optimizer = torch.optim.Adam([weight], lr=0.05)
     for _ in range(STEPS):
         optimizer.zero_grad()
-        loss = PENALTY * (weight**2).sum()
-        for table, good in tables:
-            score = -(table @ weight)
-            every = torch.logsumexp(torch.cat([score, torch.zeros(1)]), 0)  # the last: none of them is right
-            loss = loss + every - (torch.logsumexp(score[good], 0) if bool(good.any()) else 0.0)
+        score = -(table @ weight)
+        every, those = (torch.logsumexp(score.masked_fill(~one, -math.inf), 1) for one in (there, good))
+        loss = PENALTY * (weight**2).sum() + (every - those).sum()
         loss.backward()
         optimizer.step()
     return {name: round(float(value), 2) for name, value in zip(names, weight.detach(), strict=True)}

@@ -236,20 +236,6 @@ x, y = torch.randn(4, 6), torch.randn(2, 4, 2)
     + STEP
 )
 LOSS = "net = nn.Linear(6, 3)\nx, y = torch.randn(3, 6), torch.randn(3, 2)\n" + STEP
-WIDE = (
-    """
-batch, width, extra = 3, 4, 2
-class Net(nn.Module):
-    def __init__(self, hidden):
-        super().__init__()
-        self.last = nn.Linear(hidden, 4)
-    def forward(self, x):
-        return self.last(torch.cat([x, x[:, :2]], -1))
-net = Net(hidden=5)
-x, y = torch.randn(batch, width), torch.randn(batch, 4)
-"""
-    + STEP
-)
 SAVED = (
     """
 import io
@@ -324,11 +310,9 @@ WEIGHED = {
     "a number in the place of the batch": (HEADS, "view(2, 5, -1)", "view(2, 4, -1)", None, ("batch",)),
     "weights that are saved otherwise": (SAVED, "save(nn.Linear(6, 3)", "save(nn.Linear(6, 4)", None, ("saved",)),
     "the model that was saved": (SAVED, "net = nn.Linear(6, 4)", "net = nn.Linear(6, 3)", None, ()),
-    "sizes that add up by chance": (WIDE, "hidden=5", "hidden=batch + batch", None, ("chance",)),
     "a part of the input cut off": (SHORT, "self.first(x) +", "self.first(x)[:, :-1] +", None, ("unread",)),
     "a table for all of the input": (SHORT, "torch.zeros(4, 6)", "torch.zeros(5, 6)", None, ()),
     "data cut before the model": (SHORT, "torch.randn(8, 5, 6)", "torch.randn(8, 5, 6)[:, 1:]", None, ()),
-    "sizes that are joined": (WIDE, "hidden=5", "hidden=width + extra", None, ()),
 }  # fmt: skip
 
 

@@ -39,7 +39,6 @@ def judged(edits: Sequence[Edit], run: Mapping[str, Any], control: Mapping[str, 
     samples = [one["samples"] for one in models if one.get("samples")]
     turned = (seen.get("mixed") or {}).get("turned")
     doubts = [name for name, doubtful in _DOUBTS.items() if doubtful(edits, seen, before, control)]
-    doubts += ["chance"] if _by_chance(edits, run, control) else []
     runs = [one["more"] for one in samples if one.get("runs") and not one.get("time_first")]
     return Judgement(
         next((name for name, refuses in _REFUSALS.items() if refuses(edits, seen, before)), None),
@@ -50,18 +49,6 @@ def judged(edits: Sequence[Edit], run: Mapping[str, Any], control: Mapping[str, 
         any(one.get("causal") for one in models),
         tuple(turned) if turned else None,  # type: ignore[arg-type]
     )
-
-
-def _by_chance(edits: Sequence[Edit], run: Mapping[str, Any], control: Mapping[str, Any]) -> bool:
-    """Whether a size was made of names that nothing puts together: no join of as many parts has it."""
-    seen = run.get("seen") or {}
-    known, sizes = seen.get("numbers") or {}, {size for shape in run.get("parameters") or () for size in shape}
-    for terms in source.summed_names(edits):
-        joined = [parts for parts in seen.get("joined") or () if len(parts) == len(terms) and sum(parts) in sizes]
-        values = sorted(known[one] for one in terms) if all(one in known for one in terms) else None
-        if not any(values is None or values == sorted(parts) for parts in joined):
-            return True
-    return False
 
 
 def _cut(edits: Sequence[Edit], seen: Seen, before: Seen) -> bool:

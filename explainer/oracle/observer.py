@@ -13,7 +13,6 @@ from explainer.oracle.draws import Draws
 from explainer.oracle.effects import Effects
 from explainer.oracle.gradients import Gradients
 from explainer.oracle.joins import Joins
-from explainer.oracle.parts import Parts, numbers
 from explainer.oracle.places import Lines, Places
 from explainer.oracle.saves import Saves
 from explainer.oracle.trees import digest, outline, tensors
@@ -29,7 +28,7 @@ class Observer:
         self.places = Places(folder, edited)
         self.calls, self.gradients, self.effects = Calls(), Gradients(), Effects(folder)
         self.casts, self.joins, self.draws = Casts(self.places), Joins(self.places), Draws(self.places)
-        self.parts, self.saves = Parts(), Saves()
+        self.saves = Saves()
         self.warned: list[list[Any]] = []
         self.masks = self.over = False
         self.depth = 0
@@ -45,7 +44,6 @@ class Observer:
         if self.places.edited:
             self.casts.watch(torch)
             self.joins.watch(torch)
-            self.parts.watch(torch, self.places)
         self._watch_masks(torch)
         torch.jit.script = self._compiling(torch.jit.script)
 
@@ -117,8 +115,6 @@ class Observer:
             "cut": self.casts.cut,
             "mixed": self.joins.mixed,
             "draws": self.draws.rows,
-            "joined": sorted(self.parts.rows),
-            "numbers": numbers(self.places.folder) if self.parts.rows else {},
             "saved": self.saves.rows,
             "steps": self.gradients.steps,
             "most": self.gradients.most,

@@ -193,34 +193,23 @@ def _numbers(text: str | None) -> Counter[str]:
     return Counter(re.findall(r"(?<![\w.])\d+(?![\w.])", text or ""))
 
 
-def summed_names(edits: Sequence[Edit]) -> list[tuple[str, ...]]:
-    """The terms of which an edit makes sizes: that their sum is the number that is wanted may be chance."""
-    sums = [_sums(edit.after) - _sums(edit.before) for edit in edits]
-    return [tuple(_terms(ast.parse(text, mode="eval").body)) for found in sums for text in sorted(found)]
-
-
-def _terms(node: ast.AST) -> Iterator[str]:
-    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
-        yield from _terms(node.left)
-        yield from _terms(node.right)
-    else:
-        yield ast.unparse(node)
-
-
-def _sums(text: str | None) -> set[str]:
-    """The sums and differences of names among the sizes that calls are given."""
-    found = set()
-    for node in _nodes(text):
-        given = [*node.args, *(word.value for word in node.keywords)] if isinstance(node, ast.Call) else []
-        sizes = given if given and _TAKES_SIZES.search(ast.unparse(node.func)) else []  # type: ignore[attr-defined]
-        found |= {ast.unparse(one) for one in sizes if _sum_of_names(one)}
+def arithmetic(edits: Iterable[Edit]) -> list[ast.BinOp]:
+    """The sums, products and quotients that edits bring in."""
+    found: list[ast.BinOp] = []
+    for edit in edits:
+        known = {ast.unparse(one) for one in _operations(edit.before)}
+        found += [one for one in _operations(edit.after) if ast.unparse(one) not in known]
     return found
 
 
-def _sum_of_names(node: ast.AST) -> bool:
-    if not isinstance(node, ast.BinOp) or not isinstance(node.op, (ast.Add, ast.Sub)):
-        return False
-    return all(re.search(r"[A-Za-z_]", ast.unparse(side)) for side in (node.left, node.right))
+def _operations(text: str | None) -> Iterator[ast.BinOp]:
+    return (node for node in _nodes(text) if isinstance(node, ast.BinOp))
+
+
+def sums_names(edits: Iterable[Edit]) -> bool:
+    """Whether an edit adds what has names, or takes it from another: that the result fits may be chance."""
+    sides = [(one.left, one.right) for one in arithmetic(edits) if isinstance(one.op, (ast.Add, ast.Sub))]
+    return any(all(re.search(r"[A-Za-z_]", ast.unparse(side)) for side in pair) for pair in sides)
 
 
 def decides_default(edits: Iterable[Edit]) -> bool:

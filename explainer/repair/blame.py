@@ -11,8 +11,8 @@ from explainer.edits.evidence import Evidence
 from explainer.frozen import frozen, replace
 from explainer.oracle.judge import Judgement
 from explainer.oracle.source import drops_samples, of_layout, puts_in
-from explainer.repair.agreement import computed
 from explainer.repair.features import Features, Roles, features, lost_parameters, roles
+from explainer.repair.perturbed import holds, terms
 from explainer.repair.prior import score
 from explainer.replay.outcomes import ties
 from explainer.replay.program import Run
@@ -31,8 +31,7 @@ UNLIKELY = 0.35
 class Survivor:
     """A candidate with which the program runs; `score`: how likely it is, as a logarithm.
 
-    `lost`, `counted`: see `features`. `behind`: it makes an index smaller that other data had not made too
-    large: any smaller one fits.
+    `lost`, `counted`: see `features`.
     """
 
     candidate: Candidate
@@ -41,12 +40,16 @@ class Survivor:
     score: float
     lost: int
     counted: Features
-    behind: bool = False
 
     @property
     def forgets(self) -> bool:
         """Whether a name is then read nowhere."""
         return bool(self.counted.get("forgets"))
+
+    @property
+    def smaller(self) -> bool:
+        """Whether it changes an index where that is too large: any smaller one fits."""
+        return bool(self.counted.get("smaller"))
 
     @property
     def odd(self) -> bool:
@@ -90,10 +93,7 @@ def blamed(checker: Any, evidence: Evidence, known: tuple[Edit, ...] = ()) -> Bl
     for edits, (candidate, judgement) in checker.survived.items() if control is not None else ():
         run = checker.tried[edits]
         counted = features(candidate, run, control, judgement, evidence, where)
-        behind = evidence.passed and "out of" in evidence.message and bool(counted.get("innermost"))
-        found.append(
-            Survivor(candidate, run, judgement, score(counted), lost_parameters(run, control), counted, behind)
-        )
+        found.append(Survivor(candidate, run, judgement, score(counted), lost_parameters(run, control), counted))
     own = next((one for one in found if one.candidate.edits == known), None)
     first = own or _generated(found, control)
     if first is not None and not first.forgets:
@@ -101,16 +101,31 @@ def blamed(checker: Any, evidence: Evidence, known: tuple[Edit, ...] = ()) -> Bl
     found.sort(key=lambda one: (_last(one), -one.score))
     if own is not None and first is not None and first.line == found[0].line:
         found = [first, *(one for one in found if one is not first)]
-    odd = bool(found) and found[0].odd
-    return replace(_shared(found), odd=odd, fits=odd or (bool(found) and own is None and _fits(found[0], where)))
+    first = found[0] if found else None
+    if first is None or own is not None:
+        return replace(_shared(found), odd=first is not None and first.odd, fits=first is not None and first.odd)
+    told = _told(checker, evidence, first.candidate)
+    if told is False and not first.judgement.doubts:
+        doubted = replace(first.judgement, doubts=("chance",))
+        checker.survived[first.candidate.edits] = first.candidate, doubted
+        return blamed(checker, evidence, known)
+    return replace(_shared(found), odd=first.odd, fits=first.odd or told is not True or _fits(first, where))
+
+
+def _told(checker: Any, evidence: Evidence, candidate: Candidate) -> bool | None:
+    """Whether an edit computes nothing, or a number that fits where what it is computed of is another, too."""
+    if not terms(candidate):
+        return True
+    told: bool | None = checker.scene.once(("holds", candidate.edits), lambda: holds(checker, evidence, candidate))
+    return told
 
 
 def _fits(one: Survivor, where: Roles) -> bool:
-    """Whether an edit comes last, computes the number that fits, or turns a tensor around where it failed."""
+    """Whether an edit comes last, or turns a tensor around where it failed."""
     edits = one.candidate.edits
     turned = where.stack.get(one.line) == 0 and of_layout(edits) and not puts_in(edits)
     doubts = set(one.judgement.doubts) - {"chance"}  # another alignment is as far from the origin
-    return bool(doubts) or drops_samples(edits) or computed(one.candidate) or turned
+    return bool(doubts) or drops_samples(edits) or turned
 
 
 def _generated(found: list[Survivor], control: Run | None) -> Survivor | None:
@@ -125,8 +140,12 @@ def _generated(found: list[Survivor], control: Run | None) -> Survivor | None:
 
 
 def _last(one: Survivor) -> int:
-    """What comes behind all others: what only fits, samples that are left out; then what is in doubt."""
-    return 2 if one.judgement.doubts else int(one.behind or drops_samples(one.candidate.edits))
+    """What comes behind all others: an index made to fit that other data had not made too large, samples left out.
+
+    Then what is in doubt.
+    """
+    behind = one.smaller and one.counted.get("went-well")
+    return 2 if one.judgement.doubts else int(bool(behind) or drops_samples(one.candidate.edits))
 
 
 def _kind(candidate: Candidate) -> str:

@@ -108,6 +108,7 @@ def _of_place(candidate: Candidate, evidence: Evidence, where: Roles) -> dict[st
         f"role={role}": 1.0,
         "distance": min(distance, _FAR) / _FAR,
         "innermost": float(depth == 0),
+        "smaller": float(depth == 0 and "out of" in evidence.message),
         "on-stack": float(depth is not None and depth > 0),
         "went-well": float(evidence.passed and depth is not None),
     }

@@ -94,7 +94,7 @@ def _all(evidence: Evidence) -> Iterator[Spot]:
     yield from _bound(evidence, handed)
     if evidence.placed:
         yield from _decided(evidence)
-    yield from (Spot(place, "returned", 1, scope=_scope(evidence, place)) for place in lengths(evidence))
+    yield from (Spot(place, "returned", 1, scope=scope_at(evidence, place)) for place in lengths(evidence))
     if ragged(evidence):
         yield from (Spot(place, role, distance) for place, role, distance in makers(evidence))
     yield from _settings(evidence, [*near, *built])
@@ -105,7 +105,7 @@ def _behind(evidence: Evidence) -> Iterator[Spot]:
     """The calls that led to the failing one, nearest first, with those of the user's that made them."""
     for distance, step in enumerate(evidence.steps[1:_STEPS], 1):
         for at, place in enumerate(step.places[:2]):
-            yield Spot(place, "caller" if at else "slice", distance + at, step, scope=_scope(evidence, place))
+            yield Spot(place, "caller" if at else "slice", distance + at, step, scope=scope_at(evidence, place))
 
 
 def _failing(evidence: Evidence) -> Iterator[Spot]:
@@ -116,9 +116,9 @@ def _failing(evidence: Evidence) -> Iterator[Spot]:
     places, frames = [_read_at(one) for one in places], [_read_at(one) for one in frames]
     for distance, place in enumerate(places or frames):
         role = "caller" if distance else "crash"
-        yield Spot(place, role, distance, crash if not distance else None, scope=_scope(evidence, place))
+        yield Spot(place, role, distance, crash if not distance else None, scope=scope_at(evidence, place))
     for distance, place in enumerate(frames):
-        yield Spot(place, "caller" if distance else "crash", distance, None, scope=_scope(evidence, place))
+        yield Spot(place, "caller" if distance else "crash", distance, None, scope=scope_at(evidence, place))
 
 
 def _read_at(place: Place) -> Place:
@@ -131,7 +131,7 @@ def _read_at(place: Place) -> Place:
     return place.at(around.value) if isinstance(around, ast.Assign) else place
 
 
-def _scope(evidence: Evidence, place: Place) -> Mapping[str, Any]:
+def scope_at(evidence: Evidence, place: Place) -> Mapping[str, Any]:
     """What was in scope in the function of a place: as it failed, as a layer was built there, as it called torch."""
     frame = evidence.frame_of(place)
     return frame.scope if frame is not None else _of_builder(evidence, place) or evidence.scope_of(place)
@@ -218,7 +218,7 @@ def _returned(evidence: Evidence) -> Iterator[Spot]:
             at = evidence.frame_of(place)  # on the failing stack, what it hands back comes later
             for node in _within(function) if at is None else ():
                 if isinstance(node, ast.Return) and node.value is not None:
-                    yield Spot(place.at(node.value), "returned", distance, None, scope=_scope(evidence, place))
+                    yield Spot(place.at(node.value), "returned", distance, None, scope=scope_at(evidence, place))
 
 
 def _assignments_above(place: Place, line: int) -> list[ast.AST]:
@@ -294,14 +294,14 @@ def _numbers(evidence: Evidence) -> Iterator[Spot]:
             for part in (*parts(tree), *literals(tree)):
                 place = evidence.place(part[-2])
                 if place is not None:
-                    yield Spot(place, "number", distance + 1, scope=_scope(evidence, place))
+                    yield Spot(place, "number", distance + 1, scope=scope_at(evidence, place))
 
 
 def _loaders(evidence: Evidence) -> Iterator[Spot]:
     """The calls that made loaders and what draws samples for them."""
     for name in _LOADERS:
         for place in evidence.calls_of(name)[:_MADE]:
-            yield Spot(place, "made", 1, None, scope=_scope(evidence, place))
+            yield Spot(place, "made", 1, None, scope=scope_at(evidence, place))
 
 
 def _callers(evidence: Evidence, near: list[Spot]) -> Iterator[Spot]:
@@ -316,7 +316,7 @@ def _callers(evidence: Evidence, near: list[Spot]) -> Iterator[Spot]:
         if name not in seen:
             seen.add(name)
             for place in evidence.calls_of(name)[:_MADE]:
-                yield Spot(place, "given", spot.distance + 1, None, scope=_scope(evidence, place))
+                yield Spot(place, "given", spot.distance + 1, None, scope=scope_at(evidence, place))
 
 
 def _handed(evidence: Evidence, near: list[Spot]) -> Iterator[Spot]:
@@ -330,7 +330,7 @@ def _handed(evidence: Evidence, near: list[Spot]) -> Iterator[Spot]:
                 for node in _within(found[0].node):
                     if isinstance(node, ast.Return) and node.value is not None:
                         place = found[0].at(node.value)
-                        yield Spot(place, "returned", spot.distance + 1, None, scope=_scope(evidence, place))
+                        yield Spot(place, "returned", spot.distance + 1, None, scope=scope_at(evidence, place))
 
 
 def _settings(evidence: Evidence, near: list[Spot]) -> Iterator[Spot]:

@@ -19,7 +19,7 @@ from explainer.oracle.casts import Casts
 from explainer.oracle.joins import Joins
 from explainer.oracle.judge import Judgement
 from explainer.oracle.places import Places, lines_after
-from explainer.oracle.source import loses_write, summed_names
+from explainer.oracle.source import loses_write, sums_names
 from explainer.replay import run
 from explainer.replay.stages import Stage, Trials
 from explainer.replay.swap import swap
@@ -55,7 +55,7 @@ def try_in_process(scene: Any, candidates: Iterable[Candidate], check: str) -> l
 def _verdict(candidate: Candidate, held: bool | str | None, text: str, language: str) -> Verdict:
     if held is None or not held or loses_write(candidate.edits):
         return Verdict(candidate, False, "", "none" if held is None else "forward")
-    doubts = (*(["scrambled"] if held == MIXED else []), *(["chance"] if summed_names(candidate.edits) else []))
+    doubts = (*(["scrambled"] if held == MIXED else []), *(["chance"] if sums_names(candidate.edits) else []))
     said = words.say(words.CALL_RAN, language, call=text)
     return Verdict(candidate, True, said, "operator" if held == LATER else "forward", 0, Judgement(doubts=doubts))
 

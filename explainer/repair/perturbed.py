@@ -1,0 +1,89 @@
+"""Arithmetic that gives the number that fits: by chance where it fails once a number that it reads is another."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from explainer.diagnosis import Edit
+from explainer.edits.candidate import Candidate
+from explainer.edits.evidence import Evidence
+from explainer.edits.lines import EditError, changed, shown
+from explainer.edits.place import Place
+from explainer.frozen import replace
+from explainer.oracle.source import arithmetic
+from explainer.repair.spots import scope_at
+from explainer.replay.outcomes import passes
+from explainer.replay.program import Run
+from explainer.source import Source
+
+#: Numbers below are dimensions, kernels and channels of images as often as sizes.
+_LEAST = 4
+#: How many names of an edit are looked at.
+_NAMES = 3
+
+
+def holds(checker: Any, evidence: Evidence, candidate: Candidate) -> bool | None:
+    """Whether an edit that computes a number fits where one of its numbers is another one, too.
+
+    False: it then fails as the unedited program does, so it fits by chance. None where nothing tells.
+    """
+    told = [_with(checker, candidate, changes) for changes in _changes(evidence, candidate)]
+    return False if False in told else True if True in told else None
+
+
+def _with(checker: Any, candidate: Candidate, changes: tuple[Edit, ...]) -> bool | None:
+    control = checker.control()
+    plain = checker.tried_with(replace(candidate, edits=changes), control)
+    if plain is None or not _alike(plain, control):
+        return None
+    both = checker.tried_with(replace(candidate, edits=(*candidate.edits, *changes)), control)
+    if both is None:
+        return None
+    return True if passes(both, control) else False if _alike(both, control) else None
+
+
+def _alike(run: Run, control: Run) -> bool:
+    """Whether a run failed as the unedited one, numbers apart."""
+    if not run.error or run.error["type"] != control.error["type"]:
+        return False
+    one, other = (re.sub(r"\d+", "#", str(each.error["message"])) for each in (run, control))
+    places = [(file, function) for each in (run, control) for file, _, function in each.error["frames"][-1:]]
+    return one == other and len(set(places)) <= 1
+
+
+def _changes(evidence: Evidence, candidate: Candidate) -> Iterator[tuple[Edit, ...]]:
+    """For each number that the new arithmetic reads: the edits that double it wherever it is written."""
+    source = evidence.sources(candidate.culprit.file)
+    node = source.statement_at(candidate.culprit.line) if source is not None else None
+    scope = scope_at(evidence, Place(source, node)) if source is not None and node is not None else {}
+    values = dict.fromkeys(scope.get(name) for name in terms(candidate))
+    numbers = [one for one in values if isinstance(one, int) and one >= _LEAST]
+    for number in itertools.islice(numbers, _NAMES):
+        try:
+            yield tuple(edit for one in evidence.sources_seen() for edit in _doubled(one, number, candidate))
+        except EditError:
+            continue
+
+
+def _doubled(source: Source, number: int, candidate: Candidate) -> tuple[Edit, ...]:
+    """The edits of a file's lines beside the candidate's own."""
+    own = {line for edit in candidate.edits if edit.file == shown(source.file)
+           for line in range(edit.start_line, edit.end_line + 1)}  # fmt: skip
+    spans = (source.span(node) for node in source.nodes() if _is(node, number))
+    free = [(span, str(2 * number)) for span in spans if not own & {span.line, span.end_line or span.line}]
+    return changed(source, free) if free else ()
+
+
+def _is(node: ast.AST, number: int) -> bool:
+    return isinstance(node, ast.Constant) and type(node.value) is int and node.value == number
+
+
+def terms(candidate: Candidate) -> list[str]:
+    """What the arithmetic reads that an edit brings in: names, attributes, entries."""
+    sides = [side for one in arithmetic(candidate.edits) for side in (one.left, one.right)]
+    read = [ast.unparse(one) for one in sides if isinstance(one, (ast.Name, ast.Attribute, ast.Subscript))]
+    return list(dict.fromkeys(read))
