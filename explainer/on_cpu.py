@@ -33,12 +33,12 @@ def explained(crash: Crash, options: Any, packs: Sequence[Path], by: str) -> Map
 
     `by` names the module whose `report_on` makes it in the child.
     """
-    from explainer.replay import standin, trial
-    from explainer.replay.program import Session, unavailable
-
     program = options.program
     if not _LATE.search(crash.message) or program is None or not options.replay or options.check is False:
         return None
+    from explainer.replay import standin, trial
+    from explainer.replay.program import Session, unavailable
+
     if standin.described() is None or unavailable(program) or not (options.check or trial.early(program.started)):
         return None
     asked = {"by": by, "language": options.language, "packs": [str(one) for one in packs]}

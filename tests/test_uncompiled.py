@@ -75,9 +75,9 @@ class Half(nn.Module):
 
 
 def traced(*_):
-    net = torch.jit.trace(Half(), torch.ones(2, 16))
+    half = torch.jit.trace(Half(), torch.ones(2, 16))
     x = torch.ones(2, 5)
-    return net(x)
+    return half(x)
 
 
 @needs_sandbox

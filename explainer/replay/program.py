@@ -17,7 +17,6 @@ from typing import Any
 from explainer.frozen import frozen
 from explainer.replay import standin
 from explainer.replay.again import COUNT, STEPS
-from explainer.replay.confine import sandbox
 from explainer.replay.confine.compiler import compiles
 from explainer.replay.confine.copies import Copies
 from explainer.replay.confine.keeper import Keeper
@@ -126,6 +125,8 @@ class Session:
     """
 
     def __init__(self, program: Program, memory: int = 4 << 30, texts: Mapping[str, str] | None = None):
+        from explainer.replay.confine import sandbox
+
         self.program = program
         self.texts = texts or {}
         self.memory = memory

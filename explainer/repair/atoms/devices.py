@@ -24,8 +24,8 @@ _MOST = 2
 def moved(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     """`kept.append(z)` -> `kept.append(z.cpu())`, `i = draw(n)` -> `i = draw(n).to(device)`."""
     crash = evidence.crash
-    if spot.role not in _ROLES or crash is None or not crash.devices:
-        return
+    if spot.role not in _ROLES or crash is None or not crash.devices or "meta" in crash.devices:
+        return  # what is on meta holds nothing that could be moved
     ways = ["cpu()"] if "cpu" in crash.devices or not evidence.apart else []
     ways += [f"to({device})" for device in islice(devices_at(spot.place), _MOST)] if evidence.apart else []
     for node in _values(spot):
