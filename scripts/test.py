@@ -7,5 +7,5 @@ from environment import ready, run
 
 if __name__ == "__main__":
     python = ready(".venv-test", "test")
-    workers = str(min(4, os.cpu_count() or 1) + 1)  # a third of the time they wait for children
+    workers = str(min(4, os.cpu_count() or 1))
     sys.exit(run(python, "-m", "pytest", "-q", "-n", workers, *sys.argv[1:]))

@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from explainer.diagnosis import Edit
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
+from explainer.edits.expressions import evaluated
 from explainer.edits.lines import EditError, changed, shown
 from explainer.edits.place import Place
 from explainer.frozen import replace
@@ -29,13 +30,16 @@ _NAMES = 3
 def holds(checker: Any, evidence: Evidence, candidate: Candidate) -> bool | None:
     """Whether an edit that computes a number fits where one of its numbers is another one, too.
 
-    False: it then fails as the unedited program does, so it fits by chance. None where nothing tells.
+    False: it then fails as the unedited program does, though what is asked for is what it was, so it fits by chance.
+    None where nothing tells.
     """
-    told = [_with(checker, candidate, changes) for changes in _changes(evidence, candidate)]
+    scope = _scope(evidence, candidate)
+    made = {evaluated(one, scope) for one in arithmetic(candidate.edits)}
+    told = [_with(checker, candidate, changes, made) for changes in _changes(evidence, candidate, scope)]
     return False if False in told else True if True in told else None
 
 
-def _with(checker: Any, candidate: Candidate, changes: tuple[Edit, ...]) -> bool | None:
+def _with(checker: Any, candidate: Candidate, changes: tuple[Edit, ...], made: set[int | None]) -> bool | None:
     control = checker.control()
     plain = checker.tried_with(replace(candidate, edits=changes), control)
     if plain is None or not _alike(plain, control):
@@ -43,7 +47,14 @@ def _with(checker: Any, candidate: Candidate, changes: tuple[Edit, ...]) -> bool
     both = checker.tried_with(replace(candidate, edits=(*candidate.edits, *changes)), control)
     if both is None:
         return None
-    return True if passes(both, control) else False if _alike(both, control) else None
+    if passes(both, control):
+        return True
+    asked = _numbers(plain) & _numbers(control) & made
+    return False if asked and _alike(both, control) else None
+
+
+def _numbers(run: Run) -> set[int]:
+    return {int(one) for one in re.findall(r"\d+", str(run.error["message"]))}
 
 
 def _alike(run: Run, control: Run) -> bool:
@@ -55,11 +66,14 @@ def _alike(run: Run, control: Run) -> bool:
     return one == other and len(set(places)) <= 1
 
 
-def _changes(evidence: Evidence, candidate: Candidate) -> Iterator[tuple[Edit, ...]]:
-    """For each number that the new arithmetic reads: the edits that double it wherever it is written."""
+def _scope(evidence: Evidence, candidate: Candidate) -> Mapping[str, Any]:
     source = evidence.sources(candidate.culprit.file)
     node = source.statement_at(candidate.culprit.line) if source is not None else None
-    scope = scope_at(evidence, Place(source, node)) if source is not None and node is not None else {}
+    return scope_at(evidence, Place(source, node)) if source is not None and node is not None else {}
+
+
+def _changes(evidence: Evidence, candidate: Candidate, scope: Mapping[str, Any]) -> Iterator[tuple[Edit, ...]]:
+    """For each number that the new arithmetic reads: the edits that double it wherever it is written."""
     values = dict.fromkeys(scope.get(name) for name in terms(candidate))
     numbers = [one for one in values if isinstance(one, int) and one >= _LEAST]
     for number in itertools.islice(numbers, _NAMES):
