@@ -166,9 +166,13 @@ def _without_compiler(crash: Crash, options: Options, packs: tuple[Path, ...]) -
     fixes = tuple(_tried_without(fix, crash.live, options.language) for fix in first.fixes)
     fixes = tuple(sorted(fixes, key=lambda fix: fix.certainty != "checked"))
     first = replace(first, fixes=fixes, untried=None)  # they were tried here, not in the child
-    remark = word("uncompiled", options.language, said=f"{report.type}: {report.message}")
-    raised = replace(report, type=crash.type, message=crash.message, diagnoses=(first, *others))
-    return replace(raised, remarks=(remark, *report.remarks))
+    return _as_raised(replace(report, diagnoses=(first, *others)), crash, "uncompiled", options.language)
+
+
+def _as_raised(report: Report, crash: Crash, key: str, language: str) -> Report:
+    """A child's report under the error that was raised here, with a remark on what the child's own was."""
+    remark = word(key, language, said=f"{report.type}: {report.message}")
+    return replace(report, type=crash.type, message=crash.message, remarks=(remark, *report.remarks))
 
 
 def _on_cpu(crash: Crash, options: Options, packs: tuple[Path, ...]) -> Report | None:
@@ -179,11 +183,7 @@ def _on_cpu(crash: Crash, options: Options, packs: tuple[Path, ...]) -> Report |
     from explainer.transfer import received
 
     found = on_cpu.explained(crash, options, packs, __name__)
-    if found is None:
-        return None
-    report = received(found)
-    remark = word("on_cpu", options.language, said=f"{report.type}: {report.message}")
-    return replace(report, type=crash.type, message=crash.message, remarks=(remark, *report.remarks))
+    return _as_raised(received(found), crash, "on_cpu", options.language) if found is not None else None
 
 
 def report_on(error: BaseException, request: Any) -> Any:

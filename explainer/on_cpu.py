@@ -33,16 +33,15 @@ def explained(crash: Crash, options: Any, packs: Sequence[Path], by: str) -> Map
 
     `by` names the module whose `report_on` makes it in the child.
     """
-    program = options.program
-    if not _LATE.search(crash.message) or program is None or not options.replay or options.check is False:
+    if options.program is None or not _LATE.search(crash.message):
         return None
     from explainer.replay import standin, trial
-    from explainer.replay.program import Session, unavailable
+    from explainer.replay.program import Session
 
-    if standin.described() is None or unavailable(program) or not (options.check or trial.early(program.started)):
+    if standin.described() is None or not trial.anew(options):
         return None
     asked = {"by": by, "language": options.language, "packs": [str(one) for one in packs]}
-    with Session(replace(program, warm=False)) as session:
+    with Session(replace(options.program, warm=False)) as session:
         run = session.run({}, _WORK, explain=asked)
     report = run.answer.get("report")
     shown = report and report["diagnoses"] and report["diagnoses"][0]["family"] in _SHOWN

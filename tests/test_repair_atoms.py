@@ -11,7 +11,6 @@ from explainer.frozen import replace
 from explainer.repair.atoms import ATOMS
 from explainer.repair.offer import Offer
 from explainer.repair.prior import ATOM, cost
-from explainer.repair.siblings import together
 from explainer.repair.spots import Spot
 from explainer.source import parsed_source
 
@@ -321,45 +320,6 @@ def test_a_parameter_that_nobody_reads_takes_the_place_of_a_number():
     spot = Spot(Place(source, node), "built", 0, scope={"width": 4, "depth": 8})
     evidence = Evidence("", "en", sources=lambda _: source)
     assert "        self.body = nn.Linear(depth, 8)" in {_applied(one) for one in ATOMS["parameter"](spot, evidence)}
-
-
-CACHE = """
-def update(self, k, v):
-    k = torch.cat([self.keys[0], k], dim=1)
-    v = torch.cat([self.values[0], v], dim=1)
-    w = torch.stack([self.keys[0], v], dim=1)
-    z = torch.cat([self.keys[0], v], dim=3)
-"""
-
-
-def test_an_edit_is_made_at_the_statements_that_differ_in_names_alone():
-    source = parsed_source("cache.py", CACHE)
-    node = source.tree.body[0].body[0].value
-    spot = Spot(Place(source, node), "crash", 0)
-    evidence = Evidence("", "en", sources=lambda _: source)
-    offers = [one.candidate(evidence) for one in ATOMS["dimension"](spot, evidence)]
-    both = [together(one, evidence) for one in offers if one is not None]
-    rows = [[edit.after.strip() for edit in one.edits] for one in both]
-    assert ["k = torch.cat([self.keys[0], k], dim=2)", "v = torch.cat([self.values[0], v], dim=2)"] in rows
-    assert all(len(row) == 2 for row in rows)
-
-
-ROWS = """
-def collate(rows):
-    start = torch.tensor([f["start"] for f in rows]) + shift
-    end = torch.tensor([f['end'] for f in rows]) + shift
-"""
-
-
-def test_an_edit_is_made_at_the_statement_that_reads_another_key():
-    source = parsed_source("rows.py", ROWS)
-    spot = Spot(Place(source, source.tree.body[0].body[0].value), "slice", 0)
-    evidence = Evidence("", "en", sources=lambda _: source)
-    offers = [one.candidate(evidence) for one in ATOMS["operator"](spot, evidence)]
-    both = [together(one, evidence) for one in offers if one is not None]
-    rows = [[edit.after.strip() for edit in one.edits] for one in both if one is not None]
-    assert ['start = torch.tensor([f["start"] for f in rows])', 'end = torch.tensor([f["end"] for f in rows])'] in rows
-    assert not any(row[0] == "start = shift" for row in rows)  # both would be one value
 
 
 LATE = """

@@ -91,8 +91,14 @@ def from_start(scene: Any, candidates: Iterable[Candidate], progress: Progress |
 
 def whole_program(scene: Any) -> bool:
     """Whether the program can and should be run again whole: see `Options.program` and `Options.check`."""
-    program, check = scene.options.program, scene.options.check
-    if program is None or program.warm or check is False or not scene.options.replay:
+    program = scene.options.program
+    return program is not None and not program.warm and anew(scene.options)
+
+
+def anew(options: Any) -> bool:
+    """Whether a program can and should be run again from its start in a clean process."""
+    program, check = options.program, options.check
+    if program is None or check is False or not options.replay:
         return False
     from explainer.replay.program import unavailable
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from itertools import islice
+from typing import Any
 
 from explainer.edits.evidence import Evidence
 from explainer.edits.kinds.devices import devices_at
-from explainer.repair.atoms.common import text
+from explainer.edits.place import as_primary
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
 from explainer.source import called
@@ -30,10 +31,10 @@ def moved(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     ways += [f"to({device})" for device in islice(devices_at(spot.place), _MOST)] if evidence.apart else []
     for node in _values(spot):
         for way in ways:
-            yield Offer("moved", spot, node, f"{_whole(text(spot, node), node)}.{way}", way[:2])
+            yield Offer("moved", spot, node, f"{as_primary(spot.place.at(node))}.{way}", way[:2])
 
 
-def _values(spot: Spot) -> list[ast.AST]:
+def _values(spot: Spot) -> list[Any]:
     """The operands of the failing call; elsewhere the value itself."""
     node = spot.place.node
     inner = _operands(node) if spot.role == "crash" else [node]
@@ -47,7 +48,3 @@ def _operands(node: ast.AST) -> list[ast.AST]:
     if isinstance(node, ast.BinOp):
         return [node.left, node.right]
     return [*node.args, *(word.value for word in node.keywords)] if isinstance(node, ast.Call) else []
-
-
-def _whole(code: str, node: ast.AST) -> str:
-    return f"({code})" if isinstance(node, ast.BinOp) else code

@@ -10,7 +10,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from explainer.replay.standin.places import ANYWHERE, CPU, note, place, put, storages, tensors
+from explainer.replay.standin.places import ANYWHERE, CPU, note, numbered, place, put, storages, tensors
 
 #: Operators that take tensors of two devices: they copy, or want one argument on the CPU.
 _ACROSS = ("copy_", "_copy_from", "_pack_padded_sequence", "set_", "_to_copy", "_local_scalar_dense")
@@ -59,7 +59,7 @@ class Operators(TorchDispatchMode):
         given = list(tensors([*args, *kwargs.values()]))
         device = _met(func, given) if given else CPU if _making[0] else ANYWHERE
         if kwargs.get("device") is not None and kwargs["device"].type == "cuda":
-            device, kwargs["device"] = _indexed_device(kwargs["device"]), CPU
+            device, kwargs["device"] = numbered(kwargs["device"]), CPU
         result = func(*args, **kwargs)
         if device != CPU:
             own = storages(given)
@@ -111,11 +111,11 @@ class Calls(TorchFunctionMode):
         if device is None or not _is_cuda(device):
             return _called(func, args, kwargs)
         self.must_exist(device)
-        return put(_called(func, args, {**kwargs, "device": CPU}), _indexed_device(device))
+        return put(_called(func, args, {**kwargs, "device": CPU}), numbered(device))
 
     def must_exist(self, device: Any) -> None:
         """RuntimeError for the number of a GPU that is not there."""
-        if _indexed_device(device).index >= self.count:
+        if numbered(device).index >= self.count:
             kind = getattr(torch, "AcceleratorError", RuntimeError)
             raise kind("CUDA error: invalid device ordinal")
 
@@ -161,13 +161,6 @@ def _is_cuda(device: Any) -> bool:
     return isinstance(device, int) and not isinstance(device, bool)
 
 
-def _indexed_device(device: Any) -> torch.device:
-    if isinstance(device, int):
-        return torch.device("cuda", device)
-    device = torch.device(device)
-    return torch.device("cuda", device.index or 0) if device.type == "cuda" else device
-
-
 # --- what is asked, and what moves
 
 
@@ -199,7 +192,7 @@ def _to(mode: Calls, func: Any, args: Any, kwargs: Any) -> Any:
         rest, where = [where.dtype, *rest], place(where)
     if where is None:
         return put_beside(func(tensor, *rest, **kwargs), tensor)
-    target = _indexed_device(where)
+    target = numbered(where)
     if target.type == "cuda":
         mode.must_exist(target)
     return _moved(func, tensor, target, rest, kwargs)
@@ -224,7 +217,7 @@ def _cuda(mode: Calls, func: Any, args: Any, kwargs: Any) -> Any:
     given = [*args[1:], *kwargs.values()]
     device = next((one for one in given if one is not None and not isinstance(one, (bool, torch.memory_format))), 0)
     mode.must_exist(device)
-    return _moved(_TO, args[0], _indexed_device(device), (), {})
+    return _moved(_TO, args[0], numbered(device), (), {})
 
 
 def _cpu(mode: Calls, func: Any, args: Any, kwargs: Any) -> Any:

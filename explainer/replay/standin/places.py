@@ -22,7 +22,7 @@ def place(tensor: torch.Tensor) -> torch.device:
 def note(tensor: torch.Tensor) -> torch.device:
     """The device that a tensor is said to be on, or `ANYWHERE`."""
     try:
-        return getattr(tensor.untyped_storage(), _NOTE, None) or _real(tensor)
+        return said(tensor.untyped_storage()) or _real(tensor)
     except (NotImplementedError, RuntimeError):  # sparse ones have no storage
         return _real(tensor)
 
@@ -31,7 +31,7 @@ def put(value: Any, device: torch.device) -> Any:
     """The value, its tensors from now on said to be on a device."""
     for one in tensors(value):
         try:
-            setattr(one.untyped_storage(), _NOTE, device if device != CPU else None)
+            say(one.untyped_storage(), device)
         except (NotImplementedError, RuntimeError):
             continue
     return value
@@ -46,6 +46,24 @@ def tensors(value: Any) -> Iterator[torch.Tensor]:
             yield from tensors(one)
     elif isinstance(value, dict):
         yield from tensors(list(value.values()))
+
+
+def numbered(device: Any) -> torch.device:
+    """A device as torch names it: of CUDA with its number."""
+    if isinstance(device, int):
+        return torch.device("cuda", device)
+    device = torch.device(device)
+    return torch.device("cuda", device.index or 0) if device.type == "cuda" else device
+
+
+def said(storage: Any) -> torch.device | None:
+    """What is noted with a storage; None where nothing is."""
+    return getattr(storage, _NOTE, None)
+
+
+def say(storage: Any, device: torch.device) -> None:
+    """Note with a storage where its tensors are."""
+    setattr(storage, _NOTE, device if device != CPU else None)
 
 
 def storages(values: Iterable[torch.Tensor]) -> set[int]:

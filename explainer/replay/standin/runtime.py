@@ -9,6 +9,8 @@ from typing import Any
 
 import torch
 
+from explainer.replay.standin.places import numbered, said, say
+
 #: What does nothing.
 _QUIET = (
     *("synchronize", "empty_cache", "ipc_collect", "init", "_lazy_init", "set_device", "set_stream"),
@@ -123,14 +125,13 @@ def _keep_places_in_files() -> None:
     """Checkpoints tell the device that a tensor was said to be on, and are loaded to it."""
 
     def tag(storage: Any) -> str | None:
-        where = getattr(getattr(storage, "_untyped_storage", storage), "_said_to_be_on", None)
+        where = said(getattr(storage, "_untyped_storage", storage))
         return str(where) if where is not None else None
 
     def load(storage: Any, location: str) -> Any:
         if not location.startswith("cuda"):
             return None
-        own = getattr(storage, "_untyped_storage", storage)
-        own._said_to_be_on = torch.device("cuda", torch.device(location).index or 0)
+        say(getattr(storage, "_untyped_storage", storage), numbered(location))
         return storage
 
     torch.serialization.register_package(5, tag, load)
