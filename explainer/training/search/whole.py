@@ -185,13 +185,16 @@ def constants(watcher: Any) -> Iterator[Offer]:
     for (_, line), (code, phase) in watcher.ran.items():
         phases[code.co_filename, line] = phases.get((code.co_filename, line), 0) | phase
     for source in program_sources(watcher):
+        read_at: dict[str, list[int]] = {}
+        for one in source.nodes():
+            if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load):
+                read_at.setdefault(one.id, []).append(one.lineno)
         for node in source.nodes():
             value = node.value if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) else None
             if not isinstance(value, ast.Constant) or type(value.value) is not float:
                 continue
-            reads = [one.lineno for one in source.nodes() if isinstance(one, ast.Name)
-                     and isinstance(one.ctx, ast.Load) and one.id in stored(node)]  # fmt: skip
-            drawn = any(draws(one) for line in reads if (one := source.statement_at(line)) is not None)
+            reads = [line for name in stored(node) for line in read_at.get(name, ())]
+            drawn = any(draws(own) for line in reads if (own := source.statement_at(line)) is not None)
             if not reads or drawn or any(phases.get((source.file, line)) != LEARNING for line in reads):
                 continue
             others = [(10 * value.value, 1.0), (value.value / 10, 1.0)]
