@@ -114,9 +114,9 @@ _FAR = 1.2
 _DOUBTED = 1.5
 
 
-def atoms_for(family: str) -> Sequence[str]:
-    """The kinds of edits that can repair a crash of a family."""
-    if family in _OF_FAMILY:
+def atoms_for(family: str, sized: bool = False) -> Sequence[str]:
+    """The kinds of edits that can repair a crash of a family; `sized`: of a graph, whose message is about a shape."""
+    if family in _OF_FAMILY and not (sized and _OF_FAMILY[family] is GRAPHS):
         return _OF_FAMILY[family]
     return [name for name in ATOM if name not in _ALONE and _ONLY.get(name, family) == family]
 

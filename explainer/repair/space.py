@@ -190,7 +190,7 @@ def _doubled(offers: Iterable[Offer]) -> Iterator[Offer]:
 
 def _offers(evidence: Evidence, family: str) -> Iterator[Offer]:
     family = "dataloader" if collated(evidence) else family
-    atoms = {name: ATOMS[name] for name in atoms_for(family)}
+    atoms = {name: ATOMS[name] for name in atoms_for(family, "shape" in evidence.message)}
     parted = parting(evidence)
     for spot in spots(evidence):
         undoes = parted is not None and parted.place is not None and _stands_at(spot, parted.place)

@@ -125,6 +125,13 @@ class Anew:
         depth = next(at for at, (frame, _) in enumerate(self.frames) if frame is piece.frame)
         return self._as_it_is(depth, piece.first)
 
+    def earlier(self, piece: Piece) -> Piece | None:
+        """The same statements, and the one before them in their block: what they need may have to be made anew."""
+        depth = next(at for at, (frame, _) in enumerate(self.frames) if frame is piece.frame)
+        body = _body_of(self.tree(piece.frame.f_code.co_filename)[1], piece.frame.f_code)
+        before = _line_before(body, piece.first) if body is not None else None
+        return self._as_it_is(depth, before) if before is not None else None
+
     def _as_it_is(self, depth: int, line: int) -> Piece | None:
         """Unedited statements of a frame, which many edits of functions called there run again."""
         if (depth, line) not in self.plain:
@@ -226,6 +233,18 @@ def _between(body: list[ast.stmt], line: int, failed: int) -> list[ast.stmt] | N
                       and _at(one, failed) is not None), None) if first == last else None  # fmt: skip
         if inner is None:
             return body[first : last + 1]
+        body = inner
+
+
+def _line_before(body: list[ast.stmt], line: int) -> int | None:
+    """The first line of the statement before the one at a line, in the same block."""
+    while True:
+        at = _at(body, line)
+        if at is None:
+            return None
+        inner = next((one for one in _blocks(body[at]) if _at(one, line) is not None), None)
+        if inner is None:
+            return _first_line(body[at - 1]) if at else None
         body = inner
 
 

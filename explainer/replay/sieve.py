@@ -27,6 +27,8 @@ _TIMED, _TIMES, _SHORT = 6, 8.0, 0.05
 _IN_PLACE = re.compile(r"\.(?:\w+_|half|double|float|bfloat16|to|cpu|cuda|load_state_dict)\(")
 #: How a program may run: in these modes statements are tried, in turn.
 _MODES = ("enable_grad", "no_grad", "inference_mode")
+#: How many statements further back the run begins where the ones that an edit reaches do not fail alike by themselves.
+_FURTHER = 3
 #: So many edits are looked at, however many get past the call.
 _LEAST = 60
 #: What becomes of an edit: it fails as before, fails otherwise, fails in the same way further on, gets past the call;
@@ -53,8 +55,9 @@ class Sieve:
         self.enough = enough
         self.built: dict[int, tuple[Any, tuple[Any, ...], dict[str, Any]]] = {}
         self.entered = Entered(self.folder)
-        self.modes: dict[tuple[int, int], str | None] = {}
+        self.modes: dict[tuple[int, int] | None, str | None] = {}
         self.took: list[float] = []
+        self.said = ""
         self.trees: dict[str, tuple[list[str], ast.Module]] = {}
         self.modules: dict[str, list[Any]] = {}
         if "torch" in sys.modules:
@@ -134,14 +137,12 @@ class Sieve:
         """How the statements fare that an edit reaches, from there to the failing one; they must fail without it."""
         functions = [one[0] if one is not None else None for one in changed]
         piece = self.anew.piece(edits, functions, self.folder)
-        if piece is None:
-            return UNKNOWN
-        key = id(piece.frame), piece.first
-        if key not in self.modes:
-            self.modes[key] = None  # where it takes too long as well
-            self.modes[key] = self._mode(self.anew.control(piece))
-        mode = self.modes[key]
-        if mode is None:
+        mode = self._mode(piece)
+        further = _FURTHER if None not in functions else 0
+        while mode is None and piece is not None and further:
+            piece, further = self.anew.earlier(piece), further - 1
+            mode = self._mode(piece)
+        if piece is None or mode is None:
             return UNKNOWN
         with patched([one for one in live if one[0].__code__ is not piece.frame.f_code]):
             fate = self._outcome(piece.run, mode, OTHER)
@@ -153,11 +154,20 @@ class Sieve:
         before, after = "\n".join(lines[edit["start"] - 1 : edit["end"]]), edit["after"] or ""
         return len(_IN_PLACE.findall(before)) > len(_IN_PLACE.findall(after))
 
-    def _mode(self, control: Piece | None) -> str | None:
+    def _mode(self, piece: Piece | None) -> str | None:
         """The mode in which statements fail as they did, unedited: one that a decorator or a block had set is gone."""
-        if control is None:
-            return None
-        return next((mode for mode in _MODES if self._outcome(control.run, mode) == SAME), None)
+        key = (id(piece.frame), piece.first) if piece is not None else None
+        if piece is not None and key not in self.modes:
+            self.modes[key] = None  # where it takes too long as well
+            control = self.anew.control(piece)
+            self.modes[key] = next(
+                (mode for mode in _MODES if control is not None and self._alike(control, mode)), None
+            )
+        return self.modes.get(key)
+
+    def _alike(self, control: Piece, mode: str) -> bool:
+        """Whether statements fail with the same words: a graph that is freed fails in the same place with others."""
+        return self._outcome(control.run, mode) == SAME and self.said == self.failed[2]
 
     def _called_again(self, root: Any, names: Sequence[str]) -> None:
         module, given, words = root
@@ -184,6 +194,7 @@ class Sieve:
             raise
         except Exception as error:
             said = _told(error, self.folder)
+            self.said = said[2]
             if said[0] == self.failed[0] and _later(said[3], self.failed[3]):
                 return MOVED
             (file, line), (own, failed) = said[1], self.failed[1]

@@ -14,7 +14,14 @@ from explainer.replay.recorders.scope import scope
 from explainer.replay.recorders.stacks import caused, frames_of, given, modules_of, position_at, unpacks
 from explainer.replay.recorders.steps import Step, led_to, listed
 from explainer.replay.recorders.values import described, extent, flat, is_number, is_parameter, is_tensor
-from explainer.replay.recorders.watch import READS, watch_arrays, watch_calls, watch_modules, watch_subscripts
+from explainer.replay.recorders.watch import (
+    READS,
+    watch_arrays,
+    watch_calls,
+    watch_functions,
+    watch_modules,
+    watch_subscripts,
+)
 
 _MOST_DEPTH = 60
 
@@ -33,6 +40,8 @@ class Recorder:
         self.passed: set[tuple[Any, ...]] = set()
         self.numbers = numbers
         self.parted: Step | None = None
+        #: The call that was noted last: where one fails that calls the program's own code, what that code did last.
+        self.latest: Step | None = None
         self.refusing: Any = None
         if numbers or numbered.NEEDED:
             taint.install(self.owns, numbers)
@@ -40,6 +49,7 @@ class Recorder:
             watch_modules(self)
             watch_arrays(self)
             watch_subscripts(self)
+            watch_functions(self)
             self.mode = watch_calls(self)
             self.mode.__enter__()
 
@@ -82,9 +92,17 @@ class Recorder:
         step = self.step(function, given, frame)
         step.out = [described(value) for value in tensors]
         step.lies = str(tensors[0].device)
+        self.latest = step
         self.passed |= {_call_of(step), _layer_of(step, step.module)}
         for value in tensors:
             self.steps[id(value)] = (weakref.ref(value), step)
+
+    def fail(self, error: BaseException, step: Step, values: list[Any], latest: Step | None) -> None:
+        """Remember a call that failed; what the program's own code did in it since `latest` led to that, too."""
+        if self.latest is not latest:
+            step.inputs = [*step.inputs, self.latest]
+        self.failed.append((error, step, values))
+        del self.failed[:-4]
 
     def given(self, tensor: Any, data: Any) -> None:
         """Remember that a tensor got another's data."""

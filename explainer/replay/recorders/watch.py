@@ -91,6 +91,18 @@ def watch_calls(recorder: Recorder) -> Any:
     return Watching()
 
 
+def watch_functions(recorder: Recorder) -> None:
+    """Watch the program's own autograd functions as they run backward, too: the mode is off in the call that failed."""
+    owner = sys.modules["torch"].autograd.function.BackwardCFunction
+    plain = owner.apply
+
+    def apply(self: Any, *gradients: Any) -> Any:
+        with recorder.mode:
+            return plain(self, *gradients)
+
+    owner.apply = apply
+
+
 def watch_subscripts(recorder: Recorder) -> None:
     """Wrap `x[i]` where function modes do not see it, as in torch 2.1."""
     tensor = sys.modules["torch"].Tensor
@@ -124,11 +136,11 @@ def _noted(recorder: Recorder, function: Any, given: Any, words: Any, frame: Any
     name, values = getattr(function, "__name__", str(function)), [*given, *words.values()]
     if name in TAKEN:
         recorder.taken_apart(given[0], name)
+    latest = recorder.latest
     try:
         out = function(*given, **words)
     except BaseException as error:
-        recorder.failed.append((error, recorder.step(name, values, frame), values))
-        del recorder.failed[:-4]
+        recorder.fail(error, recorder.step(name, values, frame), values, latest)
         raise
     if name == "size" or (name == "__get__" and type(out).__name__ == "Size"):
         recorder.taken_apart(given[0], "shape")
