@@ -113,11 +113,11 @@ def _values(found: Guarded, language: str) -> str:
 
 def _placed(diagnosis: Diagnosis, found: Guarded, scene: Scene) -> Diagnosis:
     """With the user's argument labelled, and blamed where nothing else is yet; where it was set by a literal, that."""
-    span = found.argument
+    span = found.argument or found.built
     if span is None or diagnosis.culprit is not None:
         return diagnosis
     text = word("g_argument", scene.options.language, name=quoted(span.symbol or ""))
     label = Label(span.file, span.line, text, span.column, span.end_column)
-    certainty = "likely" if diagnosis.certainty == "possible" else diagnosis.certainty
+    certainty = "likely" if diagnosis.certainty == "possible" and found.argument else diagnosis.certainty
     culprit = found.given or span
     return replace(diagnosis, culprit=culprit, labels=(*diagnosis.labels, label), certainty=certainty)

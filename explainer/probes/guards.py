@@ -11,6 +11,7 @@ from explainer.diagnosis import Span
 from explainer.frozen import frozen
 from explainer.grammar.guards import CHECKS, Guard, guard_at, leaves
 from explainer.probes.bindings import binding
+from explainer.probes.files import sources
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.tensor import fact_of
 from explainer.probes.values import MISSING, is_module, is_tensor, read, torch_module
@@ -32,7 +33,7 @@ class Guarded:
     """A guard with what of it did not hold, the values that it met, and where the user's code gave the wrong one.
 
     `argument` is the argument of the user's call, `given` the number or text that it was set to elsewhere. `owned`: the
-    check is one of tensors, layers, or an object of torch's.
+    check is one of tensors, layers, or an object of torch's. `built`: what the object was built with that checks.
     """
 
     guard: Guard
@@ -42,6 +43,7 @@ class Guarded:
     argument: Span | None = None
     given: Span | None = None
     owned: bool = False
+    built: Span | None = None
 
 
 def guarded(scene: Scene) -> Guarded | None:
@@ -58,12 +60,14 @@ def guarded(scene: Scene) -> Guarded | None:
     nodes = leaves(unmet)
     met = {ast.unparse(node): read(node, frame.frame) for node in nodes if not _of_library(node, frame)}
     shown = tuple((name, text) for name, value in met.items() if (text := _shown(name, value)) is not None)
-    call, argument = _argument(frames[: at + 1], _parameters(nodes, guard, scene.crash.message))
+    names = _parameters(nodes, guard, scene.crash.message)
+    call, argument = _argument(frames[: at + 1], names)
+    built = _built(scene, frame, names) if argument is None else None
     given = _literal(scene, argument) if argument is not None else None
     owner = frame.locals.get("self")
     owned = any(is_tensor(one) or is_module(one) for one in (*_held(nodes, frame), owner)) or _is_torchs(owner)
     span = argument[0] if argument is not None else None
-    return Guarded(guard, unmet, call or _where(guard, frames, at), shown, span, given, owned)
+    return Guarded(guard, unmet, call or _where(guard, frames, at), shown, span, given, owned, built)
 
 
 def holds(condition: ast.expr, frame: types.FrameType) -> bool | None:
@@ -227,6 +231,20 @@ def _followed(frames: list[LiveFrame], name: str) -> tuple[str, Argument] | None
         node = _given(call, name, inner)
         handed = _parameter(node, outer, failing.source) if node is not None else None
         name, inner = (handed, outer) if handed is not None else (name, None)
+    return None
+
+
+def _built(scene: Scene, frame: LiveFrame, names: list[str]) -> Span | None:
+    """What the program built the checking object with: `total_steps=n` of the scheduler that `step` refuses."""
+    owner = frame.locals.get("self")
+    kind = type(owner).__name__
+    nodes = ((source, node) for source in sources(scene) for node in source.nodes()) if not frame.user else ()
+    made = [(source, node) for source, node in nodes if isinstance(node, ast.Call) and called(node) == kind]
+    for name in names if len(made) == 1 else ():
+        source, call = made[0]
+        node = next((word.value for word in call.keywords if word.arg == name), None)
+        if node is not None:
+            return source.span(node, name)
     return None
 
 

@@ -130,7 +130,9 @@ def _windows(spot: Spot, node: ast.BinOp, left: str, right: str) -> Iterator[Off
     for name in _window_sizes(spot, node):
         if name not in (left, right):
             yield Offer("division", spot, node, f"({left} - {name}) // {right} + 1", "windows", 0.3)
-    yield Offer("division", spot, node, f"-(-{as_primary(spot.place.at(node.left))} // {right})", "ceiling", 0.8)
+    batches = isinstance(node.left, ast.Call) and called(node.left) == "len"
+    up = f"-(-{as_primary(spot.place.at(node.left))} // {right})"
+    yield Offer("division", spot, node, up, "ceiling", 0.2 if batches else 0.8)
 
 
 def _window_sizes(spot: Spot, node: ast.BinOp) -> Iterator[str]:
@@ -139,7 +141,15 @@ def _window_sizes(spot: Spot, node: ast.BinOp) -> Iterator[str]:
     if length is not None and hop is not None:
         yield from (name for name, size in integers(spot).items() if hop <= size < length)
     elif isinstance(function := spot.place.source.function_at(node.lineno), ast.FunctionDef):
-        yield from (one.arg for one in function.args.args if one.arg != "self")
+        objects = {
+            ast.unparse(one.value) for one in ast.walk(function) if isinstance(one, (ast.Attribute, ast.Subscript))
+        }
+        yield from (one.arg for one in function.args.args if one.arg not in ("self", *objects, *_measured(node)))
+
+
+def _measured(node: ast.BinOp) -> set[str]:
+    """What the parts of a quotient are the lengths of: no number itself."""
+    return {ast.unparse(one.args[0]) for one in ast.walk(node) if isinstance(one, ast.Call) and called(one) == "len"}
 
 
 def unwrap(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
