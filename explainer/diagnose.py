@@ -181,14 +181,27 @@ def _searched(fallback: tuple[Diagnosis, Remedy] | None, match: Match, scene: Sc
         search = partial(remedies.of_search, match.symptom.family, scene, _NOTHING)
         found = stages.run("the search for fixes", search, _NOTHING)
     diagnosis, remedy = fallback or (_of_message(match, scene, stages, causes=not found.checked), _NOTHING)
-    if found.checked:
-        return _with(diagnosis, found, None)
-    if found.refuted:
-        remedy = replace(remedy, refuted=True)
-    if found.edits and not remedy.edits:
-        known = diagnosis.culprit is not None and not remedy.refuted
-        remedy = replace(found, culprit=None if known else found.culprit, refuted=remedy.refuted)
-    return _with(diagnosis, remedy, None)
+    if not found.checked:
+        if found.refuted:
+            remedy = replace(remedy, refuted=True)
+        if found.edits and not remedy.edits:
+            known = diagnosis.culprit is not None and not remedy.refuted
+            remedy = replace(found, culprit=None if known else found.culprit, refuted=remedy.refuted)
+    return _with_odd(_with(diagnosis, found if found.checked else remedy, None), scene, stages)
+
+
+def _with_odd(diagnosis: Diagnosis, scene: Scene, stages: Stages) -> Diagnosis:
+    """A diagnosis with the call at which the run first went another way than before, where no run blames another."""
+    odd = stages.run("what is unlike before", partial(remedies.odd, scene), None)
+    at = diagnosis.culprit
+    shown = diagnosis.certainty == "proved" or any(one.certainty == "checked" for one in diagnosis.fixes)
+    if odd is None:
+        return diagnosis
+    span, label, sentence = odd
+    if shown and at is not None and (at.file, at.line) != (span.file, span.line):
+        return diagnosis
+    cause, labels = "\n".join(filter(None, (diagnosis.cause, sentence))), (*diagnosis.labels, label)
+    return replace(diagnosis, culprit=at if shown and at is not None else span, cause=cause, labels=labels)
 
 
 def _of_message(match: Match, scene: Scene, stages: Stages, causes: bool) -> Diagnosis:

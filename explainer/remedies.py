@@ -9,7 +9,7 @@ from typing import Any
 
 from explainer.catalogue.bounds import of_file
 from explainer.catalogue.words import holds, in_language, value, words
-from explainer.diagnosis import Edit, Fix, FixSource, Span
+from explainer.diagnosis import Edit, Fix, FixSource, Label, Span
 from explainer.edits.candidate import PAIRED, Candidate
 from explainer.edits.changes import drops_name, is_cast, only_adapts
 from explainer.frozen import frozen, replace
@@ -177,6 +177,17 @@ def of_search(family: str, scene: Scene, known: Remedy) -> Remedy:
     shown = _shown(verdicts, (), scene.options.language)
     unsure, doubtful = blame.share < UNSURE, bool(best.judgement.doubts)
     return Remedy(shown, best.candidate.culprit, proves, doubtful=doubtful, unsure=unsure)
+
+
+def odd(scene: Scene) -> tuple[Span, Label, str] | None:
+    """Where a recorded run first went another way than before, and in words how; None where none was recorded."""
+    evidence = scene.once("recording", lambda: None)  # what the search has asked for, or nothing
+    if evidence is None:
+        return None
+    from explainer.repair.odd import odd_step, told
+
+    step = odd_step(evidence)
+    return told(step, scene.options.language) if step is not None else None
 
 
 def _widened(family: str, scene: Scene, evidence: Any, own: tuple[Edit, ...]) -> bool:

@@ -56,10 +56,20 @@ class Layer:
 
 
 @frozen
+class Unlike:
+    """What a call usually makes at its place: how often, the last shape, the sizes behind the first that all have."""
+
+    times: int
+    shape: list[int]
+    behind: list[int] | None
+
+
+@frozen
 class Step:
     """A torch call: its place (the innermost of the user's frames first), shapes and dtypes before and after.
 
-    `devices` are those of the tensors that went in, `lies` is that of what came out.
+    `devices` are those of the tensors that went in, `lies` is that of what came out. `unlike`: what the call usually
+    makes here of operands of the same kinds, where this time it made something of another rank or dtype, or empty.
     """
 
     function: str
@@ -72,6 +82,7 @@ class Step:
     extents: tuple[list[int] | None, ...] = ()
     devices: tuple[str, ...] = ()
     lies: str = ""
+    unlike: Unlike | None = None
 
     @property
     def place(self) -> Place | None:
@@ -285,4 +296,5 @@ def _step(evidence: Evidence, row: Mapping[str, Any]) -> Step:
         tuple(row["extents"]),
         tuple(row["devices"]),
         row["lies"],
+        Unlike(*row["unlike"]) if row["unlike"] is not None else None,
     )

@@ -17,6 +17,7 @@ ATOM: Mapping[str, float] = {
     "slice": 0.5,
     "sizes": 0.5,
     "layout": 0.9,
+    "usual": 0.1,
     "unwrap": 0.6,
     "size": 0.7,
     "measure": 0.6,

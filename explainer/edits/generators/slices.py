@@ -137,20 +137,27 @@ def collated(evidence: Evidence) -> bool:
 def parting(evidence: Evidence) -> Step | None:
     """The call that gave samples of one size different ones; None where they differed from the start.
 
-    It is the last one on the way of each sample that changed its size, at one place for all, from one size. Parts of
+    It is the last one that the samples went through, at one place, of one size there and of several behind it. Parts of
     one tensor are of one size where most are, and none is longer: the others reach past its end.
     """
     crash = evidence.crash
     if crash is None or not ragged(evidence):
         return None
-    starts = [one for one in crash.inputs if one is not None]
-    ways = [next((one for one in trunk(evidence, start) if _resized(one)), evidence.steps[start]) for start in starts]
-    found = [one for one in ways if one.place is not None and one.before]
-    places = {(one.place.source.file, one.place.span.line) for one in found if one.place is not None}
-    if len(found) < len(ways) or len(places) != 1 or len({tuple(one.before[0][0]) for one in found}) != 1:
-        return None
-    whole = {one.inputs[0] for one in found} != {None} and len({one.inputs[0] for one in found}) == 1
-    return found[0] if not whole or _mostly_longest([shape for shape, _ in crash.before]) else None
+    ways = [trunk(evidence, start) for start in crash.inputs if start is not None]
+    for step in ways[0] if ways else ():
+        found = [next((one for one in way if _same(one.place, step.place) and one.before), None) for way in ways]
+        through = [one for one in found if one is not None]
+        if step.place is None or 2 * len(through) <= len(ways) or len({tuple(one.before[0][0]) for one in through}) > 1:
+            continue  # of calls that were alike one is listed, so that some ways begin behind it
+        if len({tuple(one.shape) for one in through}) > 1:
+            whole = {one.inputs[0] for one in through} != {None} and len({one.inputs[0] for one in through}) == 1
+            parts = whole and not _mostly_longest([shape for shape, _ in crash.before])
+            return None if parts else next(one for one in through if _resized(one))
+    return None
+
+
+def _same(one: Place | None, other: Place | None) -> bool:
+    return one is not None and other is not None and one.node is other.node
 
 
 def _mostly_longest(shapes: list[list[int]]) -> bool:

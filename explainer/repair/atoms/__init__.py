@@ -52,6 +52,7 @@ ATOMS: dict[str, Atom] = {
     "pattern": patterns.pattern,
     "sizes": sizes.sizes,
     "layout": layout.layout,
+    "usual": layout.usual,
     "projection": projection.projection,
     "widening": projection.widening,
     "index": indices.index,

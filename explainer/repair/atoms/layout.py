@@ -39,6 +39,17 @@ def layout(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
                 yield Offer("layout", spot, node, text, method.partition("(")[0], weight)
 
 
+def usual(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`tensor(boxes)` -> `tensor(boxes).reshape(-1, 4)`: the sizes that the call makes of other data."""
+    unlike = spot.step.unlike if spot.step is not None and spot.role == "slice" else None
+    node, made = spot.place.node, spot.shape or []
+    if unlike is None or not unlike.behind or not isinstance(node, ast.expr) or len(made) == len(unlike.shape):
+        return
+    sizes = ", ".join(map(str, (-1, *unlike.behind)))
+    if 0 not in unlike.behind and math.prod(made) % math.prod(unlike.behind) == 0:
+        yield Offer("usual", spot, node, f"{as_primary(spot.place)}.reshape({sizes})", "usual")
+
+
 def _only_written(spot: Spot, node: ast.AST) -> bool:
     """Whether an expression is there to be written into: `x` of the statement `x.add_(y)`."""
     source = spot.place.source

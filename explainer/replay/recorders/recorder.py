@@ -13,6 +13,7 @@ from explainer.replay.recorders import numbered, taint
 from explainer.replay.recorders.scope import scope
 from explainer.replay.recorders.stacks import caused, frames_of, given, modules_of, position_at, unpacks
 from explainer.replay.recorders.steps import Step, led_to, listed
+from explainer.replay.recorders.usual import Usual
 from explainer.replay.recorders.values import described, extent, flat, is_number, is_parameter, is_tensor
 from explainer.replay.recorders.watch import (
     READS,
@@ -40,6 +41,7 @@ class Recorder:
         self.passed: set[tuple[Any, ...]] = set()
         self.numbers = numbers
         self.parted: Step | None = None
+        self.usual = Usual()
         #: The call that was noted last: where one fails that calls the program's own code, what that code did last.
         self.latest: Step | None = None
         self.refusing: Any = None
@@ -92,6 +94,7 @@ class Recorder:
         step = self.step(function, given, frame)
         step.out = [described(value) for value in tensors]
         step.lies = str(tensors[0].device)
+        self.usual.note(step)
         self.latest = step
         self.passed |= {_call_of(step), _layer_of(step, step.module)}
         for value in tensors:
@@ -225,6 +228,7 @@ class Recorder:
             "extents": step.extents,
             "devices": step.devices,
             "lies": step.lies,
+            "unlike": self.usual.unlike(step),
         }
 
     def _frame(self, frame: Any, lasti: int) -> dict[str, Any]:
