@@ -200,7 +200,7 @@ def _with_odd(diagnosis: Diagnosis, scene: Scene, stages: Stages) -> Diagnosis:
     span, label, sentence = odd
     if shown and at is not None and (at.file, at.line) != (span.file, span.line):
         return diagnosis
-    cause, labels = "\n".join(filter(None, (diagnosis.cause, sentence))), (*diagnosis.labels, label)
+    cause, labels = "\n".join(filter(None, (diagnosis.cause, sentence))), (label, *diagnosis.labels)
     return replace(diagnosis, culprit=at if shown and at is not None else span, cause=cause, labels=labels)
 
 
