@@ -48,6 +48,7 @@ ATOM: Mapping[str, float] = {
     "cut": 1.7,
     "crop": 0.6,
     "leading": 0.2,
+    "wrapped": 0.1,
     "bound": 0.9,
     "uncalled": 0.0,
     "parameter": 0.1,

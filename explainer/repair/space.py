@@ -192,6 +192,7 @@ def _offers(evidence: Evidence, family: str) -> Iterator[Offer]:
     family = "dataloader" if collated(evidence) else family
     atoms = {name: ATOMS[name] for name in atoms_for(family, "shape" in evidence.message)}
     parted = parting(evidence)
+    roomy = family == "index" or (evidence.crash is not None and evidence.crash.function == "__setitem__")
     for spot in spots(evidence):
         undoes = parted is not None and parted.place is not None and _stands_at(spot, parted.place)
         for name, atom in atoms.items():
@@ -207,7 +208,7 @@ def _offers(evidence: Evidence, family: str) -> Iterator[Offer]:
                 for one in _doubled(atom(spot, evidence)):
                     if stays and one.filler != "measured":  # which follows the data
                         continue
-                    apart = _of_data(one) or _of_check(one) or _twice(one) or (family == "index" and _scaled(one))
+                    apart = _of_data(one) or _of_check(one) or _twice(one) or (roomy and _scaled(one))
                     if not apart and (not evidence.apart or _moves(one)):
                         yield replace(one, weight=one.weight + _WENT_WELL) if went_well else one
             except (ArithmeticError, AttributeError, LookupError, SyntaxError, TypeError, ValueError):

@@ -77,8 +77,11 @@ def _relaid(evidence: Evidence, candidate: Candidate) -> Iterator[Candidate]:
         vectors = evidence.crash is not None and evidence.crash.function.startswith("conv")
         method = _method(candidate, place) or (_index(candidate, place) if vectors else "")
         for step, origin in _origins_of_data(evidence, operand):
-            adapted = method if step.shape == operand.shape else _of_sample(method)
-            if method and adapted and origin is not None and step.shape in (operand.shape, operand.shape[1:]):
+            whole = (
+                len(step.shape) == len(operand.shape) and step.shape[1:] == operand.shape[1:]
+            )  # of more samples, too
+            adapted = method if whole else _of_sample(method)
+            if method and adapted and origin is not None and (whole or step.shape == operand.shape[1:]):
                 edits = partial(methods.insert_method, origin, adapted)
                 shown = adapted if adapted.startswith("[") else f".{adapted}"
                 words: dict[str, Any] = {"what": origin.text[:48], "method": shown, "shape": step.shape}

@@ -68,6 +68,7 @@ ATOMS: dict[str, Atom] = {
     "cut": slices.cut,
     "crop": slices.crop,
     "leading": slices.leading,
+    "wrapped": slices.wrapped,
     "bound": bounds.bound,
     "uncalled": unused.uncalled,
     "prepared": prepared.prepared,
