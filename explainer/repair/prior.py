@@ -41,6 +41,8 @@ ATOM: Mapping[str, float] = {
     "solved": 0.3,
     "drop": 1.4,
     "statement": 2.2,
+    "unreturned": 0.2,
+    "likewise": 0.2,
     "order": 0.9,
     "adjusted": 0.2,
     "detach": 0.4,
@@ -49,6 +51,7 @@ ATOM: Mapping[str, float] = {
     "crop": 0.6,
     "leading": 0.2,
     "wrapped": 0.1,
+    "shortened": 0.1,
     "bound": 0.9,
     "uncalled": 0.0,
     "parameter": 0.1,
@@ -82,12 +85,12 @@ ROLE: Mapping[str, float] = {
 }
 #: What can mend a graph, which does not depend on sizes; what can mend a dtype, which does not either.
 GRAPHS = ("order", "detach", "clone", "statement", "drop", "value", "call", "key", "name", "keyword", "sibling",
-          "derived", "uncalled", "severed")  # fmt: skip
+          "derived", "uncalled", "severed", "likewise")  # fmt: skip
 DTYPES = ("value", "keyword", "swap", "unwrap", "drop", "key", "name", "call", "index", "element", "statement", "order",
           "sibling", "derived", "uncalled", "copied")  # fmt: skip
 #: What can build the model that was saved, or load what was meant; what is computed has no part in that.
 LOADING = ("key", "order", "keyword", "sibling", "derived", "parameter", "size", "literal", "uncalled", "filtered",
-           "adjusted")  # fmt: skip
+           "adjusted", "likewise")  # fmt: skip
 #: What can make samples alike; other or fewer data would, too, and repair nothing.
 SAMPLES = (
     "counted",

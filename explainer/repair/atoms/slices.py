@@ -112,7 +112,7 @@ def leading(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
 
 
 def wrapped(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
-    """`q[:, a:a + n] = x` -> `q[:, torch.arange(a, a + n) % q.size(1)] = x`: what reaches past the end goes on in front.
+    """`q[:, a:a + n] = x` -> `q[:, torch.arange(a, a + n) % q.size(1)] = x`: past the end it goes on in front.
 
     Only where the program counts round that end itself, with a `%`.
     """

@@ -29,6 +29,16 @@ def statement(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         yield Offer("statement", spot, node, "pass", "left out", 1.3)
 
 
+def unreturned(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`return self.maps[name]` of a hook left out: what a hook hands back takes the place of the layer's own output."""
+    node = statement_around(spot.place)
+    function = spot.place.source.function_at(spot.place.span.line)
+    if spot.role == "returned" and isinstance(node, ast.Return) and isinstance(function, ast.FunctionDef):
+        handed = not evidence.calls_of(function.name)  # torch calls it, not the program
+        if handed and node is function.body[-1] and len(function.body) > 1:
+            yield Offer("unreturned", spot, node, "pass", "left out")
+
+
 def order(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     """`ema = Copy(net); net.head = new` -> `net.head = new; ema = Copy(net)`: a statement after those behind it.
 
