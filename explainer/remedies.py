@@ -184,10 +184,12 @@ def odd(scene: Scene) -> tuple[Span, Label, str] | None:
     evidence = scene.once("recording", lambda: None)  # what the search has asked for, or nothing
     if evidence is None:
         return None
-    from explainer.repair.odd import odd_step, told
+    from explainer.repair.odd import counted, odd_step, of_count, told
 
-    step = odd_step(evidence)
-    return told(step, scene.options.language) if step is not None else None
+    step, count = odd_step(evidence), counted(evidence)
+    if step is not None:
+        return told(step, scene.options.language)
+    return of_count(count, scene.options.language) if count is not None else None
 
 
 def _widened(family: str, scene: Scene, evidence: Any, own: tuple[Edit, ...]) -> bool:

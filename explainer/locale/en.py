@@ -197,6 +197,8 @@ WORDS = {
     "g_got": "{claim}, but {values}",
     "g_raises": "{where} raises unless {asked} holds.",
     "g_values": "Here {values}.",
+    "odd_counts": "counted from the data",
+    "odd_counted": "{text} is read from the data, which need not have all that there is to count.",
     "odd_label": "made {made} here, unlike elsewhere",
     "odd_parted": "{text} made {before} into {made} here, and into another size for other samples.",
     "odd_unlike": "{text} made {made} here; the {times} other times it made {usual} or the like.",

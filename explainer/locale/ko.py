@@ -192,6 +192,8 @@ WORDS = {
     "g_got": "{claim} (실제: {values})",
     "g_raises": "{where}: {asked} 조건이 참이 아니면 예외를 일으킵니다.",
     "g_values": "여기서는 {values}.",
+    "odd_counts": "데이터에서 읽은 값",
+    "odd_counted": "{text} 값은 데이터에서 읽은 것으로, 데이터에 모든 것이 들어 있지 않을 수 있습니다.",
     "odd_label": "여기서만 {made}",
     "odd_parted": "{text} 결과가 여기서는 {before} → {made} 이고, 다른 샘플에서는 다른 크기입니다.",
     "odd_unlike": "{text} 결과가 여기서는 {made} 이고, 다른 {times}번은 {usual} 같은 모양이었습니다.",

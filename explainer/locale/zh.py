@@ -191,6 +191,8 @@ WORDS = {
     "g_got": "{claim}，实际为 {values}",
     "g_raises": "除非 {asked} 成立，否则 {where} 会抛出异常。",
     "g_values": "此处 {values}。",
+    "odd_counts": "从数据读出",
+    "odd_counted": "{text} 是从数据读出的，而数据中未必包含全部。",
     "odd_label": "唯独此处得到 {made}",
     "odd_parted": "{text} 此处把 {before} 变成 {made}，对其他样本得到另一种大小。",
     "odd_unlike": "{text} 此处得到 {made}；另外 {times} 次得到的是 {usual} 一类的形状。",

@@ -102,9 +102,9 @@ def _outputs(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[s
 
 
 def _values(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[str, Any]) -> bool:
-    """A model hands back other values than in a run that failed in backward only: finite ones were right."""
-    frames = (control.get("error") or {}).get("frames") or []
-    if not (control.get("error") or {}).get("backward") or not frames:
+    """A model hands back other values than in a run that failed in backward only, or after steps: those were right."""
+    error = control.get("error") or {}
+    if not (error.get("backward") or before.get("steps")) or not error.get("frames"):
         return False
     known = [(one, other) for one, other in _pairs(seen, before) if one.get("made") and other.get("made")]
     same = [(one, other) for one, other in known if all(_alike(one[name], other[name]) for name in ("given", "held"))]
@@ -158,6 +158,10 @@ def _picked(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[st
     return source.picks_less(edits)
 
 
+def _spread(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[str, Any]) -> bool:
+    return source.spreads_one(edits)
+
+
 def _argument(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[str, Any]) -> bool:
     """What a call was given carries data; a call that refused it by its signature never used it."""
     error = control.get("error") or {}
@@ -181,6 +185,7 @@ _DOUBTS = {
     "saved": _saved,
     "picked": _picked,
     "unread": _unread,
+    "spread": _spread,
     "argument": _argument,
     "untrained": _untrained,
     "outputs": _outputs,

@@ -125,6 +125,18 @@ def _unsubscripted(before: str, after: str) -> bool:
     return after[:start] + gone + after[start:] == before and gone[:1] == "[" and gone[-1:] == "]"
 
 
+def spreads_one(edits: Iterable[Edit]) -> bool:
+    """Whether one entry of a tensor now stands for all of them in arithmetic: `x + y[0]` in place of `x + y`."""
+    return any(_entries(edit.after) - _entries(edit.before) for edit in edits)
+
+
+def _entries(text: str | None) -> Counter[str]:
+    """The operands of arithmetic that are an entry of something."""
+    operations = (one for one in _nodes(text) if isinstance(one, ast.BinOp))
+    operands = (side for one in operations for side in (one.left, one.right) if isinstance(side, ast.Subscript))
+    return Counter(ast.unparse(one) for one in operands if re.search(r"\[(?:.*, )?-?\d+\]$", ast.unparse(one)))
+
+
 def leaves_out_data(edits: Iterable[Edit]) -> bool:
     """Whether an edit does no more than leave out an argument that carries data, such as a mask.
 

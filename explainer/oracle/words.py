@@ -25,6 +25,11 @@ DOUBTS: dict[str, Texts] = {
         "ko": "실행되지만 인덱스로 고르던 것을 더 이상 고르지 않습니다",
         "zh": "可以运行，但不再选取下标原本选取的内容",
     },
+    "spread": {
+        "en": "it runs, but one entry then stands for all of them",
+        "ko": "실행되지만 원소 하나가 전체를 대신합니다",
+        "zh": "可以运行，但一个元素代替了全部元素",
+    },
     "unread": {
         "en": "it runs, but the last part of an input no longer reaches the output",
         "ko": "실행되지만 입력의 마지막 부분이 더 이상 출력에 반영되지 않습니다",

@@ -5,7 +5,9 @@ from __future__ import annotations
 from explainer.diagnosis import Label, Span
 from explainer.edits.evidence import Evidence, Step
 from explainer.edits.generators.slices import parting
+from explainer.edits.place import Place
 from explainer.locale import word
+from explainer.replay.recorders.taint import leaves
 
 
 def odd_step(evidence: Evidence) -> Step | None:
@@ -15,6 +17,26 @@ def odd_step(evidence: Evidence) -> Step | None:
         return parted
     odd = [step for step in evidence.steps[1:] if step.unlike is not None and step.place is not None]
     return odd[-1] if odd else None
+
+
+def counted(evidence: Evidence) -> Place | None:
+    """The number by which what failed was made so large, where it was read from data.
+
+    `n = int(edges.max()) + 1` counts the nodes up to the last one that has an edge, which need not be all.
+    """
+    for step in evidence.steps[1:]:
+        for tree in step.numbers:
+            at = evidence.place(tree[-2]) if tree[0] == "op" and tree[-1] in evidence.said else None
+            if at is not None and any(one[0] == "const" for one in leaves(tree)):
+                return at
+    return None
+
+
+def of_count(place: Place, language: str) -> tuple[Span, Label, str]:
+    """Such a number's place, what is said there, and in a sentence."""
+    span, text = place.span, f"`{place.short}`"
+    label = Label(span.file, span.line, word("odd_counts", language), span.column, span.end_column)
+    return span, label, word("odd_counted", language, text=text)
 
 
 def told(step: Step, language: str) -> tuple[Span, Label, str] | None:

@@ -245,7 +245,7 @@ class Recorder:
             return ["op", tree[1], self._tree(tree[2]), self._tree(tree[3]), self._owned(tree[4]), tree[5]]
         if tree[0] in ("lit", "len"):
             return [tree[0], self._place(tree[1]), tree[2]]
-        return ["const", tree[-1]] if tree[0] == "size" else tree
+        return ["size", tree[-1]] if tree[0] == "size" else tree
 
     def _owned(self, place: Any) -> Any:
         return self._place(place) if place and self.owns(place[0]) else None

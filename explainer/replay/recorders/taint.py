@@ -79,6 +79,11 @@ def value_with(tree: list[Any], part: list[Any], value: int) -> int | None:
         return None
 
 
+def leaves(tree: list[Any]) -> list[list[Any]]:
+    """What a number was computed from."""
+    return [*leaves(tree[2]), *leaves(tree[3])] if tree[0] == "op" else [tree]
+
+
 def literals(tree: list[Any]) -> list[list[Any]]:
     """The literals and lengths that a tree ends in."""
     if tree[0] == "op":
