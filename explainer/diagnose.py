@@ -200,8 +200,11 @@ def _with_odd(diagnosis: Diagnosis, scene: Scene, stages: Stages) -> Diagnosis:
     span, label, sentence = odd
     if shown and at is not None and (at.file, at.line) != (span.file, span.line):
         return diagnosis
-    cause, labels = "\n".join(filter(None, (diagnosis.cause, sentence))), (label, *diagnosis.labels)
-    return replace(diagnosis, culprit=at if shown and at is not None else span, cause=cause, labels=labels)
+    told, _, _ = diagnosis.cause.partition("\n" + word("usual", scene.options.language))  # this one is no guess
+    fixes = tuple(one for one in diagnosis.fixes if not one.edits or one.certainty == "checked")
+    cause, labels = "\n".join(filter(None, (told, sentence))), (label, *diagnosis.labels)
+    blamed = at if shown and at is not None else span
+    return replace(diagnosis, culprit=blamed, cause=cause, labels=labels, fixes=fixes)
 
 
 def _of_message(match: Match, scene: Scene, stages: Stages, causes: bool) -> Diagnosis:
