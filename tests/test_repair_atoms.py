@@ -225,6 +225,11 @@ ALONE = [
     ("trimmed", "x", ""),
     ("started", "x", ""),
     ("widened", "x", ""),
+    ("usual", "f(x)", ""),  # as it always was
+    ("wrapped", "x[0:3] = s", ""),  # nothing counts round an end
+    ("unreturned", "def f(x):\n    y = x\n    return y", ""),  # its value is wanted where it failed
+    ("likewise", "y = f(x)", ""),
+    ("shortened", "f(x)", ""),
 ]
 
 
@@ -272,6 +277,11 @@ def test_every_atom_has_examples_and_a_cost():
         "crop",
         "leading",
         "moved",
+        "usual",
+        "wrapped",
+        "unreturned",
+        "likewise",
+        "shortened",
     }  # on their own
     assert set(ATOMS) - apart == {row[0] for row in REPAIRS}
     assert set(ATOMS) == {row[0] for row in ALONE}

@@ -115,8 +115,9 @@ _ALONE = ("detach", "clone", "severed")
 _ONLY = {"registered": "device", "moved": "device", "crop": "index", "unflattened": "index"}
 _STEP = 0.12
 _FAR = 1.2
-#: What a doubt costs whose weight is not known.
-_DOUBTED = 1.5
+#: What a doubt costs whose weight is not known; what those kinds of edits do whose signs seldom come by chance.
+_DOUBTED, _OWN_SIGN = 1.5, -3.0
+_SIGNED = ("usual", "wrapped", "unreturned", "likewise", "shortened")
 
 
 def atoms_for(family: str, sized: bool = False) -> Sequence[str]:
@@ -137,5 +138,10 @@ def score(features: Mapping[str, float]) -> float:
 
 
 def _unfitted(name: str) -> float:
-    """What a feature costs that no program had which weights were fitted on: a doubt something, else nothing."""
+    """What a feature costs that no program had which weights were fitted on: a doubt something, else nothing.
+
+    What is offered only where it has a sign of its own is worth as much as what is known best.
+    """
+    if name.removeprefix("atom=") in _SIGNED:
+        return _OWN_SIGN
     return _DOUBTED if name.startswith("doubt=") else 0.0

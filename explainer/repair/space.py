@@ -19,6 +19,7 @@ from explainer.edits.place import Place
 from explainer.frozen import frozen
 from explainer.repair.atoms import ATOMS
 from explainer.repair.atoms.common import statement_of
+from explainer.repair.odd import counted
 from explainer.repair.offer import Offer
 from explainer.repair.prior import atoms_for, cost
 from explainer.repair.siblings import renamed, terms, twins
@@ -98,6 +99,12 @@ def _twice(offer: Offer) -> bool:
 def _scaled(offer: Offer) -> bool:
     """Whether a size is so many times what it was: whatever is indexed has room then, and no index is any better."""
     return offer.filler == "factor" and " * " in offer.text[-4:]
+
+
+def _fitted_to_data(offer: Offer, count: Place | None) -> bool:
+    """Whether a number is changed that is added to what was read from data: the next data hold another one."""
+    numbers = offer.atom in ("literal", "solved", "operator")
+    return numbers and count is not None and any(one is offer.node for one in ast.walk(count.node))
 
 
 def _stands_at(spot: Spot, place: Place) -> bool:
@@ -192,6 +199,7 @@ def _offers(evidence: Evidence, family: str) -> Iterator[Offer]:
     family = "dataloader" if collated(evidence) else family
     atoms = {name: ATOMS[name] for name in atoms_for(family, "shape" in evidence.message)}
     parted = parting(evidence)
+    count = counted(evidence)
     roomy = family == "index" or (evidence.crash is not None and evidence.crash.function == "__setitem__")
     for spot in spots(evidence):
         undoes = parted is not None and parted.place is not None and _stands_at(spot, parted.place)
@@ -209,6 +217,7 @@ def _offers(evidence: Evidence, family: str) -> Iterator[Offer]:
                     if stays and one.filler != "measured":  # which follows the data
                         continue
                     apart = _of_data(one) or _of_check(one) or _twice(one) or (roomy and _scaled(one))
+                    apart = apart or _fitted_to_data(one, count)
                     if not apart and (not evidence.apart or _moves(one)):
                         yield replace(one, weight=one.weight + _WENT_WELL) if went_well else one
             except (ArithmeticError, AttributeError, LookupError, SyntaxError, TypeError, ValueError):

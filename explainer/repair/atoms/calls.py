@@ -101,7 +101,10 @@ def operator(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
             middle = text(spot, node)[len(left) : -len(right)] if text(spot, node).endswith(right) else ""
             if text(spot, node).startswith(left) and middle.strip() == _TEXTS[type(node.op)]:
                 yield Offer("operator", spot, node, f"{left} {sign} {right}", "sign", 1.1)
-        for one in (left, right) if not isinstance(node.op, ast.Div) else ():  # a quotient is rarely none
+        tensor = any(shape_of(spot, one, evidence) is not None for one in (node.left, node.right))
+        for one in (
+            (left, right) if not isinstance(node.op, ast.Div) and not tensor else ()
+        ):  # a quotient is rarely none
             yield Offer("operator", spot, node, one, "operand", 1.5)
         if isinstance(node.op, ast.FloorDiv):
             less = str(number(node.right) - 1) if number(node.right) else f"{right} - 1"  # type: ignore[operator]

@@ -31,7 +31,8 @@ def _factors(evidence: Evidence) -> Iterator[tuple[Operand, int, bool]]:
     """The failing call's whole numbers, that are so many times a size of another operand."""
     every, crash = operands(evidence), evidence.crash
     for lengths, extent in zip(every, crash.extents if crash is not None else (), strict=False):
-        sizes = {size for one in every if one is not lengths for size in one.shape}
+        others = {size for one in every if one is not lengths for size in one.shape}
+        sizes = others & set(evidence.said) or others
         if extent is None or len(lengths.shape) != 1 or extent[1] in sizes or "int" not in lengths.dtype:
             continue
         for factor in _FACTORS:
