@@ -44,10 +44,10 @@ def test_the_call_that_gave_samples_of_one_size_several_is_named(runner: Runner)
 def test_a_size_that_is_read_from_data_is_named(runner: Runner) -> None:
     program = """
         import torch
-        nodes, edges = torch.rand(5, 3), torch.tensor([[0, 1, 2], [1, 2, 0]])
+        nodes, edges = torch.rand(5, 4), torch.tensor([[0, 1, 2], [1, 2, 0]])
         def gathered(values, targets):
             count = int(targets.max()) + 1
-            return values.new_zeros(count, 3).index_add_(0, targets, values)
+            return values.new_zeros(count, 4).index_add_(0, targets, values)
         print(nodes + gathered(nodes[edges[0]], edges[1]))
         """
     best = explained(runner, program)
