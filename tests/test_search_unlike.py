@@ -48,7 +48,7 @@ def test_a_size_that_is_read_from_data_is_named(runner: Runner) -> None:
         def gathered(values, targets):
             count = int(targets.max()) + 1
             return values.new_zeros(count, 4).index_add_(0, targets, values)
-        print(nodes + gathered(nodes[edges[0]], edges[1]))
+        nodes += gathered(nodes[edges[0]], edges[1])
         """
     best = explained(runner, program)
     assert best["culprit"]["code"] == "int(targets.max()) + 1"
