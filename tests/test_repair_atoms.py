@@ -227,6 +227,7 @@ ALONE = [
     ("widened", "x", ""),
     ("usual", "f(x)", ""),  # as it always was
     ("wrapped", "x[0:3] = s", ""),  # nothing counts round an end
+    ("windowed", "x + s[:t, :t]", ""),  # nothing longer than it meets it
     ("unreturned", "def f(x):\n    y = x\n    return y", ""),  # its value is wanted where it failed
     ("likewise", "y = f(x)", ""),
     ("shortened", "f(x)", ""),
@@ -279,6 +280,7 @@ def test_every_atom_has_examples_and_a_cost():
         "moved",
         "usual",
         "wrapped",
+        "windowed",
         "unreturned",
         "likewise",
         "shortened",

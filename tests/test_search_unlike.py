@@ -164,3 +164,27 @@ def test_one_entry_that_stands_for_all_is_not_called_checked(runner: Runner) -> 
         """
     fixes = explained(runner, program)["fixes"]
     assert not any("b[0]" in edit["after"] for fix in fixes if fix["certainty"] == "checked" for edit in fix["edits"])
+
+
+def test_a_mask_has_the_last_rows_where_keys_of_before_are_kept(runner: Runner) -> None:
+    program = """
+        import torch
+        from torch import nn
+        class Attention(nn.Module):
+            def __init__(self, width, most):
+                super().__init__()
+                self.qk = nn.Linear(width, 2 * width)
+                self.register_buffer("later", torch.full((most, most), float("-inf")).triu(1))
+            def forward(self, x, keys=None):
+                steps = x.size(1)
+                q, k = self.qk(x).chunk(2, -1)
+                k = k if keys is None else torch.cat([keys, k], 1)
+                scores = q @ k.transpose(1, 2)
+                return (scores + self.later[:steps, :steps]).softmax(-1), k
+        net = Attention(8, 32)
+        _, keys = net(torch.rand(2, 5, 8))
+        weights, keys = net(torch.rand(2, 3, 8), keys)
+        assert weights[:, 0, -1].abs().max() == 0
+        """
+    new = "self.later[scores.size(-1) - steps:scores.size(-1), :scores.size(-1)]"
+    assert_repaired(runner, program, "self.later[:steps, :steps]", new)

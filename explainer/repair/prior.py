@@ -51,6 +51,7 @@ ATOM: Mapping[str, float] = {
     "crop": 0.6,
     "leading": 0.2,
     "wrapped": 0.1,
+    "windowed": 0.1,
     "shortened": 0.1,
     "bound": 0.9,
     "uncalled": 0.0,
@@ -117,7 +118,7 @@ _STEP = 0.12
 _FAR = 1.2
 #: What a doubt costs whose weight is not known; what those kinds of edits do whose signs seldom come by chance.
 _DOUBTED, _OWN_SIGN = 1.5, -3.0
-_SIGNED = ("usual", "wrapped", "unreturned", "likewise", "shortened")
+_SIGNED = ("usual", "wrapped", "windowed", "unreturned", "likewise", "shortened")
 
 
 def atoms_for(family: str, sized: bool = False) -> Sequence[str]:

@@ -27,6 +27,7 @@ from explainer.repair.atoms import (
     turned,
     unused,
     values,
+    windows,
 )
 from explainer.repair.offer import Atom
 
@@ -73,7 +74,8 @@ ATOMS: dict[str, Atom] = {
     "crop": slices.crop,
     "leading": slices.leading,
     "shortened": lengths.shortened,
-    "wrapped": slices.wrapped,
+    "wrapped": windows.wrapped,
+    "windowed": windows.windowed,
     "bound": bounds.bound,
     "uncalled": unused.uncalled,
     "prepared": prepared.prepared,

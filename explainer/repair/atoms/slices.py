@@ -9,11 +9,9 @@ from explainer.edits.evidence import Evidence
 from explainer.edits.place import as_primary
 from explainer.repair.atoms.common import (
     expressions,
-    integer,
     integers,
     number,
     shape_of,
-    statement_of,
     tensors,
     text,
     wanted,
@@ -109,32 +107,6 @@ def leading(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
                 for at in longer if other is not node and ast.unparse(other) in new else ():
                     part = f"[{':, ' * at}:{text(spot, other)}.size({at})]"
                     yield Offer("leading", spot, node, text(spot, node) + part, "batch", 0.1 * at)
-
-
-def wrapped(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
-    """`q[:, a:a + n] = x` -> `q[:, torch.arange(a, a + n) % q.size(1)] = x`: past the end it goes on in front.
-
-    Only where the program counts round that end itself, with a `%`.
-    """
-    crash, statement = evidence.crash, statement_of(spot, spot.place.node)
-    node = statement.targets[0] if isinstance(statement, ast.Assign) else None
-    written = crash is not None and crash.function == "__setitem__" and spot.role == "crash"
-    if not written or crash is None or not isinstance(node, ast.Subscript) or not _counts_round(spot):
-        return
-    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    for at, (part, size) in enumerate(zip(parts, crash.before[0][0], strict=False)):
-        if not isinstance(part, ast.Slice) or part.lower is None or part.upper is None or part.step is not None:
-            continue
-        low, high = integer(spot, part.lower), integer(spot, part.upper)
-        if low is not None and high is not None and 0 <= low < size < high:
-            places = f"torch.arange({text(spot, part.lower)}, {text(spot, part.upper)})"
-            yield Offer("wrapped", spot, part, f"{places} % {text(spot, node.value)}.size({at})", "round")
-
-
-def _counts_round(spot: Spot) -> bool:
-    source, line = spot.place.source, spot.place.span.line
-    around = source.class_at(line) or source.scope_at(line)
-    return any(isinstance(one, ast.Mod) for one in ast.walk(around)) if around is not None else False
 
 
 def _given_anew(spot: Spot) -> set[str]:
