@@ -41,7 +41,6 @@ class TensorFact:
     requires_grad: bool = False
     is_leaf: bool = True
     grad_fn: str | None = None
-    is_view: bool = False
     is_parameter: bool = False
     is_contiguous: bool = True
     stride: tuple[int, ...] = ()

@@ -17,7 +17,7 @@ from explainer.locale import word
 from explainer.probes.scene import Live, LiveFrame
 from explainer.reporting import relative
 from explainer.source import line_of, withhold
-from explainer.userframes import is_user_file
+from explainer.userframes import chain, is_user_file
 
 #: A line of code that recursion passes again and again is kept this often, and the innermost frames always.
 REPEATS, INNERMOST = 3, 20
@@ -63,14 +63,10 @@ def crash_from(
 
 def changed_under(error: BaseException, traceback: types.TracebackType | None = None) -> set[str]:
     """The user's files that were changed after the running code had been loaded from them: see `loaded`."""
-    ran, one = [], error
-    for _ in range(_CHAIN):
-        stack = traceback if one is error and traceback is not None else one.__traceback__
-        ran += [step.tb_frame.f_code for step in _steps(stack) if is_user_file(step.tb_frame.f_code.co_filename)]
-        following = one.__cause__ or one.__context__
-        if following is None:
-            break
-        one = following
+    stacks = [error.__traceback__ if traceback is None else traceback]
+    stacks += [one.__traceback__ for one in itertools.islice(chain(error), 1, _CHAIN)]
+    codes = (step.tb_frame.f_code for stack in stacks for step in _steps(stack))
+    ran = [code for code in codes if is_user_file(code.co_filename)]
     return changed_files(ran)
 
 

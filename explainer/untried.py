@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from explainer.crash import Place
 from explainer.diagnosis import Diagnosis
-from explainer.edits.generators.tiers import TIERS
 from explainer.probes import Scene
+from explainer.remedies import WIDE
 
 
 def reason(diagnosis: Diagnosis, scene: Scene) -> str | None:
@@ -19,7 +19,7 @@ def reason(diagnosis: Diagnosis, scene: Scene) -> str | None:
         return "time"
     if scene.tried:
         return "unfinished" if "unfinished" in scene.left_out else None if diagnosis.fixes else "refuted"
-    if not (edits or diagnosis.family in TIERS):
+    if not (edits or diagnosis.family in WIDE):
         return None
     return _in_the_way(scene) if scene.options.replay else "off"
 

@@ -1,4 +1,4 @@
-"""Decides which files are the user's own and which are a library's; used for pasted and for live frames."""
+"""Which files are the user's own and which are a library's, of pasted and live frames; the chain of an error."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import re
 import sys
 import sysconfig
+from collections.abc import Iterator
 from functools import lru_cache
 
 from explainer.patterns import Pattern
@@ -96,3 +97,12 @@ def below(path: str, root: str) -> bool:
         return not real.startswith(_KERNEL) and os.path.isfile(real) and os.path.commonpath([real, base]) == base
     except (ValueError, OSError):
         return False
+
+
+def chain(error: BaseException | None) -> Iterator[BaseException]:
+    """An error and those that led to it, each once."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        error = error.__cause__ or error.__context__

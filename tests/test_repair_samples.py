@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from explainer.edits.evidence import Call, Evidence, Step
-from explainer.edits.generators.layout import structural
+from explainer.edits.generators.collate import collated
 from explainer.edits.generators.slices import parting
 from explainer.edits.place import Place
 from explainer.repair.atoms import ATOMS
@@ -171,7 +171,7 @@ def test_one_channel_is_widened_and_never_padded():
     scans = stacked(source, [[3, 8, 8], [1, 8, 8]])
     assert "return (self.scans[i] - 0.5).expand(3, -1, -1), self.labels[i]" in offered("widened", place, scans)
     assert not offered("widened", place, stacked(source, [[3, 8, 8], [1, 8, 9]]))
-    assert not list(structural(scans))
+    assert not list(collated(scans))
 
 
 def test_a_function_in_a_row_of_functions_is_a_place():

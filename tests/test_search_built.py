@@ -14,23 +14,6 @@ pytestmark = pytest.mark.skipif(not can_check(), reason="no sandbox here")
 
 #: Program, a piece of the line to edit, what the first fix puts there.
 FAULTS = {
-    "a class taken from a table gets its sizes in the wrong order": (
-        """
-        import torch
-        from torch import nn
-        class Recurrent(nn.Module):
-            def __init__(self, emb_dim, hidden_dim):
-                super().__init__()
-                self.rnn = nn.GRU(emb_dim, hidden_dim, batch_first=True)
-            def forward(self, x):
-                return self.rnn(x)[0]
-        KINDS = {"rnn": Recurrent}
-        def build(settings):
-            kind = KINDS[settings["kind"]]
-            embed = nn.Embedding(9, settings["embed"])
-            return nn.Sequential(embed, kind(settings["hidden"], settings["embed"]))
-        build({"kind": "rnn", "embed": 4, "hidden": 7})(torch.zeros(2, 3, dtype=torch.long)).sum().backward()
-        """, "kind(settings", 'kind(settings["embed"], settings["hidden"])'),
     "features written down twice, for smaller images": (
         """
         import torch

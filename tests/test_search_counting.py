@@ -21,17 +21,6 @@ FAULTS = {
         data = torch.rand(32, 2)
         print(next(iter(DataLoader(data, batch_size=len(data) / 4))).shape)
         """, "DataLoader(data", "len(data) // 4"),
-    "a helper makes the loss, and where it is called there is a device": (
-        """
-        import torch
-        from torch import nn
-        def cost(shares):
-            return nn.CrossEntropyLoss(weight=1 / shares)
-        def fit(device):
-            model, measure = nn.Linear(4, 3).to(device), cost(torch.tensor([0.2, 0.5, 0.3]))
-            measure(model(torch.rand(6, 4, device=device)), torch.zeros(6, dtype=torch.long, device=device)).backward()
-        fit(torch.device("meta"))
-        """, "cost(torch.tensor", "cost(torch.tensor([0.2, 0.5, 0.3])).to(device)"),
     "raw numbers size a table, and a function that makes them dense is left out": (
         """
         import torch

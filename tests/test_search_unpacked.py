@@ -14,25 +14,6 @@ pytestmark = pytest.mark.skipif(not can_check(), reason="no sandbox here")
 
 #: Program, a piece of the line to edit, what the first fix puts there.
 FAULTS = {
-    "edges as rows of pairs, where two rows are unpacked": (
-        """
-        import torch
-        from torch import nn
-        class Hop(nn.Module):
-            def forward(self, x, links):
-                giver, taker = links
-                return torch.zeros_like(x).index_add(0, taker, x[giver])
-        class Net(nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.one, self.two = Hop(), Hop()
-            def forward(self, x, links):
-                return self.two(self.one(x, links), links)
-        def read():
-            return torch.tensor([(0, 1), (1, 2), (2, 3), (3, 0), (0, 2)])
-        links = read()
-        Net()(torch.rand(4, 3), links)
-        """, "return torch.tensor", ".t()"),
     "one projection that holds three parts": (
         """
         import torch

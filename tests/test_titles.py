@@ -6,12 +6,7 @@ import string
 
 import pytest
 
-from explainer.edits import titles_sizes
 from explainer.edits.titles import TITLES
-
-
-def test_no_title_is_written_over_by_that_of_another_file() -> None:
-    assert all(TITLES[name] is texts for name, texts in titles_sizes.TITLES.items())
 
 
 @pytest.mark.parametrize("name", TITLES)

@@ -15,6 +15,7 @@ _CAST = Pattern(r"\.(float|double|half|bfloat16|long|int|bool|byte|abs|type_as)\
 
 
 _LENIENT = Pattern(r"\b(?:strict|weights_only)\s*=(?!\s*True\b)")
+_WATCHES = Pattern(r"detect_anomaly\((?!\s*(?:mode\s*=\s*)?False)")
 
 
 def is_cast(candidate: Candidate) -> bool:
@@ -40,7 +41,8 @@ def cancels(candidate: Candidate) -> bool:
 def silences(candidate: Candidate) -> bool:
     """Whether an edit has a check left out, or lets a file run code."""
     pairs = ((edit.before or "", edit.after or "") for edit in candidate.edits)
-    return any(len(_LENIENT.findall(after)) > len(_LENIENT.findall(before)) for before, after in pairs)
+    more = lambda pattern, one, other: len(pattern.findall(one)) > len(pattern.findall(other))  # noqa: E731
+    return any(more(_LENIENT, after, before) or more(_WATCHES, before, after) for before, after in pairs)
 
 
 def _cancelled(text: str) -> int:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from explainer.edits import titles_sizes
-
 Texts = Mapping[str, str]
 
-#: Titles of the search's candidates by generator.
+#: Titles of the search's candidates by kind.
 TITLES: Mapping[str, Texts] = {
-    **titles_sizes.TITLES,
     "cast": {
         "en": "cast `{what}` with `.{method}`, where the {dtype} values come from",
         "ko": "{dtype} 값이 생기는 `{what}` 뒤에 `.{method}` 변환 추가",
@@ -66,25 +63,10 @@ TITLES: Mapping[str, Texts] = {
         "ko": "쌓을 수 없는 것은 `collate_fn` 함수로 리스트에 그대로 두기",
         "zh": "用 `collate_fn` 把无法堆叠的对象保留在列表中",
     },
-    "present": {
-        "en": "leave out of the batch the samples for which the dataset returns None, with a `collate_fn`",
-        "ko": "데이터셋이 None을 돌려준 샘플을 `collate_fn` 함수로 배치에서 제외하기",
-        "zh": "用 `collate_fn` 把数据集返回 None 的样本排除在批次之外",
-    },
     "shift": {
         "en": "count `{what}` from 0: its values run from {low} to {high}",
         "ko": "`{what}` 값을 0부터 세기: 현재 범위 {low}~{high}",
         "zh": "让 `{what}` 从 0 开始计数：其值为 {low} 到 {high}",
-    },
-    "columns": {
-        "en": "keep the {columns} columns of `{what}` where there are no rows",
-        "ko": "행이 없을 때도 `{what}` 텐서의 열 {columns}개 유지하기",
-        "zh": "没有行时也保留 `{what}` 的 {columns} 列",
-    },
-    "term": {
-        "en": "use `{new}`, a position that exists, in place of `{old}`",
-        "ko": "`{old}` 대신 존재하는 위치 `{new}` 사용",
-        "zh": "用存在的位置 `{new}` 代替 `{old}`",
     },
     "stop": {
         "en": "end the loop one step earlier, at `{new}`",
@@ -101,45 +83,15 @@ TITLES: Mapping[str, Texts] = {
         "ko": "collate_fn에서 `pad_sequence` 함수로 배치의 샘플을 같은 길이로 채우기",
         "zh": "在 collate_fn 中用 `pad_sequence` 把一个批次的样本补齐到相同长度",
     },
-    "since": {
-        "en": "count `{what}`, whose smallest value is {low}, from its start: `{new}`",
-        "ko": "최솟값이 {low}인 `{what}` 값을 시작점부터 세기: `{new}`",
-        "zh": "`{what}` 的最小值是 {low}，从起点开始计数：`{new}`",
-    },
-    "consecutive": {
-        "en": "number the distinct values of `{what}` 0, 1, 2, ...: they are ids, not counts",
-        "ko": "`{what}` 값은 개수가 아니라 id이므로 서로 다른 값에 0, 1, 2, ... 번호 매기기",
-        "zh": "`{what}` 的值是 id 而不是计数：把不同的值编号为 0、1、2、…",
-    },
-    "sparse": {
-        "en": "keep only the entries of `{what}` that are not zero, in a sparse tensor",
-        "ko": "`{what}` 행렬에서 0이 아닌 원소만 희소(sparse) 텐서에 저장하기",
-        "zh": "用稀疏（sparse）张量只保存 `{what}` 中非零的元素",
-    },
     "plain": {
         "en": "save a plain value, `{new}`, not numpy's `{what}`",
         "ko": "numpy 값 `{what}` 대신 일반 값 `{new}` 저장하기",
         "zh": "保存普通的值 `{new}`，而不是 numpy 的 `{what}`",
     },
-    "allow": {
-        "en": "name {what} as safe before loading, if you trust the file",
-        "ko": "파일을 신뢰한다면 불러오기 전에 {what} 클래스를 안전하다고 지정하기",
-        "zh": "如果信任该文件，加载前声明 {what} 是安全的",
-    },
     "fitting": {
         "en": "load only the entries whose sizes are the model's: strict=False excuses keys, not sizes",
         "ko": "모델과 크기가 같은 항목만 불러오기: strict=False 는 키의 차이만 허용하고 크기는 허용하지 않음",
         "zh": "只加载大小与模型一致的条目：strict=False 容许键不同，不容许大小不同",
-    },
-    "known": {
-        "en": "when the rest is not needed here: load only the entries that the model has",
-        "ko": "나머지가 여기서 필요 없다면 모델에 있는 항목만 불러오기",
-        "zh": "若这里不需要其余部分：只加载模型拥有的条目",
-    },
-    "import": {
-        "en": "import the class where the pickle looks for it: `{new}`; better, save `state_dict()` from now on",
-        "ko": "피클이 찾는 곳에서 클래스 가져오기: `{new}` (앞으로는 `state_dict()` 저장을 권장)",
-        "zh": "在 pickle 查找的位置导入该类：`{new}`；以后最好保存 `state_dict()`",
     },
     "length": {
         "en": "let `__len__` tell how many samples there are: `{new}`",
@@ -166,24 +118,119 @@ TITLES: Mapping[str, Texts] = {
         "ko": "`{what}` 안에 있는 딕셔너리의 텐서도 {device} 장치로 옮기기",
         "zh": "把 `{what}` 内层字典中的张量也移到 {device}",
     },
-    "mark": {
-        "en": "look up row {row} for the padding, which is marked by {low}: `{new}`",
-        "ko": "{low} 값으로 표시된 패딩은 {row}번 행을 찾게 하기: `{new}`",
-        "zh": "用 {low} 标记的填充改为查第 {row} 行：`{new}`",
+    "insert": {
+        "en": "put `{method}` behind `{what}` {shape}",
+        "ko": "`{what}` {shape} 뒤에 `{method}` 추가",
+        "zh": "在 `{what}` {shape} 之后加上 `{method}`",
     },
-    "renumber": {
-        "en": "turn the ids in `{what}` into positions in `{ids}`, whose rows alone were chosen",
-        "ko": "`{what}` 의 id를 선택된 행인 `{ids}` 안의 위치로 바꾸기",
-        "zh": "把 `{what}` 中的编号换成其在 `{ids}`（只选取了这些行）中的位置",
+    "undo": {
+        "en": "leave out `{method}`, so that it stays {shape}: `{what}`",
+        "ko": "`{method}` 빼고 {shape} 그대로 두기: `{what}`",
+        "zh": "去掉 `{method}`，保持 {shape}：`{what}`",
     },
-    "swap": {
-        "en": "swap the arguments: `{new}`",
-        "ko": "인자 순서 바꾸기: `{new}`",
-        "zh": "交换参数：`{new}`",
+    "later": {
+        "en": "compute `{what}` after the line that changes `{name}`",
+        "ko": "`{name}` 값을 바꾸는 줄 다음에 `{what}` 계산하기",
+        "zh": "在改变 `{name}` 的那一行之后再计算 `{what}`",
     },
-    "signs": {
-        "en": "the labels are -1 and 1: make them the classes 0 and 1 with `{new}`",
-        "ko": "레이블이 -1과 1이므로 `{new}` 식으로 클래스 0과 1로 바꾸기",
-        "zh": "标签是 -1 和 1：用 `{new}` 换成类别 0 和 1",
+    "around": {
+        "en": "move the {size} channels of `{what}` to where this layer reads them, and back",
+        "ko": "이 계층이 읽는 위치로 `{what}` 텐서의 채널 {size}개를 옮기고 되돌리기",
+        "zh": "把 `{what}` 的 {size} 个通道移到此层读取的位置，再移回来",
+    },
+    "squeeze": {
+        "en": "keep the batch, `{new}`: a bare `squeeze()` drops it where it has one sample",
+        "ko": "배치 차원 유지하기, `{new}`: 인자 없는 `squeeze()` 호출은 샘플이 하나인 배치 차원도 없앰",
+        "zh": "保留批次维，用 `{new}`：不带参数的 `squeeze()` 会去掉只有一个样本的批次维",
+    },
+    "flatten": {
+        "en": "flatten the feature maps before the linear layer: `{new}`",
+        "ko": "선형 계층 앞에서 특성 맵 펼치기: `{new}`",
+        "zh": "在线性层之前展平特征图：`{new}`",
+    },
+    "set": {
+        "en": "let `{argument}` of {layer} be {size}, the size that arrives",
+        "ko": "{layer} 계층의 `{argument}` 값을 들어오는 크기인 {size}(으)로 설정",
+        "zh": "将 {layer} 的 `{argument}` 设为实际到来的大小 {size}",
+    },
+    "set-out": {
+        "en": "let `{argument}` of {layer} be {size}, the size that is expected next",
+        "ko": "{layer} 계층의 `{argument}` 값을 다음 단계가 기대하는 크기인 {size}(으)로 설정",
+        "zh": "将 {layer} 的 `{argument}` 设为下一步所需的大小 {size}",
+    },
+    "literal": {
+        "en": "change {old} to {new}, from which {what} = {value} follows",
+        "ko": "{old} 값을 {new}(으)로 변경 ({what} = {value})",
+        "zh": "把 {old} 改为 {new}，由此得到 {what} = {value}",
+    },
+    "neighbour": {
+        "en": "change {old} to {new}, with which the sizes fit",
+        "ko": "크기가 맞도록 {old} 값을 {new}(으)로 변경",
+        "zh": "把 {old} 改为 {new}，使各大小相符",
+    },
+    "advance": {
+        "en": "let `{old}` be `{new}` for the next round of the loop",
+        "ko": "다음 반복에서 `{old}` 값이 `{new}` 값이 되게 하기",
+        "zh": "让 `{old}` 在下一轮循环中取 `{new}` 的值",
+    },
+    "batch-size": {
+        "en": "take the batch size from the tensor, `{new}`, not a fixed {old}",
+        "ko": "고정된 {old} 대신 텐서에서 배치 크기 `{new}` 가져오기",
+        "zh": "从张量取批次大小 `{new}`，而不是固定的 {old}",
+    },
+    "keep-batch": {
+        "en": "keep the batch dimension in the view, `{new}`, and build the layer for the {value} features that remain",
+        "ko": "view에서 배치 차원을 유지하고(`{new}`) 남는 특성 {value}개에 맞게 계층 만들기",
+        "zh": "在 view 中保留批次维（`{new}`），并按剩余的 {value} 个特征构建该层",
+    },
+    "padding": {
+        "en": "give {layer} {argument}={new}, so that the sizes meet",
+        "ko": "크기가 맞도록 {layer} 계층에 {argument}={new} 지정",
+        "zh": "为 {layer} 设置 {argument}={new}，使大小一致",
+    },
+    "one-more": {
+        "en": "count one more: `{new}`",
+        "ko": "하나 더 세기: `{new}`",
+        "zh": "多算一个：`{new}`",
+    },
+    "count-as": {
+        "en": "count as many as arrive: `{new}`",
+        "ko": "들어오는 개수만큼 세기: `{new}`",
+        "zh": "按实际到来的数量计数：`{new}`",
+    },
+    "more": {
+        "en": "count the ones that are missing too: `{new}`",
+        "ko": "빠진 것까지 세기: `{new}`",
+        "zh": "把缺少的也算上：`{new}`",
+    },
+    "unfold": {
+        "en": "let `{new}` count the windows that fit",
+        "ko": "`{new}` 호출로 들어맞는 구간 수 계산",
+        "zh": "用 `{new}` 计算放得下的窗口数",
+    },
+    "flat-batch": {
+        "en": "flatten each sample, whatever its size: `{new}`",
+        "ko": "크기와 상관없이 샘플마다 펼치기: `{new}`",
+        "zh": "无论大小，逐个样本展平：`{new}`",
+    },
+    "ones": {
+        "en": "create it with sizes of one behind, so that each sample of `{other}` gets its own value",
+        "ko": "`{other}` 텐서의 샘플마다 값이 하나씩 적용되도록 뒤에 크기 1인 차원을 두어 만들기",
+        "zh": "创建时在后面加上大小为一的维度，使 `{other}` 的每个样本对应各自的值",
+    },
+    "resize": {
+        "en": "bring `{what}` to the size of the tensor beside it",
+        "ko": "`{what}` 텐서를 옆 텐서의 크기에 맞추기",
+        "zh": "把 `{what}` 调整到旁边张量的大小",
+    },
+    "pad-to": {
+        "en": "pad `{what}` with zeros to the size of `{other}`",
+        "ko": "`{what}` 텐서를 0으로 채워 `{other}` 텐서의 크기에 맞추기",
+        "zh": "用零把 `{what}` 补齐到 `{other}` 的大小",
+    },
+    "crop-to": {
+        "en": "crop `{what}` to the size of `{other}`",
+        "ko": "`{what}` 텐서를 `{other}` 텐서의 크기로 자르기",
+        "zh": "把 `{what}` 裁剪到 `{other}` 的大小",
     },
 }

@@ -10,6 +10,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from explainer.probes.values import fields_of
+from explainer.userframes import chain
 
 #: Names and results that are listed, the largest first.
 _MOST = 5
@@ -58,15 +59,6 @@ def _of_error(error: BaseException | None) -> Iterator[Any]:
         for frame, _ in traceback.walk_tb(one.__traceback__):
             if frame.f_code.co_name != "<module>":
                 yield from tensors_in(frame.f_locals)
-
-
-def chain(error: BaseException | None) -> Iterator[BaseException]:
-    """An error and those that led to it, each once."""
-    seen: set[int] = set()
-    while error is not None and id(error) not in seen:
-        seen.add(id(error))
-        yield error
-        error = error.__cause__ or error.__context__
 
 
 def tensors_in(value: Any, depth: int = 4) -> Iterator[Any]:

@@ -112,7 +112,7 @@ def _at_work(claim: Path) -> bool:
 
 
 def _texts(error: BaseException) -> Iterator[str]:
-    from explainer.hooks.freeing import chain
+    from explainer.userframes import chain
 
     carried = (one for one in islice(chain(error), _CHAIN) if type(one).__name__.endswith("RemoteTraceback"))
     yield from map(str, carried)

@@ -15,7 +15,7 @@ from explainer.probes.module import below_user
 from explainer.probes.places import span_fact as span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.shape.indices import LARGEST
-from explainer.probes.values import MISSING, fields_of, is_tensor, picked, read
+from explainer.probes.values import MISSING, fields_of, is_tensor, picked, read, readable
 
 #: Parameters that name a dimension, in torch's functions and layers.
 DIMENSIONS = ("dim", "axis", "start_dim", "end_dim", "dim0", "dim1", "dims")
@@ -270,7 +270,7 @@ def _is_mask(operand: Operand, scene: Scene) -> bool:
     """
     from_, mask, frame = operands(scene)[0], operand.value, scene.user_frame
     whole = picked(from_.node, frame.frame) if from_.value is MISSING and from_.node and frame else from_.value
-    if mask.device.type != "cpu" or not 0 < mask.numel() <= LARGEST:
+    if not readable(mask, LARGEST):
         return False
     fits = tuple(mask.shape) == tuple(whole.shape[: mask.dim()]) if is_tensor(whole) else mask.numel() > FEW
     plain = mask.detach()

@@ -69,7 +69,6 @@ def tensor_fact(name: str, tensor: Any, span: Span | None = None) -> TensorFact:
         bool(tensor.requires_grad),
         bool(tensor.is_leaf),
         type(node).__name__ if node is not None else None,
-        bool(_quiet(lambda: tensor._is_view())),
         isinstance(tensor, torch.nn.Parameter),
         bool(_quiet(tensor.is_contiguous)) if strided else True,
         tuple(tensor.stride()) if strided else (),

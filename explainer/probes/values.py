@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import math
 import operator
 import sys
 import types
@@ -37,6 +38,11 @@ def is_tensor(value: Any) -> TypeGuard[Any]:
     """Whether a value is a tensor; asks no attribute of it."""
     torch = torch_module()
     return torch is not None and issubclass(type(value), torch.Tensor)
+
+
+def readable(value: Any, most: float = math.inf) -> TypeGuard[Any]:
+    """Whether a value is a tensor whose entries may be looked at: on the CPU, at least one and at most so many."""
+    return is_tensor(value) and value.device.type == "cpu" and 0 < value.numel() <= most
 
 
 def is_module(value: Any) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Call, Evidence, Step
-from explainer.edits.expressions import evaluated, named, product
+from explainer.edits.expressions import evaluated, product
 from explainer.edits.generators.literals import changed_leaf, leaves
 from explainer.edits.generators.sites import Site, sites
 from explainer.edits.kinds.arguments import add_argument
@@ -50,28 +50,7 @@ def _batch_kept(evidence: Evidence, step: Step, failing: bool) -> Iterator[Candi
     if owner is None or len(sizes) < 2 or not before or not isinstance(owner, ast.Name):
         return
     batch = f"{owner.id}.size(0)"
-    if len(before) > 2 and isinstance(sizes[0], ast.UnaryOp) and len(sizes) == 2 and step.shape:
-        yield from _whole_rows(evidence, step, f"{owner.id}.size(-1)", sizes[1], before[-1])
     yield from _sizes_replaced(evidence, step, sizes, batch, before, failing)
-
-
-def _whole_rows(evidence: Evidence, step: Step, new: str, size: ast.expr, width: int) -> Iterator[Candidate]:
-    """`y.view(-1, hidden)` -> `y.view(-1, y.size(-1))`, and the linear layer that reads it built for such rows.
-
-    So where rows hold several times as much, as those of both directions do.
-    """
-    place, read = step.place, step.shape[-1]
-    if place is None or width <= read or width % read:
-        return
-    words: dict[str, Any] = {"new": new, "old": place.source.text(size)}
-    changes = [(place.source.span(size), new)]
-    edits = partial(changed, place.source, changes)
-    yield from evidence.made(edits, "replace", place, "batch-size", **words)
-    for layer in (one for one in evidence.layers_around() if one.type == "Linear" and one.value("in_features") == read):
-        for site in sites(layer, "in_features"):
-            text = next(named(width, {site.place.text: read}, site.place.text), str(width))
-            edits = partial(_both, place, changes, site, text)
-            yield from evidence.made(edits, "replace", place, "keep-batch", new=new, value=text)
 
 
 def _sizes_replaced(

@@ -10,6 +10,7 @@ from explainer.diagnosis import Edit
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
 from explainer.edits.generators.samples import parts_returned
+from explainer.edits.generators.slices import channels, parting
 from explainer.edits.kinds.samples import with_collate
 from explainer.edits.lines import EditError
 from explainer.edits.place import Place
@@ -77,7 +78,10 @@ def kept(evidence: Evidence) -> Iterator[Candidate]:
 
 
 def collated(evidence: Evidence) -> Iterator[Candidate]:
-    """A `collate_fn` for every DataLoader that has none, in the files of the failing frames."""
+    """A `collate_fn` for every DataLoader that has none, where samples are of different sizes from the start."""
+    crash = evidence.crash
+    if crash is None or crash.function != "stack" or parting(evidence) is not None or channels(evidence) is not None:
+        return
     yield from _with_function(evidence, _PADDED, "collate")
     yield from _with_function(evidence, _PADDED_PARTS, "collate")
 

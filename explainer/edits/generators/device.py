@@ -8,11 +8,10 @@ from functools import partial
 from typing import Any
 
 from explainer.edits.candidate import Candidate
-from explainer.edits.evidence import Evidence, Layer
+from explainer.edits.evidence import Evidence
 from explainer.edits.generators.slices import Operand, chain, operands
 from explainer.edits.kinds.arguments import set_argument
 from explainer.edits.kinds.devices import devices_at, give_device, moves
-from explainer.edits.kinds.methods import insert_method
 from explainer.edits.lines import changed
 from explainer.edits.place import Place
 from explainer.source import stored
@@ -58,26 +57,6 @@ def _twins(place: Place) -> list[Place]:
     scope = place.source.scope_at(place.span.line)
     calls = [one for one in ast.walk(scope) if isinstance(one, ast.Call)] if scope is not None else []
     return [place.at(one) for one in calls if one is not place.node and place.source.text(one) == place.text]
-
-
-def moved_layer(evidence: Evidence) -> Iterator[Candidate]:
-    """`.to(device)` behind the call that built a layer whose own tensors stayed behind: a loss with weights, say.
-
-    Where no device is at hand there, behind the calls of the helpers that return it.
-    """
-    crash = evidence.crash
-    layer = crash.layer if crash is not None else None
-    left = any(one.place is None for one in odd_operands(evidence))
-    yield from _moved(evidence, layer) if layer is not None and left else ()
-
-
-def _moved(evidence: Evidence, layer: Layer) -> Iterator[Candidate]:
-    for call in layer.calls:
-        if not isinstance(call.place.node, ast.Call):
-            continue
-        for device in _first(devices_at(call.place)):
-            edits = partial(insert_method, call.place, f"to({device})")
-            yield from evidence.made(edits, "insert-method", call.place, "move", what=layer.type, device=device)
 
 
 def odd_operands(evidence: Evidence) -> list[Operand]:

@@ -5,29 +5,98 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from explainer.diagnosis import FixSource
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, evidence_of
-from explainer.edits.generators.tiers import TIERS
 
-#: The tier of the generators that speak only where one thing can be meant. It goes before all others.
-CERTAIN = -1
 #: Families whose generators read the program's source; the others start from the torch call that failed.
 WITHOUT_CALL = ("dataloader", "checkpoint", "api")
+#: The generators of each family, `module.function`, with a tier each: the lower, the surer.
+_SHAPE = {
+    "upstream.undone": -1,
+    "collate.collated": 0,
+    "squeezed.squeezed": 0,
+    "layers.around": 0,
+    "layout.channels_first": 0,
+    "batch.reshaped": 0,
+    "batch.resized_view": 0,
+    "batch.created": 0,
+    "ordered.computed_early": 0,
+    "joined.caught_up": 0,
+    "sizes.named_out": 1,
+    "counted.one_more": 1,
+    "counted.one_too_many": 1,
+    "sizes.advanced": 1,
+    "sizes.arriving": 1,
+    "upstream.untransposed": 2,
+    "layout.inserted": 2,
+    "literals.one_off": 2,
+    "padding.padded": 3,
+    "batch.left_out": 3,
+    "sizes.expected": 4,
+    "sizes.own_layers": 4,
+}
+_DTYPE = {"dtype.structural": 0, "converted.converted": 1, "dtype.casts": 1}
+GENERATORS: Mapping[str, Mapping[str, int]] = {
+    "shape": _SHAPE,
+    "view": {"view.copied": 0, "view.windows": 0, **_SHAPE},
+    "dtype": _DTYPE,
+    "unsupported": _DTYPE,
+    "amp": _DTYPE,
+    "index": {
+        "ordered.computed_early": -1,
+        "dtype.as_index": 0,
+        "index.lengths": 1,
+        "index.shifted": 1,
+        "index.ranged": 2,
+        "index.enlarged": 3,
+        **{name: tier + 3 for name, tier in _SHAPE.items() if tier > 0},
+    },
+    "device": {"device.nested": -1, "device.together": -1, "device.created": 0},
+    "dataloader": {
+        "datasets.counted_alike": -1,
+        "datasets.measured": -1,
+        "datasets.named": -1,
+        "datasets.as_tensors": -1,
+        "collate.padded_lists": 0,
+        "collate.plain_parts": 1,
+        "collate.collated": 1,
+        "loading.of_subset": 1,
+        "loading.per_sample": 1,
+        "collate.kept": 2,
+    },
+    "api": {
+        "calls.built_first": -1,
+        "calls.together": -1,
+        "calls.unpacked": -1,
+        "loading.per_sample": 0,
+        "calls.uncalled": 0,
+    },
+    "checkpoint": {
+        "saved.with_buffers": -1,
+        "saved.folder_made": -1,
+        "saved.saved_key": -1,
+        "saved.method_called": -1,
+        "saved.saved_path": -1,
+        "loading.plain_values": 0,
+        "loading.fitting": 0,
+        "loading.entry": 0,
+    },
+}
 _log = logging.getLogger(__name__)
 Generator = Callable[[Evidence], Iterator[Candidate]]
 
 
 def found_in(evidence: Evidence, family: str, limit: int = 400) -> Iterator[Candidate]:
-    """The candidates of a family's generators for what a recording shows, tier by tier."""
+    """The candidates of a family's generators for what a recording shows, the surest first."""
     if evidence.crash is None and family not in WITHOUT_CALL:
         return
     seen: set[Any] = set()
-    for tier, generators in enumerate(generators_of(family), CERTAIN):
-        for candidate in offered_by(generators, evidence):
+    for name, tier in GENERATORS.get(family, {}).items():
+        for candidate in offered_by(named(name), evidence):
             if candidate.edits not in seen and len(seen) < limit:
                 seen.add(candidate.edits)
                 yield dataclasses.replace(candidate, tier=tier)
@@ -49,13 +118,8 @@ def _recorded(scene: Any) -> Evidence | None:
     return evidence_of(recording, made) if recording else None
 
 
-def generators_of(family: str) -> list[list[Generator]]:
-    """The generators of a family in tiers."""
-    return [named(row) for row in TIERS.get(family, ())]
-
-
 def named(names: str) -> list[Generator]:
-    """The generators of a row of names, `sizes.arriving layout.structural`."""
+    """The generators of some names, `dtype.structural dtype.casts`."""
     return [_generator(name) for name in names.split()]
 
 
@@ -77,6 +141,6 @@ def offered_by(generators: Iterable[Generator], evidence: Evidence) -> Iterator[
 
 
 def _name(generator: Any) -> str:
-    """The name of a generator as `tiers` has it."""
+    """The name of a generator as `GENERATORS` has it."""
     function = getattr(generator, "func", generator)
     return f"{function.__module__.rsplit('.', 1)[-1]}.{function.__name__.lstrip('_')}"

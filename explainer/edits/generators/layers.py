@@ -1,20 +1,15 @@
-"""Candidates around a layer: channels brought to where it reads them, `nn.Flatten`, its kind for another rank."""
+"""Candidates around a layer: its channels brought to where it reads them, and back behind it."""
 
 from __future__ import annotations
 
 import ast
-import math
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
 
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, Layer, Step
 from explainer.edits.generators.sites import LEAVING, layers_hit
 from explainer.edits.generators.slices import trunk
-from explainer.edits.generators.squeezed import squeezed
-from explainer.edits.kinds import arguments, methods
-from explainer.edits.kinds.statements import nn_name
 from explainer.edits.lines import changed
 from explainer.edits.place import as_primary
 
@@ -35,42 +30,6 @@ _KEEPING = (
 )
 
 
-def around(evidence: Evidence) -> Iterator[Candidate]:
-    """All candidates of this file for the failing call."""
-    yield from _flattened(evidence)
-    yield from flattened_elsewhere(evidence)
-    yield from squeezed(evidence)
-    yield from _other_rank(evidence)
-    if evidence.crash is not None:
-        yield from _around(evidence, evidence.crash)
-
-
-def _flattened(evidence: Evidence) -> Iterator[Candidate]:
-    """`nn.Flatten()` before the linear layer of an `nn.Sequential` that gets feature maps."""
-    for layer, step in layers_hit(evidence):
-        shape = step.before[0][0] if step.before else []
-        call = layer.calls[0].place if layer.calls else None
-        if call is None or len(shape) < 3 or layer.value("in_features") != math.prod(shape[1:]):
-            continue
-        parent = call.parent()
-        if isinstance(parent, ast.Call) and call.source.text(parent.func).endswith("Sequential"):
-            flatten = f"{nn_name(call)}.Flatten()"
-            yield from evidence.replaced(call, f"{flatten}, {call.text}", "replace", "flatten", new=flatten)
-
-
-def flattened_elsewhere(evidence: Evidence) -> Iterator[Candidate]:
-    """`x.flatten()` or `x.flatten(2)` -> `x.flatten(1)`: what joins the samples of a batch too, or not all the rest."""
-    for step in evidence.steps[1:12]:
-        rank = len(step.before[0][0]) if step.before else 0
-        layer = step.layer if step.layer is not None and step.layer.type == "Flatten" else None
-        place = layer.calls[0].place if layer is not None and layer.calls else step.place
-        if step.function != "flatten" or rank < 3 or place is None or not isinstance(place.node, ast.Call):
-            continue
-        if step.before[0][0][0] != step.shape[0] or len(step.shape) > 2:
-            edits = partial(arguments.set_argument, place, "start_dim", 1)
-            yield from evidence.made(edits, "set-argument", place, "flag", new="start_dim=1", layer="flatten")
-
-
 def _made_at(evidence: Evidence, step: Step) -> int | None:
     """In which dimension the layer behind a call put its features, where nothing has moved them since."""
     shape = step.before[0][0] if step.before else []
@@ -82,9 +41,10 @@ def _made_at(evidence: Evidence, step: Step) -> int | None:
     return None
 
 
-def _around(evidence: Evidence, crash: Step) -> Iterator[Candidate]:
+def around(evidence: Evidence) -> Iterator[Candidate]:
     """A layer's channels brought to the dimension that it reads, and its result moved back."""
-    if crash.place is None:
+    crash = evidence.crash
+    if crash is None or crash.place is None:
         return
     for layer, step in layers_hit(evidence):
         shape = step.before[0][0] if step.before else []
@@ -115,23 +75,3 @@ def _there(layer: Layer, shape: list[int]) -> tuple[int, str, str] | None:
     if len(shape) in (3, 4) and channels == shape[-1] != shape[1]:
         return channels, first, last
     return None
-
-
-def _other_rank(evidence: Evidence) -> Iterator[Candidate]:
-    """`nn.BatchNorm1d` -> `nn.BatchNorm2d` where the input has a dimension more; `batch_first=True`."""
-    for layer, step in layers_hit(evidence):
-        call = layer.calls[0].place if layer.calls else None
-        rank = len(step.before[0][0]) if step.before else 0
-        if call is None or not isinstance(call.node, ast.Call):
-            continue
-        if layer.type[-2:] in ("1d", "2d", "3d") and rank >= 3 and layer.type[-2] != str(rank - 2):
-            new = f"{layer.type[:-2]}{rank - 2}d"
-            edits = partial(methods.replace_call, call, new)
-            yield from evidence.made(edits, "replace-call", call, "rename", old=layer.type, new=new)
-    for layer in evidence.layers_around():
-        if layer.type in ("LSTM", "GRU", "RNN", "MultiheadAttention", "TransformerEncoderLayer") and layer.calls:
-            call = layer.calls[0].place
-            if isinstance(call.node, ast.Call) and not any(word.arg == "batch_first" for word in call.node.keywords):
-                edits = partial(arguments.set_argument, call, "batch_first", True)
-                words: dict[str, Any] = {"new": "batch_first=True", "layer": layer.type}
-                yield from evidence.made(edits, "set-argument", call, "flag", **words)

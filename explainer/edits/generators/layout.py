@@ -1,4 +1,4 @@
-"""Candidates that change a tensor's layout: transposes, new and dropped dimensions, channels moved, padded samples."""
+"""Candidates that change an operand's layout at the failing call, or where it came by its shape."""
 
 from __future__ import annotations
 
@@ -8,13 +8,10 @@ from functools import partial
 from typing import Any
 
 from explainer.edits.candidate import Candidate
-from explainer.edits.evidence import Evidence, Step
-from explainer.edits.generators import layers
-from explainer.edits.generators.collate import collated
-from explainer.edits.generators.shapes import BROADCAST, MATRIX, SAME, by_channel, changes, fits
-from explainer.edits.generators.slices import Operand, chain, channels, editable, operands, parting, trunk
+from explainer.edits.evidence import Evidence
+from explainer.edits.generators.shapes import BROADCAST, SAME, by_channel, changes, fits
+from explainer.edits.generators.slices import Operand, chain, editable, operands, trunk
 from explainer.edits.kinds import arguments, methods
-from explainer.edits.lines import changed
 from explainer.edits.place import Place
 
 _REDUCTIONS = ("mean", "sum", "amax", "amin", "norm", "std", "var", "logsumexp", "prod")
@@ -29,30 +26,22 @@ _ORDERS = {
 }
 
 
-def structural(evidence: Evidence) -> Iterator[Candidate]:
-    """Transposes of products, layers of another rank, `batch_first`, samples padded in a collate_fn."""
-    crash = evidence.crash
-    if crash is None:
+def channels_first(evidence: Evidence) -> Iterator[Candidate]:
+    """Channels moved in front, where the samples are made first: `permute(2, 0, 1)` of one, or of the batch."""
+    crash, every = evidence.crash, operands(evidence)
+    if crash is None or not crash.function.startswith("conv") or len(every) < 2:
         return
-    if crash.function in MATRIX:
-        yield from _transposed(evidence, crash)
-    if crash.function == "stack" and parting(evidence) is None and channels(evidence) is None:
-        yield from collated(evidence)
-    yield from layers.around(evidence)
-    yield from _channels(evidence, crash)
-
-
-def _transposed(evidence: Evidence, crash: Step) -> Iterator[Candidate]:
-    every = operands(evidence)[:2]
-    for operand in reversed(every):
-        shape = operand.shape
-        if len(shape) < 2 or not editable(operand.place):
-            continue
-        shapes = [one.shape for one in every]
-        shapes[operand.index] = [*shape[:-2], shape[-1], shape[-2]]
-        if fits(crash.function, shapes):
-            last = {2: "t()", 3: "transpose(1, 2)"}.get(len(shape), "transpose(-2, -1)")
-            yield from put_behind(evidence, operand.place, last, shape)
+    data, weight = every[0], every[1]
+    sizes = len(weight.shape), len(data.shape)
+    if sizes not in _ORDERS or data.shape[-1] != weight.shape[1]:
+        return
+    of_batch, of_one = _ORDERS[sizes]
+    for step in reversed(chain(evidence, data.start)):
+        if step.shape == data.shape:
+            yield from put_behind(evidence, next((p for p in step.places if editable(p)), None), of_batch, step.shape)
+        elif step.shape == data.shape[1:]:
+            yield from put_behind(evidence, next((p for p in step.places if editable(p)), None), of_one, step.shape)
+    yield from put_behind(evidence, data.place if editable(data.place) else None, of_batch, data.shape)
 
 
 def put_behind(evidence: Evidence, place: Place | None, method: str, shape: list[int]) -> Iterator[Candidate]:
@@ -119,33 +108,3 @@ def _kept_dimensions(evidence: Evidence, every: list[Operand]) -> Iterator[Candi
                 edits = partial(arguments.set_argument, step.place, "keepdim", True)
                 words: dict[str, Any] = {"new": "keepdim=True", "layer": step.function}
                 yield from evidence.made(edits, "set-argument", step.place, "flag", **words)
-
-
-def _channels(evidence: Evidence, crash: Step) -> Iterator[Candidate]:
-    """Channels moved in front, where the samples are made first: `permute(2, 0, 1)` of one, or of the batch."""
-    every = operands(evidence)
-    if not crash.function.startswith("conv") or len(every) < 2:
-        return
-    data, weight = every[0], every[1]
-    sizes = len(weight.shape), len(data.shape)
-    if sizes not in _ORDERS or data.shape[-1] != weight.shape[1]:
-        return
-    of_batch, of_one = _ORDERS[sizes]
-    for step in reversed(chain(evidence, data.start)):
-        if step.shape == data.shape:
-            yield from put_behind(evidence, next((p for p in step.places if editable(p)), None), of_batch, step.shape)
-        elif step.shape == data.shape[1:]:
-            yield from put_behind(evidence, next((p for p in step.places if editable(p)), None), of_one, step.shape)
-    yield from put_behind(evidence, data.place if editable(data.place) else None, of_batch, data.shape)
-
-
-def swapped(evidence: Evidence) -> Iterator[Candidate]:
-    """The first two arguments of the failing call in the other order."""
-    crash = evidence.crash
-    node = crash.place.node if crash and crash.place else None
-    if not isinstance(node, ast.Call) or len(node.args) < 2 or crash is None or crash.place is None:
-        return
-    one, other = crash.place.at(node.args[0]), crash.place.at(node.args[1])
-    edits = partial(changed, one.source, [(one.span, other.text), (other.span, one.text)])
-    new = f"{one.source.text(node.func)}({other.text}, {one.text})"
-    yield from evidence.made(edits, "replace", crash.place, "swap", new=new[:70])

@@ -62,10 +62,10 @@ def _given(step: Step, tree: list) -> list[Place]:
     return [place.at(one) for one in named if len(given) == len(step.numbers)]
 
 
-def leaves(trees: Sequence[list], above: int = 1) -> list[list]:
-    """The literals greater than a number that trees end in, each once."""
+def leaves(trees: Sequence[list]) -> list[list]:
+    """The literals greater than 1 that trees end in, each once."""
     return list({
-        tuple(leaf[1]): leaf for tree in trees for leaf in literals(tree) if leaf[0] == "lit" and leaf[-1] > above
+        tuple(leaf[1]): leaf for tree in trees for leaf in literals(tree) if leaf[0] == "lit" and leaf[-1] > 1
     }.values())  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -13,7 +13,7 @@ from explainer.diagnosis import FixSource
 from explainer.edits.candidate import Candidate
 from explainer.edits.changes import added, drops_name, is_cast
 from explainer.edits.evidence import Evidence, Step
-from explainer.edits.generators.driver import CERTAIN, Generator, generators_of, named, offered_by
+from explainer.edits.generators.driver import named, offered_by
 from explainer.edits.generators.samples import returned_as
 from explainer.edits.generators.slices import Operand, editable, operands
 from explainer.edits.kinds import methods
@@ -22,8 +22,9 @@ from explainer.patterns import Pattern
 
 #: Generators for what a rule's repair does at the failing call.
 _CAST = "dtype.structural converted.converted dtype.casts"
+#: What goes before a change of a size: repairs where one thing can be meant.
+_COUNTS = "upstream.undone ordered.computed_early counted.one_more counted.one_too_many sizes.named_out"
 _MOVED = "device.nested device.together device.created"
-_SIZES = "crossed.exchanged counted.one_more counted.one_too_many sizes.named_out"
 _LAYOUT = Pattern(r"\.(permute|transpose|unsqueeze|squeeze|flatten|movedim)\(([-\d, ]*)\)$")
 #: Dimensions added at the end of an expression.
 _ADDED = Pattern(r"\[\.\.\.(?:, None)+\]")
@@ -50,21 +51,10 @@ def _origins(evidence: Evidence, candidate: Candidate) -> Iterator[Candidate]:
     elif candidate.kind == "insert-method":
         yield from _relaid(evidence, candidate)
     elif candidate.kind in ("replace", "set-argument"):
-        yield from _certain(_sizes(), evidence)
+        yield from (dataclasses.replace(one, tier=-1) for one in offered_by(named(_COUNTS), evidence))
         if candidate.kind == "set-argument":
-            yield from offered_by(named("layout.structural"), evidence)
+            yield from offered_by(named("squeezed.squeezed layers.around"), evidence)
             yield from offered_by(named("sizes.arriving" if drops_name(candidate) else ""), evidence)
-
-
-def _certain(generators: Iterable[Generator], evidence: Evidence) -> Iterator[Candidate]:
-    """Candidates that go before all others."""
-    yield from (dataclasses.replace(one, tier=CERTAIN) for one in offered_by(generators, evidence))
-
-
-def _sizes() -> list[Generator]:
-    """What goes before a change of a size: repairs where one thing can be meant, arguments exchanged, a count."""
-    certain = [generator for family in ("shape", "index") for generator in generators_of(family)[0]]
-    return list(dict.fromkeys([*certain, *named(_SIZES)]))
 
 
 def _relaid(evidence: Evidence, candidate: Candidate) -> Iterator[Candidate]:

@@ -14,7 +14,7 @@ from explainer.probes.autograd.writes import plain_name
 from explainer.probes.files import nodes_of, sources
 from explainer.probes.places import function_of, place, span_fact
 from explainer.probes.scene import Scene
-from explainer.probes.values import is_tensor
+from explainer.probes.values import readable
 from explainer.source import Source, called, source_of
 
 #: What functions that take their operand as an argument are called on.
@@ -222,8 +222,7 @@ def masked_rows(scene: Scene) -> Settings | None:
 
     for frame in reversed(scene.live.user[-3:]) if scene.live is not None else ():
         for name, value in frame.locals.items():
-            fits = is_tensor(value) and value.device.type == "cpu" and value.is_floating_point() and value.dim() > 0
-            if not fits or not 0 < value.numel() <= 10_000_000:
+            if not readable(value, 10_000_000) or not value.is_floating_point() or value.dim() == 0:
                 continue
             values = value.detach()
             rows = (torch.isneginf(values) | torch.isnan(values)).all(dim=-1).flatten()

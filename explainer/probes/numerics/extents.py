@@ -18,7 +18,7 @@ from explainer.probes.call import call_node, function_name
 from explainer.probes.numerics.memory import asked_bytes
 from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
-from explainer.probes.values import MISSING, is_tensor, picked, read
+from explainer.probes.values import MISSING, picked, read, readable
 from explainer.source import called
 
 #: So many elements are looked through.
@@ -78,8 +78,7 @@ def extent(node: ast.AST, frame: FrameType) -> Extent | None:
 
 
 def _of_tensor(value: Any) -> Extent | None:
-    plain = is_tensor(value) and type(value).__module__.startswith("torch") and value.device.type == "cpu"
-    if not plain or not 0 < value.numel() <= _LARGEST:
+    if not readable(value, _LARGEST) or not type(value).__module__.startswith("torch"):
         return None
     try:
         low, high = (one.item() for one in value.detach().aminmax())

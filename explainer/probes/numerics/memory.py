@@ -15,7 +15,7 @@ from explainer.probes.call import call_node, function_name, operands
 from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.tensor import fact_of
-from explainer.probes.values import is_tensor, read
+from explainer.probes.values import is_tensor, read, readable
 from explainer.source import called
 
 _ASKED = Pattern(r"tried to allocate (\d+) bytes|Tried to allocate ([\d.]+) ([KMGTP]i?B)")
@@ -154,12 +154,7 @@ def repeated_view(scene: Scene) -> SpanFact | None:
 def largest_index(scene: Scene, of: Any = None) -> int | None:
     """The largest value of an integer tensor on the CPU of at most 100 million elements."""
     tensor = scene.objects.get(of.name) if of is not None else None
-    if (
-        not is_tensor(tensor)
-        or tensor.device.type != "cpu"
-        or tensor.is_floating_point()
-        or not 0 < tensor.numel() <= 10**8
-    ):
+    if not readable(tensor, 10**8) or tensor.is_floating_point():
         return None
     return int(tensor.max())
 

@@ -13,7 +13,7 @@ from explainer.probes.call import call_node
 from explainer.probes.files import calls_named
 from explainer.probes.places import span_fact
 from explainer.probes.scene import LiveFrame, Scene
-from explainer.probes.values import is_tensor
+from explainer.probes.values import readable
 from explainer.source import called
 
 _PARAMETERS = {
@@ -60,7 +60,7 @@ def _frame(scene: Scene, function: str, file: str) -> LiveFrame | None:
 
 
 def _readable(value: Any) -> bool:
-    return is_tensor(value) and value.device.type == "cpu" and value.is_floating_point()
+    return readable(value) and value.is_floating_point()
 
 
 @probe

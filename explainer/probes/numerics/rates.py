@@ -15,7 +15,7 @@ from explainer.probes.files import calls_named
 from explainer.probes.owners import optimizers
 from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
-from explainer.probes.values import fields_of, is_tensor
+from explainer.probes.values import fields_of, readable
 
 #: No weight that is of use is as large; steps that are too long get there within a few.
 BEYOND = 1e6
@@ -48,8 +48,8 @@ def rate_of(optimizer: Any) -> float:
 
 def largest_weight(optimizer: Any) -> float:
     """The magnitude of the largest weight; nan or inf where one is not finite."""
-    held = [one for group in fields_of(optimizer).get("param_groups", ()) for one in group["params"] if is_tensor(one)]
-    found = [float(one.detach().abs().max()) for one in held if one.numel() and one.device.type == "cpu"]
+    held = [one for group in fields_of(optimizer).get("param_groups", ()) for one in group["params"] if readable(one)]
+    found = [float(one.detach().abs().max()) for one in held]
     return math.nan if any(map(math.isnan, found)) else max(found, default=0.0)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from explainer.edits.place import Place
 from explainer.probes.scene import LiveFrame, Scene
-from explainer.probes.values import is_tensor
+from explainer.probes.values import is_tensor, readable
 from explainer.source import Source, called, source_of
 
 #: Magnitudes of what was scaled, and of what was in need of it.
@@ -63,7 +63,7 @@ def _scales(frame: LiveFrame, target: str, call: ast.Call) -> bool:
 
 def _magnitude(value: object) -> float:
     """The largest magnitude of a tensor of fractions that has one; without bound where there is none."""
-    if not is_tensor(value) or not value.is_floating_point() or not value.numel() or value.device.type != "cpu":
+    if not readable(value) or not value.is_floating_point():
         return float("inf")
     return float(value.detach().abs().max())
 

@@ -17,7 +17,7 @@ from explainer.probes.origin import last_binding
 from explainer.probes.owners import optimizers
 from explainer.probes.places import span_fact
 from explainer.probes.scene import LiveFrame, Scene
-from explainer.probes.values import fields_of, is_module, is_tensor, read
+from explainer.probes.values import fields_of, is_module, is_tensor, read, readable
 from explainer.source import Source, called, source_of
 
 #: Values of this magnitude make steps of the usual lengths overshoot.
@@ -127,8 +127,8 @@ def _nodes(scene: Scene) -> Iterator[tuple[LiveFrame, ast.AST]]:
 
 
 def _plain(value: Any) -> bool:
-    fits = is_tensor(value) and value.is_floating_point() and not value.requires_grad and value.device.type == "cpu"
-    return bool(fits and 0 < value.numel() <= _MOST_VALUES and value.dim() > 0)
+    fits = readable(value, _MOST_VALUES) and value.is_floating_point() and not value.requires_grad
+    return bool(fits and value.dim() > 0)
 
 
 def _magnitude(value: Any) -> float:

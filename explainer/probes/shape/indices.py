@@ -7,7 +7,7 @@ from typing import Any
 from explainer.facts import Settings
 from explainer.probes import probe
 from explainer.probes.scene import Scene
-from explainer.probes.values import is_tensor
+from explainer.probes.values import readable
 
 #: Larger tensors are not scanned.
 LARGEST = 10**8
@@ -27,9 +27,7 @@ def out_of_range(
     """
     tensor = scene.objects.get(of.name) if of is not None else None
     top = _limit(limit)
-    if top is None or not is_tensor(tensor) or tensor.device.type != "cpu" or tensor.is_floating_point():
-        return None
-    if not 0 < tensor.numel() <= LARGEST or tensor.is_complex():
+    if top is None or not readable(tensor, LARGEST) or tensor.is_floating_point() or tensor.is_complex():
         return None
     plain = tensor.detach()
     wrong = (plain < low) | (plain >= top)
@@ -63,9 +61,9 @@ def two_signs(scene: Scene, of: Any = None) -> Settings | None:
     None where one of them occurs too seldom for a 0 to be missing by chance.
     """
     tensor = scene.objects.get(of.name) if of is not None else None
-    if not is_tensor(tensor) or tensor.device.type != "cpu" or tensor.is_floating_point() or tensor.is_complex():
+    if not readable(tensor, LARGEST) or tensor.is_floating_point() or tensor.is_complex():
         return None
-    counts = [int((tensor.detach() == sign).sum()) for sign in (-1, 1)] if tensor.numel() <= LARGEST else [0]
+    counts = [int((tensor.detach() == sign).sum()) for sign in (-1, 1)]
     if sum(counts) != tensor.numel() or sum(counts) < _ENOUGH or not all(counts):
         return None
     return Settings((("negative", counts[0]), ("positive", counts[1])))

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from explainer.edits.generators.offsets import noted_late, starts_of
-from explainer.edits.place import Place
+from explainer.edits.place import Place, as_operand, fitted
 from explainer.facts import ModuleFact, SpanFact
 from explainer.probes import probe
 from explainer.probes.files import sources
 from explainer.probes.places import span_fact
 from explainer.probes.scene import LiveFrame, Scene
-from explainer.probes.values import is_tensor, read
-from explainer.source import names_in
+from explainer.probes.values import read, readable
+from explainer.source import called, names_in
 
 #: How many parts a table may have.
 _MOST = 10_000
@@ -46,8 +46,8 @@ def ends_as_offsets(scene: Scene, of: ModuleFact | None = None) -> SpanFact | No
 def _values(node: ast.AST, frame: LiveFrame) -> list[int]:
     """The whole numbers of a list, array or tensor of one dimension; none for anything else."""
     value: Any = read(node, frame.frame)
-    if is_tensor(value) and value.dim() == 1 and value.device.type == "cpu" and "int" in str(value.dtype):
-        return value.detach().tolist() if value.numel() < _MOST else []
+    if readable(value, _MOST) and value.dim() == 1 and "int" in str(value.dtype):
+        return value.detach().tolist()
     if type(value).__name__ == "ndarray" and type(value).__module__ == "numpy" and value.ndim == 1:
         return [int(one) for one in value] if value.dtype.kind in "iu" and value.size < _MOST else []
     return list(value) if type(value) in (list, tuple) and all(type(one) is int for one in value) else []
@@ -58,6 +58,43 @@ def _summed(scene: Scene) -> list[tuple[Place, str]]:
     found = []
     for source in sources(scene):
         calls = [Place(source, one) for one in source.nodes() if isinstance(one, ast.Call)]
-        found += [(one, new) for one in calls if (new := starts_of(one))]
-        found += [(Place(source, second), "") for _, second in noted_late(source.nodes())]
+        found += [(one, new) for one in calls if (new := _starts_of(one))]
+        found += [(Place(source, second), "") for _, second in _noted_late(source.nodes())]
     return found
+
+
+def _starts_of(place: Place) -> str:
+    """Where parts of some sizes begin, in place of where they end; "" for another call, or one that begins with 0."""
+    node = place.node
+    if not isinstance(node, ast.Call) or _begins_with_zero(place):
+        return ""
+    name = called(node)
+    if name == "list" and len(node.args) == 1 and isinstance(node.args[0], ast.Call):
+        inner = node.args[0]
+        plain = called(inner) == "accumulate" and len(inner.args) == 1
+        return f"[0] + {place.text}[:-1]" if plain and not inner.keywords else ""
+    if name != "cumsum" or not isinstance(node.func, ast.Attribute):
+        return ""
+    library = place.source.text(node.func.value)
+    given = node.args[0] if library in ("np", "numpy", "torch") and node.args else node.func.value
+    text = place.source.text(given)
+    return fitted(place, f"{place.text} - {as_operand(text)}")
+
+
+def _begins_with_zero(place: Place) -> bool:
+    """Whether a 0 was put before the sizes or the sums, or one is taken off their end."""
+    outer = place.parent()
+    put = isinstance(outer, (ast.BinOp, ast.Subscript, ast.Starred, ast.List, ast.Tuple))
+    return put or "0]" in place.text.replace(" ", "") or "(0," in place.text.replace(" ", "")
+
+
+def _noted_late(nodes: Iterable[ast.AST]) -> Iterator[tuple[ast.stmt, ast.stmt]]:
+    """`total += size` right before `starts.append(total)`."""
+    for node in nodes:
+        body = getattr(node, "body", None) if isinstance(node, ast.For) else None
+        for first, second in zip(body or (), (body or [])[1:], strict=False):
+            if isinstance(first, ast.AugAssign) and isinstance(first.op, ast.Add) and isinstance(second, ast.Expr):
+                call = second.value
+                noted = isinstance(call, ast.Call) and called(call) == "append" and len(call.args) == 1
+                if noted and ast.unparse(call.args[0]) == ast.unparse(first.target):  # type: ignore[attr-defined]
+                    yield first, second

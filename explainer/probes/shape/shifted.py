@@ -11,7 +11,7 @@ from explainer.probes.follow import Trait, followed
 from explainer.probes.places import function_of, span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.shape.indices import LARGEST
-from explainer.probes.values import is_tensor
+from explainer.probes.values import readable
 from explainer.source import called
 
 #: The label that torch's losses leave out unasked.
@@ -82,9 +82,9 @@ class Range(Trait):
 
 
 def _readable(value: Any) -> bool:
-    if not is_tensor(value) or value.device.type != "cpu" or value.is_floating_point() or value.is_complex():
+    if not readable(value, LARGEST) or value.is_floating_point() or value.is_complex():
         return False
-    return 0 < value.numel() <= LARGEST and str(value.dtype) != "torch.bool"
+    return str(value.dtype) != "torch.bool"
 
 
 def _by_number(node: ast.AST) -> int | None:

@@ -14,7 +14,7 @@ from explainer.probes.makers import bindings
 from explainer.probes.origin import last_binding
 from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
-from explainer.probes.values import is_tensor, read
+from explainer.probes.values import read, readable
 from explainer.source import called, stored
 
 #: How many values of a state are looked at.
@@ -64,5 +64,4 @@ def zeros_made(scene: Scene, of: SpanFact | None = None) -> SpanFact | None:
 
 def _zeros(value: Any) -> bool:
     """Whether a value is zero throughout, and no state that is learned."""
-    plain = is_tensor(value) and value.device.type == "cpu" and value.numel() <= _MOST
-    return plain and not value.requires_grad and not value.any()
+    return readable(value, _MOST) and not value.requires_grad and not value.any()

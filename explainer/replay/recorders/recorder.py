@@ -11,7 +11,7 @@ from typing import Any
 
 from explainer.replay.recorders import numbered, taint
 from explainer.replay.recorders.scope import scope
-from explainer.replay.recorders.stacks import caused, frames_of, given, modules_of, position_at, unpacks
+from explainer.replay.recorders.stacks import frames_of, given, modules_of, position_at, unpacks
 from explainer.replay.recorders.steps import Step, led_to, listed
 from explainer.replay.recorders.usual import Usual
 from explainer.replay.recorders.values import described, extent, flat, is_number, is_parameter, is_tensor
@@ -23,6 +23,7 @@ from explainer.replay.recorders.watch import (
     watch_modules,
     watch_subscripts,
 )
+from explainer.userframes import chain
 
 _MOST_DEPTH = 60
 
@@ -141,7 +142,7 @@ class Recorder:
         """The failing call, the steps that led to its operands (nearest first), the layers, the program's frames."""
         self.mode.__exit__(None, None, None)
         own = [frame for frame in frames_of(error) if self.owns(frame[0].f_code.co_filename)]
-        crash = next((step for raised, step, _ in self.failed if caused(error, raised)), None)
+        crash = next((step for raised, step, _ in self.failed if any(one is raised for one in chain(error))), None)
         passed = crash is not None and _call_of(crash) in self.passed
         if crash is None:
             crash = self._of_stack(error)

@@ -19,15 +19,6 @@ def frames_of(error: BaseException) -> list[tuple[Any, int]]:
     return found
 
 
-def caused(error: BaseException | None, raised: BaseException) -> bool:
-    """Whether an error is another one or was raised from it."""
-    while error is not None:
-        if error is raised:
-            return True
-        error = error.__cause__ or error.__context__
-    return False
-
-
 def modules_of(error: BaseException) -> list[Any]:
     """The modules whose calls stand on an error's stack, outermost first."""
     frames = [frame for frame, _ in frames_of(error) if frame.f_code.co_name == "_call_impl"]
