@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 
 __version__ = "0.1.0"
-__all__ = ["Explanation", "checkup", "explain", "install", "repro", "uninstall", "watch"]
+__all__ = ["Explanation", "callback", "checkup", "explain", "install", "repro", "uninstall", "watch"]
 
 _HOMES = {
     "install": "hooks.process", "uninstall": "hooks.process", "explain": "api", "repro": "api", "Explanation": "api",
-    "watch": "training.watching", "checkup": "training.checkup",
+    "callback": "hooks.callbacks", "watch": "training.watching", "checkup": "training.checkup",
     "load_ipython_extension": "hooks.ipython", "unload_ipython_extension": "hooks.ipython",
 }  # fmt: skip
 

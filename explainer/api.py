@@ -155,7 +155,8 @@ def _without_compiler(crash: Crash, options: Options, packs: tuple[Path, ...]) -
 
     if not uncompiled.is_of_compiled_code(crash.live.error):
         return None
-    plain = replace(options, replay=False, program=None, begun=None, changed=None)
+    known = changed(crash.live.error) if options.changed is None else options.changed
+    plain = replace(options, replay=False, program=None, begun=None, changed=known)  # a window is no code of its file
     found = uncompiled.explained(
         crash.live, lambda error, traceback: sent(explain_error(error, traceback, plain, packs).reports[0])
     )

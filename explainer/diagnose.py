@@ -67,6 +67,7 @@ def _diagnosed(crash: Crash, catalogue: Catalogue, options: Options) -> Report:
     scene = Scene(crash, options)
     match = stages.run("own files", lambda: _of_own_file(scene, catalogue), None)
     match = match or stages.run("matching", lambda: catalogue.match(crash), None)
+    match = match or stages.run("graph breaks", lambda: _of_break(scene, catalogue), None)
     match = match or stages.run("reading the message", lambda: grammar.read(crash), None)
     match = match or stages.run("the signature", lambda: _of_keyword(scene, catalogue), None)
     scene.captures = match.captures if match else {}
@@ -103,6 +104,18 @@ def _of_keyword(scene: Scene, catalogue: Catalogue) -> Match | None:
     if found is None or symptom is None:
         return None
     return Match(symptom, {**dict.fromkeys(symptom.captures), "op": found[0], "name": found[1]})
+
+
+def _of_break(scene: Scene, catalogue: Catalogue) -> Match | None:
+    """The symptom of a graph break of which the message is no more than the name in torch's registry."""
+    if scene.crash.name != "Unsupported":
+        return None
+    from explainer.probes.breaks import graph_break
+
+    found, symptom = graph_break(scene), catalogue.symptoms.get("dynamo-unsupported")
+    if found is None or symptom is None:
+        return None
+    return Match(symptom, {**dict.fromkeys(symptom.captures), "name": found.kind})
 
 
 def _of_own_file(scene: Scene, catalogue: Catalogue) -> Match | None:

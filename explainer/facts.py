@@ -276,6 +276,17 @@ class CarriedFact:
 
 
 @frozen
+class BreakFact:
+    """What torch.compile could not trace, in torch's words: `kind`, `why`, and the `ways` out; `text` is its line."""
+
+    kind: str
+    why: str
+    ways: tuple[str, ...] = ()
+    text: str = ""
+    span: Span | None = None
+
+
+@frozen
 class StepFact:
     """One step of a shape history: the statement at `line` gave the variable `name` a tensor of this shape."""
 

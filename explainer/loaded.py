@@ -46,10 +46,13 @@ def _is_newer(file: str) -> bool:
 
 @lru_cache(maxsize=1)
 def _started() -> float:
-    """When this process began, in seconds since 1970 (`/proc/self/stat`); now where the system does not tell."""
+    """When this process began, in seconds since 1970 (`/proc/self/stat`); now where the system does not tell.
+
+    At the end of that tick of the clock: a file is often written just before the program that it holds is started.
+    """
     try:
         with open("/proc/self/stat", "rb") as file:
-            ticks = int(file.read().rpartition(b")")[2].split()[19])
+            ticks = int(file.read().rpartition(b")")[2].split()[19]) + 1
         return time.time() - (time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK"))
     except (OSError, ValueError, IndexError, AttributeError):
         return time.time()

@@ -10,6 +10,8 @@ import pytest
 
 # Tests start hundreds of interpreters: each would compile our modules again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# Threads of torch's that wait for each other spin, on cores that other workers and children want.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
 def pytest_terminal_summary(terminalreporter):

@@ -167,6 +167,35 @@ def test_it_is_explained_once_and_checked(name, tmp_path):
     assert said.index("RuntimeError" if name != "transformers" else "IndexError") < said.index("error[")
 
 
+RECEIVER = """
+def receive(told):
+    print("told:", told.reports[0].diagnoses[0].headline)
+"""
+GIVEN = {
+    "transformers": (
+        "report_to=[], use_cpu=True), ",
+        "report_to=[], use_cpu=True), callbacks=[explainer.callback(receive)], ",
+    ),
+    "pytorch_lightning": ("max_epochs=1, ", "max_epochs=1, callbacks=[explainer.callback(receive)], "),
+    "accelerate": ("for x, y in data:\n", "with explainer.callback(receive):\n  for x, y in data:\n"),
+}
+
+
+@pytest.mark.parametrize("name", GIVEN)
+def test_a_callback_of_the_framework_gets_the_report_once_which_the_hook_then_shows(name, tmp_path):
+    if find_spec(name) is None or (name == "transformers" and find_spec("accelerate") is None):
+        pytest.skip(f"{name} is not installed")
+    old, new = GIVEN[name]
+    assert old in PROGRAMS[name]
+    (tmp_path / "train.py").write_text(START + RECEIVER + PROGRAMS[name].replace(old, new))
+    done = python("train.py", cwd=tmp_path)
+    assert done.returncode == 1
+    (told,) = [line for line in done.stdout.splitlines() if "told:" in line]
+    assert NAMED.get(name, "expects 5 features per row") in told
+    assert done.stderr.count("error[") == 1
+    assert done.stderr.index("Traceback") < done.stderr.index("error[")
+
+
 LIBRARY = """
 import sys, traceback
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 import pytest
 
-from explainer.authoring.examples import Runner
 from explainer.authoring.guides import guide
 from explainer.authoring.pages import family_page
 from explainer.catalogue.schemas import FAMILIES
@@ -18,11 +19,10 @@ def test_a_guide_speaks_every_language(family):
     assert one.links
 
 
-def test_the_code_of_every_guide_runs():
+@pytest.mark.skipif(find_spec("torch") is None, reason="the runner needs torch")
+def test_the_code_of_every_guide_runs(runner):
     """It is shown as the way to write it, so it must not fail itself."""
-    pytest.importorskip("torch")
-    with Runner() as runner:
-        outcomes = {family: runner.run(guide(family).code)["outcome"] for family in FAMILIES}
+    outcomes = {family: runner.run(guide(family).code)["outcome"] for family in FAMILIES}
     assert outcomes == dict.fromkeys(FAMILIES, "ended")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from explainer.authoring.examples import Runner
 from explainer.replay.confine import sandbox
 
 pytest.importorskip("torch")
@@ -39,11 +38,10 @@ for step in range(3):
 """
 
 
-@pytest.fixture(scope="module")
-def origin():
+@pytest.fixture
+def origin(runner):
     """The `from` of a program's diagnosis."""
-    with Runner() as runner:
-        yield lambda code: runner.run(code)["document"]["reports"][0]["diagnoses"][0]["from"]
+    return lambda code: runner.run(code)["document"]["reports"][0]["diagnoses"][0]["from"]
 
 
 def test_the_way_through_a_forward_is_told_line_by_line_with_a_loops_rounds(origin):

@@ -20,15 +20,9 @@ from mutations.mutant import Change, broken
 from mutations.programs import SCRIPT, Program, Source, programs
 from mutations.table import table
 
-from explainer.authoring.examples import Runner, can_check
+from explainer.authoring.examples import can_check
 
 PROGRAMS = list(programs())
-
-
-@pytest.fixture(scope="module")
-def runner():
-    with Runner() as one:
-        yield one
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)

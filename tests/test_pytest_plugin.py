@@ -143,6 +143,16 @@ def test_a_fix_that_breaks_another_selected_test_is_not_checked(tests, tmp_path)
     assert (tmp_path / "fixes.patch").read_text() == ""
 
 
+def test_a_fix_that_helps_one_of_several_tests_that_fail_alike_is_not_checked(tests, tmp_path):
+    """For each parameter another constant would do, and for none of the others."""
+    heads(tmp_path, 30, "32, 48")
+    said = " ".join(tests("--explain").stdout.split())
+    assert said.count("error[linear-input-size]") == 2
+    assert "checked:" not in said.partition("explainer ---")[2]
+    assert "test_head[48] fails with it" in said
+    assert "test_head[32] fails with it" in said
+
+
 @pytest.mark.parametrize("more", [[], ["-n", "1"]], ids=["alone", "workers"])
 def test_a_fix_that_leaves_the_others_alone_is_checked_and_collected(more, tests, tmp_path):
     """Also in the workers of xdist, whose reports travel."""

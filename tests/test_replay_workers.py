@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import textwrap
 
 import pytest
 
 pytest.importorskip("torch")
 
+from explainer.authoring.examples import Runner
+
 _STREAM = """
-    import sys
     import torch
     from torch.utils.data import DataLoader, IterableDataset, get_worker_info
-    if "played" in sys.argv:
+    if PLAYED:
         from explainer.replay.confine.workers import without_workers
         without_workers()
     torch.set_num_threads(1)
@@ -34,10 +33,10 @@ _STREAM = """
 """
 
 
-def _printed(options: str, *arguments: str) -> str:
-    program = textwrap.dedent(_STREAM).replace("OPTIONS", options)
-    done = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, timeout=60)
-    return done.stdout or done.stderr.strip().rpartition("\n")[2]
+def _printed(runner: Runner, options: str, played: bool) -> str:
+    code = textwrap.dedent(_STREAM).replace("OPTIONS", options).replace("PLAYED", str(played))
+    done = runner.run(code)
+    return done.get("printed") or done["document"]["reports"][0]["error"]["message"]
 
 
 @pytest.mark.parametrize(
@@ -49,5 +48,5 @@ def _printed(options: str, *arguments: str) -> str:
         "[dict(num_workers=0, persistent_workers=True)]",
     ],
 )
-def test_a_loader_gives_what_its_workers_would(options: str) -> None:
-    assert _printed(options, "played") == _printed(options)
+def test_a_loader_gives_what_its_workers_would(runner: Runner, options: str) -> None:
+    assert _printed(runner, options, played=True) == _printed(runner, options, played=False)

@@ -161,10 +161,9 @@ F.cross_entropy(model(ids).transpose(1, 2), ids).backward()
 """
 
 
-def test_a_program_on_cuda_is_run_again_with_its_fix() -> None:
+def test_a_program_on_cuda_is_run_again_with_its_fix(runner: Runner) -> None:
     """The crash is played here as well; what is tried is what `explain run` tries on a machine with a GPU."""
-    with Runner() as runner:
-        answer = runner.run(PRELUDE + BUFFER, program="clean")
+    answer = runner.run(PRELUDE + BUFFER, program="clean")
     best = answer["document"]["reports"][0]["diagnoses"][0]
     assert best["rule"] == "plain-attribute"
     assert best["fixes"][0]["certainty"] == "checked"
@@ -206,9 +205,8 @@ for step in range(3):
 """
 
 
-def test_an_error_that_comes_late_is_explained_where_the_cpu_raises_it() -> None:
-    with Runner() as runner:
-        answer = runner.run(LABELS, {"late.py": LATE.format(about=H100)}, program="clean", script="main.py")
+def test_an_error_that_comes_late_is_explained_where_the_cpu_raises_it(runner: Runner) -> None:
+    answer = runner.run(LABELS, {"late.py": LATE.format(about=H100)}, program="clean", script="main.py")
     report = answer["document"]["reports"][0]
     best = report["diagnoses"][0]
     assert report["error"]["message"] == "CUDA error: device-side assert triggered"

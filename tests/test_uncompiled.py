@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
+import os
+
 import pytest
 
 import explainer
@@ -63,6 +66,36 @@ def test_it_ends_at_the_users_line_with_the_same_words(call):
     assert found.untried is None
     assert report.message != usual.message
     assert usual.message in report.remarks[0]
+
+
+SAVED = """
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.b = nn.Linear(64, 4)
+
+    def forward(self, x):
+        return self.b(x)
+
+def run():
+    return torch.compile(Net(), backend="eager")(torch.rand(8, 16))
+"""
+
+
+@needs_sandbox
+@needs_stance
+def test_a_file_that_was_saved_again_as_it_was_has_not_changed(tmp_path, monkeypatch):
+    """What runs without the compiler is a part of the program: no code of its file is like it."""
+    (tmp_path / "saved_again.py").write_text(SAVED)
+    monkeypatch.syspath_prepend(tmp_path)
+    saved_again = importlib.import_module("saved_again")
+    os.utime(saved_again.__file__)
+    report = explained(lambda *_: saved_again.run())
+    assert report.diagnoses[0].culprit.code == "nn.Linear(64, 4)"
+    assert not [remark for remark in report.remarks if "was changed" in remark]
 
 
 class Half(nn.Module):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from commands import python
 
@@ -44,6 +46,17 @@ def crashed(tmp_path, script, **more):
     return done.stderr[done.stderr.index("error[") :]
 
 
+@pytest.fixture
+def told(runner):
+    """What is found out about a script in a fork of a process that has torch: to start one takes longer than most."""
+
+    def found(script, **files):
+        script = script.replace("import explainer\nexplainer.install()\n", "")
+        return json.dumps(runner.run(script, files, "warm")["document"]["reports"][0]["diagnoses"][0])
+
+    return found
+
+
 def test_a_number_that_a_factory_was_given_is_found_and_tried(tmp_path):
     """No statement that crashed can be run again with another config: the model was built before."""
     said = crashed(tmp_path, SCRIPT)
@@ -52,11 +65,11 @@ def test_a_number_that_a_factory_was_given_is_found_and_tried(tmp_path):
     assert '"inputs": 12' in said
 
 
-def test_modes_that_the_program_set_do_not_reach_its_second_run(tmp_path):
+def test_modes_that_the_program_set_do_not_reach_its_second_run(told):
     """A default dtype left at float64 would make the control fail in another way."""
     script = SCRIPT.replace("torch.randn(8, 12)", "torch.randn(8, 12, dtype=torch.float32)")
     late = script.replace("for step in", "torch.set_default_dtype(torch.float64)\nfor step in")
-    assert "checked: runs to the end, with 5 samples too" in crashed(tmp_path, late)
+    assert "runs to the end, with 5 samples too" in told(late)
 
 
 def test_nothing_that_the_script_wrote_is_written_again(tmp_path):
@@ -83,13 +96,11 @@ def test_a_rank_runs_a_part_again_and_says_no_more(tmp_path):
     assert "the statements that crashed run" in said
 
 
-def test_a_script_that_does_not_fail_alike_again_proves_nothing(tmp_path):
+def test_a_script_that_does_not_fail_alike_again_proves_nothing(told):
     """Its second run fails by a file that the first has removed: no edit may be called checked."""
-    (tmp_path / "once").write_text("")
-    script = SCRIPT.replace("torch.manual_seed(0)", "import os\nos.remove('once')")
-    said = crashed(tmp_path, script)
+    said = told(SCRIPT.replace("torch.manual_seed(0)", "import os\nos.remove('once')"), once="")
     assert "runs to the end" not in said
-    assert "not tried: run again without an edit, it does not fail in the same way" in said
+    assert '"untried": "control"' in said
 
 
 @pytest.mark.parametrize("error", [KeyError("lr"), FileNotFoundError("data"), AssertionError(), KeyboardInterrupt()])

@@ -12,7 +12,7 @@ from explainer.frozen import frozen
 #: The symptom of what no symptom lists: rules under it are weighed whatever a check says.
 UNLISTED = "unlisted"
 #: Probes that read the message alone; all others need frames.
-TOLD = ("refused_argument", "refused_global")
+TOLD = ("refused_argument", "refused_global", "graph_break")
 
 
 @frozen

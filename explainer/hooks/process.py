@@ -11,6 +11,8 @@ PATIENCE = 10.0
 _once = False
 #: Which error was explained last: its `id`, which may be that of another one since, its type, its last line.
 _told: tuple[object, ...] | None = None
+#: What was found of the error that was explained last on its way up, by a block or a callback, and its number.
+_kept: tuple[int, object] = 0, None
 #: Whether this process was started by one that has us installed too.
 _inherited = False
 
@@ -173,9 +175,10 @@ def uninstall():
 
 
 def wanted(error) -> bool:
-    """Whether an error is one to look at: not an exit, an interrupt or a reader that went away."""
+    """Whether an error is one to look at: not an exit, an interrupt or a reader that went away, nor one of a trial."""
     usual = isinstance(error, Exception) and not isinstance(error, BrokenPipeError)
-    return usual and os.environ.get("EXPLAINER") != "0"
+    tried = getattr(sys.modules.get("explainer.replay.confine.process"), "confined", False)
+    return usual and not tried and os.environ.get("EXPLAINER") != "0"
 
 
 def _after(previous, error, traceback) -> None:
@@ -198,6 +201,40 @@ def _at_exit() -> None:
     replaced = not isinstance(sys.excepthook, SysHook) and _shell() is None
     if replaced and settings is not None and error is not None and wanted(error) and not was_told(error):
         explain_once(error, error.__traceback__)
+
+
+def ahead(error):
+    """The explanation of an error that is on its way up; None where it has been explained, or is none to look at."""
+    global _kept
+    if _state.inside or not wanted(error) or kept(error) is not None:
+        return None
+    _state.inside = True
+    try:
+        from explainer.hooks import showing
+
+        found = showing.explain(error, _whole(error.__traceback__), settings or Settings())
+        _kept = _kept[0] + 1, found
+        error.__dict__["explained_"] = _kept[0]  # its `id` may be another one's later
+        return found
+    except Exception as failure:
+        say_failed("the diagnosis", failure)
+        return None
+    finally:
+        _state.inside = False
+
+
+def _whole(traceback):
+    """A traceback with those who called its first frame: an error that is on its way up has not met them yet."""
+    frame = traceback.tb_frame.f_back if traceback is not None else None
+    while frame is not None:
+        traceback = type(traceback)(traceback, frame, frame.f_lasti, frame.f_lineno)
+        frame = frame.f_back
+    return traceback
+
+
+def kept(error):
+    """What `ahead` found of this very error; None where it was not asked."""
+    return _kept[1] if getattr(error, "explained_", None) == _kept[0] else None
 
 
 def was_told(error) -> bool:

@@ -13,7 +13,7 @@ from typing import Any, TextIO
 
 from explainer.configured import configured
 from explainer.hooks import alike, job, last, launcher, ranks, spawned
-from explainer.hooks.process import Settings, say_failed
+from explainer.hooks.process import Settings, kept, say_failed
 
 
 def show(
@@ -40,7 +40,9 @@ def _show(error: BaseException, traceback: Any, settings: Settings, out: TextIO 
         write(out, f"explainer: {alike.line(first, _language(settings))}\n")
         return
     first = _stage("who tells it", lambda: alike.claimed(error, traceback), out) if record is None else ""
-    explanation = _stage("the children's report", lambda: spawned.told(error), out)
+    explanation = kept(error)
+    if explanation is None:
+        explanation = _stage("the children's report", lambda: spawned.told(error), out)
     if explanation is None:
         explanation = _stage("the diagnosis", lambda: watched(error, traceback, settings, out, trace), out)
     if explanation is None:

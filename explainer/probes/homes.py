@@ -4,6 +4,7 @@ from __future__ import annotations
 
 _PROBES = {
     "attributes": "misspelled named_at",
+    "breaks": "graph_break",
     "built": "built_at",
     "call": "call argument tensors local",
     "decided": "decided_at first_of first_entry",

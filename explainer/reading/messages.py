@@ -40,6 +40,8 @@ _OTHER_SCRIPT = Pattern(r"[\u0370-\u1fff\u3040-\ud7ff]")
 _GOES_ON = Pattern(r"(?:[,:(\[{\\]|\b(?:and|or|the|a|of|to|in|with|for|is|are))\s*$")
 #: Items of torch's lists, whose indentation may be lost.
 _ITEM = Pattern(r"^(?:Missing key\(s\) in|Unexpected key\(s\) in|size mismatch for |While copying the parameter)")
+#: The second line of what torch.compile says of a graph break.
+_EXPLAINED = Pattern(r"\s*Explanation: ")
 _NOTHING_MORE = 400
 
 
@@ -51,7 +53,7 @@ def stops(text: str) -> bool:
 def end_of_message(texts: list[str], at: int, first: str, base: int = 0) -> int:
     """The index after the last line of the message that begins with `first` on line `at`; `base` is its indentation."""
     widest = max((len(text) for text in texts[max(0, at - 40) : at + 1] if len(text) < 400), default=0)
-    long = not first.strip() or bool(OPENINGS.match(first))
+    long = not first.strip() or bool(OPENINGS.match(first)) or bool(_EXPLAINED.match("".join(texts[at + 1 : at + 2])))
     end, blank, open_ = at + 1, False, _open(first) and not first.startswith("Error(s) in loading state_dict")
     for here in range(at + 1, min(len(texts), at + _NOTHING_MORE)):
         text = texts[here]

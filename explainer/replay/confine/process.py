@@ -19,6 +19,8 @@ _PR_SET_PDEATHSIG = 1
 _COPY_LIMIT = 16 << 20
 #: Whether this process is confined itself and starts children of its own: they are as confined as it is.
 inside = False
+#: Whether this process is a sandboxed child: what fails here is a trial's.
+confined = False
 
 
 def confine(keep: int, memory: int, seconds: float, *, writable: Sequence[str] = (), processes: bool = False) -> None:
@@ -27,6 +29,8 @@ def confine(keep: int, memory: int, seconds: float, *, writable: Sequence[str] =
     `memory` is how many bytes may be allocated from here on, `seconds` of processor time is the last resort should the
     parent be gone. `writable` folders stay writable (Landlock is needed for that), `processes` may be started.
     """
+    global confined
+    confined = True
     if inside:
         _confine_alike(keep, memory, seconds)
         return
