@@ -139,15 +139,16 @@ def is_torchs(error: Crash | Raised, text: str, operator: bool, detail: int, fir
     `operator`: the message names one before its claim; `detail` counts what it gives besides its requirement: the
     operator, the actual value. `firm`: it states a requirement in the words of tensors.
     """
-    words = lowered(text)
-    if _OWN_FORM.search(text):
+    if _OWN_FORM.search(text) or error.type.startswith(("torch.", "c10")) or error.name in _ONLY_OURS:
         return True
-    if not words or is_others(text):
+    if not lowered(text) or is_pythons(text):
+        return False
+    if error.frames and in_torch(error.frames[-1].file):
+        return True
+    if is_others(text):
         return False
     if error.frames:
         return _raised_there(error, text, operator, detail, firm)
-    if error.type.startswith(("torch.", "c10")) or error.name in _ONLY_OURS:
-        return True
     return "." not in error.type and _speaks_so(error, text, operator, detail, firm)
 
 
@@ -155,7 +156,12 @@ def is_others(text: str) -> bool:
     """Whether a message has a word of another framework, or a sentence that Python itself says."""
     words = lowered(text)
     named = bool(words & _OTHERS) and not words & _NAMES
-    return named or _FOREIGN.search(text) is not None or any(map(text.__contains__, _PYTHON))
+    return named or _FOREIGN.search(text) is not None or is_pythons(text)
+
+
+def is_pythons(text: str) -> bool:
+    """Whether a message has a sentence that Python itself says."""
+    return any(map(text.__contains__, _PYTHON))
 
 
 def evidence(kind: str, words: frozenset[str], operator: bool) -> frozenset[str]:
@@ -212,10 +218,8 @@ def _known_by(own_name: str, kind: str, words: frozenset[str], detail: int, firm
 
 
 def _raised_there(error: Crash | Raised, text: str, operator: bool, detail: int, firm: bool) -> bool:
-    """What a file of torch's raised is torch's; in the user's own line C++ may have, where the words are torch's."""
+    """Whether C++ raised it in the user's own line, or a package that torch leads to, in the words of torch."""
     last = error.frames[-1]
-    if in_torch(last.file):
-        return True
     file = last.file.replace("\\", "/")
     known = last.user or file.startswith("<")
     if not _ECOSYSTEM.search(file) and (_LIBRARY.search(file) or not known or _RAISES.match(last.code)):
@@ -227,9 +231,9 @@ def _raised_there(error: Crash | Raised, text: str, operator: bool, detail: int,
 
 def says_so(error: Crash | Raised, text: str) -> bool:
     """Whether a message is surely torch's, whatever its form: its files raised it or have it, or the words tell."""
-    if error.frames:
-        return in_torch(error.frames[-1].file)
-    if error.name not in CHECKED:
+    if error.frames and in_torch(error.frames[-1].file):
+        return True
+    if error.name not in CHECKED or (error.frames and not error.frames[-1].user):
         return False
     weight = _weight(error.name, lowered(text), False)
     return weight > SURE + CERTAIN or _in_files(text, weight)
@@ -237,8 +241,7 @@ def says_so(error: Crash | Raised, text: str) -> bool:
 
 def in_torch(file: str) -> bool:
     """Whether a file is torch's own."""
-    path = file.replace("\\", "/")
-    return _TORCH_FILE.search(path) is not None and "/torch/_vendor/" not in path
+    return _TORCH_FILE.search(file.replace("\\", "/")) is not None
 
 
 def is_library(file: str) -> bool:
