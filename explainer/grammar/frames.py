@@ -50,7 +50,7 @@ _ASIDE = Pattern(
     2,
 )
 _LOOSE = Pattern(
-    r"^(?:but|is|are|was|were|that|which|it|this|this is|there)(?: |$)|"
+    r"^(?:but|is|are|was|were|that|which|it|this|this is|there|[Cc]urrently)(?: |$)|"
     r"(?:^| )(?:seems? to|appears? to|that|which|who|they|(?<!with )it|this|this is|and|is|are|"
     r"at the moment|at present|currently|yet|for now|but|because|since|right now|-)$"
 )
@@ -98,14 +98,14 @@ _FRAMES: tuple[tuple[str, tuple[str, ...], Any], ...] = (
         r"(?: (?:for|in|by|on|with|to|at|as|when) (?P<subject4>.+))?$|"
         r"(?:.*?[,:] )?[Oo]nly (?P<asked6>.+?) (?:supported|implemented|allowed|available) (?:for|in|by|on|with|to) "
         r"(?P<subject6>.+)|"
-        r"(?:.*?[,:] )?(?:[Cc]urrently,? )?(?:[Cc]an )?[Oo]nly (?:be )?(?:supports? )?(?P<asked5>(?!.* supports? ).+?)"
-        r"(?: supported| allowed| implemented)?$")),
+        r"(?:.*?[,:] )?(?:[Cc]urrently,? )?(?:[Cc]an )?[Oo]nly (?:be )?(?:supports? )?"
+        r"(?P<asked5>(?!valid |.* supports? ).+?)(?: supported| allowed| implemented)?$")),
     ("only", ("supports ", "handles ", "only", "possible ", "valid ", "allowed ", "choices", "choose"), Pattern(
         r"(?P<subject>\S+(?: \S+){0,8}?) (?:supports|handles) (?P<asked>(?:up to |at most )?.*\d.*)|"
         r"(?P<subject2>.+?) (?:(?:is|are|be|was) (?:\w+ )?(?:for|in|with|on|by)|supports?|accepts?|takes?|works? \w+)"
         r" (?P<asked2>.+?),? only$|(?P<subject3>.+?) (?:can|may|is|are|could)(?: be)? (?:\w+ ){1,3}only (?P<asked3>.+)|"
         r"(?P<subject4>.+?) only (?:can|may|could) (?:be )?(?P<asked4>.+)|"
-        r"(?:.*?[,:.] (?:but |the )?)?(?:[Pp]ossible|[Vv]alid|[Aa]llowed|[Ss]upported|[Aa]ccepted) "
+        r"(?:.*?[,:.] (?:but |the )?|[Oo]nly )?(?:[Pp]ossible|[Vv]alid|[Aa]llowed|[Ss]upported|[Aa]ccepted) "
         r"(?P<subject5>[\w ]+?)(?: are| is|:| range)+ (?P<asked5>.+)|[Aa]ccepts? only (?P<asked7>.+)|"
         r"(?P<subject6>.+?)[,:;.]? (?:please )?choose (?:from|one of|between) (?P<asked6>.+)")),
     ("unsupported", ("support", "implement", "nyi", "not yet", "not allow", "n't allow", "not available", "handle",
@@ -117,9 +117,10 @@ _FRAMES: tuple[tuple[str, tuple[str, ...], Any], ...] = (
         r"\s*(?P<asked>.*)|"
         r"(?P<subject2>.*?)\b(?:[Dd](?:o|oes|id)|is|can|could|will)(?: not|n't|not)(?: currently| yet| directly|"
         r" really)* (?:support|implement|allow|handle|accept|permit)(?:ing|ed)?\b\s*(?P<asked2>.*)|"
-        r"(?P<before>.*?\b)?(?:[Uu]nsupported|[Uu]nimplemented|[Nn]ot (?:yet )?(?:support(?:ed)?|implemented|allow)|"
+        r"(?P<before>.*?\b)?(?:[Uu]nsupported|[Uu]nimplemented|[Nn]ot (?:yet )?(?:supported|implemented)|"
         r"NYI|nyi|[Uu]nhandled)\b[:,]?\s*(?P<asked3>.*)|"
-        r"(?P<subject4>.+?) (?:has|have|with) no (?P<asked4>implementation.*)")),
+        r"(?P<subject4>.+?) (?:has|have|with) no (?P<asked4>implementation.*)|"
+        r"(?:(?P<subject5>.+?) )?[Nn]ot (?:yet )?(?:support|allow) (?P<asked5>.+)")),
     ("match", ("match", "mismatch", "agree", "inconsisten", "incompatible", "differ", "not equal", "!=", "the same",
                "compatible", "unequal", "disagree", "conflicting"), Pattern(
         rf"(?!{_DEMANDED})(?P<subject>.+?) (?:mismatch(?:es|ed)?|(?:do|does)(?: not|n't) (?:match|agree)|"

@@ -114,7 +114,7 @@ _PYTHON = (
         "unhashable",
     "maximum recursion", "not all arguments converted", "descriptor '", "bad operand type", "invalid index to scalar",
     "expected str instance", "expected string or", "expected bytes", "max() arg", "min() arg", "exceeds the limit",
-    "embedded null",
+    "embedded null", "Fatal Python error",
     "missing required argument",
     "has no attribute '", "argument after *", "is not a module, class", "module, class, method", "vent loop",
     "new futures", "new thread", "changed size during", "mutated during", "application context", "asyncio", "coroutine",
