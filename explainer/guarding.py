@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+
 from explainer.crash import Crash
 from explainer.diagnosis import Diagnosis, Label
 from explainer.frozen import replace
@@ -54,7 +56,7 @@ def alone(scene: Scene) -> Diagnosis | None:
     headline = _headline(found, scene.options.language)
     if headline is None:
         return None
-    kind, family = field_of(found.guard.text, scene.crash.message)
+    kind, family = field_of(ast.unparse(found.unmet), scene.crash.message)
     told = _told(found, scene.options.language)
     name = found.where.rpartition(".")[2].lower().strip("_") or "call"
     return _placed(Diagnosis(f"check-{kind}-{name}", family, headline, told), found, scene)

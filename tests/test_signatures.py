@@ -29,6 +29,7 @@ FULL = (
         (FULL.format("tuple, str"), ("type", "fill_value", None, None)),
         (FULL.format("tuple, torch.dtype"), ("type", "fill_value", None, "dtype")),
         (FULL.format("tuple, fill=int, "), ("keyword", "fill", "fill_value", None)),
+        (FULL.format("tuple, int, torch.dtype"), ("type", "3", None, "dtype")),
         (FULL.format("tuple, float"), None), (FULL.format("str, str"), None), (FULL.format(""), None),
         ("full() received an invalid combination of arguments - got (tuple of (int, ", None), ("", None),
         (FULL.format("(" * 3000), None),
@@ -53,3 +54,17 @@ def test_the_name_that_is_meant(name, names, meant):
 def test_a_paste_is_told_without_the_program():
     diagnosis = explain("TypeError: " + MEAN.format("axes=int, ")).reports[0].diagnoses[0]
     assert diagnosis.headline == "`mean` has no argument `axes`; the nearest that it has is `dim`"
+
+
+@pytest.mark.parametrize(
+    ("call", "given", "meant"),
+    [("Adam", "learning_rate", "lr"), ("Conv2d", "in_channel", "in_channels"), ("StepLR", "verbose", None),
+     ("DataLoader", "num_worker", "num_workers"), ("Ours", "in_channel", None), ("LSTM", "units", None)],
+)  # fmt: skip
+def test_a_pasted_constructor_is_looked_up_in_the_torch_that_is_installed(call, given, meant):
+    """What the source lists names the keyword that was meant; one that it lacks may be of another version."""
+    pytest.importorskip("torch")
+    text = f"TypeError: {call}.__init__() got an unexpected keyword argument '{given}'"
+    found = explain(text).to_dict()["reports"][0]["diagnoses"]
+    assert [one["rule"] for one in found if one["rule"] == "argument-refused"] == ["argument-refused"] * bool(meant)
+    assert meant is None or f"`{meant}`" in found[0]["headline"]

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from explainer.frozen import frozen
+from explainer.grammar.given import apart
 from explainer.grammar.sentence import Sentence
 from explainer.patterns import Pattern
 
@@ -33,35 +34,6 @@ class Clause:
         return said.removeprefix("that ").removeprefix("which ")
 
 
-#: What was given, behind the requirement.
-_GIVEN = Pattern(
-    r"(?:\s?[,.:;(\[-]{0,3}\s?(?:but|and|instead|however|while|whereas|yet)?,?\s*(?:instead\s+|we\s+|it\s+|also\s+)?"
-    r"(?:\bgot(?:\b|(?=\d))|(?<!not )(?<!none )\bfound\b(?! (?:to|in|for|by|that|at)\b)|\breceived\b|"
-    r"(?<=[,;(] )given\b|\bgiven(?=:)|\bactual(?:ly)?\b(?: (?:is|are|has|have)\b)?|"
-    r"\b(?:saw|was given|encountered(?! (?:in|when|while|at)))\b|"
-    r"\bbut(?! there\b)(?= (?:[\w.:]+ ){1,5}(?:is|are|has|have|was|were|had)\b)|"
-    r"(?<=but )(?:is|was|were|are|has|have|had|it is|it was|it has|the|its)\b|"
-    r"(?<=but )gets?\b|\binstead of\b|(?<=, )not\b|\b(?:passed(?: in)?|provided)\b(?=\s*[:\d\[(<'`]))"
-    r"(?:\s+(?:instead|an?|the|type|value)\b)?\s*[:=]?)\s*(?P<given>\S.*)",
-    2,
-)
-#: Words of which one stands in what `_GIVEN` finds, so many characters behind its beginning at most: to look for it
-#: from each place of a text would take as long as all else that is read of it.
-_GIVING = ("got", "get", "found", "received", "given", "actual", "saw", "encountered", "but", "instead of", ", not",
-           "passed", "provided")  # fmt: skip
-_BEFORE = 40
-#: What was given, before the requirement.
-_TURNED = Pattern(
-    r"(?P<about>(?:[^:;,]+: )?)(?:[Gg]ot|[Rr]eceived|[Ff]ound|[Gg]iven):? (?P<given>.+?)"
-    r"(?:,|;|,? but| while| when) ?(?:was |were |it |but )*"
-    r"(?P<claim>(?:expect(?:s|ed|ing)|requires?|required)\b.+)"
-)
-#: What was refused, and what should be: `Unknown mode 'x', should be one of ...`.
-_REFUSED = Pattern(
-    r"(?:[Uu]n(?:recogni[sz]ed|known|supported|expected)|[Ii]nvalid|[Ii]llegal|[Ii]ncorrect|[Ww]rong|[Bb]ad) "
-    r"(?P<subject>[A-Za-z_][\w ]*?)(?: ?[:=] ?|,? got:? | (?=['\"`\d]))(?P<given>[^,;]+?)(?:[,;:.] ?|,? but | - )"
-    r"(?:it |they |which )?(?P<need>(?:must|should|has to|have to|needs? to|(?:is |are )?expected to)(?: be)? .+)"
-)
 #: A kind of thing and which one it is: `mode: fast`, `mode=fast`, `mode 'fast'`.
 _VALUED = Pattern(
     r"(?P<subject>[A-Za-z_][\w .-]*?)(?<!\bon)(?<!\bof)(?<!\bin)(?: ?(?::(?!\d)|=) ?| (?=['\"`]))(?P<given>[^:=\s].*)"
@@ -69,17 +41,6 @@ _VALUED = Pattern(
 #: Frames in which what is refused is often followed by its value.
 _REFUSING = ("invalid", "unsupported")
 _IT_IS = Pattern(r"^[Ii]t is (?:expected|required) (?:that )?")
-#: What makes a requirement of a sentence.
-_DEMAND = Pattern(r"\b(?:must|should|expect|need|requir|has to|have to|only)", 2)
-#: What is told of a thing behind `but it has`, and is no value; `but 7 is found`.
-_TOLD = ("not", "already", "never", "no longer")
-_FOUND = Pattern(r" (?:is|are|was|were) (?:found|given|received|provided|passed|specified)$")
-#: What is the case, and what should be: `the rank is 3, but should be 2`.
-_STATED = Pattern(
-    r"(?P<subject>\S.*?) (?:is|are|was|were|has|have) (?:(?P<given>[^,]+), ?but (?:it |they )?"
-    r"(?P<need>(?:must|should|needs? to|has to|have to) .+)|"
-    r"(?P<given2>[^,]+),? but (?P<want>[^,]+) (?:is|are|was|were) (?:expected|required|needed))"
-)
 #: What was refused is what it is about: `invalid dtype: expected ...`.
 _WRONG = Pattern(r"^(?:[Ii]nvalid|[Uu]nsupported|[Uu]nexpected|[Ii]ncorrect|[Ww]rong|[Bb]ad|[Ii]llegal) (?=\w)")
 #: What a clause of advice adds to a claim, and words at the edges of a part that say nothing.
@@ -89,7 +50,7 @@ _ASIDE = Pattern(
     2,
 )
 _LOOSE = Pattern(
-    r"^(?:but|is|are|was|were|that|which|it|this|this is|there)(?: |$)|"
+    r"^(?:but|is|are|was|were|that|which|it|this|this is|there|[Cc]urrently)(?: |$)|"
     r"(?:^| )(?:seems? to|appears? to|that|which|who|they|(?<!with )it|this|this is|and|is|are|"
     r"at the moment|at present|currently|yet|for now|but|because|since|right now|-)$"
 )
@@ -137,27 +98,29 @@ _FRAMES: tuple[tuple[str, tuple[str, ...], Any], ...] = (
         r"(?: (?:for|in|by|on|with|to|at|as|when) (?P<subject4>.+))?$|"
         r"(?:.*?[,:] )?[Oo]nly (?P<asked6>.+?) (?:supported|implemented|allowed|available) (?:for|in|by|on|with|to) "
         r"(?P<subject6>.+)|"
-        r"(?:.*?[,:] )?(?:[Cc]urrently,? )?(?:[Cc]an )?[Oo]nly (?:be )?(?:supports? )?(?P<asked5>(?!.* supports? ).+?)"
-        r"(?: supported| allowed| implemented)?$")),
+        r"(?:.*?[,:] )?(?:[Cc]urrently,? )?(?:[Cc]an )?[Oo]nly (?:be )?(?:supports? )?"
+        r"(?P<asked5>(?!valid |.* supports? ).+?)(?: supported| allowed| implemented)?$")),
     ("only", ("supports ", "handles ", "only", "possible ", "valid ", "allowed ", "choices", "choose"), Pattern(
         r"(?P<subject>\S+(?: \S+){0,8}?) (?:supports|handles) (?P<asked>(?:up to |at most )?.*\d.*)|"
         r"(?P<subject2>.+?) (?:(?:is|are|be|was) (?:\w+ )?(?:for|in|with|on|by)|supports?|accepts?|takes?|works? \w+)"
         r" (?P<asked2>.+?),? only$|(?P<subject3>.+?) (?:can|may|is|are|could)(?: be)? (?:\w+ ){1,3}only (?P<asked3>.+)|"
         r"(?P<subject4>.+?) only (?:can|may|could) (?:be )?(?P<asked4>.+)|"
-        r"(?:.*?[,:.] (?:but |the )?)?(?:[Pp]ossible|[Vv]alid|[Aa]llowed|[Ss]upported|[Aa]ccepted) "
+        r"(?:.*?[,:.] (?:but |the )?|[Oo]nly )?(?:[Pp]ossible|[Vv]alid|[Aa]llowed|[Ss]upported|[Aa]ccepted) "
         r"(?P<subject5>[\w ]+?)(?: are| is|:| range)+ (?P<asked5>.+)|[Aa]ccepts? only (?P<asked7>.+)|"
         r"(?P<subject6>.+?)[,:;.]? (?:please )?choose (?:from|one of|between) (?P<asked6>.+)")),
-    ("unsupported", ("support", "implement", "nyi", "not yet", "not allow", "n't allow", "not available", "not handle",
-                     "n't handle", "not permitted", "no implementation", "not applicable", "not enabled"), Pattern(
+    ("unsupported", ("support", "implement", "nyi", "not yet", "not allow", "n't allow", "not available", "handle",
+                     "not permitted", "no implementation", "not applicable", "not enabled"), Pattern(
         r"(?P<subject>.+?)(?<! or)(?<! and)(?<! with)(?<! of)(?<! an)(?<! for)"
         r" (?:is|are|was|were|has|have|isn't|aren't|be)?\s?(?:not|n't|never|un)?(?: \w+)?(?: yet| been)?"
         r"(?:(?<=not)|(?<=n't)|(?<=un)|(?<=not \w{8})|(?<=not \w{5})|(?<=not yet)|(?<=not been)|(?<=\bnot \w{9}))\s?"
         r"(?:be )?(?:supported|implemented|allowed|available|permitted|handled|applicable|enabled)\b(?: yet)?[,:]?"
         r"\s*(?P<asked>.*)|"
-        r"(?P<subject2>.*?)\b(?:do|does|did|is|can|could|will)(?: not|n't|not)(?: currently| yet| directly| really)* "
-        r"(?:support|implement|allow|handle|accept|permit)(?:ing|ed)?\b\s*(?P<asked2>.*)|"
-        r"(?P<before>.*?\b)?(?:[Uu]nsupported|[Uu]nimplemented|[Nn]ot (?:yet )?(?:supported|implemented)|NYI|nyi|"
-        r"[Uu]nhandled)\b[:,]?\s*(?P<asked3>.*)|(?P<subject4>.+?) (?:has|have|with) no (?P<asked4>implementation.*)")),
+        r"(?P<subject2>.*?)\b(?:[Dd](?:o|oes|id)|is|can|could|will)(?: not|n't|not)(?: currently| yet| directly|"
+        r" really)* (?:support|implement|allow|handle|accept|permit)(?:ing|ed)?\b\s*(?P<asked2>.*)|"
+        r"(?P<before>.*?\b)?(?:[Uu]nsupported|[Uu]nimplemented|[Nn]ot (?:yet )?(?:supported|implemented)|"
+        r"NYI|nyi|[Uu]nhandled)\b[:,]?\s*(?P<asked3>.*)|"
+        r"(?P<subject4>.+?) (?:has|have|with) no (?P<asked4>implementation.*)|"
+        r"(?:(?P<subject5>.+?) )?[Nn]ot (?:yet )?(?:support|allow) (?P<asked5>.+)")),
     ("match", ("match", "mismatch", "agree", "inconsisten", "incompatible", "differ", "not equal", "!=", "the same",
                "compatible", "unequal", "disagree", "conflicting"), Pattern(
         rf"(?!{_DEMANDED})(?P<subject>.+?) (?:mismatch(?:es|ed)?|(?:do|does)(?: not|n't) (?:match|agree)|"
@@ -201,7 +164,7 @@ _FRAMES: tuple[tuple[str, tuple[str, ...], Any], ...] = (
         r" to\b)?\s*(?P<asked3>(?!.* (?:is|are|was) (?:not (?:provided|found|set)|missing)\b)[^\s,;].*)")),
     ("invalid", ("invalid", "unknown", "unrecogni", "unexpected", "illegal", "not a valid", "not valid", "incorrect",
                  "wrong", "bad ", "malformed", "not recogni", "ill-formed", "ambiguous", "duplicate", "nonsens",
-                 "corrupt", "not understand", "not understood", "undefined"), Pattern(
+                 "corrupt", "not understood", "undefined"), Pattern(
         r"(?P<given>\S+|['\"`][^'\"`]+['\"`]) (?:is|are|was)(?: not|n't) (?:a |an |one of the )?(?:valid|recogni[sz]ed|"
         r"legal|correct|understood|known)\b\s*(?P<subject>.*)|"
         r"(?P<subject4>.+?) (?:is|are|was|were|has|have)(?: an?)? (?:invalid|incorrect|wrong|ill-formed|malformed|"
@@ -209,15 +172,15 @@ _FRAMES: tuple[tuple[str, tuple[str, ...], Any], ...] = (
         r"(?:.*?\b)?(?:[Ii]nvalid|[Uu]nknown|[Uu]nrecogni[sz]ed|[Uu]nexpected|[Ii]llegal|[Ii]ncorrect|[Ww]rong|[Bb]ad|"
         r"[Mm]alformed|[Ii]ll-formed|[Aa]mbiguous|[Dd]uplicate[d]?|[Uu]ndefined|[Cc]orrupt(?:ed)?)"
         r"(?: (?:values?|type)(?= of| for))?(?: (?:of|for|in))? (?P<subject2>.+)|"
-        r"(?P<subject5>.+?) (?:do|did|does)(?: not|n't) (?:understand|recogni[sz]e) (?P<asked5>.+)|"
         r"(?P<given6>.+?) not (?:an? )?(?:valid|recogni[sz]ed|legal|known|understood)\b(?: an?)?"
         r"(?: (?P<subject6>.+))?$|(?P<subject7>.+) (?:invalid|incorrect|(?<!went )wrong|unexpected|unknown|"
         r"malformed|unrecogni[sz]ed|illegal|corrupt)$")),
     ("missing", ("missing", " no ", "no ", "not found", "not provided", "not specified", "not defined", "not set",
                  "not initialized", "not registered", "not given", "not passed", "n't found", "not find", "n't find",
                  "not exist", "n't exist", "without", "must provide", "must specify", "not been", "is none", "not have",
-                 "n't have", "not contain", "not present", "empty", "zero", "lacks", "not in ", "not installed",
-                 "not initialised", "uninitialized", "is null", "not part of", "not know", "no such"), Pattern(
+                 "n't have", "not contain", "not present", "empty", "zero", "lacks", "not in ", "nullptr",
+                 "not installed", "not initialised", "uninitialized", "is null", "not part of", "not know",
+                 "no such"), Pattern(
         r"(?P<subject>.+?) (?:is|are|was|were|has|have|hasn't|isn't|wasn't|aren't)\s?(?:not|n't)?(?: yet)?(?: been)?"
         r"(?:(?<=not)|(?<=n't)|(?<=not yet)|(?<=not been)|(?<=n't been)|(?<=not yet been))(?: fully| properly)? "
         r"(?P<asked>(?:found|provided|specified|defined|set|initiali[sz]ed|registered|given|passed|present|installed|"
@@ -230,16 +193,18 @@ _FRAMES: tuple[tuple[str, tuple[str, ...], Any], ...] = (
         r"(?P<subject7>.+?) (?:is )?not (?P<asked7>(?:found|registered|installed|initiali[sz]ed|defined|"
         r"provided|set|in)\b.*)|"
         r"(?P<subject6>.+?) (?P<asked6>(?:lacks?|misses|has no|have no|had no|without|with no|found no|contains no|"
-        r"got no)\b.*)|(?:.*?\b)?(?:[Mm]issing|[Nn]o|[Dd]id(?: not|n't) (?:find|get|receive)|[Cc]ould(?: not|n't) find|"
+        r"got no)\b.*)|[Ee]mpty (?P<subject8>(?!.* is ).+)|(?:.*?\b)?(?:[Mm]issing|[Nn]o|[Nn]ullptr|"
+        r"[Dd]id(?: not|n't) (?:find|get|receive)|[Cc]ould(?: not|n't) find|"
         r"[Cc]an(?:not|'t) find)\b:? (?P<asked4>.+?)(?: (?:for|in|of|on|from|at) (?P<subject4>.+))?$")),
     ("is-not", (" not ", "n't ", "neither", "non-"), Pattern(
-        r"(?P<subject>.+?) (?:is|are|was|were)(?: not|n't) (?P<asked>\S.*)|"
+        r"(?P<subject>.+?) (?:is|are|was|were|has|have|had)(?: not|n't) (?P<asked>\S.*)|"
         r"(?P<subject2>.+?) (?:do|does|did|will|would)(?: not|n't) (?P<asked2>\S.*)")),
-    ("state", (" failed",), Pattern(r"(?P<subject>[^:;,]+?) (?P<asked>(?:has )?failed(?! to)\b.*)")),
-    ("refused", ("cannot", "can't", "can not", "could not", "couldn't", "failed", "unable", "not able", "trying",
+    ("state", (" failed", " failure"), Pattern(
+        r"(?P<subject>[^:;,]+?) (?P<asked>(?:has )?(?:failed(?! to)|failure)\b.*)")),
+    ("refused", ("cannot", "can't", "can not", "could not", "couldn't", "fail", "unable", "not able", "trying",
                  "tried", "attempt", "not possible", "impossible", "refus", "disallow", "forbid", "illegal",
                  "never be", "must not", "don't", "do not", "error"), Pattern(
-        r"(?P<subject>.*?)\b(?:[Cc]an(?:not|'t| not)|[Cc]ould(?: not|n't)|[Ff]ailed to|"
+        r"(?P<subject>.*?)\b(?:[Cc]an(?:not|'t| not)|[Cc]ould(?: not|n't)|[Ff]ail(?:ed|s)? to|"
         r"[Uu]nable to|[Nn]ot able to|[Tt]rying to|[Tt]ried to|[Aa]ttempt(?:ed|ing|s)?(?: to)?|"
         r"[Ii]t is (?:not possible|impossible) to|[Dd]o(?: not|n't)(?: know how to)?)\b:? (?P<asked>.+)|"
         r"(?:.*?\b)?(?<!an )[Ee]rror (?!occurr|in\b)(?P<asked2>.+)|[Ff]ailed (?P<asked3>.+)")),
@@ -257,13 +222,15 @@ _FRAMES: tuple[tuple[str, tuple[str, ...], Any], ...] = (
         r"(?:[Tt]imed? ?out|[Uu]nsafe|[Ff]ailure)(?: to| in| at| of| while)? (?P<asked2>.+)")),
     ("needs", (" takes ", " accepts ", " implies ", "specify", "please", "make sure"), Pattern(
         r"(?P<subject>.+?) (?:takes|accepts|implies) (?P<asked>\S.*)|"
-        r"(?:.*?\b)?(?:[Ss]pecify|[Mm]ake sure(?: that)?|[Pp]lease (?:provide|install|check(?: that)?)) "
+        r"(?:.*?\b)?(?:[Ss]pecify|[Mm]ake sure(?: that)?|[Pp]lease (?:provide|install|check(?: that)?|"
+        r"(?=register|call|set|use|enable|initiali[sz]e|pass))) "
         r"(?P<asked2>\S.*)")),
     ("said", ("",), Pattern(
         r"(?P<subject>(?:(?!if|when|because|unless)\S+ ){1,9}?)(?P<asked>(?:is|are|was|were|has|have|had|will|"
         r"would|returns?|returned|changed|contains?|uses?|used|produces?|produced|raises|raised|depends|exists?|holds?|gives|gave|"
         r"applies|defines|mutates|conflicts|requested|comes?|came|ends?|ended|exited|died|hangs?|became|"
-        r"differs?) \S.*)")),
+        r"differs?|occurred|went|extends?|makes?|supports) \S.*)|"
+        r"(?P<asked2>[A-Z][a-z]+ing (?!the following)\S+ \S.*)|(?:(?P<subject3>[^:;,]+?) )?(?P<asked3>[Nn]ot \S.*)")),
 )  # fmt: skip
 
 
@@ -275,7 +242,8 @@ _DEMANDING = ("needs", "expected", "only")
 _MODAL = Pattern(r"^(?:(?:should|must|has to|have to|needs? to)(?= (?:only )?be )|(?:Must|Should) )")
 #: Who the message speaks to, or nobody, is not what it is about.
 _NOBODY = ("you", "we", "there", "please", "detected", "found")
-#: Behind these a sentence goes on with the circumstances.
+#: Beginnings of sentences whose subject is their operator; behind the next a sentence goes on with the circumstances.
+_PREDICATES = ("does", "do ", "did", "don't ", "has not ", "can only ", "supports ", "is ", "takes ")
 _WHEN = Pattern(r" (?:if|because|since|unless) .*")
 #: Frames that state no requirement: what another sentence of the message requires tells more.
 WEAK = ("got", "state", "refused", "is-not", "missing", "said")
@@ -284,9 +252,9 @@ WEAK = ("got", "state", "refused", "is-not", "missing", "said")
 def clauses(sentence: Sentence) -> Iterator[Clause]:
     """What a sentence claims, the frame that fits first coming first."""
     text = _IT_IS.sub("Expected ", _ASIDE.sub("", sentence.text).replace(" NOT ", " not "))
-    if sentence.operator and text.startswith(("does", "do ", "did", "don't ", "has not ", "can only ", "supports ")):
+    if sentence.operator and text.startswith(_PREDICATES):
         text = f"{sentence.operator} {text}"
-    claim, given = _apart(text)
+    claim, given = apart(text)
     yield from _fitting(claim, given, sentence.operator)
     if given:  # what was taken for the actual value is a part of the claim
         yield from _fitting(text, "", sentence.operator)
@@ -327,49 +295,6 @@ def _valued(parts: dict[str, str]) -> dict[str, str]:
     if found is not None and " " in found["subject"] and part[found.end("subject")] == "=":
         return {}  # the setting of one thing among others
     return {"subject": found["subject"], "asked": "", "given": found["given"]} if found is not None else {}
-
-
-def _apart(text: str) -> tuple[str, str]:
-    """The requirement and what was given."""
-    turned = _TURNED.match(text)
-    if turned is not None:
-        inner = _given_in(turned["claim"])  # what stood before was only the circumstance
-        claim = turned["about"] + (turned["claim"][: inner.start()] if inner is not None else turned["claim"])
-        got = "" if text[len(turned["about"]) :].lower().startswith("given") else turned["given"]  # a circumstance
-        return claim, inner["given"] if inner is not None else got
-    stated = _STATED.fullmatch(text)
-    if stated is not None:
-        need = stated["need"] or f"must be {stated['want']}"
-        return f"{stated['subject']} {need}", stated["given"] or stated["given2"]
-    refused = _REFUSED.fullmatch(text)
-    if refused is not None:
-        return f"{refused['subject']} {refused['need']}", refused["given"]
-    found = _given_in(text)
-    claim = text[: found.start()] if found is not None else ""
-    if found is None or len(claim.strip(" ,.:;(").split()) < 2:
-        return text, ""
-    if "instead of" in text[found.start() : found.start("given")] and not _DEMAND.search(claim):
-        return text, ""  # what stands behind is what should be
-    given, behind = _in_aside(found["given"].strip())
-    if given.startswith(_TOLD):
-        return (claim.rstrip(" ,.:;([") if given in _TOLD else text), ""
-    return claim.rstrip(" ,.:;([") + behind, _FOUND.sub("", given)
-
-
-def _given_in(text: str) -> Any:
-    low = text.lower()
-    first = min((at for word in _GIVING if (at := low.find(word)) >= 0), default=-1)
-    return _GIVEN.search(text, max(1, first - _BEFORE)) if first >= 0 else None
-
-
-def _in_aside(given: str) -> tuple[str, str]:
-    """What was given, up to the end of the aside that it stands in, and what goes on behind that."""
-    depth = 0
-    for at, sign in enumerate(given):
-        depth += (sign == "(") - (sign == ")")
-        if depth < 0:
-            return given[:at].rstrip(), given[at + 1 :].rstrip(" .,;")
-    return given, ""
 
 
 def _tidy(part: str) -> str:

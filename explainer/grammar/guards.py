@@ -156,14 +156,20 @@ def leaves(node: ast.expr) -> list[ast.expr]:
     return [leaf for one in ast.iter_child_nodes(node) if isinstance(one, ast.expr) for leaf in leaves(one)]
 
 
+def torchs_folder() -> str | None:
+    """Where the torch that is installed lies, which is not imported for that."""
+    spec = importlib.util.find_spec("torch")
+    return next(iter(spec.submodule_search_locations or ()), None) if spec is not None else None
+
+
 def installed(file: str, line: int, code: str) -> Source | None:
     """The source of torch's file that a traceback names, where the torch that is installed here has the same line."""
     path = file.replace("\\", "/")
     at = path.rfind("/torch/")
-    spec = importlib.util.find_spec("torch") if at >= 0 and code and ".." not in path else None
-    if spec is None or not spec.submodule_search_locations:
+    folder = torchs_folder() if at >= 0 and code and ".." not in path else None
+    if folder is None:
         return None
-    there = os.path.join(next(iter(spec.submodule_search_locations)), *path[at + len("/torch/") :].split("/"))
+    there = os.path.join(folder, *path[at + len("/torch/") :].split("/"))
     if not there.endswith(".py") or not os.path.isfile(there):
         return None
     source = source_of(there)

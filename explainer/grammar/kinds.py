@@ -16,8 +16,8 @@ _KINDS: tuple[tuple[str, frozenset[str], Any], ...] = (
         "integral complex fp16 fp32 bf16 complexfloat complexdouble complexhalf boolean scalartype promotion"),
      Pattern(r"\bscalar[_ ]?type|\bdata ?types?\b|quantized types?|integer (?:type|tensor)|same type|real-valued|"
          r"\breal (?:input|tensor|dtype)|torch\.(?:int|bool|uint|half|double|long|short)|\b(?:Int|Bool|Half|Double|"
-         r"Long|Short|Byte|Char)(?:Tensor|\b)|\b(?:half|double|long|byte)(?: and| or|,)? (?:tensor|precision|float|"
-         r"double|half)")),
+         r"Long|Short|Byte|Char)(?:Tensor|\b)|\b(?:half|double|long|byte|bool)(?: and| or|,)? (?:tensor|precision|"
+         r"float|double|half)")),
     ("layout", words_of(
         "layout layouts sparse strided csr csc bsr bsc coo mkldnn nhwc channelslast nested jagged dense quantized"),
      Pattern(r"memory[ _]?format")),
@@ -90,6 +90,8 @@ _NO_KIND = Pattern(
     r"torch\.(?:cuda|xpu|mps)\.(?=[A-Z](?!\w*Tensor))|number of (?:\w+ )?(?:tensor|input|output|arg|argument|value|"
     r"parameter|stream|return|module|buffer)s\b"
 )
+#: What may be chosen among is no vocabulary.
+_CHOICES = Pattern(r"(?<=\bone of )['\"].*")
 #: What asks for another package.
 _PACKAGE = Pattern(
     r"\b(?:pip|conda|[Pp]lease) install\b|\b(?:not|n't|be) installed\b|\b[Nn]eeds? \S+ installed\b|\brequires? (?:the "
@@ -106,7 +108,8 @@ def kind_of(clause: Clause) -> tuple[str, bool]:
     With it whether that is sure: the requirement itself uses the word.
     """
     parts: tuple[str, ...] = (clause.asked, clause.subject, clause.given)
-    parts = (clause.subject, *parts) if clause.frame in ("match", "invalid", "exclusive", "range") else parts
+    first = clause.frame in ("match", "invalid", "exclusive", "range") or "one of " in clause.asked
+    parts = (clause.subject, *parts) if first else parts
     for place, part in enumerate(parts):
         kind = _kind(part) if part else None
         if kind is not None:
@@ -123,7 +126,7 @@ def of_id(id: str) -> tuple[str, str] | None:
 
 
 def _kind(part: str) -> str | None:
-    part = _NO_KIND.sub("", part)
+    part = _NO_KIND.sub("", _CHOICES.sub("", part))
     words = lowered(part)
     words = words - {"device", "devices"} if "mesh" in words else words
     return next(

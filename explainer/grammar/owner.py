@@ -51,7 +51,12 @@ _ONLY_OURS = words_of(
     "ObservedKeyError ObservedLookupError ObservedNotImplementedError ObservedRuntimeError ObservedTypeError "
     "PTXASError PendingUnbackedSymbolNotFound StrobelightCLIProfilerError TracingCheckError TritonMissing "
     "JITException UnsupportedAliasMutationException UnsupportedMutationAliasingException UnsupportedNNModuleError "
-    "UnsupportedOperatorException UnsynchronizedAccessError malformed_input malformed_ir _BypassDispatchCache"
+    "UnsupportedOperatorException UnsynchronizedAccessError malformed_input malformed_ir _BypassDispatchCache "
+    "CUDACompileError CUDASanitizerErrors CantChunk CantSplit CompanionMismatch ExportPassBaseError "
+    "FxNetMinimizerBadModuleError FxNetMinimizerResultMismatchError FxNetMinimizerRunFuncError "
+    "FxNetSplitterInternalError NodeHashException NonzeroWorkspaceNotSupportedError ObservedException "
+    "ObservedGeneratorExit ObservedUserStopIteration ResumePrologueTracingError SpeculationLogDivergence "
+    "UnknownPropertiesDuringBackwardTrace _CuptiError _ShapeEnvGuardError _StridedShardNotDecodableError"
 )
 #: Words of other frameworks.
 _OTHERS = words_of(
@@ -114,7 +119,7 @@ _PYTHON = (
         "unhashable",
     "maximum recursion", "not all arguments converted", "descriptor '", "bad operand type", "invalid index to scalar",
     "expected str instance", "expected string or", "expected bytes", "max() arg", "min() arg", "exceeds the limit",
-    "embedded null",
+    "embedded null", "Fatal Python error", "[Errno ",
     "missing required argument",
     "has no attribute '", "argument after *", "is not a module, class", "module, class, method", "vent loop",
     "new futures", "new thread", "changed size during", "mutated during", "application context", "asyncio", "coroutine",
@@ -139,23 +144,37 @@ def is_torchs(error: Crash | Raised, text: str, operator: bool, detail: int, fir
     `operator`: the message names one before its claim; `detail` counts what it gives besides its requirement: the
     operator, the actual value. `firm`: it states a requirement in the words of tensors.
     """
-    words = lowered(text)
-    if _OWN_FORM.search(text):
+    if _OWN_FORM.search(text) or _has_own_type(error):
         return True
-    if not words or is_others(text):
+    if not lowered(text) or is_pythons(text):
+        return False
+    if error.frames and in_torch(error.frames[-1].file):
+        return True
+    if is_others(text):
         return False
     if error.frames:
         return _raised_there(error, text, operator, detail, firm)
-    if error.type.startswith(("torch.", "c10")) or error.name in _ONLY_OURS:
-        return True
     return "." not in error.type and _speaks_so(error, text, operator, detail, firm)
+
+
+def _has_own_type(error: Crash | Raised) -> bool:
+    """Whether only torch has an error's type: one without its module that a program raises itself may be its own."""
+    if "." in error.type:
+        return error.type.startswith(("torch.", "c10"))
+    last = error.frames[-1] if error.frames else None
+    return error.name in _ONLY_OURS and (last is None or in_torch(last.file) or not _RAISES.match(last.code))
 
 
 def is_others(text: str) -> bool:
     """Whether a message has a word of another framework, or a sentence that Python itself says."""
     words = lowered(text)
     named = bool(words & _OTHERS) and not words & _NAMES
-    return named or _FOREIGN.search(text) is not None or any(map(text.__contains__, _PYTHON))
+    return named or _FOREIGN.search(text) is not None or is_pythons(text)
+
+
+def is_pythons(text: str) -> bool:
+    """Whether a message has a sentence that Python itself says."""
+    return any(map(text.__contains__, _PYTHON))
 
 
 def evidence(kind: str, words: frozenset[str], operator: bool) -> frozenset[str]:
@@ -172,7 +191,7 @@ def _speaks_so(error: Crash | Raised, text: str, operator: bool, detail: int, fi
     words = lowered(text)
     weight = _weight(error.name, words, operator)
     if error.name not in _PYTHONS_TYPES and WEIGHTS.get(error.name, 0) <= 0 and not words & _SURELY_OURS:
-        return not error.name and _is_of_files(text)  # else a type of some package's own
+        return _is_of_files(text)  # the type may be some package's own
     known = bool(words & (_OURS | _SURELY_OURS))
     told = known or (bool(error.type) and (operator or len(words) > FEW))
     native = error.name == "RuntimeError" and bool(error.frames) and bool(error.frames[-1].code)
@@ -196,7 +215,7 @@ def _in_files(text: str, weight: int) -> bool:
 
 
 def _is_of_files(text: str) -> bool:
-    """Whether a text without a type is one that torch's files have: most of its runs of words, and several."""
+    """Whether a text of no type, or of an unknown one, is torch's files': most of its runs of words, and several."""
     held, runs = ngrams.known(text)
     return held > 3 and 2 * held >= runs
 
@@ -212,10 +231,8 @@ def _known_by(own_name: str, kind: str, words: frozenset[str], detail: int, firm
 
 
 def _raised_there(error: Crash | Raised, text: str, operator: bool, detail: int, firm: bool) -> bool:
-    """What a file of torch's raised is torch's; in the user's own line C++ may have, where the words are torch's."""
+    """Whether C++ raised it in the user's own line, or a package that torch leads to, in the words of torch."""
     last = error.frames[-1]
-    if in_torch(last.file):
-        return True
     file = last.file.replace("\\", "/")
     known = last.user or file.startswith("<")
     if not _ECOSYSTEM.search(file) and (_LIBRARY.search(file) or not known or _RAISES.match(last.code)):
@@ -227,9 +244,9 @@ def _raised_there(error: Crash | Raised, text: str, operator: bool, detail: int,
 
 def says_so(error: Crash | Raised, text: str) -> bool:
     """Whether a message is surely torch's, whatever its form: its files raised it or have it, or the words tell."""
-    if error.frames:
-        return in_torch(error.frames[-1].file)
-    if error.name not in CHECKED:
+    if error.frames and in_torch(error.frames[-1].file):
+        return True
+    if error.name not in CHECKED or (error.frames and not error.frames[-1].user):
         return False
     weight = _weight(error.name, lowered(text), False)
     return weight > SURE + CERTAIN or _in_files(text, weight)
@@ -237,8 +254,7 @@ def says_so(error: Crash | Raised, text: str) -> bool:
 
 def in_torch(file: str) -> bool:
     """Whether a file is torch's own."""
-    path = file.replace("\\", "/")
-    return _TORCH_FILE.search(path) is not None and "/torch/_vendor/" not in path
+    return _TORCH_FILE.search(file.replace("\\", "/")) is not None
 
 
 def is_library(file: str) -> bool:

@@ -33,7 +33,7 @@ _GOES_ON = Pattern(
 _WHERE = r"(?:\[(?P<box>\w[\w .:-]{0,40})\]:?\s+)?"
 _NAME = r"(?P<name>(?:at::native::|aten::)?[A-Za-z_][\w.]*(?:::\w+)*)"
 #: `conv2d(): ...`, `torch.gradient: ...`, `max_pool1d() kernel_size must`, `aten::add: `, `quantized::add (cpu): `.
-_LABELLED = Pattern(rf"{_WHERE}{_NAME}(?P<call>\([^()]{{0,40}}\)| \(\w{{1,12}}\))?\s?:\s+(?=\S)")
+_LABELLED = Pattern(rf"{_WHERE}{_NAME}(?P<call>\([^()]{{0,40}}\)| \(\w{{1,12}}\))?(?:\s?:\s+|\s:)(?=[^\s:])")
 _CALLED = Pattern(rf"{_WHERE}{_NAME}(?P<call>\(\))\s+(?=[a-z'\"`])")
 _APPLIED = Pattern(rf"{_WHERE}{_NAME}(?P<call>\(.{{0,160}}?\)):\s+(?=[A-Z])")
 _ARGUMENT_OF = Pattern(rf"{_WHERE}{_NAME}(?P<call>\(\))(?P<between>: )?\s*(?=argument )")

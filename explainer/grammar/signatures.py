@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import difflib
 import re
+import textwrap
 
 from explainer.frozen import frozen
 from explainer.patterns import Pattern
 
 #: No more forms, and no longer a message, are compared.
 LONGEST, FORMS = 6000, 24
+#: No more characters of a form are told.
+FORM = 90
 #: How alike two names must be, from 0 to 1 as difflib counts.
 ALIKE = 0.7
 #: A name is looked at from its beginning alone: from each of its letters, one of a megabyte would take for ever.
@@ -164,7 +167,7 @@ def _fits(got: str, wanted: str, parameter: Parameter) -> bool:
 
 def _misfits(call: str, given: list[tuple[str | None, str]], form: list[Parameter]) -> list[Misfit]:
     """What does not fit one form."""
-    written = ", ".join(f"{one.type} {one.name}" for one in form)
+    written = textwrap.shorten(", ".join(f"{one.type} {one.name}" for one in form), FORM, placeholder=" ...")
     slots = [one for one in form if not one.keyword]
     positional = [kind for name, kind in given if name is None]
     found, filled = [], set()
@@ -173,7 +176,8 @@ def _misfits(call: str, given: list[tuple[str | None, str]], form: list[Paramete
         positional = []
     for place, kind in enumerate(positional):
         if place >= len(slots):
-            found.append(Misfit(call, "type", f"{place + 1}", kind, place=place, form=written))
+            named_so = next((one.name for one in form if one.keyword and one.type == kind), None)
+            found.append(Misfit(call, "type", f"{place + 1}", kind, belongs=named_so, place=place, form=written))
             continue
         filled.add(slots[place].name)
         if not _fits(kind, slots[place].type, slots[place]):

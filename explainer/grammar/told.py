@@ -20,7 +20,8 @@ _VALUE = Pattern(
 )
 _ADVICE = Pattern(
     r"(?:Please|Or |Use|Try|Consider|Did you|Are you|You (?:can|may|might|should|need)|Specify|Set|Make sure|Instead|"
-    r"Hint|Pass|Call|If (?:you|this|that|it)\b|To (?!dim)|Do not|Check|Perhaps|Maybe|Note that|see |[Ii]n order)\b.*"
+    r"Change|Select|Choose|Hint|Pass|Call|If (?:you|this|that|it)\b|To (?!dim)|Do not|Check|Perhaps|Maybe|Note that|"
+    r"see |[Ii]n order)\b.*"
 )
 _INLINE = Pattern(r"[,;:(]\s*(?:please|(?:try|consider|use|did you)) (?P<advice>[^.]{4,160}?)(?:$|\.|\)$|\)(?= ))")
 _NEGATIVE = Pattern(r"(?:not|never|n't) be ")

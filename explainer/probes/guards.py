@@ -103,10 +103,9 @@ def _compared(condition: ast.Compare, frame: types.FrameType) -> bool | None:
 
 def _is_plain(value: Any) -> bool:
     torch = torch_module()
-    if torch is not None and type(value) in (torch.dtype, torch.device):
-        return True
+    plain = _PLAIN if torch is None else (*_PLAIN, torch.dtype, torch.device)
     items = type(value) in (tuple, list, set, frozenset) or (torch is not None and type(value) is torch.Size)
-    return all(type(one) in _PLAIN for one in value) if items else type(value) in _PLAIN
+    return all(type(one) in plain for one in value) if items else type(value) in plain
 
 
 def _is_of(call: ast.Call, frame: types.FrameType) -> bool | None:

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import ast
+import glob
 import inspect
+import os
 import types
 from typing import Any
 
 from explainer.diagnosis import Span
 from explainer.frozen import frozen
+from explainer.grammar.guards import torchs_folder
 from explainer.grammar.signatures import Misfit, alike, misfit, unknown_keyword
 from explainer.patterns import Pattern
 from explainer.probes import probe
 from explainer.probes.scene import Scene
 from explainer.probes.values import MISSING, is_tensor, read
-from explainer.source import Source
+from explainer.source import Source, source_of
 
 #: `zeros(*size, *, out=None, dtype=None) -> Tensor`: how the documentation of a builtin begins.
 _DOCUMENTED = Pattern(r"^\s*(?:\w+\.)*\w+\(([^)]*(?:\([^)]*\)[^)]*)*)\)")
 _NAME = Pattern(r"^\*{0,2}([A-Za-z_]\w*)")
+#: Where torch defines the classes whose constructors programs call.
+_HOMES = ("optim", os.path.join("nn", "modules"), os.path.join("utils", "data"), os.path.join("nn", "parallel"), "amp")
 
 
 @frozen
@@ -39,8 +44,10 @@ def refused_argument(scene: Scene) -> Refused | None:
     if named is None:
         found = misfit(scene.crash.message)
     else:
-        names = _parameters(scene, call)
-        found = Misfit(named[0], "keyword", named[1], better=alike(named[1], names)) if names else None
+        names = _parameters(scene, call) if scene.live is not None else _of_class(named[0])
+        better = alike(named[1], names)
+        told = better if scene.live is None else names  # a paste may be of a version that lacks the name
+        found = Misfit(named[0], "keyword", named[1], better=better) if told else None
     if found is None or call is None or source is None:
         return Refused(found) if found is not None else None
     node = _argument(call, found)
@@ -81,6 +88,21 @@ def _parameters(scene: Scene, call: ast.Call | None) -> list[str]:
         return [name for name in inspect.signature(target).parameters if name != "self"]
     found = _DOCUMENTED.match(str(getattr(function, "__doc__", None) or ""))
     return [name[1] for part in (found[1].split(",") if found else ()) if (name := _NAME.match(part.strip()))]
+
+
+def _of_class(call: str) -> list[str]:
+    """The parameters of a constructor (`Adam.__init__`), as the source of the torch that is installed lists them."""
+    name, _, method = call.partition(".")
+    folder = torchs_folder() if method == "__init__" and name.isidentifier() else None
+    for file in [one for home in _HOMES for one in glob.glob(os.path.join(folder, home, "*.py"))] if folder else ():
+        source = source_of(file)
+        if not any(line.startswith((f"class {name}(", f"class {name}:")) for line in source.lines):
+            continue
+        for node in source.nodes():
+            owner = source.class_at(node.lineno) if isinstance(node, ast.FunctionDef) else None
+            if isinstance(node, ast.FunctionDef) and node.name == method and owner is not None and owner.name == name:
+                return [one.arg for one in (*node.args.args[1:], *node.args.kwonlyargs)]
+    return []
 
 
 def _is_torchs(function: Any) -> bool:
