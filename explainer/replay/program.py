@@ -121,10 +121,16 @@ class Run:
 class Session:
     """A clean process that has torch imported, and the copies of one program's files; a context manager.
 
-    In all runs the files in `texts` hold these.
+    In all runs the files in `texts` hold these. The clean process imports the modules in `also` besides.
     """
 
-    def __init__(self, program: Program, memory: int = 4 << 30, texts: Mapping[str, str] | None = None):
+    def __init__(
+        self,
+        program: Program,
+        memory: int = 4 << 30,
+        texts: Mapping[str, str] | None = None,
+        also: Sequence[str] = (),
+    ):
         from explainer.replay.confine import sandbox
 
         self.program = program
@@ -134,7 +140,7 @@ class Session:
         scratch = Scratch()
         try:
             fork = program.warm and sandbox.unavailable() != sandbox.CUDA
-            zygote, self._line = _shared or (forked(scratch.path) if fork else _started(sorted(_imported())))
+            zygote, self._line = _shared or (forked(scratch.path) if fork else _started([*sorted(_imported()), *also]))
         except BaseException:
             scratch.remove()
             raise

@@ -30,7 +30,6 @@ def concluded(
 ) -> Report:
     """The report on a run that has ended. `took` is how many seconds it ran; `budget` those for trials; 0 for none."""
     from explainer.training.proposals import proposals
-    from explainer.training.search.search import searched
 
     notes = watcher.stop()
     found = findings(watcher)
@@ -43,8 +42,8 @@ def concluded(
             told += _proposed([one for one in found if not one.proved], trials)
             if not told:
                 told += _proposed(list(proposals(watcher)), trials)
-            if not told and (last := searched(watcher, trials)) is not None:
-                told.append(last)
+            if not told:
+                told += _searched(watcher, trials)
     except KeyboardInterrupt:
         told = [(one, []) for one in found if one.proved]
     finally:
@@ -101,6 +100,19 @@ def _proposed(found: list[Finding], trials: Trials) -> list[tuple[Finding, list[
         if tried and _holds(tried[0]) and tried[0].of > 1 and (one.seen or strong(tried[0].compared)):
             return [(one, [each for each in tried if each.of > 1])]
     return []
+
+
+def _searched(watcher: Any, trials: Trials) -> list[tuple[Finding, list[Tried]]]:
+    """The edit of a training in doubt that trials found: what nobody doubts needs no search, nor its parts imported."""
+    from explainer.training.search.doubts import doubted
+
+    found = doubted(watcher, trials)
+    if found is None or trials.why or trials.left <= 0:
+        return []
+    from explainer.training.search.search import searched
+
+    last = searched(watcher, trials, found)
+    return [] if last is None else [last]
 
 
 def _apart(diagnoses: list[Diagnosis]) -> list[Diagnosis]:

@@ -5,16 +5,21 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from explainer.diagnosis import Edit
 from explainer.edits.lines import EditError, applied
 from explainer.frozen import frozen
-from explainer.replay.program import Program, Run, Session, Trial, unavailable
 from explainer.training.finding import Attempt, Finding
 from explainer.training.judge import Compared, compared, gain
 
+if TYPE_CHECKING:
+    from explainer.replay.program import Program, Run, Session, Trial
+
 _OBSERVER = "explainer.training.observer"
+#: What the clean process imports once, so that no run has to.
+_LOADED = ("explainer.training.loading",)
 #: Attempts of one finding that are tried at most.
 _MOST = 4
 #: How many times its budget trials may take by the clock, on a machine that has other work.
@@ -44,7 +49,6 @@ class Trials:
     def __init__(self, program: Program, budget: float, took: float, progress: Callable[[str], None]):
         self.budget, self.spent = budget, 0.0
         self.began = time.monotonic()
-        self.why = unavailable(program)
         self.progress = progress
         self.took = took
         self.interrupted = False
@@ -54,6 +58,13 @@ class Trials:
         self._session: Session | None = None
         self._controls: dict[int, Any] = {}
         self._running: list[Trial] = []
+
+    @cached_property
+    def why(self) -> str | None:
+        """Why the program cannot be run again; None where it can."""
+        from explainer.replay.program import unavailable  # what most watched programs never need
+
+        return unavailable(self._program)
 
     @property
     def left(self) -> float:
@@ -168,7 +179,9 @@ class Trials:
     def _begin(self, attempt: Attempt | None, seed: int, **extra: Any) -> Trial:
         """Start the program with an attempt's edits, or as it is."""
         if self._session is None:
-            self._session = Session(self._program)
+            from explainer.replay.program import Session
+
+            self._session = Session(self._program, also=_LOADED)
         texts = self._texts(attempt.edits) if attempt is not None else {}
         limit = max(min(self.left, 20 + 6 * self.took), 0.1)
         trial = self._session.begin(texts or {}, limit, observer=_OBSERVER, shift=1000 * seed, **extra)
