@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import selectors
 import socket
@@ -197,6 +198,7 @@ class Trial:
         self._folder = folder
         self._copies = copies
         self._data = b""
+        self.began = time.monotonic()
         self._longest = _STARTING + longest(deadline)
         self._soon, self._starved = True, False
         self._run: Run | None = None
@@ -205,9 +207,9 @@ class Trial:
         """Whether it ends as soon as was asked for (`soon` of `Session.begin`): waits until that is known."""
         return self._ends(lambda: not self._soon)
 
-    def _ends(self, otherwise: Callable[[], bool] = lambda: False) -> bool:
+    def _ends(self, otherwise: Callable[[], bool] = lambda: False, most: float = math.inf) -> bool:
         """Wait until it has ended, something else is so, or it takes far too long; whether it has ended."""
-        until = time.monotonic() + self._longest
+        until = time.monotonic() + min(self._longest, most)
         with selectors.DefaultSelector() as ready:
             if self._run is None:
                 ready.register(self.line, selectors.EVENT_READ)
@@ -225,9 +227,9 @@ class Trial:
             with open(os.open(os.path.join(self._folder, COUNT), os.O_RDWR | os.O_CREAT, 0o600), "r+b") as file:
                 os.pwrite(file.fileno(), STEPS.pack(steps), STEPS.size)
 
-    def wait(self) -> Run:
-        """The run, when it has ended."""
-        self._ends()
+    def wait(self, most: float = math.inf) -> Run:
+        """The run, when it has ended; without an answer where that takes more than so many seconds by the clock."""
+        self._ends(most=most)
         return self.done()
 
     def read(self) -> bool:

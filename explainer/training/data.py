@@ -12,6 +12,7 @@ import torch
 
 from explainer.training.sampling import FIRST
 from explainer.training.sites import frames, key
+from explainer.training.waiting import Waits
 
 #: The types of random generators that an object keeps for itself, and where a dataset begins to read a sample.
 _GENERATORS, _READING = ("Generator", "RandomState", "Random"), ("__getitem__", "__iter__", "__getitems__")
@@ -78,7 +79,7 @@ def _made(watcher: Any, loader: Any) -> None:
         "begun_at": (),
         "sizes": [],
         "steps": [],
-        "seconds": 0.0,
+        "waits": Waits(),
         "first": [],
         "workers": 0,
         "kept": None,
@@ -146,10 +147,15 @@ def _counts(watcher: Any, original: Any) -> Any:
         began = time.perf_counter()
         known = watcher.iterators.get(id(self))
         looked = watcher.deep.awake and known is not None and _familiar(watcher, known[1])
-        batch = watcher.deep.aside(original, self) if looked else original(self)
+        watcher.reading = self
+        try:
+            batch = watcher.deep.aside(original, self) if looked else original(self)
+        finally:
+            watcher.reading = None
         if known is not None:
             entry = known[1]
-            entry["seconds"] += time.perf_counter() - began
+            calm = not watcher.deep.awake and torch.is_grad_enabled()
+            entry["waits"].batch(self, began, time.perf_counter(), calm)
             entry["taken"] += 1
             if watcher.looking and len(entry["first"]) < 60:
                 try:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from explainer.diagnosis import Diagnosis, Report
 from explainer.locale import word
+from explainer.training import ranks
 from explainer.training.finding import Finding, findings
 from explainer.training.judge import strong
 from explainer.training.limits import limits
@@ -43,7 +43,7 @@ def concluded(
             if not told:
                 told += _proposed(list(proposals(watcher)), trials)
             if not told:
-                told += _searched(watcher, trials)
+                told += _starving(watcher, trials) or _searched(watcher, trials)
     except KeyboardInterrupt:
         told = [(one, []) for one in found if one.proved]
     finally:
@@ -102,6 +102,12 @@ def _proposed(found: list[Finding], trials: Trials) -> list[tuple[Finding, list[
     return []
 
 
+def _starving(watcher: Any, trials: Trials) -> list[tuple[Finding, list[Tried]]]:
+    from explainer.training.search.starving import starving
+
+    return starving(watcher, trials) if trials.left > 0 else []
+
+
 def _searched(watcher: Any, trials: Trials) -> list[tuple[Finding, list[Tried]]]:
     """The edit of a training in doubt that trials found: what nobody doubts needs no search, nor its parts imported."""
     from explainer.training.search.doubts import doubted
@@ -136,6 +142,7 @@ def _looked(notes: Any, language: str) -> str:
     )
 
 
-def rank() -> int:
-    """This process's rank in a job of several, 0 where there is one."""
-    return int(os.environ.get("RANK", "0") or 0)
+def left(watcher: Any) -> None:
+    """End watching in a rank that does not tell; what rank 0 compares is left for it."""
+    watcher.stop()
+    ranks.leave(watcher)

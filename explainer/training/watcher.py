@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from explainer.training import data, deep, growth, holding, inspect, models, precision, rates, stretches
+from explainer.training import data, deep, growth, holding, inspect, models, precision, ranks, rates, stretches
 from explainer.training.deep import dispatched, unseen
 from explainer.training.notes import Notes, Optimizing
 from explainer.training.patches import Patches
@@ -73,6 +73,11 @@ class Watcher:
         self.sources: Any = None
         self.trained_at: dict[int, int] = {}
         self._inside = self._owed = False
+        self.between = self.wrapped = False
+        self.ranks = 0
+        self.begun: dict[int, float] = {}
+        self.drift: Any = None
+        self.reading: Any = None
         self._lately: deque[int] = deque(maxlen=4)
         self.turns = self._more = self._restarts = 0
         self._spots: dict[Any, Any] = {}
@@ -96,6 +101,7 @@ class Watcher:
         models.install(self)
         rates.install(self)
         data.install(self)
+        ranks.install(self)
         hooks = sys.modules[torch.optim.Optimizer.__module__]
         for register, hook in (
             ("register_optimizer_step_pre_hook", self._before_step),
@@ -209,6 +215,8 @@ class Watcher:
 
     def _before_step(self, of: Any, args: Any, kwargs: Any) -> None:
         self.stepping = True
+        if not self.turns:
+            ranks.begins(self, of)
         if self.looking:
             with unseen():
                 self._looks_at_step(of, self.optimizer(of))
@@ -226,7 +234,7 @@ class Watcher:
             one.stale += 1
 
     def _after_step(self, of: Any, *_: Any) -> None:
-        self.stepping = False
+        self.stepping = self.between = False
         one = self.optimizer(of)
         one.steps += 1
         if one.steps < 12:
@@ -305,6 +313,7 @@ class Watcher:
         return self.after(note)(original)
 
     def _went_back(self, name: str, loss: Any) -> None:
+        self.between = True
         caller = sys._getframe(4)  # of `Tensor.backward`; a frame's code and instruction cost less than all frames
         spot = (id(caller.f_code), caller.f_lasti)  # hashing a code object would read all of it
         place, _ = self._spots.get(spot, (None, None))

@@ -68,10 +68,10 @@ class Watching:
     def _concluded(self, trial: bool) -> Report | None:
         from explainer.locale import language
         from explainer.replay.program import script
-        from explainer.training import session
+        from explainer.training import ranks, session
 
-        if session.rank():
-            self._watcher.stop()
+        if ranks.rank():
+            session.left(self._watcher)
             return None
         program = script(self._began) if trial else None
         seconds = time.monotonic() - self._began
