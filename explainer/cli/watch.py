@@ -92,13 +92,13 @@ def _begin(watchers: list[Any], given: Any, budget: float) -> None:
     try:
         from explainer import api
         from explainer.locale import word
-        from explainer.training import ranks
+        from explainer.training import session
         from explainer.training.watcher import Watcher
 
         watchers.append(Watcher().start())
         name = "watch_begun" if budget and given.trial and options.may_replay(given) else "watch_begun_only"
         took = f"{time.monotonic() - began:.1f}"
-        if not ranks.rank():
+        if not session.rank():
             line = word(name, api.language(given.lang), took=took, seconds=f"{budget:g}")
             print(f"explain: {line}", file=sys.stderr)
     except Exception as error:
@@ -140,14 +140,14 @@ def _report(watchers: list[Any], target: launch.Target, given: Any, budget: floa
     from explainer import api
     from explainer.locale import word
     from explainer.render.progress import Progress
-    from explainer.training import ranks, session
+    from explainer.training import session
     from explainer.training.told import report_of
 
     language = api.language(given.lang)
     if not watchers or isinstance(watchers[0], Exception):
         why = word("watch_nothing", language) if not watchers else f"{type(watchers[0]).__name__}: {watchers[0]}"
         return report_of((), language, [why])
-    if ranks.rank():
+    if session.rank():
         session.left(watchers[0])
         return None
     with contextlib.suppress(OSError):

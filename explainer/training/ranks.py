@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from explainer.training.session import rank
 from explainer.wrappers import class_name
 
 #: Seconds that rank 0 waits for the others, which end when it does.
@@ -20,11 +21,6 @@ _PATIENCE = 10.0
 _MANY = 64
 #: Exchanges that are looked at: `torch.distributed.all_reduce(tensor)`.
 _EXCHANGES = ("all_reduce", "broadcast", "all_gather", "all_gather_into_tensor", "reduce", "all_to_all")
-
-
-def rank() -> int:
-    """This process's rank in a job of several, 0 where there is one."""
-    return int(os.environ.get("RANK", "0") or 0)
 
 
 def several() -> int:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from explainer.diagnosis import Diagnosis, Report
 from explainer.locale import word
-from explainer.training import ranks
 from explainer.training.finding import Finding, findings
 from explainer.training.judge import strong
 from explainer.training.limits import limits
@@ -144,5 +144,12 @@ def _looked(notes: Any, language: str) -> str:
 
 def left(watcher: Any) -> None:
     """End watching in a rank that does not tell; what rank 0 compares is left for it."""
+    from explainer.training import ranks
+
     watcher.stop()
     ranks.leave(watcher)
+
+
+def rank() -> int:
+    """This process's rank in a job of several, 0 where there is one."""
+    return int(os.environ.get("RANK", "0") or 0)

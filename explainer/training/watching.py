@@ -68,9 +68,9 @@ class Watching:
     def _concluded(self, trial: bool) -> Report | None:
         from explainer.locale import language
         from explainer.replay.program import script
-        from explainer.training import ranks, session
+        from explainer.training import session
 
-        if ranks.rank():
+        if session.rank():
             session.left(self._watcher)
             return None
         program = script(self._began) if trial else None
