@@ -156,10 +156,15 @@ def _swapped(source: Source, call: ast.Call) -> Iterator[Offer]:
 
 
 def _scaled(source: Source, node: ast.BinOp) -> Iterator[Offer]:
-    """`x * t` and `x / t`, `1 - a` and `a`, `a - b` and `a + b`."""
+    """`x * t` and `x / t`, `a // b` and `a / b`, `1 - a` and `a`, `a - b` and `a + b`."""
     left, right = source.text(node.left), source.text(node.right)
-    if isinstance(node.op, (ast.Mult, ast.Div)) and isinstance(node.right, (ast.Name, ast.Attribute)):
-        yield replacing(source, node, f"{left} {'/' if isinstance(node.op, ast.Mult) else '*'} {right}", 0.8)
+    root = isinstance(node.right, ast.BinOp) and isinstance(node.right.op, ast.Pow)
+    root = root or (isinstance(node.right, ast.Call) and called(node.right) in ("sqrt", "exp"))
+    if isinstance(node.op, (ast.Mult, ast.Div)) and (root or isinstance(node.right, (ast.Name, ast.Attribute))):
+        cost = 0.5 if root else 0.8
+        yield replacing(source, node, f"{left} {'/' if isinstance(node.op, ast.Mult) else '*'} {right}", cost)
+    if isinstance(node.op, ast.FloorDiv):
+        yield replacing(source, node, f"{left} / {right}", 0.5)
     if isinstance(node.op, ast.Sub) and isinstance(node.left, ast.Constant) and node.left.value == 1:
         yield replacing(source, node, right, 0.6)
     elif isinstance(node.op, (ast.Add, ast.Sub)):
