@@ -14,6 +14,8 @@ from explainer.training.sites import key
 _MOST = 80
 #: How far from its middle, of its reach, a curve is flat; how many values are looked through at most.
 _STEEP, _ENTRIES = 0.95**0.5, 1_000_000
+#: Shares from which on one takes all; of so few that is nothing.
+_ALL, _FEW = 0.98, 3
 
 
 @looks("relu", "relu_")
@@ -32,6 +34,17 @@ def flat_units(deep: Deep, call: Call) -> None:
     if _looked(deep, out) and call.made is not None and call.made.tracked and out.numel() < _ENTRIES:
         middle, half = (0.0, 1.0) if call.name.startswith("tanh") else (0.5, 0.5)
         _note(deep, call, out.numel(), int(((out.detach() - middle).abs() > half * _STEEP).sum()))
+
+
+@looks("softmax")
+def flat_shares(deep: Deep, call: Call) -> None:
+    """Count the rows of shares of which one takes all, so that none of them moves."""
+    out = call.out
+    if _looked(deep, out) and call.made is not None and call.made.tracked and out.numel() < _ENTRIES:
+        dim = call.get("dim", 1)
+        if isinstance(dim, int) and out.shape[dim] > _FEW:
+            most = out.detach().amax(dim)
+            _note(deep, call, most.numel(), int((most > _ALL).sum()))
 
 
 def _looked(deep: Deep, out: Any) -> bool:

@@ -46,11 +46,31 @@ def dead_units(watcher: Any) -> Iterator[Finding]:
             "steps": watcher.notes.steps,
         }
         site = known["built"] or known["site"]
-        of_all = (*_starts(watcher, flat), *_rates(watcher), *(() if flat else _leaky(known)))
-        attempts = tuple(one for one in of_all if one.edits)
+        attempts = tuple(one for one in _attempts(watcher, known) if one.edits)
+        if not attempts:
+            continue
         culprit = shown(rewrite.call_in(site[0]), site[0]) if site else None
         yield Finding("saturated-units" if flat else "dead-units", names, culprit, attempts, proved=False, seen=True)
         return
+
+
+def _attempts(watcher: Any, known: dict[str, Any]) -> Iterator[Attempt]:
+    flat = known["name"] != "relu"
+    if known["name"] != "softmax":
+        yield from (*_starts(watcher, flat), *_rates(watcher), *(() if flat else _leaky(known)))
+    elif known["seen"][0][2] >= _DEAD * known["seen"][0][1]:  # what has been learned may well be sharp
+        yield from _factors(known)
+
+
+def _factors(known: dict[str, Any]) -> Iterator[Attempt]:
+    """Factors in the function that calls it, as divisors or left out."""
+    frame = known["site"][0]
+    source = frame.source()
+    for node in ast.walk(source.scope_at(frame.line)):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) and not isinstance(node.left, ast.Constant):
+            left, right = source.text(node.left), source.text(node.right)
+            for new in (f"{left} / {right}", left):
+                yield Attempt("factor", rewrite.replaced(source, node, new), {"new": new}, source.span(node))
 
 
 def _starts(watcher: Any, flat: bool) -> Iterator[Attempt]:
