@@ -5,7 +5,7 @@ from __future__ import annotations
 from explainer.training import effects, ends, fits, observer, precision, proposals, streams, weighing  # noqa: F401
 from explainer.training.calls import LOOKS, NOTED
 from explainer.training.kinds import load
-from explainer.training.looks import axes, bounds, cancelling, dead, padded, sequences, swamped, switches  # noqa: F401
+from explainer.training.looks import axes, bounds, cancelling, dead, padded, positions, sequences, swamped, switches  # noqa: F401
 
 __all__ = ["LOOKS", "NOTED"]
 load()

@@ -50,6 +50,7 @@ def expressions(source: Source, statement: ast.stmt, sizes: Sizes = None) -> Ite
             yield from _turned_arguments(source, node)
             yield from _swapped(source, node)
             yield from _own(source, node)
+            yield from _other_size(source, node)
         elif isinstance(node, ast.UnaryOp) and not isinstance(node.operand, ast.Constant):
             yield replacing(source, node, source.text(node.operand), 0.4 if isinstance(node.op, ast.Invert) else 0.6)
         elif isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _TURNED:
@@ -250,6 +251,13 @@ def _own(source: Source, call: ast.Call) -> Iterator[Offer]:
     given = call.args[0] if call.args and isinstance(call.func, ast.Name) else None
     if isinstance(given, (ast.Name, ast.Subscript, ast.Call)) and defined(source, source.text(call.func)):
         yield replacing(source, call, source.text(given), 0.9)
+
+
+def _other_size(source: Source, call: ast.Call) -> Iterator[Offer]:
+    """The number of places where the number of samples is asked for, and the other way round."""
+    given = call.args[0] if called(call) == "size" and len(call.args) == 1 else None
+    if isinstance(given, ast.Constant) and given.value in (0, 1):
+        yield replacing(source, given, str(1 - given.value), 0.8)
 
 
 def defined(source: Source, name: str) -> bool:
