@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import signal
+import time
 
 import pytest
 
@@ -133,3 +134,19 @@ def test_a_factor_of_an_optimizer_is_none_of_an_average():
     others = kept._factors_of_others(source)
     constants = [one for one in source.nodes() if type(one).__name__ == "Constant" and isinstance(one.value, float)]
     assert sorted(one.value for one in constants if id(one) not in others) == [0.9995, 0.9999]
+
+
+@pytest.mark.skipif(sandbox.unavailable() is not None, reason="trials need the sandbox")
+def test_trials_end_when_their_budget_is_over_by_the_clock(tmp_path):
+    """The program is given one second; alone it would take ten minutes, of which a limit in work would count none."""
+    watcher, program = ran(tmp_path, "import torch\n")
+    watcher.stop()
+    (tmp_path / "train.py").write_text("import time, torch\ntime.sleep(600)\n")
+    began = time.monotonic()
+    trials = Trials(program, 1.0, 1.0, lambda _: None)
+    try:
+        assert trials.control() is None
+        assert trials.left <= 0
+    finally:
+        trials.close()
+    assert time.monotonic() - began < 300

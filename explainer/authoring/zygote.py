@@ -191,7 +191,7 @@ def _watched(watcher: Any, path: str, seconds: float) -> dict[str, Any]:
     if watcher.notes.trouble:
         raise RuntimeError(f"watching failed: {watcher.notes.trouble[0]}")
     program = Program(path, None, (), os.getcwd(), seconds)
-    report = concluded(watcher, program, 40.0, seconds, "en", lambda _: None, trial=not proved)
+    report = concluded(watcher, program, 120.0, seconds, "en", lambda _: None, trial=not proved)
     tried = [*found, *([] if proved else proposals(watcher))]
     held = {
         one.rule: {"f": {**(one.attempts[0].names if one.attempts else {}), **one.names}} for one in reversed(tried)

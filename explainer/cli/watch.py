@@ -23,7 +23,7 @@ what is found comes on standard error after its end"""
 #: Options that take a value, so that SCRIPT can be told from it.
 VALUED = ("--json", "--lang", "--rules", "--color", "--budget")
 #: Seconds for trials where `--budget` does not say.
-BUDGET = 90.0
+BUDGET = 120.0
 
 
 def main(arguments: list[str]) -> int | Callable[[], int]:
@@ -148,7 +148,7 @@ def _report(watchers: list[Any], target: launch.Target, given: Any, budget: floa
         why = word("watch_nothing", language) if not watchers else f"{type(watchers[0]).__name__}: {watchers[0]}"
         return report_of((), language, [why])
     if session.rank():
-        watchers[0].stop()
+        session.left(watchers[0])
         return None
     with contextlib.suppress(OSError):
         os.chdir(target.folder)
@@ -185,7 +185,7 @@ def _parser() -> options.Parser:
     parser.usage = "explain watch [OPTIONS] [-m] SCRIPT [ARGS ...]"
     parser.add_argument("--json", metavar="FILE", help="write the document (schema_version 1) to FILE")
     parser.add_argument(
-        "--budget", metavar="TIME", default=f"{BUDGET:g}s", help="time for trials of edits (default: 90s)"
+        "--budget", metavar="TIME", default=f"{BUDGET:g}s", help="time for trials of edits (default: 120s)"
     )
     parser.add_argument("--no-trial", dest="trial", action="store_false", help="try no edits")
     options.add_speech(parser)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import selectors
 import socket
@@ -121,10 +122,16 @@ class Run:
 class Session:
     """A clean process that has torch imported, and the copies of one program's files; a context manager.
 
-    In all runs the files in `texts` hold these.
+    In all runs the files in `texts` hold these. The clean process imports the modules in `also` besides.
     """
 
-    def __init__(self, program: Program, memory: int = 4 << 30, texts: Mapping[str, str] | None = None):
+    def __init__(
+        self,
+        program: Program,
+        memory: int = 4 << 30,
+        texts: Mapping[str, str] | None = None,
+        also: Sequence[str] = (),
+    ):
         from explainer.replay.confine import sandbox
 
         self.program = program
@@ -134,7 +141,7 @@ class Session:
         scratch = Scratch()
         try:
             fork = program.warm and sandbox.unavailable() != sandbox.CUDA
-            zygote, self._line = _shared or (forked(scratch.path) if fork else _started(sorted(_imported())))
+            zygote, self._line = _shared or (forked(scratch.path) if fork else _started([*sorted(_imported()), *also]))
         except BaseException:
             scratch.remove()
             raise
@@ -191,6 +198,7 @@ class Trial:
         self._folder = folder
         self._copies = copies
         self._data = b""
+        self.began = time.monotonic()
         self._longest = _STARTING + longest(deadline)
         self._soon, self._starved = True, False
         self._run: Run | None = None
@@ -199,9 +207,9 @@ class Trial:
         """Whether it ends as soon as was asked for (`soon` of `Session.begin`): waits until that is known."""
         return self._ends(lambda: not self._soon)
 
-    def _ends(self, otherwise: Callable[[], bool] = lambda: False) -> bool:
+    def _ends(self, otherwise: Callable[[], bool] = lambda: False, most: float = math.inf) -> bool:
         """Wait until it has ended, something else is so, or it takes far too long; whether it has ended."""
-        until = time.monotonic() + self._longest
+        until = time.monotonic() + min(self._longest, most)
         with selectors.DefaultSelector() as ready:
             if self._run is None:
                 ready.register(self.line, selectors.EVENT_READ)
@@ -219,9 +227,9 @@ class Trial:
             with open(os.open(os.path.join(self._folder, COUNT), os.O_RDWR | os.O_CREAT, 0o600), "r+b") as file:
                 os.pwrite(file.fileno(), STEPS.pack(steps), STEPS.size)
 
-    def wait(self) -> Run:
-        """The run, when it has ended."""
-        self._ends()
+    def wait(self, most: float = math.inf) -> Run:
+        """The run, when it has ended; without an answer where that takes more than so many seconds by the clock."""
+        self._ends(most=most)
         return self.done()
 
     def read(self) -> bool:

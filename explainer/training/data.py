@@ -10,7 +10,9 @@ from typing import Any
 
 import torch
 
+from explainer.training.sampling import FIRST
 from explainer.training.sites import frames, key
+from explainer.training.waiting import Waits
 
 #: The types of random generators that an object keeps for itself, and where a dataset begins to read a sample.
 _GENERATORS, _READING = ("Generator", "RandomState", "Random"), ("__getitem__", "__iter__", "__getitems__")
@@ -77,10 +79,11 @@ def _made(watcher: Any, loader: Any) -> None:
         "begun_at": (),
         "sizes": [],
         "steps": [],
-        "seconds": 0.0,
+        "waits": Waits(),
         "first": [],
         "workers": 0,
         "kept": None,
+        "plain": _plain(loader),
     }
 
 
@@ -142,11 +145,17 @@ def _draws_with(kind: type, name: str) -> bool:
 def _counts(watcher: Any, original: Any) -> Any:
     def following(self: Any) -> Any:
         began = time.perf_counter()
-        batch = original(self)
         known = watcher.iterators.get(id(self))
+        looked = watcher.deep.awake and known is not None and _familiar(watcher, known[1])
+        watcher.reading = self
+        try:
+            batch = watcher.deep.aside(original, self) if looked else original(self)
+        finally:
+            watcher.reading = None
         if known is not None:
             entry = known[1]
-            entry["seconds"] += time.perf_counter() - began
+            calm = not watcher.deep.awake and torch.is_grad_enabled()
+            entry["waits"].batch(self, began, time.perf_counter(), calm)
             entry["taken"] += 1
             if watcher.looking and len(entry["first"]) < 60:
                 try:
@@ -156,6 +165,20 @@ def _counts(watcher: Any, original: Any) -> Any:
         return batch
 
     return following
+
+
+def _familiar(watcher: Any, entry: dict[str, Any]) -> bool:
+    """Whether how a loader reads its samples was looked at before, or is torch's own doing."""
+    return watcher.turns > FIRST or entry["plain"]
+
+
+def _plain(loader: Any) -> bool:
+    """Whether nothing of the program's runs when a sample is read."""
+    dataset = loader.dataset
+    while type(dataset) is torch.utils.data.Subset:
+        dataset = dataset.dataset
+    own = loader.collate_fn is torch.utils.data.default_collate
+    return own and type(dataset) is torch.utils.data.TensorDataset
 
 
 def _of_batch(watcher: Any, batch: Any) -> dict[str, Any]:

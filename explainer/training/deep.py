@@ -125,17 +125,7 @@ class Deep:
             self.refused += 1
             return
         if self._looks is None:
-            from explainer.training import effects, ends, fits, precision, streams, weighing  # noqa: F401 - what looks
-            from explainer.training.calls import LOOKS, NOTED
-            from explainer.training.looks import (  # noqa: F401 - at calls is registered
-                axes,
-                cancelling,
-                dead,
-                padded,
-                sequences,
-                swamped,
-                switches,
-            )
+            from explainer.training.loading import LOOKS, NOTED
 
             self._looks, self._noted = LOOKS, NOTED
         hooks = torch.nn.modules.module
@@ -152,6 +142,11 @@ class Deep:
         self.awake, self.evaluation, self._count = True, evaluation, 0
         self.stack.clear()
         self.roots.clear()
+
+    @property
+    def at_work(self) -> bool:
+        """Whether it is awake, or has yet to leave torch's modes."""
+        return self.awake or self._held is not None
 
     def sleep(self) -> None:
         """Stop looking; what was known of tensors is let go of."""
@@ -182,6 +177,15 @@ class Deep:
             self._held, self._exited = None, True
         elif not self._exited:
             self._held = self._mode
+
+    def aside(self, function: Any, *given: Any) -> Any:
+        """Call a function whose calls of torch are not looked at."""
+        mode = self._mode
+        on, mode.on = mode.on, False
+        try:
+            return function(*given)
+        finally:
+            mode.on = on
 
     def made(self, tensor: Any) -> Made | None:
         """How a tensor came about, where that was seen in this iteration."""

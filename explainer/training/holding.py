@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from explainer import wrappers
+from explainer.training import ranks
 from explainer.training.notes import Optimizing
 from explainer.wrappers import class_name, named_modules, named_parameters
 
@@ -80,6 +81,7 @@ def _registered(watcher: Any, one: Optimizing, owned: dict[int, Any], elsewhere:
         entry["reached"] += number in graph
         entry["graded"] += norm != 0
         entry["norm"] = norm
+        ranks.noted(watcher, entry, root, parameter)
         _idles(entry, parameter, one, bool(norm) and parameter.requires_grad and number not in elsewhere)
 
 
@@ -98,6 +100,7 @@ def _begun(watcher: Any, one: Optimizing, root: Any, name: str, parameter: Any) 
         "idle": (0, 0, 0),
         "optimizer": one.number,
         "since": watcher.notes.steps,
+        "sizes": [],
     }
 
 

@@ -120,7 +120,7 @@ class Notes:
     def event(self, name: str, site: Site, optimizer: int | None = None, data: Any = None) -> None:
         """Note an event."""
         self.counts[name] += 1
-        if not self.full:
+        if len(self.events) < _EVENTS:
             self.events.append(Event(name, site, optimizer, data))
 
     def saw(self, kind: str, site: Site, **data: Any) -> None:

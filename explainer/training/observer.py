@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import random
 import sys
 from typing import Any
+
+from explainer.training import waiting
 
 #: Characters of the program's own output that are kept from its end and from its beginning, and losses at most.
 _TAIL, _EARLY, _LOSSES = 6000, 6000, 3000
@@ -26,7 +29,11 @@ class Observer:
             _shifted(int(request["shift"]))
         if request.get("still"):
             _stilled()
+        if request.get("kept"):
+            waiting.served_from_memory()
         self.watcher.start()
+        self.sampler = waiting.Sampler(self.watcher) if request.get("sampled") else None
+        self._folder = request["folder"]
 
     def taken(self) -> dict[str, Any]:
         """Losses in their order with the place of each, what was printed last, the rules that hold in this run."""
@@ -45,7 +52,17 @@ class Observer:
             "evaluated": last_fit(self.watcher, True),
             "rules": sorted({one.rule for one in findings(self.watcher) if one.proved or one.fact}),
             "trouble": notes.trouble,
+            **self._waits(),
         }
+
+    def _waits(self) -> dict[str, Any]:
+        """How long the loaders were waited for, and at which lines, where that was asked for."""
+        if self.sampler is None:
+            return {}
+        waits = [one["waits"] for one in self.watcher.notes.loaders.values()]
+        lines = [(os.path.relpath(file, self._folder), *rest) for (file, *rest) in self.sampler.told]
+        return {"waits": max((one.told for one in waits), default=(0.0, 0.0, 0)), "lines": lines,
+                "looks": self.sampler.looks}  # fmt: skip
 
 
 class _Tail:

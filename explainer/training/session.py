@@ -30,7 +30,6 @@ def concluded(
 ) -> Report:
     """The report on a run that has ended. `took` is how many seconds it ran; `budget` those for trials; 0 for none."""
     from explainer.training.proposals import proposals
-    from explainer.training.search.search import searched
 
     notes = watcher.stop()
     found = findings(watcher)
@@ -43,8 +42,8 @@ def concluded(
             told += _proposed([one for one in found if not one.proved], trials)
             if not told:
                 told += _proposed(list(proposals(watcher)), trials)
-            if not told and (last := searched(watcher, trials)) is not None:
-                told.append(last)
+            if not told:
+                told += _starving(watcher, trials) or _searched(watcher, trials)
     except KeyboardInterrupt:
         told = [(one, []) for one in found if one.proved]
     finally:
@@ -103,6 +102,25 @@ def _proposed(found: list[Finding], trials: Trials) -> list[tuple[Finding, list[
     return []
 
 
+def _starving(watcher: Any, trials: Trials) -> list[tuple[Finding, list[Tried]]]:
+    from explainer.training.search.starving import starving
+
+    return starving(watcher, trials) if trials.left > 0 else []
+
+
+def _searched(watcher: Any, trials: Trials) -> list[tuple[Finding, list[Tried]]]:
+    """The edit of a training in doubt that trials found: what nobody doubts needs no search, nor its parts imported."""
+    from explainer.training.search.doubts import doubted
+
+    found = doubted(watcher, trials)
+    if found is None or trials.why or trials.left <= 0:
+        return []
+    from explainer.training.search.search import searched
+
+    last = searched(watcher, trials, found)
+    return [] if last is None else [last]
+
+
 def _apart(diagnoses: list[Diagnosis]) -> list[Diagnosis]:
     """One diagnosis a rule and line."""
     seen: dict[Any, Diagnosis] = {}
@@ -122,6 +140,14 @@ def _looked(notes: Any, language: str) -> str:
         optimizers=len(notes.optimizers),
         loaders=len(notes.loaders),
     )
+
+
+def left(watcher: Any) -> None:
+    """End watching in a rank that does not tell; what rank 0 compares is left for it."""
+    from explainer.training import ranks
+
+    watcher.stop()
+    ranks.leave(watcher)
 
 
 def rank() -> int:

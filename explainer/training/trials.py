@@ -5,22 +5,23 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from explainer.diagnosis import Edit
 from explainer.edits.lines import EditError, applied
 from explainer.frozen import frozen
-from explainer.replay.program import Program, Run, Session, Trial, unavailable
 from explainer.training.finding import Attempt, Finding
 from explainer.training.judge import Compared, compared, gain
 
+if TYPE_CHECKING:
+    from explainer.replay.program import Program, Run, Session, Trial
+
 _OBSERVER = "explainer.training.observer"
+#: What the clean process imports once, so that no run has to.
+_LOADED = ("explainer.training.loading",)
 #: Attempts of one finding that are tried at most.
 _MOST = 4
-#: How many times its budget trials may take by the clock, on a machine that has other work.
-_LONGEST = 1.75
-#: Seconds of work behind which it is known how long they take by the clock.
-_KNOWN = 2.0
 
 
 @frozen
@@ -38,32 +39,33 @@ class Tried:
 class Trials:
     """The runs of one program within a budget in seconds. `interrupted` after Ctrl-C: nothing more is begun.
 
-    `lasted` is how many seconds of work the last whole run without an edit took.
+    `lasted` is how many seconds by the clock the last whole run without an edit took.
     """
 
     def __init__(self, program: Program, budget: float, took: float, progress: Callable[[str], None]):
-        self.budget, self.spent = budget, 0.0
+        self.budget = budget
         self.began = time.monotonic()
-        self.why = unavailable(program)
         self.progress = progress
         self.took = took
         self.interrupted = False
-        self.count = 0
+        self._seconds: dict[int, float] = {}
         self.lasted = took
         self._program = program
         self._session: Session | None = None
         self._controls: dict[int, Any] = {}
         self._running: list[Trial] = []
 
+    @cached_property
+    def why(self) -> str | None:
+        """Why the program cannot be run again; None where it can."""
+        from explainer.replay.program import unavailable  # what most watched programs never need
+
+        return unavailable(self._program)
+
     @property
     def left(self) -> float:
-        """Seconds of work that are left of the budget, so that a busy machine gives the same answer.
-
-        Where it is so busy that the clock ends it before, as many as it does until then.
-        """
-        gone = time.monotonic() - self.began
-        pace = gone / self.spent if self.spent > _KNOWN else 1.0
-        return min(self.budget - self.spent, (_LONGEST * self.budget - gone) / pace)
+        """Seconds by the clock that are left of the budget."""
+        return self.budget - (time.monotonic() - self.began)
 
     def close(self) -> None:
         """End what is still at work."""
@@ -98,6 +100,20 @@ class Trials:
         except KeyboardInterrupt:
             self.interrupted = True
             return None
+
+    def waits(self) -> tuple[Any, Any]:
+        """What was observed of waiting for batches in the program as it is, and with batches kept in memory."""
+        try:
+            runs = [self._ended(0, self._begin(None, 0, sampled=True, kept=kept))[1] for kept in (False, True)]
+        except KeyboardInterrupt:
+            self.interrupted = True
+            return None, None
+        return observed(runs[0]), observed(runs[1])
+
+    @property
+    def folder(self) -> str:
+        """The program's folder."""
+        return self._program.folder
 
     def begun(self, attempts: Sequence[Attempt], steps: int) -> Iterator[tuple[Attempt, Any]]:
         """Each attempt with what was observed of its first steps, two runs at a time; None where it does not run."""
@@ -162,13 +178,15 @@ class Trials:
         for number, (attempt, seed) in enumerate(waiting):
             if attempt is None:
                 self._controls[seed] = observed(results[number])
-                self.lasted = results[number].seconds or self.lasted
+                self.lasted = self._seconds.get(number) or self.lasted
         return [results[number] for number, (attempt, _) in enumerate(waiting) if attempt is not None]
 
     def _begin(self, attempt: Attempt | None, seed: int, **extra: Any) -> Trial:
         """Start the program with an attempt's edits, or as it is."""
         if self._session is None:
-            self._session = Session(self._program)
+            from explainer.replay.program import Session
+
+            self._session = Session(self._program, also=_LOADED)
         texts = self._texts(attempt.edits) if attempt is not None else {}
         limit = max(min(self.left, 20 + 6 * self.took), 0.1)
         trial = self._session.begin(texts or {}, limit, observer=_OBSERVER, shift=1000 * seed, **extra)
@@ -177,10 +195,9 @@ class Trials:
         return trial
 
     def _ended(self, number: int, trial: Trial) -> tuple[int, Run]:
-        run = trial.wait()
-        self.spent += run.seconds
+        run = trial.wait(max(self.left, 0.0))
         self._running.remove(trial)
-        self.count += 1
+        self._seconds[number] = time.monotonic() - trial.began
         return number, run
 
     def _texts(self, edits: Sequence[Edit]) -> dict[str, str] | None:

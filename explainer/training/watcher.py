@@ -5,14 +5,15 @@ from __future__ import annotations
 import sys
 import threading
 import weakref
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
 import torch
 
-from explainer.training import data, deep, growth, holding, inspect, models, precision, rates, stretches
+from explainer.training import data, deep, growth, holding, inspect, models, precision, ranks, rates, stretches
 from explainer.training.deep import dispatched, unseen
-from explainer.training.notes import ByIdentity, Notes, Optimizing
+from explainer.training.notes import Notes, Optimizing
 from explainer.training.patches import Patches
 from explainer.training.sampling import FIRST, sampled
 from explainer.training.sites import frames, key, named_within, stepping_package, user_frames
@@ -72,16 +73,23 @@ class Watcher:
         self.sources: Any = None
         self.trained_at: dict[int, int] = {}
         self._inside = self._owed = False
-        self._lately: list[int] = []
-        self._turns = self._more = self._restarts = 0
+        self.between = self.wrapped = False
+        self.ranks = 0
+        self.begun: dict[int, float] = {}
+        self.drift: Any = None
+        self.reading: Any = None
+        self._lately: deque[int] = deque(maxlen=4)
+        self.turns = self._more = self._restarts = 0
         self._spots: dict[Any, Any] = {}
         self._dirty: dict[int, bool] = {}
-        self._numbers = ByIdentity()
+        self._optimizing: dict[int, Optimizing] = {}
 
     # -- begin and end ----------------------------------------------------------------------------------------------
 
     def start(self) -> Watcher:
         """Put everything in place."""
+        from explainer.training import loading  # noqa: F401 - at the start, whose time is told, not between steps
+
         wrap = self.patches.wrap
         wrap(torch.autograd, "backward", self._backward)
         wrap(torch.autograd, "grad", self._grad)
@@ -93,6 +101,7 @@ class Watcher:
         models.install(self)
         rates.install(self)
         data.install(self)
+        ranks.install(self)
         hooks = sys.modules[torch.optim.Optimizer.__module__]
         for register, hook in (
             ("register_optimizer_step_pre_hook", self._before_step),
@@ -166,12 +175,12 @@ class Watcher:
 
     def optimizer(self, of: Any) -> Optimizing:
         """The notes on an optimizer."""
-        number = self._numbers.get(of)
-        if number is None:
-            number = len(self.notes.optimizers)
-            self._numbers.set(of, number)
-            self.notes.optimizers.append(Optimizing(number, type(of).__name__, (), weakref.ref(of)))
-        return self.notes.optimizers[number]
+        known = self._optimizing.get(id(of))
+        if known is None or known.of() is not of:
+            known = Optimizing(len(self.notes.optimizers), type(of).__name__, (), weakref.ref(of))
+            self._optimizing[id(of)] = known
+            self.notes.optimizers.append(known)
+        return known
 
     def _made_optimizer(self, original: Any) -> Any:
         def note(_: Any, args: Any, __: Any) -> None:
@@ -206,6 +215,8 @@ class Watcher:
 
     def _before_step(self, of: Any, args: Any, kwargs: Any) -> None:
         self.stepping = True
+        if not self.turns:
+            ranks.begins(self, of)
         if self.looking:
             with unseen():
                 self._looks_at_step(of, self.optimizer(of))
@@ -223,16 +234,14 @@ class Watcher:
             one.stale += 1
 
     def _after_step(self, of: Any, *_: Any) -> None:
-        self.stepping = False
+        self.stepping = self.between = False
         one = self.optimizer(of)
         one.steps += 1
         if one.steps < 12:
             one.stepped_at = frames()
-        self._lately = [*self._lately[-3:], one.number]
-        if one.steps == 1 and not self.loop_of:
-            self.loop_of = stepping_package(sys._getframe(2))
-        if one.steps == 1 and self._turns > FIRST and self._restarts < _PHASES:
-            self._more, self._restarts = FIRST, self._restarts + 1
+        self._lately.append(one.number)
+        if one.steps == 1:
+            self._begins()
         self._dirty[one.number] = True
         if self.lowly:
             precision.after_step(self, one.stepped_at)
@@ -243,6 +252,13 @@ class Watcher:
         else:
             self._turn()
 
+    def _begins(self) -> None:
+        """An optimizer takes its first step."""
+        if not self.loop_of:
+            self.loop_of = stepping_package(sys._getframe(3))
+        if self.turns > FIRST and self._restarts < _PHASES:
+            self._more, self._restarts = FIRST, self._restarts + 1
+
     @property
     def looking(self) -> bool:
         """Whether this step is one of those that are looked at."""
@@ -250,13 +266,16 @@ class Watcher:
 
     def _turn(self) -> None:
         """The end of an iteration: whether the next one is looked at."""
-        self._turns += 1
+        self.turns = turns = self.turns + 1
+        if self.deep.at_work:
+            self.deep.sleep()
+        wanted = sampled(turns) or (self.dense and not turns % _OFTEN)
+        if not wanted and not self._more:
+            return
         self._more -= self._more > 0
-        if sampled(self._turns):  # several optimizers that step in turn are looked at one after the other
+        if sampled(turns):  # several optimizers that step in turn are looked at one after the other
             self._more = max(self._more, len(set(self._lately)))
-        self.deep.sleep()
-        often = self.dense and not self._turns % _OFTEN
-        if threading.get_ident() == self.thread and (self._more or sampled(self._turns) or often):
+        if threading.get_ident() == self.thread and (self._more or wanted):
             self.deep.wake()
 
     def unchanged(self, module: Any) -> bool:
@@ -294,6 +313,7 @@ class Watcher:
         return self.after(note)(original)
 
     def _went_back(self, name: str, loss: Any) -> None:
+        self.between = True
         caller = sys._getframe(4)  # of `Tensor.backward`; a frame's code and instruction cost less than all frames
         spot = (id(caller.f_code), caller.f_lasti)  # hashing a code object would read all of it
         place, _ = self._spots.get(spot, (None, None))

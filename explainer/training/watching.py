@@ -71,7 +71,7 @@ class Watching:
         from explainer.training import session
 
         if session.rank():
-            self._watcher.stop()
+            session.left(self._watcher)
             return None
         program = script(self._began) if trial else None
         seconds = time.monotonic() - self._began

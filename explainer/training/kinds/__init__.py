@@ -36,6 +36,7 @@ NAMES = (
     "effects",
     "unmoved",
     "drawn",
+    "drifting",
 )
 
 

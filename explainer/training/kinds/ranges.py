@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import Any
 
@@ -67,3 +68,21 @@ def over_the_batch(watcher: Any) -> Iterator[Finding]:
         names = {"name": data["made"]["name"], "shape": list(data["shape"]), "batch": data["shape"][0]}
         ready = tuple(one for one in attempts if one.edits)
         yield Finding("reduced-over-batch", names, shown(made, None), ready, proved=False, seen=True, weight=6)
+
+
+@finder
+def decided_always(watcher: Any) -> Iterator[Finding]:
+    """An output that is compared with an end of its own range: each sample is decided alike."""
+    for seen, _ in watcher.notes.of("decision-constant"):
+        frame = seen.site[0] if seen.site else None
+        found = frame.node() if frame is not None else None
+        node = found.node if found is not None else None
+        right = node.comparators[0] if isinstance(node, ast.Compare) and len(node.comparators) == 1 else None
+        bound = rewrite.literal_of(found.source, right, seen.site) if found is not None and right is not None else None
+        if bound is None:
+            continue
+        names = {**seen.data, "text": found.source.text(node)} if found is not None and node is not None else seen.data
+        attempt = Attempt(
+            "middle", rewrite.replaced(*bound, f"{seen.data['middle']:g}"), culprit=bound[0].span(bound[1])
+        )
+        yield Finding("decision-constant", names, shown(None, frame), (attempt,), proved=False, seen=True, weight=6)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -94,3 +95,24 @@ def _built(watcher: Any, kind: str, site: Any) -> Place | None:
     nodes = [(source, node) for source in program_sources(watcher) for node in source.nodes()]
     calls = [(source, node) for source, node in nodes if isinstance(node, ast.Call) and called(node) == kind]
     return calls[0] if len(calls) == 1 else None
+
+
+@finder
+def along_the_batch(watcher: Any) -> Iterator[Finding]:
+    """A table of positions that is read by the number of samples, and added along them."""
+    for seen, times in watcher.notes.of("positions-along-batch"):
+        frame = seen.data["at"][0] if seen.data["at"] else None
+        found = frame.node() if frame is not None else None
+        node = found.node if found is not None else None
+        if times < 3 or found is None or not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.Slice):
+            continue
+        source, upper = found.source, node.slice.upper
+        text = source.text(upper) if upper is not None and node.slice.lower is None else ""
+        length = re.sub(
+            r"^len\((.*)\)$", r"\1.size(1)", text.replace("size(0)", "size(1)").replace("shape[0]", "shape[1]")
+        )
+        new = f"{source.text(node.value)}[:{length}].transpose(0, 1)"
+        edits = rewrite.replaced(source, node, new) if length != text else ()
+        names = {"text": source.text(node), "batch": seen.data["shape"][0], "time": seen.data["shape"][1], "new": new}
+        attempts = (Attempt("turn", edits),) if edits else ()
+        yield Finding("positions-along-batch", names, source.span(node), attempts, proved=False, seen=True, weight=6)

@@ -159,17 +159,18 @@ def setting(found: tuple[Source, ast.Call] | None, name: str, site: Site) -> tup
 
 def _in_groups(source: Source, call: ast.Call, name: str, site: Site) -> tuple[Source, ast.AST] | None:
     """The one number other than zero that some group of parameters is given under a name."""
-    values: list[tuple[Source, ast.AST]] = []
+    values = in_groups(source, name, site)
+    return values[0] if len(values) == 1 else None
+
+
+def in_groups(source: Source, name: str, site: Site) -> list[tuple[Source, ast.AST]]:
+    """All numbers other than zero that groups of parameters are given under a name, each place once."""
+    values: dict[Any, tuple[Source, ast.AST]] = {}
     for node in source.nodes():
-        if isinstance(node, ast.Dict):
-            for key, value in zip(node.keys, node.values, strict=True):
-                if isinstance(key, ast.Constant) and key.value == name:
-                    found = rewrite.literal_of(source, value, site)
-                    if found is not None and not (isinstance(found[1], ast.Constant) and found[1].value == 0):
-                        values.append(found)
-    return (
-        values[0]
-        if len({(each[0].file, getattr(each[1], "lineno", 0), getattr(each[1], "col_offset", 0)) for each in values})
-        == 1
-        else None
-    )
+        for key, value in zip(node.keys, node.values, strict=True) if isinstance(node, ast.Dict) else ():
+            own = isinstance(key, ast.Constant) and key.value == name
+            found = rewrite.literal_of(source, value, site) if own else None
+            if found is not None and not (isinstance(found[1], ast.Constant) and found[1].value == 0):
+                place = (found[0].file, getattr(found[1], "lineno", 0), getattr(found[1], "col_offset", 0))
+                values.setdefault(place, found)
+    return list(values.values())

@@ -1,6 +1,8 @@
-"""Units that a rectifier holds at zero: how many of a layer gave nothing but 0 for a whole batch."""
+"""Units that let no gradient through: rectifiers that give 0 for a whole batch, curves where they are flat."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import torch
 
@@ -10,17 +12,50 @@ from explainer.training.sites import key
 
 #: Looks that are kept of one place.
 _MOST = 80
+#: How far from its middle, of its reach, a curve is flat; how many values are looked through at most.
+_STEEP, _ENTRIES = 0.95**0.5, 1_000_000
+#: Shares from which on one takes all; of so few that is nothing.
+_ALL, _FEW = 0.98, 3
 
 
 @looks("relu", "relu_")
 def dead_units(deep: Deep, call: Call) -> None:
     """Count the units of a layer that are 0 for all samples of a batch."""
     out = call.out
-    if deep.evaluation is not None or not isinstance(out, torch.Tensor) or out.dim() < 2 or len(out) < 8:
-        return
-    units = (out.detach() != 0).movedim(1 if out.dim() == 4 else -1, -1).flatten(0, -2).any(0)
+    if _looked(deep, out):
+        units = (out.detach() != 0).movedim(1 if out.dim() == 4 else -1, -1).flatten(0, -2).any(0)
+        _note(deep, call, len(units), len(units) - int(units.sum()))
+
+
+@looks("tanh", "tanh_", "sigmoid", "sigmoid_")
+def flat_units(deep: Deep, call: Call) -> None:
+    """Count the values of a layer at which its curve is less than a twentieth as steep as in its middle."""
+    out = call.out
+    if _looked(deep, out) and call.made is not None and call.made.tracked and out.numel() < _ENTRIES:
+        middle, half = (0.0, 1.0) if call.name.startswith("tanh") else (0.5, 0.5)
+        _note(deep, call, out.numel(), int(((out.detach() - middle).abs() > half * _STEEP).sum()))
+
+
+@looks("softmax")
+def flat_shares(deep: Deep, call: Call) -> None:
+    """Count the rows of shares of which one takes all, so that none of them moves."""
+    out = call.out
+    if _looked(deep, out) and call.made is not None and call.made.tracked and out.numel() < _ENTRIES:
+        dim = call.get("dim", 1)
+        if isinstance(dim, int) and out.shape[dim] > _FEW:
+            most = out.detach().amax(dim)
+            _note(deep, call, most.numel(), int((most > _ALL).sum()))
+
+
+def _looked(deep: Deep, out: Any) -> bool:
+    return deep.evaluation is None and isinstance(out, torch.Tensor) and out.dim() > 1 and len(out) >= 8
+
+
+def _note(deep: Deep, call: Call, units: int, still: int) -> None:
     module = deep.stack[-1] if deep.stack else None
-    known = deep.watcher.rectified.setdefault((key(call.site), id(module)), {"site": call.site, "seen": []})
+    known = deep.watcher.rectified.setdefault(
+        (key(call.site), id(module)), {"site": call.site, "seen": [], "name": call.name.rstrip("_")}
+    )
     known["built"] = deep.watcher.notes.built.get(module) or ()
     if len(known["seen"]) < _MOST:
-        known["seen"].append((deep.watcher.notes.steps, len(units), len(units) - int(units.sum())))
+        known["seen"].append((deep.watcher.notes.steps, units, still))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,6 +13,7 @@ from explainer.training.finding import Attempt, Finding
 from explainer.training.fits import learned
 from explainer.training.kinds.optimizers import backward_site, name_of
 from explainer.training.notes import Optimizing
+from explainer.training.proposals.through import past_choice
 from explainer.training.sites import statement
 from explainer.training.sources import program_sources
 
@@ -44,6 +46,8 @@ def cut_graph(watcher: Any) -> Iterator[Finding]:
             told = {"text": text, "kind": kind, "line": place[1]}
             first = (place not in drawn, place not in cuts)
             name = "draw" if kind == "sample" else "keep"
+            if kind == "detach" and entries:
+                attempts += [(first, one) for one in _past(source, node, told)]
             attempts += [(first, one) for one in _anew(watcher, still, source, node, told)]
             attempts.append((first, Attempt(name, edits, told, culprit=source.span(node))))
     attempts.sort(key=lambda one: one[0])
@@ -57,6 +61,12 @@ def cut_graph(watcher: Any) -> Iterator[Finding]:
             proved=still is not None and bool(cuts),
             seen=bool(entries or drawn),
         )
+
+
+def _past(source: Source, node: Any, told: dict[str, Any]) -> Iterator[Attempt]:
+    """The gradient handed past a choice, where a value was chosen and then cut."""
+    for new in past_choice(source, node):
+        yield Attempt("past", rewrite.replaced(source, node, new), {**told, "new": new}, culprit=source.span(node))
 
 
 def _still(watcher: Any) -> Optimizing | None:
@@ -129,14 +139,9 @@ def _cuts(source: Source) -> Iterator[tuple[ast.AST, str, Any]]:
             and len(node.args) == 1
         ):
             inner = node.args[0]
-            text = source.text(inner)
-            for tail in (".tolist()", ".numpy()", ".item()"):
-                text = text.removesuffix(tail)
-            yield (
-                node,
-                called(node),
-                rewrite.replaced(source, node, text.removesuffix(".cpu()").removesuffix(".detach()")),
-            )
+            text = re.sub(r"\.(detach|cpu|numpy|tolist|item)\(\)", "", source.text(inner))
+            text = re.sub(r"\.(max|min)\((?=axis|dim)", r".a\1(", text)
+            yield node, called(node), rewrite.replaced(source, node, text)
 
 
 def _evaluates(source: Source, node: ast.With) -> bool:

@@ -6,12 +6,12 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from explainer.source import called
+from explainer.source import Source, called
 from explainer.training import rewrite
 from explainer.training.finding import Attempt, Finding
 from explainer.training.fits import learned
 from explainer.training.kinds.optimizers import built
-from explainer.training.kinds.strength import plain, setting
+from explainer.training.kinds.strength import in_groups, plain, setting
 from explainer.training.notes import Optimizing
 
 _ADAPTIVE = ("Adam", "AdamW", "NAdam", "RAdam", "Adamax", "RMSprop", "Adagrad")
@@ -26,14 +26,15 @@ def rates(watcher: Any) -> Iterator[Finding]:
     if any(id(p["of"]()) in watcher.pretrained for p in watcher.weights.values()) or one.number != 0:
         return
     rate = max((rate for rate, _ in one.rates), default=0.0)
-    found = built(one)
-    written = setting(found, "lr", one.site)
-    if written is None:
+    places = _written(one)
+    if not places:
         return
+    written = places[0]
     adaptive = one.kind.startswith(_ADAPTIVE)
     middle = sorted(one.measures, key=lambda each: each["gradient"])[len(one.measures) // 2]
     relative = rate / max(middle["weight"], 1e-12) * (1.0 if adaptive else middle["gradient"])
-    large = (
+    still = rate <= 1e-5 if adaptive else relative * one.steps < 0.01  # so a loss that rises does so by chance
+    large = not still and (
         share < 0
         or (adaptive and rate >= 0.03)
         or (not adaptive and rate >= 1.0)
@@ -46,7 +47,7 @@ def rates(watcher: Any) -> Iterator[Finding]:
     if not large and not small:
         return
     attempts = [
-        Attempt("rate", rewrite.replaced(written[0], written[1], plain(value)), {"value": plain(value)})
+        Attempt("rate", rewrite.both(written[0], [(node, plain(value)) for _, node in places]), {"value": plain(value)})
         for value in tries
     ]
     if large:
@@ -67,6 +68,17 @@ def rates(watcher: Any) -> Iterator[Finding]:
         tuple(each for each in attempts if each.edits),
         proved=False,
     )
+
+
+def _written(one: Optimizing) -> list[tuple[Source, Any]]:
+    """Where the rate is written: once, or in all groups of parameters the same."""
+    found = built(one)
+    written = setting(found, "lr", one.site)
+    if written is not None or found is None:
+        return [written] if written is not None else []
+    groups = in_groups(found[0], "lr", one.site)
+    alike = len({source.text(node) for source, node in groups}) == 1 and len({source.file for source, _ in groups}) == 1
+    return groups if alike else []
 
 
 def _averaged(watcher: Any) -> Iterator[Attempt]:

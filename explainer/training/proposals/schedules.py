@@ -105,7 +105,23 @@ def _rescheduled(entry: dict[str, Any], one: Optimizing, watcher: Any) -> list[A
                 edits = rewrite.replaced(call[0], node, f"{_product(call[0], node)} * {factor}")
                 attempts.append(Attempt("length", edits, culprit=call[0].span(call[1])))
                 break
+    attempts += _unrounded(entry)
     return [each for each in attempts if each.edits]
+
+
+def _unrounded(entry: dict[str, Any]) -> Iterator[Attempt]:
+    """Where the program computes the factor itself: a division whose result is rounded down, as it is."""
+    call = rewrite.call_in(entry["site"][0], entry["kind"]) if entry["site"] and entry["kind"] == "LambdaLR" else None
+    given = rewrite.argument(call[1], "lr_lambda", 1) if call is not None else None
+    if call is None or given is None:
+        return
+    source = call[0]
+    name = source.text(given).rpartition(".")[2]
+    made = [one for one in source.nodes() if isinstance(one, ast.FunctionDef) and one.name == name]
+    for node in (inner for one in (given, *made) for inner in ast.walk(one)):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv):
+            new = f"{source.text(node.left)} / {source.text(node.right)}"
+            yield Attempt("divide", rewrite.replaced(source, node, new), {"new": new}, source.span(node))
 
 
 def _product(source: Source, node: ast.AST) -> str:

@@ -1,4 +1,4 @@
-"""Rectified units that give nothing but 0 any more: no gradient gets past them, and they stay as they are."""
+"""Units past which no gradient gets: rectified ones that give nothing but 0, curved ones that are where it is flat."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _LOOKS, _FEWEST = 3, 4
 #: The fit from which on enough was learned.
 _WELL = 0.85
 #: What gives weights and biases their start.
-_STARTS = ("constant_", "fill_", "uniform_", "normal_", "sub_", "zeros_", "ones_")
+_STARTS = ("constant_", "fill_", "uniform_", "normal_", "sub_", "zeros_", "ones_", "mul_", "trunc_normal_")
 
 
 def dead_units(watcher: Any) -> Iterator[Finding]:
-    """A layer nearly all of whose units are 0 for every sample, late in a training that has not learned well."""
+    """A layer nearly all of whose units let no gradient through, late in a training that has not learned well."""
     fits = [one for one in (last_fit(watcher, False), last_fit(watcher, True)) if one is not None]
     if max(fits, default=learned(watcher)) >= _WELL:
         return  # with a branch that is switched off, or units to spare
@@ -36,25 +36,51 @@ def dead_units(watcher: Any) -> Iterator[Finding]:
             continue
         if any(units < _FEWEST or dead < _DEAD * units for _, units, dead in late):
             continue
+        flat = known["name"] != "relu"
         names = {
+            "name": known["name"],
+            "share": round(100 * late[-1][2] / late[-1][1]),
             "units": late[-1][1],
             "dead": min(dead for *_, dead in late),
             "from": next(step for step, units, dead in known["seen"] if dead >= _DEAD * units),
             "steps": watcher.notes.steps,
         }
         site = known["built"] or known["site"]
-        attempts = tuple(one for one in (*_starts(watcher), *_rates(watcher), *_leaky(known)) if one.edits)
+        attempts = tuple(one for one in _attempts(watcher, known) if one.edits)
+        if not attempts:
+            continue
         culprit = shown(rewrite.call_in(site[0]), site[0]) if site else None
-        yield Finding("dead-units", names, culprit, attempts, proved=False, seen=True)
+        yield Finding("saturated-units" if flat else "dead-units", names, culprit, attempts, proved=False, seen=True)
         return
 
 
-def _starts(watcher: Any) -> Iterator[Attempt]:
-    """What gives biases their start left out."""
+def _attempts(watcher: Any, known: dict[str, Any]) -> Iterator[Attempt]:
+    flat = known["name"] != "relu"
+    if known["name"] != "softmax":
+        yield from (*_starts(watcher, flat), *_rates(watcher), *(() if flat else _leaky(known)))
+    elif known["seen"][0][2] >= _DEAD * known["seen"][0][1]:  # what has been learned may well be sharp
+        yield from _factors(known)
+
+
+def _factors(known: dict[str, Any]) -> Iterator[Attempt]:
+    """Factors in the function that calls it, as divisors or left out."""
+    frame = known["site"][0]
+    source = frame.source()
+    for node in ast.walk(source.scope_at(frame.line)):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) and not isinstance(node.left, ast.Constant):
+            left, right = source.text(node.left), source.text(node.right)
+            for new in (f"{left} / {right}", left):
+                yield Attempt("factor", rewrite.replaced(source, node, new), {"new": new}, source.span(node))
+
+
+def _starts(watcher: Any, flat: bool) -> Iterator[Attempt]:
+    """What gives biases their start left out; where units are flat, what gives any weight a start by hand."""
     for source in program_sources(watcher):
         for node in source.nodes():
             call = node.value if isinstance(node, ast.Expr) else None
-            if isinstance(call, ast.Call) and called(call) in _STARTS and "bias" in source.text(call):
+            if isinstance(call, ast.Call) and called(call) in _STARTS and (flat or "bias" in source.text(call)):
+                if flat and called(call) == "zeros_":
+                    continue
                 edits = rewrite.without(source, node)  # type: ignore[arg-type]
                 yield Attempt("start", edits, {"text": source.text(call)}, source.span(call))
 

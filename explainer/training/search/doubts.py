@@ -40,6 +40,14 @@ class Doubt:
     number: float | None = None
 
 
+def doubted(watcher: Any, trials: Any) -> Doubt | None:
+    """What speaks against a run, by what was noted or else by what its own number is without learning."""
+    found = doubt(watcher)
+    if found is not None or not asked(watcher) or trials.why or trials.left <= 0:
+        return found
+    return poor(trials.control()) or untaught(trials.control(), trials.still())
+
+
 def asked(watcher: Any) -> bool:
     """Whether only the program's own number can tell: it has one of a known direction, and compares no outputs."""
     if watcher.notes.steps < _STEPS or last_fit(watcher, True) is not None:

@@ -50,6 +50,7 @@ def expressions(source: Source, statement: ast.stmt, sizes: Sizes = None) -> Ite
             yield from _turned_arguments(source, node)
             yield from _swapped(source, node)
             yield from _own(source, node)
+            yield from _other_size(source, node)
         elif isinstance(node, ast.UnaryOp) and not isinstance(node.operand, ast.Constant):
             yield replacing(source, node, source.text(node.operand), 0.4 if isinstance(node.op, ast.Invert) else 0.6)
         elif isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _TURNED:
@@ -156,10 +157,15 @@ def _swapped(source: Source, call: ast.Call) -> Iterator[Offer]:
 
 
 def _scaled(source: Source, node: ast.BinOp) -> Iterator[Offer]:
-    """`x * t` and `x / t`, `1 - a` and `a`, `a - b` and `a + b`."""
+    """`x * t` and `x / t`, `a // b` and `a / b`, `1 - a` and `a`, `a - b` and `a + b`."""
     left, right = source.text(node.left), source.text(node.right)
-    if isinstance(node.op, (ast.Mult, ast.Div)) and isinstance(node.right, (ast.Name, ast.Attribute)):
-        yield replacing(source, node, f"{left} {'/' if isinstance(node.op, ast.Mult) else '*'} {right}", 0.8)
+    root = isinstance(node.right, ast.BinOp) and isinstance(node.right.op, ast.Pow)
+    root = root or (isinstance(node.right, ast.Call) and called(node.right) in ("sqrt", "exp"))
+    if isinstance(node.op, (ast.Mult, ast.Div)) and (root or isinstance(node.right, (ast.Name, ast.Attribute))):
+        cost = 0.5 if root else 0.8
+        yield replacing(source, node, f"{left} {'/' if isinstance(node.op, ast.Mult) else '*'} {right}", cost)
+    if isinstance(node.op, ast.FloorDiv):
+        yield replacing(source, node, f"{left} / {right}", 0.5)
     if isinstance(node.op, ast.Sub) and isinstance(node.left, ast.Constant) and node.left.value == 1:
         yield replacing(source, node, right, 0.6)
     elif isinstance(node.op, (ast.Add, ast.Sub)):
@@ -245,6 +251,13 @@ def _own(source: Source, call: ast.Call) -> Iterator[Offer]:
     given = call.args[0] if call.args and isinstance(call.func, ast.Name) else None
     if isinstance(given, (ast.Name, ast.Subscript, ast.Call)) and defined(source, source.text(call.func)):
         yield replacing(source, call, source.text(given), 0.9)
+
+
+def _other_size(source: Source, call: ast.Call) -> Iterator[Offer]:
+    """The number of places where the number of samples is asked for, and the other way round."""
+    given = call.args[0] if called(call) == "size" and len(call.args) == 1 else None
+    if isinstance(given, ast.Constant) and given.value in (0, 1):
+        yield replacing(source, given, str(1 - given.value), 0.8)
 
 
 def defined(source: Source, name: str) -> bool:

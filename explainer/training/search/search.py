@@ -11,7 +11,7 @@ from typing import Any
 from explainer.training.finding import Attempt, Finding
 from explainer.training.judge import FIT, gain, metrics, rises, share
 from explainer.training.search import evaluation, expressions, places, whole
-from explainer.training.search.doubts import Doubt, asked, doubt, poor, untaught
+from explainer.training.search.doubts import Doubt
 from explainer.training.search.offer import Offer
 from explainer.training.trials import Trials, Tried
 
@@ -33,15 +33,8 @@ _SHARE, _LEAST, _LONGEST = 0.25, 64, 240
 _RESERVE = _WHOLE + 2 * (_SEEDS - 1)
 
 
-def searched(watcher: Any, trials: Trials) -> tuple[Finding, list[Tried]] | None:
+def searched(watcher: Any, trials: Trials, found: Doubt) -> tuple[Finding, list[Tried]] | None:
     """The edit that repairs a training in doubt, as trials on several seeds showed; None where none is found."""
-    if trials.why or trials.left <= 0:
-        return None
-    found = doubt(watcher)
-    if found is None and asked(watcher):
-        found = poor(trials.control()) or untaught(trials.control(), trials.still())
-    if found is None:
-        return None
     groups = _groups(watcher, [one.attempt() for one in ranked(watcher, found)], trials, found)
     for group in groups:
         tried = trials.tried(_finding(found, group), seeds=_SEEDS)

@@ -1,0 +1,11 @@
+"""All that watching needs, imported at once: what looks at calls of torch, and what looks for findings in the notes."""
+
+from __future__ import annotations
+
+from explainer.training import effects, ends, fits, observer, precision, proposals, streams, weighing  # noqa: F401
+from explainer.training.calls import LOOKS, NOTED
+from explainer.training.kinds import load
+from explainer.training.looks import axes, bounds, cancelling, dead, padded, positions, sequences, swamped, switches  # noqa: F401
+
+__all__ = ["LOOKS", "NOTED"]
+load()

@@ -1,0 +1,72 @@
+"""Steps that have no gradient of their own, a choice or a rounding, with the gradient handed straight past them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+from explainer.source import Source, called, loaded, stored
+from explainer.training import rewrite
+from explainer.training.finding import Attempt, Finding
+from explainer.training.kinds.optimizers import name_of
+from explainer.training.kinds.unmoved import unmoved
+from explainer.training.sources import program_sources
+from explainer.wrappers import class_name
+
+#: Calls whose results change in jumps, so that what led to them gets no gradient.
+_JUMPS = ("argmin", "argmax", "topk", "bucketize", "searchsorted", "long", "int", "multinomial")
+_ROUNDS = ("round", "sign", "floor", "ceil", "heaviside", "trunc")
+#: How many statements it is followed back.
+_BACK = 4
+
+
+def past_choice(source: Source, cut: ast.Call) -> Iterator[str]:
+    """What may stand for `q.detach()`, where q was chosen by what was computed of z: `z + (q - z).detach()`."""
+    inner = cut.func.value if isinstance(cut.func, ast.Attribute) else None
+    if not isinstance(inner, ast.Name):
+        return
+    scope = source.scope_at(cut.lineno)
+    made = [one for one in ast.walk(scope) if isinstance(one, ast.Assign) and one.lineno < cut.lineno]
+    wanted, names, jumps = {inner.id}, list[str](), False
+    for one in reversed(sorted(made, key=lambda one: one.lineno)[-2 * _BACK :]):
+        if not stored(one) & wanted:
+            continue
+        jumps = jumps or any(isinstance(each, ast.Call) and called(each) in _JUMPS for each in ast.walk(one.value))
+        behind = sorted(loaded(one.value) - {"self", "torch", "F", "nn"})
+        wanted |= set(behind)
+        names += [name for name in behind if name not in names]
+    local = {name for one in made for name in stored(one)} | {
+        one.arg for one in ast.walk(scope) if isinstance(one, ast.arg)
+    }
+    if jumps:
+        own = inner.id
+        yield from (f"{name} + ({own} - {name}).detach()" for name in names if name in local and name != own)
+
+
+def rounded(watcher: Any) -> Iterator[Finding]:
+    """Weights whose gradients are all zero, and the roundings in the program that may be why."""
+    still = unmoved(watcher)
+    attempts = []
+    for source in program_sources(watcher) if still else ():
+        for node in source.nodes():
+            new = _past_rounding(source, node) if isinstance(node, ast.Call) and called(node) in _ROUNDS else ""
+            if new:
+                told = {"text": source.text(node), "kind": "rounding", "line": node.lineno, "new": new}  # type: ignore[attr-defined]
+                attempts.append(Attempt("past", rewrite.replaced(source, node, new), told, source.span(node)))
+    if attempts:
+        names = {
+            "missing": ", ".join(one["name"] for one in still[:3]),
+            "root": class_name(still[0]["root"]()),
+            "many": len(still),
+            "optimizer": name_of(watcher.notes.optimizers[still[0]["optimizer"]]),
+        }
+        first = attempts[0]
+        yield Finding("gradient-cut", {**names, **first.names}, first.culprit, tuple(attempts), proved=False, seen=True)
+
+
+def _past_rounding(source: Source, call: ast.Call) -> str:
+    """A rounding with the gradient of what it rounds; empty where it rounds no plain name."""
+    method = isinstance(call.func, ast.Attribute) and not call.args
+    given: Any = call.func.value if method else (call.args or [None])[0]  # type: ignore[attr-defined, list-item]
+    return f"{given.id} + ({source.text(call)} - {given.id}).detach()" if isinstance(given, ast.Name) else ""
