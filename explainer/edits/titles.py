@@ -233,4 +233,14 @@ TITLES: Mapping[str, Texts] = {
         "ko": "`{what}` 텐서를 `{other}` 텐서의 크기로 자르기",
         "zh": "把 `{what}` 裁剪到 `{other}` 的大小",
     },
+    "signs": {
+        "en": "the labels are -1 and 1: make them the classes 0 and 1 with `{new}`",
+        "ko": "레이블이 -1과 1이므로 `{new}` 식으로 클래스 0과 1로 바꾸기",
+        "zh": "标签是 -1 和 1：用 `{new}` 换成类别 0 和 1",
+    },
+    "term": {
+        "en": "use `{new}`, a position that exists, in place of `{old}`",
+        "ko": "`{old}` 대신 존재하는 위치 `{new}` 사용",
+        "zh": "用存在的位置 `{new}` 代替 `{old}`",
+    },
 }

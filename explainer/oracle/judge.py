@@ -145,7 +145,7 @@ def _warned(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[st
 
 
 #: What a rule has looked at before it offers an edit: which outputs are meant, what is trained, what belongs together.
-_KNOWN_TO_RULES = frozenset(["untrained", "outputs", "chance", "picked", "argument", "unread"])
+_KNOWN_TO_RULES = frozenset(["untrained", "outputs", "chance", "picked", "argument", "unread", "spread"])
 
 
 def of_rule(judgement: Judgement) -> Judgement:

@@ -48,7 +48,9 @@ GENERATORS: Mapping[str, Mapping[str, int]] = {
     "amp": _DTYPE,
     "index": {
         "ordered.computed_early": -1,
+        "signs.as_classes": -1,
         "dtype.as_index": 0,
+        "index.made": 1,
         "index.lengths": 1,
         "index.shifted": 1,
         "index.ranged": 2,

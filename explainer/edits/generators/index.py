@@ -64,6 +64,17 @@ def _is_largest(node: ast.Call) -> bool:
     return isinstance(node.func, ast.Attribute) and node.func.attr in ("max", "amax") and not node.args
 
 
+def made(evidence: Evidence) -> Iterator[Candidate]:
+    """A term less in the range from which an index is drawn: `randint(0, len(names) + 1, ...)`."""
+    for operand in operands(evidence):
+        for step in chain(evidence, operand.start):
+            for tree in step.numbers if step.function in ("randint", "arange", "randint_like", "full") else ():
+                place = evidence.place(tree[4]) if tree[0] == "op" and tree[4] else None
+                if place is not None and isinstance(place.node, ast.BinOp):
+                    for text in _parts(place):
+                        yield from evidence.replaced(place, text, "replace", "term", new=text, old=place.text)
+
+
 def _missing(evidence: Evidence) -> int:
     """How many rows the failing table has too few for the largest index; 1 where that is not known."""
     crash = evidence.crash
@@ -132,6 +143,24 @@ def ranged(evidence: Evidence) -> Iterator[Candidate]:
                 stop = call.at(loop.iter.args[min(1, len(loop.iter.args) - 1)])
                 new = f"{stop.text} - 1"
                 yield from evidence.replaced(stop, new, "replace", "stop", call, new=new)
+
+
+def _parts(place: Place) -> list[str]:
+    """The sums that are left when terms are dropped, those with fewer terms first; names before numbers."""
+    summed = _summands(place.node)
+    if len(summed) < 2:
+        return []
+    texts = [place.source.text(node) for node in summed]
+    whole = range(len(texts))
+    single = sorted((texts[at] for at in whole), key=str.isdigit)
+    without = [" + ".join(text for at, text in enumerate(texts) if at != left) for left in reversed(whole)]
+    return list(dict.fromkeys([*without, *single] if len(texts) == 2 else [*single, *without]))
+
+
+def _summands(node: ast.AST) -> list[ast.AST]:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        return _summands(node.left) + _summands(node.right)
+    return [node]
 
 
 def enlarged(evidence: Evidence) -> Iterator[Candidate]:

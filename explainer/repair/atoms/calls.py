@@ -101,10 +101,7 @@ def operator(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
             middle = text(spot, node)[len(left) : -len(right)] if text(spot, node).endswith(right) else ""
             if text(spot, node).startswith(left) and middle.strip() == _TEXTS[type(node.op)]:
                 yield Offer("operator", spot, node, f"{left} {sign} {right}", "sign", 1.1)
-        tensor = any(shape_of(spot, one, evidence) is not None for one in (node.left, node.right))
-        for one in (
-            (left, right) if not isinstance(node.op, ast.Div) and not tensor else ()
-        ):  # a quotient is rarely none
+        for one in (left, right) if _may_go(spot, node, evidence) else ():
             yield Offer("operator", spot, node, one, "operand", 1.5)
         if isinstance(node.op, ast.FloorDiv):
             less = str(number(node.right) - 1) if number(node.right) else f"{right} - 1"  # type: ignore[operator]
@@ -112,6 +109,12 @@ def operator(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         if integer(spot, node) is not None or isinstance(node.op, ast.FloorDiv):
             for more in (" + 1", " - 1"):
                 yield Offer("operator", spot, node, text(spot, node) + more, "one", 0.9)
+
+
+def _may_go(spot: Spot, node: ast.BinOp, evidence: Evidence) -> bool:
+    """Whether one operand may be left out: a tensor that is added is meant, but for a shift."""
+    tensor = any(shape_of(spot, one, evidence) is not None for one in (node.left, node.right))
+    return not isinstance(node.op, ast.Div) and (not tensor or "out of bounds" in evidence.message)
 
 
 def division(spot: Spot, evidence: Evidence) -> Iterator[Offer]:

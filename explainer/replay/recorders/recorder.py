@@ -21,6 +21,7 @@ from explainer.replay.recorders.watch import (
     watch_calls,
     watch_functions,
     watch_modules,
+    watch_saves,
     watch_subscripts,
 )
 from explainer.userframes import chain
@@ -53,6 +54,7 @@ class Recorder:
             watch_arrays(self)
             watch_subscripts(self)
             watch_functions(self)
+            watch_saves(self)
             self.mode = watch_calls(self)
             self.mode.__enter__()
 

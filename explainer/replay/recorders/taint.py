@@ -98,6 +98,15 @@ def made(value: int, tree: list[Any]) -> Number:
     return number
 
 
+def forgotten(value: Any) -> Any:
+    """A value whose numbers are plain ones, in plain dicts, lists and tuples; all else as it is."""
+    if type(value) is Number:
+        return int(value)
+    if type(value) is dict:
+        return {forgotten(key): forgotten(one) for key, one in value.items()}
+    return type(value)(map(forgotten, value)) if type(value) in (list, tuple) else value
+
+
 def _operation(sign: str, name: str, swapped: bool) -> Callable[[Any, Any], Any]:
     plain = getattr(int, name)
 

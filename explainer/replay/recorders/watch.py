@@ -91,6 +91,21 @@ def watch_calls(recorder: Recorder) -> Any:
     return Watching()
 
 
+def watch_saves(recorder: Recorder) -> None:
+    """Save plain numbers in the place of those with a memory: `torch.load` takes no others with `weights_only`."""
+    torch: Any = sys.modules["torch"]
+    plain = torch.save
+
+    def save(value: Any, *given: Any, **words: Any) -> Any:
+        numbers, recorder.numbers = recorder.numbers, False  # sizes are asked for as tensors are pickled
+        try:
+            return plain(taint.forgotten(value), *given, **words)
+        finally:
+            recorder.numbers = numbers
+
+    torch.save = save
+
+
 def watch_functions(recorder: Recorder) -> None:
     """Watch the program's own autograd functions as they run backward, too: the mode is off in the call that failed."""
     owner = sys.modules["torch"].autograd.function.BackwardCFunction
