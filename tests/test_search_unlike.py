@@ -111,6 +111,33 @@ def test_what_is_done_before_the_same_call_elsewhere_is_done_here_too(runner: Ru
     assert_repaired(runner, program, "again = optimizer(new)", "fix_first(new)\nagain = optimizer(new)")
 
 
+def test_a_state_is_reset_before_a_loop_as_it_is_before_another(runner: Runner) -> None:
+    program = """
+        import torch
+        from torch import nn
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.rnn, self.state = nn.GRU(3, 4), None
+            def forget(self):
+                self.state = None
+            def forward(self, x):
+                y, self.state = self.rnn(x, self.state)
+                self.state = self.state.detach()
+                return y
+        def fit(net, parts):
+            net.forget()
+            for part in parts:
+                net(part).sum().backward()
+        def measured(net, parts):
+            return [net(part).sum().item() for part in parts]
+        net = Net()
+        fit(net, torch.rand(2, 5, 6, 3))
+        print(measured(net, torch.rand(2, 5, 8, 3)))
+        """
+    assert_repaired(runner, program, "return [net(part)", "net.forget()")
+
+
 def test_lengths_follow_the_layers_that_shorten_a_sequence(runner: Runner) -> None:
     program = """
         import torch

@@ -136,9 +136,8 @@ def _windows(spot: Spot, node: ast.BinOp, left: str, right: str) -> Iterator[Off
     for name in _window_sizes(spot, node):
         if name not in (left, right):
             yield Offer("division", spot, node, f"({left} - {name}) // {right} + 1", "windows", 0.3)
-    batches = isinstance(node.left, ast.Call) and called(node.left) == "len"
     up = f"-(-{as_primary(spot.place.at(node.left))} // {right})"
-    yield Offer("division", spot, node, up, "ceiling", 0.2 if batches else 0.8)
+    yield Offer("division", spot, node, up, "ceiling", 0.8 if number(node.right) else 0.2)  # as batches are counted
 
 
 def _window_sizes(spot: Spot, node: ast.BinOp) -> Iterator[str]:

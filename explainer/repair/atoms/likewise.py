@@ -14,36 +14,35 @@ from explainer.repair.spots import Spot, statement_around
 from explainer.source import Source, called, loaded
 
 #: How many statements above a call are looked at, and how many calls of one function.
-_ABOVE, _CALLS = 4, 4
+_ABOVE, _CALLS = 6, 4
 
 
 def likewise(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
-    """`opt = build(net)` -> `freeze(net); opt = build(net)`, as it stands where another `build` works."""
+    """`opt = build(net)` -> `freeze(net); opt = build(net)`, as it stands where another `build` works.
+
+    So with what is called itself, too: `net.reset()` before a loop of `net(x)`.
+    """
     statement = statement_around(spot.place)
-    if not isinstance(statement, (ast.Assign, ast.Expr)):
-        return
-    for call in calls(spot):
-        others = evidence.calls_of(called(call)) if evidence.defined(called(call)) else []
+    for call in calls(spot) if isinstance(statement, ast.stmt) else ():
+        own = isinstance(call.func, ast.Name) and not evidence.defined(called(call))
+        others = evidence.calls_of(called(call)) if own or evidence.defined(called(call)) else []
         for other in others[:_CALLS]:
             if other.node is not call and isinstance(other.node, ast.Call) and other.source is spot.place.source:
-                yield from _done(spot, statement, call, other)
+                names = {called(call): called(call)} if own else _given_for(call, other.node)
+                yield from _done(spot, _outermost(spot.place.source, statement), names, other)
 
 
-def _done(spot: Spot, statement: ast.stmt, call: ast.Call, other: Place) -> Iterator[Offer]:
-    """The statements above another call of a function that do something with what it is given."""
-    names = _given_for(call, other.node)  # type: ignore[arg-type]
-    own = {
-        called(one)
-        for above in _above(spot.place.source, statement)
-        for one in ast.walk(above)
-        if isinstance(one, ast.Call)
-    }
+def _done(spot: Spot, statement: ast.stmt, names: Mapping[str, str], other: Place) -> Iterator[Offer]:
+    """The statements above another call that do something with its objects, where nothing of the kind is done above."""
+    source = spot.place.source
+    with_it = [one for above in _above(source, statement) for one in ast.walk(above) if isinstance(one, ast.Call)]
+    done = {called(one) for one in with_it if loaded(one) & set(names.values())}
     for above in _above(other.source, statement_around(other)):
-        if not isinstance(above, ast.Expr) or not isinstance(above.value, ast.Call) or called(above.value) in own:
+        if not isinstance(above, ast.Expr) or not isinstance(above.value, ast.Call) or called(above.value) in done:
             continue
-        if loaded(above) & names.keys() and _there(spot.place.source, loaded(above) - names.keys()):
+        if loaded(above) & names.keys() and _there(source, loaded(above) - names.keys()):
             text = renamed(other.source.text(above), names)
-            lines = f"{text}\n{' ' * statement.col_offset}{spot.place.source.text(statement)}"
+            lines = f"{text}\n{' ' * statement.col_offset}{source.text(statement)}"
             yield Offer("likewise", spot, row_of([statement]), lines, "elsewhere", 0.0)
 
 
@@ -53,21 +52,36 @@ def _given_for(call: ast.Call, other: ast.Call) -> Mapping[str, str]:
     return {one.id: mine.id for one, mine in pairs if isinstance(one, ast.Name) and isinstance(mine, ast.Name)}
 
 
+def _around(source: Source, statement: ast.AST) -> list[ast.stmt]:
+    """A statement and those that hold it in its function, the innermost first."""
+    found: list[ast.stmt] = []
+    node: ast.AST | None = statement
+    while node is not None and not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        found += [node] if isinstance(node, ast.stmt) else []
+        node = source.parent_of(node)
+    return found
+
+
+def _outermost(source: Source, statement: ast.stmt) -> ast.stmt:
+    """The outermost loop around a statement; itself where there is none."""
+    loops = [one for one in _around(source, statement) if isinstance(one, (ast.For, ast.While))]
+    return loops[-1] if loops else statement
+
+
 def _above(source: Source, statement: ast.AST) -> list[ast.stmt]:
-    """The statements right above one in its block, the nearest first."""
-    block = source.block_of(statement) if isinstance(statement, ast.stmt) else []
-    at = next((at for at, one in enumerate(block) if one is statement), 0)
-    return block[max(at - _ABOVE, 0) : at][::-1]
+    """The statements right above one in its block and those around it, the nearest first."""
+    found: list[ast.stmt] = []
+    for one in _around(source, statement):
+        block = source.block_of(one)
+        at = next((at for at, each in enumerate(block) if each is one), 0)
+        found += block[:at][::-1]
+    return found[:_ABOVE]
 
 
 def _there(source: Source, names: set[str]) -> bool:
     """Whether names are a file's own functions and classes, or what it imports."""
     top = source.tree.body if source.tree is not None else []
     known = {one.name for one in top if isinstance(one, (ast.FunctionDef, ast.ClassDef))}
-    known |= {
-        alias.asname or alias.name
-        for one in top
-        if isinstance(one, (ast.Import, ast.ImportFrom))
-        for alias in one.names
-    }
+    imports = (one for one in top if isinstance(one, (ast.Import, ast.ImportFrom)))
+    known |= {alias.asname or alias.name for one in imports for alias in one.names}
     return names <= known
