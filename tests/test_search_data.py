@@ -14,6 +14,67 @@ pytestmark = pytest.mark.skipif(not can_check(), reason="no sandbox here")
 
 #: Program, a piece of the line to edit, what the first fix puts there.
 FAULTS = {
+    "attention over the whole batch folded into one sequence": (
+        """
+        import torch
+        from torch import nn
+        class Mixer(nn.Module):
+            def __init__(self, width):
+                super().__init__()
+                self.query, self.key = nn.Linear(width, width), nn.Linear(width, width)
+            def forward(self, notes):
+                flat = notes.flatten(0, 1)
+                return torch.matmul(self.query(flat), self.key(flat).transpose(-2, -1)).softmax(-1)
+        Mixer(4)(torch.rand(10_000, 30, 4))
+        """, "notes.flatten(0, 1)", "flat = notes"),
+    "an adjacency matrix of few entries, filled both ways": (
+        """
+        import torch
+        def links(pairs, count):
+            matrix = torch.zeros((count, count))
+            matrix[pairs[0], pairs[1]] = 1.0
+            matrix[pairs[1], pairs[0]] = 1.0
+            return matrix
+        links(torch.tensor([[0, 1, 2], [3, 4, 5]]), 300_000) @ torch.rand(300_000, 2)
+        """, "torch.zeros((count, count))", "torch.sparse_coo_tensor(", "suggestion"),  # torch warns of its invariants
+    "a product of all pairs of which the diagonal is kept": (
+        """
+        import torch
+        def scores(users, items):
+            return (users @ items.t()).diagonal()
+        scores(torch.rand(300_000, 3), torch.rand(300_000, 3)).mean()
+        """, "(users @ items.t()).diagonal()", "(users * items).sum(-1)"),
+    "distances by the differences of all pairs": (
+        """
+        import torch
+        def nearest(points, codes):
+            gap = points.unsqueeze(1) - codes.unsqueeze(0)
+            return gap.norm(dim=-1).argmin(1)
+        nearest(torch.rand(60_000, 1024), torch.rand(400, 1024))
+        """, "gap.norm(dim=-1)", "torch.cdist(points, codes)"),
+    "times in milliseconds counted by bincount": (
+        """
+        import torch
+        def per_minute(times):
+            return torch.bincount(times)
+        base = 1_600_000_000_000
+        per_minute(torch.tensor([base + minute * 60_000 for minute in range(30) for _ in range(3)]))
+        """, "torch.bincount(times)", "(times - times.min()) // 60_000"),
+    "hashed ids give a table its size": (
+        """
+        import torch
+        from torch import nn
+        shops = torch.tensor([900_000_000_017, 900_000_000_403, 900_000_000_017])
+        table = nn.Embedding(int(shops.max()) + 1, 8)
+        table(shops).sum().backward()
+        """, "shops = torch.tensor(", "torch.unique(torch.tensor("),
+    "a size with a factor that stands beside it, too": (
+        """
+        import torch
+        def store(clips, frames, side):
+            return torch.zeros(clips * frames * side * side, frames, side, side)
+        store(40, 32, 64).view(40, 32, 64, 64)
+        """, "torch.zeros(", "torch.zeros(clips, frames, side, side)"),
     "two constants of the file on another device": (
         """
         import torch
@@ -59,6 +120,20 @@ NEAR = {
         rows, links = part(torch.rand(9, 2), torch.tensor([[1, 7, 8], [7, 8, 2]]), torch.tensor([1, 7, 8]))
         rows[links[0]]
         """, "argmax"),
+    "as many classes as all labels have, and a label beyond": (
+        """
+        import torch
+        from torch import nn
+        y = torch.tensor([0, 1, 2, 3])
+        net = nn.Linear(2, int(y.max()) + 1)
+        nn.functional.cross_entropy(net(torch.rand(2, 2)), torch.tensor([1, 4]))
+        """, "int(torch"),
+    "a negative id that is no mark of padding": (
+        """
+        import torch
+        table = torch.nn.Embedding(6, 3)
+        out = table(torch.tensor([3, 1]) - 2)
+        """, "masked_fill"),
 }  # fmt: skip
 
 

@@ -243,4 +243,24 @@ TITLES: Mapping[str, Texts] = {
         "ko": "`{old}` 대신 존재하는 위치 `{new}` 사용",
         "zh": "用存在的位置 `{new}` 代替 `{old}`",
     },
+    "unfold-batch": {
+        "en": "keep the samples of {shape} apart: no `{what}`",
+        "ko": "{shape} 모양의 샘플을 따로 유지하기: `{what}` 호출 제거",
+        "zh": "让 {shape} 的各个样本保持分开：去掉 `{what}`",
+    },
+    "sparse": {
+        "en": "keep only the entries of `{what}` that are not zero, in a sparse tensor",
+        "ko": "`{what}` 행렬에서 0이 아닌 원소만 희소(sparse) 텐서에 저장하기",
+        "zh": "用稀疏（sparse）张量只保存 `{what}` 中非零的元素",
+    },
+    "since": {
+        "en": "count `{what}`, whose smallest value is {low}, from its start: `{new}`",
+        "ko": "최솟값이 {low}인 `{what}` 값을 시작점부터 세기: `{new}`",
+        "zh": "`{what}` 的最小值是 {low}，从起点开始计数：`{new}`",
+    },
+    "consecutive": {
+        "en": "number the distinct values of `{what}` 0, 1, 2, ...: they are ids, not counts",
+        "ko": "`{what}` 값은 개수가 아니라 id이므로 서로 다른 값에 0, 1, 2, ... 번호 매기기",
+        "zh": "`{what}` 的值是 id 而不是计数：把不同的值编号为 0、1、2、…",
+    },
 }

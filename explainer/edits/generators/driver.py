@@ -58,6 +58,15 @@ GENERATORS: Mapping[str, Mapping[str, int]] = {
         **{name: tier + 3 for name, tier in _SHAPE.items() if tier > 0},
     },
     "device": {"device.nested": -1, "device.together": -1, "device.created": 0},
+    "oom": {
+        "pairs.unfolded": -1,
+        "pairs.distances": -1,
+        "counts.sparse": -1,
+        "counts.numbered": 0,
+        "pairs.row_by_row": 0,
+        "counts.largest": 1,
+        "counts.factors": 1,
+    },
     "dataloader": {
         "datasets.counted_alike": -1,
         "datasets.measured": -1,
