@@ -206,18 +206,17 @@ def _searched(fallback: tuple[Diagnosis, Remedy] | None, match: Match, scene: Sc
 def _with_odd(diagnosis: Diagnosis, scene: Scene, stages: Stages) -> Diagnosis:
     """A diagnosis with the call at which the run first went another way than before, where no run blames another."""
     odd = stages.run("what is unlike before", partial(remedies.odd, scene), None)
-    at = diagnosis.culprit
-    shown = diagnosis.certainty == "proved" or any(one.certainty == "checked" for one in diagnosis.fixes)
     if odd is None:
         return diagnosis
     span, label, sentence = odd
-    if shown and at is not None and (at.file, at.line) != (span.file, span.line):
+    shown = diagnosis.certainty == "proved" or any(one.certainty == "checked" for one in diagnosis.fixes)
+    at = diagnosis.culprit if shown else None
+    if at is not None and (at.file, at.line) != (span.file, span.line):
         return diagnosis
     told, _, _ = diagnosis.cause.partition("\n" + word("usual", scene.options.language))  # this one is no guess
     fixes = tuple(one for one in diagnosis.fixes if not one.edits or one.certainty == "checked")
     cause, labels = "\n".join(filter(None, (told, sentence))), (label, *diagnosis.labels)
-    blamed = at if shown and at is not None else span
-    return replace(diagnosis, culprit=blamed, cause=cause, labels=labels, fixes=fixes)
+    return replace(diagnosis, culprit=at or span, cause=cause, labels=labels, fixes=fixes)
 
 
 def _of_message(match: Match, scene: Scene, stages: Stages, causes: bool) -> Diagnosis:

@@ -184,12 +184,9 @@ def odd(scene: Scene) -> tuple[Span, Label, str] | None:
     evidence = scene.once("recording", lambda: None)  # what the search has asked for, or nothing
     if evidence is None:
         return None
-    from explainer.repair.odd import counted, odd_step, of_count, told
+    from explainer.repair.odd import odd as found
 
-    step, count = odd_step(evidence), counted(evidence)
-    if step is not None:
-        return told(step, scene.options.language)
-    return of_count(count, scene.options.language) if count is not None else None
+    return found(evidence, scene.options.language)
 
 
 def _widened(family: str, scene: Scene, evidence: Any, own: tuple[Edit, ...]) -> bool:

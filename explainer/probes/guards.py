@@ -7,6 +7,7 @@ import operator
 import types
 from typing import Any
 
+from explainer.bindings import only_value
 from explainer.diagnosis import Span
 from explainer.frozen import frozen
 from explainer.grammar.guards import CHECKS, Guard, guard_at, leaves
@@ -243,19 +244,9 @@ def _built(scene: Scene, frame: LiveFrame, names: list[str]) -> Span | None:
         source, call = made[0]
         node = next((word.value for word in call.keywords if word.arg == name), None)
         if node is not None:
-            return source.span(_bound(source, node), name)
+            given = only_value(source.scope_at(node.lineno), node.id) if isinstance(node, ast.Name) else None
+            return source.span(given or node, name)
     return None
-
-
-def _bound(source: Source, node: ast.expr) -> ast.AST:
-    """What the only assignment of a name in its function gives it; any other expression as it is."""
-    scope = source.scope_at(node.lineno)
-    given = [
-        one.value
-        for one in ast.walk(scope)
-        if isinstance(one, ast.Assign) and isinstance(node, ast.Name) and ast.unparse(one.targets[0]) == node.id
-    ]
-    return given[0] if len(given) == 1 else node
 
 
 def _parameter(node: ast.expr, frame: LiveFrame, source: Source) -> str | None:

@@ -32,22 +32,25 @@ def counted(evidence: Evidence) -> Place | None:
     return None
 
 
-def of_count(place: Place, language: str) -> tuple[Span, Label, str]:
-    """Such a number's place, what is said there, and in a sentence."""
-    span, text = place.span, f"`{place.short}`"
-    label = Label(span.file, span.line, word("odd_counts", language), span.column, span.end_column)
-    return span, label, word("odd_counted", language, text=text)
-
-
-def told(step: Step, language: str) -> tuple[Span, Label, str] | None:
-    """Where such a call stands with what it made there, and what it made of other data, in words."""
-    if step.place is None:
+def odd(evidence: Evidence, language: str) -> tuple[Span, Label, str] | None:
+    """Where a run went another way than before, or counted from data: the place, what to write there, a sentence."""
+    step = odd_step(evidence)
+    if step is not None and step.place is not None:
+        return _placed(step.place, word("odd_label", language, made=step.shape), _told(step, step.place, language))
+    place = counted(evidence)
+    if place is None:
         return None
-    values: dict[str, object] = {"text": f"`{step.place.short}`", "made": step.shape}
+    return _placed(place, word("odd_counts", language), word("odd_counted", language, text=f"`{place.short}`"))
+
+
+def _told(step: Step, place: Place, language: str) -> str:
+    """What such a call made this time and the other times, in words."""
+    values: dict[str, object] = {"text": f"`{place.short}`", "made": step.shape}
     if step.unlike is None:
-        sentence = word("odd_parted", language, before=step.before[0][0], **values)
-    else:
-        sentence = word("odd_unlike", language, times=step.unlike.times, usual=step.unlike.shape, **values)
-    span = step.place.span
-    label = Label(span.file, span.line, word("odd_label", language, made=step.shape), span.column, span.end_column)
-    return span, label, sentence
+        return word("odd_parted", language, before=step.before[0][0], **values)
+    return word("odd_unlike", language, times=step.unlike.times, usual=step.unlike.shape, **values)
+
+
+def _placed(place: Place, label: str, sentence: str) -> tuple[Span, Label, str]:
+    span = place.span
+    return span, Label(span.file, span.line, label, span.column, span.end_column), sentence
