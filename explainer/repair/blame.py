@@ -142,10 +142,11 @@ def _generated(found: list[Survivor], control: Run | None) -> Survivor | None:
 def _last(one: Survivor) -> int:
     """What comes behind all others: an index made to fit that other data had not made too large, samples left out.
 
-    Then what is in doubt.
+    Then what is in doubt, and layers of another size where the same call went well with the size that they have.
     """
     behind = one.smaller and one.counted.get("went-well")
-    return 2 if one.judgement.doubts else int(bool(behind) or drops_samples(one.candidate.edits))
+    doubted = one.judgement.doubts or one.counted.get("reshaped=passed")
+    return 2 if doubted else int(bool(behind) or drops_samples(one.candidate.edits))
 
 
 def _kind(candidate: Candidate) -> str:

@@ -70,6 +70,7 @@ def features(
         "reshaped": 1.0 if 0 < lost <= _LAYER else 0.0,
         "reshaped=two": 1.0 if _LAYER < lost <= _MEETING else 0.0,
         "reshaped=many": 1.0 if lost > _MEETING else 0.0,
+        "reshaped=passed": float(bool(lost) and evidence.passed and "out of" not in evidence.message),
         "came-along": float(bool(lost) and came_along(evidence)),
         "warned": float(bool(set(run.answer.get("warnings", ())) - set(control.answer.get("warnings", ())))),
         "input": float(candidate.literal and other_input(run, control)),

@@ -86,12 +86,14 @@ ROLE: Mapping[str, float] = {
 }
 #: What can mend a graph, which does not depend on sizes; what can mend a dtype, which does not either.
 GRAPHS = ("order", "detach", "clone", "statement", "drop", "value", "call", "key", "name", "keyword", "sibling",
-          "derived", "uncalled", "severed", "likewise")  # fmt: skip
+          "derived", "uncalled", "severed", "likewise", "unwrap", "element", "swap", "parameter", "adjusted",
+          "reduction", "unreturned", "copied")  # fmt: skip
 DTYPES = ("value", "keyword", "swap", "unwrap", "drop", "key", "name", "call", "index", "element", "statement", "order",
-          "sibling", "derived", "uncalled", "copied")  # fmt: skip
+          "sibling", "derived", "uncalled", "copied", "operator", "parameter", "adjusted", "likewise", "unreturned",
+          "prepared")  # fmt: skip
 #: What can build the model that was saved, or load what was meant; what is computed has no part in that.
 LOADING = ("key", "order", "keyword", "sibling", "derived", "parameter", "size", "literal", "uncalled", "filtered",
-           "adjusted", "likewise")  # fmt: skip
+           "adjusted", "likewise", "swap", "name", "call", "statement", "value", "copied", "prepared")  # fmt: skip
 #: What can make samples alike; other or fewer data would, too, and repair nothing.
 SAMPLES = (
     "counted",
@@ -116,8 +118,9 @@ _ALONE = ("detach", "clone", "severed")
 _ONLY = {"registered": "device", "moved": "device", "crop": "index", "unflattened": "index"}
 _STEP = 0.12
 _FAR = 1.2
-#: What a doubt costs whose weight is not known; what those kinds of edits do whose signs seldom come by chance.
-_DOUBTED, _OWN_SIGN = 1.5, -3.0
+#: What a doubt costs whose weight is not known; what those kinds of edits do whose signs seldom come by chance; what it
+#: costs that layers get another size with whose size the same call went well before.
+_DOUBTED, _OWN_SIGN, _WORKED = 1.5, -3.0, 4.0
 _SIGNED = ("usual", "wrapped", "windowed", "unreturned", "likewise", "shortened")
 
 
@@ -145,4 +148,6 @@ def _unfitted(name: str) -> float:
     """
     if name.removeprefix("atom=") in _SIGNED:
         return _OWN_SIGN
+    if name == "reshaped=passed":
+        return _WORKED
     return _DOUBTED if name.startswith("doubt=") else 0.0

@@ -22,6 +22,7 @@ from explainer.repair.atoms.common import statement_of
 from explainer.repair.odd import counted
 from explainer.repair.offer import Offer
 from explainer.repair.prior import atoms_for, cost
+from explainer.repair.sense import changes_kind, reads_unbound
 from explainer.repair.siblings import renamed, terms, twins
 from explainer.repair.spots import Spot, spots
 from explainer.source import called
@@ -38,7 +39,9 @@ _WEIGHTS = ("Parameter", "Buffer", "register_parameter", "register_buffer")
 #: What is not to blame where the same call went well with other data; elsewhere on its way it costs more.
 _OF_CALL = ("layout", "dimension", "swap", "pattern", "unwrap", "operator", "literal", "call", "drop", "projection",
             "size")  # fmt: skip
-_WENT_WELL = 0.6
+_WENT_WELL, _STAYED = 0.6, 1.6
+#: What it costs that a value of another kind comes in: an optimizer in the place of a model.
+_OTHER_KIND = 1.5
 #: What may be wrong wherever it is said, and what it costs to change it everywhere.
 _OF_NUMBERS, _TWICE = ("size", "literal", "measure", "name"), 0.2
 #: What may be wrong in several terms of one expression alike, which fail one after the other.
@@ -214,11 +217,11 @@ def _offers(evidence: Evidence, family: str) -> Iterator[Offer]:
             stays = went_well and spot.role == "crash"
             try:
                 for one in _doubled(atom(spot, evidence)):
-                    if stays and one.filler != "measured":  # which follows the data
-                        continue
                     apart = _of_data(one) or _of_check(one) or _twice(one) or (roomy and _scaled(one))
-                    apart = apart or _fitted_to_data(one, count)
+                    apart = apart or _fitted_to_data(one, count) or reads_unbound(one)
                     if not apart and (not evidence.apart or _moves(one)):
-                        yield replace(one, weight=one.weight + _WENT_WELL) if went_well else one
+                        more = _STAYED if stays and one.filler != "measured" else _WENT_WELL  # that follows the data
+                        more = more * went_well + _OTHER_KIND * changes_kind(one)
+                        yield replace(one, weight=one.weight + more) if more else one
             except (ArithmeticError, AttributeError, LookupError, SyntaxError, TypeError, ValueError):
                 _log.debug("%s gave up", name, exc_info=True)

@@ -171,7 +171,10 @@ def _before(evidence: Evidence) -> Iterator[Spot]:
 
 
 def _freezing(evidence: Evidence) -> Iterator[Spot]:
-    """The calls of the program's functions that decide which parameters are trained, where none is."""
+    """The calls of the program's functions that decide which parameters are trained, where none is.
+
+    And what the attributes are bound to whose parameters are frozen so: it may be another model's, too.
+    """
     if "require grad" not in evidence.message:
         return
     nodes = [(source, node) for source in evidence.sources_seen() for node in source.nodes()]
@@ -179,12 +182,30 @@ def _freezing(evidence: Evidence) -> Iterator[Spot]:
     for source, node in nodes:
         if isinstance(node, ast.Call) and called(node) in deciding:
             yield Spot(Place(source, node), "before", 2)
+    for source, node in nodes:
+        owners = _frozen(node)
+        function = source.class_at(node.lineno) or source.scope_at(node.lineno) if owners else None  # type: ignore[attr-defined]
+        for one in ast.walk(function) if function is not None else ():
+            if isinstance(one, ast.Assign) and {ast.unparse(target) for target in one.targets} & owners:
+                yield Spot(Place(source, one.value), "bound", 2)
+
+
+def _frozen(node: ast.AST) -> set[str]:
+    """Whose parameters a loop freezes: `self.model` of `for p in self.model.parameters(): p.requires_grad_(False)`."""
+    if not isinstance(node, ast.For) or not any(_sets(one) for one in ast.walk(node)):
+        return set()
+    read = (one.func for one in ast.walk(node.iter) if isinstance(one, ast.Call))
+    return {ast.unparse(one.value) for one in read if isinstance(one, ast.Attribute) and "parameters" in one.attr}
+
+
+def _sets(node: ast.AST) -> bool:
+    """Whether an attribute decides what is trained."""
+    stored = isinstance(node, ast.Attribute) and node.attr == "requires_grad" and isinstance(node.ctx, ast.Store)
+    return stored or (isinstance(node, ast.Attribute) and node.attr == "requires_grad_")
 
 
 def _decides(function: ast.FunctionDef) -> bool:
-    attributes = (one for one in ast.walk(function) if isinstance(one, ast.Attribute))
-    return any(one.attr == "requires_grad_" or (one.attr == "requires_grad" and isinstance(one.ctx, ast.Store))
-               for one in attributes)  # fmt: skip
+    return any(map(_sets, ast.walk(function)))
 
 
 def _after(evidence: Evidence) -> Iterator[Spot]:

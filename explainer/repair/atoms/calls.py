@@ -46,9 +46,9 @@ SIBLINGS = (
     ("add_module", "register_buffer"),
     ("keys", "values", "items"),
 )
-_SIGNS = {ast.MatMult: ("*",), ast.Mult: ("@",), ast.FloorDiv: ("*", "/"), ast.Add: ("-", "*"),
+_SIGNS = {ast.MatMult: ("*",), ast.Mult: ("@",), ast.FloorDiv: ("*", "/"), ast.Div: ("//",), ast.Add: ("-", "*"),
           ast.Sub: ("+",)}  # fmt: skip
-_TEXTS = {ast.MatMult: "@", ast.Mult: "*", ast.FloorDiv: "//", ast.Add: "+", ast.Sub: "-"}
+_TEXTS = {ast.MatMult: "@", ast.Mult: "*", ast.FloorDiv: "//", ast.Div: "/", ast.Add: "+", ast.Sub: "-"}
 #: Methods and functions without which a value may be what is wanted.
 TURNS = (
     "transpose", "permute", "t", "squeeze", "unsqueeze", "flatten", "view", "reshape", "mean", "sum", "contiguous",

@@ -23,6 +23,8 @@ _DEVICES = ("device", "set_default_device")
 
 def copied(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     """`net = model.to("meta")` -> `net = copy.deepcopy(model).to("meta")`: who gave the model goes on with it."""
+    if spot.role == "bound" and "require grad" in evidence.message:
+        yield from _borrowed(spot)
     if spot.role not in ("slice", "crash", "caller"):
         return
     names = _MOVES if evidence.apart else _CASTS
@@ -39,6 +41,14 @@ def copied(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
                 )
         elif not isinstance(statement, ast.Assign) or name not in {text(spot, one) for one in statement.targets}:
             yield Offer("copied", spot, owner, copy, "copy")
+
+
+def _borrowed(spot: Spot) -> Iterator[Offer]:
+    """`self.teacher = student`, or a shallow copy of it, as a copy with parameters of its own."""
+    node = spot.place.node
+    inner = node.args[0] if isinstance(node, ast.Call) and called(node) == "copy" and len(node.args) == 1 else node
+    if isinstance(inner, (ast.Name, ast.Attribute)):
+        yield Offer("copied", spot, node, f"copy.deepcopy({text(spot, inner)})", "own")
 
 
 def _alone(spot: Spot, node: ast.AST) -> bool:

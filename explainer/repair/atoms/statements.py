@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from explainer.edits.evidence import Evidence
+from explainer.edits.place import Place
 from explainer.repair.atoms.arguments import replaced
 from explainer.repair.atoms.calls import TURNS
 from explainer.repair.atoms.common import row_of
@@ -34,9 +35,17 @@ def unreturned(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     node = statement_around(spot.place)
     function = spot.place.source.function_at(spot.place.span.line)
     if spot.role == "returned" and isinstance(node, ast.Return) and isinstance(function, ast.FunctionDef):
-        handed = not evidence.calls_of(function.name)  # torch calls it, not the program
+        handed = all(map(_in_hook, evidence.calls_of(function.name)))  # torch calls it, not the program
         if handed and node is function.body[-1] and len(function.body) > 1:
             yield Offer("unreturned", spot, node, "pass", "left out")
+
+
+def _in_hook(call: Place) -> bool:
+    """Whether a call is all that a lambda does which is registered as a hook."""
+    around = call.parent()
+    given = call.source.parent_of(around) if isinstance(around, ast.Lambda) and around.body is call.node else None
+    given = call.source.parent_of(given) if isinstance(given, ast.keyword) else given
+    return isinstance(given, ast.Call) and called(given).startswith("register_") and called(given).endswith("hook")
 
 
 def order(spot: Spot, evidence: Evidence) -> Iterator[Offer]:

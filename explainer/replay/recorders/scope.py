@@ -12,13 +12,13 @@ _MOST_ENTRIES = 8
 
 
 def scope(frame: Any) -> dict[str, Any]:
-    """What a frame can name: integers, lengths, shapes of tensors; locals, globals its code mentions, their fields."""
+    """What a frame can name: integers, lengths, shapes, kinds; locals, globals its code mentions, their fields."""
     mentioned = {name: frame.f_globals[name] for name in frame.f_code.co_names if name in frame.f_globals}
     constants = {name: value for name, value in frame.f_globals.items() if is_number(value)}
     names = {**frame.f_locals, **mentioned, **constants}
     found: dict[str, Any] = {}
     for name, value in names.items():
-        if name.startswith("__") or len(found) > 200:
+        if name.startswith("__") or len(found) > 300:
             continue
         found.update(_told(name, value))
     return found
@@ -43,9 +43,21 @@ def _named(name: str, value: Any) -> dict[str, Any]:
         return {name: int(value)}
     if is_tensor(value):
         return {name: described(value)}
+    kind = {f"type({name})": _kind(value)} if name.isidentifier() and value is not None else {}
     if isinstance(value, (list, tuple, dict, str)):
-        return {f"len({name})": len(value)}
-    return {}
+        return {f"len({name})": len(value), **kind}
+    return kind
+
+
+def _kind(value: Any) -> str:
+    """What a value is in its use: any layer is a module, any callable without a type of its own a function."""
+    if isinstance(value, sys.modules["torch"].nn.Module):
+        return "Module"
+    if isinstance(value, float):
+        return "number"
+    if isinstance(value, (list, tuple)):
+        return "sequence"
+    return type(value).__name__ if not isinstance(value, type) else "class"
 
 
 def _own_fields(value: Any) -> dict[str, Any]:
