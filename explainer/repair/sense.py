@@ -1,0 +1,116 @@
+"""What an edit reads must be bound there, and be of the kind that stands there: no optimizer in a model's place."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import functools
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from explainer.repair.atoms.common import MODULES, bound_below
+from explainer.repair.offer import Offer
+from explainer.source import Source, loaded
+
+#: What needs no binding: builtins, and modules whose import comes with an edit.
+_BUILT_IN = frozenset([*dir(builtins), "__file__", "__name__", *MODULES, "copy", "math", "itertools"])
+
+
+def reads_unbound(offer: Offer) -> bool:
+    """Whether a new expression reads a name that nothing has bound there: it would only raise a NameError."""
+    source, line = offer.place.source, offer.place.span.line
+    if not isinstance(offer.node, ast.expr):
+        return False
+    new = _parsed(offer.text)
+    come = loaded(new) - loaded(offer.node) - _stored(new) if new is not None else set()
+    if not come - _BUILT_IN:
+        return False
+    known = _bound(source, line)
+    beside = _of_comprehensions(source, offer.node)
+    return known is not None and any(name in bound_below(source, line) or name not in known | beside for name in come)
+
+
+def changes_kind(offer: Offer) -> bool:
+    """Whether a name gives way to one whose value is of another kind, as far as both are known."""
+    new = _parsed(offer.text) if isinstance(offer.node, ast.expr) else None
+    if new is None:
+        return False
+    pairs = [(kind(offer.spot.scope, one), kind(offer.spot.scope, other)) for one, other in _exchanged(offer.node, new)]
+    return any(one is not None and other is not None and one != other for one, other in pairs)
+
+
+def kind(scope: Mapping[str, Any], name: str) -> str | None:
+    """The kind of a name's value in a recorded scope: a number, a tensor, or what its type is called."""
+    value = scope.get(name)
+    if isinstance(value, list):
+        return "tensor"
+    return "number" if isinstance(value, int) else scope.get(f"type({name})")
+
+
+def _exchanged(old: ast.AST, new: ast.AST) -> Iterator[tuple[str, str]]:
+    """The names that stand at the same place of two expressions that are alike but for them."""
+    if isinstance(old, ast.Name) and isinstance(new, ast.Name):
+        if old.id != new.id:
+            yield old.id, new.id
+    elif type(old) is type(new):
+        parts, others = list(ast.iter_child_nodes(old)), list(ast.iter_child_nodes(new))
+        if len(parts) == len(others):
+            for one, other in zip(parts, others, strict=True):
+                yield from _exchanged(one, other)
+
+
+@functools.lru_cache(4096)
+def _parsed(text: str) -> ast.expr | None:
+    try:
+        return ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError):
+        return None
+
+
+def _stored(node: ast.AST) -> set[str]:
+    named = {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+    return named | {one.arg for one in ast.walk(node) if isinstance(one, ast.arg)}
+
+
+def _of_comprehensions(source: Source, node: ast.AST) -> set[str]:
+    """What the comprehensions and lambdas around a node bind."""
+    found: set[str] = set()
+    around: ast.AST | None = node
+    while isinstance(around, (ast.expr, ast.keyword, ast.comprehension)):
+        if isinstance(around, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda)):
+            found |= _stored(around)
+        around = source.parent_of(around)
+    return found
+
+
+@functools.lru_cache(512)
+def _bound(source: Source, line: int) -> frozenset[str] | None:
+    """The names that the functions around a line and its file bind; None where a file imports all of another."""
+    scope: ast.AST | None = source.scope_at(line)
+    found: set[str] = set()
+    while scope is not None:
+        if isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.Module)):
+            found |= _own(scope)
+        scope = source.parent_of(scope)
+    return None if "*" in found else frozenset(found) | _BUILT_IN
+
+
+@functools.lru_cache(512)
+def _own(scope: ast.AST) -> frozenset[str]:
+    """What a function or file binds itself, its inner functions' names left out."""
+    arguments = getattr(scope, "args", None)
+    found = {one.arg for one in ast.walk(arguments) if isinstance(one, ast.arg)} if arguments is not None else set()
+    rest = list(ast.iter_child_nodes(scope))
+    while rest:
+        node = rest.pop()
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            found.add(node.name)
+            continue
+        if isinstance(node, ast.alias):
+            found.add((node.asname or node.name).split(".")[0])
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found.add(node.id)
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            found.add(node.name)
+        rest.extend(ast.iter_child_nodes(node))
+    return frozenset(found)
