@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import itertools
 import logging
 import re
 from collections import Counter
@@ -42,6 +43,8 @@ _OF_CALL = ("layout", "dimension", "swap", "pattern", "unwrap", "operator", "lit
 _WENT_WELL, _STAYED = 0.6, 1.6
 #: What it costs that a value of another kind comes in: an optimizer in the place of a model.
 _OTHER_KIND = 1.5
+#: What makes a size one larger or smaller, and what it is worth where the sizes that meet differ by one.
+_BY_ONE, _ONE_APART = ("up", "one", "ceiling", "windows", "[:-1]", "[1:]", "[:, :-1]", "[:, 1:]"), -1.2
 #: What may be wrong wherever it is said, and what it costs to change it everywhere.
 _OF_NUMBERS, _TWICE = ("size", "literal", "measure", "name"), 0.2
 #: What may be wrong in several terms of one expression alike, which fail one after the other.
@@ -106,7 +109,7 @@ def _scaled(offer: Offer) -> bool:
 
 def _fitted_to_data(offer: Offer, count: Place | None) -> bool:
     """Whether a number is changed that is added to what was read from data: the next data hold another one."""
-    numbers = offer.atom in ("literal", "solved", "operator")
+    numbers = offer.atom in ("literal", "solved") or (offer.atom == "operator" and offer.filler == "one")
     return numbers and count is not None and any(one is offer.node for one in ast.walk(count.node))
 
 
@@ -203,6 +206,7 @@ def _offers(evidence: Evidence, family: str) -> Iterator[Offer]:
     atoms = {name: ATOMS[name] for name in atoms_for(family, "shape" in evidence.message)}
     parted = parting(evidence)
     count = counted(evidence)
+    near = any(abs(one - other) == 1 and min(one, other) > 3 for one, other in itertools.pairwise(evidence.said))
     roomy = family == "index" or (evidence.crash is not None and evidence.crash.function == "__setitem__")
     for spot in spots(evidence):
         undoes = parted is not None and parted.place is not None and _stands_at(spot, parted.place)
@@ -222,6 +226,7 @@ def _offers(evidence: Evidence, family: str) -> Iterator[Offer]:
                     if not apart and (not evidence.apart or _moves(one)):
                         more = _STAYED if stays and one.filler != "measured" else _WENT_WELL  # that follows the data
                         more = more * went_well + _OTHER_KIND * changes_kind(one)
+                        more += _ONE_APART * (near and one.filler in _BY_ONE)
                         yield replace(one, weight=one.weight + more) if more else one
             except (ArithmeticError, AttributeError, LookupError, SyntaxError, TypeError, ValueError):
                 _log.debug("%s gave up", name, exc_info=True)

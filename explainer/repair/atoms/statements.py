@@ -6,7 +6,6 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from explainer.edits.evidence import Evidence
-from explainer.edits.place import Place
 from explainer.repair.atoms.arguments import replaced
 from explainer.repair.atoms.calls import TURNS
 from explainer.repair.atoms.common import row_of
@@ -16,6 +15,15 @@ from explainer.source import called, holds, loaded, names_in, of_self, stored
 
 #: How many statements a statement is brought past.
 _PAST = 3
+_HOOKING = (
+    "register_forward_hook",
+    "register_forward_pre_hook",
+    "register_full_backward_hook",
+    "register_full_backward_pre_hook",
+    "register_module_forward_hook",
+    "register_hook",
+    "register_post_accumulate_grad_hook",
+)
 _MOVABLE = (ast.Assign, ast.Expr, ast.AugAssign)
 
 
@@ -35,17 +43,19 @@ def unreturned(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     node = statement_around(spot.place)
     function = spot.place.source.function_at(spot.place.span.line)
     if spot.role == "returned" and isinstance(node, ast.Return) and isinstance(function, ast.FunctionDef):
-        handed = all(map(_in_hook, evidence.calls_of(function.name)))  # torch calls it, not the program
-        if handed and node is function.body[-1] and len(function.body) > 1:
+        last = node is function.body[-1] and len(function.body) > 1
+        if last and _is_hook(function, spot, evidence):  # torch calls it, not the program
             yield Offer("unreturned", spot, node, "pass", "left out")
 
 
-def _in_hook(call: Place) -> bool:
-    """Whether a call is all that a lambda does which is registered as a hook."""
-    around = call.parent()
-    given = call.source.parent_of(around) if isinstance(around, ast.Lambda) and around.body is call.node else None
-    given = call.source.parent_of(given) if isinstance(given, ast.keyword) else given
-    return isinstance(given, ast.Call) and called(given).startswith("register_") and called(given).endswith("hook")
+def _is_hook(function: ast.FunctionDef, spot: Spot, evidence: Evidence) -> bool:
+    """Whether a function, the one that makes it, or a lambda that calls it is registered as a hook."""
+    names = {function.name}
+    maker = spot.place.source.parent_of(function)
+    names |= {maker.name} if isinstance(maker, ast.FunctionDef) else set()
+    given = (call.node for name in _HOOKING for call in evidence.calls_of(name))
+    read = (one for node in given for one in names_in(node))
+    return bool(names & {getattr(one, "attr", None) or getattr(one, "id", None) for one in read})
 
 
 def order(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
