@@ -94,6 +94,7 @@ REPAIRS = [
     ),
     ("measure", "f(len(ids) * c)", "", "f(len(rows) * c)"),
     ("call", "torch.stack(parts, 1)", "", "torch.cat(parts, 1)"),
+    ("operator", "f(x / c)", "indices must be integers", "f(x // c)"),
     ("operator", "s * x", "", "s @ x"),
     ("unwrap", "f(x.transpose(1, 2))", "", "f(x)"),
     ("division", "f(c / 4)", "", "f(c // 4)"),
@@ -287,6 +288,34 @@ def test_every_atom_has_examples_and_a_cost():
     }  # on their own
     assert set(ATOMS) - apart == {row[0] for row in REPAIRS}
     assert set(ATOMS) == {row[0] for row in ALONE}
+
+
+@pytest.mark.parametrize(
+    ("text", "copied"),
+    [
+        ("self.teacher = student", {"self.teacher = copy.deepcopy(student)"}),
+        ("self.teacher = copy.copy(student)", {"self.teacher = copy.deepcopy(student)"}),
+        ("self.teacher = Net(width)", set()),  # one of its own
+    ],
+)
+def test_a_model_whose_parameters_are_frozen_for_another_is_copied(text, copied):
+    spot, evidence = spot_of(text, "element 0 of tensors does not require grad", "bound")
+    assert {_applied(one) for one in ATOMS["copied"](spot, evidence)} == copied
+    spot, evidence = spot_of(text, "The size of tensor a (3) must match", "bound")
+    assert not list(ATOMS["copied"](spot, evidence))
+
+
+@pytest.mark.parametrize(
+    ("registered", "offers"),
+    [
+        ("net.register_forward_hook(keep)", {"    pass"}),
+        ("net.register_forward_hook(lambda module, given, out: keep(out))", {"    pass"}),
+        ("net.register_module('keep', keep(net))", set()),  # its value is wanted
+    ],
+)
+def test_what_a_hook_hands_back_is_left_out_where_it_is_registered(registered, offers):
+    spot, evidence = spot_of(f"{registered}\ndef keep(out):\n    rows.append(out)\n    return out", "", "returned")
+    assert {_applied(one) for one in ATOMS["unreturned"](spot, evidence)} == offers
 
 
 def test_a_setting_of_the_name_of_a_parameter_is_given_for_it():

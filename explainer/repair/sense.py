@@ -26,7 +26,7 @@ def reads_unbound(offer: Offer) -> bool:
     if not come - _BUILT_IN:
         return False
     known = _bound(source, line)
-    beside = _of_comprehensions(source, offer.node)
+    beside = _of_comprehensions(source, offer.node) | offer.spot.scope.keys()
     return known is not None and any(name in bound_below(source, line) or name not in known | beside for name in come)
 
 

@@ -221,11 +221,12 @@ def _offers(evidence: Evidence, family: str) -> Iterator[Offer]:
             stays = went_well and spot.role == "crash"
             try:
                 for one in _doubled(atom(spot, evidence)):
+                    if stays and name in _OF_NUMBERS and one.filler != "measured":  # a number follows the data, or stays
+                        continue
                     apart = _of_data(one) or _of_check(one) or _twice(one) or (roomy and _scaled(one))
                     apart = apart or _fitted_to_data(one, count) or reads_unbound(one)
                     if not apart and (not evidence.apart or _moves(one)):
-                        more = _STAYED if stays and one.filler != "measured" else _WENT_WELL  # that follows the data
-                        more = more * went_well + _OTHER_KIND * changes_kind(one)
+                        more = went_well * (_STAYED if stays else _WENT_WELL) + _OTHER_KIND * changes_kind(one)
                         more += _ONE_APART * (near and one.filler in _BY_ONE)
                         yield replace(one, weight=one.weight + more) if more else one
             except (ArithmeticError, AttributeError, LookupError, SyntaxError, TypeError, ValueError):

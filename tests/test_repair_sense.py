@@ -1,0 +1,108 @@
+"""What an edit reads: only what is bound there, and what is of the kind that stands there."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from explainer.edits.place import Place
+from explainer.repair.offer import Offer
+from explainer.repair.sense import changes_kind, reads_unbound
+from explainer.repair.spots import Spot
+from explainer.source import parsed_source
+
+torch = pytest.importorskip("torch")
+
+PROGRAM = """\
+import torch
+from data import rows as loaded
+
+LIMIT = 3
+
+def build(width, depth=2):
+    inner = width * depth
+    for step in range(depth):
+        inner = grow(inner, later)
+        later = step
+    return [f(one) for one in loaded]
+
+def other(x):
+    local = x
+    return local
+
+result = build(1)
+count = len(result)
+"""
+
+
+def offer_for(old: str, new: str, scope: dict | None = None, line: int | None = None) -> Offer:
+    """The offer that puts one text in the place of the first expression of another."""
+    source = parsed_source("main.py", PROGRAM)
+    node = next(one for one in source.nodes() if isinstance(one, ast.expr) and source.text(one) == old
+                and (line is None or one.lineno == line))  # fmt: skip
+    return Offer("name", Spot(Place(source, node), "crash", 0, scope=scope or {}), node, new)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("width * depth", "width * LIMIT"),
+        ("width * depth", "torch.tensor(width)"),
+        ("width * depth", "math.ceil(width)"),  # the import comes with the edit
+        ("grow(inner, later)", "grow(step, later)"),
+        ("f(one)", "f(one, one)"),
+        ("f(one)", "[other(two) for two in one]"),
+        ("len(result)", "max(result)"),
+        ("build(1)", "(lambda n: n)(LIMIT)"),
+        ("grow(inner, later)", "grow(later, later)"),  # bound further down, in a loop that comes round again
+    ],
+)
+def test_names_that_are_bound_may_be_read(old, new):
+    assert not reads_unbound(offer_for(old, new))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("width * depth", "width * local"),  # another function's
+        ("local", "width"),
+        ("build(1)", "build(count)"),  # bound below
+        ("build(1)", "build(inner)"),
+        ("f(one)", "f(two)"),
+    ],
+)
+def test_an_edit_that_reads_what_nothing_has_bound_there_is_none(old, new):
+    assert reads_unbound(offer_for(old, new))
+
+
+@pytest.mark.parametrize(
+    ("new", "other"),
+    [
+        ("grow(later, inner)", True),  # exchanged
+        ("grow(inner, inner)", True),
+        ("grow(width, later)", False),  # a number for a number
+        ("grow(depth, later)", False),  # of which nothing is known
+        ("grow(later)", False),  # another form, of which the names do not stand for each other
+    ],
+)
+def test_a_value_of_another_kind_is_told_from_one_of_the_same(new, other):
+    scope = {"inner": 3, "width": 8, "type(later)": "Adam"}
+    assert changes_kind(offer_for("grow(inner, later)", new, scope)) is other
+
+
+def test_the_kinds_of_what_is_no_size_are_recorded():
+    import sys
+
+    from explainer.replay.recorders.scope import scope
+
+    def f(model, optimizer, rows, name, rate, nothing, size):
+        return scope(sys._getframe())
+
+    model = torch.nn.Linear(2, 3)
+    found = f(model, torch.optim.SGD(model.parameters(), 0.1), [1.5], "run", 0.1, None, 4)
+    kinds = {name: found.get(f"type({name})") for name in ("model", "optimizer", "rows", "name", "rate", "nothing")}
+    assert kinds == {"model": "Module", "optimizer": "SGD", "rows": "sequence", "name": "str", "rate": "number",
+                     "nothing": None}  # fmt: skip
+    assert found["size"] == 4
+    assert found["len(rows)"] == 1
