@@ -134,6 +134,7 @@ WORDS = {
     "why_first": "the first fix is first because {reason}",
     "why_doubts": "it is in less doubt than the next",
     "why_refused_cut": "it ran, but cuts off parts of values that are not whole",
+    "why_refused_undone": "it ran, but loads a state over the steps that were trained before",
     "why_refused_data": "it ran, but only with other sizes of the data that the program draws",
     "why_refused_ungraded": "it ran, but parameters that were to be trained get no gradient",
     "why_refused_write": "it ran, but writes into a copy that nobody keeps",

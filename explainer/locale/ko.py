@@ -129,6 +129,7 @@ WORDS = {
     "why_first": "첫 번째 수정이 먼저인 이유: {reason}",
     "why_doubts": "다음 것보다 의심스러운 점이 적습니다",
     "why_refused_cut": "실행되지만 정수가 아닌 값의 소수 부분을 잘라 냅니다",
+    "why_refused_undone": "실행되었지만 그 전에 학습한 스텝을 불러온 상태가 덮어씁니다",
     "why_refused_data": "실행되지만 프로그램이 생성하는 데이터의 크기를 바꿔야만 됩니다",
     "why_refused_ungraded": "실행되지만 학습할 파라미터가 기울기를 받지 못합니다",
     "why_refused_write": "실행되지만 아무도 보관하지 않는 복사본에 씁니다",

@@ -128,6 +128,7 @@ WORDS = {
     "why_first": "第一个修改排在最前，因为{reason}",
     "why_doubts": "它的疑点比下一个少",
     "why_refused_cut": "可以运行，但会截去非整数值的小数部分",
+    "why_refused_undone": "可以运行，但加载的状态会覆盖此前训练的步骤",
     "why_refused_data": "可以运行，但改变了程序自己生成的数据的大小",
     "why_refused_ungraded": "可以运行，但应训练的参数得不到梯度",
     "why_refused_write": "可以运行，但写入了没有人保留的副本",

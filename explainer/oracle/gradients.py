@@ -1,8 +1,11 @@
-"""Which parameters that an optimizer was to train got a gradient by the time it stepped."""
+"""Which parameters that an optimizer was to train got a gradient by the time it stepped, and whether its steps stay."""
 
 from __future__ import annotations
 
+import functools
 from typing import Any
+
+from explainer.oracle.places import Places
 
 _STEPS = 20
 
@@ -10,18 +13,33 @@ _STEPS = 20
 class Gradients:
     """Watches the steps of optimizers. `used` are modules that were called with gradients on.
 
-    `most` is how many parameters one optimizer had a gradient for at a step.
+    `most` is how many parameters one optimizer had a gradient for at a step; `undone`: how often a state was loaded
+    into an optimizer that had stepped.
     """
 
     def __init__(self) -> None:
         self.trained: dict[int, Any] = {}
         self.graded: set[int] = set()
         self.used: set[int] = set()
-        self.steps = self.most = 0
+        self.steps = self.most = self.undone = 0
+        self._used: list[Any] = []
+
+    def watch(self, torch: Any, places: Places) -> None:
+        """Begin to look at what is loaded into optimizers."""
+        plain = torch.optim.Optimizer.load_state_dict
+
+        @functools.wraps(plain)
+        def load_state_dict(optimizer: Any, *args: Any, **words: Any) -> Any:
+            self.undone += any(one is optimizer for one in self._used)
+            return plain(optimizer, *args, **words)
+
+        places.put(torch.optim.Optimizer, "load_state_dict", load_state_dict)
 
     def stepped(self, optimizer: Any, *_: Any) -> None:
         """Look at an optimizer's parameters when it has stepped."""
         self.steps += 1
+        if not any(one is optimizer for one in self._used):
+            self._used.append(optimizer)
         if self.steps > _STEPS and len(self.graded) >= len(self.trained):
             return
         every = [one for group in optimizer.param_groups for one in group["params"]]

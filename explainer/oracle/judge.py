@@ -74,7 +74,12 @@ def _lost_write(edits: Sequence[Edit], seen: Seen, before: Seen) -> bool:
     return source.loses_write(edits)
 
 
-_REFUSALS = {"cut": _cut, "data": _resized_data, "ungraded": _ungraded, "write": _lost_write}
+def _undone(edits: Sequence[Edit], seen: Seen, before: Seen) -> bool:
+    """Statements in another order, and a state is loaded over steps that were taken: that training is lost."""
+    return source.reorders(edits) and int(seen.get("undone") or 0) > int(before.get("undone") or 0)
+
+
+_REFUSALS = {"undone": _undone, "cut": _cut, "data": _resized_data, "ungraded": _ungraded, "write": _lost_write}
 
 
 #: What norm layers keep of the batches that they were trained on.

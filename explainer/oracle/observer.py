@@ -40,6 +40,7 @@ class Observer:
         register_optimizer_step_post_hook(self.gradients.stepped)
         self._watch_calls(torch)
         self.draws.watch(torch)
+        self.gradients.watch(torch, self.places)
         self.saves.watch(torch, self.places)
         if self.places.edited:
             self.casts.watch(torch)
@@ -118,6 +119,7 @@ class Observer:
             "saved": self.saves.rows,
             "steps": self.gradients.steps,
             "most": self.gradients.most,
+            "undone": self.gradients.undone,
             "masks": self.masks,
             "failed_at": self.places.failed_at(error) if error is not None else None,
         }

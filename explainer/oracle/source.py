@@ -22,6 +22,7 @@ _PUT_IN = re.compile("None")
 #: What is between the brackets of a part, what sizes are taken of, and what leaves out a last batch.
 _PART = re.compile(r"\d|\w\s*:|:\s*[\w-]")
 _PLAIN_SIZES = re.compile(r"\.shape$|\.size\(\)$")
+_GIVEN = re.compile(r"\b\w+=\d+\b")
 _DROPS = re.compile(r"\bdrop_last\s*=\s*True")
 #: Classes of layers, and functions that are given sizes.
 _TAKES_SIZES = re.compile(
@@ -195,10 +196,19 @@ def _more(pattern: re.Pattern[str], edit: Edit) -> bool:
     return bool(after - before or (before - after and pattern is _LAYOUT))
 
 
+def reorders(edits: Iterable[Edit]) -> bool:
+    """Whether an edit brings the same lines in another order."""
+    rows = [((edit.before or "").split("\n"), (edit.after or "").split("\n")) for edit in edits]
+    plain = [([one.strip() for one in before], [one.strip() for one in after]) for before, after in rows]
+    return any(before != after and sorted(before) == sorted(after) for before, after in plain)
+
+
 def changes_number(edits: Iterable[Edit]) -> bool:
-    """Whether an edit puts another whole number in the place of one."""
-    numbers = [(_numbers(edit.before), _numbers(edit.after)) for edit in edits]
-    return any(before - after and after - before for before, after in numbers)
+    """Whether an edit puts another whole number in the place of one, or of a default: `make(n=1)` for `make()`."""
+    texts = [(edit.before or "", edit.after or "") for edit in edits]
+    numbers = [(_numbers(before), _numbers(after)) for before, after in texts]
+    given = (set(_GIVEN.findall(after)) - set(_GIVEN.findall(before)) for before, after in texts)
+    return any(before - after and after - before for before, after in numbers) or any(given)
 
 
 def _numbers(text: str | None) -> Counter[str]:

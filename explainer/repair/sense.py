@@ -39,6 +39,31 @@ def changes_kind(offer: Offer) -> bool:
     return any(one is not None and other is not None and one != other for one, other in pairs)
 
 
+def repeats(offer: Offer) -> bool:
+    """Whether a call of different values would get one tensor, or object, twice: `loss(x, y)` -> `loss(x, x)`."""
+    old, new = offer.node, _parsed(offer.text) if isinstance(offer.node, ast.expr) else None
+    if isinstance(old, ast.Name) and new is not None:
+        call = offer.place.source.parent_of(old)
+        given = [one for one in call.args if one is not old] if isinstance(call, ast.Call) and old in call.args else []
+        rows = [([*given, old], [*given, new])]
+    else:
+        rows = _calls(old, new) if new is not None else []
+    return any(not _again(before, offer) and _again(after, offer) for before, after in rows)
+
+
+def _calls(old: ast.AST, new: ast.AST) -> list[tuple[list[ast.expr], list[ast.expr]]]:
+    """The arguments of the calls that stand at the same places of two expressions."""
+    pairs = zip(ast.walk(old), ast.walk(new), strict=False)
+    both = [(one, other) for one, other in pairs if isinstance(one, ast.Call) and isinstance(other, ast.Call)]
+    return [(one.args, other.args) for one, other in both if len(one.args) == len(other.args)]
+
+
+def _again(given: list[ast.expr], offer: Offer) -> bool:
+    names = [one.id for one in given if isinstance(one, ast.Name)]
+    names = [name for name in names if kind(offer.spot.scope, name) not in (None, "number")]
+    return len(set(names)) < len(names)
+
+
 def kind(scope: Mapping[str, Any], name: str) -> str | None:
     """The kind of a name's value in a recorded scope: a number, a tensor, or what its type is called."""
     value = scope.get(name)

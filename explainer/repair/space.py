@@ -23,7 +23,7 @@ from explainer.repair.atoms.common import statement_of
 from explainer.repair.odd import counted
 from explainer.repair.offer import Offer
 from explainer.repair.prior import atoms_for, cost
-from explainer.repair.sense import changes_kind, reads_unbound
+from explainer.repair.sense import changes_kind, reads_unbound, repeats
 from explainer.repair.siblings import renamed, terms, twins
 from explainer.repair.spots import Spot, spots
 from explainer.source import called
@@ -221,10 +221,12 @@ def _offers(evidence: Evidence, family: str) -> Iterator[Offer]:
             stays = went_well and spot.role == "crash"
             try:
                 for one in _doubled(atom(spot, evidence)):
-                    if stays and name in _OF_NUMBERS and one.filler != "measured":  # a number follows the data, or stays
+                    if (
+                        stays and name in _OF_NUMBERS and one.filler != "measured"
+                    ):  # a number follows the data, or stays
                         continue
                     apart = _of_data(one) or _of_check(one) or _twice(one) or (roomy and _scaled(one))
-                    apart = apart or _fitted_to_data(one, count) or reads_unbound(one)
+                    apart = apart or _fitted_to_data(one, count) or reads_unbound(one) or repeats(one)
                     if not apart and (not evidence.apart or _moves(one)):
                         more = went_well * (_STAYED if stays else _WENT_WELL) + _OTHER_KIND * changes_kind(one)
                         more += _ONE_APART * (near and one.filler in _BY_ONE)

@@ -138,7 +138,8 @@ def parting(evidence: Evidence) -> Step | None:
     """The call that gave samples of one size different ones; None where they differed from the start.
 
     It is the last one that the samples went through, at one place, of one size there and of several behind it. Parts of
-    one tensor are of one size where most are, and none is longer: the others reach past its end.
+    one tensor are of one size where most are, and none is longer: the others reach past its end. So do parts of samples
+    of several sizes.
     """
     crash = evidence.crash
     if crash is None or not ragged(evidence):
@@ -147,8 +148,13 @@ def parting(evidence: Evidence) -> Step | None:
     for step in ways[0] if ways else ():
         found = [next((one for one in way if _same(one.place, step.place) and one.before), None) for way in ways]
         through = [one for one in found if one is not None]
-        if step.place is None or 2 * len(through) <= len(ways) or len({tuple(one.before[0][0]) for one in through}) > 1:
+        if step.place is None or 2 * len(through) <= len(ways):
             continue  # of calls that were alike one is listed, so that some ways begin behind it
+        if len({tuple(one.before[0][0]) for one in through}) > 1:
+            short = _short(through, [shape for shape, _ in crash.before])
+            if short is None:
+                continue
+            return short
         if len({tuple(one.shape) for one in through}) > 1:
             whole = {one.inputs[0] for one in through} != {None} and len({one.inputs[0] for one in through}) == 1
             parts = whole and not _mostly_longest([shape for shape, _ in crash.before])
@@ -158,6 +164,13 @@ def parting(evidence: Evidence) -> Step | None:
 
 def _same(one: Place | None, other: Place | None) -> bool:
     return one is not None and other is not None and one.node is other.node
+
+
+def _short(steps: list[Step], shapes: list[list[int]]) -> Step | None:
+    """One of the calls that made less of a sample than most, which bring samples of several sizes to one."""
+    longest = max(shapes)
+    cut, less = ([one for one in steps if (one.shape == longest) is told] for told in (True, False))
+    return less[0] if cut and less and _mostly_longest(shapes) and all(map(_resized, cut)) else None
 
 
 def _mostly_longest(shapes: list[list[int]]) -> bool:
