@@ -16,6 +16,7 @@ from explainer.frozen import frozen, replace
 from explainer.oracle import judge, source
 from explainer.oracle.words import doubt
 from explainer.probes import Scene
+from explainer.repair.agreement import recomputes
 from explainer.replay.rivals import with_ties
 from explainer.replay.trial import LATE, Verdict, silent, try_candidates, turned_too, whole_program, whole_script
 from explainer.weighing import Held
@@ -109,7 +110,7 @@ def _proves(passed: Sequence[Verdict], held: Held, scene: Scene) -> bool:
         return False
     if passed[0].reshaped > LAYER or (family in TRAVELS and only_adapts(candidate)) or _behind(candidate, held):
         return False
-    if passed[0].judgement.doubts:
+    if passed[0].judgement.doubts or recomputes(candidate):
         return False
     if passed[0].level == "program" or family not in TRAVELS:
         return True
@@ -189,6 +190,15 @@ def odd(scene: Scene) -> tuple[Span, Label, str] | None:
     return found(evidence, scene.options.language)
 
 
+def drops(scene: Scene) -> bool:
+    """Whether a failing file computes something of which nobody takes the result, which is to be tried then."""
+    from explainer.repair.atoms.effects import drops_results
+
+    files = dict.fromkeys(frame.file for frame in scene.crash.frames if frame.user)
+    sources = (scene.source(file) for file in files) if scene.live is not None else ()
+    return any(drops_results(one) for one in sources if one is not None and one.tree is not None)
+
+
 def _widened(family: str, scene: Scene, evidence: Any, own: tuple[Edit, ...]) -> bool:
     """Search ever wider as long as nothing that passed is likely enough; whether all that atoms offer was weighed."""
     from explainer.repair.blame import LIKELY, UNSURE
@@ -197,12 +207,13 @@ def _widened(family: str, scene: Scene, evidence: Any, own: tuple[Edit, ...]) ->
     made, progress = _checker(scene), scene.options.progress or silent
     blame = partial(_blamed, scene, evidence, own)
     known, wide = blame(), False
-    if family in WIDE and (known.share < LIKELY or known.odd):
+    told = drops(scene)
+    if family in WIDE and (known.share < LIKELY or known.odd or told):
         offered = generated(evidence, family)
         if not own:
             surely(made, offered, progress)
         found = blame()
-        if found.share < LIKELY or found.fits:
+        if found.share < LIKELY or found.fits or told:
             made.extend()
             widely(made, evidence, progress, family, offered)
             wide = True

@@ -106,6 +106,26 @@ def _names(text: str) -> set[str]:
     return set(_NAME.findall(text))
 
 
+def recomputes(candidate: Candidate) -> bool:
+    """Whether a size that is computed of names, `Linear(hidden + extra, n)`, would be computed otherwise.
+
+    Whoever wrote it knew what meets there: what comes in is odd rather than the sum.
+    """
+    for edit in candidate.edits:
+        before, after = _parsed(edit.before), _parsed(edit.after)
+        if before is None or after is None:
+            continue
+        calls = [[one for one in ast.walk(tree) if isinstance(one, ast.Call)] for tree in (before, after)]
+        if len(calls[0]) == len(calls[1]):
+            pairs = [
+                pair for one, other in zip(*calls, strict=True) for pair in zip(one.args, other.args, strict=False)
+            ]
+            changed = [one for one, other in pairs if ast.unparse(one) != ast.unparse(other)]
+            if changed and all(isinstance(one, ast.BinOp) and len(loaded(one)) > 1 for one in changed[-1:]):
+                return True
+    return False
+
+
 def computed(candidate: Candidate) -> bool:
     """Whether an edit brings in more arithmetic on names than there was."""
     found = [len(_SUM.findall(edit.after or "")) - len(_SUM.findall(edit.before or "")) for edit in candidate.edits]

@@ -54,7 +54,7 @@ class Survivor:
     @property
     def odd(self) -> bool:
         """Whether a name is read no more, or a layer gets another size whose own the data have in another dimension."""
-        return self.forgets or bool(self.counted.get("came-along"))
+        return self.forgets or bool(self.counted.get("came-along") or self.counted.get("recomputed"))
 
     @property
     def line(self) -> tuple[str, int]:
@@ -96,7 +96,7 @@ def blamed(checker: Any, evidence: Evidence, known: tuple[Edit, ...] = ()) -> Bl
         found.append(Survivor(candidate, run, judgement, score(counted), lost_parameters(run, control), counted))
     own = next((one for one in found if one.candidate.edits == known), None)
     first = own or _generated(found, control)
-    if first is not None and not first.forgets:
+    if first is not None and not first.forgets and not first.counted.get("recomputed"):
         found[found.index(first)] = first = replace(first, score=first.score + BETTER)
     found.sort(key=lambda one: (_last(one), -one.score))
     if own is not None and first is not None and first.line == found[0].line:

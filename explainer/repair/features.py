@@ -16,7 +16,7 @@ from explainer.edits.changes import drops_name, is_cast, only_adapts
 from explainer.edits.evidence import Evidence
 from explainer.frozen import frozen
 from explainer.oracle.judge import Judgement
-from explainer.repair.agreement import came_along, computed, forgets
+from explainer.repair.agreement import came_along, computed, forgets, recomputes
 from explainer.repair.prior import ATOM
 from explainer.repair.spots import Spot, spots
 from explainer.replay.outcomes import other_input
@@ -76,6 +76,7 @@ def features(
         "input": float(candidate.literal and other_input(run, control)),
         "ungraded": float(min(int(run.answer.get("ungraded") or 0), 2)),
         "computed": float(computed(candidate)),
+        "recomputed": float(bool(lost) and recomputes(candidate)),
         "forgets": float(forgets(candidate, evidence)),
         "adapts": float(only_adapts(candidate)),
         "cast": float(is_cast(candidate)),

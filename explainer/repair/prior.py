@@ -30,6 +30,10 @@ ATOM: Mapping[str, float] = {
     "severed": 0.3,
     "index": 0.8,
     "unflattened": 0.1,
+    "paired": 0.1,
+    "expanded": 0.1,
+    "dropped": 0.0,
+    "level": 0.9,
     "reversed": 0.5,
     "element": 0.9,
     "call": 0.9,
@@ -87,10 +91,14 @@ ROLE: Mapping[str, float] = {
 #: What can mend a graph, which does not depend on sizes; what can mend a dtype, which does not either.
 GRAPHS = ("order", "detach", "clone", "statement", "drop", "value", "call", "key", "name", "keyword", "sibling",
           "derived", "uncalled", "severed", "likewise", "unwrap", "element", "swap", "parameter", "adjusted",
-          "reduction", "unreturned", "copied")  # fmt: skip
+          "reduction", "unreturned", "copied", "dropped", "level")  # fmt: skip
 DTYPES = ("value", "keyword", "swap", "unwrap", "drop", "key", "name", "call", "index", "element", "statement", "order",
           "sibling", "derived", "uncalled", "copied", "operator", "parameter", "adjusted", "likewise", "unreturned",
-          "prepared")  # fmt: skip
+          "prepared", "dropped")  # fmt: skip
+#: What can keep values finite; sizes and layouts have no part in that.
+VALUES = ("operator", "call", "keyword", "value", "literal", "dimension", "unwrap", "drop", "order", "derived", "name",
+          "statement", "bound", "sibling", "measure", "paired", "dropped", "likewise", "adjusted", "parameter",
+          "prepared", "uncalled", "swap", "key", "index", "level")  # fmt: skip
 #: What can build the model that was saved, or load what was meant; what is computed has no part in that.
 LOADING = ("key", "order", "keyword", "sibling", "derived", "parameter", "size", "literal", "uncalled", "filtered",
            "adjusted", "likewise", "swap", "name", "call", "statement", "value", "copied", "prepared")  # fmt: skip
@@ -112,16 +120,17 @@ SAMPLES = (
 #: What can mend a size that is absurd: any smaller one would run, so only what the program has made ready and left out.
 SIZED = ("prepared", "parameter")
 _OF_FAMILY = {"autograd": GRAPHS, "inplace": GRAPHS, "dtype": DTYPES, "amp": DTYPES, "unsupported": DTYPES,
-              "checkpoint": LOADING, "dataloader": SAMPLES, "oom": SIZED}  # fmt: skip
+              "checkpoint": LOADING, "dataloader": SAMPLES, "oom": SIZED, "nan": VALUES}  # fmt: skip
 #: What mends graphs alone; what mends only where tensors lie, or an index too large: elsewhere data would be lost.
 _ALONE = ("detach", "clone", "severed")
 _ONLY = {"registered": "device", "moved": "device", "crop": "index", "unflattened": "index"}
 _STEP = 0.12
 _FAR = 1.2
-#: What a doubt costs whose weight is not known; what those kinds of edits do whose signs seldom come by chance; what it
-#: costs that layers get another size with whose size the same call went well before.
-_DOUBTED, _OWN_SIGN, _WORKED = 1.5, -3.0, 4.0
-_SIGNED = ("usual", "wrapped", "windowed", "unreturned", "likewise", "shortened")
+#: What a doubt costs whose weight is not known; what those kinds of edits do whose signs seldom come by chance.
+_DOUBTED, _OWN_SIGN = 1.5, -3.0
+#: Layers of another size, with whose size the same call went well before, or whose size is computed of several names.
+_BY_HAND = {"reshaped=passed": 4.0, "recomputed": 3.0}
+_SIGNED = ("usual", "wrapped", "windowed", "unreturned", "likewise", "shortened", "paired", "expanded", "dropped")
 
 
 def atoms_for(family: str, sized: bool = False) -> Sequence[str]:
@@ -147,7 +156,7 @@ def _unfitted(name: str) -> float:
     What is offered only where it has a sign of its own is worth as much as what is known best.
     """
     if name.removeprefix("atom=") in _SIGNED:
-        return _OWN_SIGN
-    if name == "reshaped=passed":
-        return _WORKED
+        return _OWN_SIGN * (3 if name == "atom=dropped" else 1)  # no program drops a result on purpose
+    if name in _BY_HAND:
+        return _BY_HAND[name]
     return _DOUBTED if name.startswith("doubt=") else 0.0

@@ -40,28 +40,53 @@ def changes_kind(offer: Offer) -> bool:
 
 
 def repeats(offer: Offer) -> bool:
-    """Whether a call of different values would get one tensor, or object, twice: `loss(x, y)` -> `loss(x, x)`."""
-    old, new = offer.node, _parsed(offer.text) if isinstance(offer.node, ast.expr) else None
-    if isinstance(old, ast.Name) and new is not None:
-        call = offer.place.source.parent_of(old)
-        given = [one for one in call.args if one is not old] if isinstance(call, ast.Call) and old in call.args else []
-        rows = [([*given, old], [*given, new])]
-    else:
-        rows = _calls(old, new) if new is not None else []
-    return any(not _again(before, offer) and _again(after, offer) for before, after in rows)
+    """Whether two of a call's arguments, or entries of a dict or tuple, would say the same that differed before.
+
+    `loss(x, y)` -> `loss(x, x)`, `{"user": f(row["item"]), "item": f(row["item"])}`; numbers may well be equal.
+    """
+    source, node = offer.place.source, offer.node
+    new = _parsed(offer.text) if isinstance(node, ast.expr) else None
+    if new is None:
+        return False
+    old, after = ast.unparse(node), ast.unparse(new)
+    if any(_again(others, before, offer) for before, others in _beside(node, new)):
+        return True
+    around: ast.AST | None = node
+    while isinstance(around, (ast.expr, ast.keyword, ast.comprehension)):
+        holder = source.parent_of(around)
+        rows = _entries(holder)
+        if any(one is around for one in rows):
+            was = ast.unparse(around)
+            made = was.replace(old, after) if around is not node else after
+            beside = [ast.unparse(one) for one in rows if one is not around]
+            known = isinstance(holder, (ast.Dict, ast.List)) or kind(offer.spot.scope, made) not in (None, "number")
+            if known and was not in beside and made in beside and not isinstance(around, ast.Constant):
+                return True
+        around = holder
+    return False
 
 
-def _calls(old: ast.AST, new: ast.AST) -> list[tuple[list[ast.expr], list[ast.expr]]]:
-    """The arguments of the calls that stand at the same places of two expressions."""
-    pairs = zip(ast.walk(old), ast.walk(new), strict=False)
-    both = [(one, other) for one, other in pairs if isinstance(one, ast.Call) and isinstance(other, ast.Call)]
-    return [(one.args, other.args) for one, other in both if len(one.args) == len(other.args)]
+def _entries(holder: ast.AST | None) -> list[ast.expr]:
+    if isinstance(holder, ast.Dict):
+        return [one for one in holder.values if isinstance(one, (ast.Call, ast.Subscript, ast.Attribute, ast.BinOp))]
+    return holder.args if isinstance(holder, ast.Call) else []
 
 
-def _again(given: list[ast.expr], offer: Offer) -> bool:
-    names = [one.id for one in given if isinstance(one, ast.Name)]
-    names = [name for name in names if kind(offer.spot.scope, name) not in (None, "number")]
-    return len(set(names)) < len(names)
+def _beside(old: ast.AST, new: ast.AST) -> Iterator[tuple[list[ast.expr], list[ast.expr]]]:
+    """The arguments of the calls that stand at the same places of two expressions, after and before."""
+    for one, other in zip(ast.walk(old), ast.walk(new), strict=False):
+        if isinstance(one, ast.Call) and isinstance(other, ast.Call) and len(one.args) == len(other.args):
+            yield one.args, other.args
+
+
+def _again(given: list[ast.expr], before: list[ast.expr], offer: Offer) -> bool:
+    """Whether one tensor, or object, is among some arguments twice that was not before."""
+    counts = []
+    for row in (before, given):
+        names = [one.id for one in row if isinstance(one, ast.Name)]
+        names = [name for name in names if kind(offer.spot.scope, name) not in (None, "number")]
+        counts.append(len(names) - len(set(names)))
+    return counts[0] == 0 < counts[1]
 
 
 def kind(scope: Mapping[str, Any], name: str) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -18,6 +19,8 @@ from explainer.source import called, loaded, of_self
 
 #: How far the slice is followed: steps behind the failing call, layers built, names bound.
 _STEPS, _LAYERS, _BOUND, _BEFORE, _AFTER = 30, 14, 12, 6, 3
+#: Of how many steps the names are followed that are read beside: what a loop goes over is no operand.
+_NEAREST = 6
 #: How many functions that made what names on the way are bound to are looked into.
 _HANDED = 3
 #: What hands samples to a program, and how many calls of one name are looked at.
@@ -74,6 +77,7 @@ def _all(evidence: Evidence) -> Iterator[Spot]:
     yield from _returned(evidence)
     binding = list(_bound(evidence, near))
     yield from binding
+    yield from _bound(evidence, behind[:_NEAREST])
     yield from _before(evidence)
     yield from _freezing(evidence)
     yield from _after(evidence)
@@ -102,8 +106,14 @@ def _all(evidence: Evidence) -> Iterator[Spot]:
 
 
 def _behind(evidence: Evidence) -> Iterator[Spot]:
-    """The calls that led to the failing one, nearest first, with those of the user's that made them."""
-    for distance, step in enumerate(evidence.steps[1:_STEPS], 1):
+    """The calls that led to the failing one, nearest first, with those of the user's that made them.
+
+    Of calls at one place, such as those of each sample of a batch, the nearest counts.
+    """
+    nearest: dict[int, Step] = {}
+    for step in evidence.steps[1:]:
+        nearest.setdefault(id(step.place.node if step.place is not None else step), step)
+    for distance, step in enumerate(itertools.islice(nearest.values(), _STEPS), 1):
         for at, place in enumerate(step.places[:2]):
             yield Spot(place, "caller" if at else "slice", distance + at, step, scope=scope_at(evidence, place))
 

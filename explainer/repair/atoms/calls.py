@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from explainer.edits.evidence import Evidence
 from explainer.edits.place import as_primary
-from explainer.repair.atoms.common import calls, expressions, integer, integers, number, shape_of, text
+from explainer.repair.atoms.common import MODULES, calls, expressions, integer, integers, number, shape_of, text
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
 from explainer.source import called, of_self
@@ -92,8 +92,15 @@ def _modules(spot: Spot, node: ast.Call) -> Iterator[Offer]:
 
 
 def operator(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
-    """`a * b` -> `a @ b`, `(a - 1) // 2` -> `(a - 1) // 2 + 1`, `2 * n` -> `n`: another sign, or one operand alone."""
+    """`a * b` -> `a @ b`, `(a - 1) // 2` -> `(a - 1) // 2 + 1`, `2 * n` -> `n`: another sign, or one operand alone.
+
+    `n.cumsum(0)` -> `n.cumsum(0) - n`: the sum of those before each.
+    """
     for node in expressions(spot):
+        if isinstance(node, ast.Call) and called(node) == "cumsum":
+            summed = _summed(node)
+            if summed is not None:
+                yield Offer("operator", spot, node, f"{text(spot, node)} - {text(spot, summed)}", "before", -1.3)
         if not isinstance(node, ast.BinOp):
             continue
         left, right = text(spot, node.left), text(spot, node.right)
@@ -109,6 +116,14 @@ def operator(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         if integer(spot, node) is not None or isinstance(node.op, ast.FloorDiv):
             for more in (" + 1", " - 1"):
                 yield Offer("operator", spot, node, text(spot, node) + more, "one", 0.9)
+
+
+def _summed(node: ast.Call) -> ast.expr | None:
+    """What `x.cumsum(0)` and `torch.cumsum(x, 0)` sum up, where it has a name."""
+    owner = node.func.value if isinstance(node.func, ast.Attribute) else None
+    module = isinstance(owner, ast.Name) and owner.id in MODULES
+    summed = (node.args[0] if node.args else None) if module or owner is None else owner
+    return summed if isinstance(summed, (ast.Name, ast.Attribute, ast.Subscript)) else None
 
 
 def _may_go(spot: Spot, node: ast.BinOp, evidence: Evidence) -> bool:

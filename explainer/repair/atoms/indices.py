@@ -7,10 +7,11 @@ import re
 from collections.abc import Iterator
 
 from explainer.edits.evidence import Evidence
-from explainer.repair.atoms.common import expressions, text
+from explainer.repair.atoms.arguments import replaced
+from explainer.repair.atoms.common import expressions, row_of, shape_of, text
 from explainer.repair.offer import Offer
-from explainer.repair.spots import Spot
-from explainer.source import called, stored
+from explainer.repair.spots import Spot, statement_around
+from explainer.source import called, loaded, stored
 
 _PARTS = re.compile(
     r"tuple|return_types|has no attribute|must be Tensor|not (?:a )?[Tt]ensor|unsupported operand|'list'|list ind|"
@@ -78,6 +79,29 @@ def _flattened(spot: Spot, node: ast.expr) -> Iterator[str]:
         owner = one.func.value if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) else None
         if isinstance(owner, (ast.Name, ast.Attribute)) and called(one) in _FLAT:  # type: ignore[arg-type]
             yield text(spot, owner)
+
+
+def paired(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`places = n * rows + columns` behind `kept = rows < n`: a pair outside of the table is none."""
+    statement = statement_around(spot.place)
+    if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.BinOp):
+        return
+    if not isinstance(statement.value.op, ast.Add) or "kept" in loaded(spot.place.source.tree):  # type: ignore[arg-type]
+        return
+    sides = (statement.value.left, statement.value.right)
+    for product, beside in (sides, sides[::-1]):
+        if not isinstance(product, ast.BinOp) or not isinstance(product.op, ast.Mult):
+            continue
+        for width, row in ((product.left, product.right), (product.right, product.left)):
+            if (
+                isinstance(row, ast.Name)
+                and isinstance(beside, ast.Name)
+                and len(shape_of(spot, row, evidence) or ()) == 1
+            ):
+                names = [(one, f"{one.id}[kept]") for one in ast.walk(statement.value)
+                         if isinstance(one, ast.Name) and one.id in (row.id, beside.id)]  # fmt: skip
+                head = f"kept = {row.id} < {text(spot, width)}\n{' ' * statement.col_offset}"
+                yield Offer("paired", spot, row_of([statement]), head + replaced(spot, statement, names), "inside")
 
 
 def index(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
