@@ -6,6 +6,7 @@ import ast
 
 from explainer.edits.evidence import Evidence
 from explainer.edits.place import Place
+from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
 from explainer.source import parsed_source
 
@@ -40,3 +41,9 @@ def spot_of(text: str, message: str = "", role: str = "crash") -> tuple[Spot, Ev
     return Spot(Place(source, node), role, 0, scope=SCOPE), Evidence(
         message, "en", sources=lambda _: source, files=("model.py",)
     )
+
+
+def applied(offer: Offer) -> str:
+    """The whole lines with an offer in force; empty where it changes nothing."""
+    edits = offer.edits()
+    return (edits[0].after or "") if edits else ""
