@@ -56,7 +56,7 @@ def root_called(watcher: Any, module: Any, given: tuple[Any, ...], learning: boo
             sum(one.training for one in moded),
             len(moded),
             site,
-            watcher.deep.evaluation is not None,
+            watcher.deep.examining,
             _fingerprint(given),
             notes.steps,
             watcher.trained_at.get(number) == notes.steps,

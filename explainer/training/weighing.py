@@ -56,7 +56,7 @@ def repeated_rows(deep: Deep, call: Call) -> None:
             continue
         rows = given[:256]
         distinct = len(torch.unique(rows, dim=0))
-        if distinct <= 0.8 * len(rows):
+        if distinct <= 0.95 * len(rows):
             deep.watcher.notes.saw("rows-repeated", call.site, rows=len(rows), distinct=distinct)
 
 

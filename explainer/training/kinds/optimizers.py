@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from explainer.diagnosis import Span
-from explainer.source import Source, called
+from explainer.source import Source, called, loaded, stored
 from explainer.training import rewrite
 from explainer.training.finding import Attempt, Finding, finder
 from explainer.training.kinds.losses import shown
@@ -169,7 +169,7 @@ def foreign_parameters(watcher: Any) -> Iterator[Finding]:
             frame, made = later
             found, other = statement(frame), statement(made)
             if found is not None and other is not None and found[0] is other[0] and isinstance(found[1], ast.Assign):
-                text = found[0].text(found[1])
+                text = "\n".join(map(found[0].text, (*_collecting(found[0], found[1]), found[1])))
                 attempts = [
                     Attempt("again", rewrite.after(found[0], other[1], text)),
                     Attempt("again", rewrite.moved(found[0], found[1], other[1], True)),
@@ -182,6 +182,15 @@ def foreign_parameters(watcher: Any) -> Iterator[Finding]:
             tuple(each for each in attempts if each.edits),
             weight=10,
         )
+
+
+def _collecting(source: Source, making: ast.Assign) -> list[ast.Assign]:
+    """The statements before one that makes an optimizer which collect the parameters that it is given."""
+    given = loaded(making.value)
+    return [one for one in ast.walk(source.scope_at(making.lineno)) if isinstance(one, ast.Assign)
+            and one.lineno < making.lineno and stored(one) & given
+            and any(isinstance(each, ast.Call) and called(each) in ("parameters", "named_parameters")
+                    for each in ast.walk(one.value))]  # fmt: skip
 
 
 def _shared(notes: Any, one: Optimizing) -> bool:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 import math
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from explainer.frozen import frozen
+from explainer.training.directions import directions
 from explainer.training.fits import last_fit, learned
 from explainer.training.judge import COSTS, compared, gain, metrics, rises
 from explainer.training.sources import program_sources
@@ -52,19 +54,25 @@ def asked(watcher: Any) -> bool:
     """Whether only the program's own number can tell: it has one of a known direction, and compares no outputs."""
     if watcher.notes.steps < _STEPS or last_fit(watcher, True) is not None:
         return False
-    texts = [node.value for source in program_sources(watcher) for node in source.nodes()
+    sources = program_sources(watcher)
+    known = directions(sources)
+    texts = [node.value for source in sources for node in source.nodes()
              if isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) < 200]  # fmt: skip
-    return any(_own(name) for text in texts for name in _NAMED.findall(text))
+    return any(_own(name, known) for text in texts for name in _NAMED.findall(text))
 
 
-def _own(name: str) -> bool:
+def _own(name: str, known: Mapping[str, bool]) -> bool:
     """Whether a number that is printed tells how well something was learned, and is no loss."""
-    return rises(name) is not None and not name.lower().endswith("loss") and not COSTS & set(re.split(r"\W|_", name))
+    own = not name.lower().endswith("loss") and not COSTS & set(re.split(r"\W|_", name))
+    return own and rises(name, known) is not None
 
 
 def poor(control: Any) -> Doubt | None:
     """What speaks against a run whose own share, 1 at best, is small."""
-    shares = [value for name, value in metrics(control["printed"]).items() if rises(name)] if control else []
+    if not control:
+        return None
+    known = control.get("directions", {})
+    shares = [value for name, value in metrics(control["printed"], known).items() if rises(name, known)]
     return Doubt("poor", None, None) if shares and all(0 <= one < _POOR for one in shares) else None
 
 
@@ -73,8 +81,8 @@ def untaught(control: Any, still: Any) -> Doubt | None:
     if not control or not still:
         return None
     pair = compared(still, control)
-    known = _own(pair.metric) and math.isfinite(pair.before)
-    return Doubt("untaught", None, None, pair.before) if known and gain(pair) < _TAUGHT else None
+    tells = _own(pair.metric, control.get("directions", {})) and math.isfinite(pair.before)
+    return Doubt("untaught", None, None, pair.before) if tells and gain(pair) < _TAUGHT else None
 
 
 def doubt(watcher: Any) -> Doubt | None:

@@ -12,6 +12,7 @@ from explainer.repair.atoms.common import DIMENSIONS, MODULES
 from explainer.source import Source, called, loaded, stored, with_arguments
 from explainer.training.search.offer import Offer, replacing, within
 from explainer.training.search.places import DRAWS
+from explainer.training.search.slips import operand
 from explainer.training.sites import key
 
 #: Calls without which a value may be what is meant, and what speaks against leaving each out.
@@ -158,7 +159,7 @@ def _swapped(source: Source, call: ast.Call) -> Iterator[Offer]:
 
 def _scaled(source: Source, node: ast.BinOp) -> Iterator[Offer]:
     """`x * t` and `x / t`, `a // b` and `a / b`, `1 - a` and `a`, `a - b` and `a + b`."""
-    left, right = source.text(node.left), source.text(node.right)
+    left, right = operand(source, node.left), operand(source, node.right)
     root = isinstance(node.right, ast.BinOp) and isinstance(node.right.op, ast.Pow)
     root = root or (isinstance(node.right, ast.Call) and called(node.right) in ("sqrt", "exp"))
     if isinstance(node.op, (ast.Mult, ast.Div)) and (root or isinstance(node.right, (ast.Name, ast.Attribute))):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from explainer.source import Source, called, source_of
@@ -39,13 +39,17 @@ def draws(node: ast.AST) -> bool:
     return any(isinstance(one, ast.Call) and called(one) in DRAWS for one in ast.walk(node))
 
 
-def makes_data(source: Source, statement: ast.stmt) -> bool:
-    """Whether a statement's function draws samples of nothing but a number: an edit would make another task of it."""
+def makes_data(source: Source, statement: ast.stmt, sources: Sequence[Source] = ()) -> bool:
+    """Whether a statement's function draws samples of nothing but a number: an edit would make another task of it.
+
+    `sources` are those that may call it besides its own.
+    """
     function = source.function_at(statement.lineno)
     if function is None or not draws(function):
         return False
-    given = [one.args for one in source.nodes() if isinstance(one, ast.Call) and called(one) == function.name]
-    return all(len(args) == 1 and rewrite.literal_of(source, args[0], ()) is not None for args in given)
+    given = [(where, one.args) for where in {id(each): each for each in (source, *sources)}.values()
+             for one in where.nodes() if isinstance(one, ast.Call) and called(one) == function.name]  # fmt: skip
+    return all(len(args) == 1 and rewrite.literal_of(where, args[0], ()) is not None for where, args in given)
 
 
 def examines(watcher: Any, source: Source, statement: ast.stmt) -> bool:
