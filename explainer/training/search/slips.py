@@ -1,0 +1,163 @@
+"""Edits of slips: operands and arguments the wrong way round, one too many, what is kept without a copy."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Iterator
+
+from explainer.repair.atoms.common import number
+from explainer.source import Source, called, loaded, stored, with_arguments
+from explainer.training import rewrite
+from explainer.training.search.offer import Offer, replacing, within
+from explainer.training.search.places import DRAWS
+
+_PLAIN = (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.Constant)
+#: Calls whose integer argument is a border or a distance: one more or less is another one.
+_BORDERS = {"tril": "diagonal", "triu": "diagonal", "roll": "shifts"}
+#: What weighs classes or samples, and may have to weigh them the other way round.
+_WEIGHTS = ("weight", "weights", "pos_weight")
+_WEIGHING = ("WeightedRandomSampler", "multinomial")
+#: Statements that keep a value for later.
+_KEEPING = ("append", "appendleft", "extend", "put", "push", "add")
+#: Functions of the program's own that others than it call.
+_CALLED = ("forward", "__call__", "__init__", "__getitem__")
+
+
+def slips(source: Source, statement: ast.stmt) -> Iterator[Offer]:
+    """All such edits of the expressions of a statement that ran."""
+    for node in ast.walk(statement):
+        if isinstance(node, ast.BinOp):
+            yield from _operands(source, node)
+            yield from _one_off(source, node)
+        elif isinstance(node, ast.Call):
+            yield from _borders(source, node)
+            yield from _arguments(source, node)
+            yield from _weighing(source, node)
+
+
+def operand(source: Source, node: ast.expr) -> str:
+    """A node's text as it may stand beside any operator."""
+    return source.text(node) if isinstance(node, _PLAIN) else f"({source.text(node)})"
+
+
+def _operands(source: Source, node: ast.BinOp) -> Iterator[Offer]:
+    """`b - a` for `a - b`, `b / a` for `a / b`."""
+    sides = (node.left, node.right)
+    if not isinstance(node.op, (ast.Sub, ast.Div)) or any(isinstance(one, ast.Constant) for one in sides):
+        return
+    sign, cost = ("-", 0.65) if isinstance(node.op, ast.Sub) else ("/", 0.95)
+    yield replacing(source, node, f"{operand(source, node.right)} {sign} {operand(source, node.left)}", cost)
+
+
+def _one_off(source: Source, node: ast.BinOp) -> Iterator[Offer]:
+    """`a` for `a + 1` and `a - 1` of whole numbers, and the other way round."""
+    if isinstance(node.op, (ast.Add, ast.Sub)) and number(node.right) == 1:
+        yield replacing(source, node, source.text(node.left), 0.7)
+
+
+def _borders(source: Source, call: ast.Call) -> Iterator[Offer]:
+    """A border one further, one nearer, or on the other side."""
+    name = _BORDERS.get(called(call))
+    place = 1 if not _of_value(call) else 0
+    given = rewrite.argument(call, name, place) if name else None
+    value = number(given) if given is not None else None
+    if given is not None and value is not None:
+        others = (value - 1, value + 1, -value) if name == "diagonal" else (-value,)
+        for other in dict.fromkeys(one for one in others if one != value):
+            yield within(source, call, given, str(other), 0.45)
+    elif name == "diagonal" and given is None:
+        for other in (1, -1):
+            edits = rewrite.with_keyword(source, call, "diagonal", str(other))
+            told = f"{source.text(call.func)}(..., diagonal={other})"
+            yield Offer("replace", source, call, edits, told, 0.6)
+
+
+def _of_value(call: ast.Call) -> bool:
+    """Whether a call is a value's method: of a module's function the value is the first argument."""
+    function = call.func
+    return isinstance(function, ast.Attribute) and not (
+        isinstance(function.value, ast.Name) and function.value.id in ("torch", "np", "F")
+    )
+
+
+def _arguments(source: Source, call: ast.Call) -> Iterator[Offer]:
+    """Two arguments next to each other that are plain values, in the place of each other."""
+    given = call.args
+    if len(given) < 2 or called(call) in DRAWS or any(isinstance(one, ast.Starred) for one in given):
+        return
+    for at, (one, other) in enumerate(itertools.pairwise(given)):
+        if all(isinstance(each, (ast.Name, ast.Attribute, ast.Subscript)) for each in (one, other)):
+            turned = (*given[:at], other, one, *given[at + 2 :], *call.keywords)
+            yield replacing(source, call, with_arguments(source, call, turned), 0.85)
+
+
+def _weighing(source: Source, call: ast.Call) -> Iterator[Offer]:
+    """Weights the other way round: what comes often weighs little."""
+    for keyword in call.keywords:
+        if keyword.arg in _WEIGHTS and isinstance(keyword.value, (ast.Name, ast.Attribute)):
+            yield within(source, call, keyword.value, f"1 / {source.text(keyword.value)}", 0.6)
+    if called(call) in _WEIGHING and call.args and isinstance(call.args[0], (ast.Name, ast.Attribute)):
+        yield within(source, call, call.args[0], f"1 / {source.text(call.args[0])}", 0.6)
+
+
+def kept(source: Source) -> Iterator[Offer]:
+    """What is kept for later, or handed out, as a copy: its owner may go on changing it."""
+    for node in source.nodes():
+        if isinstance(node, ast.Call) and called(node) in _KEEPING and isinstance(node.func, ast.Attribute):
+            values = [each for one in node.args for each in (one.elts if isinstance(one, ast.Tuple) else [one])]
+            for value in values:
+                if isinstance(value, (ast.Name, ast.Attribute)):
+                    yield from (replacing(source, value, new, 0.75) for new in _copies(source, value))
+        elif isinstance(node, ast.Return) and isinstance(node.value, ast.Attribute):
+            yield from (replacing(source, node.value, new, 0.9) for new in _copies(source, node.value))
+
+
+def _copies(source: Source, value: ast.expr) -> Iterator[str]:
+    arrays = any(isinstance(one, ast.alias) and one.name == "numpy" for one in source.nodes())
+    yield from (f"{source.text(value)}.{method}()" for method in (("copy",) if arrays else ()) + ("clone",))
+
+
+def in_order(source: Source, ran: list[ast.stmt]) -> Iterator[Offer]:
+    """Two statements next to each other the other way round, where the second reads what the first has changed."""
+    lines = {one.lineno for one in ran}
+    for body in (getattr(node, "body", ()) for node in source.nodes()):
+        for one, other in itertools.pairwise(body if isinstance(body, list) else ()):
+            simple = all(isinstance(each, (ast.Assign, ast.AugAssign, ast.Expr)) for each in (one, other))
+            if not simple or not lines & {one.lineno, other.lineno}:
+                continue
+            changed = stored(one) & loaded(other)
+            known = loaded(one) | _bound_before(source, one)
+            if changed and changed <= known:
+                yield Offer("move", source, other, rewrite.moved(source, other, one, False), source.text(other), 0.95)
+
+
+def _bound_before(source: Source, statement: ast.stmt) -> set[str]:
+    """The names that something before a statement gives a value."""
+    scope = source.scope_at(statement.lineno)
+    given = {one.arg for one in ast.walk(scope) if isinstance(one, ast.arg)}
+    return given.union(*(stored(one) for one in ast.walk(scope) if isinstance(one, ast.stmt)
+                         and one.lineno < statement.lineno and isinstance(one, (ast.Assign, ast.For))))  # fmt: skip
+
+
+def together(source: Source, ran: list[ast.stmt]) -> Iterator[Offer]:
+    """One of the names that are bound together in the place of another of them: `logits, values = ...`."""
+    for statement in ran:
+        rows = _rows(source, statement)
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                for row in rows:
+                    if node.id in row:
+                        yield from (replacing(source, node, one, 1.05) for one in row if one != node.id)
+
+
+def _rows(source: Source, statement: ast.stmt) -> list[list[str]]:
+    """The names of each assignment of several at once before a statement, in its scope."""
+    found = []
+    for node in ast.walk(source.scope_at(statement.lineno)):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.For) else []
+        for target in targets:
+            if isinstance(target, ast.Tuple) and target.lineno < statement.lineno:
+                names = [one.id for one in target.elts if isinstance(one, ast.Name) and one.id != "_"]
+                found += [names] if 1 < len(names) < 5 else []
+    return found
