@@ -6,7 +6,8 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 
-from explainer.source import Source, called, stored
+from explainer.source import Source, called, loaded, stored
+from explainer.training import rewrite
 
 #: The name before a number in a text that is printed: `agreement=`, `share right: `.
 _NAMED = re.compile(r"([A-Za-z_][\w@.-]*)\s*[=:]?\s*$")
@@ -14,18 +15,34 @@ _NAMED = re.compile(r"([A-Za-z_][\w@.-]*)\s*[=:]?\s*$")
 _DEEP = 4
 _SUMMED = ("mean", "sum", "count_nonzero", "average")
 _DISTANCES = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "cdist", "dist")
+_PLAINLY = ("item", "float", "round", "cpu", "detach", "numpy", "double", "sqrt")
 _SIZES = ("abs", "square", "norm", "pow")
 
 
-def directions(sources: Iterable[Source]) -> dict[str, bool]:
-    """By name, lower-case: True where what is printed behind it counts what is equal, False where it is a distance."""
-    found: dict[str, set[bool]] = {}
+def directions(sources: Iterable[Source]) -> dict[str, bool | float]:
+    """By name, lower-case: True where what is printed behind it counts what is equal, False where it is a distance.
+
+    A number is what the program holds it against: `abs(coverage - 0.9)`.
+    """
+    found: dict[str, set[bool | float]] = {}
     for source in sources:
         for name, value in _printed(source):
-            up = _rising(source, value, value.lineno, _DEEP)
+            goal = _goal(source, value)
+            up = _rising(source, value, value.lineno, _DEEP) if goal is None else goal
             if up is not None:
                 found.setdefault(name.lower(), set()).add(up)
     return {name: ups.pop() for name, ups in found.items() if len(ups) == 1}
+
+
+def _goal(source: Source, value: ast.expr) -> float | None:
+    """The number from which the program itself takes how far a value lies off."""
+    for node in source.nodes():
+        off = node.args[0] if isinstance(node, ast.Call) and called(node) == "abs" and node.args else None
+        if isinstance(off, ast.BinOp) and isinstance(off.op, ast.Sub) and source.text(off.left) == source.text(value):
+            goal = rewrite.literal_of(source, off.right, ())
+            number = getattr(goal[1], "value", None) if goal is not None else None
+            return float(number) if isinstance(number, (int, float)) and not isinstance(number, bool) else None
+    return None
 
 
 def _printed(source: Source) -> Iterator[tuple[str, ast.expr]]:
@@ -42,12 +59,14 @@ def _printed(source: Source) -> Iterator[tuple[str, ast.expr]]:
 
 def _rising(source: Source, value: ast.AST, line: int, deep: int) -> bool | None:
     """Whether a value is better the larger it is; None where that cannot be told."""
+    value = _bare(value)
     turned = _turned(value)
     if turned is not None:
         up = _rising(source, turned, line, deep)
         return None if up is None else not up
-    compared = [one for one in ast.walk(value) if isinstance(one, ast.Compare) and len(one.ops) == 1]
-    summed = any(isinstance(one, ast.Call) and called(one) in _SUMMED for one in ast.walk(value))
+    parts = [node for each in (value, *_answers(source, value)) for node in ast.walk(each)]
+    compared = [one for one in parts if isinstance(one, ast.Compare) and len(one.ops) == 1]
+    summed = any(isinstance(one, ast.Call) and called(one) in _SUMMED for one in parts)
     if compared and summed:
         ups = {_counted(one) for one in compared}
         return ups.pop() if len(ups) == 1 else None
@@ -55,7 +74,33 @@ def _rising(source: Source, value: ast.AST, line: int, deep: int) -> bool | None
         return None
     if _distant(value):
         return False
+    if summed and deep:
+        counted = [_summed(one) for name in loaded(value) for one in _given(source, name, line)]
+        ups = {_rising(source, one, one.lineno, 0) for one in counted} - {None}
+        return ups.pop() if len(ups) == 1 else None
     return _followed(source, value, line, deep - 1) if deep else None
+
+
+def _answers(source: Source, value: ast.AST) -> list[ast.expr]:
+    """What the program's own functions return that a value is computed with."""
+    names = {called(one) for one in ast.walk(value) if isinstance(one, ast.Call)}
+    own = [one for one in source.nodes() if isinstance(one, ast.FunctionDef) and one.name in names]
+    answers = [one.value for each in own for one in ast.walk(each) if isinstance(one, ast.Return)]
+    return [one for one in answers if one is not None]
+
+
+def _bare(value: ast.AST) -> ast.AST:
+    """A value without what only makes a plain number of it: `x.item()`, `float(x)`, `100 * x`."""
+    while True:
+        if isinstance(value, ast.Call) and called(value) in _PLAINLY:
+            inner = value.func.value if isinstance(value.func, ast.Attribute) else (value.args or [value])[0]
+        elif isinstance(value, ast.BinOp) and isinstance(value.op, (ast.Div, ast.Mult)):
+            inner = value.right if isinstance(value.left, ast.Constant) else value.left
+        else:
+            return value
+        if inner is value:
+            return value
+        value = inner
 
 
 def _turned(value: ast.AST) -> ast.expr | None:
@@ -90,16 +135,10 @@ def _distant(value: ast.AST) -> bool:
 
 def _followed(source: Source, value: ast.AST, line: int, deep: int) -> bool | None:
     """The same of the value that a name was given, that a function returns, or that a counter counted."""
-    if isinstance(value, ast.Call):
-        own = [one for one in source.nodes() if isinstance(one, ast.FunctionDef) and one.name == called(value)]
-        answers = [one for each in own[:1] for one in ast.walk(each) if isinstance(one, ast.Return)]
-        ups = {_rising(source, one.value, one.lineno, deep) for one in answers if one.value is not None}
-        if len(ups) == 1:
-            return ups.pop()
-    if isinstance(value, ast.BinOp) and isinstance(value.op, (ast.Div, ast.Mult)):
-        return _followed(source, value.left, line, deep)
-    if isinstance(value, ast.Call) and value.args and called(value) in ("float", "round", "sum", "len", "mean"):
-        return _followed(source, value.args[0], line, deep)
+    answers = _answers(source, value) if isinstance(value, ast.Call) else []
+    ups = {_rising(source, one, one.lineno, deep) for one in answers}
+    if len(ups) == 1:
+        return ups.pop()
     if not isinstance(value, ast.Name):
         return None
     given = list(_given(source, value.id, line))

@@ -62,7 +62,6 @@ _UP = frozenset(
         "win",
         "winrate",
         "elbo",
-        "coverage",
         "fit",
         "concordance",
         "cindex",
@@ -122,7 +121,7 @@ _DOWN = frozenset(
 #: Those of them that say what a run takes, not what it learns.
 COSTS = frozenset(["mb", "mib", "gb", "growth", "memory", "seconds", "slowdown", "ms", "time", "wait", "leak"])
 _STRETCHES = 5
-_NONE: Mapping[str, bool] = {}
+_NONE: Mapping[str, bool | float] = {}
 #: What is compared where a program prints no number of its own: how well its evaluation fits, and by how much at least.
 FIT, _CLEARER = "evaluation fit", 0.2
 
@@ -203,26 +202,32 @@ def strong(pair: Compared) -> bool:
     return gain(pair) > (0.5 if flat else 0.15 if pair.metric else 0.4)
 
 
-def metrics(printed: str, known: Mapping[str, bool] = _NONE) -> dict[str, float]:
-    """The numbers with a known direction in the last line that has any. `known` are directions by name."""
+def metrics(printed: str, known: Mapping[str, bool | float] = _NONE) -> dict[str, float]:
+    """The numbers with a known direction in the last line that has any. `known` are directions, or goals, by name."""
     for line in reversed(printed.strip().splitlines()):
         found = {}
         for match in _NUMBER.finditer(line):
-            name = match.group(1).lower()
-            if rises(name, known) is not None:
-                found[name] = float(match.group(2))
+            name, value = match.group(1).lower(), float(match.group(2))
+            goal = known.get(name)
+            if type(goal) is float:
+                found[f"|{name} - {goal:g}|"] = abs(value - goal)
+            elif rises(name, known) is not None:
+                found[name] = value
         if found:
             return found
     return {}
 
 
-def rises(name: str, known: Mapping[str, bool] = _NONE) -> bool | None:
+def rises(name: str, known: Mapping[str, bool | float] = _NONE) -> bool | None:
     """Whether a quantity gets better by rising: by the words of its name, else by what is `known`; None if unknown."""
+    if name.startswith("|") or type(known.get(name.lower())) is float:
+        return False
     words = [word for word in re.split(r"[^a-z0-9]+", name.lower()) if word]
     words += ["cindex"] if words[-2:] == ["c", "index"] else []
     if any(word in _DOWN or word.endswith(("loss", "error")) for word in words):
         return False
-    return True if any(word in _UP or word.startswith("acc") for word in words) else known.get(name.lower())
+    up = any(word in _UP or word.startswith("acc") for word in words)
+    return up or (bool(known[name.lower()]) if name.lower() in known else None)
 
 
 def share(before: float, after: float, up: bool | None) -> float:

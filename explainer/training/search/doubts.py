@@ -19,8 +19,8 @@ from explainer.training.sources import program_sources
 _LITTLE, _WELL, _OFF, _GOOD = 0.6, 0.7, 0.3, 0.85
 #: The share of its first value by which a loss that is compared with no targets must fall.
 _FALLEN = 0.1
-#: The share from which on a loss that has fallen so far was learned, whatever else is compared.
-_GONE = 0.9
+#: The share from which on a loss that has fallen so far was learned, whatever else is compared that is not nothing.
+_GONE, _NOTHING = 0.9, 0.15
 _STEPS = 40
 #: Below which number of its own a training is in doubt where nothing that it compares tells; how one is printed.
 _POOR, _NAMED = 0.4, re.compile(r"([A-Za-z_][\w@.-]*)\s*[=:]\s*(?:$|%)")
@@ -61,7 +61,7 @@ def asked(watcher: Any) -> bool:
     return any(_own(name, known) for text in texts for name in _NAMED.findall(text))
 
 
-def _own(name: str, known: Mapping[str, bool]) -> bool:
+def _own(name: str, known: Mapping[str, bool | float]) -> bool:
     """Whether a number that is printed tells how well something was learned, and is no loss."""
     own = not name.lower().endswith("loss") and not COSTS & set(re.split(r"\W|_", name))
     return own and rises(name, known) is not None
@@ -93,13 +93,14 @@ def doubt(watcher: Any) -> Doubt | None:
     training, evaluation = last_fit(watcher, False), last_fit(watcher, True)
     if evaluation is not None and evaluation >= _GOOD:
         return None  # however training looks, with samples mixed or labels smoothed: it was learned
-    if training is None and evaluation is not None and evaluation < _LITTLE and not learned(watcher) > _GONE:
+    gone = learned(watcher) > _GONE
+    if training is None and evaluation is not None and evaluation < (_NOTHING if gone else _LITTLE):
         return Doubt("unlearned", None, evaluation)
     if training is None:
         stepping = [one for one in notes.optimizers if one.steps > 8]
         share = learned(watcher)
         return Doubt("unlearned", None, evaluation) if len(stepping) == 1 and -1 <= share < _FALLEN else None
-    if training < _LITTLE and not learned(watcher) > _GONE:  # what is compared may be but a part of what is learned
+    if training < _LITTLE and not gone:  # what is compared may be but a part of what is learned
         return Doubt("unlearned", training, evaluation)
     if training >= _WELL and evaluation is not None and evaluation < training - _OFF:
         return Doubt("apart", training, evaluation)

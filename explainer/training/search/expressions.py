@@ -40,7 +40,7 @@ Sizes = dict[tuple[str, int, str], int] | None
 _MOMENTS = ("where", "kl_div", "masked_fill", "lerp", "lerp_", "cross_entropy", "binary_cross_entropy")
 
 
-def expressions(source: Source, statement: ast.stmt, sizes: Sizes = None) -> Iterator[Offer]:
+def expressions(source: Source, statement: ast.AST, sizes: Sizes = None) -> Iterator[Offer]:
     """All edits of the expressions of a statement. `sizes` are the numbers of dimensions that calls were given."""
     for node in ast.walk(statement):
         if isinstance(node, ast.Call):

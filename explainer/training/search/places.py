@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from explainer.source import Source, called, source_of
@@ -32,6 +32,23 @@ def statements(watcher: Any, phase: int) -> list[tuple[Source, ast.stmt]]:
             if isinstance(node, _SIMPLE) and any(node.lineno <= line <= (node.end_lineno or 0) for line in ran):
                 found.append((source, node))
     return found
+
+
+def headers(ran: Iterable[tuple[Source, ast.stmt]]) -> list[tuple[Source, ast.expr]]:
+    """The conditions, and what loops go through, directly around statements that ran; not those that only tell."""
+    found: dict[int, tuple[Source, ast.expr]] = {}
+    for source, statement in ran:
+        around = source.parent_of(statement)
+        node = getattr(around, "test", None) or getattr(around, "iter", None)
+        if isinstance(around, (ast.If, ast.While, ast.For)) and node is not None:
+            found[id(node)] = (source, node)
+    return list(found.values())
+
+
+def counts(statement: ast.stmt) -> bool:
+    """Whether a statement only adds up what is told: no edit of it changes what is learned."""
+    inner = (called(one) for one in ast.walk(statement) if isinstance(one, ast.Call))
+    return isinstance(statement, ast.AugAssign) and "item" in inner
 
 
 def draws(node: ast.AST) -> bool:
@@ -85,6 +102,19 @@ def training_loops(watcher: Any) -> Iterator[tuple[Source, Any]]:
                 if id(one) not in done:
                     done.add(id(one))
                     yield source, one
+
+
+def examining(watcher: Any, source: Source) -> set[int]:
+    """The lines of a file that come behind the training in its scope, or that ran in evaluations alone."""
+    lines = {line for (_, line), (code, phase) in watcher.ran.items()
+             if phase == EVALUATING and code.co_filename == source.file}  # fmt: skip
+    ends: dict[int, tuple[int, int]] = {}
+    for where, loop in training_loops(watcher):
+        if where is source:
+            scope = source.scope_at(loop.lineno)
+            last = getattr(scope, "end_lineno", None) or len(source.lines)
+            ends[id(scope)] = (max(loop.end_lineno or 0, ends.get(id(scope), (0, 0))[0]), last)
+    return lines.union(*(range(end + 1, last + 1) for end, last in ends.values()))
 
 
 def calls(watcher: Any) -> Iterator[tuple[Source, ast.Call]]:

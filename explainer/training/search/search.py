@@ -10,7 +10,7 @@ from typing import Any
 
 from explainer.training.finding import Attempt, Finding
 from explainer.training.judge import FIT, gain, metrics, rises, share
-from explainer.training.search import evaluation, expressions, places, slips, whole
+from explainer.training.search import evaluation, expressions, places, slips, unread, whole
 from explainer.training.search.doubts import Doubt
 from explainer.training.search.offer import Offer
 from explainer.training.trials import Trials, Tried
@@ -41,7 +41,8 @@ def searched(watcher: Any, trials: Trials, found: Doubt) -> tuple[Finding, list[
     for group in groups:
         held = _confirmed(trials.tried(_finding(found, group), seeds=1), found, trials)
         if held is not None:
-            one = _surpassed(held, itertools.islice(groups, _NEAR), found, trials)
+            others = groups if held.attempt.names["makeshift"] else itertools.islice(groups, _NEAR)
+            one = _surpassed(held, others, found, trials)
             return _finding(found, [one.attempt]), [one]
         if trials.left < _RESERVE * trials.lasted:
             break
@@ -69,9 +70,10 @@ def _surpassed(held: Tried, others: Iterator[list[Attempt]], found: Doubt, trial
 
 
 def _beyond(one: Tried, held: Tried) -> bool:
-    """Whether an edit does clearly better than another that holds."""
+    """Whether an edit does clearly better than another that holds; nearly as well is enough beside a makeshift."""
     pair, other = one.compared, held.compared
-    return pair.metric == other.metric and _gained(other.after, pair.after, pair.rising) > _MORE
+    least = -_MORE if held.attempt.names["makeshift"] > one.attempt.names["makeshift"] else _MORE
+    return pair.metric == other.metric and _gained(other.after, pair.after, pair.rising) > least
 
 
 def _clear(one: Tried, found: Doubt) -> bool:
@@ -123,37 +125,55 @@ def _offers(watcher: Any, found: Doubt) -> Iterator[Offer]:
 
 def _of_training(watcher: Any, learns: bool = False) -> Iterator[Offer]:
     """The offers for what trains; where it `learns` well, neither rates, layers nor signs are in doubt."""
-    by_source: dict[int, tuple[Any, list[Any]]] = {}
     sources = places.program_sources(watcher)
-    for source, statement in places.statements(watcher, places.LEARNING):
-        if places.makes_data(source, statement, sources) or places.examines(watcher, source, statement):
-            continue
+    ran = [(source, one) for source, one in places.statements(watcher, places.LEARNING)
+           if not (places.counts(one) or places.makes_data(source, one, sources)
+                   or places.examines(watcher, source, one))]  # fmt: skip
+    yield from _of_statements(watcher, ran, learns)
+    yield from _of_rest(watcher, ran, sources)
+    if not learns:
+        yield from whole.learning_rates(watcher)
+        yield from whole.constants(watcher)
+        for source, call in places.calls(watcher):
+            yield from whole.settings(source, call)
+
+
+def _of_statements(watcher: Any, ran: Sequence[tuple[Any, Any]], learns: bool) -> Iterator[Offer]:
+    """The offers for each statement that ran, and for the conditions and loops around them."""
+    for source, statement in ran:
         if not learns:
             yield from whole.turned_sign(source, statement)
         if not places.behind_backward(watcher, source, statement):  # what comes then is no part of the loss
             yield from expressions.expressions(source, statement, watcher.sizes)
             yield from slips.slips(source, statement)
             yield from whole.left_out(source, statement)
+    for source, node in places.headers(ran):
+        yield from slips.conditions(source, node)
+        yield from expressions.expressions(source, node, watcher.sizes)
+        yield from slips.slips(source, node)
+
+
+def _of_rest(watcher: Any, ran: Sequence[tuple[Any, Any]], sources: Sequence[Any]) -> Iterator[Offer]:
+    """The offers for statements together, for the loops, and for what comes before them."""
+    by_source: dict[int, tuple[Any, list[Any]]] = {}
+    for source, statement in ran:
         by_source.setdefault(id(source), (source, []))[1].append(statement)
-    for source, ran in by_source.values():
-        yield from expressions.names(source, ran)
-        yield from slips.in_order(source, ran)
-        yield from slips.together(source, ran)
+    for source, statements in by_source.values():
+        yield from expressions.names(source, statements)
+        yield from unread.unread(source, statements)
+        yield from slips.in_order(source, statements)
+        yield from slips.together(source, statements)
+        yield from slips.exchanged(source, statements)
     yield from expressions.flags(watcher)
     yield from whole.of_loops(watcher)
-    if not learns:
-        yield from whole.learning_rates(watcher)
-        yield from whole.constants(watcher)
-        for source, call in places.calls(watcher):
-            yield from whole.settings(source, call)
     for source in sources:
         yield from whole.beforehand(source)
         yield from expressions.neighbours(source)
         yield from slips.kept(source)
         yield from whole.turned_loops(source)
-        yield from whole.of_data(
-            source, {one.lineno for where, ran in by_source.values() if where is source for one in ran}
-        )
+        lines = {one.lineno for where, one in ran if where is source} | places.examining(watcher, source)
+        yield from whole.of_data(source, lines)
+        yield from slips.prepared(source, lines)
 
 
 def _groups(watcher: Any, attempts: list[Attempt], trials: Trials, found: Doubt) -> Iterator[list[Attempt]]:
@@ -170,7 +190,7 @@ def _groups(watcher: Any, attempts: list[Attempt], trials: Trials, found: Doubt)
         value = score(seen) if seen else None
         _log.debug("%s %s", value, attempt.names)
         if value is not None and value > _BETTER:
-            good = sorted([*good, (value, attempt)], key=lambda one: -one[0])
+            good = sorted([*good, (value, attempt)], key=lambda one: -round(one[0], 1))  # of equals the likelier
         elif value is not None:
             others.append((value, attempt))
         if len(good) >= _WHOLE and good[_WHOLE - 1][0] > _CLEAR:

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 from explainer.repair.atoms.common import number
 from explainer.source import Source, called, loaded, stored, with_arguments
-from explainer.training import rewrite
-from explainer.training.search.offer import Offer, replacing, within
-from explainer.training.search.places import DRAWS
+from explainer.training import hoisting, rewrite
+from explainer.training.search.offer import Offer, leaving_out, replacing, within
+from explainer.training.search.places import DRAWS, draws
 
 _PLAIN = (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.Constant)
 #: Calls whose integer argument is a border or a distance: one more or less is another one.
@@ -24,7 +24,7 @@ _KEEPING = ("append", "appendleft", "extend", "put", "push", "add")
 _CALLED = ("forward", "__call__", "__init__", "__getitem__")
 
 
-def slips(source: Source, statement: ast.stmt) -> Iterator[Offer]:
+def slips(source: Source, statement: ast.AST) -> Iterator[Offer]:
     """All such edits of the expressions of a statement that ran."""
     for node in ast.walk(statement):
         if isinstance(node, ast.BinOp):
@@ -34,6 +34,33 @@ def slips(source: Source, statement: ast.stmt) -> Iterator[Offer]:
             yield from _borders(source, node)
             yield from _arguments(source, node)
             yield from _weighing(source, node)
+
+
+def conditions(source: Source, test: ast.expr) -> Iterator[Offer]:
+    """A condition that is a plain value the other way round; a loop of one turn less or more, or from the start."""
+    around = source.parent_of(test)
+    if around is not None and hoisting.trains(source, around):
+        return  # how long a training is
+    if isinstance(test, (ast.Name, ast.Attribute)) and not isinstance(around, ast.For):
+        yield replacing(source, test, f"not {source.text(test)}", 0.8)
+    if not isinstance(test, ast.Call) or called(test) != "range":
+        return
+    for at, given in enumerate(test.args[:2]):
+        value = number(given)
+        if value is not None and (at or len(test.args) == 1):
+            yield from (within(source, test, given, str(other), 0.9) for other in (value - 1, value + 1))
+        elif value in (0, 1):
+            yield within(source, test, given, str(1 - value), 0.8)
+
+
+def prepared(source: Source, ran: set[int]) -> Iterator[Offer]:
+    """Edits of what changes data before the training, `x = (x - mean) / std`: the names, the order, all of it."""
+    for node in source.nodes():
+        changes = isinstance(node, ast.Assign) and node.lineno not in ran and stored(node) and not draws(node)
+        if changes and stored(node) <= loaded(node.value):  # type: ignore[attr-defined]
+            yield leaving_out(source, node, 0.9)  # type: ignore[arg-type]
+            yield from slips(source, node)
+            yield from together(source, [node])  # type: ignore[list-item]
 
 
 def operand(source: Source, node: ast.expr) -> str:
@@ -89,7 +116,7 @@ def _arguments(source: Source, call: ast.Call) -> Iterator[Offer]:
     for at, (one, other) in enumerate(itertools.pairwise(given)):
         if all(isinstance(each, (ast.Name, ast.Attribute, ast.Subscript)) for each in (one, other)):
             turned = (*given[:at], other, one, *given[at + 2 :], *call.keywords)
-            yield replacing(source, call, with_arguments(source, call, turned), 0.85)
+            yield replacing(source, call, with_arguments(source, call, turned), 0.75)
 
 
 def _weighing(source: Source, call: ast.Call) -> Iterator[Offer]:
@@ -133,11 +160,23 @@ def in_order(source: Source, ran: list[ast.stmt]) -> Iterator[Offer]:
 
 
 def _bound_before(source: Source, statement: ast.stmt) -> set[str]:
-    """The names that something before a statement gives a value."""
-    scope = source.scope_at(statement.lineno)
-    given = {one.arg for one in ast.walk(scope) if isinstance(one, ast.arg)}
-    return given.union(*(stored(one) for one in ast.walk(scope) if isinstance(one, ast.stmt)
-                         and one.lineno < statement.lineno and isinstance(one, (ast.Assign, ast.For))))  # fmt: skip
+    """The names that a loop around a statement finds bound: it carries their values on."""
+    loop = rewrite.loop_around(source, statement)
+    body = getattr(source.scope_at(statement.lineno), "body", ()) if loop is not None else ()
+    return {name for one in body if isinstance(one, ast.Assign) and one.lineno < loop.lineno for name in stored(one)}
+
+
+def exchanged(source: Source, ran: list[ast.stmt]) -> Iterator[Offer]:
+    """Two names that are bound together, the first as the second: `for average, weight in zip(...)`."""
+    lines = {one.lineno for one in ran}
+    for node in source.nodes():
+        target = node.target if isinstance(node, ast.For) else node.targets[0] if isinstance(node, ast.Assign) else None
+        if not isinstance(target, ast.Tuple) or len(target.elts) != 2:
+            continue
+        inside: list[ast.stmt] = node.body if isinstance(node, ast.For) else [node]  # type: ignore[list-item]
+        if lines & {one.lineno for one in inside} and all(isinstance(one, ast.Name) for one in target.elts):
+            first, second = map(source.text, target.elts)
+            yield replacing(source, target, f"{second}, {first}", 0.7)
 
 
 def together(source: Source, ran: list[ast.stmt]) -> Iterator[Offer]:
