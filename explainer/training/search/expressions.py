@@ -34,6 +34,8 @@ _SIBLINGS = (("sum", "mean", 0.8), ("triu", "tril", 0.4), ("sample", "rsample", 
              ("logical_and", "logical_or", 0.6), ("zeros_like", "ones_like", 0.7), ("sin", "cos", 1.2))  # fmt: skip
 #: What is meant where a view of so many sizes puts the sizes in another order.
 _ORDERS = {3: ("transpose(1, 2)", "transpose(0, 1)"), 4: ("permute(0, 2, 3, 1)", "permute(0, 3, 1, 2)")}
+#: From which on a factor is a large one.
+_LARGE = 10
 _SORTS = ("sort", "argsort")
 _TURNED = {ast.Eq: "!=", ast.NotEq: "==", ast.Lt: ">=", ast.GtE: "<", ast.Gt: "<=", ast.LtE: ">"}
 Sizes = dict[tuple[str, int, str], int] | None
@@ -174,9 +176,11 @@ def _scaled(source: Source, node: ast.BinOp) -> Iterator[Offer]:
 
 
 def _alone(source: Source, node: ast.BinOp) -> Iterator[Offer]:
-    """A value without the factor or the divisor behind it."""
+    """A value without the factor or the divisor behind it; a sum without its last term."""
     if isinstance(node.op, (ast.Mult, ast.Div)) and not isinstance(node.left, ast.Constant):
         yield replacing(source, node, source.text(node.left), 1.0)
+    elif isinstance(node.op, ast.Add) and isinstance(node.right, ast.BinOp):
+        yield replacing(source, node, source.text(node.left), 1.05)
 
 
 def flags(watcher: Any) -> Iterator[Offer]:
@@ -267,12 +271,13 @@ def defined(source: Source, name: str) -> bool:
 
 
 def _numbers(source: Source, node: ast.BinOp) -> Iterator[Offer]:
-    """A factor ten times as large, or a tenth, or of the other sign."""
+    """A factor ten times as large, or a tenth or less, or of the other sign."""
     for one in (node.left, node.right) if isinstance(node.op, (ast.Mult, ast.Div)) else ():
-        if isinstance(one, ast.Constant) and type(one.value) is float:
+        value = one.value if isinstance(one, ast.Constant) else None
+        if type(value) is float or (type(value) is int and abs(value) >= _LARGE):
             yield replacing(source, one, f"-{source.text(one)}", 0.9)
-            yield replacing(source, one, f"{10 * one.value:g}", 1.1)
-            yield replacing(source, one, f"{one.value / 10:g}", 1.1)
+            factors = (0.1, 0.01, 0.001) if abs(value) >= _LARGE else (10, 0.1)
+            yield from (replacing(source, one, f"{value * factor:g}", 1.0) for factor in factors)
 
 
 def _ends(source: Source, node: ast.Subscript) -> Iterator[Offer]:

@@ -38,6 +38,7 @@ class Offer:
             "line": line,
             "kind": self.kind,
             "makeshift": self.makeshift,
+            "cost": self.cost,
             "function": getattr(function, "name", ""),
             "statement": self.source.text(stated).split("\n")[0] if stated is not None else text,
         }

@@ -70,13 +70,16 @@ def makes_data(source: Source, statement: ast.stmt, sources: Sequence[Source] = 
 
 
 def examines(watcher: Any, source: Source, statement: ast.stmt) -> bool:
-    """Whether it is a method of what is no model and no dataset, and ran in an evaluation too: a world that is played.
+    """Whether it ran in an evaluation too and belongs to what is examined with: a world that is played, a drawn sample.
 
-    An edit there would make the examination easier.
+    An edit there would make the examination easier. Methods of models and datasets are what is examined.
     """
     owner = source.class_at(statement.lineno)
     own = {getattr(one, "name", "") for one in owner.body} if owner is not None else set()
-    if owner is None or own & _ANSWERS or any(source.text(one).endswith("Module") for one in owner.bases):
+    function = source.function_at(statement.lineno)
+    if owner is None and (function is None or not draws(function)):
+        return False
+    if owner is not None and (own & _ANSWERS or any(source.text(one).endswith("Module") for one in owner.bases)):
         return False
     ran = ((code.co_filename, line, phase) for (_, line), (code, phase) in watcher.ran.items())
     return any(file == source.file and line == statement.lineno and phase & EVALUATING for file, line, phase in ran)

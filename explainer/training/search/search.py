@@ -51,8 +51,9 @@ def searched(watcher: Any, trials: Trials, found: Doubt) -> tuple[Finding, list[
 
 def _confirmed(tried: Sequence[Tried], found: Doubt, trials: Trials) -> Tried | None:
     """The first of some attempts that went clearly better and does so on every seed."""
-    for one in tried:
-        if _clear(one, found):
+    clear = [one for one in tried if _clear(one, found)]
+    for one in sorted(clear, key=lambda one: (-round(gain(one.compared), 1), one.attempt.names["cost"])):
+        if trials.left > 0:
             again = trials.tried(_finding(found, [one.attempt]), seeds=_SEEDS)
             if again and _clear(again[0], found) and again[0].seeds == again[0].of == _SEEDS:
                 return again[0]
@@ -166,6 +167,8 @@ def _of_rest(watcher: Any, ran: Sequence[tuple[Any, Any]], sources: Sequence[Any
         yield from slips.exchanged(source, statements)
     yield from expressions.flags(watcher)
     yield from whole.of_loops(watcher)
+    for source, call in places.calls(watcher):
+        yield from slips.weighing(source, call)
     for source in sources:
         yield from whole.beforehand(source)
         yield from expressions.neighbours(source)

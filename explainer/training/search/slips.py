@@ -33,7 +33,6 @@ def slips(source: Source, statement: ast.AST) -> Iterator[Offer]:
         elif isinstance(node, ast.Call):
             yield from _borders(source, node)
             yield from _arguments(source, node)
-            yield from _weighing(source, node)
 
 
 def conditions(source: Source, test: ast.expr) -> Iterator[Offer]:
@@ -119,7 +118,7 @@ def _arguments(source: Source, call: ast.Call) -> Iterator[Offer]:
             yield replacing(source, call, with_arguments(source, call, turned), 0.75)
 
 
-def _weighing(source: Source, call: ast.Call) -> Iterator[Offer]:
+def weighing(source: Source, call: ast.Call) -> Iterator[Offer]:
     """Weights the other way round: what comes often weighs little."""
     for keyword in call.keywords:
         if keyword.arg in _WEIGHTS and isinstance(keyword.value, (ast.Name, ast.Attribute)):
