@@ -55,7 +55,7 @@ def expressions(source: Source, statement: ast.AST, sizes: Sizes = None) -> Iter
             yield from _own(source, node)
             yield from _other_size(source, node)
         elif isinstance(node, ast.UnaryOp) and not isinstance(node.operand, ast.Constant):
-            yield replacing(source, node, source.text(node.operand), 0.4 if isinstance(node.op, ast.Invert) else 0.6)
+            yield replacing(source, node, source.text(node.operand), 0.4 if isinstance(node.op, ast.Invert) else 0.7)
         elif isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _TURNED:
             left, right = source.text(node.left), source.text(node.comparators[0])
             yield replacing(source, node, f"{left} {_TURNED[type(node.ops[0])]} {right}", 0.8)
