@@ -62,7 +62,7 @@ def never_stepped(watcher: Any) -> Iterator[Finding]:
         attempts = []
         if found is not None:
             edits = rewrite.after(found[0], found[1], f"{one.name}.step()")
-            attempts = [Attempt("step", edits, {"name": one.name})] if edits else []
+            attempts = [Attempt("step", edits, {"name": one.name})]
         names = {"name": one.name, "count": notes.counts["backward"], "kind": one.kind}
         yield Finding(
             "optimizer-never-steps",
@@ -90,9 +90,7 @@ def never_cleared(watcher: Any) -> Iterator[Finding]:
                 attempts.insert(0, Attempt("move", rewrite.moved(found[0], other[1], found[1], False), {"name": name}))
         names = {"name": name, "steps": one.steps, "zeroed": one.zeroed, "kind": one.kind}
         culprit = span_of(one.zeroed_at) if one.zeroed else span_of(site)
-        yield Finding(
-            "gradients-never-cleared", names, culprit, tuple(each for each in attempts if each.edits), weight=10
-        )
+        yield Finding("gradients-never-cleared", names, culprit, tuple(attempts), weight=10)
 
 
 @finder
@@ -119,7 +117,7 @@ def steps_without_gradient(watcher: Any) -> Iterator[Finding]:
             "gradients-cleared-before-step",
             names,
             span_of(zero),
-            tuple(each for each in attempts if each.edits),
+            tuple(attempts),
             weight=10,
         )
 
@@ -179,7 +177,7 @@ def foreign_parameters(watcher: Any) -> Iterator[Finding]:
             "optimizer-misses-parameters",
             {**names, "why": "replaced", "later": names.get("later", 0)},
             span_of(one.site, one.kind),
-            tuple(each for each in attempts if each.edits),
+            tuple(attempts),
             weight=10,
         )
 
@@ -258,7 +256,7 @@ def _without(watcher: Any, one: Optimizing, missing: list[dict[str, Any]], why: 
     attempts = []
     for text in _whole(source, given, missing, watcher):
         edits = rewrite.replaced(source, given, text)
-        attempts += [Attempt("whole", edits, {"text": text})] if edits else []
+        attempts.append(Attempt("whole", edits, {"text": text}))
     root = missing[0]["root"]()
     names = {
         "name": name_of(one),
@@ -321,7 +319,7 @@ def unregistered(watcher: Any) -> Iterator[Finding]:
             text = source.text(value)
             wrapped = _registered(source, holder["kind"], text)
             edits = rewrite.replaced(source, value, wrapped) if wrapped else ()
-            attempts = [Attempt("register", edits, {"text": wrapped})] if edits else []
+            attempts = [Attempt("register", edits, {"text": wrapped})]
         names = {
             "attribute": holder["attribute"],
             "class": holder["class"].__name__,

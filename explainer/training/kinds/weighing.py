@@ -100,7 +100,7 @@ def collected_without_copy(watcher: Any) -> Iterator[Finding]:
             "distinct": data["distinct"],
             "new": new,
         }
-        attempts = (Attempt("copy", edits, {"new": new}),) if edits else ()
+        attempts = (Attempt("copy", edits, {"new": new}),)
         yield Finding("collected-without-copy", names, source.span(node), attempts, proved=False, seen=True, weight=7)
 
 
