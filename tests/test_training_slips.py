@@ -185,3 +185,12 @@ def test_a_large_factor_is_made_small_and_a_last_term_left_out():
     source = parsed_source("x.py", "loss = fit + 100 * size.mean()\n")
     offered = texts(expressions.expressions(source, source.tree.body[0]))
     assert {("100", "1"), ("fit + 100 * size.mean()", "fit")} <= offered
+
+
+def test_a_shift_is_turned_on_both_sides_at_once():
+    source = parsed_source("x.py", "loss = f(net(s[:, 1:]), s[:, :-1])\nout = f(s[:, 1:])\n")
+    both, one = source.tree.body
+    assert ("loss = f(net(s[:, 1:]), s[:, :-1])", "loss = f(net(s[:, :-1]), s[:, 1:])") in texts(
+        slips.shifted(source, both)
+    )
+    assert not texts(slips.shifted(source, one))

@@ -21,9 +21,11 @@ _LITTLE, _WELL, _OFF, _GOOD = 0.6, 0.7, 0.3, 0.85
 _FALLEN = 0.1
 #: The share from which on a loss that has fallen so far was learned, whatever else is compared that is not nothing.
 _GONE, _NOTHING = 0.9, 0.15
+#: The fit below which predictions are so far off that no loss speaks for them.
+_WORSE = -1.0
 _STEPS = 40
-#: Below which number of its own a training is in doubt where nothing that it compares tells; how one is printed.
-_POOR, _NAMED = 0.4, re.compile(r"([A-Za-z_][\w@.-]*)\s*[=:]\s*(?:$|%)")
+#: How a number of the program's own is printed.
+_NAMED = re.compile(r"([A-Za-z_][\w@.-]*)\s*[=:]\s*(?:$|%)")
 #: By which share its own number must be better than without a step, else nothing was taught.
 _TAUGHT = 0.1
 
@@ -32,7 +34,8 @@ _TAUGHT = 0.1
 class Doubt:
     """`unlearned`, `apart`, or `poor` and `untaught` by the program's own number, with the fits measured, or None.
 
-    `untaught`: the number is no better than `number`, that of the same program where no step changes a weight.
+    `untaught`: the number is no better than `number`, that of the same program where no step changes a weight; of what
+    is `poor` it is the number itself.
     A fit is 1 where all is right and 0 where a constant would do as well.
     """
 
@@ -73,7 +76,8 @@ def poor(control: Any) -> Doubt | None:
         return None
     known = control.get("directions", {})
     shares = [value for name, value in metrics(control["printed"], known).items() if rises(name, known)]
-    return Doubt("poor", None, None) if shares and all(0 <= one < _POOR for one in shares) else None
+    small = shares and all(0 <= one < _LITTLE for one in shares)
+    return Doubt("poor", None, None, max(shares)) if small else None
 
 
 def untaught(control: Any, still: Any) -> Doubt | None:
@@ -93,7 +97,7 @@ def doubt(watcher: Any) -> Doubt | None:
     training, evaluation = last_fit(watcher, False), last_fit(watcher, True)
     if evaluation is not None and evaluation >= _GOOD:
         return None  # however training looks, with samples mixed or labels smoothed: it was learned
-    gone = learned(watcher) > _GONE
+    gone = learned(watcher) > _GONE and (training is None or training > _WORSE)
     if training is None and evaluation is not None and evaluation < (_NOTHING if gone else _LITTLE):
         return Doubt("unlearned", None, evaluation)
     if training is None:

@@ -107,10 +107,9 @@ def training_loops(watcher: Any) -> Iterator[tuple[Source, Any]]:
                     yield source, one
 
 
-def examining(watcher: Any, source: Source) -> set[int]:
-    """The lines of a file that come behind the training in its scope, or that ran in evaluations alone."""
-    lines = {line for (_, line), (code, phase) in watcher.ran.items()
-             if phase == EVALUATING and code.co_filename == source.file}  # fmt: skip
+def not_before(watcher: Any, source: Source) -> set[int]:
+    """The lines of a file that ran in iterations or evaluations, or that come behind the training in its scope."""
+    lines = {line for (_, line), (code, _) in watcher.ran.items() if code.co_filename == source.file}
     ends: dict[int, tuple[int, int]] = {}
     for where, loop in training_loops(watcher):
         if where is source:

@@ -29,6 +29,8 @@ _SEEDS, _GAIN = 3, 0.25
 _ROOM = 0.4
 #: From which part on a share that was large already need rise by half as much only.
 _FILLED = 0.75
+#: Up to which number of its own another rate may be what a training lacks.
+_POOR = 0.4
 #: The share of a run's steps that tells which edits are worth a whole one; at least and at most so many.
 _SHARE, _LEAST, _LONGEST = 0.25, 64, 240
 #: How many whole runs the last trials take: the best ones, and one of them with its control on each further seed.
@@ -84,6 +86,8 @@ def _clear(one: Tried, found: Doubt) -> bool:
         return False  # an edit of the evaluation may change what is compared there
     if found.number is not None and share(found.number, pair.after, pair.rising) <= _GAIN:
         return False  # only learns less of what is wrong
+    if found.kind == "poor" and one.attempt.names.get("makeshift") and (found.number or 0) > _POOR:
+        return False  # what has learned something learns more in some other way
     if abs(pair.after) > 1 >= abs(pair.before):
         return False  # a share that is summed in place of averaged is no share
     if not (pair.rising and max(pair.after, pair.before) <= 1):
@@ -147,6 +151,7 @@ def _of_statements(watcher: Any, ran: Sequence[tuple[Any, Any]], learns: bool) -
         if not places.behind_backward(watcher, source, statement):  # what comes then is no part of the loss
             yield from expressions.expressions(source, statement, watcher.sizes)
             yield from slips.slips(source, statement)
+            yield from slips.shifted(source, statement)
             yield from whole.left_out(source, statement)
     for source, node in places.headers(ran):
         yield from slips.conditions(source, node)
@@ -174,7 +179,7 @@ def _of_rest(watcher: Any, ran: Sequence[tuple[Any, Any]], sources: Sequence[Any
         yield from expressions.neighbours(source)
         yield from slips.kept(source)
         yield from whole.turned_loops(source)
-        lines = {one.lineno for where, one in ran if where is source} | places.examining(watcher, source)
+        lines = {one.lineno for where, one in ran if where is source} | places.not_before(watcher, source)
         yield from whole.of_data(source, lines)
         yield from slips.prepared(source, lines)
 

@@ -55,8 +55,8 @@ def conditions(source: Source, test: ast.expr) -> Iterator[Offer]:
 def prepared(source: Source, ran: set[int]) -> Iterator[Offer]:
     """Edits of what changes data before the training, `x = (x - mean) / std`: the names, the order, all of it."""
     for node in source.nodes():
-        changes = isinstance(node, ast.Assign) and node.lineno not in ran and stored(node) and not draws(node)
-        if changes and stored(node) <= loaded(node.value):  # type: ignore[attr-defined]
+        changes = isinstance(node, ast.Assign) and node.lineno not in ran and stored(node)
+        if changes and not draws(source.function_at(node.lineno) or node) and stored(node) <= loaded(node.value):  # type: ignore[attr-defined]
             yield leaving_out(source, node, 0.9)  # type: ignore[arg-type]
             yield from slips(source, node)
             yield from together(source, [node])  # type: ignore[list-item]
@@ -163,6 +163,16 @@ def _bound_before(source: Source, statement: ast.stmt) -> set[str]:
     loop = rewrite.loop_around(source, statement)
     body = getattr(source.scope_at(statement.lineno), "body", ()) if loop is not None else ()
     return {name for one in body if isinstance(one, ast.Assign) and one.lineno < loop.lineno for name in stored(one)}
+
+
+def shifted(source: Source, statement: ast.stmt) -> Iterator[Offer]:
+    """`[:, :-1]` and `[:, 1:]` in the place of each other, all over a statement: a shift the other way."""
+    found = [(one, source.text(one).replace(" ", "")) for one in ast.walk(statement) if isinstance(one, ast.Slice)]
+    pairs = [(one, "1:" if text == ":-1" else ":-1") for one, text in found if text in (":-1", "1:")]
+    if len({new for _, new in pairs}) == 2:
+        text = source.text(statement)
+        told = text.replace(":-1", "\0").replace("1:", ":-1").replace("\0", "1:")
+        yield Offer("replace", source, statement, rewrite.both(source, pairs), told, 0.5)
 
 
 def exchanged(source: Source, ran: list[ast.stmt]) -> Iterator[Offer]:
