@@ -34,6 +34,8 @@ def texts(offers) -> set[tuple[str, str]]:
         ("m = torch.tril(x, diagonal=1)", ("torch.tril(x, diagonal=1)", "torch.tril(x, diagonal=0)")),
         ("m = torch.triu(x)", ("torch.triu(x)", "torch.triu(..., diagonal=1)")),
         ("x = x.roll(1)", ("x.roll(1)", "x.roll(-1)")),
+        ("h = (1 - m).clamp(max=0)", ("(1 - m).clamp(max=0)", "(1 - m).clamp(min=0)")),
+        ("loss = (out - y).mean()", ("(out - y).mean()", "(out - y).square().mean()")),
         ("e = triplet(a, n, p, margin=1)", ("triplet(a, n, p, margin=1)", "triplet(a, p, n, margin=1)")),
     ],
 )

@@ -64,7 +64,8 @@ def over_the_batch(watcher: Any) -> Iterator[Finding]:
         made = made_at(data["made"], data["made"]["name"])
         if times < 3 or made is None or not watcher.notes.times["samples", data["shape"][0]]:
             continue  # the first size of what goes time-major counts no samples
-        attempts = [Attempt("dim", _with_dim(made, dim), {"dim": dim}) for dim in range(1, min(len(data["shape"]), 3))]
+        dims = [dim for dim, size in enumerate(data["shape"][:3]) if dim and size > 1]
+        attempts = [Attempt("dim", _with_dim(made, dim), {"dim": dim}) for dim in dims]
         names = {"name": data["made"]["name"], "shape": list(data["shape"]), "batch": data["shape"][0]}
         culprit = shown(made, None)
         yield Finding("reduced-over-batch", names, culprit, tuple(attempts), proved=False, seen=True, weight=6)

@@ -61,7 +61,8 @@ def asked(watcher: Any) -> bool:
     known = directions(sources)
     texts = [node.value for source in sources for node in source.nodes()
              if isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) < 200]  # fmt: skip
-    return any(_own(name, known) for text in texts for name in _NAMED.findall(text))
+    names = {*known, *(name for text in texts for name in _NAMED.findall(text))}
+    return any(_own(name, known) for name in names)
 
 
 def _own(name: str, known: Mapping[str, bool | float]) -> bool:
@@ -97,12 +98,12 @@ def doubt(watcher: Any) -> Doubt | None:
     training, evaluation = last_fit(watcher, False), last_fit(watcher, True)
     if evaluation is not None and evaluation >= _GOOD:
         return None  # however training looks, with samples mixed or labels smoothed: it was learned
-    gone = learned(watcher) > _GONE and (training is None or training > _WORSE)
+    share = learned(watcher)  # beyond 1 a loss has fallen below zero, which says nothing of how well
+    gone = share > _GONE and (training is None or training > (0 if share > 1 else _WORSE))
     if training is None and evaluation is not None and evaluation < (_NOTHING if gone else _LITTLE):
         return Doubt("unlearned", None, evaluation)
     if training is None:
         stepping = [one for one in notes.optimizers if one.steps > 8]
-        share = learned(watcher)
         return Doubt("unlearned", None, evaluation) if len(stepping) == 1 and -1 <= share < _FALLEN else None
     if training < _LITTLE and not gone:  # what is compared may be but a part of what is learned
         return Doubt("unlearned", training, evaluation)

@@ -33,6 +33,8 @@ def slips(source: Source, statement: ast.AST) -> Iterator[Offer]:
         elif isinstance(node, ast.Call):
             yield from _borders(source, node)
             yield from _arguments(source, node)
+            yield from _limits(source, node)
+            yield from _plain_difference(source, node)
 
 
 def conditions(source: Source, test: ast.expr) -> Iterator[Offer]:
@@ -105,6 +107,26 @@ def _of_value(call: ast.Call) -> bool:
     return isinstance(function, ast.Attribute) and not (
         isinstance(function.value, ast.Name) and function.value.id in ("torch", "np", "F")
     )
+
+
+def _limits(source: Source, call: ast.Call) -> Iterator[Offer]:
+    """The other limit: `clamp(min=0)` for `clamp(max=0)`."""
+    others = {"min": "max", "max": "min"}
+    given = [one for one in call.keywords if one.arg in others]
+    if called(call) in ("clamp", "clip", "clamp_") and len(given) == 1:
+        rest = [source.text(one) for one in (*call.args, *call.keywords) if one is not given[0]]
+        turned = f"{others[str(given[0].arg)]}={source.text(given[0].value)}"
+        yield replacing(source, call, f"{source.text(call.func)}({', '.join([*rest, turned])})", 0.5)
+
+
+def _plain_difference(source: Source, call: ast.Call) -> Iterator[Offer]:
+    """The mean of a plain difference, in which those above and below make up for each other, as one of squares."""
+    owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+    if called(call) in ("mean", "sum") and isinstance(owner, ast.BinOp) and isinstance(owner.op, ast.Sub):
+        name = str(call.func.attr)  # type: ignore[attr-defined]
+        rest = source.text(call)[len(source.text(call.func)) :]
+        for size, cost in (("square", 0.5), ("abs", 0.6)):
+            yield replacing(source, call, f"({source.text(owner)}).{size}().{name}{rest}", cost)
 
 
 def _arguments(source: Source, call: ast.Call) -> Iterator[Offer]:
