@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from collections.abc import Iterable, Iterator
 
@@ -46,15 +47,27 @@ def _goal(source: Source, value: ast.expr) -> float | None:
 
 
 def _printed(source: Source) -> Iterator[tuple[str, ast.expr]]:
-    """Names in f-strings with the values behind them."""
+    """Names in texts that are printed, with the values behind them."""
     for node in source.nodes():
-        if not isinstance(node, ast.JoinedStr):
-            continue
-        for text, value in zip(node.values, node.values[1:], strict=False):
-            known = isinstance(text, ast.Constant) and isinstance(value, ast.FormattedValue)
-            named = _NAMED.search(str(text.value)) if known else None  # type: ignore[attr-defined]
+        for text, value in _pairs(node):
+            known = isinstance(text, ast.Constant) and isinstance(text.value, str)
+            named = _NAMED.search(text.value.partition("%")[0].partition("{")[0]) if known else None  # type: ignore[attr-defined]
             if named is not None:
-                yield named.group(1), value.value  # type: ignore[attr-defined]
+                yield named.group(1), value
+
+
+def _pairs(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Texts with the values that stand behind them: in an f-string, in `print("acc", acc)`, in `"acc %.2f" % acc`."""
+    if isinstance(node, ast.JoinedStr):
+        for text, value in itertools.pairwise(node.values):
+            if isinstance(value, ast.FormattedValue):
+                yield text, value.value
+    elif isinstance(node, ast.Call) and called(node) == "print":
+        yield from itertools.pairwise(node.args)
+    elif isinstance(node, ast.Call) and called(node) == "format" and len(node.args) == 1:
+        yield node.func.value, node.args[0]  # type: ignore[attr-defined]
+    elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod) and not isinstance(node.right, ast.Tuple):
+        yield node.left, node.right
 
 
 def _rising(source: Source, value: ast.AST, line: int, deep: int) -> bool | None:
