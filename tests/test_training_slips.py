@@ -176,6 +176,17 @@ def test_an_evaluation_is_one_also_where_a_step_is_looked_at(tmp_path, mode, tol
     assert ("evaluated-in-train-mode" in {one.rule for one in findings(watcher)}) == told
 
 
+def test_a_guess_that_a_step_learns_from_is_no_evaluation(tmp_path):
+    text = EVALUATED.format(mode="pass").split("    pass\n")[0].replace("            loss", "{}            loss", 1)
+    guess = "            with torch.no_grad():\n                y = model(x).argmax(1)\n"
+    watcher, _ = ran(tmp_path, text.format(guess))
+    watcher.stop()
+    (root,) = watcher.notes.roots.values()
+    looked = [mode for mode in root["modes"] if not mode.learning]
+    assert looked
+    assert not any(mode.evaluation for mode in looked[:1])
+
+
 def test_parameters_that_were_collected_before_are_collected_again():
     text = "rate = 0.1\nchosen = [p for p in net.parameters()]\nsgd = SGD(chosen, lr=rate)\n"
     source = parsed_source("x.py", text)

@@ -102,6 +102,7 @@ class Deep:
         self.awake = False
         self.evaluation: Any = None
         self._stretch: Any = None
+        self.examined: list[tuple[list[Any], int]] = []
         self.stack: list[Any] = []
         self.roots: list[tuple[Any, tuple[Any, ...], Site, bool, bool]] = []
         self._mode: Any = None
@@ -157,6 +158,13 @@ class Deep:
         """Whether a model that is called is examined: in a stretch of its own, or before the iteration calls any."""
         return self.evaluation is not None or (self._stretch is not None and not any(one[3] for one in self.roots))
 
+    def learns(self) -> None:
+        """A model learns in this iteration: what was called before it, without gradients, was a part of it."""
+        for modes, at in self.examined:
+            if at < len(modes):
+                modes[at] = modes[at]._replace(evaluation=False)
+        self.examined.clear()
+
     @property
     def at_work(self) -> bool:
         """Whether it is awake, or has yet to leave torch's modes."""
@@ -172,6 +180,7 @@ class Deep:
         for hook in self._hooks:
             hook.remove()
         self.awake, self.evaluation, self._stretch, self._hooks = False, None, None, []
+        self.examined.clear()
         self.stack.clear()
         self._known.clear()
         self.fed.clear()

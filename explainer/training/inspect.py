@@ -51,6 +51,10 @@ def root_called(watcher: Any, module: Any, given: tuple[Any, ...], learning: boo
     site = frames()
     if known["name"] is None and len(known["modes"]) < 8:
         known["name"] = _name(module)
+    if learning:
+        watcher.deep.learns()
+    elif watcher.deep.evaluation is None and watcher.deep.examining:
+        watcher.deep.examined.append((known["modes"], len(known["modes"])))
     moded = [one for one in module.modules() if type(one).__name__.startswith(MODED)]
     known["modes"].append(
         Mode(
