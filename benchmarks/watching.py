@@ -1,19 +1,26 @@
-"""What watching costs a healthy training: processor time of `explain watch --no-trial SCRIPT` beside `python SCRIPT`.
+"""What watching costs a healthy training, in two ways that do not go by the clock.
 
-Both run in turns, each in a process of its own, and each is taken less what the same costs for a script that only
-imports torch: that difference is the start-up. The middle of the rounds' ratios counts.
+The share of ticks of processor time that are ours, in a watched process (`ticks.py`): rounds are added up, with the
+deviation that counting so many ticks has. It hardly depends on what else the machine does.
 
-python benchmarks/watching.py [--rounds 5] [SCRIPT ...]
+And the processor time of `explain watch --no-trial SCRIPT` beside `python SCRIPT`: both run in turns, each in a process
+of its own, each taken less what the same costs for a script that only imports torch: that difference is the start-up.
+The middle of the rounds' ratios counts. On a machine at work it tells little; `--ticks` leaves it out.
+
+python benchmarks/watching.py [--rounds 5] [--ticks] [--where] [SCRIPT ...]
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import math
 import os
 import statistics
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from pathlib import Path
 
 HEAD = """
@@ -127,9 +134,24 @@ def ratios(script: Path, empty: Path, rounds: int) -> list[tuple[float, float, f
     return found
 
 
+def ticked(script: Path, rounds: int) -> tuple[float, float, list[tuple[str, float]]]:
+    """By which share more a watched script takes, as ticks tell, with its deviation, and the places that take it."""
+    ours = total = 0
+    places: Counter[str] = Counter()
+    for _ in range(rounds):
+        command = [sys.executable, str(Path(__file__).with_name("ticks.py")), str(script)]
+        told = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+        ours, total = ours + told["ours"], total + told["all"]
+        places.update({name: share * told["all"] for name, share in told["places"]})
+    own = total - ours
+    return ours / own, math.sqrt(max(ours, 1)) / own, [(name, count / own) for name, count in places.most_common(12)]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--ticks", action="store_true", help="count ticks alone, no processes side by side")
+    parser.add_argument("--where", action="store_true", help="the places that take most")
     parser.add_argument("scripts", nargs="*", type=Path)
     given = parser.parse_args()
     os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -140,16 +162,28 @@ def main() -> None:
         for name, text in PROGRAMS.items() if not scripts else ():
             (Path(folder) / f"{name}.py").write_text(HEAD + text)
             scripts.append(Path(folder) / f"{name}.py")
-        middles = []
+        counted, middles = [], []
         for script in scripts:
-            rows = ratios(script, empty, given.rounds)
-            bare, start, share = (statistics.median(column) for column in zip(*rows, strict=True))
-            middles.append(share)
             name = script.stem if script.stem != "main" else script.parent.name
-            low, high = min(row[2] for row in rows), max(row[2] for row in rows)
-            numbers = f"start-up {start:+5.2f} s  watched {100 * share:+6.1f}% ({100 * low:+.1f} .. {100 * high:+.1f})"
-            print(f"{name:28} bare {bare:6.2f} s  {numbers}", flush=True)
-        print(f"middle of {len(middles)} scripts: {100 * statistics.median(middles):+.1f}%")
+            share, deviation, places = ticked(script, given.rounds)
+            counted.append(share)
+            print(f"{name:28} ticks {100 * share:+5.1f}% (deviation {100 * deviation:.1f})", flush=True)
+            for place, part in places if given.where else ():
+                print(f"{'':28} {100 * part:6.2f}% {place}")
+            if not given.ticks:
+                middles.append(beside(name, script, empty, given.rounds))
+        print(f"middle of {len(counted)} scripts: ticks {100 * statistics.median(counted):+.1f}%", end="")
+        print(f", side by side {100 * statistics.median(middles):+.1f}%" if middles else "")
+
+
+def beside(name: str, script: Path, empty: Path, rounds: int) -> float:
+    """The middle of the rounds' ratios of two processes, told."""
+    rows = ratios(script, empty, rounds)
+    bare, start, share = (statistics.median(column) for column in zip(*rows, strict=True))
+    low, high = min(row[2] for row in rows), max(row[2] for row in rows)
+    numbers = f"start-up {start:+5.2f} s  watched {100 * share:+6.1f}% ({100 * low:+.1f} .. {100 * high:+.1f})"
+    print(f"{name:28} bare {bare:6.2f} s  {numbers}", flush=True)
+    return share
 
 
 if __name__ == "__main__":

@@ -42,8 +42,8 @@ def test_a_small_share_of_its_own_puts_a_training_in_doubt():
 
 def test_an_edit_that_leaves_a_share_poor_does_not_hold():
     def held(after: float) -> bool:
-        pair = Compared(True, False, "success", 0.06, after)
-        return search._holds(Tried(Attempt("replace", ()), pair, 3, 3, True, True), Doubt("poor", None, None))
+        pair = Compared(True, False, "success", 0.06, after, rising=True)
+        return search._clear(Tried(Attempt("replace", ()), pair, 3, 3, True, True), Doubt("poor", None, None))
 
     assert held(0.9)
     assert not held(0.16)

@@ -263,17 +263,17 @@ def test_settings_are_left_out_so_that_the_default_holds():
 
 
 def held(before: float, after: float) -> Tried:
-    pair = Compared(True, False, "acc", before, after)
+    pair = Compared(True, False, "acc", before, after, rising=True)
     return Tried(Attempt("replace", ()), pair, 3, 3, True, True)
 
 
 def test_what_must_hold_of_a_number_that_is_called_better():
     found = Doubt("unlearned", 0.1, None)
-    assert search._holds(held(0.3, 0.9), found)
-    assert not search._holds(held(0.3, 504.0), found)
-    assert not search._holds(held(0.8, 0.9), found)
-    assert search._holds(held(0.1, 0.9), Doubt("untaught", None, None, 0.5))
-    assert not search._holds(held(0.1, 0.5), Doubt("untaught", None, None, 0.5))
+    assert search._clear(held(0.3, 0.9), found)
+    assert not search._clear(held(0.3, 504.0), found)
+    assert not search._clear(held(0.8, 0.9), found)
+    assert search._clear(held(0.1, 0.9), Doubt("untaught", None, None, 0.5))
+    assert not search._clear(held(0.1, 0.5), Doubt("untaught", None, None, 0.5))
 
 
 def test_what_runs_at_every_step_is_put_before_the_loop_also_out_of_a_function(tmp_path):

@@ -101,6 +101,8 @@ class Deep:
         self.watcher = watcher
         self.awake = False
         self.evaluation: Any = None
+        self._stretch: Any = None
+        self.examined: list[tuple[list[Any], int]] = []
         self.stack: list[Any] = []
         self.roots: list[tuple[Any, tuple[Any, ...], Site, bool, bool]] = []
         self._mode: Any = None
@@ -119,6 +121,7 @@ class Deep:
     def wake(self, evaluation: Any = None) -> None:
         """Begin to look, unless another mode is at work or torch's compiler is."""
         if self.awake:
+            self._stretch = evaluation
             return
         stack = torch.overrides._get_current_function_mode_stack()
         if any(mode is not self._held for mode in stack) or dispatched() or _compiling():
@@ -143,6 +146,25 @@ class Deep:
         self.stack.clear()
         self.roots.clear()
 
+    def leaves(self, stretch: Any) -> None:
+        """A stretch without gradients ends, and the look at it where it began with it."""
+        if self._stretch is stretch:
+            self._stretch = None
+        elif self.evaluation is stretch:
+            self.sleep()
+
+    @property
+    def examining(self) -> bool:
+        """Whether a model that is called is examined: in a stretch of its own, or before the iteration calls any."""
+        return self.evaluation is not None or (self._stretch is not None and not any(one[3] for one in self.roots))
+
+    def learns(self) -> None:
+        """A model learns in this iteration: what was called before it, without gradients, was a part of it."""
+        for modes, at in self.examined:
+            if at < len(modes):
+                modes[at] = modes[at]._replace(evaluation=False)
+        self.examined.clear()
+
     @property
     def at_work(self) -> bool:
         """Whether it is awake, or has yet to leave torch's modes."""
@@ -157,7 +179,8 @@ class Deep:
         self.rest()
         for hook in self._hooks:
             hook.remove()
-        self.awake, self.evaluation, self._hooks = False, None, []
+        self.awake, self.evaluation, self._stretch, self._hooks = False, None, None, []
+        self.examined.clear()
         self.stack.clear()
         self._known.clear()
         self.fed.clear()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Any
 
 from explainer.diagnosis import Edit, Label, Span
@@ -51,6 +51,11 @@ def finder(function: Finder) -> Finder:
     return function
 
 
+def ready(finding: Finding) -> Finding:
+    """A finding without the attempts whose edits could not be made."""
+    return replace(finding, attempts=tuple(one for one in finding.attempts if one.edits))
+
+
 def findings(watcher: Any) -> list[Finding]:
     """Everything found, what is proved and weighs most first; a finder that fails is noted and left out."""
     from explainer.training.kinds import load
@@ -59,7 +64,7 @@ def findings(watcher: Any) -> list[Finding]:
     found: list[Finding] = []
     for one in FINDERS:
         try:
-            found += one(watcher)
+            found += map(ready, one(watcher))
         except Exception as error:
             watcher.failed(error)
     return sorted(found, key=lambda one: (not one.proved, -one.weight))

@@ -17,6 +17,9 @@ from explainer.wrappers import class_name
 #: Modules that behave otherwise in evaluation.
 MODED = ("Dropout", "BatchNorm", "AlphaDropout", "InstanceNorm")
 
+#: How many entries of an input tell how large its numbers are.
+_ENTRIES = 100_000
+
 
 def root_called(watcher: Any, module: Any, given: tuple[Any, ...], learning: bool) -> None:
     """An outermost module was called, with gradients or without: note what it was given, in which mode it stood."""
@@ -48,6 +51,10 @@ def root_called(watcher: Any, module: Any, given: tuple[Any, ...], learning: boo
     site = frames()
     if known["name"] is None and len(known["modes"]) < 8:
         known["name"] = _name(module)
+    if learning:
+        watcher.deep.learns()
+    elif watcher.deep.evaluation is None and watcher.deep.examining:
+        watcher.deep.examined.append((known["modes"], len(known["modes"])))
     moded = [one for one in module.modules() if type(one).__name__.startswith(MODED)]
     known["modes"].append(
         Mode(
@@ -56,7 +63,7 @@ def root_called(watcher: Any, module: Any, given: tuple[Any, ...], learning: boo
             sum(one.training for one in moded),
             len(moded),
             site,
-            watcher.deep.evaluation is not None,
+            watcher.deep.examining,
             _fingerprint(given),
             notes.steps,
             watcher.trained_at.get(number) == notes.steps,
@@ -102,9 +109,11 @@ def _scale(given: tuple[Any, ...]) -> dict[str, Any] | None:
     one = next(
         (each for each in given if isinstance(each, torch.Tensor) and each.is_floating_point() and each.dim() > 1), None
     )
-    if one is None or one.shape[0] < 2 or not bool(torch.isfinite(one).all()):
+    if one is None or one.shape[0] < 2:
         return None
-    values = one.detach().double()
+    values = one.detach()[:: max(min(one.numel() // _ENTRIES, len(one) // 2), 1)].double()
+    if not bool(torch.isfinite(values).all()):
+        return None
     mean, std = float(values.mean()), max(float(values.std()), 1e-9)
     means, stds = [], []
     if one.dim() == 2 and one.shape[1] <= 16:

@@ -62,7 +62,6 @@ _UP = frozenset(
         "win",
         "winrate",
         "elbo",
-        "coverage",
         "fit",
         "concordance",
         "cindex",
@@ -122,13 +121,17 @@ _DOWN = frozenset(
 #: Those of them that say what a run takes, not what it learns.
 COSTS = frozenset(["mb", "mib", "gb", "growth", "memory", "seconds", "slowdown", "ms", "time", "wait", "leak"])
 _STRETCHES = 5
+_NONE: Mapping[str, bool | float] = {}
 #: What is compared where a program prints no number of its own: how well its evaluation fits, and by how much at least.
 FIT, _CLEARER = "evaluation fit", 0.2
 
 
 @frozen
 class Compared:
-    """What a pair of runs showed. `better` and `worse` speak of the program's own numbers, or else of its loss."""
+    """What a pair of runs showed. `better` and `worse` speak of the program's own numbers, or else of its loss.
+
+    `rising` says whether the number compared gets better by rising.
+    """
 
     better: bool
     worse: bool
@@ -139,13 +142,15 @@ class Compared:
     loss_before: float = math.nan
     loss_after: float = math.nan
     steps: int = 0
+    rising: bool = False
 
 
 def compared(
     control: Mapping[str, Any], edited: Mapping[str, Any], comparable: bool = True, fitting: bool = False
 ) -> Compared:
     """The run with an edit beside the one without. `fitting`: an edit may change what the losses mean."""
-    own, others = metrics(control["printed"]), metrics(edited["printed"])
+    known = control.get("directions", {})
+    own, others = metrics(control["printed"], known), metrics(edited["printed"], known)
     shared = [name for name in own if name in others]
     first, before, after = _losses(control, edited)
     steps = min(control["steps"], edited["steps"])
@@ -155,12 +160,13 @@ def compared(
         if None not in fits or all(_is_last_loss(name, own[name], control) for name in shared):
             return _fitted(*fits, numbers)
     if shared:
-        gains = {name: share(own[name], others[name], rises(name)) for name in shared}
+        gains = {name: share(own[name], others[name], rises(name, known)) for name in shared}
         name = max(gains, key=lambda one: abs(gains[one]))
         better = max(gains.values()) > 0.05 and min(gains.values()) > -0.02
         if better and _is_last_loss(name, own[name], control):
             better = not comparable or _lower(control, edited)
-        return Compared(better, min(gains.values()) < -0.05, name, own[name], others[name], *numbers)
+        up = bool(rises(name, known))
+        return Compared(better, min(gains.values()) < -0.05, name, own[name], others[name], *numbers, rising=up)
     if not comparable or math.isnan(before) or math.isnan(after):
         return Compared(False, False, "", math.nan, math.nan, *numbers)
     return Compared(_lower(control, edited), _lower(edited, control), "", math.nan, math.nan, *numbers)
@@ -170,7 +176,7 @@ def _fitted(before: float | None, after: float | None, numbers: tuple[float, flo
     """The same by how well the evaluation fits, which no edit of the training changes the meaning of."""
     if before is None or after is None:
         return Compared(False, False, "", math.nan, math.nan, *numbers)
-    return Compared(after - before > _CLEARER, after - before < -_CLEARER, FIT, before, after, *numbers)
+    return Compared(after - before > _CLEARER, after - before < -_CLEARER, FIT, before, after, *numbers, rising=True)
 
 
 def _is_last_loss(name: str, value: float, run: Mapping[str, Any]) -> bool:
@@ -182,7 +188,7 @@ def _is_last_loss(name: str, value: float, run: Mapping[str, Any]) -> bool:
 def gain(pair: Compared) -> float:
     """By which share a run went better, in the program's own number or else in its loss."""
     if pair.metric:
-        return share(pair.before, pair.after, rises(pair.metric))
+        return share(pair.before, pair.after, pair.rising)
     return share(pair.loss_before, pair.loss_after, False)
 
 
@@ -196,26 +202,32 @@ def strong(pair: Compared) -> bool:
     return gain(pair) > (0.5 if flat else 0.15 if pair.metric else 0.4)
 
 
-def metrics(printed: str) -> dict[str, float]:
-    """The numbers with a known direction in the last line that has any."""
+def metrics(printed: str, known: Mapping[str, bool | float] = _NONE) -> dict[str, float]:
+    """The numbers with a known direction in the last line that has any. `known` are directions, or goals, by name."""
     for line in reversed(printed.strip().splitlines()):
         found = {}
         for match in _NUMBER.finditer(line):
-            name = match.group(1).lower()
-            if rises(name) is not None:
-                found[name] = float(match.group(2))
+            name, value = match.group(1).lower(), float(match.group(2))
+            goal = known.get(name)
+            if type(goal) is float:
+                found[f"|{name} - {goal:g}|"] = abs(value - goal)
+            elif rises(name, known) is not None:
+                found[name] = value
         if found:
             return found
     return {}
 
 
-def rises(name: str) -> bool | None:
-    """Whether a quantity of this name gets better by rising; None where that is not known."""
+def rises(name: str, known: Mapping[str, bool | float] = _NONE) -> bool | None:
+    """Whether a quantity gets better by rising: by the words of its name, else by what is `known`; None if unknown."""
+    if name.startswith("|") or type(known.get(name.lower())) is float:
+        return False
     words = [word for word in re.split(r"[^a-z0-9]+", name.lower()) if word]
     words += ["cindex"] if words[-2:] == ["c", "index"] else []
     if any(word in _DOWN or word.endswith(("loss", "error")) for word in words):
         return False
-    return True if any(word in _UP or word.startswith("acc") for word in words) else None
+    up = any(word in _UP or word.startswith("acc") for word in words)
+    return up or (bool(known[name.lower()]) if name.lower() in known else None)
 
 
 def share(before: float, after: float, up: bool | None) -> float:

@@ -37,8 +37,10 @@ class Observer:
 
     def taken(self) -> dict[str, Any]:
         """Losses in their order with the place of each, what was printed last, the rules that hold in this run."""
+        from explainer.training.directions import directions
         from explainer.training.finding import findings
         from explainer.training.fits import fits, last_fit
+        from explainer.training.sources import program_sources
 
         notes = self.watcher.stop()
         every = max(1, len(notes.losses) // _LOSSES)
@@ -51,6 +53,7 @@ class Observer:
             "fits": fits(self.watcher, False),
             "evaluated": last_fit(self.watcher, True),
             "rules": sorted({one.rule for one in findings(self.watcher) if one.proved or one.fact}),
+            "directions": directions(program_sources(self.watcher)),
             "trouble": notes.trouble,
             **self._waits(),
         }

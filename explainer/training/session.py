@@ -10,13 +10,15 @@ from typing import Any
 from explainer.diagnosis import Diagnosis, Report
 from explainer.locale import word
 from explainer.training.finding import Finding, findings
-from explainer.training.judge import strong
+from explainer.training.judge import Compared, metrics, share, strong
 from explainer.training.limits import limits
 from explainer.training.told import diagnosis_of, report_of
 from explainer.training.trials import Trials, Tried
 
 #: Diagnoses of one run that are shown at most.
 _MOST = 3
+#: By which share a guess must do better than no training at all.
+_TAUGHT = 0.25
 
 
 def concluded(
@@ -97,9 +99,18 @@ def _proposed(found: list[Finding], trials: Trials) -> list[tuple[Finding, list[
         tried = trials.tried(one, comparable=one.names.get("comparable", True))
         if one.rule in _CHANGED and any(_changed(each) for each in tried):
             return [(replace(one, proved=True), tried)]
-        if tried and _holds(tried[0]) and tried[0].of > 1 and (one.seen or strong(tried[0].compared)):
+        if not tried or not _holds(tried[0]) or tried[0].of < 2:
+            continue
+        if one.seen or (strong(tried[0].compared) and _taught(tried[0].compared, trials)):
             return [(one, [each for each in tried if each.of > 1])]
     return []
+
+
+def _taught(pair: Compared, trials: Trials) -> bool:
+    """Whether the program's own number beats that of a run whose steps change nothing, not only a wrong lesson's."""
+    still = trials.still() if pair.metric else None
+    number = metrics(still["printed"], still.get("directions", {})).get(pair.metric) if still else None
+    return number is None or share(number, pair.after, pair.rising) > _TAUGHT
 
 
 def _starving(watcher: Any, trials: Trials) -> list[tuple[Finding, list[Tried]]]:

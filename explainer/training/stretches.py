@@ -29,7 +29,7 @@ def install(watcher: Any) -> None:
 
 
 def _enters(watcher: Any, begun: Counter[Any], entered: Any) -> None:
-    if watcher.stepping or not watcher.notes.losses or watcher.looking or threading.get_ident() != watcher.thread:
+    if watcher.stepping or not watcher.notes.losses or threading.get_ident() != watcher.thread:
         return
     frame = sys._getframe(3)
     if _of_torch(frame):
@@ -41,8 +41,7 @@ def _enters(watcher: Any, begun: Counter[Any], entered: Any) -> None:
 
 
 def _leaves(watcher: Any, left: Any) -> None:
-    if watcher.deep.evaluation is not None and watcher.deep.evaluation is left:
-        watcher.deep.sleep()
+    watcher.deep.leaves(left)
 
 
 def _of_torch(frame: Any) -> bool:

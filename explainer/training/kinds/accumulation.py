@@ -32,7 +32,7 @@ def undivided(watcher: Any) -> Iterator[Finding]:
     edits = _divided(site, known["site"], divisor, times)
     names = {"times": times, "divisor": f"{divisor:g}", "steps": stepping[0].steps, "factor": f"{times / divisor:g}"}
     culprit = shown(rewrite.call_in(site[0], "backward"), site[0])
-    attempts = (Attempt("divide", edits, {"times": times}),) if edits else ()
+    attempts = (Attempt("divide", edits, {"times": times}),)
     yield Finding("accumulation-divided-wrongly", names, culprit, attempts, proved=False, seen=True, weight=6)
 
 

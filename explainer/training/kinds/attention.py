@@ -116,7 +116,7 @@ def future(watcher: Any) -> Iterator[Finding]:
             "text": made[0].text(made[1]) if made else "",
         }
         culprit = made[0].span(made[1]) if made else shown(found, frame)
-        yield Finding("causal-mask-missing", names, culprit, tuple(each for each in attempts if each.edits), weight=8)
+        yield Finding("causal-mask-missing", names, culprit, tuple(attempts), weight=8)
 
 
 def _masked(found: Place | None, data: dict[str, Any], frame: Any) -> list[Attempt]:

@@ -87,5 +87,5 @@ def _in_its_place(evaluated: Site, made: Site, own: str, target: str) -> tuple[t
             for one in inside:
                 if isinstance(one, (ast.Name, ast.Attribute)) and found[0].text(one) == own:
                     edits = rewrite.replaced(found[0], one, target)
-                    return ((Attempt("use", edits, {"name": target}),) if edits else ()), found[0].span(one)
+                    return (Attempt("use", edits, {"name": target}),), found[0].span(one)
     return (), None

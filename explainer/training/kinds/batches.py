@@ -220,7 +220,7 @@ def loaders_apart(watcher: Any) -> Iterator[Finding]:
             continue
         (source, call), (where, at) = made, also
         edits = _paired(source, call, at, rewrite.call_in(one["begun_at"][0], "zip"), (first, second))
-        attempts = (Attempt("one-loader", edits, {"one": first}),) if edits else ()
+        attempts = (Attempt("one-loader", edits, {"one": first}),)
         names = {"one": first, "other": second, "line": call.lineno, "call": called(at)}
         yield Finding("labels-shuffled", names, where.span(at), attempts, proved=False, seen=True, weight=8)
 

@@ -31,7 +31,7 @@ def drawn_again(watcher: Any) -> Iterator[Finding]:
     for source, call, site in places.values():
         names = {"text": source.text(call)}
         for id, edits in (("once", _once(source, call, site)), ("advance", _advanced(source, call))):
-            attempts += [Attempt(id, edits, names, source.span(call))] if edits else []
+            attempts.append(Attempt(id, edits, names, source.span(call)))
     if batch is not None and attempts:
         about: dict[str, Any] = {"how": "seed", "size": batch[0][0], "comparable": False, "name": ""}
         yield Finding("same-batch-every-step", {**about, **attempts[0].names}, attempts[0].culprit, tuple(attempts),

@@ -181,7 +181,7 @@ def trained_in_eval_mode(watcher: Any) -> Iterator[Finding]:
             "trained-in-eval-mode",
             names,
             shown(None, site[0]) if site else None,
-            tuple(each for each in attempts if each.edits),
+            tuple(attempts),
             proved=found is not None,
             weight=8,
         )
@@ -234,7 +234,7 @@ def best_over_batch(watcher: Any) -> Iterator[Finding]:
             from explainer.training.kinds.losses import _with_dim
 
             edits = _with_dim(found, 1)
-            attempts = [Attempt("dim", edits, {"dim": 1})] if edits else []
+            attempts = [Attempt("dim", edits, {"dim": 1})]
         names = {"shape": list(seen.data["shape"]), "dim": seen.data["dim"], "name": seen.data["name"]}
         yield Finding(
             "argmax-over-batch",
@@ -269,7 +269,7 @@ def last_batch_only(watcher: Any) -> Iterator[Finding]:
                     rewrite.before(source, loop, f"{many} = []"),
                     rewrite.after_loop(source, loop, f"{many}.append({name})", f"{name} = sum({many}) / len({many})"),
                 )
-                attempts = [Attempt("mean", edits, {"name": name})] if edits else []
+                attempts = [Attempt("mean", edits, {"name": name})]
                 names = {"name": name, "line": loop.lineno}
                 yield Finding(
                     "metric-of-last-batch",

@@ -46,5 +46,5 @@ def extreme(watcher: Any) -> Iterator[Finding]:
                     continue
                 edits = rewrite.replaced(*written, usual)
                 told = {"name": keyword, "call": called(node), "value": written[0].text(number), "usual": usual}
-                attempts = (Attempt("usual", edits, told),) if edits else ()
+                attempts = (Attempt("usual", edits, told),)
                 yield Finding("setting-extreme", told, written[0].span(number), attempts, proved=False, seen=True)

@@ -41,7 +41,7 @@ def wrong_comparison(watcher: Any) -> Iterator[Finding]:
             edits = rewrite.replaced(source, node.test, f"{left} {turned} {right}")
             edits = _beginning(source, node.test, turned or "", edits)
             names = {"text": source.text(node.test), "turned": f"{left} {turned} {right}"}
-            attempts = (Attempt("turn", edits, names),) if edits else ()
+            attempts = (Attempt("turn", edits, names),)
             yield Finding(
                 "worst-weights-kept", names, source.span(node.test), attempts, proved=False, seen=True, weight=5
             )
@@ -61,7 +61,7 @@ def same_model(watcher: Any) -> Iterator[Finding]:
                     continue
                 edits = _copied(source, value, text)
                 names = {"line": value.lineno, "step": 0, "steps": watcher.notes.steps, "name": name, "text": text}
-                attempts = (Attempt("copy", edits, {"text": text}),) if edits else ()
+                attempts = (Attempt("copy", edits, {"text": text}),)
                 yield Finding(
                     "weights-kept-by-reference",
                     names,
@@ -163,7 +163,7 @@ def slow_average(watcher: Any) -> Iterator[Finding]:
                 "average-too-slow",
                 names,
                 source.span(node),
-                tuple(one for one in tries if one.edits),
+                tuple(tries),
                 proved=False,
                 seen=True,
                 weight=5,

@@ -147,7 +147,7 @@ def log_missing(watcher: Any) -> Iterator[Finding]:
             pairs = {"NLLLoss": "CrossEntropyLoss", "nll_loss": "cross_entropy"}
             if name in pairs:
                 edits = replaced(source, call.func, text[: len(text) - len(name)] + pairs[name])
-                attempts += [Attempt("cross-entropy", edits)] if edits else []
+                attempts.append(Attempt("cross-entropy", edits))
         names = {"given": seen.data["given"], "loss": seen.data["loss"], "name": seen.data["made"]["name"]}
         at = made if seen.data["given"] == "probabilities" else loss
         yield Finding("log-missing", names, shown(at, _frame(seen.site)), tuple(attempts), weight=9)
@@ -176,13 +176,13 @@ def broadcast(watcher: Any) -> Iterator[Finding]:
                 else f"({text})"
             )
             edits = replaced(node.source, operands[column], f"{wrapped}.squeeze(1)")
-            attempts += [Attempt("squeeze", edits, {"text": text})] if edits else []
+            attempts.append(Attempt("squeeze", edits, {"text": text}))
         elif (made := seen.data["made"][column]) is not None and made["at"]:
             outer = _caller(made["at"], frame)
             found = call_in(outer) if outer is not None else None
             if found is not None:
                 edits = replaced(found[0], found[1], f"{found[0].text(found[1])}.squeeze(1)")
-                attempts += [Attempt("squeeze", edits, {"text": found[0].text(found[1])})] if edits else []
+                attempts.append(Attempt("squeeze", edits, {"text": found[0].text(found[1])}))
         if seen.data.get("both"):
             attempts = [*_squeezed(seen.data["origin"]), *attempts]
         rows = sizes[0][0]
@@ -246,7 +246,7 @@ def padding(watcher: Any) -> Iterator[Finding]:
             known = {one.id for one in ast.walk(found[0].tree) if isinstance(one, ast.Name)} if found[0].tree else set()
             text = text if text in known or _imports(found[0], text) else str(seen.data["filler"])
             edits = with_keyword(found[0], found[1], "ignore_index", text)
-            attempts += [Attempt("ignore", edits, {"value": text})] if edits else []
+            attempts.append(Attempt("ignore", edits, {"value": text}))
         names = {"share": seen.data["share"], "filler": seen.data["filler"], "loss": seen.data["loss"], "name": text}
         yield Finding("loss-on-padding", names, shown(found, seen.site[0]), tuple(attempts), weight=8)
 
@@ -273,12 +273,12 @@ def dimensions(watcher: Any) -> Iterator[Finding]:
         lone = seen.data["use"] == "one"
         if lone and max(shape[1:]) == 1 and made is not None:
             edits = _sigmoid(made)
-            attempts += [Attempt("sigmoid", edits)] if edits else []
+            attempts.append(Attempt("sigmoid", edits))
         for dim in dict.fromkeys(tries):
             if dim % len(shape) == seen.data["dim"] % len(shape) or made is None:
                 continue
             edits = _with_dim(made, dim)
-            attempts += [Attempt("dim", edits, {"dim": dim})] if edits else []
+            attempts.append(Attempt("dim", edits, {"dim": dim}))
         names = {
             "dim": seen.data["dim"],
             "right": right,

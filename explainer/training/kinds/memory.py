@@ -32,7 +32,7 @@ def kept_graphs(watcher: Any) -> Iterator[Finding]:
             "graph-kept-across-steps",
             names,
             source.span(statement),
-            tuple([Attempt("item", edits, {"text": _plain(source, value)})] if edits else []),
+            (Attempt("item", edits, {"text": _plain(source, value)}),),
             weight=6,
         )
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from explainer.diagnosis import Span
-from explainer.source import Source, called
+from explainer.source import Source, called, loaded, stored
 from explainer.training import rewrite
 from explainer.training.finding import Attempt, Finding, finder
 from explainer.training.kinds.losses import shown
@@ -62,7 +62,7 @@ def never_stepped(watcher: Any) -> Iterator[Finding]:
         attempts = []
         if found is not None:
             edits = rewrite.after(found[0], found[1], f"{one.name}.step()")
-            attempts = [Attempt("step", edits, {"name": one.name})] if edits else []
+            attempts = [Attempt("step", edits, {"name": one.name})]
         names = {"name": one.name, "count": notes.counts["backward"], "kind": one.kind}
         yield Finding(
             "optimizer-never-steps",
@@ -90,9 +90,7 @@ def never_cleared(watcher: Any) -> Iterator[Finding]:
                 attempts.insert(0, Attempt("move", rewrite.moved(found[0], other[1], found[1], False), {"name": name}))
         names = {"name": name, "steps": one.steps, "zeroed": one.zeroed, "kind": one.kind}
         culprit = span_of(one.zeroed_at) if one.zeroed else span_of(site)
-        yield Finding(
-            "gradients-never-cleared", names, culprit, tuple(each for each in attempts if each.edits), weight=10
-        )
+        yield Finding("gradients-never-cleared", names, culprit, tuple(attempts), weight=10)
 
 
 @finder
@@ -119,7 +117,7 @@ def steps_without_gradient(watcher: Any) -> Iterator[Finding]:
             "gradients-cleared-before-step",
             names,
             span_of(zero),
-            tuple(each for each in attempts if each.edits),
+            tuple(attempts),
             weight=10,
         )
 
@@ -169,7 +167,7 @@ def foreign_parameters(watcher: Any) -> Iterator[Finding]:
             frame, made = later
             found, other = statement(frame), statement(made)
             if found is not None and other is not None and found[0] is other[0] and isinstance(found[1], ast.Assign):
-                text = found[0].text(found[1])
+                text = "\n".join(map(found[0].text, (*_collecting(found[0], found[1]), found[1])))
                 attempts = [
                     Attempt("again", rewrite.after(found[0], other[1], text)),
                     Attempt("again", rewrite.moved(found[0], found[1], other[1], True)),
@@ -179,9 +177,18 @@ def foreign_parameters(watcher: Any) -> Iterator[Finding]:
             "optimizer-misses-parameters",
             {**names, "why": "replaced", "later": names.get("later", 0)},
             span_of(one.site, one.kind),
-            tuple(each for each in attempts if each.edits),
+            tuple(attempts),
             weight=10,
         )
+
+
+def _collecting(source: Source, making: ast.Assign) -> list[ast.Assign]:
+    """The statements before one that makes an optimizer which collect the parameters that it is given."""
+    given = loaded(making.value)
+    return [one for one in ast.walk(source.scope_at(making.lineno)) if isinstance(one, ast.Assign)
+            and one.lineno < making.lineno and stored(one) & given
+            and any(isinstance(each, ast.Call) and called(each) in ("parameters", "named_parameters")
+                    for each in ast.walk(one.value))]  # fmt: skip
 
 
 def _shared(notes: Any, one: Optimizing) -> bool:
@@ -249,7 +256,7 @@ def _without(watcher: Any, one: Optimizing, missing: list[dict[str, Any]], why: 
     attempts = []
     for text in _whole(source, given, missing, watcher):
         edits = rewrite.replaced(source, given, text)
-        attempts += [Attempt("whole", edits, {"text": text})] if edits else []
+        attempts.append(Attempt("whole", edits, {"text": text}))
     root = missing[0]["root"]()
     names = {
         "name": name_of(one),
@@ -312,7 +319,7 @@ def unregistered(watcher: Any) -> Iterator[Finding]:
             text = source.text(value)
             wrapped = _registered(source, holder["kind"], text)
             edits = rewrite.replaced(source, value, wrapped) if wrapped else ()
-            attempts = [Attempt("register", edits, {"text": wrapped})] if edits else []
+            attempts = [Attempt("register", edits, {"text": wrapped})]
         names = {
             "attribute": holder["attribute"],
             "class": holder["class"].__name__,

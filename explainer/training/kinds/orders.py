@@ -29,7 +29,7 @@ def shuffled_alone(watcher: Any) -> Iterator[Finding]:
             call = drawn.get(source.text(order), order)
             names = {"one": name, "other": other, "line": node.lineno, "call": called(call)}
             edits = _also(source, node, order, other)
-            attempts = (Attempt("one-order", edits, {"one": name, "other": other}),) if edits else ()
+            attempts = (Attempt("one-order", edits, {"one": name, "other": other}),)
             yield Finding("labels-shuffled", names, source.span(node), attempts, proved=False, seen=True, weight=8)
 
 

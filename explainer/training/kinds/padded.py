@@ -24,7 +24,7 @@ def numbered_from_padding(watcher: Any) -> Iterator[Finding]:
                 same = [one for one in calls if source.text(one.args[0]) == text]
                 edits = rewrite.both(source, [(one, f"enumerate({text}, start=1)") for one in same])
                 names = {"text": text, "share": seen.data["share"], "call": source.text(same[0])}
-                attempts = (Attempt("start", edits),) if edits else ()
+                attempts = (Attempt("start", edits),)
                 yield Finding("token-is-padding", names, source.span(same[0]), attempts, proved=False, seen=True,
                               weight=7)  # fmt: skip
 

@@ -48,7 +48,7 @@ def _in_scope(source: Source, scope: Any) -> Iterator[Finding]:
                 "whole": part.whole,
                 "text": source.text(call),
             }
-            attempts = (Attempt("whole", edits, names),) if edits else ()
+            attempts = (Attempt("whole", edits, names),)
             yield Finding("sorted-apart", names, source.span(call), attempts, proved=False, seen=True, weight=8)
 
 

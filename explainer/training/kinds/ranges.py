@@ -30,7 +30,7 @@ def out_of_reach(watcher: Any) -> Iterator[Finding]:
             "low": data["low"],
             "high": data["high"],
         }
-        attempts = (Attempt("leave-out", edits, {"activation": name}),) if edits else ()
+        attempts = (Attempt("leave-out", edits, {"activation": name}),)
         culprit = shown(made, data["made"]["at"][0] if data["made"]["at"] else None)
         yield Finding("output-range", names, culprit, attempts, proved=False, seen=True, weight=8)
 
@@ -51,7 +51,7 @@ def told_the_answer(watcher: Any) -> Iterator[Finding]:
             mask = f"(torch.arange({data['columns']}) != {data['column']})"
             edits = rewrite.replaced(source, given, f"{source.text(given)} * {mask}")
             culprit = source.span(given)
-            attempts += [Attempt("without", edits, {"column": data["column"]})] if edits else []
+            attempts.append(Attempt("without", edits, {"column": data["column"]}))
         names = {"column": data["column"], "columns": data["columns"]}
         yield Finding("target-among-inputs", names, culprit, tuple(attempts), weight=5)
 
@@ -64,10 +64,11 @@ def over_the_batch(watcher: Any) -> Iterator[Finding]:
         made = made_at(data["made"], data["made"]["name"])
         if times < 3 or made is None or not watcher.notes.times["samples", data["shape"][0]]:
             continue  # the first size of what goes time-major counts no samples
-        attempts = [Attempt("dim", _with_dim(made, dim), {"dim": dim}) for dim in range(1, min(len(data["shape"]), 3))]
+        dims = [dim for dim, size in enumerate(data["shape"][:3]) if dim and size > 1]
+        attempts = [Attempt("dim", _with_dim(made, dim), {"dim": dim}) for dim in dims]
         names = {"name": data["made"]["name"], "shape": list(data["shape"]), "batch": data["shape"][0]}
-        ready = tuple(one for one in attempts if one.edits)
-        yield Finding("reduced-over-batch", names, shown(made, None), ready, proved=False, seen=True, weight=6)
+        culprit = shown(made, None)
+        yield Finding("reduced-over-batch", names, culprit, tuple(attempts), proved=False, seen=True, weight=6)
 
 
 @finder

@@ -37,7 +37,7 @@ def clipped_while_scaled(watcher: Any) -> Iterator[Finding]:
     text, edits = _unscaled(clip, where)
     names = {"scale": f"{scale:.0f}", "line": where[0].line, "text": text}
     found = rewrite.call_in(clip[0], "clip_grad_norm_", "clip_grad_value_")
-    attempts = (Attempt("unscale", edits, {"text": text}),) if edits else ()
+    attempts = (Attempt("unscale", edits, {"text": text}),)
     yield Finding("clipping-scaled-gradients", names, shown(found, clip[0]), attempts, weight=9)
 
 
@@ -65,6 +65,4 @@ def few_steps(watcher: Any) -> Iterator[Finding]:
             attempts = [Attempt("each", rewrite.moved(back[0], step[1], back[1], True))]
         names = {"name": one.name or "optimizer", "steps": one.steps, "backwards": backwards, "zeroed": one.zeroed}
         culprit = shown(rewrite.call_in(one.stepped_at[0], "step"), one.stepped_at[0])
-        yield Finding(
-            "optimizer-seldom-steps", names, culprit, tuple(each for each in attempts if each.edits), weight=9
-        )
+        yield Finding("optimizer-seldom-steps", names, culprit, tuple(attempts), weight=9)

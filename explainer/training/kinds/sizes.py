@@ -10,7 +10,7 @@ from typing import Any
 
 from explainer.source import Source, called
 from explainer.training import rewrite
-from explainer.training.finding import Attempt, Finding, finder
+from explainer.training.finding import Attempt, Finding, finder, ready
 from explainer.training.kinds.losses import Place, shown
 from explainer.training.sources import program_sources
 
@@ -18,7 +18,7 @@ from explainer.training.sources import program_sources
 @finder
 def mixed_by_view(watcher: Any) -> Iterator[Finding]:
     """A view or reshape that asks for the sizes in another order than the values lie in."""
-    found = list(_single(watcher))
+    found = list(map(ready, _single(watcher)))
     alike = [one.attempts[0].edits for one in found if one.attempts]
     joint = tuple(edit for edits in alike for edit in edits)
     apart = len({(edit.file, line) for edit in joint for line in range(edit.start_line, edit.end_line + 1)})
@@ -39,7 +39,7 @@ def _single(watcher: Any) -> Iterator[Finding]:
         if found is not None:
             text = _permuted(found[0], found[1], before, after)
             edits = rewrite.replaced(found[0], found[1], text) if text else ()
-            attempts = [Attempt("permute", edits, {"text": text})] if edits else []
+            attempts = [Attempt("permute", edits, {"text": text})]
         names = {"before": list(before), "after": list(after), "name": seen.data["name"]}
         yield Finding(
             "view-mixes-dimensions",
@@ -81,7 +81,7 @@ def samples_for_time(watcher: Any) -> Iterator[Finding]:
         kind, (time, batch) = seen.data["layer"], seen.data["sizes"]
         found = _built(watcher, kind, seen.data["built"])
         edits = rewrite.with_keyword(*found, "batch_first", "True") if found is not None else ()
-        attempts = (Attempt("first", edits),) if edits else ()
+        attempts = (Attempt("first", edits),)
         names = {"kind": kind, "time": time, "batch": batch}
         culprit = shown(found, seen.site[0] if seen.site else None)
         yield Finding("batch-taken-for-time", names, culprit, attempts, proved=False, seen=True, weight=8)
@@ -114,5 +114,5 @@ def along_the_batch(watcher: Any) -> Iterator[Finding]:
         new = f"{source.text(node.value)}[:{length}].transpose(0, 1)"
         edits = rewrite.replaced(source, node, new) if length != text else ()
         names = {"text": source.text(node), "batch": seen.data["shape"][0], "time": seen.data["shape"][1], "new": new}
-        attempts = (Attempt("turn", edits),) if edits else ()
+        attempts = (Attempt("turn", edits),)
         yield Finding("positions-along-batch", names, source.span(node), attempts, proved=False, seen=True, weight=6)

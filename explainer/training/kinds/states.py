@@ -52,7 +52,7 @@ def nothing_loaded(watcher: Any) -> Iterator[Finding]:
             "checkpoint-loads-nothing",
             names,
             shown(found, seen.site[0] if seen.site else None),
-            tuple(each for each in attempts if each.edits),
+            tuple(attempts),
             weight=10,
         )
 
@@ -70,7 +70,7 @@ def kept_by_reference(watcher: Any) -> Iterator[Finding]:
             source, call = found
             text = source.text(call)
             edits = rewrite.replaced(source, call, f"{{k: v.clone() for k, v in {text}.items()}}")
-            attempts = [Attempt("copy", edits, {"text": text})] if edits else []
+            attempts = [Attempt("copy", edits, {"text": text})]
             outer = _copy_around(source, call)
             if outer is not None:
                 attempts.insert(
@@ -92,7 +92,7 @@ def kept_by_reference(watcher: Any) -> Iterator[Finding]:
             "weights-kept-by-reference",
             names,
             shown(found, kept[0]),
-            tuple(each for each in attempts if each.edits),
+            tuple(attempts),
             weight=10,
         )
 
@@ -146,7 +146,7 @@ def alike_units(watcher: Any) -> Iterator[Finding]:
             else:
                 found = source.statement_at(node.lineno)
                 edits = rewrite.without(source, found) if found is not None else ()
-            attempts = [Attempt("random", edits, {"text": text})] if edits else []
+            attempts = [Attempt("random", edits, {"text": text})]
         names = {
             "layer": all_seen[0].data["path"],
             "units": all_seen[0].data["units"],

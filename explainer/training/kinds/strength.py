@@ -37,9 +37,7 @@ def clipped_after_step(watcher: Any) -> Iterator[Finding]:
         if first is not None and second is not None and first[0] is second[0]:
             attempts = [Attempt("before", rewrite.moved(first[0], second[1], first[1], False))]
         names = {"line": step[0].line, "function": "clip_grad_norm_"}
-        yield Finding(
-            "clipping-after-step", names, span_of(site), tuple(each for each in attempts if each.edits), weight=7
-        )
+        yield Finding("clipping-after-step", names, span_of(site), tuple(attempts), weight=7)
 
 
 @finder
@@ -75,7 +73,7 @@ def clipped_to_nothing(watcher: Any) -> Iterator[Finding]:
         "gradient-clipped-away",
         names,
         culprit,
-        tuple(each for each in attempts if each.edits),
+        tuple(attempts),
         proved=False,
         seen=True,
         weight=7,
@@ -139,7 +137,7 @@ def decayed_away(watcher: Any) -> Iterator[Finding]:
             "weight-decay-too-large",
             names,
             culprit,
-            tuple(each for each in attempts if each.edits),
+            tuple(attempts),
             proved=False,
             seen=True,
             weight=7,

@@ -27,5 +27,5 @@ def contradicted(watcher: Any) -> Iterator[Finding]:
             "argument": data["argument"],
             "made": data["made"]["name"],
         }
-        attempts = (Attempt("switch", edits),) if edits else ()
+        attempts = (Attempt("switch", edits),)
         yield Finding("loss-switch-contradicted", names, shown(found, seen.site[0]), attempts, weight=9)

@@ -29,7 +29,7 @@ def untied(watcher: Any) -> Iterator[Finding]:
         text = tie[0].text(tie[1])
         edits = rewrite.after(found[0], found[1], text) if _same_names(tie, found) else ()
         names = {"text": text, "line": tie[1].lineno, "again": found[0].text(found[1]).split("\n")[0]}
-        attempts = (Attempt("again", edits, {"text": text}),) if edits else ()
+        attempts = (Attempt("again", edits, {"text": text}),)
         yield Finding("tied-weights-broken", names, found[0].span(found[1]), attempts, weight=7)
 
 

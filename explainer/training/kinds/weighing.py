@@ -100,7 +100,7 @@ def collected_without_copy(watcher: Any) -> Iterator[Finding]:
             "distinct": data["distinct"],
             "new": new,
         }
-        attempts = (Attempt("copy", edits, {"new": new}),) if edits else ()
+        attempts = (Attempt("copy", edits, {"new": new}),)
         yield Finding("collected-without-copy", names, source.span(node), attempts, proved=False, seen=True, weight=7)
 
 
@@ -115,24 +115,5 @@ def _collected(source: Source) -> Iterator[tuple[ast.Call, str]]:
     for one in calls:
         if called(one) == "append" and len(one.args) == 1 and isinstance(one.args[0], (ast.Name, ast.Attribute)):
             owner = source.text(one.func).rpartition(".")[0]
-            if owner in stacked and _written(source, one, source.text(one.args[0])):
+            if owner in stacked:
                 yield one, stacked[owner]
-
-
-def _written(source: Source, near: ast.Call, name: str) -> bool:
-    """Whether the function around a call changes what a name holds in place."""
-    for node in ast.walk(source.scope_at(near.lineno)):
-        if isinstance(node, ast.AugAssign) and source.text(node.target).partition("[")[0] == name:
-            return True
-        if isinstance(node, ast.Assign) and any(
-            isinstance(one, ast.Subscript) and source.text(one.value) == name for one in node.targets
-        ):
-            return True
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            method = node.func.attr
-            own = source.text(node.func.value) == name and (method.endswith("_") or method in ("fill", "sort"))
-            if (own and not method.endswith("__")) or any(
-                word.arg == "out" and source.text(word.value) == name for word in node.keywords
-            ):
-                return True
-    return False

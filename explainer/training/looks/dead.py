@@ -23,8 +23,9 @@ def dead_units(deep: Deep, call: Call) -> None:
     """Count the units of a layer that are 0 for all samples of a batch."""
     out = call.out
     if _looked(deep, out):
-        units = (out.detach() != 0).movedim(1 if out.dim() == 4 else -1, -1).flatten(0, -2).any(0)
-        _note(deep, call, len(units), len(units) - int(units.sum()))
+        unit = 1 if out.dim() == 4 else out.dim() - 1
+        most = out.detach().amax([dim for dim in range(out.dim()) if dim != unit])  # none is below 0
+        _note(deep, call, len(most), len(most) - int(most.count_nonzero()))
 
 
 @looks("tanh", "tanh_", "sigmoid", "sigmoid_")

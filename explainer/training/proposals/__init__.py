@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from explainer.training.finding import Finding
+from explainer.training.finding import Finding, ready
 from explainer.training.proposals.cuts import cut_graph
 from explainer.training.proposals.rates import rates
 from explainer.training.proposals.scales import scaled_inputs, scaled_targets
@@ -32,6 +32,6 @@ def proposals(watcher: Any) -> Iterator[Finding]:
     """Findings to be confirmed by a trial, most likely first."""
     for one in _PROPOSALS:
         try:
-            yield from one(watcher)
+            yield from map(ready, one(watcher))
         except Exception as error:
             watcher.failed(error)

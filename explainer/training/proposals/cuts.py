@@ -13,7 +13,8 @@ from explainer.training.finding import Attempt, Finding
 from explainer.training.fits import learned
 from explainer.training.kinds.optimizers import backward_site, name_of
 from explainer.training.notes import Optimizing
-from explainer.training.proposals.through import past_choice
+from explainer.training.proposals.through import past_choice, past_comparison
+from explainer.training.search import places
 from explainer.training.sites import statement
 from explainer.training.sources import program_sources
 
@@ -50,6 +51,7 @@ def cut_graph(watcher: Any) -> Iterator[Finding]:
                 attempts += [(first, one) for one in _past(source, node, told)]
             attempts += [(first, one) for one in _anew(watcher, still, source, node, told)]
             attempts.append((first, Attempt(name, edits, told, culprit=source.span(node))))
+    attempts += [((True, True), one) for one in _compared(watcher)] if entries else []
     attempts.sort(key=lambda one: one[0])
     ranked = tuple(one for _, one in attempts)
     if ranked:
@@ -61,6 +63,16 @@ def cut_graph(watcher: Any) -> Iterator[Finding]:
             proved=still is not None and bool(cuts),
             seen=bool(entries or drawn),
         )
+
+
+def _compared(watcher: Any) -> Iterator[Attempt]:
+    """The gradient handed past each comparison that numbers are made of in an iteration: it has none of its own."""
+    for source, ran in places.statements(watcher, places.LEARNING):
+        for node in ast.walk(ran):
+            new = past_comparison(source, node)
+            if new:
+                told = {"text": source.text(node), "kind": "comparison", "line": ran.lineno, "new": new}
+                yield Attempt("past", rewrite.replaced(source, node, new), told, culprit=source.span(node))
 
 
 def _past(source: Source, node: Any, told: dict[str, Any]) -> Iterator[Attempt]:

@@ -65,7 +65,7 @@ def rates(watcher: Any) -> Iterator[Finding]:
         "learning-rate-too-large" if large else "learning-rate-too-small",
         names,
         written[0].span(written[1]),
-        tuple(each for each in attempts if each.edits),
+        tuple(attempts),
         proved=False,
     )
 

@@ -29,9 +29,7 @@ def scaled_targets(watcher: Any) -> Iterator[Finding]:
             text = source.text(node)
             simple = isinstance(node, (ast.Call, ast.Name, ast.Attribute, ast.Subscript))
             edits = rewrite.replaced(source, node, f"{text if simple else f'({text})'} * {scale} + {shift}")
-            attempts += (
-                [Attempt("output", edits, {"scale": scale, "shift": shift}, culprit=source.span(node))] if edits else []
-            )
+            attempts.append(Attempt("output", edits, {"scale": scale, "shift": shift}, culprit=source.span(node)))
         names = {
             "mean": scale_word(mean),
             "std": scale_word(std),
@@ -101,7 +99,7 @@ def scaled_inputs(watcher: Any) -> Iterator[Finding]:
                 name = function.args.args[1].arg
                 first = function.body[0]
                 edits = rewrite.before(source, first, f"{name} = {_standardised(name, stats)}")
-                attempts = [Attempt("scale", edits, {"name": name})] if edits else []
+                attempts = [Attempt("scale", edits, {"name": name})]
         names = {
             "largest": scale_word(max(stats["largest"], stats["offset"]))
             if stats["largest"] > 0.02

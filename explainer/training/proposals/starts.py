@@ -76,7 +76,7 @@ def carried_states(watcher: Any) -> Iterator[Finding]:
             "hidden-state-carried",
             names,
             source.span(node),
-            tuple([Attempt("fresh", edits)] if edits else []),
+            (Attempt("fresh", edits),),
             proved=False,
             seen=True,
         )

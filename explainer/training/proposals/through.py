@@ -17,6 +17,8 @@ from explainer.wrappers import class_name
 #: Calls whose results change in jumps, so that what led to them gets no gradient.
 _JUMPS = ("argmin", "argmax", "topk", "bucketize", "searchsorted", "long", "int", "multinomial")
 _ROUNDS = ("round", "sign", "floor", "ceil", "heaviside", "trunc")
+#: Calls that make numbers of yes and no.
+_NUMBERS = ("float", "double", "half", "to", "type", "type_as", "long", "int")
 #: How many statements it is followed back.
 _BACK = 4
 
@@ -70,3 +72,18 @@ def _past_rounding(source: Source, call: ast.Call) -> str:
     method = isinstance(call.func, ast.Attribute) and not call.args
     given: Any = call.func.value if method else (call.args or [None])[0]  # type: ignore[attr-defined, list-item]
     return f"{given.id} + ({source.text(call)} - {given.id}).detach()" if isinstance(given, ast.Name) else ""
+
+
+def past_comparison(source: Source, node: ast.AST) -> str:
+    """`(a > b).float()` with the gradient of a soft step at b; empty where a node is nothing like it."""
+    made = node.func.value if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
+    if not isinstance(made, ast.Compare) or called(node) not in _NUMBERS or len(made.ops) != 1:  # type: ignore[arg-type]
+        return ""
+    sides = [made.left, made.comparators[0]]
+    if isinstance(made.ops[0], (ast.Lt, ast.LtE)):
+        sides.reverse()
+    elif not isinstance(made.ops[0], (ast.Gt, ast.GtE)):
+        return ""
+    high, low = map(source.text, sides)
+    soft = f"torch.sigmoid({high})" if low in ("0", "0.0") else f"torch.sigmoid({high} - ({low}))"
+    return f"{soft} + ({source.text(node)} - {soft}).detach()"

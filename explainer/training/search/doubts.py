@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 import math
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from explainer.frozen import frozen
+from explainer.training.directions import directions
 from explainer.training.fits import last_fit, learned
 from explainer.training.judge import COSTS, compared, gain, metrics, rises
 from explainer.training.sources import program_sources
@@ -17,11 +19,13 @@ from explainer.training.sources import program_sources
 _LITTLE, _WELL, _OFF, _GOOD = 0.6, 0.7, 0.3, 0.85
 #: The share of its first value by which a loss that is compared with no targets must fall.
 _FALLEN = 0.1
-#: The share from which on a loss that has fallen so far was learned, whatever else is compared.
-_GONE = 0.9
+#: The share from which on a loss that has fallen so far was learned, whatever else is compared that is not nothing.
+_GONE, _NOTHING = 0.9, 0.15
+#: The fit below which predictions are so far off that no loss speaks for them.
+_WORSE = -1.0
 _STEPS = 40
-#: Below which number of its own a training is in doubt where nothing that it compares tells; how one is printed.
-_POOR, _NAMED = 0.4, re.compile(r"([A-Za-z_][\w@.-]*)\s*[=:]\s*(?:$|%)")
+#: How a number of the program's own is printed.
+_NAMED = re.compile(r"([A-Za-z_][\w@.-]*)\s*[=:]\s*(?:$|%)")
 #: By which share its own number must be better than without a step, else nothing was taught.
 _TAUGHT = 0.1
 
@@ -30,7 +34,8 @@ _TAUGHT = 0.1
 class Doubt:
     """`unlearned`, `apart`, or `poor` and `untaught` by the program's own number, with the fits measured, or None.
 
-    `untaught`: the number is no better than `number`, that of the same program where no step changes a weight.
+    `untaught`: the number is no better than `number`, that of the same program where no step changes a weight; of what
+    is `poor` it is the number itself.
     A fit is 1 where all is right and 0 where a constant would do as well.
     """
 
@@ -52,20 +57,28 @@ def asked(watcher: Any) -> bool:
     """Whether only the program's own number can tell: it has one of a known direction, and compares no outputs."""
     if watcher.notes.steps < _STEPS or last_fit(watcher, True) is not None:
         return False
-    texts = [node.value for source in program_sources(watcher) for node in source.nodes()
+    sources = program_sources(watcher)
+    known = directions(sources)
+    texts = [node.value for source in sources for node in source.nodes()
              if isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) < 200]  # fmt: skip
-    return any(_own(name) for text in texts for name in _NAMED.findall(text))
+    names = {*known, *(name for text in texts for name in _NAMED.findall(text))}
+    return any(_own(name, known) for name in names)
 
 
-def _own(name: str) -> bool:
+def _own(name: str, known: Mapping[str, bool | float]) -> bool:
     """Whether a number that is printed tells how well something was learned, and is no loss."""
-    return rises(name) is not None and not name.lower().endswith("loss") and not COSTS & set(re.split(r"\W|_", name))
+    own = not name.lower().endswith("loss") and not COSTS & set(re.split(r"\W|_", name))
+    return own and rises(name, known) is not None
 
 
 def poor(control: Any) -> Doubt | None:
     """What speaks against a run whose own share, 1 at best, is small."""
-    shares = [value for name, value in metrics(control["printed"]).items() if rises(name)] if control else []
-    return Doubt("poor", None, None) if shares and all(0 <= one < _POOR for one in shares) else None
+    if not control:
+        return None
+    known = control.get("directions", {})
+    shares = [value for name, value in metrics(control["printed"], known).items() if rises(name, known)]
+    small = shares and all(0 <= one < _LITTLE for one in shares)
+    return Doubt("poor", None, None, max(shares)) if small else None
 
 
 def untaught(control: Any, still: Any) -> Doubt | None:
@@ -73,8 +86,8 @@ def untaught(control: Any, still: Any) -> Doubt | None:
     if not control or not still:
         return None
     pair = compared(still, control)
-    known = _own(pair.metric) and math.isfinite(pair.before)
-    return Doubt("untaught", None, None, pair.before) if known and gain(pair) < _TAUGHT else None
+    tells = _own(pair.metric, control.get("directions", {})) and math.isfinite(pair.before)
+    return Doubt("untaught", None, None, pair.before) if tells and gain(pair) < _TAUGHT else None
 
 
 def doubt(watcher: Any) -> Doubt | None:
@@ -85,13 +98,14 @@ def doubt(watcher: Any) -> Doubt | None:
     training, evaluation = last_fit(watcher, False), last_fit(watcher, True)
     if evaluation is not None and evaluation >= _GOOD:
         return None  # however training looks, with samples mixed or labels smoothed: it was learned
-    if training is None and evaluation is not None and evaluation < _LITTLE and not learned(watcher) > _GONE:
+    share = learned(watcher)  # beyond 1 a loss has fallen below zero, which says nothing of how well
+    gone = share > _GONE and (training is None or training > (0 if share > 1 else _WORSE))
+    if training is None and evaluation is not None and evaluation < (_NOTHING if gone else _LITTLE):
         return Doubt("unlearned", None, evaluation)
     if training is None:
         stepping = [one for one in notes.optimizers if one.steps > 8]
-        share = learned(watcher)
         return Doubt("unlearned", None, evaluation) if len(stepping) == 1 and -1 <= share < _FALLEN else None
-    if training < _LITTLE and not learned(watcher) > _GONE:  # what is compared may be but a part of what is learned
+    if training < _LITTLE and not gone:  # what is compared may be but a part of what is learned
         return Doubt("unlearned", training, evaluation)
     if training >= _WELL and evaluation is not None and evaluation < training - _OFF:
         return Doubt("apart", training, evaluation)

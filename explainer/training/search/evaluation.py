@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from explainer.source import Source, called
@@ -34,7 +35,7 @@ def offers(watcher: Any) -> Iterator[Offer]:
                         yield replacing(source, given, source.text(given.args[0]), 0.6)
                 kind = models[source.text(node.func)]
                 others = [name for name, one in models.items() if one == kind and name != source.text(node.func)]
-                yield from (replacing(source, node.func, name, 0.5) for name in others)
+                yield from (replace(replacing(source, node.func, name, 0.5), makeshift=True) for name in others)
             elif isinstance(node, ast.Call) and called(node) == "dropout" and not _told(node):
                 yield Offer("replace", source, node, rewrite.with_keyword(source, node, "training", "False"),
                             "dropout(..., training=False)", 0.3)  # fmt: skip

@@ -12,6 +12,7 @@ from explainer.repair.atoms.common import DIMENSIONS, MODULES
 from explainer.source import Source, called, loaded, stored, with_arguments
 from explainer.training.search.offer import Offer, replacing, within
 from explainer.training.search.places import DRAWS
+from explainer.training.search.slips import operand
 from explainer.training.sites import key
 
 #: Calls without which a value may be what is meant, and what speaks against leaving each out.
@@ -33,13 +34,15 @@ _SIBLINGS = (("sum", "mean", 0.8), ("triu", "tril", 0.4), ("sample", "rsample", 
              ("logical_and", "logical_or", 0.6), ("zeros_like", "ones_like", 0.7), ("sin", "cos", 1.2))  # fmt: skip
 #: What is meant where a view of so many sizes puts the sizes in another order.
 _ORDERS = {3: ("transpose(1, 2)", "transpose(0, 1)"), 4: ("permute(0, 2, 3, 1)", "permute(0, 3, 1, 2)")}
+#: From which on a factor is a large one.
+_LARGE = 10
 _SORTS = ("sort", "argsort")
 _TURNED = {ast.Eq: "!=", ast.NotEq: "==", ast.Lt: ">=", ast.GtE: "<", ast.Gt: "<=", ast.LtE: ">"}
 Sizes = dict[tuple[str, int, str], int] | None
 _MOMENTS = ("where", "kl_div", "masked_fill", "lerp", "lerp_", "cross_entropy", "binary_cross_entropy")
 
 
-def expressions(source: Source, statement: ast.stmt, sizes: Sizes = None) -> Iterator[Offer]:
+def expressions(source: Source, statement: ast.AST, sizes: Sizes = None) -> Iterator[Offer]:
     """All edits of the expressions of a statement. `sizes` are the numbers of dimensions that calls were given."""
     for node in ast.walk(statement):
         if isinstance(node, ast.Call):
@@ -52,7 +55,7 @@ def expressions(source: Source, statement: ast.stmt, sizes: Sizes = None) -> Ite
             yield from _own(source, node)
             yield from _other_size(source, node)
         elif isinstance(node, ast.UnaryOp) and not isinstance(node.operand, ast.Constant):
-            yield replacing(source, node, source.text(node.operand), 0.4 if isinstance(node.op, ast.Invert) else 0.6)
+            yield replacing(source, node, source.text(node.operand), 0.4 if isinstance(node.op, ast.Invert) else 0.7)
         elif isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _TURNED:
             left, right = source.text(node.left), source.text(node.comparators[0])
             yield replacing(source, node, f"{left} {_TURNED[type(node.ops[0])]} {right}", 0.8)
@@ -158,7 +161,7 @@ def _swapped(source: Source, call: ast.Call) -> Iterator[Offer]:
 
 def _scaled(source: Source, node: ast.BinOp) -> Iterator[Offer]:
     """`x * t` and `x / t`, `a // b` and `a / b`, `1 - a` and `a`, `a - b` and `a + b`."""
-    left, right = source.text(node.left), source.text(node.right)
+    left, right = operand(source, node.left), operand(source, node.right)
     root = isinstance(node.right, ast.BinOp) and isinstance(node.right.op, ast.Pow)
     root = root or (isinstance(node.right, ast.Call) and called(node.right) in ("sqrt", "exp"))
     if isinstance(node.op, (ast.Mult, ast.Div)) and (root or isinstance(node.right, (ast.Name, ast.Attribute))):
@@ -173,9 +176,11 @@ def _scaled(source: Source, node: ast.BinOp) -> Iterator[Offer]:
 
 
 def _alone(source: Source, node: ast.BinOp) -> Iterator[Offer]:
-    """A value without the factor or the divisor behind it."""
+    """A value without the factor or the divisor behind it; a sum without its last term."""
     if isinstance(node.op, (ast.Mult, ast.Div)) and not isinstance(node.left, ast.Constant):
         yield replacing(source, node, source.text(node.left), 1.0)
+    elif isinstance(node.op, ast.Add) and isinstance(node.right, ast.BinOp):
+        yield replacing(source, node, source.text(node.left), 1.05)
 
 
 def flags(watcher: Any) -> Iterator[Offer]:
@@ -266,12 +271,13 @@ def defined(source: Source, name: str) -> bool:
 
 
 def _numbers(source: Source, node: ast.BinOp) -> Iterator[Offer]:
-    """A factor ten times as large, or a tenth, or of the other sign."""
+    """A factor ten times as large, or a tenth or less, or of the other sign."""
     for one in (node.left, node.right) if isinstance(node.op, (ast.Mult, ast.Div)) else ():
-        if isinstance(one, ast.Constant) and type(one.value) is float:
+        value = one.value if isinstance(one, ast.Constant) else None
+        if type(value) is float or (type(value) is int and abs(value) >= _LARGE):
             yield replacing(source, one, f"-{source.text(one)}", 0.9)
-            yield replacing(source, one, f"{10 * one.value:g}", 1.1)
-            yield replacing(source, one, f"{one.value / 10:g}", 1.1)
+            factors = (0.1, 0.01, 0.001) if abs(value) >= _LARGE else (10, 0.1)
+            yield from (replacing(source, one, f"{value * factor:g}", 1.0) for factor in factors)
 
 
 def _ends(source: Source, node: ast.Subscript) -> Iterator[Offer]:

@@ -15,7 +15,7 @@ from explainer.training.finding import Attempt
 class Offer:
     """One edit. `kind` names the words of the fix: `replace`, `without`, `move`; the least `cost` is tried first.
 
-    `old` is what is told of a node that says little by itself.
+    `old` is what is told of a node that says little by itself. A `makeshift` may help whatever is wrong.
     """
 
     kind: str
@@ -25,6 +25,7 @@ class Offer:
     new: str
     cost: float
     old: str = ""
+    makeshift: bool = False
 
     def attempt(self) -> Attempt:
         """What is tried and told."""
@@ -36,6 +37,8 @@ class Offer:
             "new": self.new,
             "line": line,
             "kind": self.kind,
+            "makeshift": self.makeshift,
+            "cost": self.cost,
             "function": getattr(function, "name", ""),
             "statement": self.source.text(stated).split("\n")[0] if stated is not None else text,
         }

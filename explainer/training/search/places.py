@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from explainer.source import Source, called, source_of
@@ -34,28 +34,52 @@ def statements(watcher: Any, phase: int) -> list[tuple[Source, ast.stmt]]:
     return found
 
 
+def headers(ran: Iterable[tuple[Source, ast.stmt]]) -> list[tuple[Source, ast.expr]]:
+    """The conditions, and what loops go through, directly around statements that ran; not those that only tell."""
+    found: dict[int, tuple[Source, ast.expr]] = {}
+    for source, statement in ran:
+        around = source.parent_of(statement)
+        node = getattr(around, "test", None) or getattr(around, "iter", None)
+        if isinstance(around, (ast.If, ast.While, ast.For)) and node is not None:
+            found[id(node)] = (source, node)
+    return list(found.values())
+
+
+def counts(statement: ast.stmt) -> bool:
+    """Whether a statement only adds up what is told: no edit of it changes what is learned."""
+    inner = (called(one) for one in ast.walk(statement) if isinstance(one, ast.Call))
+    return isinstance(statement, ast.AugAssign) and "item" in inner
+
+
 def draws(node: ast.AST) -> bool:
     """Whether something in a node draws random numbers."""
     return any(isinstance(one, ast.Call) and called(one) in DRAWS for one in ast.walk(node))
 
 
-def makes_data(source: Source, statement: ast.stmt) -> bool:
-    """Whether a statement's function draws samples of nothing but a number: an edit would make another task of it."""
+def makes_data(source: Source, statement: ast.stmt, sources: Sequence[Source] = ()) -> bool:
+    """Whether a statement's function draws samples of nothing but a number: an edit would make another task of it.
+
+    `sources` are those that may call it besides its own.
+    """
     function = source.function_at(statement.lineno)
     if function is None or not draws(function):
         return False
-    given = [one.args for one in source.nodes() if isinstance(one, ast.Call) and called(one) == function.name]
-    return all(len(args) == 1 and rewrite.literal_of(source, args[0], ()) is not None for args in given)
+    given = [(where, one.args) for where in {id(each): each for each in (source, *sources)}.values()
+             for one in where.nodes() if isinstance(one, ast.Call) and called(one) == function.name]  # fmt: skip
+    return all(len(args) == 1 and rewrite.literal_of(where, args[0], ()) is not None for where, args in given)
 
 
 def examines(watcher: Any, source: Source, statement: ast.stmt) -> bool:
-    """Whether it is a method of what is no model and no dataset, and ran in an evaluation too: a world that is played.
+    """Whether it ran in an evaluation too and belongs to what is examined with: a world that is played, a drawn sample.
 
-    An edit there would make the examination easier.
+    An edit there would make the examination easier. Methods of models and datasets are what is examined.
     """
     owner = source.class_at(statement.lineno)
     own = {getattr(one, "name", "") for one in owner.body} if owner is not None else set()
-    if owner is None or own & _ANSWERS or any(source.text(one).endswith("Module") for one in owner.bases):
+    function = source.function_at(statement.lineno)
+    if owner is None and (function is None or not draws(function)):
+        return False
+    if owner is not None and (own & _ANSWERS or any(source.text(one).endswith("Module") for one in owner.bases)):
         return False
     ran = ((code.co_filename, line, phase) for (_, line), (code, phase) in watcher.ran.items())
     return any(file == source.file and line == statement.lineno and phase & EVALUATING for file, line, phase in ran)
@@ -81,6 +105,18 @@ def training_loops(watcher: Any) -> Iterator[tuple[Source, Any]]:
                 if id(one) not in done:
                     done.add(id(one))
                     yield source, one
+
+
+def not_before(watcher: Any, source: Source) -> set[int]:
+    """The lines of a file that ran in iterations or evaluations, or that come behind the training in its scope."""
+    lines = {line for (_, line), (code, _) in watcher.ran.items() if code.co_filename == source.file}
+    ends: dict[int, tuple[int, int]] = {}
+    for where, loop in training_loops(watcher):
+        if where is source:
+            scope = source.scope_at(loop.lineno)
+            last = getattr(scope, "end_lineno", None) or len(source.lines)
+            ends[id(scope)] = (max(loop.end_lineno or 0, ends.get(id(scope), (0, 0))[0]), last)
+    return lines.union(*(range(end + 1, last + 1) for end, last in ends.values()))
 
 
 def calls(watcher: Any) -> Iterator[tuple[Source, ast.Call]]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from explainer.training.finding import Attempt, Finding
 from explainer.training.judge import FIT, gain, metrics, rises, share
-from explainer.training.search import evaluation, expressions, places, whole
+from explainer.training.search import evaluation, expressions, places, slips, unread, whole
 from explainer.training.search.doubts import Doubt
 from explainer.training.search.offer import Offer
 from explainer.training.trials import Trials, Tried
@@ -27,6 +27,10 @@ _FARTHER = 0.5
 _SEEDS, _GAIN = 3, 0.25
 #: Which part of what a share lacks an edit must bring: else the doubt stands.
 _ROOM = 0.4
+#: From which part on a share that was large already need rise by half as much only.
+_FILLED = 0.75
+#: Up to which number of its own another rate may be what a training lacks.
+_POOR = 0.4
 #: The share of a run's steps that tells which edits are worth a whole one; at least and at most so many.
 _SHARE, _LEAST, _LONGEST = 0.25, 64, 240
 #: How many whole runs the last trials take: the best ones, and one of them with its control on each further seed.
@@ -37,12 +41,24 @@ def searched(watcher: Any, trials: Trials, found: Doubt) -> tuple[Finding, list[
     """The edit that repairs a training in doubt, as trials on several seeds showed; None where none is found."""
     groups = _groups(watcher, [one.attempt() for one in ranked(watcher, found)], trials, found)
     for group in groups:
-        tried = trials.tried(_finding(found, group), seeds=_SEEDS)
-        if tried and _holds(tried[0], found):
-            one = _surpassed(tried[0], itertools.islice(groups, _NEAR), found, trials)
+        held = _confirmed(trials.tried(_finding(found, group), seeds=1), found, trials)
+        if held is not None:
+            others = groups if held.attempt.names["makeshift"] else itertools.islice(groups, _NEAR)
+            one = _surpassed(held, others, found, trials)
             return _finding(found, [one.attempt]), [one]
         if trials.left < _RESERVE * trials.lasted:
             break
+    return None
+
+
+def _confirmed(tried: Sequence[Tried], found: Doubt, trials: Trials) -> Tried | None:
+    """The first of some attempts that went clearly better and does so on every seed."""
+    clear = [one for one in tried if _clear(one, found)]
+    for one in sorted(clear, key=lambda one: (-round(gain(one.compared), 1), one.attempt.names["cost"])):
+        if trials.left > 0:
+            again = trials.tried(_finding(found, [one.attempt]), seeds=_SEEDS)
+            if again and _clear(again[0], found) and again[0].seeds == again[0].of == _SEEDS:
+                return again[0]
     return None
 
 
@@ -51,26 +67,33 @@ def _surpassed(held: Tried, others: Iterator[list[Attempt]], found: Doubt, trial
     for group in others:
         if trials.left < _RESERVE * trials.lasted:
             break
-        for one in trials.tried(_finding(found, group), seeds=1)[:1]:
-            pair, metric = one.compared, held.compared.metric
-            if pair.better and pair.metric == metric and _gained(held.compared.after, pair.after, metric) > _MORE:
-                again = trials.tried(_finding(found, [one.attempt]), seeds=_SEEDS)
-                held = again[0] if again and _holds(again[0], found) else held
+        tried = trials.tried(_finding(found, group), seeds=1)
+        held = _confirmed([one for one in tried if _beyond(one, held)], found, trials) or held
     return held
 
 
-def _holds(one: Tried, found: Doubt) -> bool:
+def _beyond(one: Tried, held: Tried) -> bool:
+    """Whether an edit does clearly better than another that holds; nearly as well is enough beside a makeshift."""
+    pair, other = one.compared, held.compared
+    least = -_MORE if held.attempt.names["makeshift"] > one.attempt.names["makeshift"] else _MORE
+    return pair.metric == other.metric and _gained(other.after, pair.after, pair.rising) > least
+
+
+def _clear(one: Tried, found: Doubt) -> bool:
+    """Whether a run with an edit is so much better that the doubt is gone."""
     pair = one.compared
-    if pair.metric == FIT and found.kind == "apart":
+    if not (pair.better and one.whole and pair.metric) or (pair.metric == FIT and found.kind == "apart"):
         return False  # an edit of the evaluation may change what is compared there
-    better = pair.better and one.whole and one.seeds == one.of == _SEEDS
-    of_one = rises(pair.metric) and max(pair.after, pair.before) <= 1
-    if of_one and pair.after - pair.before < _ROOM * (1 - pair.before):
-        return False  # still as poor, by another reason
-    if found.number is not None and share(found.number, pair.after, rises(pair.metric)) <= _GAIN:
+    if found.number is not None and share(found.number, pair.after, pair.rising) <= _GAIN:
         return False  # only learns less of what is wrong
-    counted = abs(pair.after) <= 1 or abs(pair.before) > 1  # a share that is summed in place of averaged is no share
-    return better and bool(pair.metric) and counted and gain(pair) > _GAIN
+    if found.kind == "poor" and one.attempt.names.get("makeshift") and (found.number or 0) > _POOR:
+        return False  # what has learned something learns more in some other way
+    if abs(pair.after) > 1 >= abs(pair.before):
+        return False  # a share that is summed in place of averaged is no share
+    if not (pair.rising and max(pair.after, pair.before) <= 1):
+        return gain(pair) > _GAIN
+    room = (pair.after - pair.before) / max(1 - pair.before, 1e-9)
+    return room > _ROOM and (gain(pair) > _GAIN or (room > _FILLED and pair.after - pair.before > _GAIN / 2))
 
 
 def _finding(found: Doubt, attempts: Sequence[Attempt]) -> Finding:
@@ -107,32 +130,58 @@ def _offers(watcher: Any, found: Doubt) -> Iterator[Offer]:
 
 def _of_training(watcher: Any, learns: bool = False) -> Iterator[Offer]:
     """The offers for what trains; where it `learns` well, neither rates, layers nor signs are in doubt."""
-    by_source: dict[int, tuple[Any, list[Any]]] = {}
-    for source, statement in places.statements(watcher, places.LEARNING):
-        if places.makes_data(source, statement) or places.examines(watcher, source, statement):
-            continue
-        if not learns:
-            yield from whole.turned_sign(source, statement)
-        if not places.behind_backward(watcher, source, statement):  # what comes then is no part of the loss
-            yield from expressions.expressions(source, statement, watcher.sizes)
-            yield from whole.left_out(source, statement)
-        by_source.setdefault(id(source), (source, []))[1].append(statement)
-    for source, ran in by_source.values():
-        yield from expressions.names(source, ran)
-    yield from expressions.flags(watcher)
-    yield from whole.of_loops(watcher)
+    sources = places.program_sources(watcher)
+    ran = [(source, one) for source, one in places.statements(watcher, places.LEARNING)
+           if not (places.counts(one) or places.makes_data(source, one, sources)
+                   or places.examines(watcher, source, one))]  # fmt: skip
+    yield from _of_statements(watcher, ran, learns)
+    yield from _of_rest(watcher, ran, sources)
     if not learns:
         yield from whole.learning_rates(watcher)
         yield from whole.constants(watcher)
         for source, call in places.calls(watcher):
             yield from whole.settings(source, call)
-    for source in places.program_sources(watcher):
+
+
+def _of_statements(watcher: Any, ran: Sequence[tuple[Any, Any]], learns: bool) -> Iterator[Offer]:
+    """The offers for each statement that ran, and for the conditions and loops around them."""
+    for source, statement in ran:
+        if not learns:
+            yield from whole.turned_sign(source, statement)
+        if not places.behind_backward(watcher, source, statement):  # what comes then is no part of the loss
+            yield from expressions.expressions(source, statement, watcher.sizes)
+            yield from slips.slips(source, statement)
+            yield from slips.shifted(source, statement)
+            yield from whole.left_out(source, statement)
+    for source, node in places.headers(ran):
+        yield from slips.conditions(source, node)
+        yield from expressions.expressions(source, node, watcher.sizes)
+        yield from slips.slips(source, node)
+
+
+def _of_rest(watcher: Any, ran: Sequence[tuple[Any, Any]], sources: Sequence[Any]) -> Iterator[Offer]:
+    """The offers for statements together, for the loops, and for what comes before them."""
+    by_source: dict[int, tuple[Any, list[Any]]] = {}
+    for source, statement in ran:
+        by_source.setdefault(id(source), (source, []))[1].append(statement)
+    for source, statements in by_source.values():
+        yield from expressions.names(source, statements)
+        yield from unread.unread(source, statements)
+        yield from slips.in_order(source, statements)
+        yield from slips.together(source, statements)
+        yield from slips.exchanged(source, statements)
+    yield from expressions.flags(watcher)
+    yield from whole.of_loops(watcher)
+    for source, call in places.calls(watcher):
+        yield from slips.weighing(source, call)
+    for source in sources:
         yield from whole.beforehand(source)
         yield from expressions.neighbours(source)
+        yield from slips.kept(source)
         yield from whole.turned_loops(source)
-        yield from whole.of_data(
-            source, {one.lineno for where, ran in by_source.values() if where is source for one in ran}
-        )
+        lines = {one.lineno for where, one in ran if where is source} | places.not_before(watcher, source)
+        yield from whole.of_data(source, lines)
+        yield from slips.prepared(source, lines)
 
 
 def _groups(watcher: Any, attempts: list[Attempt], trials: Trials, found: Doubt) -> Iterator[list[Attempt]]:
@@ -144,18 +193,23 @@ def _groups(watcher: Any, attempts: list[Attempt], trials: Trials, found: Doubt)
         return
     reserve = _RESERVE * trials.lasted
     good: list[tuple[float, Attempt]] = []
+    others: list[tuple[float, Attempt]] = []
     for attempt, seen in trials.begun(attempts, steps):
         value = score(seen) if seen else None
         _log.debug("%s %s", value, attempt.names)
         if value is not None and value > _BETTER:
-            good = sorted([*good, (value, attempt)], key=lambda one: -one[0])
+            good = sorted([*good, (value, attempt)], key=lambda one: -round(one[0], 1))  # of equals the likelier
+        elif value is not None:
+            others.append((value, attempt))
         if len(good) >= _WHOLE and good[_WHOLE - 1][0] > _CLEAR:
             yield [one for _, one in good[:_WHOLE]]
             del good[:_WHOLE]
         if trials.left < reserve:
             break
     best = [attempt for _, attempt in good][: 2 * _WHOLE]
-    yield from (best[at : at + _WHOLE] for at in range(0, len(best), _WHOLE))
+    rest = [attempt for _, attempt in sorted(others, key=lambda one: -one[0])]
+    for row in (best, rest):  # what its first steps do not show the end may show, while the budget lasts
+        yield from (row[at : at + _WHOLE] for at in range(0, len(row), _WHOLE))
 
 
 def _score(control: Any, steps: int, found: Doubt) -> Callable[[Any], float | None] | None:
@@ -165,25 +219,25 @@ def _score(control: Any, steps: int, found: Doubt) -> Callable[[Any], float | No
     own = _fit(control, steps) if found.training is not None else None
     if own is not None:
         return lambda seen: None if (fit := _fit(seen, steps)) is None else fit - own
-    early = _early(control, steps)
+    early, known = _early(control, steps), control.get("directions", {})
 
     def gained(seen: Any) -> float | None:
-        after = _early(seen, steps)
-        return min([_gained(early[name], after[name], name) for name in early if name in after], default=None)
+        after, shared = _early(seen, steps), {name: bool(rises(name, known)) for name in early}
+        return min([_gained(early[one], after[one], up) for one, up in shared.items() if one in after], default=None)
 
     return gained if early else None
 
 
 def _early(seen: Any, steps: int) -> dict[str, float]:
     """The program's own numbers behind its first steps, but for losses."""
-    known = metrics("".join(text for step, text in seen["early"] if step <= steps))
-    return {name: value for name, value in known.items() if not name.endswith("loss")}
+    found = metrics("".join(text for step, text in seen["early"] if step <= steps), seen.get("directions", {}))
+    return {name: value for name, value in found.items() if not name.endswith("loss")}
 
 
-def _gained(before: float, after: float, name: str) -> float:
+def _gained(before: float, after: float, up: bool) -> float:
     """By how much a number is better: of a share in points, of others in parts of its size."""
-    of_one = rises(name) and 0 <= before <= 1 and 0 <= after <= 1
-    return after - before if of_one else share(before, after, rises(name))
+    of_one = up and 0 <= before <= 1 and 0 <= after <= 1
+    return after - before if of_one else share(before, after, up)
 
 
 def _fit(seen: Any, steps: int) -> float | None:

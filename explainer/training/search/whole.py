@@ -149,7 +149,8 @@ def settings(source: Source, call: ast.Call) -> Iterator[Offer]:
             if isinstance(one, ast.Call) and called(one) in _ACTIVATIONS:
                 cost = 0.5 if at == len(call.args) - 1 else 1.3
                 prefix = source.text(one.func).rpartition(".")[0]
-                yield replacing(source, one, f"{prefix}.Identity()" if prefix else "nn.Identity()", cost)
+                passed = replacing(source, one, f"{prefix}.Identity()" if prefix else "nn.Identity()", cost)
+                yield replace(passed, makeshift=at < len(call.args) - 1)
 
 
 def beforehand(source: Source) -> Iterator[Offer]:
@@ -176,7 +177,8 @@ def learning_rates(watcher: Any) -> Iterator[Offer]:
         for factor, cost in ((10, 0.5), (0.1, 0.5), (100, 0.9), (0.01, 0.9)):
             value = f"{factor * number.value:g}"
             edits = rewrite.replaced(written[0], number, value)
-            yield Offer("replace", written[0], number, edits, f"lr={value}", cost, f"lr={written[0].text(number)}")
+            old = f"lr={written[0].text(number)}"
+            yield Offer("replace", written[0], number, edits, f"lr={value}", cost, old, makeshift=True)
 
 
 def constants(watcher: Any) -> Iterator[Offer]:

@@ -1,0 +1,79 @@
+"""Edits that read what a function is given and never reads: lengths, a mask, weights of the samples."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+from explainer.source import Source, called, loaded
+from explainer.training import rewrite
+from explainer.training.search.offer import Offer, replacing
+from explainer.training.search.slips import operand
+
+#: What a layer may be told of padding by; a mask is True where there is padding, or where there is none.
+_MASKS = ("key_padding_mask", "src_key_padding_mask")
+_LOSSES = ("cross_entropy", "mse_loss", "l1_loss", "smooth_l1_loss", "nll_loss", "binary_cross_entropy_with_logits",
+           "binary_cross_entropy", "huber_loss")  # fmt: skip
+
+
+def unread(source: Source, ran: list[ast.stmt]) -> Iterator[Offer]:
+    """All such edits of the statements that ran."""
+    for statement in ran:
+        scope = source.scope_at(statement.lineno)
+        for name in _never_read(source, scope, statement):
+            for node in ast.walk(statement):
+                if isinstance(node, ast.Subscript):
+                    yield from _own_ends(source, node, name)
+                elif isinstance(node, ast.Call):
+                    yield from _real_mean(source, node, name)
+                    yield from _told(source, node, name)
+
+
+def _never_read(source: Source, scope: Any, statement: ast.stmt) -> list[str]:
+    """The parameters of a statement's function, and the targets of the loops around it, that nothing reads."""
+    given = [one.arg for one in ast.walk(scope) if isinstance(one, ast.arg)]
+    for loop in ast.walk(scope):
+        if not isinstance(loop, ast.For) or not isinstance(loop.target, ast.Tuple):
+            continue
+        if loop.lineno < statement.lineno <= (loop.end_lineno or 0):
+            first = int(isinstance(loop.iter, ast.Call) and called(loop.iter) == "enumerate")  # its number is no value
+            given += [one.id for one in loop.target.elts[first:] if isinstance(one, ast.Name)]
+    read = loaded(scope)
+    return [name for name in dict.fromkeys(given) if name not in read and not name.startswith("_") and name != "self"]
+
+
+def _own_ends(source: Source, node: ast.Subscript, name: str) -> Iterator[Offer]:
+    """Each row's own last entry in the place of the last of all: `x[torch.arange(len(x)), lengths - 1]`."""
+    parts = [source.text(one) for one in node.slice.elts] if isinstance(node.slice, ast.Tuple) else []
+    if parts[:2] == [":", "-1"] and isinstance(node.ctx, ast.Load):
+        value = source.text(node.value)
+        rest = "".join(f", {one}" for one in parts[2:])
+        yield replacing(source, node, f"{value}[torch.arange(len({value})), {name} - 1{rest}]", 0.2)
+
+
+def _real_mean(source: Source, call: ast.Call, name: str) -> Iterator[Offer]:
+    """A mean over the real entries of each row alone."""
+    dim = rewrite.argument(call, "dim", 0)
+    if called(call) != "mean" or not isinstance(call.func, ast.Attribute) or dim is None or source.text(dim) != "1":
+        return
+    value = operand(source, call.func.value)
+    real = f"{name}.unsqueeze(-1)"
+    yield replacing(source, call, f"({value} * {real}).sum(1) / {real}.sum(1)", 0.3)
+    real = f"(torch.arange({value}.shape[1]) < {name}.unsqueeze(1)).unsqueeze(-1)"
+    yield replacing(source, call, f"({value} * {real}).sum(1) / {real}.sum(1)", 0.3)
+
+
+def _told(source: Source, call: ast.Call, name: str) -> Iterator[Offer]:
+    """A mask that a layer is told of; weights by which the losses of samples count."""
+    if called(call) in _LOSSES and not any(one.arg == "reduction" for one in call.keywords):
+        text = source.text(call)
+        yield replacing(source, call, f'({text[:-1].rstrip().rstrip(",")}, reduction="none") * {name}).mean()', 0.45)
+        return
+    own = isinstance(call.func, ast.Attribute) and source.text(call.func).startswith("self.")
+    if own and not any(str(one.arg).endswith("mask") for one in call.keywords):
+        for keyword in _MASKS:
+            for text in (f"~{name}", name):
+                edits = rewrite.with_keyword(source, call, keyword, text)
+                told = f"{source.text(call.func)}(..., {keyword}={text})"
+                yield Offer("replace", source, call, edits, told, 0.5)
