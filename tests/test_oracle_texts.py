@@ -6,8 +6,10 @@ import pytest
 
 from explainer.diagnosis import Edit
 from explainer.oracle.alignments import other_alignments
+from explainer.oracle.gradients import Gradients
 from explainer.oracle.joins import CROSSED, TURNED, mixes
 from explainer.oracle.judge import judged
+from explainer.oracle.places import Places
 
 pytest.importorskip("torch")
 
@@ -79,3 +81,48 @@ def test_what_leaves_out_an_argument_that_carries_data_is_in_doubt(before: str, 
 def test_a_subscript_that_takes_a_part_is_a_cut(after: str, cuts: bool) -> None:
     edits, seen = [Edit("a.py", 1, 1, "y = f(x)", after)], {"seen": {"models": [{"name": "Net", "unread": True}]}}
     assert ("unread" in judged(edits, seen, {}).doubts) == cuts
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "refused"),
+    [
+        ("x = make(80)", "x = make(1)", True),
+        ("x = make()", "x = make(n=1)", True),  # the number that the function gives by default
+        ("x = make()", "x = make(n=width)", False),
+        ("x = make().unsqueeze(0)", "x = make()", False),
+    ],
+)
+def test_what_runs_only_with_other_data_is_refused(before: str, after: str, refused: bool) -> None:
+    runs = [{"seen": {"draws": [["randn", [size, 4]]]}} for size in (1, 80)]
+    assert (judged([Edit("a.py", 1, 1, before, after)], *runs).refused == "data") == refused
+
+
+@pytest.mark.parametrize(
+    ("after", "undone", "refused"),
+    [
+        ("run.fit()\nrun.resume()", 1, True),
+        ("run.fit()\nrun.resume()", 0, False),  # what is loaded was never trained here
+        ("run.fit(resume=True)", 1, False),  # no other order: the program loads its best state at the end
+    ],
+)
+def test_an_order_that_loads_a_state_over_what_was_trained_is_refused(after: str, undone: int, refused: bool) -> None:
+    edit = Edit("a.py", 1, 2, "run.resume()\nrun.fit()", after)
+    assert (judged([edit], {"seen": {"undone": undone}}, {"seen": {}}).refused == "undone") == refused
+
+
+def test_states_that_are_loaded_over_steps_are_counted() -> None:
+    torch = pytest.importorskip("torch")
+    places, gradients = Places("/nowhere", {}), Gradients()
+    gradients.watch(torch, places)
+    try:
+        model = torch.nn.Linear(2, 1)
+        one, other = (torch.optim.SGD(model.parameters(), 0.1) for _ in range(2))
+        one.load_state_dict(other.state_dict())
+        assert gradients.undone == 0
+        gradients.stepped(one)
+        other.load_state_dict(one.state_dict())
+        assert gradients.undone == 0
+        one.load_state_dict(other.state_dict())
+        assert gradients.undone == 1
+    finally:
+        places.restore()

@@ -163,6 +163,16 @@ def test_samples_part_where_one_size_became_several():
     assert parting(stacked(source, [[5], [6], [4]], *rows, one)) is None  # each has its own length
 
 
+def test_a_crop_of_samples_of_several_sizes_parts_those_that_it_reaches_past_the_end_of():
+    source = source_of(PIPELINE)
+    place = returned(source, "__call__")
+    rows = [step([6], [9], place), step([6], [8], place), step([4], [7], place)]
+    crops = stacked(source, [[6], [6], [4]], *rows)
+    assert parting(crops) is crops.steps[3]
+    kept = [step([6], [6], place), step([6], [6], place), step([4], [4], place)]  # nothing is cut here
+    assert parting(stacked(source, [[6], [6], [4]], *kept)) is None
+
+
 def test_one_channel_is_widened_and_never_padded():
     source = source_of(
         "class Scans:\n    def __getitem__(self, i):\n        return self.scans[i] - 0.5, self.labels[i]"

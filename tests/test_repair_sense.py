@@ -8,7 +8,7 @@ import pytest
 
 from explainer.edits.place import Place
 from explainer.repair.offer import Offer
-from explainer.repair.sense import changes_kind, reads_unbound
+from explainer.repair.sense import changes_kind, reads_unbound, repeats
 from explainer.repair.spots import Spot
 from explainer.source import parsed_source
 
@@ -30,6 +30,10 @@ def build(width, depth=2):
 def other(x):
     local = x
     return local
+
+def batch(rows, made, wanted):
+    record = {"user": [row["user"] for row in rows], "item": [row["item"] for row in rows]}
+    return record, loss(made, wanted)
 
 result = build(1)
 count = len(result)
@@ -89,6 +93,22 @@ def test_an_edit_that_reads_what_nothing_has_bound_there_is_none(old, new):
 def test_a_value_of_another_kind_is_told_from_one_of_the_same(new, other):
     scope = {"inner": 3, "width": 8, "type(later)": "Adam"}
     assert changes_kind(offer_for("grow(inner, later)", new, scope)) is other
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "twice"),
+    [
+        ("loss(made, wanted)", "loss(made, made)", True),
+        ("wanted", "made", True),
+        ("loss(made, wanted)", "loss(wanted, made)", False),
+        ("grow(inner, later)", "grow(inner, inner)", False),  # numbers may be equal
+        ('row["item"]', 'row["user"]', True),  # as the entry beside it
+        ('row["user"]', 'row["other"]', False),
+    ],
+)
+def test_no_call_or_record_gets_twice_what_differed(old, new, twice):
+    scope = {"made": [[4, 2], "float32"], "wanted": [[4], "int64"], "inner": 3, "later": 4}
+    assert repeats(offer_for(old, new, scope)) is twice
 
 
 def test_the_kinds_of_what_is_no_size_are_recorded():

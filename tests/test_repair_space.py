@@ -11,7 +11,7 @@ from explainer.diagnosis import Edit, Span
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Call, Evidence, Step
 from explainer.edits.place import Place
-from explainer.repair.agreement import forgets
+from explainer.repair.agreement import forgets, recomputes
 from explainer.repair.atoms import ATOMS
 from explainer.repair.space import space
 from explainer.repair.spots import Spot, spots
@@ -173,3 +173,18 @@ def test_a_size_in_a_call_that_went_well_follows_the_data_or_stays():
         evidence.passed = True
         made = {one.candidate.edits[0].after for one in space(evidence) if one.atom == "size"}
         assert made == wanted
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "other"),
+    [
+        ("self.a = nn.Linear(hidden + extra, n)", "self.a = nn.Linear(hidden, n)", True),
+        ("self.a = nn.Linear(hidden + extra, n)", "self.a = nn.Linear((hidden + extra) + extra, n)", True),
+        ("self.a = nn.Linear(hidden, n)", "self.a = nn.Linear(hidden * 2, n)", False),
+        ("self.a = nn.Linear(hidden * 7, n)", "self.a = nn.Linear(hidden * 4, n)", False),  # a number was wrong
+        ("x = x.flatten(1)", "x = x.flatten(2)", False),
+    ],
+)
+def test_a_size_that_is_computed_of_names_is_told(before, after, other):
+    candidate = Candidate((Edit("model.py", 1, 1, before, after),), "", "", Span("model.py", 1))
+    assert recomputes(candidate) is other

@@ -15,6 +15,9 @@ from explainer.source import Source, loaded
 #: What needs no binding: builtins, and modules whose import comes with an edit.
 _BUILT_IN = frozenset([*dir(builtins), "__file__", "__name__", *MODULES, "copy", "math", "itertools"])
 
+#: What an entry is when it is not only named: two of a kind say something else each.
+_MADE = (ast.Call, ast.Subscript, ast.Attribute, ast.BinOp, ast.ListComp)
+
 
 def reads_unbound(offer: Offer) -> bool:
     """Whether a new expression reads a name that nothing has bound there: it would only raise a NameError."""
@@ -68,7 +71,7 @@ def repeats(offer: Offer) -> bool:
 
 def _entries(holder: ast.AST | None) -> list[ast.expr]:
     if isinstance(holder, ast.Dict):
-        return [one for one in holder.values if isinstance(one, (ast.Call, ast.Subscript, ast.Attribute, ast.BinOp))]
+        return [one for one in holder.values if isinstance(one, _MADE)]
     return holder.args if isinstance(holder, ast.Call) else []
 
 
