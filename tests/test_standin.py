@@ -60,6 +60,13 @@ def played(code: str) -> str:
         ),  # torch makes zeros on the way back, of no input
         ("x = torch.ones(2, 3, device=device); result = F.one_hot(x.long().sum(1), 8).device", "cuda:0"),
         ("torch.set_default_device('cuda'); result = torch.zeros(2).device", "cuda:0"),
+        ("result = torch.ones(3, device=device).to(device, None, True).device", "cuda:0"),  # as `nn.Module.to` asks
+        (
+            "x = torch.ones(3).to(torch.zeros(1, device=device, dtype=torch.float64)); result = x.dtype, x.is_cuda",
+            "(torch.float64, True)",
+        ),
+        ("result = nn.BatchNorm1d(2).to(device).to(device).num_batches_tracked.device", "cuda:0"),
+        ("result = torch.backends.cudnn.is_acceptable(torch.ones(2, device=device))", "False"),
         ("result = nn.LSTM(2, 3).to(device)(torch.zeros(4, 1, 2, device=device))[0].device", "cuda:0"),
         (
             "g = torch.Generator(device); result = torch.rand(2, generator=g, device=device).device, g.device.type",
@@ -97,6 +104,14 @@ def test_tensors_are_where_the_program_puts_them(code: str, result: str) -> None
         ("nn.Embedding(3, 2).to(device)(torch.tensor([5], device=device))", "IndexError: index out of range in self"),
         ("torch.randn(3, generator=torch.Generator(), device=device)", "RuntimeError: Expected a 'cuda' device type"),
         ("torch.randperm(3, generator=torch.Generator(device))", "RuntimeError: Expected a 'cpu' device type"),
+        (
+            "(torch.set_default_device('cuda'), torch.randperm(3, generator=torch.Generator()))",
+            "RuntimeError: Expected a 'cuda' device type",
+        ),
+        (
+            "torch.ones(3, device=device).to(device, torch.float64, [])",
+            "TypeError: to() received an invalid combination",
+        ),
     ],
 )
 def test_operators_raise_as_those_of_cuda_do_and_at_once(code: str, error: str) -> None:

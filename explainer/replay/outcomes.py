@@ -21,6 +21,12 @@ _APART = re.compile(
 #: How the allocators of CUDA and of the CPU say that there is no room; they raise errors of two types.
 _FULL_OF = re.compile(r"CUDA out of memory|DefaultCPUAllocator: (?:can't allocate|not enough) memory")
 _FULL = "out of memory"
+#: What only kernels of one device say of a mistake: names of theirs, of types and of nodes, how often a value changed.
+_OF_KERNELS = (
+    (re.compile(r"\btorch\.cuda\.(?=\w+Tensor\b)"), "torch."),
+    (re.compile(r"which is output \d+ of \w+, is at version \d+; expected version \d+"), "was changed"),
+    (re.compile(r'"[\w ]+" not implemented for'), "not implemented for"),
+)
 #: What `torch.stack(batch, out=...)` says in a worker of samples of different sizes.
 _UNEQUAL = "Trying to resize storage that is not resizable"
 
@@ -124,5 +130,7 @@ def plain(message: str) -> str:
     """
     text = re.sub(r"\b0x[0-9a-f]{6,}", "0x", " ".join(message.split()))
     text = "tensors on several devices" if _APART.match(text) else _FULL if _FULL_OF.search(text) else text
+    for pattern, word in _OF_KERNELS:
+        text = pattern.sub(word, text)
     text = re.sub(r"^stack expects each tensor to be equal size, but got .*", _UNEQUAL, text)
     return re.sub(r"\b([Ii]ndex|Target) -?\d+ is out of bounds", r"\1 is out of bounds", text)
