@@ -30,7 +30,9 @@ _SHOWN = ("index", "shape", "nan", "view")
 #: What is told by where tensors lie, which the child that explains has forgotten.
 _PLACES = "device"
 #: Seconds of work for the run with its explanation, and for the replays and trials among it.
-_WORK, _TRIALS = 60.0, 20.0
+_WORK, _TRIALS = 90.0, 40.0
+#: More bytes on a GPU are not filled on the CPU.
+_ROOM = 3 << 30
 
 
 def explained(crash: Crash, options: Any, packs: Sequence[Path], by: str) -> Mapping[str, Any] | None:
@@ -63,10 +65,11 @@ def _in_child(crash: Crash, options: Any, packs: Sequence[Path], by: str) -> Map
     from explainer.replay import standin, trial
     from explainer.replay.program import Session
 
-    if standin.described() is None or not trial.anew(options):
+    about = standin.described(crash.message)
+    if about is None or not trial.anew(options) or (about.get("room") or 0) > _ROOM:
         return None
     asked = {"by": by, "language": options.language, "packs": [str(one) for one in packs]}
-    with Session(replace(options.program, warm=False)) as session:
+    with Session(replace(options.program, warm=False), message=crash.message) as session:
         return session.run({}, _WORK, explain=asked).answer.get("report")  # type: ignore[no-any-return]
 
 

@@ -122,7 +122,8 @@ class Run:
 class Session:
     """A clean process that has torch imported, and the copies of one program's files; a context manager.
 
-    In all runs the files in `texts` hold these. The clean process imports the modules in `also` besides.
+    In all runs the files in `texts` hold these. The clean process imports the modules in `also` besides. The error's
+    `message` tells how much memory a GPU has, where that was used up.
     """
 
     def __init__(
@@ -131,13 +132,14 @@ class Session:
         memory: int = 4 << 30,
         texts: Mapping[str, str] | None = None,
         also: Sequence[str] = (),
+        message: str = "",
     ):
         from explainer.replay.confine import sandbox
 
         self.program = program
         self.texts = texts or {}
         self.memory = memory
-        self._cuda = standin.described()
+        self._cuda = standin.described(message)
         scratch = Scratch()
         try:
             fork = program.warm and sandbox.unavailable() != sandbox.CUDA

@@ -66,7 +66,7 @@ class Checker:
         self._spent = scene.spent if self.program.warm else Spent()
         share = self.left * SHARE if self.program.warm else START
         known = self.excerpt.begun if self.excerpt is not None else scene.options.begun
-        first = known or begun(self.program, share)
+        first = known or begun(self.program, share, message=scene.crash.message)
         self.session, self._recording = first.session, first.recording
         self._plain = None if self.program.warm else self.session.begin({}, START)
         self._control: Run | None = None

@@ -110,7 +110,9 @@ def _values(scene: Scene) -> Iterator[Any]:
 
 def available_bytes(scene: Scene) -> int | None:
     """Bytes that this process's tensors could have: of a GPU as its message says, of the CPU as the system does."""
-    captured = {name: _bytes(scene.captures, name) for name in ("live", "free", "idle", "reserved", "total")}
+    captured = {name: _bytes(scene.captures, name) for name in ("allowed", "live", "free", "idle", "reserved", "total")}
+    if captured["allowed"] is not None:
+        return captured["allowed"]
     if captured["live"] is not None and captured["free"] is not None:
         idle = captured["idle"] or max(0, (captured["reserved"] or 0) - captured["live"])
         return captured["live"] + captured["free"] + idle
