@@ -21,6 +21,8 @@ _APART = re.compile(
 #: How the allocators of CUDA and of the CPU say that there is no room; they raise errors of two types.
 _FULL_OF = re.compile(r"CUDA out of memory|DefaultCPUAllocator: (?:can't allocate|not enough) memory")
 _FULL = "out of memory"
+#: How many times as long as until memory was full a program must run with an edit that keeps it from filling.
+_AGAIN = 2.0
 #: What only kernels of one device say of a mistake: names of theirs, of types and of nodes, how often a value changed.
 _OF_KERNELS = (
     (re.compile(r"\btorch\.cuda\.(?=\w+Tensor\b)"), "torch."),
@@ -32,9 +34,19 @@ _UNEQUAL = "Trying to resize storage that is not resizable"
 
 
 def passes(run: Run, control: Run) -> bool:
-    """Whether a run got to the end; of a long program, two optimizer steps beyond where it had failed."""
+    """Whether a run got to the end; of a long program, two optimizer steps beyond where it had failed.
+
+    Where memory had filled up: whether it goes on for as long again, as what fills it more slowly is no repair.
+    """
     enough = run.failed is None and run.answer.get("exit", 1) is None
+    if full(control):
+        return run.ended or (late(run) and run.seconds >= _AGAIN * control.seconds)
     return run.ended or enough or (late(run) and run.steps >= control.steps + 2)
+
+
+def full(run: Run) -> bool:
+    """Whether a run ended where there was no room left for its tensors."""
+    return bool(run.error) and plain(run.error["message"]) == _FULL
 
 
 def alike(run: Run, crash: Crash) -> bool:
