@@ -8,8 +8,8 @@ No GPU is touched: neither its memory nor a context that is dead.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any
 
 _played: dict[str, Any] = {}
@@ -57,3 +57,18 @@ def leave() -> None:
 
     room.limit(None)
     modes.leave()
+
+
+@contextmanager
+def as_in_a_fork() -> Iterator[None]:
+    """Where CUDA is played and has been used, it cannot be meanwhile."""
+    if not _played:
+        yield
+        return
+    from explainer.replay.standin import modes
+
+    modes.forked.append(True)
+    try:
+        yield
+    finally:
+        modes.forked.pop()

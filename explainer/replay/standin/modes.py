@@ -18,6 +18,8 @@ _ACROSS = ("copy_", "_copy_from", "_pack_padded_sequence", "set_", "_to_copy", "
 _INDEXED = ("index", "index_put", "index_put_", "_index_put_impl_", "_unsafe_index", "_unsafe_index_put")
 #: The modes that are in force.
 held: list[Any] = []
+#: Something, while what runs would run in a fork.
+forked: list[bool] = []
 _TO = torch._C.TensorBase.to
 #: What goes before the switches in the form of `x.to(...)` that names a device.
 _PLACED = ("device", "dtype")
@@ -103,7 +105,7 @@ class Calls(TorchFunctionMode):
     """What Python asks about devices, and the calls that name one."""
 
     def __init__(self, count: int):
-        self.count = count
+        self.count, self.used = count, False
         super().__init__()
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -111,7 +113,7 @@ class Calls(TorchFunctionMode):
         special = _SPECIAL.get(_name(func))
         if special is not None and args and isinstance(args[0], torch.Tensor):
             return special(self, func, args, kwargs)
-        device = kwargs.get("device")
+        device = kwargs.get("device") or _default(func)
         if kwargs.get("generator") is not None:
             _drawing[:] = [kwargs["generator"].device.type]
         if device is None or not _is_cuda(device):
@@ -121,7 +123,13 @@ class Calls(TorchFunctionMode):
         return put(_called(func, args, {**kwargs, "device": CPU}), numbered(device))
 
     def must_exist(self, device: Any) -> None:
-        """RuntimeError for the number of a GPU that is not there."""
+        """RuntimeError for the number of a GPU that is not there, and in a fork of a process that has used one."""
+        if forked and self.used:
+            raise RuntimeError(
+                "Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use the "
+                "'spawn' start method"
+            )
+        self.used = self.used or not forked
         if numbered(device).index >= self.count:
             kind = getattr(torch, "AcceleratorError", RuntimeError)
             raise kind("CUDA error: invalid device ordinal")
@@ -136,6 +144,12 @@ def _called(func: Any, args: Any, kwargs: Any) -> Any:
         return func(*args, **kwargs)
     finally:
         _making[0] -= 1
+
+
+def _default(func: Any) -> Any:
+    """The default device, for what makes tensors: torch's own mode for that names it to operators of CUDA only."""
+    context = getattr(getattr(torch, "_GLOBAL_DEVICE_CONTEXT", None), "device_context", None)
+    return context.device if context is not None and func in torch.utils._device._device_constructors() else None
 
 
 def _drawn_on(device: torch.device, given: Any) -> None:
