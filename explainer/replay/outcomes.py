@@ -36,11 +36,11 @@ _UNEQUAL = "Trying to resize storage that is not resizable"
 def passes(run: Run, control: Run) -> bool:
     """Whether a run got to the end; of a long program, two optimizer steps beyond where it had failed.
 
-    Where memory had filled up: whether it goes on for as long again, as what fills it more slowly is no repair.
+    Where memory had filled up: whether it goes on for as long again, and seconds, as what fills it later is no repair.
     """
     enough = run.failed is None and run.answer.get("exit", 1) is None
     if full(control):
-        return run.ended or (late(run) and run.seconds >= _AGAIN * control.seconds)
+        return run.ended or (late(run) and run.seconds >= _AGAIN * max(control.seconds, 1.0))
     return run.ended or enough or (late(run) and run.steps >= control.steps + 2)
 
 

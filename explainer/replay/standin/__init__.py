@@ -51,6 +51,12 @@ def enter(about: Mapping[str, Any]) -> None:
         modes.enter(int(about["count"]))
 
 
+def resume() -> None:
+    """In a child: CUDA is played again, where it was until `leave`."""
+    if _played:
+        enter(_played)
+
+
 def leave() -> None:
     """Tensors are again where they are, on the CPU; what is run again in children of this process has CUDA."""
     from explainer.replay.standin import modes, room
