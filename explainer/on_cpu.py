@@ -29,6 +29,8 @@ _LATE = Pattern(
 _SHOWN = ("index", "shape", "nan", "view")
 #: What is told by where tensors lie, which the child that explains has forgotten.
 _PLACES = "device"
+#: What fails wherever there is no room any more, which need not be the same line.
+_FILLED = "oom"
 #: Seconds of work for the run with its explanation, and for the replays and trials among it.
 _WORK, _TRIALS = 90.0, 40.0
 #: More bytes on a GPU are not filled on the CPU.
@@ -50,6 +52,8 @@ def better(known: Report, crash: Crash, options: Any, packs: Sequence[Path], by:
     """The report on the same error on the CPU, where a fix was tried there, or a line found, and none was here."""
     first = known.diagnoses[0] if known.diagnoses else None
     if first is None or first.family == _PLACES or any(fix.certainty == "checked" for fix in first.fixes):
+        return None
+    if first.untried == "late" or (first.untried == "control" and first.family != _FILLED):  # so it would be there
         return None
     report = _in_child(crash, options, packs, by)
     if not report or not report["diagnoses"] or plain(report["message"]) != plain(crash.message):
