@@ -138,8 +138,8 @@ def explain_error(
     traceback = traceback if traceback is not None else error.__traceback__
     crash = crash_from(error, traceback, knowing(catalogue), options.language, options.changed)
     try:
-        elsewhere = _without_compiler(crash, options, packs) or _on_cpu(crash, options, packs)
-        report = elsewhere or diagnose(crash, catalogue, options)
+        elsewhere = _without_compiler(crash, options, packs) or _late_on_cpu(crash, options, packs)
+        report = elsewhere or _on_cpu(crash, options, packs, diagnose(crash, catalogue, options))
     finally:
         _let_go(crash)
     return Explanation((report,))
@@ -176,15 +176,25 @@ def _as_raised(report: Report, crash: Crash, key: str, language: str) -> Report:
     return replace(report, type=crash.type, message=crash.message, remarks=(remark, *report.remarks))
 
 
-def _on_cpu(crash: Crash, options: Options, packs: tuple[Path, ...]) -> Report | None:
+def _late_on_cpu(crash: Crash, options: Options, packs: tuple[Path, ...]) -> Report | None:
     """The report on an error that CUDA raised late, as the CPU raises it: see `on_cpu`."""
-    if crash.live is None or "torch" not in sys.modules:
-        return None
     from explainer import on_cpu
     from explainer.transfer import received
 
     found = on_cpu.explained(crash, options, packs, __name__)
     return _as_raised(received(found), crash, "on_cpu", options.language) if found is not None else None
+
+
+def _on_cpu(crash: Crash, options: Options, packs: tuple[Path, ...], known: Report) -> Report:
+    """A report, or the one on the same error where CUDA is played on the CPU, if that tells more: see `on_cpu`."""
+    from explainer import on_cpu
+    from explainer.transfer import received
+
+    found = on_cpu.better(known, crash, options, packs, __name__)
+    if found is None:
+        return known
+    remarks = (word("played", options.language), *known.remarks)
+    return replace(received(found), type=known.type, message=known.message, remarks=remarks)
 
 
 def report_on(error: BaseException, request: Any) -> Any:

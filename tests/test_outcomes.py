@@ -56,6 +56,27 @@ def test_the_first_of_the_values_out_of_range_may_be_another() -> None:
     assert plain(one) != plain(one.replace("90", "80"))
 
 
+@pytest.mark.parametrize(
+    ("gpu", "cpu"),
+    [
+        (
+            "changed: [torch.cuda.FloatTensor [64, 4]], which is output 0 of CudnnRnnBackward0, is at version 1;"
+            " expected version 0 instead.",
+            "changed: [torch.FloatTensor [64, 4]], which is output 2 of TransposeBackward0, is at version 2;"
+            " expected version 1 instead.",
+        ),
+        (
+            "\"nll_loss_forward_reduce_cuda_kernel_2d_index\" not implemented for 'Int'",
+            "\"nll_loss_out_frame\" not implemented for 'Int'",
+        ),
+    ],
+)
+def test_the_kernels_of_two_devices_say_the_same_of_a_mistake(gpu: str, cpu: str) -> None:
+    """Their names, those of types and nodes, and how often a value changed are no part of the mistake; shapes are."""
+    assert plain(gpu) == plain(cpu)
+    assert plain(gpu.replace("64", "32").replace("Int", "Bool")) != plain(cpu)
+
+
 def test_a_run_that_was_still_going_on_tells_nothing_against_its_edit() -> None:
     assert late(SimpleNamespace(failed="no answer within 7.02 s"))
     assert not late(SimpleNamespace(failed="the child died"))

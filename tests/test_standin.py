@@ -10,6 +10,7 @@ from explainer.authoring.examples import Runner
 from explainer.replay import standin
 from explainer.replay.confine import sandbox
 from explainer.replay.outcomes import plain
+from explainer.replay.standin.room import told
 
 H100 = {"count": 1, "name": "H100", "capability": [9, 0], "memory": 80 << 30}
 PRELUDE = f"""
@@ -60,6 +61,13 @@ def played(code: str) -> str:
         ),  # torch makes zeros on the way back, of no input
         ("x = torch.ones(2, 3, device=device); result = F.one_hot(x.long().sum(1), 8).device", "cuda:0"),
         ("torch.set_default_device('cuda'); result = torch.zeros(2).device", "cuda:0"),
+        ("result = torch.ones(3, device=device).to(device, None, True).device", "cuda:0"),  # as `nn.Module.to` asks
+        (
+            "x = torch.ones(3).to(torch.zeros(1, device=device, dtype=torch.float64)); result = x.dtype, x.is_cuda",
+            "(torch.float64, True)",
+        ),
+        ("result = nn.BatchNorm1d(2).to(device).to(device).num_batches_tracked.device", "cuda:0"),
+        ("result = torch.backends.cudnn.is_acceptable(torch.ones(2, device=device))", "False"),
         ("result = nn.LSTM(2, 3).to(device)(torch.zeros(4, 1, 2, device=device))[0].device", "cuda:0"),
         (
             "g = torch.Generator(device); result = torch.rand(2, generator=g, device=device).device, g.device.type",
@@ -97,6 +105,14 @@ def test_tensors_are_where_the_program_puts_them(code: str, result: str) -> None
         ("nn.Embedding(3, 2).to(device)(torch.tensor([5], device=device))", "IndexError: index out of range in self"),
         ("torch.randn(3, generator=torch.Generator(), device=device)", "RuntimeError: Expected a 'cuda' device type"),
         ("torch.randperm(3, generator=torch.Generator(device))", "RuntimeError: Expected a 'cpu' device type"),
+        (
+            "(torch.set_default_device('cuda'), torch.randperm(3, generator=torch.Generator()))",
+            "RuntimeError: Expected a 'cuda' device type",
+        ),
+        (
+            "torch.ones(3, device=device).to(device, torch.float64, [])",
+            "TypeError: to() received an invalid combination",
+        ),
     ],
 )
 def test_operators_raise_as_those_of_cuda_do_and_at_once(code: str, error: str) -> None:
@@ -131,6 +147,69 @@ def test_training_goes_on_as_on_the_cpu() -> None:
     result = losses[-1] < losses[0], optimizer.state[model[0].weight]["exp_avg"].device
     """
     assert played(code) == "(True, device(type='cuda', index=0))"
+
+
+def test_memory_that_is_played_is_full_where_the_process_has_no_more() -> None:
+    code = """
+    standin.leave()
+    standin.enter({**standin.described(), "room": 5 << 20})
+    x = torch.ones(256, 1024, device=device)  # 1 MiB
+    for _ in range(9):
+        y = x.exp() + 1  # what is freed can be had again
+    kept, beside = [], [torch.ones(256, 1024) for _ in range(9)]
+    try:
+        for _ in range(9):
+            kept.append(x.exp())
+    except torch.cuda.OutOfMemoryError as error:
+        result = len(kept), "Tried to allocate 1.00 MiB" in str(error), "5.00 MiB allowed" in str(error)
+    """
+    assert played(code) == "(3, True, True)"
+
+
+@pytest.mark.parametrize(
+    ("message", "size"),
+    [
+        ("CUDA out of memory. Tried to allocate 2.00 GiB. 1.50 GiB allowed; Of the allocated memory 1.00 GiB", 3 << 29),
+        (
+            "CUDA out of memory. Tried to allocate 8.00 GiB. GPU 0 has a total capacity of 16.00 GiB of which 1.00 GiB"
+            " is free. Of the allocated memory 12.00 GiB is allocated by PyTorch, and 512.00 MiB is reserved by PyTorch",  # noqa: E501
+            27 << 29,
+        ),
+        ("CUDA out of memory. Tried to allocate 2.00 GiB.", None),
+        ("not enough memory: 1.00 GiB allowed;", None),
+    ],
+)
+def test_a_message_tells_how_much_memory_tensors_could_have(message: str, size: int | None) -> None:
+    assert told(message) == size
+
+
+@pytest.mark.parametrize(
+    ("options", "used", "ended"),
+    [
+        (
+            "num_workers=2",
+            "torch.ones(1, device=device)",
+            "RuntimeError: Cannot re-initialize CUDA in forked subproces",
+        ),
+        ("num_workers=0", "torch.ones(1, device=device)", "cuda:0"),
+        ("num_workers=2, multiprocessing_context='spawn'", "torch.ones(1, device=device)", "cuda:0"),
+        ("num_workers=2", "None", "cuda:0"),
+    ],
+)
+def test_a_forked_worker_cannot_use_cuda_that_was_used(options: str, used: str, ended: str) -> None:
+    code = f"""
+    from explainer.replay.confine.workers import without_workers
+    without_workers()
+    class Rows(torch.utils.data.Dataset):
+        def __len__(self):
+            return 4
+        def __getitem__(self, i):
+            return torch.full((2,), float(i)).to(device)
+    loader = torch.utils.data.DataLoader(Rows(), {options})
+    {used}
+    result = next(iter(loader)).device
+    """
+    assert played(code).startswith(ended)
 
 
 def test_a_process_without_cuda_has_none_to_be_played() -> None:
@@ -168,6 +247,62 @@ def test_a_program_on_cuda_is_run_again_with_its_fix(runner: Runner) -> None:
     assert best["rule"] == "plain-attribute"
     assert best["fixes"][0]["certainty"] == "checked"
     assert "register_buffer" in best["fixes"][0]["edits"][0]["after"]
+
+
+IN_USE = """
+import os
+if os.environ.get("CUDA_VISIBLE_DEVICES") != "":  # where the program runs first: as with a GPU, it cannot be forked
+    torch.cuda.is_initialized = lambda: True
+"""
+WRITTEN = """
+net = nn.Sequential(nn.Linear(6, 8), nn.Linear(8, 6)).to(device)
+
+def weighted(x):
+    weight = net(x).softmax(1)
+    weight *= x.sigmoid()
+    return (weight * x).sum()
+
+for step in range(3):
+    loss = weighted(torch.randn(4, 6, device=device))
+    loss.backward()
+"""
+
+
+def test_what_a_fork_would_tell_is_found_out_where_cuda_is_played(runner: Runner) -> None:
+    answer = runner.run(PRELUDE + IN_USE + WRITTEN, program="clean")
+    report = answer["document"]["reports"][0]
+    best = report["diagnoses"][0]
+    assert best["rule"] == "inplace-saved-value"
+    assert best["certainty"] == "proved"
+    assert best["fixes"][0]["certainty"] == "checked"
+    assert "weight = weight * x.sigmoid()" in best["fixes"][0]["edits"][0]["after"]
+    assert any("without the GPU" in remark for remark in report["remarks"])
+
+
+FILLED = """
+class Mean:
+    def __init__(self):
+        self.value = 0.0
+
+    def add(self, new):
+        self.value = 0.9 * self.value + 0.1 * new
+
+standin.leave()
+standin.enter({**standin.described(), "room": 24 << 20})
+net = nn.Sequential(nn.Linear(64, 256), nn.Tanh(), nn.Linear(256, 1)).to(device)
+mean = Mean()
+for step in range(40):
+    mean.add(net(torch.randn(1024, 64, device=device)).pow(2).mean())
+"""
+
+
+def test_memory_that_fills_up_is_tried_against_where_cuda_is_played(runner: Runner) -> None:
+    """A running mean keeps every step's graph; with its value detached the program runs to the end in that memory."""
+    best = runner.run(PRELUDE + FILLED, program="clean")["document"]["reports"][0]["diagnoses"][0]
+    assert best["rule"] == "graphs-kept-in-list"
+    assert best["culprit"]["code"] == "0.9 * self.value + 0.1 * new"
+    assert best["fixes"][0]["certainty"] == "checked"
+    assert ".detach()" in best["fixes"][0]["edits"][0]["after"]
 
 
 LATE = """

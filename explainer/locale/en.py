@@ -35,6 +35,7 @@ WORDS = {
     "possible_means": "possible: one of several causes; nothing here shows which",
     "breaks_test": "but {test} fails with it",
     "other_tests": " and other selected tests that passed still do ({count})",
+    "played": "explained where the program was run again on the CPU, without the GPU",
     "on_cpu": "CUDA raised this late; run again on the CPU, the program raises {said}",
     "uncompiled": "without the compiler the same call raises {said}",
     "uncompiled_ran": "with this edit `{call}` runs without the compiler, on CPU",

@@ -33,6 +33,7 @@ WORDS = {
     "possible_means": "가능성 있음: 여러 원인 가운데 하나이며, 어느 것인지 보여 주는 증거는 없습니다",
     "breaks_test": "단, 이 수정으로 실패하는 테스트: {test}",
     "other_tests": ", 선택된 다른 테스트 {count}개도 그대로 통과합니다",
+    "played": "GPU 없이 CPU에서 다시 실행해 알아낸 설명",
     "on_cpu": "CUDA는 이 오류를 늦게 알립니다. CPU에서 다시 실행하면 나는 오류: {said}",
     "uncompiled": "컴파일 없이 같은 호출을 실행하면 나는 오류: {said}",
     "uncompiled_ran": "이 수정으로 컴파일 없이 실행됩니다: `{call}` (CPU)",

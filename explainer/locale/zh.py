@@ -33,6 +33,7 @@ WORDS = {
     "possible_means": "有可能：几种可能原因之一，此处没有证据表明是哪一种",
     "breaks_test": "但 {test} 会因此失败",
     "other_tests": "，另有 {count} 个所选测试仍然通过",
+    "played": "以下说明来自不用 GPU、在 CPU 上重新运行程序的结果",
     "on_cpu": "CUDA 延迟报告了此错误；在 CPU 上重新运行时，程序引发 {said}",
     "uncompiled": "不编译时，同一调用引发 {said}",
     "uncompiled_ran": "经此修改，`{call}` 在不编译时可在 CPU 上运行",

@@ -37,7 +37,7 @@ UNSIEVED = ("order", "copied", "block", "detach", "severed", "dropped", "level")
 _BESIDE, SIBLINGS = 0.2, 8
 #: How many of one kind at one line are run, and how many of a kind that is not sieved: more where only those can help.
 _ALIKE, _UNTOLD = 4, 6
-UNTOLD = {"autograd": 16, "inplace": 16}
+UNTOLD = {"autograd": 16, "inplace": 16, "amp": 16}
 #: How many more repairs of two edits are run once one holds.
 BEYOND = 6
 

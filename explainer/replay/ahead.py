@@ -27,9 +27,12 @@ class Begun:
     recording: Trial
 
 
-def begun(program: Program, seconds: float, texts: Mapping[str, str] | None = None) -> Begun:
-    """Begin to run a program again, for `seconds` of work at most; in all runs some files hold other texts."""
-    session = Session(program, texts=texts or {})
+def begun(program: Program, seconds: float, texts: Mapping[str, str] | None = None, message: str = "") -> Begun:
+    """Begin to run a program again, for `seconds` of work at most; in all runs some files hold other texts.
+
+    `message`: what its error says.
+    """
+    session = Session(program, texts=texts or {}, message=message)
     return Begun(session, session.begin({}, seconds, record=True, soon=SOON))
 
 
@@ -44,5 +47,5 @@ def begun_for(error: BaseException, program: Program | None, seconds: float) -> 
     if sandbox.unavailable(anew=True) or unavailable(program) or not trial.early(program.started):
         return None
     with suppress(Exception):
-        return begun(program, SHARE * seconds)
+        return begun(program, SHARE * seconds, message=str(error))
     return None

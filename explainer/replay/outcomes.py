@@ -21,14 +21,32 @@ _APART = re.compile(
 #: How the allocators of CUDA and of the CPU say that there is no room; they raise errors of two types.
 _FULL_OF = re.compile(r"CUDA out of memory|DefaultCPUAllocator: (?:can't allocate|not enough) memory")
 _FULL = "out of memory"
+#: How many times as long as until memory was full a program must run with an edit that keeps it from filling.
+_AGAIN = 2.0
+#: What only kernels of one device say of a mistake: names of theirs, of types and of nodes, how often a value changed.
+_OF_KERNELS = (
+    (re.compile(r"\btorch\.cuda\.(?=\w+Tensor\b)"), "torch."),
+    (re.compile(r"which is output \d+ of \w+, is at version \d+; expected version \d+"), "was changed"),
+    (re.compile(r'"[\w ]+" not implemented for'), "not implemented for"),
+)
 #: What `torch.stack(batch, out=...)` says in a worker of samples of different sizes.
 _UNEQUAL = "Trying to resize storage that is not resizable"
 
 
 def passes(run: Run, control: Run) -> bool:
-    """Whether a run got to the end; of a long program, two optimizer steps beyond where it had failed."""
+    """Whether a run got to the end; of a long program, two optimizer steps beyond where it had failed.
+
+    Where memory had filled up: whether it goes on for as long again, and seconds, as what fills it later is no repair.
+    """
     enough = run.failed is None and run.answer.get("exit", 1) is None
+    if full(control):
+        return run.ended or (late(run) and run.seconds >= _AGAIN * max(control.seconds, 1.0))
     return run.ended or enough or (late(run) and run.steps >= control.steps + 2)
+
+
+def full(run: Run) -> bool:
+    """Whether a run ended where there was no room left for its tensors."""
+    return bool(run.error) and plain(run.error["message"]) == _FULL
 
 
 def alike(run: Run, crash: Crash) -> bool:
@@ -124,5 +142,7 @@ def plain(message: str) -> str:
     """
     text = re.sub(r"\b0x[0-9a-f]{6,}", "0x", " ".join(message.split()))
     text = "tensors on several devices" if _APART.match(text) else _FULL if _FULL_OF.search(text) else text
+    for pattern, word in _OF_KERNELS:
+        text = pattern.sub(word, text)
     text = re.sub(r"^stack expects each tensor to be equal size, but got .*", _UNEQUAL, text)
     return re.sub(r"\b([Ii]ndex|Target) -?\d+ is out of bounds", r"\1 is out of bounds", text)

@@ -32,6 +32,8 @@ _HEAD = struct.Struct("I")
 _SIZE = struct.Struct("Q")
 #: Seconds on the wall that a clean process may take to start.
 _STARTING = 120.0
+#: Of the memory that is free a run may have one part in so many, where it stands for that of a GPU.
+_SHARE = 4
 #: How many files, and bytes, are copied where the limits of a replay leave no time for more.
 _FEW = 200, 2 << 20
 #: Packages that take long to import: the clean process imports those that the crashed program had.
@@ -122,7 +124,8 @@ class Run:
 class Session:
     """A clean process that has torch imported, and the copies of one program's files; a context manager.
 
-    In all runs the files in `texts` hold these. The clean process imports the modules in `also` besides.
+    In all runs the files in `texts` hold these. The clean process imports the modules in `also` besides. The error's
+    `message` tells how much memory a GPU has, where that was used up.
     """
 
     def __init__(
@@ -131,13 +134,16 @@ class Session:
         memory: int = 4 << 30,
         texts: Mapping[str, str] | None = None,
         also: Sequence[str] = (),
+        message: str = "",
     ):
         from explainer.replay.confine import sandbox
 
         self.program = program
         self.texts = texts or {}
         self.memory = memory
-        self._cuda = standin.described()
+        self._cuda = standin.described(message)
+        if self._cuda and self._cuda.get("room"):
+            self.memory = max(memory, min(self._cuda["room"], _free() // _SHARE))
         scratch = Scratch()
         try:
             fork = program.warm and sandbox.unavailable() != sandbox.CUDA
@@ -257,6 +263,14 @@ class Trial:
         except ValueError:
             return Run({}, STARVED if self._starved else "the run gave no answer", 0, 0.0)
         return Run(answer["value"] or {}, answer["failed"], answer["steps"], answer["seconds"])
+
+
+def _free() -> int:
+    """Bytes of memory that nothing uses."""
+    try:
+        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError):
+        return 0
 
 
 def unavailable(program: Any) -> str | None:

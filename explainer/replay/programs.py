@@ -23,6 +23,7 @@ from explainer.replay.excerpt import below, excerpt_of
 from explainer.replay.outcomes import (
     alike,
     ended_by,
+    full,
     further,
     late,
     other_input,
@@ -39,6 +40,8 @@ TRIALS = 7.0
 WIDE = 12.0
 #: For the unedited run, before them.
 START = 30.0
+#: How many times the seconds in which memory fills up are given to the trials besides.
+_FILLING = 4.0
 #: How many runs go on at the same time.
 ABREAST = 2
 #: Within the limits of a replay: the optimizer steps beyond the failing one after which an edited program has run long
@@ -66,7 +69,7 @@ class Checker:
         self._spent = scene.spent if self.program.warm else Spent()
         share = self.left * SHARE if self.program.warm else START
         known = self.excerpt.begun if self.excerpt is not None else scene.options.begun
-        first = known or begun(self.program, share)
+        first = known or begun(self.program, share, message=scene.crash.message)
         self.session, self._recording = first.session, first.recording
         self._plain = None if self.program.warm else self.session.begin({}, START)
         self._control: Run | None = None
@@ -103,6 +106,7 @@ class Checker:
         """The unedited run where it failed as the crash did; None where it did not."""
         if self._control is None:
             self._control = self._recorded_soon() or self._run_plainly()
+            self._most += _FILLING * self._control.seconds if full(self._control) else 0.0
             for trial in self.started.values():
                 trial.limit(self._enough(self._control))
         if self._same(self._control):
@@ -257,7 +261,7 @@ class Checker:
 
     def _enough(self, control: Run) -> int:
         """The optimizer steps after which a long run with an edit is over; 0: at its end."""
-        return control.steps + _STEPS if self.program.warm else 0
+        return control.steps + _STEPS if self.program.warm and not full(control) else 0
 
     def texts(self, candidate: Candidate) -> dict[str, str] | None:
         """The edited files' texts by path below the program's folder; None where one lies outside of it."""

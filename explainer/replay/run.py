@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
+from explainer.replay import standin
 from explainer.replay.confine import sandbox
 from explainer.replay.reached import Reached
 from explainer.replay.trial import at_once
@@ -89,6 +90,7 @@ def _attempt(window: Window, scene: Scene, recorder: Callable[[], Recorder]) -> 
     frame = scene.user_frame
     assert frame is not None
     torch.autograd.set_detect_anomaly(False)
+    standin.resume()
     deepest = next(windows([frame]), None)
     lines = range(deepest.line, deepest.end_line + 1) if deepest else range(frame.line, frame.line + 1)
     recording = recorder()

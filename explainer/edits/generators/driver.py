@@ -75,6 +75,8 @@ GENERATORS: Mapping[str, Mapping[str, int]] = {
         "collate.padded_lists": 0,
         "collate.plain_parts": 1,
         "collate.collated": 1,
+        "loading.drawn_there": 0,
+        "loading.in_this_process": 0,
         "loading.of_subset": 1,
         "loading.per_sample": 1,
         "collate.kept": 2,

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
-from explainer.edits.kinds.arguments import set_argument
+from explainer.edits.kinds.arguments import add_argument, set_argument
+from explainer.edits.lines import changed
 from explainer.edits.place import Place
 from explainer.source import Source
 
@@ -155,3 +157,38 @@ def _made(loader: Place, value: ast.expr) -> list[ast.Call]:
     else:
         found = [value]
     return [node for one in found[-1:] for node in ast.walk(one) if isinstance(node, ast.Call)]
+
+
+#: What draws random numbers with a generator of its own, or is one, unless it is given another.
+_DRAWING = ("DataLoader", "RandomSampler", "WeightedRandomSampler", "random_split")
+
+
+def drawn_there(evidence: Evidence) -> Iterator[Candidate]:
+    """`DataLoader(...)` -> `generator=torch.Generator(device="cuda")`, where the default device is not the CPU."""
+    found = re.match(r"Expected a '(\w+)' device type for generator but found 'cpu'", evidence.message)
+    if found is None or found[1] == "cpu":
+        return
+    device = f'device="{found[1]}"'
+    for name, new in (("Generator", device), *((one, f"generator=torch.Generator({device})") for one in _DRAWING)):
+        for place in _calls(evidence, name):
+            given: Any = place.node
+            if not any(word.arg in (new.partition("=")[0], None) for word in given.keywords):
+                edits = partial(add_argument, place, new)
+                yield from evidence.made(edits, "add-argument", place, "flag", new=new, layer=name)
+
+
+#: What goes with worker processes, as it is without them.
+_WITHOUT = {"num_workers": "0", "persistent_workers": "False", "prefetch_factor": "None"}
+
+
+def in_this_process(evidence: Evidence) -> Iterator[Candidate]:
+    """`num_workers=4` -> `num_workers=0`, where the samples are made on a GPU, which a forked worker cannot use."""
+    if "CUDA in forked subprocess" not in evidence.message:
+        return
+    for place in _calls(evidence, "DataLoader"):
+        given: Any = place.node
+        words = {word.arg: word.value for word in given.keywords if word.arg in _WITHOUT}
+        if "num_workers" in words:
+            changes = [(place.at(value).span, _WITHOUT[name]) for name, value in words.items()]
+            edits = partial(changed, place.source, changes)
+            yield from evidence.made(edits, "replace", place, "flag", new="num_workers=0", layer="DataLoader")

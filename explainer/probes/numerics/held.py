@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import os
+import sys
 from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -16,10 +18,13 @@ from explainer.probes.places import span_fact
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.values import fields_of, is_module, is_optimizer, is_tensor
 from explainer.source import Source, source_of
+from explainer.userframes import is_user_file
 
 _UNITS = {"bytes": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40, "KB": 2**10, "MB": 2**20, "GB": 2**30}
 #: How many tensors of its own size an optimizer keeps for each weight.
 _STATES = {"Adam": 2, "AdamW": 2, "NAdam": 2, "RAdam": 2, "Adamax": 2, "Adagrad": 1, "RMSprop": 1, "Adadelta": 2}
+#: How many that keep graphs are compared.
+_WEIGHED = 6
 #: Lists of fewer tensors than this are no collection of steps.
 STEPS = 2
 
@@ -110,7 +115,9 @@ def _values(scene: Scene) -> Iterator[Any]:
 
 def available_bytes(scene: Scene) -> int | None:
     """Bytes that this process's tensors could have: of a GPU as its message says, of the CPU as the system does."""
-    captured = {name: _bytes(scene.captures, name) for name in ("live", "free", "idle", "reserved", "total")}
+    captured = {name: _bytes(scene.captures, name) for name in ("allowed", "live", "free", "idle", "reserved", "total")}
+    if captured["allowed"] is not None:
+        return captured["allowed"]
     if captured["live"] is not None and captured["free"] is not None:
         idle = captured["idle"] or max(0, (captured["reserved"] or 0) - captured["live"])
         return captured["live"] + captured["free"] + idle
@@ -155,18 +162,21 @@ def kept_graphs(scene: Scene) -> SpanFact | None:
     `detail`: the list's `name`, how many tensors it holds (`count`), the `bytes` that their graphs keep alive, and
     `available`, what this process's tensors could have. The span is the value that is put in.
     """
-    for frame in reversed(scene.live.user if scene.live else []):
-        for name, tensors in _collections(frame):
-            place = _put_in(frame, name)
-            if place is None or _needed_for_backward(frame, name):
-                continue
-            size = _kept(scene, tensors)
-            if size:
-                source, node = place
-                room = available_bytes(scene)
-                detail: dict[str, Any] = {"name": name, "count": len(tensors), "bytes": size, "available": room}
-                return span_fact(source, node, **detail)
-    return None
+    frames = reversed(scene.live.user if scene.live else [])
+    found = itertools.islice((one for frame in frames for one in _of_frame(scene, frame)), _WEIGHED)
+    most = max(found, key=lambda one: one[0], default=None)
+    if most is None:
+        return None
+    size, name, tensors, (source, node) = most
+    detail: dict[str, Any] = {"name": name, "count": len(tensors), "bytes": size, "available": available_bytes(scene)}
+    return span_fact(source, node, **detail)
+
+
+def _of_frame(scene: Scene, frame: LiveFrame) -> Iterator[tuple[int, str, list[Any], tuple[Source, ast.AST]]]:
+    for name, tensors, place in (*_collected(frame), *_summed(frame), *_in_objects(frame)):
+        size = None if _needed_for_backward(frame, name) else _kept(scene, tensors)
+        if size:
+            yield size, name, tensors, place
 
 
 kept_graphs.proves = True  # type: ignore[attr-defined]
@@ -181,6 +191,55 @@ def _kept(scene: Scene, tensors: list[Any]) -> int | None:
         return None
     now = [value for value in _values(scene) if is_tensor(value)]
     return run.sandboxed(scene, lambda: graphs.kept_bytes(tensors, now))
+
+
+_Kept = tuple[str, list[Any], tuple[Source, ast.AST]]
+
+
+def _collected(frame: LiveFrame) -> Iterator[_Kept]:
+    """Collections of results, each with the value that is put in."""
+    for name, tensors in _collections(frame):
+        place = _put_in(frame, name)
+        if place is not None:
+            yield name, tensors, place
+
+
+def _summed(frame: LiveFrame) -> Iterator[_Kept]:
+    """Results to which a loop adds more: `total += loss`, each with what is added."""
+    source = source_of(frame.file, frame.frame.f_globals)
+    for node in _body(source, frame):
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            value = frame.locals.get(node.target.id)
+            if is_tensor(value) and value.grad_fn is not None:
+                yield node.target.id, [value], (source, node.value)
+
+
+def _in_objects(frame: LiveFrame) -> Iterator[_Kept]:
+    """Results that the program's own objects keep, each with the value that a method of theirs gives last."""
+    for name, holder in list(frame.locals.items()):
+        if is_module(holder) or is_tensor(holder) or not is_user_file(_file_of(type(holder))):
+            continue
+        for attribute, value in fields_of(holder).items():
+            place = _given(type(holder), attribute) if is_tensor(value) and value.grad_fn is not None else None
+            if place is not None:
+                yield f"{name}.{attribute}", [value], place
+
+
+def _file_of(kind: type) -> str:
+    return str(getattr(sys.modules.get(kind.__module__), "__file__", None) or "<unknown>")
+
+
+def _given(kind: type, attribute: str) -> tuple[Source, ast.AST] | None:
+    """What the methods of a class assign to an attribute in the last place."""
+    source = source_of(_file_of(kind))
+    found: tuple[Source, ast.AST] | None = None
+    for whole in (one for one in source.nodes() if isinstance(one, ast.ClassDef) and one.name == kind.__name__):
+        for node in ast.walk(whole):
+            targets = targets_of(node) if isinstance(node, (ast.Assign, ast.AugAssign)) else ()
+            plain = isinstance(getattr(node, "value", None), ast.Constant)
+            if not plain and any(source.text(one) == f"self.{attribute}" for one in targets):
+                found = source, node.value  # type: ignore[attr-defined]
+    return found
 
 
 def _collections(frame: LiveFrame) -> Iterator[tuple[str, list[Any]]]:

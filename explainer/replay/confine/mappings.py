@@ -32,12 +32,13 @@ def own_mappings() -> None:
     """Put private memory of the same content in the place of all shared memory that could be written to.
 
     Tensors of `share_memory_`, arrays of multiprocessing, memory maps of files, whatever their protection is now.
-    Raises OSError where there is too much of it, or where it belongs to a device.
+    Raises OSError where there is too much of it. What belongs to a device is out of reach from then on.
     """
     copied, files = 0, _Files()
     for area in _shared():
         if _is_device(area.path):
-            raise OSError("memory of a device is mapped")
+            _take_away(area)
+            continue
         if not _can_be_written(area) or _private(area, files):
             continue
         copied += area.size
@@ -76,6 +77,12 @@ def _can_be_written(area: _Area) -> bool:
         return True
     done = _libc().mprotect(area.start, area.size, _BOTH) == 0
     return done or bool(area.protection & mmap.PROT_WRITE)
+
+
+def _take_away(area: _Area) -> None:
+    """Map nothing where memory of a device is: whoever touches it there ends."""
+    if not _map(area, 0, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _FIXED | _NO_RESERVE, -1, 0):
+        raise OSError(ctypes.get_errno(), "memory of a device could not be put out of reach")
 
 
 def _private(area: _Area, files: _Files) -> bool:

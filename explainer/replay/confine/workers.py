@@ -12,6 +12,8 @@ _FOR_WORKERS = ("multiprocessing_context", "prefetch_factor", "persistent_worker
 _POSITION = 5
 #: The attribute of a loader that holds how many workers it was asked for.
 _ASKED = "_workers_asked"
+#: That which tells whether those would be forks.
+_FORKED = "_workers_forked"
 
 
 def without_workers() -> None:
@@ -26,18 +28,46 @@ def without_workers() -> None:
 
     def init(self: Any, *given: Any, **words: Any) -> None:
         workers = words.pop("num_workers", given[_POSITION] if len(given) > _POSITION else 0)
+        forks = workers and _forks(words.get("multiprocessing_context"))
         given = (*given[:_POSITION], 0, *given[_POSITION + 1 :]) if len(given) > _POSITION else given
         for name in ("pin_memory", *(_FOR_WORKERS if workers else ())):
             words.pop(name, None)
         made(self, *given, **words)
-        self.__dict__[_ASKED] = workers
+        self.__dict__.update({_ASKED: workers, _FORKED: forks})
 
     def each(self: Any) -> Any:
         workers = self.__dict__.get(_ASKED, 0)
-        return _in_turn(self, workers) if workers and _streams(self) else iterated(self)
+        if workers and _streams(self):
+            return _in_turn(self, workers)
+        made = iterated(self)
+        if self.__dict__.get(_FORKED) and hasattr(made, "_dataset_fetcher"):
+            made._dataset_fetcher = _Forked(made._dataset_fetcher)
+        return made
 
     DataLoader.__init__ = init  # type: ignore[method-assign]
     DataLoader.__iter__ = each  # type: ignore[method-assign]
+
+
+def _forks(context: Any) -> bool:
+    """Whether workers of a context (None: the default one) are forks."""
+    import multiprocessing
+
+    method = context if isinstance(context, str) else (context or multiprocessing).get_start_method()
+    return bool(method == "fork")
+
+
+class _Forked:
+    """What fetches the samples of a loader, as in a fork: where CUDA is played, it cannot be used there."""
+
+    def __init__(self, fetcher: Any):
+        self._fetcher = fetcher
+
+    def fetch(self, wanted: Any) -> Any:
+        """The samples of a batch."""
+        from explainer.replay import standin
+
+        with standin.as_in_a_fork():
+            return self._fetcher.fetch(wanted)
 
 
 def _streams(loader: Any) -> bool:

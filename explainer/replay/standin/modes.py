@@ -18,9 +18,15 @@ _ACROSS = ("copy_", "_copy_from", "_pack_padded_sequence", "set_", "_to_copy", "
 _INDEXED = ("index", "index_put", "index_put_", "_index_put_impl_", "_unsafe_index", "_unsafe_index_put")
 #: The modes that are in force.
 held: list[Any] = []
+#: Something, while what runs would run in a fork.
+forked: list[bool] = []
 _TO = torch._C.TensorBase.to
+#: What goes before the switches in the form of `x.to(...)` that names a device.
+_PLACED = ("device", "dtype")
 #: How many calls are under way by which the program makes tensors from nothing.
 _making = [0]
+#: The kind of device of the generator that the last call was given: operators get it without what it is said to be.
+_drawing: list[str] = []
 
 
 def enter(count: int) -> None:
@@ -60,6 +66,7 @@ class Operators(TorchDispatchMode):
         device = _met(func, given) if given else CPU if _making[0] else ANYWHERE
         if kwargs.get("device") is not None and kwargs["device"].type == "cuda":
             device, kwargs["device"] = numbered(kwargs["device"]), CPU
+        _drawn_on(device, kwargs)
         result = func(*args, **kwargs)
         if device != CPU:
             own = storages(given)
@@ -98,7 +105,7 @@ class Calls(TorchFunctionMode):
     """What Python asks about devices, and the calls that name one."""
 
     def __init__(self, count: int):
-        self.count = count
+        self.count, self.used = count, False
         super().__init__()
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -106,15 +113,23 @@ class Calls(TorchFunctionMode):
         special = _SPECIAL.get(_name(func))
         if special is not None and args and isinstance(args[0], torch.Tensor):
             return special(self, func, args, kwargs)
-        device = kwargs.get("device")
-        _drawn_by(kwargs.get("generator"), device, args)
+        device = kwargs.get("device") or _default(func)
+        if kwargs.get("generator") is not None:
+            _drawing[:] = [kwargs["generator"].device.type]
         if device is None or not _is_cuda(device):
             return _called(func, args, kwargs)
         self.must_exist(device)
+        _drawn_on(numbered(device), kwargs)
         return put(_called(func, args, {**kwargs, "device": CPU}), numbered(device))
 
     def must_exist(self, device: Any) -> None:
-        """RuntimeError for the number of a GPU that is not there."""
+        """RuntimeError for the number of a GPU that is not there, and in a fork of a process that has used one."""
+        if forked and self.used:
+            raise RuntimeError(
+                "Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use the "
+                "'spawn' start method"
+            )
+        self.used = self.used or not forked
         if numbered(device).index >= self.count:
             kind = getattr(torch, "AcceleratorError", RuntimeError)
             raise kind("CUDA error: invalid device ordinal")
@@ -131,15 +146,18 @@ def _called(func: Any, args: Any, kwargs: Any) -> Any:
         _making[0] -= 1
 
 
-def _drawn_by(generator: Any, device: Any, args: Any) -> None:
-    """RuntimeError for random numbers that a generator of another device is to draw."""
-    if not isinstance(generator, torch._C.Generator):
-        return
-    owner = next(tensors(list(args)), None)
-    on_cuda = _is_cuda(device) if device is not None else owner is not None and place(owner).type == "cuda"
-    wanted = "cuda" if on_cuda else "cpu"
-    if generator.device.type != wanted:
-        raise RuntimeError(f"Expected a '{wanted}' device type for generator but found '{generator.device.type}'")
+def _default(func: Any) -> Any:
+    """The default device, for what makes tensors: torch's own mode for that names it to operators of CUDA only."""
+    context = getattr(getattr(torch, "_GLOBAL_DEVICE_CONTEXT", None), "device_context", None)
+    return context.device if context is not None and func in torch.utils._device._device_constructors() else None
+
+
+def _drawn_on(device: torch.device, given: Any) -> None:
+    """RuntimeError for random numbers on one device that a generator of another is to draw."""
+    wanted = "cuda" if device.type == "cuda" else "cpu"
+    of = _drawing.pop() if given.get("generator") is not None and _drawing else wanted
+    if of != wanted:
+        raise RuntimeError(f"Expected a '{wanted}' device type for generator but found '{of}'")
 
 
 def _own(func: Any) -> Any:
@@ -183,27 +201,36 @@ def _number(mode: Calls, func: Any, args: Any, kwargs: Any) -> int:
 
 def _to(mode: Calls, func: Any, args: Any, kwargs: Any) -> Any:
     """`x.to(...)`: a copy where the device changes, as it is there."""
-    tensor, *rest = args
-    kwargs = dict(kwargs)
-    where = kwargs.pop("device", None)
-    if where is None and rest and not isinstance(rest[0], torch.dtype):
-        where = rest.pop(0)
-    if isinstance(where, torch.Tensor):
-        rest, where = [where.dtype, *rest], place(where)
-    if where is None:
-        return put_beside(func(tensor, *rest, **kwargs), tensor)
-    target = numbered(where)
+    tensor, asked = args[0], _asked(args[1:], kwargs)
+    if asked is None:  # torch says what is wrong with them
+        return func(*args, **kwargs)
+    where = asked.pop("device", None)
+    target = numbered(where) if where is not None else place(tensor)
     if target.type == "cuda":
         mode.must_exist(target)
-    return _moved(func, tensor, target, rest, kwargs)
+    return _moved(func, tensor, target, asked)
 
 
-def _moved(func: Any, tensor: torch.Tensor, target: torch.device, rest: Any, kwargs: Any) -> Any:
+def _asked(given: Any, named: Any) -> dict[str, Any] | None:
+    """The arguments of `x.to(...)` by name, in whichever of its three forms they came; None where in none."""
+    first = given[0] if given else None
+    form = ("other",) if isinstance(first, torch.Tensor) else ("dtype",) if isinstance(first, torch.dtype) else _PLACED
+    names = (*form, "non_blocking", "copy")
+    if len(given) > len(names):
+        return None
+    asked = {**dict(zip(names, given, strict=False)), **named}
+    other = asked.pop("other", None)
+    if other is not None:
+        asked.update(device=place(other), dtype=other.dtype)
+    return {name: value for name, value in asked.items() if value is not None}
+
+
+def _moved(func: Any, tensor: torch.Tensor, target: torch.device, asked: Any) -> Any:
     if place(tensor) == target:
-        return put_beside(func(tensor, *rest, **kwargs), tensor) if rest or kwargs else tensor
+        return put_beside(func(tensor, **asked), tensor) if asked else tensor
     if target.type not in ("cpu", "cuda"):
-        return func(tensor, target, *rest, **kwargs)
-    changed = func(tensor, CPU, *rest, **kwargs)
+        return func(tensor, target, **asked)
+    changed = func(tensor, CPU, **asked)
     copied = changed.clone() if changed.untyped_storage()._cdata == tensor.untyped_storage()._cdata else changed
     return put(copied, target)
 
@@ -217,11 +244,11 @@ def _cuda(mode: Calls, func: Any, args: Any, kwargs: Any) -> Any:
     given = [*args[1:], *kwargs.values()]
     device = next((one for one in given if one is not None and not isinstance(one, (bool, torch.memory_format))), 0)
     mode.must_exist(device)
-    return _moved(_TO, args[0], numbered(device), (), {})
+    return _moved(_TO, args[0], numbered(device), {})
 
 
 def _cpu(mode: Calls, func: Any, args: Any, kwargs: Any) -> Any:
-    return _moved(_TO, args[0], CPU, (), {})
+    return _moved(_TO, args[0], CPU, {})
 
 
 def _numpy(mode: Calls, func: Any, args: Any, kwargs: Any) -> Any:

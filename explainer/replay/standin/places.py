@@ -7,6 +7,8 @@ from typing import Any
 
 import torch
 
+from explainer.replay.standin import room
+
 CPU = torch.device("cpu")
 #: Where a tensor is that torch itself makes from nothing, in an operator or backwards: wherever it is needed.
 ANYWHERE = torch.device("meta")
@@ -31,9 +33,10 @@ def put(value: Any, device: torch.device) -> Any:
     """The value, its tensors from now on said to be on a device."""
     for one in tensors(value):
         try:
-            say(one.untyped_storage(), device)
+            storage = one.untyped_storage()
         except (NotImplementedError, RuntimeError):
             continue
+        say(storage, device)
     return value
 
 
@@ -62,7 +65,9 @@ def said(storage: Any) -> torch.device | None:
 
 
 def say(storage: Any, device: torch.device) -> None:
-    """Note with a storage where its tensors are."""
+    """Note with a storage where its tensors are; the error of CUDA's where it has no room for them."""
+    if device.type == "cuda":
+        room.take(storage)
     setattr(storage, _NOTE, device if device != CPU else None)
 
 

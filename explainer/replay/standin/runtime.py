@@ -36,6 +36,7 @@ def replace(about: Mapping[str, Any]) -> None:
     torch.cuda.Event = torch.cuda.Stream = _Quiet  # type: ignore[misc, assignment]
     torch.cuda.stream = torch.cuda.device = _Quiet  # type: ignore[misc, assignment]
     torch.Generator = _Generator  # type: ignore[misc]
+    torch.backends.cudnn.is_acceptable = lambda *_: False  # type: ignore[assignment]
     common: Any = torch.cuda.amp.common
     common.amp_definitely_not_available = lambda: False
     _cast_on_cpu()
