@@ -75,8 +75,9 @@ def never_stepped(watcher: Any) -> Iterator[Finding]:
 
 @finder
 def never_cleared(watcher: Any) -> Iterator[Finding]:
-    """Steps that begin on the gradients of earlier ones."""
-    for one in watcher.notes.optimizers if not watcher.closures else ():
+    """Steps that begin on the gradients of earlier ones; what a program writes into `.grad` itself does not add up."""
+    added = watcher.notes.counts["backward"] >= 4
+    for one in watcher.notes.optimizers if added and not watcher.closures else ():
         if one.looked < 4 or one.stale < 4 or one.stale < 0.75 * one.looked or one.steps < 8:
             continue
         site = backward_site(watcher, one)
