@@ -240,6 +240,7 @@ ALONE = [
     ("dropped", "model.to(device)", ""),  # which moves the model itself
     ("dropped", "x.add_(s)", ""),
     ("level", "for k in rows:\n    f(k)", ""),  # nothing would be left
+    ("level", "for k in rows:\n    f(k)\n    optimizer.step()", ""),  # that would train less
     ("paired", "p = x + s", ""),
     ("expanded", "f(x)", ""),
     ("shortened", "f(x)", ""),

@@ -90,8 +90,8 @@ ROLE: Mapping[str, float] = {
 }
 #: What can mend a graph, which does not depend on sizes; what can mend a dtype, which does not either.
 GRAPHS = ("order", "detach", "clone", "statement", "drop", "value", "call", "key", "name", "keyword", "sibling",
-          "derived", "uncalled", "severed", "likewise", "unwrap", "element", "swap", "parameter", "adjusted",
-          "reduction", "unreturned", "copied", "dropped", "level")  # fmt: skip
+          "derived", "uncalled", "severed", "likewise", "parameter", "adjusted", "unreturned", "copied",
+          "dropped")  # fmt: skip
 DTYPES = ("value", "keyword", "swap", "unwrap", "drop", "key", "name", "call", "index", "element", "statement", "order",
           "sibling", "derived", "uncalled", "copied", "operator", "parameter", "adjusted", "likewise", "unreturned",
           "prepared", "dropped")  # fmt: skip

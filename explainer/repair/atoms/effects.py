@@ -12,7 +12,7 @@ from explainer.frozen import replace
 from explainer.repair.atoms.common import row_of, text
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
-from explainer.source import Source
+from explainer.source import Source, called
 
 #: Methods of tensors that change nothing and hand back another; those that also modules have change a module.
 _PURE = ("detach", "view", "reshape", "unsqueeze", "squeeze", "transpose", "permute", "flatten", "contiguous", "clone",
@@ -23,6 +23,8 @@ _OF_BOTH = ("to", "cpu", "cuda", "float", "half", "double", "bfloat16")
 _NAMED = (ast.Name, ast.Attribute, ast.Subscript)
 _LOOPS = (ast.For, ast.While)
 _PLAIN = (ast.Expr, ast.Assign, ast.AugAssign, ast.Return)
+#: What is done once for each batch, or would train less.
+_TRAINING = {"backward", "step", "zero_grad"}
 
 
 def dropped(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
@@ -80,13 +82,17 @@ def level(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         if not isinstance(loop, _LOOPS) or loop.orelse:
             continue
         last, block = loop.body[-1], source.block_of(loop)
-        if len(loop.body) > 1 and isinstance(last, _PLAIN):
+        if len(loop.body) > 1 and isinstance(last, _PLAIN) and not _trains(last):
             yield Offer("level", spot, row_of([loop]), _without(source, loop, last), "out", 0.0, last)
         behind = next((one for one in block if one.lineno > (loop.end_lineno or 0)), None)
-        if isinstance(behind, (ast.Expr, ast.AugAssign)):
+        if isinstance(behind, (ast.Expr, ast.AugAssign)) and not _trains(behind):
             inner = " " * (loop.body[0].col_offset) + source.text(behind)
             whole = f"{source.text(loop)}\n{inner}"
             yield Offer("level", spot, row_of([loop, behind]), whole, "in", 0.4, behind)
+
+
+def _trains(statement: ast.stmt) -> bool:
+    return any(isinstance(one, ast.Call) and called(one) in _TRAINING for one in ast.walk(statement))
 
 
 def _without(source: Source, loop: ast.For | ast.While, last: ast.stmt) -> str:
