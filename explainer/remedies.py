@@ -192,6 +192,10 @@ def odd(scene: Scene) -> tuple[Span, Label, str] | None:
 
 def drops(scene: Scene) -> bool:
     """Whether a failing file computes something of which nobody takes the result, which is to be tried then."""
+    return bool(scene.once("a result that nobody takes", lambda: _drops(scene)))
+
+
+def _drops(scene: Scene) -> bool:
     from explainer.repair.atoms.effects import drops_results
 
     files = dict.fromkeys(frame.file for frame in scene.crash.frames if frame.user)

@@ -389,16 +389,3 @@ def test_the_layer_that_widens_is_put_in_where_what_leads_back_got_its_own_width
     found = [applied(one) for one in ATOMS["widening"](Spot(call, "built", 0, None, layer, SCOPE), evidence)]
     mended = "net = nn.Sequential(nn.LayerNorm(c), nn.Linear(c, c * 4), nn.GELU(), nn.Linear(c * 4, c))"
     assert found == [mended][:offers]
-
-
-def test_a_computed_place_is_kept_within_the_bounds_of_what_it_indexes():
-    source = parsed_source("bins.py", "place = (v - low) / width")
-    place = Place(source, source.tree.body[0].value)
-    evidence = Evidence("index 9 is out of bounds for dimension 0 with size 8", "en", sources=lambda _: source)
-    repaired = {}
-    for dtype in ("float32", "int64"):
-        step = Step("div", (place,), (), (), (([3], dtype),), (), None)
-        spot = Spot(place, "slice", 1, step, scope=SCOPE)
-        repaired[dtype] = {applied(one) for one in ATOMS["bound"](spot, evidence)}
-    assert "place = ((v - low) / width).clamp(0, c - 1)" in repaired["float32"]
-    assert not repaired["int64"]

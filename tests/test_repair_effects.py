@@ -1,13 +1,16 @@
-"""Atoms that look beyond one expression: operands beside, models and hooks that others hold, pairs in a table."""
+"""Atoms that look beyond one expression: operands beside, models and hooks that others hold, places in a table."""
 
 from __future__ import annotations
 
 import pytest
-from made_spots import F32, applied, spot_of
+from made_spots import F32, SCOPE, applied, spot_of
 
-from explainer.edits.evidence import Step
+from explainer.edits.evidence import Evidence, Step
+from explainer.edits.place import Place
 from explainer.frozen import replace
 from explainer.repair.atoms import ATOMS
+from explainer.repair.spots import Spot
+from explainer.source import parsed_source
 
 pytest.importorskip("torch")  # its signatures say what a call lacks
 
@@ -81,3 +84,16 @@ def test_a_model_whose_parameters_are_frozen_for_another_is_copied(text, copied)
 def test_what_a_hook_hands_back_is_left_out_where_it_is_registered(registered, offers):
     spot, evidence = spot_of(f"{registered}\ndef keep(out):\n    rows.append(out)\n    return out", "", "returned")
     assert {applied(one) for one in ATOMS["unreturned"](spot, evidence)} == offers
+
+
+def test_a_computed_place_is_kept_within_the_bounds_of_what_it_indexes():
+    source = parsed_source("bins.py", "place = (v - low) / width")
+    place = Place(source, source.tree.body[0].value)
+    evidence = Evidence("index 9 is out of bounds for dimension 0 with size 8", "en", sources=lambda _: source)
+    repaired = {}
+    for dtype in ("float32", "int64"):
+        step = Step("div", (place,), (), (), (([3], dtype),), (), None)
+        spot = Spot(place, "slice", 1, step, scope=SCOPE)
+        repaired[dtype] = {applied(one) for one in ATOMS["bound"](spot, evidence)}
+    assert "place = ((v - low) / width).clamp(0, c - 1)" in repaired["float32"]
+    assert not repaired["int64"]

@@ -10,7 +10,7 @@ from typing import Any
 
 from explainer.repair.atoms.common import MODULES, bound_below
 from explainer.repair.offer import Offer
-from explainer.source import Source, loaded
+from explainer.source import Source, loaded, stored
 
 #: What needs no binding: builtins, and modules whose import comes with an edit.
 _BUILT_IN = frozenset([*dir(builtins), "__file__", "__name__", *MODULES, "copy", "math", "itertools"])
@@ -25,7 +25,7 @@ def reads_unbound(offer: Offer) -> bool:
     if not isinstance(offer.node, ast.expr):
         return False
     new = _parsed(offer.text)
-    come = loaded(new) - loaded(offer.node) - _stored(new) if new is not None else set()
+    come = loaded(new) - loaded(offer.node) - _named_in(new) if new is not None else set()
     if not come - _BUILT_IN:
         return False
     known = _bound(source, line)
@@ -43,26 +43,27 @@ def changes_kind(offer: Offer) -> bool:
 
 
 def repeats(offer: Offer) -> bool:
-    """Whether two of a call's arguments, or entries of a dict or tuple, would say the same that differed before.
+    """Whether two of a call's arguments, or entries of a dict, would say the same that differed before.
 
     `loss(x, y)` -> `loss(x, x)`, `{"user": f(row["item"]), "item": f(row["item"])}`; numbers may well be equal.
     """
-    source, node = offer.place.source, offer.node
-    new = _parsed(offer.text) if isinstance(node, ast.expr) else None
+    new = _parsed(offer.text) if isinstance(offer.node, ast.expr) else None
     if new is None:
         return False
-    old, after = ast.unparse(node), ast.unparse(new)
-    if any(_again(others, before, offer) for before, others in _beside(node, new)):
-        return True
-    around: ast.AST | None = node
+    return any(_again(before, after, offer) for before, after in _arguments(offer.node, new)) or _beside(offer, new)
+
+
+def _beside(offer: Offer, new: ast.expr) -> bool:
+    """Whether what the edited expression is a part of would be like an argument or entry beside it."""
+    source, old, text = offer.place.source, ast.unparse(offer.node), ast.unparse(new)
+    around: ast.AST | None = offer.node
     while isinstance(around, (ast.expr, ast.keyword, ast.comprehension)):
         holder = source.parent_of(around)
         rows = _entries(holder)
         if any(one is around for one in rows):
             was = ast.unparse(around)
-            made = was.replace(old, after) if around is not node else after
-            beside = [ast.unparse(one) for one in rows if one is not around]
-            known = isinstance(holder, (ast.Dict, ast.List)) or kind(offer.spot.scope, made) not in (None, "number")
+            made, beside = was.replace(old, text), [ast.unparse(one) for one in rows if one is not around]
+            known = isinstance(holder, ast.Dict) or kind(offer.spot.scope, made) not in (None, "number")
             if known and was not in beside and made in beside and not isinstance(around, ast.Constant):
                 return True
         around = holder
@@ -75,17 +76,17 @@ def _entries(holder: ast.AST | None) -> list[ast.expr]:
     return holder.args if isinstance(holder, ast.Call) else []
 
 
-def _beside(old: ast.AST, new: ast.AST) -> Iterator[tuple[list[ast.expr], list[ast.expr]]]:
-    """The arguments of the calls that stand at the same places of two expressions, after and before."""
+def _arguments(old: ast.AST, new: ast.AST) -> Iterator[tuple[list[ast.expr], list[ast.expr]]]:
+    """The arguments of the calls that stand at the same places of two expressions."""
     for one, other in zip(ast.walk(old), ast.walk(new), strict=False):
         if isinstance(one, ast.Call) and isinstance(other, ast.Call) and len(one.args) == len(other.args):
             yield one.args, other.args
 
 
-def _again(given: list[ast.expr], before: list[ast.expr], offer: Offer) -> bool:
+def _again(before: list[ast.expr], after: list[ast.expr], offer: Offer) -> bool:
     """Whether one tensor, or object, is among some arguments twice that was not before."""
     counts = []
-    for row in (before, given):
+    for row in (before, after):
         names = [one.id for one in row if isinstance(one, ast.Name)]
         names = [name for name in names if kind(offer.spot.scope, name) not in (None, "number")]
         counts.append(len(names) - len(set(names)))
@@ -120,9 +121,9 @@ def _parsed(text: str) -> ast.expr | None:
         return None
 
 
-def _stored(node: ast.AST) -> set[str]:
-    named = {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
-    return named | {one.arg for one in ast.walk(node) if isinstance(one, ast.arg)}
+def _named_in(node: ast.AST) -> set[str]:
+    """The names that an expression binds itself: those of comprehensions, and what its lambdas are given."""
+    return stored(node) | {one.arg for one in ast.walk(node) if isinstance(one, ast.arg)}
 
 
 def _of_comprehensions(source: Source, node: ast.AST) -> set[str]:
@@ -131,7 +132,7 @@ def _of_comprehensions(source: Source, node: ast.AST) -> set[str]:
     around: ast.AST | None = node
     while isinstance(around, (ast.expr, ast.keyword, ast.comprehension)):
         if isinstance(around, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda)):
-            found |= _stored(around)
+            found |= _named_in(around)
         around = source.parent_of(around)
     return found
 

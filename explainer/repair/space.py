@@ -218,12 +218,10 @@ def _offers(evidence: Evidence, family: str) -> Iterator[Offer]:
             ):
                 continue
             went_well = evidence.passed and name in _OF_CALL
-            stays = went_well and spot.role == "crash"
+            stays, numbers = went_well and spot.role == "crash", name in _OF_NUMBERS
             try:
                 for one in _doubled(atom(spot, evidence)):
-                    if (
-                        stays and name in _OF_NUMBERS and one.filler != "measured"
-                    ):  # a number follows the data, or stays
+                    if stays and numbers and one.filler != "measured":  # which follows the data
                         continue
                     apart = _of_data(one) or _of_check(one) or _twice(one) or (roomy and _scaled(one))
                     apart = apart or _fitted_to_data(one, count) or reads_unbound(one) or repeats(one)
