@@ -52,8 +52,10 @@ def weighed(session: Session, program: str, old: str, new: str) -> Judgement:
     edit = Edit(f"{session.program.folder}/main.py", line, line, before, before.replace(old, new))
     control = session.run({"main.py": text}, 30)
     edited = text.replace(before, str(edit.after))
-    run = session.run({"main.py": edited}, 30, edited=lines_after([edit], session.program.folder))
     assert control.error, "it must fail without the edit"
+    *_, (file, _, function) = control.error["frames"]
+    lines = lines_after([edit], session.program.folder)
+    run = session.run({"main.py": edited}, 30, edited=lines, failed=(file, function))
     assert passes(run, control), (run.failed, run.error)
     return judged([edit], run.answer, control.answer)
 
@@ -262,6 +264,28 @@ x, y = torch.randn(8, 5, 6), torch.randn(8, 6)
 """
     + STEP
 )
+WARMED = """
+rows = []
+net = nn.Linear(6, 3)
+def learn(batch):
+    loss = F.mse_loss(net(torch.stack(batch)), torch.zeros(len(batch), 4))
+    loss.backward()
+def main(turns=5):
+    for turn in range(turns):
+        rows.append(torch.randn(6))
+        if len(rows) > 3:
+            learn(rows)
+main()
+"""
+GROUPS = """
+import io
+file, net = io.BytesIO(), nn.Linear(6, 3)
+def made(parameters):
+    return torch.optim.SGD(parameters, lr=0.1)
+torch.save({"state_dict": made([net.weight]).state_dict()}, file)
+file.seek(0)
+made(net.parameters()).load_state_dict(torch.load(file)["state_dict"])
+"""
 WEIGHED = {
     "a number that sizes the data": (LINEAR, "torch.randn(8, 12)", "torch.randn(8, 10)", "data", ()),
     "a name that sizes the data": (
@@ -308,6 +332,12 @@ WEIGHED = {
         FROZEN, "saved = step(True)", "saved = step(False)", "ungraded", ("write",)),
     "as many parameters as before": (FROZEN, "begun(False).load", "begun(True).load", None, ()),
     "a number in the place of the batch": (HEADS, "view(2, 5, -1)", "view(2, 4, -1)", None, ("batch",)),
+    "too few turns to get there": (WARMED, "main(turns=5)", "main(turns=2)", None, ("unreached",)),
+    "what fails is another's, where it is called": (
+        WARMED, "            learn(rows)", "            print(rows)", None, ()),
+    "an optimizer that is saved otherwise": (
+        GROUPS, "made([net.weight])", "made(net.parameters())", None, ("saved",)),
+    "the optimizer that was saved": (GROUPS, "made(net.parameters())", "made([net.weight])", None, ()),
     "weights that are saved otherwise": (SAVED, "save(nn.Linear(6, 3)", "save(nn.Linear(6, 4)", None, ("saved",)),
     "the model that was saved": (SAVED, "net = nn.Linear(6, 4)", "net = nn.Linear(6, 3)", None, ()),
     "a part of the input cut off": (SHORT, "self.first(x) +", "self.first(x)[:, :-1] +", None, ("unread",)),

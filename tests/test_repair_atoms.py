@@ -9,6 +9,7 @@ from explainer.edits.evidence import Call, Evidence, Layer, Step
 from explainer.edits.place import Place
 from explainer.frozen import replace
 from explainer.repair.atoms import ATOMS
+from explainer.repair.atoms.signatures import lacking
 from explainer.repair.prior import ATOM, cost
 from explainer.repair.spots import Spot
 from explainer.source import parsed_source
@@ -92,6 +93,15 @@ REPAIRS = [
     ("operator", "s * x", "", "s @ x"),
     ("unwrap", "f(x.transpose(1, 2))", "", "f(x)"),
     ("division", "f(c / 4)", "", "f(c // 4)"),
+    ("condition", "f(k) if c == t else k", "", "f(k) if c != t else k"),
+    ("condition", "f(k) if ready else k", "", "f(k) if not ready else k"),
+    ("operator", "g((t + 1) / 2)", "", "g((t + 1) // 2)"),
+    ("slice", "rows.append(x[:1])", "", "rows.append(x[0])"),
+    ("dimension", "x.mean(dim=(1, 2))", "", "x.mean(dim=(1, 2, 3))"),
+    ("literal", "Net(classes=4)", "a param of shape [3, 8], in this model [5, 8]", "Net(classes=2)"),
+    ("literal", "Independent(d, 0)", "", "Independent(d, 1)"),
+    ("drop", "torch.full((c, 1), 0.5)", "", "torch.full((c,), 0.5)"),
+    ("value", "np.zeros(c, dtype=np.uint8)", "", "np.zeros(c, dtype=np.int64)"),
     ("division", "def windows(n, size, hop):\n    return n // hop", "", "    return (n - size) // hop + 1"),
     ("key", "nn.Linear(cfg['hidden'], 2)", "", "nn.Linear(cfg['width'], 2)"),
     ("slice", "x[:, :t]", "", "x[:, :t + 1]"),
@@ -206,6 +216,7 @@ ALONE = [
     ("operator", "f(x)", ""),
     ("unwrap", "f(x)", ""),
     ("division", "f(x / c)", ""),  # a tensor's
+    ("condition", "f(k, c)", ""),
     ("key", "table[0]", ""),
     ("slice", "cfg['hidden']", ""),
     ("pattern", "f('b n d')", ""),
@@ -310,6 +321,20 @@ def test_a_setting_of_the_name_of_a_parameter_is_given_for_it():
     evidence = Evidence("", "en", sources=lambda _: source)
     evidence.frames.append(Call(spot.place, {}, "<module>"))
     assert 'net = Net(width=saved["width"])' in {applied(one) for one in ATOMS["keyword"](spot, evidence)}
+
+
+def test_what_only_a_keyword_can_give_is_lacking_however_many_arguments_there_are():
+    call = parsed_source("a.py", "torch.zeros(3, 3)").tree.body[0].value
+    assert "dtype" in lacking(call, Evidence("", "en"))
+    assert "dim" not in lacking(parsed_source("a.py", "x.sum(1)").tree.body[0].value, Evidence("", "en"))
+
+
+def test_how_many_a_mask_chooses_is_no_length_of_a_number():
+    spot, evidence = spot_of("n = len(kept)")
+    chosen = Spot(spot.place, "bound", 1, scope={"kept": [[4], "bool"]})
+    numbers = Spot(spot.place, "bound", 1, scope={"kept": [[4], "int64"]})
+    assert "n = int(kept.sum())" in {applied(one) for one in ATOMS["measure"](chosen, evidence)}
+    assert "n = int(kept.sum())" not in {applied(one) for one in ATOMS["measure"](numbers, evidence)}
 
 
 def test_the_farther_place_of_the_same_edit_costs_more():

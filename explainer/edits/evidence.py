@@ -260,7 +260,8 @@ def evidence_of(
         folder=checker.program.folder,
     )
     found.files, found.passed = tuple(recording["files"]), recording["passed"]
-    found.loading = any("torch/utils/data" in frame.file.replace(os.sep, "/") for frame in scene.crash.frames)
+    within = (one for one in scene.crash.frames if "torch/utils/data" in one.file.replace(os.sep, "/"))
+    found.loading = any(one.function.rpartition(".")[2] != "__init__" for one in within)
     home = lambda row: os.path.realpath(os.path.join(found.folder, row["file"]))  # noqa: E731
     found.scopes = {(home(row), row["line"]): row["scope"] for row in recording["scopes"]}
     found.layers = [_layer(found, row) for row in recording["layers"]]

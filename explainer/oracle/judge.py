@@ -150,7 +150,7 @@ def _warned(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[st
 
 
 #: What a rule has looked at before it offers an edit: which outputs are meant, what is trained, what belongs together.
-_KNOWN_TO_RULES = frozenset(["untrained", "outputs", "chance", "picked", "argument", "unread", "spread"])
+_KNOWN_TO_RULES = frozenset(["unreached", "untrained", "outputs", "chance", "picked", "argument", "unread", "spread"])
 
 
 def of_rule(judgement: Judgement) -> Judgement:
@@ -186,7 +186,20 @@ def _saved(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[str
     return loads and saves.resized(seen.get("saved") or [], before.get("saved") or [])
 
 
+def _unreached(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[str, Any]) -> bool:
+    """What failed is never called any more, and the edit does not stand where it was called."""
+    frames = (control.get("error") or {}).get("frames") or []
+    calling = [(file, line) for file, line, _ in frames[-2:]]
+    at = any(
+        edit.start_line <= line <= edit.end_line and edit.file.endswith(file)
+        for edit in edits
+        for file, line in calling
+    )
+    return seen.get("entered") == 0 and not at
+
+
 _DOUBTS = {
+    "unreached": _unreached,
     "saved": _saved,
     "picked": _picked,
     "unread": _unread,

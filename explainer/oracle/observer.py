@@ -11,6 +11,7 @@ from explainer.oracle.calls import Call, Calls
 from explainer.oracle.casts import Casts
 from explainer.oracle.draws import Draws
 from explainer.oracle.effects import Effects
+from explainer.oracle.entered import Entered
 from explainer.oracle.gradients import Gradients
 from explainer.oracle.joins import Joins
 from explainer.oracle.places import Lines, Places
@@ -22,13 +23,17 @@ _CAUSAL = ("tril", "triu", "tril_", "triu_")
 
 
 class Observer:
-    """Begins before the program does; `edited` are the lines of its files (below `folder`) that an edit stands in."""
+    """Begins before the program does; `edited` are the lines of its files (below `folder`) that an edit stands in.
 
-    def __init__(self, folder: str, edited: Lines):
+    `failed` is the file and the name of the function that failed.
+    """
+
+    def __init__(self, folder: str, edited: Lines, failed: tuple[str, str] | None = None):
         self.places = Places(folder, edited)
         self.calls, self.gradients, self.effects = Calls(), Gradients(), Effects(folder)
         self.casts, self.joins, self.draws = Casts(self.places), Joins(self.places), Draws(self.places)
         self.saves = Saves()
+        self.entered = Entered(folder, failed) if failed else None
         self.warned: list[list[Any]] = []
         self.masks = self.over = False
         self.depth = 0
@@ -42,6 +47,8 @@ class Observer:
         self.draws.watch(torch)
         self.gradients.watch(torch, self.places)
         self.saves.watch(torch, self.places)
+        if self.entered is not None:
+            self.entered.watch()
         if self.places.edited:
             self.casts.watch(torch)
             self.joins.watch(torch)
@@ -117,6 +124,7 @@ class Observer:
             "mixed": self.joins.mixed,
             "draws": self.draws.rows,
             "saved": self.saves.rows,
+            "entered": self.entered.times if self.entered is not None else None,
             "steps": self.gradients.steps,
             "most": self.gradients.most,
             "undone": self.gradients.undone,

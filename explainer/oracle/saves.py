@@ -39,6 +39,8 @@ def _shapes(kept: Any, key: str, torch: Any, deep: int) -> Iterator[tuple[str, l
         yield key, list(kept.shape)
     elif deep and isinstance(kept, torch.nn.Module):
         yield from _shapes(kept.state_dict(), key, torch, deep - 1)
+    elif isinstance(kept, list) and kept and all(type(one) is int for one in kept):
+        yield key, [len(kept)]  # the parameters of an optimizer's group
     elif deep and isinstance(kept, (dict, list, tuple)):
         inner = kept.items() if isinstance(kept, dict) else enumerate(kept)
         for name, one in inner:

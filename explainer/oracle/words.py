@@ -30,6 +30,11 @@ DOUBTS: dict[str, Texts] = {
         "ko": "실행되지만 원소 하나가 전체를 대신합니다",
         "zh": "可以运行，但一个元素代替了全部元素",
     },
+    "unreached": {
+        "en": "it runs, but what failed is not called any more",
+        "ko": "실행되지만 실패했던 부분이 더 이상 호출되지 않습니다",
+        "zh": "可以运行，但原先出错的部分不再被调用",
+    },
     "unread": {
         "en": "it runs, but the last part of an input no longer reaches the output",
         "ko": "실행되지만 입력의 마지막 부분이 더 이상 출력에 반영되지 않습니다",

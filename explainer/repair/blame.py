@@ -57,6 +57,11 @@ class Survivor:
         return self.forgets or bool(self.counted.get("came-along") or self.counted.get("recomputed"))
 
     @property
+    def bends(self) -> bool:
+        """Whether layers get other sizes, or a number is another: any two sizes fit once both are the same."""
+        return self.lost > 0 or self.candidate.literal
+
+    @property
     def line(self) -> tuple[str, int]:
         """The line that it takes for the cause."""
         return self.candidate.culprit.file, self.candidate.culprit.line
@@ -96,7 +101,8 @@ def blamed(checker: Any, evidence: Evidence, known: tuple[Edit, ...] = ()) -> Bl
         found.append(Survivor(candidate, run, judgement, score(counted), lost_parameters(run, control), counted))
     own = next((one for one in found if one.candidate.edits == known), None)
     first = own or _generated(found, control)
-    if first is not None and not first.forgets and not first.counted.get("recomputed"):
+    bends = own is None and first is not None and first.bends
+    if first is not None and not first.forgets and not first.counted.get("recomputed") and not bends:
         found[found.index(first)] = first = replace(first, score=first.score + BETTER)
     found.sort(key=lambda one: (_last(one), -one.score))
     if own is not None and first is not None and first.line == found[0].line:
@@ -109,7 +115,8 @@ def blamed(checker: Any, evidence: Evidence, known: tuple[Edit, ...] = ()) -> Bl
         doubted = replace(first.judgement, doubts=("chance",))
         checker.survived[first.candidate.edits] = first.candidate, doubted
         return blamed(checker, evidence, known)
-    return replace(_shared(found), odd=first.odd, fits=first.odd or told is not True or _fits(first, where))
+    fits = first.odd or first.bends or told is not True or _fits(first, where)
+    return replace(_shared(found), odd=first.odd, fits=fits)
 
 
 def _told(checker: Any, evidence: Evidence, candidate: Candidate) -> bool | None:

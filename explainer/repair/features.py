@@ -17,6 +17,8 @@ from explainer.edits.evidence import Evidence
 from explainer.frozen import frozen
 from explainer.oracle.judge import Judgement
 from explainer.repair.agreement import came_along, computed, forgets, recomputes
+from explainer.repair.births import asking, births
+from explainer.repair.diff import told
 from explainer.repair.prior import ATOM
 from explainer.repair.spots import Spot, spots
 from explainer.replay.outcomes import other_input
@@ -33,10 +35,15 @@ _FAR = 8
 
 @frozen
 class Roles:
-    """The role that each line of the slice has in a crash, with its distance; the lines of the failing stack."""
+    """The role that each line of the slice has in a crash, with its distance; the lines of the failing stack.
+
+    `born`: where what is rejected began; `asking`: where the layer was built that rejects it.
+    """
 
     lines: Mapping[Line, tuple[str, int]]
     stack: Mapping[Line, int]
+    born: frozenset[Line] = frozenset()
+    asking: frozenset[Line] = frozenset()
 
     def of(self, candidate: Candidate) -> tuple[str, int]:
         """The role of the line that a candidate takes for the cause."""
@@ -49,7 +56,8 @@ def roles(evidence: Evidence) -> Roles:
     for spot in spots(evidence):
         lines.setdefault(_line(spot), (spot.role, spot.distance))
     stack = [(frame.place.source.file, frame.place.span.line) for frame in reversed(evidence.frames)]
-    return Roles(lines, {line: depth for depth, line in reversed(list(enumerate(stack)))})
+    depths = {line: depth for depth, line in reversed(list(enumerate(stack)))}
+    return Roles(lines, depths, births(evidence), asking(evidence))
 
 
 def _line(spot: Spot) -> Line:
@@ -66,6 +74,7 @@ def features(
         **_of_origin(candidate),
         **_of_place(candidate, evidence, where),
         **_of_text(candidate, evidence),
+        **told(candidate.edits, _texts(evidence), evidence.message),
         **{f"doubt={name}": 1.0 for name in judgement.doubts},
         "reshaped": 1.0 if 0 < lost <= _LAYER else 0.0,
         "reshaped=two": 1.0 if _LAYER < lost <= _MEETING else 0.0,
@@ -113,6 +122,8 @@ def _of_place(candidate: Candidate, evidence: Evidence, where: Roles) -> dict[st
         "smaller": float(depth == 0 and "out of" in evidence.message),
         "on-stack": float(depth is not None and depth > 0),
         "went-well": float(evidence.passed and depth is not None),
+        "born": float(line in where.born),
+        "asking": float(line in where.asking),
     }
 
 
@@ -132,6 +143,10 @@ def _of_text(candidate: Candidate, evidence: Evidence) -> dict[str, float]:
         "same-tokens": float(not gone and not come),
         "familiar": _familiar(candidate, source) if source is not None else 0.0,
     }
+
+
+def _texts(evidence: Evidence) -> Mapping[str, str]:
+    return {source.file: source.whole for source in evidence.sources_seen()}
 
 
 def _familiar(candidate: Candidate, source: Source) -> float:

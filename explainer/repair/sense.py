@@ -25,7 +25,8 @@ def reads_unbound(offer: Offer) -> bool:
     if not isinstance(offer.node, ast.expr):
         return False
     new = _parsed(offer.text)
-    come = loaded(new) - loaded(offer.node) - _named_in(new) if new is not None else set()
+    known_there = loaded(offer.node) | stored(offer.node)  # targets that are unpacked in another order are no reads
+    come = loaded(new) - known_there - _named_in(new) if new is not None else set()
     if not come - _BUILT_IN:
         return False
     known = _bound(source, line)

@@ -44,7 +44,7 @@ def run(request: dict[str, Any], steps: str) -> dict[str, Any]:
     """
     _enter(request)
     own = bool(request.get("observer"))  # which tells by the losses: the oracle would only slow it down
-    notes = _Notes(steps, Observer(request["folder"], request.get("edited") or {}), closely=not own)
+    notes = _Notes(steps, _observer(request), closely=not own)
     recorder = _recorder(request) if request.get("record") else None
     observer = importlib.import_module(request["observer"]).Observer(request) if request.get("observer") else None
     answer: dict[str, Any] = {"exit": 0, "error": None}
@@ -65,6 +65,10 @@ def run(request: dict[str, Any], steps: str) -> dict[str, Any]:
             answer["report"] = importlib.import_module(request["explain"]["by"]).report_on(error, request)
     observed = observer.taken() if observer is not None else None
     return {**answer, **notes.taken(), "seen": None if own else notes.observer.taken(failed), "observed": observed}
+
+
+def _observer(request: dict[str, Any]) -> Observer:
+    return Observer(request["folder"], request.get("edited") or {}, request.get("failed"))
 
 
 def _enter(request: dict[str, Any]) -> None:

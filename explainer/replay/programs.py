@@ -246,7 +246,12 @@ class Checker:
         folder = self.program.folder
         edits = [replace(edit, file=os.path.join(folder, self.below(edit.file))) for edit in candidate.edits]
         lines = lines_after(edits, folder)
-        return self.session.begin(texts, self._limit(control), edited=lines)
+        return self.session.begin(texts, self._limit(control), edited=lines, failed=self._failed())
+
+    def _failed(self) -> tuple[str, str] | None:
+        """The file, below the program's folder, and the name of the function that failed."""
+        frame = self.scene.crash.user_frame
+        return (self.below(frame.file), frame.function) if frame is not None and frame.function.isidentifier() else None
 
     def end_ahead(self) -> None:
         """End what was begun ahead and not asked for."""

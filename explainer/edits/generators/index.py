@@ -181,7 +181,7 @@ def enlarged(evidence: Evidence) -> Iterator[Candidate]:
 def sparse(crash: Step, classes: int, high: int, distinct: int) -> bool:
     """Whether labels are no more numbers than there are classes, with gaps that chance does not explain."""
     count = max((math.prod(shape) for shape, dtype in crash.before if "int" in dtype), default=0)
-    return distinct <= classes and (high >= _FAR * classes or count >= _OFTEN * (high + 1))
+    return distinct <= classes + 1 and (high >= _FAR * classes or count >= _OFTEN * (high + 1))
 
 
 def _summed(candidate: Candidate) -> bool:

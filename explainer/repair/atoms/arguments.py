@@ -124,7 +124,7 @@ def drop(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
             for one in given if len(given) > 1 or given == node.keywords else ():
                 weight = 1.6 if isinstance(one, ast.keyword) else 1.3
                 yield Offer("drop", spot, node, _without(spot, node, one), "", weight)
-        elif isinstance(node, (ast.Tuple, ast.List)) and len(node.elts) > 2:
+        elif isinstance(node, (ast.Tuple, ast.List)) and len(node.elts) > 1:
             for one in node.elts:
                 yield Offer("drop", spot, node, _without_element(spot, node, one), "", 1.5)
 
@@ -135,6 +135,7 @@ def _without(spot: Spot, node: ast.Call, gone: ast.AST) -> str:
 
 def _without_element(spot: Spot, node: ast.Tuple | ast.List, gone: ast.AST) -> str:
     rest = ", ".join(text(spot, one) for one in node.elts if one is not gone)
+    rest += "," * (isinstance(node, ast.Tuple) and len(node.elts) == 2)
     bare = isinstance(node, ast.Tuple) and not text(spot, node).startswith("(")
     return rest if bare else f"({rest})" if isinstance(node, ast.Tuple) else f"[{rest}]"
 

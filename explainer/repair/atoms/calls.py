@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from explainer.edits.evidence import Evidence
-from explainer.edits.place import as_primary
+from explainer.edits.place import as_primary, enclosed
 from explainer.repair.atoms.common import MODULES, calls, expressions, integer, integers, number, shape_of, text
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
@@ -48,7 +48,6 @@ SIBLINGS = (
 )
 _SIGNS = {ast.MatMult: ("*",), ast.Mult: ("@",), ast.FloorDiv: ("*", "/"), ast.Div: ("//",), ast.Add: ("-", "*"),
           ast.Sub: ("+",)}  # fmt: skip
-_TEXTS = {ast.MatMult: "@", ast.Mult: "*", ast.FloorDiv: "//", ast.Div: "/", ast.Add: "+", ast.Sub: "-"}
 #: Methods and functions without which a value may be what is wanted.
 TURNS = (
     "transpose", "permute", "t", "squeeze", "unsqueeze", "flatten", "view", "reshape", "mean", "sum", "contiguous",
@@ -105,9 +104,9 @@ def operator(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
             continue
         left, right = text(spot, node.left), text(spot, node.right)
         for sign in _SIGNS.get(type(node.op), ()):
-            middle = text(spot, node)[len(left) : -len(right)] if text(spot, node).endswith(right) else ""
-            if text(spot, node).startswith(left) and middle.strip() == _TEXTS[type(node.op)]:
-                yield Offer("operator", spot, node, f"{left} {sign} {right}", "sign", 1.1)
+            sides = (spot.place.at(node.left), spot.place.at(node.right))
+            one, other = (f"({side.text})" if enclosed(side) else side.text for side in sides)
+            yield Offer("operator", spot, node, f"{one} {sign} {other}", "sign", 1.1)
         for one in (left, right) if _may_go(spot, node, evidence) else ():
             yield Offer("operator", spot, node, one, "operand", 1.5)
         if isinstance(node.op, ast.FloorDiv):

@@ -94,7 +94,7 @@ def _changes(shape: list[int]) -> Iterator[tuple[str, list[int]]]:
         new = shape.copy()
         new[one], new[other] = shape[other], shape[one]
         yield f"transpose({one}, {other})" if one < rank - 2 else "transpose(-2, -1)", new
-    for more in (2, 3) if rank < _MOST else ():
+    for more in (2, 3) if rank == 1 else (2,) if rank < _MOST else ():
         nones = ", ".join(["None"] * more)
         yield f"[:, {nones}]" if rank == 1 else f"[..., {nones}]", [*shape, *[1] * more]
     if rank in (3, 4):

@@ -17,6 +17,8 @@ from explainer.replay.recorders.taint import literals, value_of
 _MOST = 8
 #: How far steps and layers are looked at for trees; how large a literal may become, and how many sizes it may make.
 _STEPS, _WIDEST, _GOALS = 20, 600, 2
+#: Numbers up to here say how many dimensions, layers or entries there are as often as a size.
+_FEW = 4
 #: What a dimension costs more where an index is too large: along a longer one any index fits.
 _BEYOND = 1.8
 
@@ -30,7 +32,10 @@ def dimension(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         if value is None or not is_dimension(spot, node):
             continue
         others = [*range(rank), -1, -2]
+        kept = {one % rank for one in _dimensions_beside(spot, node)}
         for new in dict.fromkeys(one for one in others if one % rank != value % rank or one == -1 != value):
+            if new % rank in kept:  # `transpose(1, 1)` turns nothing
+                continue
             yield Offer("dimension", spot, node, str(new), "rank", beyond + 0.2 * abs(abs(new) - abs(value)))
     for node in expressions(spot):
         values = [number(one) for one in node.elts] if isinstance(node, ast.Tuple) else []
@@ -38,6 +43,16 @@ def dimension(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
             for new in itertools.combinations(range(rank), len(values)):
                 if list(new) != values:
                     yield Offer("dimension", spot, node, f"({', '.join(map(str, new))})", "rank", 0.3)
+            for more in {max(values) + 1, -1} if min(values) >= 0 else ():  # type: ignore[type-var, operator]
+                if more < rank:
+                    yield Offer("dimension", spot, node, f"({', '.join(map(str, [*values, more]))})", "more", 0.4)
+
+
+def _dimensions_beside(spot: Spot, node: ast.expr) -> list[int]:
+    """The other dimensions that are written in the same call."""
+    call = spot.place.source.parent_of(node)
+    beside = [one for one in call.args if one is not node] if isinstance(call, ast.Call) else []
+    return [value for one in beside if is_dimension(spot, one) and (value := number(one)) is not None]
 
 
 def literal(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
@@ -62,11 +77,20 @@ def literal(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         for name, known in list(names.items())[:12]:
             if known not in sizes and known != value:
                 yield Offer("literal", spot, node, name, "name", 1.4)
-        near = [one for one in (value * 2, value // 2, value + 1, value - 1, value * 3) if one > 0]
-        for new in [*near, *sorted(sizes - {value, *near})][:_MOST]:
-            yield Offer(
-                "literal", spot, node, str(new), "size" if new in sizes else "near", 1.0 if new in sizes else 1.6
-            )
+        yield from (Offer("literal", spot, node, str(new), "shifted", 0.5) for new in _shifted(value, evidence))
+        near = [one for one in (value * 2, value // 2, value + 1, value - 1, value * 3) if one > 0 or value == 1 + one]
+        for new in [*dict.fromkeys(near), *sorted(sizes - {value, *near})][:_MOST]:
+            beside = abs(new - value) == 1 and value <= _FEW  # how many of its dimensions, layers, entries
+            weight = 1.0 if new in sizes or beside else 1.6
+            yield Offer("literal", spot, node, str(new), "size" if new in sizes else "near", weight)
+
+
+def _shifted(value: int, evidence: Evidence) -> Iterator[int]:
+    """Numbers with which `classes + 1` would be the size in question that it is not."""
+    said = [one for one in evidence.said if one > 1]
+    for one, other in itertools.permutations(said[:_MOST], 2):
+        if 0 < abs(one - value) <= 2 and value > 2 and 1 < other - one + value != one:
+            yield other - one + value
 
 
 def _solving(spot: Spot, node: ast.expr, value: int, sizes: set[int]) -> Iterator[int]:

@@ -97,12 +97,23 @@ def measure(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         own = spot.place.source.text(node) if _measures(node) else None
         if own is None:
             continue
+        for mask in _masks(spot, node):
+            yield Offer("measure", spot, node, f"int({mask}.sum())", "chosen", 0.3)
         lengths = [one for one in spot.scope if one.startswith("len(") and spot.scope[one] != spot.scope.get(own)
                    and "[" not in one and own.startswith("len(")]  # fmt: skip
         for at, other in enumerate(dict.fromkeys(one for one in [*texts[:_MOST], *lengths[:_MOST]] if one != own)):
             yield Offer("measure", spot, node, other, "function", 0.1 * at)
         for one in (" - 1", " + 1"):
             yield Offer("measure", spot, node, own + one, "one", 0.5)
+
+
+def _masks(spot: Spot, node: ast.AST) -> Iterator[str]:
+    """The mask that `len(mask)` and `mask.size(0)` measure: how many it chooses is another number."""
+    owner = node.func.value if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
+    one = owner or (node.args[0] if isinstance(node, ast.Call) and node.args else None)
+    known = spot.scope.get(ast.unparse(one)) if isinstance(one, (ast.Name, ast.Attribute)) else None
+    if isinstance(known, list) and known[1:2] == ["bool"]:
+        yield ast.unparse(one)  # type: ignore[arg-type]
 
 
 def field(spot: Spot, evidence: Evidence) -> Iterator[Offer]:

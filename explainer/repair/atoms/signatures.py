@@ -130,7 +130,7 @@ def _of_schemas(name: str, given: int) -> dict[str, Any]:
     torch: Any = sys.modules["torch"]
     found: dict[str, Any] = {}
     for schema in torch._C._jit_get_schemas_for_operator(f"aten::{name}"):
-        for one in schema.arguments[given:]:
+        for one in [one for at, one in enumerate(schema.arguments) if at >= given or one.kwarg_only]:
             sized = "int" in str(one.type) or "bool" in str(one.type)
             if sized and (one.name in DIMENSIONS or one.has_default_value()):
                 found.setdefault(one.name, one.default_value if one.has_default_value() else UNKNOWN)

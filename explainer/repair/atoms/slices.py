@@ -182,6 +182,7 @@ def _of_part(spot: Spot, evidence: Evidence, part: str) -> Iterator[tuple[str, f
         yield from _of_index(part)
         return
     yield ":", 0.9
+    yield from ((one, 0.8) for one in _one_of(low, high))
     yield from ((_joined(low, new), weight) for new, weight in _of_bound(spot, evidence, high))
     yield from ((_joined(new, high), weight) for new, weight in _of_bound(spot, evidence, low) if low)
     if low and high:
@@ -203,6 +204,16 @@ def _bounds(part: str) -> tuple[str, str, str]:
         return part, "", ""
     low, high = (ast.unparse(one) if one is not None else "" for one in (node.lower, node.upper))
     return low, ":", high
+
+
+def _one_of(low: str, high: str) -> Iterator[str]:
+    """The one entry that a slice of one takes: `x[:1]` -> `x[0]`, `x[-1:]` -> `x[-1]`."""
+    if not low and high == "1":
+        yield "0"
+    elif low == "-1" and not high:
+        yield "-1"
+    elif low.isdigit() and high == str(int(low) + 1):
+        yield low
 
 
 def _joined(low: str, high: str) -> str:

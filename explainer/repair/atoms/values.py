@@ -12,7 +12,7 @@ from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
 
 _DTYPES = ("long", "float32", "bool", "float64", "int64", "float", "half", "bfloat16", "int32", "uint8", "cfloat")
-_KEPT = ("long", "float32", "bool")
+_KEPT = {"torch": ("long", "float32", "bool"), "np": ("int64", "float32"), "numpy": ("int64", "float32")}
 _MODES = (("mean", "none", "sum"), ("same", "valid"), ("bilinear", "nearest"), ("ij", "xy"), ("relu", "gelu"))
 
 
@@ -27,14 +27,16 @@ def value(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     """`dtype=torch.float` -> `dtype=torch.long`, `True` -> `False`, `"mean"` -> `"none"`."""
     for node in expressions(spot):
         if isinstance(node, ast.Constant) and isinstance(node.value, bool):
-            yield Offer("value", spot, node, str(not node.value), "flag", 1.0)
+            of_torch = isinstance(spot.place.source.parent_of(node), ast.keyword) and spot.role in ("slice", "crash")
+            yield Offer("value", spot, node, str(not node.value), "flag", 0.3 if of_torch else 1.0)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             rows = [*(row for row in _MODES if node.value in row), said(_parameter(spot, node), evidence)]
             for other in dict.fromkeys(one for row in rows for one in row if one != node.value):
                 yield Offer("value", spot, node, f'"{other}"', "mode", 1.2)
-        elif isinstance(node, ast.Attribute) and node.attr in _DTYPES and text(spot, node.value) == "torch":
-            for one in _KEPT:
+        elif isinstance(node, ast.Attribute) and node.attr in _DTYPES and text(spot, node.value) in _KEPT:
+            owner = text(spot, node.value)
+            for one in _KEPT[owner]:
                 if one != node.attr and {one, node.attr} not in ({"float", "float32"}, {"long", "int64"}):
-                    yield Offer("value", spot, node, f"torch.{one}", "dtype", 0.6)
+                    yield Offer("value", spot, node, f"{owner}.{one}", "dtype", 0.6)
         elif isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.Invert, ast.Not)):
             yield Offer("value", spot, node, text(spot, node.operand), "sense", 1.4)
