@@ -45,7 +45,7 @@ def evaluates(edits: Sequence[Edit]) -> bool:
 
 
 def _writes_to_copy(text: str | None) -> bool:
-    return any(_copies(target) for node in _nodes(text) for target in _written(node))
+    return any(_copies(target) for node in nodes_of(text) for target in _written(node))
 
 
 def _written(node: ast.AST) -> Iterator[ast.AST]:
@@ -78,7 +78,7 @@ def hands_back_otherwise(edits: Iterable[Edit]) -> bool:
 
 
 def _returns(text: str | None) -> Iterator[ast.Return]:
-    return (one for one in _nodes(text) if isinstance(one, ast.Return))
+    return (one for one in nodes_of(text) if isinstance(one, ast.Return))
 
 
 def _count(node: ast.Return) -> int:
@@ -104,7 +104,7 @@ def _parts(text: str | None) -> Counter[str]:
     """The subscripts that take a part of something: `[:, :-1]`, `[0]`."""
     taken = [
         one
-        for one in _nodes(text)
+        for one in nodes_of(text)
         if isinstance(one, ast.Subscript) and not _PLAIN_SIZES.search(ast.unparse(one.value))
     ]
     return Counter(ast.unparse(one.slice) for one in taken if _PART.search(ast.unparse(one.slice)))
@@ -133,7 +133,7 @@ def spreads_one(edits: Iterable[Edit]) -> bool:
 
 def _entries(text: str | None) -> Counter[str]:
     """The operands of arithmetic that are an entry of something."""
-    operations = (one for one in _nodes(text) if isinstance(one, ast.BinOp))
+    operations = (one for one in nodes_of(text) if isinstance(one, ast.BinOp))
     operands = (side for one in operations for side in (one.left, one.right) if isinstance(side, ast.Subscript))
     return Counter(ast.unparse(one) for one in operands if re.search(r"\[(?:.*, )?-?\d+\]$", ast.unparse(one)))
 
@@ -148,7 +148,7 @@ def leaves_out_data(edits: Iterable[Edit]) -> bool:
 
 def _left_out(edit: Edit) -> Iterator[ast.AST]:
     """The argument that a call is given no more, where that is all that changed."""
-    nodes, after = _nodes(edit.before), _nodes(edit.after)
+    nodes, after = nodes_of(edit.before), nodes_of(edit.after)
     wanted = ast.dump(after[0]) if after else ""
     for call in nodes:
         rows = (call.args, call.keywords) if isinstance(call, ast.Call) and not _sized(call) else ()
@@ -225,7 +225,7 @@ def arithmetic(edits: Iterable[Edit]) -> list[ast.BinOp]:
 
 
 def _operations(text: str | None) -> Iterator[ast.BinOp]:
-    return (node for node in _nodes(text) if isinstance(node, ast.BinOp))
+    return (node for node in nodes_of(text) if isinstance(node, ast.BinOp))
 
 
 def sums_names(edits: Iterable[Edit]) -> bool:
@@ -244,12 +244,12 @@ def decides_default(edits: Iterable[Edit]) -> bool:
 
 
 def _keywords(text: str | None) -> Iterator[str]:
-    for node in _nodes(text):
+    for node in nodes_of(text):
         if isinstance(node, ast.Call):
             yield from (f"{ast.unparse(node.func)}:{word.arg}" for word in node.keywords if word.arg)
 
 
-def _nodes(text: str | None) -> list[ast.AST]:
+def nodes_of(text: str | None) -> list[ast.AST]:
     """The nodes of some lines of source; of a statement's head too (`for x in y:`), none of a part of one."""
     code = textwrap.dedent(text or "").strip()
     for form in (code, f"{code}\n    pass", f"{code})", f"f({code})"):

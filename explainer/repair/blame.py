@@ -10,7 +10,7 @@ from explainer.edits.candidate import PAIRED, Candidate
 from explainer.edits.evidence import Evidence
 from explainer.frozen import frozen, replace
 from explainer.oracle.judge import Judgement
-from explainer.oracle.source import drops_samples, of_layout, puts_in
+from explainer.oracle.source import arithmetic, drops_samples, of_layout, puts_in
 from explainer.repair.features import Features, Roles, features, lost_parameters, roles
 from explainer.repair.perturbed import holds, terms
 from explainer.repair.prior import score
@@ -108,7 +108,7 @@ def blamed(checker: Any, evidence: Evidence, known: tuple[Edit, ...] = ()) -> Bl
     if own is not None and first is not None and first.line == found[0].line:
         found = [first, *(one for one in found if one is not first)]
     first = found[0] if found else None
-    if first is None or own is not None:
+    if first is None or first.candidate.edits == known:
         return replace(_shared(found), odd=first is not None and first.odd, fits=first is not None and first.odd)
     told = _told(checker, evidence, first.candidate)
     if told is False and not first.judgement.doubts:
@@ -124,7 +124,7 @@ def _told(checker: Any, evidence: Evidence, candidate: Candidate) -> bool | None
     if not terms(candidate):
         return True
     told: bool | None = checker.scene.once(("holds", candidate.edits), lambda: holds(checker, evidence, candidate))
-    return told
+    return told if told is not None or arithmetic(candidate.edits) else True
 
 
 def _fits(one: Survivor, where: Roles) -> bool:

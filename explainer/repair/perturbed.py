@@ -1,4 +1,4 @@
-"""Arithmetic that gives the number that fits: by chance where it fails once a number that it reads is another."""
+"""A size that fits by chance: it does so no more once a number that the edit reads is another."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from explainer.edits.expressions import evaluated
 from explainer.edits.lines import EditError, changed, shown
 from explainer.edits.place import Place
 from explainer.frozen import replace
-from explainer.oracle.source import arithmetic
+from explainer.oracle.source import arithmetic, nodes_of
 from explainer.repair.spots import scope_at
 from explainer.replay.outcomes import passes
 from explainer.replay.program import Run
@@ -23,15 +23,16 @@ from explainer.source import Source
 
 #: Numbers below are dimensions, kernels and channels of images as often as sizes.
 _LEAST = 4
+_READ = (ast.Name, ast.Attribute, ast.Subscript)
 #: How many names of an edit are looked at.
 _NAMES = 3
 
 
 def holds(checker: Any, evidence: Evidence, candidate: Candidate) -> bool | None:
-    """Whether an edit that computes a number fits where one of its numbers is another one, too.
+    """Whether an edit that computes or names a size fits where one of the numbers it reads is another one, too.
 
-    False: it then fails as the unedited program does, though what is asked for is what it was, so it fits by chance.
-    None where nothing tells.
+    False: it then fails as the unedited program does, and what is asked for is what it was, or what meets there has
+    nothing to do with that number: so it fits by chance. None where nothing tells.
     """
     scope = _scope(evidence, candidate)
     made = {evaluated(one, scope) for one in arithmetic(candidate.edits)}
@@ -49,8 +50,9 @@ def _with(checker: Any, candidate: Candidate, changes: tuple[Edit, ...], made: s
         return None
     if passes(both, control):
         return True
+    apart = _numbers(plain) == _numbers(control)
     asked = _numbers(plain) & _numbers(control) & made
-    return False if asked and _alike(both, control) else None
+    return False if (asked or apart) and _alike(both, control) else None
 
 
 def _numbers(run: Run) -> set[int]:
@@ -97,7 +99,12 @@ def _is(node: ast.AST, number: int) -> bool:
 
 
 def terms(candidate: Candidate) -> list[str]:
-    """What the arithmetic reads that an edit brings in: names, attributes, entries."""
+    """What an edit reads that was not read there: names, attributes, entries, those of its arithmetic first."""
     sides = [side for one in arithmetic(candidate.edits) for side in (one.left, one.right)]
-    read = [ast.unparse(one) for one in sides if isinstance(one, (ast.Name, ast.Attribute, ast.Subscript))]
+    read = [ast.unparse(one) for one in sides if isinstance(one, _READ)]
+    for edit in candidate.edits:
+        known = {ast.unparse(one) for one in nodes_of(edit.before) if isinstance(one, _READ)}
+        read += [
+            text for one in nodes_of(edit.after) if isinstance(one, _READ) if (text := ast.unparse(one)) not in known
+        ]
     return list(dict.fromkeys(read))

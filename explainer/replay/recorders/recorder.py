@@ -41,6 +41,7 @@ class Recorder:
         self.scopes: dict[int, tuple[Any, int, dict[str, Any]]] = {}
         self.failed: list[tuple[BaseException, Step, list[Any]]] = []
         self.passed: set[tuple[Any, ...]] = set()
+        self.returned: set[int] = set()
         self.numbers = numbers
         self.parted: Step | None = None
         self.usual = Usual()
@@ -51,6 +52,7 @@ class Recorder:
             taint.install(self.owns, numbers)
         if "torch" in sys.modules:
             watch_modules(self)
+            sys.modules["torch"].nn.modules.module.register_module_forward_hook(self._returns)
             watch_arrays(self)
             watch_subscripts(self)
             watch_functions(self)
@@ -110,6 +112,9 @@ class Recorder:
         self.failed.append((error, step, values))
         del self.failed[:-4]
 
+    def _returns(self, module: Any, *_: Any) -> None:
+        self.returned.add(id(module))
+
     def given(self, tensor: Any, data: Any) -> None:
         """Remember that a tensor got another's data."""
         step = self.step_of(data)
@@ -148,7 +153,7 @@ class Recorder:
         passed = crash is not None and _call_of(crash) in self.passed
         if crash is None:
             crash = self._of_stack(error)
-            passed = crash is not None and self.refusing is not None and _layer_of(crash, self.refusing) in self.passed
+            passed = crash is not None and self._accepted(crash)
         if crash is not None:
             floats = crash.function.startswith("binary_cross_entropy")
             crash.extents = [extent(value, floats) for value in flat(self._operands(crash)) if is_tensor(value)]
@@ -166,6 +171,10 @@ class Recorder:
             "scopes": [self._scope(code, known) for code, _, known in self.scopes.values()],
             "passed": passed,
         }
+
+    def _accepted(self, crash: Step) -> bool:
+        """Whether the layer that refuses what it is called with has handed something back there before."""
+        return id(self.refusing) in self.returned and _layer_of(crash, self.refusing) in self.passed
 
     def _imported(self) -> None:
         """Count in the program's files that call nothing of torch: helpers, settings."""
