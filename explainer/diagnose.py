@@ -180,7 +180,7 @@ def _beside_others(
 ) -> Diagnosis:
     """A rule's diagnosis where its fix is the best of all; else what the message says, with the one that is."""
     wide = partial(remedies.of_search, match.symptom.family, scene, remedy)
-    known = remedy.proves or held.rule.family not in remedies.SIZES  # others rest on more than that it runs
+    known = remedy.proves or remedy.bends or held.rule.family not in remedies.SIZES  # which rest on more than a run
     known = known and not remedies.drops(scene)
     best = remedy if known else stages.run("the search for fixes", wide, remedy)
     if best.fixes[0].edits == remedy.fixes[0].edits:

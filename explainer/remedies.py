@@ -53,7 +53,8 @@ class Remedy:
     """The fixes to show, best first, and the line to edit. `refuted`: edits were run, and none of them helped.
 
     `adapts`: the first only makes the failing call take what came, wherever that went wrong. `doubtful`: the first ran,
-    and may do harm; `unsure`: others are as likely.
+    and may do harm; `unsure`: others are as likely; `bends`: only that it gives layers other sizes keeps it from a
+    proof, as any two fit once both are the same.
     """
 
     fixes: tuple[Fix, ...] = ()
@@ -63,6 +64,7 @@ class Remedy:
     adapts: bool = False
     doubtful: bool = False
     unsure: bool = False
+    bends: bool = False
 
     @property
     def checked(self) -> bool:
@@ -87,7 +89,8 @@ def of_rule(held: Held, scene: Scene) -> Remedy:
         adapts = held.rule.family in TRAVELS and only_adapts(first)
         proves = _proves(passed, held, scene) and not default_or_layout(scene, first)
         shown, doubtful = _shown(passed, words_only, scene.options.language), bool(passed[0].judgement.doubts)
-        return Remedy(shown, first.culprit, proves, adapts=adapts, doubtful=doubtful)
+        bends = proves and held.rule.family in SIZES and passed[0].reshaped > 0
+        return Remedy(shown, first.culprit, proves and not bends, adapts=adapts, doubtful=doubtful, bends=bends)
     late = [one.candidate for one in verdicts if one.level == LATE]
     refuted = not late and any(one.level != "none" for one in verdicts)
     if late:
@@ -173,7 +176,7 @@ def of_search(family: str, scene: Scene, known: Remedy) -> Remedy:
         )
     best = verdicts[0]
     alone = best.candidate.tier != PAIRED and first.lost <= _FEW and not only_adapts(best.candidate)
-    sure = wide and whole_program(scene) and blame.share >= SURE and alone and not best.judgement.doubts
+    sure = wide and whole_program(scene) and blame.counted >= SURE and alone and not best.judgement.doubts
     proves = sure and not first.smaller and not default_or_layout(scene, best.candidate)
     shown = _shown(verdicts, (), scene.options.language)
     unsure, doubtful = blame.share < UNSURE, bool(best.judgement.doubts)

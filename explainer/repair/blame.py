@@ -71,12 +71,14 @@ class Survivor:
 class Blame:
     """All survivors, the likeliest first, and what share of all that may be right is on its line.
 
+    `counted` is that share by what is counted alone, whoever offered the first: by that a line is proved.
     `odd`: something tells against the first. `fits`: so it does, or there is no more to it than that it fits where it
     failed: where the value came from may be wrong.
     """
 
     survivors: tuple[Survivor, ...]
     share: float = 0.0
+    counted: float = 0.0
     odd: bool = False
     fits: bool = False
 
@@ -101,8 +103,7 @@ def blamed(checker: Any, evidence: Evidence, known: tuple[Edit, ...] = ()) -> Bl
         found.append(Survivor(candidate, run, judgement, score(counted), lost_parameters(run, control), counted))
     own = next((one for one in found if one.candidate.edits == known), None)
     first = own or _generated(found, control)
-    bends = own is None and first is not None and first.bends
-    if first is not None and not first.forgets and not first.counted.get("recomputed") and not bends:
+    if first is not None and not first.forgets and not first.counted.get("recomputed"):
         found[found.index(first)] = first = replace(first, score=first.score + BETTER)
     found.sort(key=lambda one: (_last(one), -one.score))
     if own is not None and first is not None and first.line == found[0].line:
@@ -115,7 +116,7 @@ def blamed(checker: Any, evidence: Evidence, known: tuple[Edit, ...] = ()) -> Bl
         doubted = replace(first.judgement, doubts=("chance",))
         checker.survived[first.candidate.edits] = first.candidate, doubted
         return blamed(checker, evidence, known)
-    fits = first.odd or first.bends or told is not True or _fits(first, where)
+    fits = first.odd or told is not True or _fits(first, where)
     return replace(_shared(found), odd=first.odd, fits=fits)
 
 
@@ -165,7 +166,13 @@ def _shared(found: list[Survivor]) -> Blame:
     if not found:
         return Blame(())
     least = _last(found[0])
-    worth = [math.exp(min(one.score - BETTER * (_last(one) > least), 50.0)) for one in found]
-    total = sum(worth) + 1.0
+    behind = [BETTER * (_last(one) > least) for one in found]
+    scores = ([one.score for one in found], [score(one.counted) for one in found])
+    share, counted = (_share(found, row, behind) for row in scores)
+    return Blame(tuple(found), share, counted)
+
+
+def _share(found: list[Survivor], scores: list[float], behind: list[float]) -> float:
+    worth = [math.exp(min(one - less, 50.0)) for one, less in zip(scores, behind, strict=True)]
     own = sum(each for each, one in zip(worth, found, strict=True) if one.line == found[0].line)
-    return Blame(tuple(found), own / total)
+    return own / (sum(worth) + 1.0)

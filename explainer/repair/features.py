@@ -17,8 +17,6 @@ from explainer.edits.evidence import Evidence
 from explainer.frozen import frozen
 from explainer.oracle.judge import Judgement
 from explainer.repair.agreement import came_along, computed, forgets, recomputes
-from explainer.repair.births import asking, births
-from explainer.repair.diff import told
 from explainer.repair.prior import ATOM
 from explainer.repair.spots import Spot, spots
 from explainer.replay.outcomes import other_input
@@ -35,15 +33,10 @@ _FAR = 8
 
 @frozen
 class Roles:
-    """The role that each line of the slice has in a crash, with its distance; the lines of the failing stack.
-
-    `born`: where what is rejected began; `asking`: where the layer was built that rejects it.
-    """
+    """The role that each line of the slice has in a crash, with its distance; the lines of the failing stack."""
 
     lines: Mapping[Line, tuple[str, int]]
     stack: Mapping[Line, int]
-    born: frozenset[Line] = frozenset()
-    asking: frozenset[Line] = frozenset()
 
     def of(self, candidate: Candidate) -> tuple[str, int]:
         """The role of the line that a candidate takes for the cause."""
@@ -56,8 +49,7 @@ def roles(evidence: Evidence) -> Roles:
     for spot in spots(evidence):
         lines.setdefault(_line(spot), (spot.role, spot.distance))
     stack = [(frame.place.source.file, frame.place.span.line) for frame in reversed(evidence.frames)]
-    depths = {line: depth for depth, line in reversed(list(enumerate(stack)))}
-    return Roles(lines, depths, births(evidence), asking(evidence))
+    return Roles(lines, {line: depth for depth, line in reversed(list(enumerate(stack)))})
 
 
 def _line(spot: Spot) -> Line:
@@ -74,7 +66,6 @@ def features(
         **_of_origin(candidate),
         **_of_place(candidate, evidence, where),
         **_of_text(candidate, evidence),
-        **told(candidate.edits, _texts(evidence), evidence.message),
         **{f"doubt={name}": 1.0 for name in judgement.doubts},
         "reshaped": 1.0 if 0 < lost <= _LAYER else 0.0,
         "reshaped=two": 1.0 if _LAYER < lost <= _MEETING else 0.0,
@@ -122,8 +113,6 @@ def _of_place(candidate: Candidate, evidence: Evidence, where: Roles) -> dict[st
         "smaller": float(depth == 0 and "out of" in evidence.message),
         "on-stack": float(depth is not None and depth > 0),
         "went-well": float(evidence.passed and depth is not None),
-        "born": float(line in where.born),
-        "asking": float(line in where.asking),
     }
 
 
@@ -143,10 +132,6 @@ def _of_text(candidate: Candidate, evidence: Evidence) -> dict[str, float]:
         "same-tokens": float(not gone and not come),
         "familiar": _familiar(candidate, source) if source is not None else 0.0,
     }
-
-
-def _texts(evidence: Evidence) -> Mapping[str, str]:
-    return {source.file: source.whole for source in evidence.sources_seen()}
 
 
 def _familiar(candidate: Candidate, source: Source) -> float:
