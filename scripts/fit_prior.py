@@ -27,13 +27,11 @@ from scoring.case import SCRIPT, Case, cases
 from scoring.judge import TRIED, repaired
 
 from explainer.authoring.examples import Runner
-from explainer.repair.prior import BY_HAND
-from explainer.repair.weights import WEIGHTS as KNOWN
 
 Row = dict[str, Any]
 Judged = tuple[bool, bool, bool, float]
-#: The penalty on the square of each weight, with which most are right for programs left out; the steps of the fit.
-PENALTY, STEPS = 1.0, 400
+#: The penalty on the square of each weight; how many steps the fit takes.
+PENALTY, STEPS = 0.1, 400
 WEIGHTS = Path(__file__).parent.parent / "explainer" / "repair" / "weights.py"
 
 
@@ -109,7 +107,7 @@ def _fitted(rows: Sequence[Row]) -> dict[str, float]:
         for one in row["survivors"]:
             for name in one["features"]:
                 counts[name] += 1
-    names = sorted(name for name, count in counts.items() if count >= 5 and name not in BY_HAND)
+    names = sorted(name for name, count in counts.items() if count >= 5)
     index = {name: at for at, name in enumerate(names)}
     weight = torch.zeros(len(names), requires_grad=True)
     most = max(len(row["survivors"]) for row in usable)
@@ -176,9 +174,7 @@ def _told(found: Sequence[Judged]) -> str:
 
 
 def _write(weights: Mapping[str, float]) -> None:
-    """Write the weights; what no program of the surveys had keeps the one it has."""
-    kept = {name: value for name, value in KNOWN.items() if name not in BY_HAND}
-    rows = "".join(f"    {json.dumps(name)}: {value},\n" for name, value in sorted({**kept, **weights}.items()))
+    rows = "".join(f"    {json.dumps(name)}: {value},\n" for name, value in sorted(weights.items()))
     head = '"""What each feature of a survivor costs: made by `scripts/fit_prior.py`."""\n\n'
     head += "from __future__ import annotations\n\nfrom collections.abc import Mapping\n\n"
     WEIGHTS.write_text(f"{head}WEIGHTS: Mapping[str, float] = {{\n{rows}}}\n", encoding="utf-8")

@@ -129,9 +129,8 @@ _STEP = 0.12
 _FAR = 1.2
 #: What a doubt costs whose weight is not known; what those kinds of edits do whose signs seldom come by chance.
 _DOUBTED, _OWN_SIGN = 1.5, -3.0
-#: Layers of another size, with whose size the same call went well before, or whose size is computed of several names; a
-#: number that makes the data other ones.
-BY_HAND = {"reshaped=passed": 4.0, "recomputed": 3.0, "input": 1.0}
+#: Layers of another size, with whose size the same call went well before, or whose size is computed of several names.
+_BY_HAND = {"reshaped=passed": 4.0, "recomputed": 3.0}
 _SIGNED = ("usual", "wrapped", "windowed", "unreturned", "likewise", "shortened", "paired", "expanded", "dropped")
 
 
@@ -159,6 +158,6 @@ def _unfitted(name: str) -> float:
     """
     if name.removeprefix("atom=") in _SIGNED:
         return _OWN_SIGN * (3 if name == "atom=dropped" else 1)  # no program drops a result on purpose
-    if name in BY_HAND:
-        return BY_HAND[name]
+    if name in _BY_HAND:
+        return _BY_HAND[name]
     return _DOUBTED if name.startswith("doubt=") else 0.0
