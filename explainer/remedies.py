@@ -175,8 +175,9 @@ def of_search(family: str, scene: Scene, known: Remedy) -> Remedy:
             tuple(_doubtful(one, scene.options.language, "unlikely") for one in verdicts[:MOST]), doubtful=True
         )
     best = verdicts[0]
-    alone = best.candidate.tier != PAIRED and first.lost <= _FEW and not only_adapts(best.candidate)
-    sure = wide and whole_program(scene) and blame.counted >= SURE and alone and not best.judgement.doubts
+    alone = blame.alone and best.candidate.tier != PAIRED and first.lost <= _FEW and not only_adapts(best.candidate)
+    told = blame.told and not first.odd and not best.judgement.doubts
+    sure = wide and whole_program(scene) and blame.counted >= SURE and alone and told
     proves = sure and not first.smaller and not default_or_layout(scene, best.candidate)
     shown = _shown(verdicts, (), scene.options.language)
     unsure, doubtful = blame.share < UNSURE, bool(best.judgement.doubts)

@@ -14,7 +14,7 @@ from explainer.patterns import Pattern
 _CAST = Pattern(r"\.(float|double|half|bfloat16|long|int|bool|byte|abs|type_as)\(|\.to\((torch\.|[^()]*dtype)")
 
 
-_LENIENT = Pattern(r"\b(?:strict|weights_only)\s*=(?!\s*True\b)")
+_LENIENT = Pattern(r"\b(?:strict|weights_only|error_if_nonfinite|validate_args)\s*=(?!\s*True\b)")
 _WATCHES = Pattern(r"detect_anomaly\((?!\s*(?:mode\s*=\s*)?False)")
 
 

@@ -36,9 +36,11 @@ def came_along(evidence: Evidence) -> bool:
 
 def forgets(candidate: Candidate, evidence: Evidence) -> bool:
     """Whether a name of a function is read nowhere any more: what it held was computed for something."""
+    if idles(candidate):
+        return True
     for edit in candidate.edits:
         before, after = _parsed(edit.before), _parsed(edit.after)
-        if after is not None and (_idle(after) - _idle(before) or _loses_data(before, after, edit, evidence)):
+        if after is not None and _loses_data(before, after, edit, evidence):
             return True
         source = evidence.sources(candidate.culprit.file)
         gone = _names(edit.before or "") - _names(edit.after or "")
@@ -48,6 +50,12 @@ def forgets(candidate: Candidate, evidence: Evidence) -> bool:
         if any(_last_read(function, name, edit) for name in gone):
             return True
     return False
+
+
+def idles(candidate: Candidate) -> bool:
+    """Whether a comprehension takes no more of what it goes over: `[len(rows) for row in rows]`."""
+    pairs = ((_parsed(edit.before), _parsed(edit.after)) for edit in candidate.edits)
+    return any(_idle(after) - _idle(before) for before, after in pairs)
 
 
 def _parsed(lines: str | None) -> ast.AST | None:

@@ -10,9 +10,9 @@ from explainer.edits.candidate import PAIRED, Candidate
 from explainer.edits.evidence import Evidence
 from explainer.frozen import frozen, replace
 from explainer.oracle.judge import Judgement
-from explainer.oracle.source import arithmetic, drops_samples, of_layout, puts_in
+from explainer.oracle.source import drops_samples, of_layout, puts_in
 from explainer.repair.features import Features, Roles, features, lost_parameters, roles
-from explainer.repair.perturbed import holds, terms
+from explainer.repair.perturbed import computed_of, holds, terms
 from explainer.repair.prior import score
 from explainer.replay.outcomes import ties
 from explainer.replay.program import Run
@@ -81,6 +81,12 @@ class Blame:
     counted: float = 0.0
     odd: bool = False
     fits: bool = False
+    told: bool = False
+
+    @property
+    def alone(self) -> bool:
+        """Whether all that survived without a doubt stands in one line."""
+        return len({one.line for one in self.survivors if not one.judgement.doubts}) == 1
 
     @property
     def first(self) -> Survivor | None:
@@ -112,20 +118,21 @@ def blamed(checker: Any, evidence: Evidence, known: tuple[Edit, ...] = ()) -> Bl
     if first is None or first.candidate.edits == known:
         return replace(_shared(found), odd=first is not None and first.odd, fits=first is not None and first.odd)
     told = _told(checker, evidence, first.candidate)
+    told = told if told is not None or computed_of(first.candidate) else True
     if told is False and not first.judgement.doubts:
         doubted = replace(first.judgement, doubts=("chance",))
         checker.survived[first.candidate.edits] = first.candidate, doubted
         return blamed(checker, evidence, known)
     fits = first.odd or told is not True or _fits(first, where)
-    return replace(_shared(found), odd=first.odd, fits=fits)
+    return replace(_shared(found), odd=first.odd, fits=fits, told=_told(checker, evidence, first.candidate) is True)
 
 
 def _told(checker: Any, evidence: Evidence, candidate: Candidate) -> bool | None:
-    """Whether an edit computes nothing, or a number that fits where what it is computed of is another, too."""
-    if not terms(candidate):
-        return True
+    """Whether an edit reads no number that it did not, or fits where one that it reads is another, too."""
+    if not terms(candidate, evidence):
+        return None if computed_of(candidate) else True
     told: bool | None = checker.scene.once(("holds", candidate.edits), lambda: holds(checker, evidence, candidate))
-    return told if told is not None or arithmetic(candidate.edits) else True
+    return told
 
 
 def _fits(one: Survivor, where: Roles) -> bool:

@@ -76,8 +76,8 @@ def _scope(evidence: Evidence, candidate: Candidate) -> Mapping[str, Any]:
 
 def _changes(evidence: Evidence, candidate: Candidate, scope: Mapping[str, Any]) -> Iterator[tuple[Edit, ...]]:
     """For each number that the new arithmetic reads: the edits that double it wherever it is written."""
-    values = dict.fromkeys(scope.get(name) for name in terms(candidate))
-    numbers = [one for one in values if isinstance(one, int) and one >= _LEAST]
+    values = dict.fromkeys(scope[name] for name in terms(candidate, evidence))
+    numbers = [one for one in values if one >= _LEAST]
     for number in itertools.islice(numbers, _NAMES):
         try:
             yield tuple(edit for one in evidence.sources_seen() for edit in _doubled(one, number, candidate))
@@ -98,13 +98,19 @@ def _is(node: ast.AST, number: int) -> bool:
     return isinstance(node, ast.Constant) and type(node.value) is int and node.value == number
 
 
-def terms(candidate: Candidate) -> list[str]:
-    """What an edit reads that was not read there: names, attributes, entries, those of its arithmetic first."""
+def computed_of(candidate: Candidate) -> list[str]:
+    """What the arithmetic reads that an edit brings in: names, attributes, entries."""
     sides = [side for one in arithmetic(candidate.edits) for side in (one.left, one.right)]
-    read = [ast.unparse(one) for one in sides if isinstance(one, _READ)]
+    return [ast.unparse(one) for one in sides if isinstance(one, _READ)]
+
+
+def terms(candidate: Candidate, evidence: Evidence) -> list[str]:
+    """The numbers that an edit reads and that were not read there, by their source, those of its arithmetic first."""
+    read = computed_of(candidate)
     for edit in candidate.edits:
         known = {ast.unparse(one) for one in nodes_of(edit.before) if isinstance(one, _READ)}
         read += [
             text for one in nodes_of(edit.after) if isinstance(one, _READ) if (text := ast.unparse(one)) not in known
         ]
-    return list(dict.fromkeys(read))
+    scope = _scope(evidence, candidate)
+    return [one for one in dict.fromkeys(read) if isinstance(scope.get(one), int)]

@@ -18,6 +18,7 @@ from explainer.edits.evidence import Evidence
 from explainer.edits.generators.slices import collated, parting
 from explainer.edits.place import Place
 from explainer.frozen import frozen
+from explainer.repair.agreement import idles
 from explainer.repair.atoms import ATOMS
 from explainer.repair.atoms.common import statement_of
 from explainer.repair.odd import counted
@@ -157,7 +158,9 @@ def _proposals(ranked: list[tuple[float, Offer]], evidence: Evidence, most: int)
     seen: set[Any] = set()
     for worth, offer in ranked:
         candidate = offer.candidate(evidence)
-        if candidate is not None and candidate.edits not in seen and not silences(candidate) and not _repeats(offer):
+        if candidate is None or candidate.edits in seen or silences(candidate):
+            continue
+        if not _repeats(offer) and not idles(candidate):
             seen.add(candidate.edits)
             yield Proposal(candidate, worth, offer.atom)
             if len(seen) >= most:
@@ -203,7 +206,8 @@ def _doubled(offers: Iterable[Offer]) -> Iterator[Offer]:
 
 def _offers(evidence: Evidence, family: str) -> Iterator[Offer]:
     family = "dataloader" if collated(evidence) else family
-    if family == "dataloader" and not evidence.loading:  # a dataset that takes no such tensors: their sizes are wrong
+    making = evidence.crash is not None and evidence.crash.function == "__init__"
+    if family == "dataloader" and making and not evidence.loading:  # of a dataset, whose tensors have wrong sizes
         family = "shape"
     atoms = {name: ATOMS[name] for name in atoms_for(family, "shape" in evidence.message)}
     parted = parting(evidence)
