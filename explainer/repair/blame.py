@@ -57,11 +57,6 @@ class Survivor:
         return self.forgets or bool(self.counted.get("came-along") or self.counted.get("recomputed"))
 
     @property
-    def bends(self) -> bool:
-        """Whether layers get other sizes, or a number is another: any two sizes fit once both are the same."""
-        return self.lost > 0 or self.candidate.literal
-
-    @property
     def line(self) -> tuple[str, int]:
         """The line that it takes for the cause."""
         return self.candidate.culprit.file, self.candidate.culprit.line

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from explainer.edits.evidence import Evidence
+from explainer.edits.place import as_primary
 from explainer.repair.atoms.common import expressions, text
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
@@ -24,9 +25,13 @@ def condition(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
             for at, sign in enumerate(_OTHER[type(node.ops[0])]):
                 yield Offer("condition", spot, node, f"{left} {sign} {right}", "sign", 0.3 * at)
         elif _decides(spot, node) and not isinstance(node, (ast.Compare, ast.BoolOp, ast.Constant)):
-            whole = text(spot, node)
-            turned = text(spot, node.operand) if isinstance(node, ast.UnaryOp) else f"not {whole}"
-            yield Offer("condition", spot, node, turned, "sense", 0.0)
+            yield Offer("condition", spot, node, _denied(spot, node), "sense", 0.0)
+
+
+def _denied(spot: Spot, node: ast.expr) -> str:
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        return text(spot, node.operand)
+    return f"not {as_primary(spot.place.at(node))}"
 
 
 def _decides(spot: Spot, node: ast.expr) -> bool:
