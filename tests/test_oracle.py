@@ -327,7 +327,7 @@ WEIGHED = {
     "other values than before": (RELU, "        h += 1", "        h = h + 2", None, ("values",)),
     "the values of before": (RELU, "        h += 1", "        h = h + 1", None, ()),
     "a broadcast that torch warns of": (
-        LOSS, "F.mse_loss(net(x), y)", "F.mse_loss(net(x), y[:, 0])", None, ("warned",)),
+        LOSS, "F.mse_loss(net(x), y)", "F.mse_loss(net(x), y[:, 0])", None, ("spread", "warned")),
     "fewer parameters under the optimizer": (
         FROZEN, "saved = step(True)", "saved = step(False)", "ungraded", ("write",)),
     "as many parameters as before": (FROZEN, "begun(False).load", "begun(True).load", None, ()),

@@ -126,3 +126,17 @@ def test_states_that_are_loaded_over_steps_are_counted() -> None:
         assert gradients.undone == 1
     finally:
         places.restore()
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message", "spread"),
+    [
+        ("return f(x)", "return f(x)[0]", "The size of tensor a (5) must match the size of tensor b (3)", True),
+        ("return f(x)[1]", "return f(x)[0]", "The size of tensor a (5) must match the size of tensor b (3)", False),
+        ("return f(x)", "return f(x)[:, -1]", "mat1 and mat2 shapes cannot be multiplied", False),  # the last step
+        ("y = x + b", "y = x + b[0]", "mat1 and mat2 shapes cannot be multiplied", True),
+    ],
+)
+def test_one_entry_in_the_place_of_all_is_in_doubt_where_it_fits_everything(before, after, message, spread) -> None:
+    error = {"error": {"type": "RuntimeError", "message": message}}
+    assert ("spread" in judged([Edit("a.py", 1, 1, before, after)], {}, error).doubts) == spread

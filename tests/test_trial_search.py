@@ -213,7 +213,7 @@ def test_a_line_is_named_as_surely_as_its_share_of_all_survivors_says(as_program
     list(made.runs([fits], lambda _: None))
     found = blamed(made, recorded(scene))
     monkeypatch.setattr(remedies, "_widened", lambda *_: wide)
-    monkeypatch.setattr(remedies, "_blamed", lambda *_: replace(found, share=share))
+    monkeypatch.setattr(remedies, "_blamed", lambda *_: replace(found, share=share, counted=share))
     best = remedies.of_search("shape", scene, Remedy())
     assert (best.culprit is not None) == (named is not None)
     assert best.fixes[0].certainty == ("checked" if named else "suggestion")

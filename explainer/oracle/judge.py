@@ -164,7 +164,9 @@ def _picked(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[st
 
 
 def _spread(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[str, Any]) -> bool:
-    return source.spreads_one(edits)
+    """One entry where sizes did not fit together: it fits everything."""
+    apart = "must match the size of tensor" in str((control.get("error") or {}).get("message"))
+    return source.spreads_one(edits) or (apart and source.takes_one(edits))
 
 
 def _argument(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[str, Any]) -> bool:

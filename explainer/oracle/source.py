@@ -131,11 +131,23 @@ def spreads_one(edits: Iterable[Edit]) -> bool:
     return any(_entries(edit.after) - _entries(edit.before) for edit in edits)
 
 
+def takes_one(edits: Iterable[Edit]) -> bool:
+    """Whether one entry is taken of what was handed on whole: `return y[0]` in place of `return y`."""
+    return any(_taken(edit.after) > _taken(edit.before) for edit in edits)
+
+
+def _taken(text: str | None) -> int:
+    return sum(map(_is_entry, nodes_of(text)))
+
+
 def _entries(text: str | None) -> Counter[str]:
     """The operands of arithmetic that are an entry of something."""
     operations = (one for one in nodes_of(text) if isinstance(one, ast.BinOp))
-    operands = (side for one in operations for side in (one.left, one.right) if isinstance(side, ast.Subscript))
-    return Counter(ast.unparse(one) for one in operands if re.search(r"\[(?:.*, )?-?\d+\]$", ast.unparse(one)))
+    return Counter(ast.unparse(side) for one in operations for side in (one.left, one.right) if _is_entry(side))
+
+
+def _is_entry(node: ast.AST) -> bool:
+    return isinstance(node, ast.Subscript) and bool(re.search(r"\[(?:.*, )?-?\d+\]$", ast.unparse(node)))
 
 
 def leaves_out_data(edits: Iterable[Edit]) -> bool:
