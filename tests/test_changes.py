@@ -35,3 +35,17 @@ def test_an_edit_that_cuts_to_size_or_counts_one_more_only_adapts(before, after,
 def test_an_edit_that_lets_a_check_be_left_out_silences(after, lenient):
     edit = Edit("main.py", 3, 3, "net.load_state_dict(state)", f"net.load_state_dict(state, {after})")
     assert silences(Candidate((edit,), "replace", "", Span("main.py", 3))) is lenient
+
+
+@pytest.mark.parametrize(
+    ("after", "silent"),
+    [
+        ("clip(parameters, 1.0)", True),
+        ("clip(parameters, 1.0, error_if_nonfinite=False)", True),
+        ("clip(parameters, 0.5, error_if_nonfinite=True)", False),
+    ],
+)
+def test_an_edit_that_takes_a_check_away_silences(after, silent):
+    """What found the values that are not finite is not to blame for them."""
+    edit = Edit("main.py", 3, 3, "clip(parameters, 1.0, error_if_nonfinite=True)", after)
+    assert silences(Candidate((edit,), "replace", "", Span("main.py", 3))) is silent

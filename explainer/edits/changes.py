@@ -15,7 +15,7 @@ _CAST = Pattern(r"\.(float|double|half|bfloat16|long|int|bool|byte|abs|type_as)\
 
 
 _LENIENT = Pattern(r"\b(?:strict|weights_only|error_if_nonfinite|validate_args)\s*=(?!\s*True\b)")
-_WATCHES = Pattern(r"detect_anomaly\((?!\s*(?:mode\s*=\s*)?False)")
+_WATCHES = Pattern(r"detect_anomaly\((?!\s*(?:mode\s*=\s*)?False)|\berror_if_nonfinite\s*=\s*True")
 
 
 def is_cast(candidate: Candidate) -> bool:
