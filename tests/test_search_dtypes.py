@@ -93,3 +93,27 @@ def test_what_autocast_made_half_is_cast_where_another_dtype_is_needed(runner: R
         """
     assert_repaired(runner, program, "mixed[picked] =", "expert(x[picked]).float()")
     assert_never_offered(runner, program, "self.down(self.up(x)).float()")
+
+
+#: Small codes that numpy keeps, and a call that only comes once there are enough of them.
+CODES = """
+    import numpy as np
+    import torch
+    kept = np.zeros(8, dtype=np.uint8)
+    def learn(codes):
+        return torch.rand(8, 3).gather(1, torch.from_numpy(codes).unsqueeze(1))
+    def main(turns=5):
+        for turn in range(turns):
+            kept[turn] = turn % 3
+            if turn > 3:
+                learn(kept)
+    main()
+"""
+
+
+def test_an_index_of_any_whole_numbers_becomes_one_of_int64(runner: Runner) -> None:
+    assert_repaired(runner, CODES, ".gather(1", ".long()")
+
+
+def test_fewer_turns_that_never_get_to_what_failed_are_no_other_fix(runner: Runner) -> None:
+    assert_never_offered(runner, CODES, "main(turns=")

@@ -39,7 +39,7 @@ _MOVING = (
 _INDEXED = ("__getitem__", "__setitem__", "gather", "index_select", "scatter", "scatter_", "take_along_dim")
 _TO_LONG = Pattern(
     r"indices|index tensor|used as ind|target dtype to be Long|scalar type Long but|expected (?:scalar type |dtype )?"
-    r"(?:Long|int64)|must be (?:long|int64)|one of the following scalar types: Long",
+    r"(?:Long|int64)|must be (?:long|int64)|Expected dtype int32/int64|one of the following scalar types: Long",
     re.I,
 )
 
