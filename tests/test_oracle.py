@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 torch = pytest.importorskip("torch")
 
-from crashes import crashed, replacing  # noqa: E402
 
-from explainer import remedies  # noqa: E402
 from explainer.diagnosis import Edit  # noqa: E402
-from explainer.oracle import source, words  # noqa: E402
+from explainer.oracle import words  # noqa: E402
 from explainer.oracle.judge import Judgement, judged  # noqa: E402
 from explainer.oracle.places import lines_after  # noqa: E402
 from explainer.replay.outcomes import passes  # noqa: E402
 from explainer.replay.program import Program, Session, unavailable  # noqa: E402
-from explainer.replay.trial import try_candidates  # noqa: E402
 
 HEAD = "import torch\nfrom torch import nn\nimport torch.nn.functional as F\ntorch.manual_seed(0)\n"
 #: A step of training behind a model `net`, of inputs `x` and targets `y`.
@@ -362,38 +358,6 @@ def test_words_tell_what_was_tested_in_three_languages() -> None:
     place = words.doubt(Judgement(doubts=("scrambled",), turned=("main.py", 7)), "zh")
     assert "main.py:7" in place
     assert all(set(texts) == {"en", "ko", "zh"} for texts in words.DOUBTS.values())
-
-
-def test_a_mask_that_fits_two_ways_is_told_with_both_and_proves_nothing(as_program: Path) -> None:
-    program = """
-        import torch
-        def attend(scores, mask):
-            return scores.masked_fill(mask, -1e9).softmax(-1)
-        attend(torch.ones(3, {heads}, 5, {keys}), torch.zeros(3, {keys}, dtype=torch.bool)).sum()
-    """
-    for keys, doubts in ((5, [("tied",), ("tied",)]), (7, [()])):
-        scene = crashed(as_program, program.format(heads=2, keys=keys), whole=True)
-        edit = replacing(as_program, 4, "(mask", "(mask[:, None, None, :]")
-        found = [one for one in try_candidates(scene, [edit], "program") if one.passed]
-        assert [one.judgement.doubts for one in found] == doubts
-        shown = remedies._shown(found, (), "en")
-        assert [fix.certainty for fix in shown] == ["suggestion" if one else "checked" for one in doubts]
-
-
-def test_a_default_is_not_proved_where_a_turned_tensor_fits_too(as_program: Path) -> None:
-    program = """
-        import torch
-        from torch import nn
-        rnn = nn.GRU({width}, 4)
-        x = torch.randn(3, 5, {width})
-        rnn(x, torch.zeros(1, 3, 4))[0].sum().backward()
-    """
-    scene = crashed(as_program, program.format(width=6), whole=True)
-    default = replacing(as_program, 4, "4)", "4, batch_first=True)")
-    assert [one.passed for one in try_candidates(scene, [default], "program")] == [True]
-    assert source.decides_default(default.edits)
-    assert remedies.default_or_layout(scene, default)
-    assert not remedies.default_or_layout(scene, replacing(as_program, 6, "(1, 3", "(1, 5"))
 
 
 def test_a_default_device_holds_for_draws_that_are_watched(session: Session) -> None:

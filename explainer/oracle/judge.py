@@ -191,13 +191,9 @@ def _saved(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[str
 def _unreached(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[str, Any]) -> bool:
     """What failed is never called any more, and the edit does not stand where it was called."""
     frames = (control.get("error") or {}).get("frames") or []
-    calling = [(file, line) for file, line, _ in frames[-2:]]
-    at = any(
-        edit.start_line <= line <= edit.end_line and edit.file.endswith(file)
-        for edit in edits
-        for file, line in calling
-    )
-    return seen.get("entered") == 0 and not at
+    there = lambda edit, file, line: edit.file.endswith(file) and edit.start_line <= line <= edit.end_line  # noqa: E731
+    called = any(there(edit, file, line) for edit in edits for file, line, _ in frames[-2:])
+    return seen.get("entered") == 0 and not called
 
 
 _DOUBTS = {

@@ -142,8 +142,7 @@ def _taken(text: str | None) -> int:
 
 def _entries(text: str | None) -> Counter[str]:
     """The operands of arithmetic that are an entry of something."""
-    operations = (one for one in nodes_of(text) if isinstance(one, ast.BinOp))
-    return Counter(ast.unparse(side) for one in operations for side in (one.left, one.right) if _is_entry(side))
+    return Counter(ast.unparse(side) for one in _operations(text) for side in (one.left, one.right) if _is_entry(side))
 
 
 def _is_entry(node: ast.AST) -> bool:

@@ -12,7 +12,7 @@ from explainer.frozen import frozen, replace
 from explainer.oracle.judge import Judgement
 from explainer.oracle.source import drops_samples, of_layout, puts_in
 from explainer.repair.features import Features, Roles, features, lost_parameters, roles
-from explainer.repair.perturbed import computed_of, holds, terms
+from explainer.repair.perturbed import computed_of, holds
 from explainer.repair.prior import score
 from explainer.replay.outcomes import ties
 from explainer.replay.program import Run
@@ -70,7 +70,7 @@ class Blame:
 
     `counted` is that share by what is counted alone, whoever offered the first: by that a line is proved.
     `odd`: something tells against the first. `fits`: so it does, or there is no more to it than that it fits where it
-    failed: where the value came from may be wrong.
+    failed: where the value came from may be wrong. `told`: it fits for other values of the numbers that it reads, too.
     """
 
     survivors: tuple[Survivor, ...]
@@ -117,19 +117,17 @@ def blamed(checker: Any, evidence: Evidence, known: tuple[Edit, ...] = ()) -> Bl
     if first is None or first.candidate.edits == known:
         return replace(_shared(found), odd=first is not None and first.odd, fits=first is not None and first.odd)
     told = _told(checker, evidence, first.candidate)
-    told = told if told is not None or computed_of(first.candidate) else True
     if told is False and not first.judgement.doubts:
         doubted = replace(first.judgement, doubts=("chance",))
         checker.survived[first.candidate.edits] = first.candidate, doubted
         return blamed(checker, evidence, known)
-    fits = first.odd or told is not True or _fits(first, where)
-    return replace(_shared(found), odd=first.odd, fits=fits, told=_told(checker, evidence, first.candidate) is True)
+    chance = told is False or (told is None and bool(computed_of(first.candidate)))
+    fits = first.odd or chance or _fits(first, where)
+    return replace(_shared(found), odd=first.odd, fits=fits, told=told is True)
 
 
 def _told(checker: Any, evidence: Evidence, candidate: Candidate) -> bool | None:
     """Whether an edit reads no number that it did not, or fits where one that it reads is another, too."""
-    if not terms(candidate, evidence):
-        return None if computed_of(candidate) else True
     told: bool | None = checker.scene.once(("holds", candidate.edits), lambda: holds(checker, evidence, candidate))
     return told
 

@@ -32,11 +32,14 @@ def holds(checker: Any, evidence: Evidence, candidate: Candidate) -> bool | None
     """Whether an edit that computes or names a size fits where one of the numbers it reads is another one, too.
 
     False: it then fails as the unedited program does, and what is asked for is what it was, or what meets there has
-    nothing to do with that number: so it fits by chance. None where nothing tells.
+    nothing to do with that number: so it fits by chance. None where nothing tells, True where it reads no such number.
     """
     scope = _scope(evidence, candidate)
+    read = _terms(candidate, scope)
+    if not read:
+        return None if computed_of(candidate) else True
     made = {evaluated(one, scope) for one in arithmetic(candidate.edits)}
-    told = [_with(checker, candidate, changes, made) for changes in _changes(evidence, candidate, scope)]
+    told = [_with(checker, candidate, changes, made) for changes in _changes(evidence, candidate, read)]
     return False if False in told else True if True in told else None
 
 
@@ -74,11 +77,9 @@ def _scope(evidence: Evidence, candidate: Candidate) -> Mapping[str, Any]:
     return scope_at(evidence, Place(source, node)) if source is not None and node is not None else {}
 
 
-def _changes(evidence: Evidence, candidate: Candidate, scope: Mapping[str, Any]) -> Iterator[tuple[Edit, ...]]:
-    """For each number that the new arithmetic reads: the edits that double it wherever it is written."""
-    values = dict.fromkeys(scope[name] for name in terms(candidate, evidence))
-    numbers = [one for one in values if one >= _LEAST]
-    for number in itertools.islice(numbers, _NAMES):
+def _changes(evidence: Evidence, candidate: Candidate, read: list[int]) -> Iterator[tuple[Edit, ...]]:
+    """For each number that an edit reads: the edits that double it wherever it is written."""
+    for number in itertools.islice((one for one in read if one >= _LEAST), _NAMES):
         try:
             yield tuple(edit for one in evidence.sources_seen() for edit in _doubled(one, number, candidate))
         except EditError:
@@ -104,13 +105,15 @@ def computed_of(candidate: Candidate) -> list[str]:
     return [ast.unparse(one) for one in sides if isinstance(one, _READ)]
 
 
-def terms(candidate: Candidate, evidence: Evidence) -> list[str]:
-    """The numbers that an edit reads and that were not read there, by their source, those of its arithmetic first."""
-    read = computed_of(candidate)
+def _terms(candidate: Candidate, scope: Mapping[str, Any]) -> list[int]:
+    """The numbers that an edit reads and that were not read there, each once, those of its arithmetic first."""
+    names = computed_of(candidate)
     for edit in candidate.edits:
-        known = {ast.unparse(one) for one in nodes_of(edit.before) if isinstance(one, _READ)}
-        read += [
-            text for one in nodes_of(edit.after) if isinstance(one, _READ) if (text := ast.unparse(one)) not in known
-        ]
-    scope = _scope(evidence, candidate)
-    return [one for one in dict.fromkeys(read) if isinstance(scope.get(one), int)]
+        known = _read(edit.before)
+        names += [name for name in _read(edit.after) if name not in known]
+    values = [scope.get(name) for name in names]
+    return list(dict.fromkeys(one for one in values if isinstance(one, int)))
+
+
+def _read(text: str | None) -> list[str]:
+    return [ast.unparse(one) for one in nodes_of(text) if isinstance(one, _READ)]

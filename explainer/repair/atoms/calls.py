@@ -104,9 +104,9 @@ def operator(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
             continue
         left, right = text(spot, node.left), text(spot, node.right)
         for sign in _SIGNS.get(type(node.op), ()):
-            sides = (spot.place.at(node.left), spot.place.at(node.right))
-            one, other = (f"({side.text})" if enclosed(side) else side.text for side in sides)
-            yield Offer("operator", spot, node, f"{one} {sign} {other}", "sign", 1.1)
+            yield Offer(
+                "operator", spot, node, f"{_side(spot, node.left)} {sign} {_side(spot, node.right)}", "sign", 1.1
+            )
         for one in (left, right) if _may_go(spot, node, evidence) else ():
             yield Offer("operator", spot, node, one, "operand", 1.5)
         if isinstance(node.op, ast.FloorDiv):
@@ -115,6 +115,12 @@ def operator(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         if integer(spot, node) is not None or isinstance(node.op, ast.FloorDiv):
             for more in (" + 1", " - 1"):
                 yield Offer("operator", spot, node, text(spot, node) + more, "one", 0.9)
+
+
+def _side(spot: Spot, node: ast.expr) -> str:
+    """The source of an operand, with the parentheses around it."""
+    whole = text(spot, node)
+    return f"({whole})" if enclosed(spot.place.at(node)) else whole
 
 
 def _summed(node: ast.Call) -> ast.expr | None:
