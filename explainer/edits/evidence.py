@@ -108,6 +108,7 @@ class Evidence:
     `passed`: the same call, with the same numbers and layer, went well before, so that other data made it fail.
     `loading`: it failed as a loader fetched samples.
     `scopes`: what was in scope in functions that have returned, by file and the first line of the function.
+    `outgrown`: where a length was read that was another by the crash, with what it was and what it became.
     """
 
     message: str
@@ -128,6 +129,7 @@ class Evidence:
     definitions: dict[str, list[Place]] | None = None
     modes: dict[str, list[str]] | None = None
     settings: dict[str, list[Place]] = field(default_factory=dict)
+    outgrown: Mapping[tuple[Any, ...], tuple[int, int]] = field(default_factory=dict)
 
     @property
     def crash(self) -> Step | None:
@@ -264,6 +266,7 @@ def evidence_of(
     found.loading = any(one.function.rpartition(".")[2] != "__init__" for one in within)
     home = lambda row: os.path.realpath(os.path.join(found.folder, row["file"]))  # noqa: E731
     found.scopes = {(home(row), row["line"]): row["scope"] for row in recording["scopes"]}
+    found.outgrown = {tuple(at): (was, now) for at, was, now in recording["outgrown"]}
     found.layers = [_layer(found, row) for row in recording["layers"]]
     found.on_stack = [found.layers[index] for index in recording["on_stack"]]
     found.frames = [call for call in (_call(found, row) for row in recording["frames"]) if call is not None]

@@ -133,6 +133,11 @@ TITLES: Mapping[str, Texts] = {
         "ko": "`{name}` 값을 바꾸는 줄 다음에 `{what}` 계산하기",
         "zh": "在改变 `{name}` 的那一行之后再计算 `{what}`",
     },
+    "outgrown": {
+        "en": "read `{what}` after the line that changes `{name}`: it was {was} before, and is {now} when this fails",
+        "ko": "`{name}` 값을 바꾸는 줄 다음에 `{what}` 읽기: 그 전에는 {was}, 오류가 날 때는 {now}",
+        "zh": "在改变 `{name}` 的那一行之后再读取 `{what}`：之前是 {was}，出错时是 {now}",
+    },
     "around": {
         "en": "move the {size} channels of `{what}` to where this layer reads them, and back",
         "ko": "이 계층이 읽는 위치로 `{what}` 텐서의 채널 {size}개를 옮기고 되돌리기",

@@ -42,8 +42,9 @@ WIDE = 12.0
 START = 30.0
 #: How many times the seconds in which memory fills up are given to the trials besides.
 _FILLING = 4.0
-#: How many runs go on at the same time.
-ABREAST = 2
+_PROCESSORS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+#: How many runs go on at the same time, each in one thread.
+ABREAST = 4 if _PROCESSORS >= 8 else 2
 #: Within the limits of a replay: the optimizer steps beyond the failing one after which an edited program has run long
 #: enough.
 _STEPS = 20

@@ -10,12 +10,16 @@ from typing import Any
 
 import torch
 
+from explainer.training.inspect import fingerprint
 from explainer.training.sampling import FIRST
 from explainer.training.sites import frames, key
 from explainer.training.waiting import Waits
 
 #: The types of random generators that an object keeps for itself, and where a dataset begins to read a sample.
 _GENERATORS, _READING = ("Generator", "RandomState", "Random"), ("__getitem__", "__iter__", "__getitems__")
+
+#: Of so many passes over a loader the first batch is told apart.
+_OPENINGS = 12
 
 
 def install(watcher: Any) -> None:
@@ -83,8 +87,18 @@ def _made(watcher: Any, loader: Any) -> None:
         "first": [],
         "workers": 0,
         "kept": None,
+        "orders": _orders(loader),
+        "opens": False,
+        "openings": [],
         "plain": _plain(loader),
     }
+
+
+def _orders(loader: Any) -> list[Any]:
+    """The program's own code that says in which order a loader takes samples."""
+    held = (loader.sampler, loader.batch_sampler, loader.dataset)
+    codes = [getattr(getattr(type(one), "__iter__", None), "__code__", None) for one in held]
+    return [code for code in codes if code is not None and "site-packages" not in code.co_filename]
 
 
 def _length(held: Any) -> int | None:
@@ -104,6 +118,7 @@ def _iterated(watcher: Any, loader: Any, iterator: Any) -> None:
         entry["workers"] = loader.__dict__.get("_workers_asked", loader.num_workers)  # by `confine.workers`
         entry["kept"] = _generator(loader.dataset) if entry["workers"] > 1 else None
     entry["begun"] += 1
+    entry["opens"] = torch.is_grad_enabled() and len(entry["openings"]) < _OPENINGS
     if entry["begun"] < 20:
         entry["begun_at"] = frames()
         entry["steps"].append((watcher.notes.steps, torch.is_grad_enabled()))
@@ -157,6 +172,9 @@ def _counts(watcher: Any, original: Any) -> Any:
             calm = not watcher.deep.awake and torch.is_grad_enabled()
             entry["waits"].batch(self, began, time.perf_counter(), calm)
             entry["taken"] += 1
+            if entry["opens"]:
+                entry["opens"] = False
+                entry["openings"].append(fingerprint(_parts(batch)))
             if watcher.looking and len(entry["first"]) < 60:
                 try:
                     entry["first"].append(_of_batch(watcher, batch))
@@ -183,13 +201,13 @@ def _plain(loader: Any) -> bool:
 
 def _of_batch(watcher: Any, batch: Any) -> dict[str, Any]:
     """What a batch holds: how many different labels, its size, the scale of its numbers."""
-    parts = (
-        list(batch.values())
-        if isinstance(batch, dict)
-        else list(batch)
-        if isinstance(batch, (list, tuple))
-        else [batch]
-    )
-    tensors = [one for one in parts if isinstance(one, torch.Tensor)]
+    tensors = [one for one in _parts(batch) if isinstance(one, torch.Tensor)]
     labels = [one for one in tensors if one.dim() == 1 and not one.is_floating_point() and len(one) > 3]
     return {"labels": sorted(set(labels[-1].tolist())) if labels else None, "size": len(tensors[0]) if tensors else 0}
+
+
+def _parts(batch: Any) -> tuple[Any, ...]:
+    """What a batch consists of."""
+    if isinstance(batch, dict):
+        return tuple(batch.values())
+    return tuple(batch) if isinstance(batch, (list, tuple)) else (batch,)

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from explainer.source import Source, called, loaded, stored
 from explainer.training import rewrite
+from explainer.training.judge import rises
 
 #: The name before a number in a text that is printed: `agreement=`, `share right: `.
 _NAMED = re.compile(r"([A-Za-z_][\w@.-]*)\s*[=:]?\s*$")
@@ -33,6 +34,12 @@ def directions(sources: Iterable[Source]) -> dict[str, bool | float]:
             if up is not None:
                 found.setdefault(name.lower(), set()).add(up)
     return {name: ups.pop() for name, ups in found.items() if len(ups) == 1}
+
+
+def better_by_rising(source: Source, value: ast.expr) -> bool | None:
+    """Whether what a program computes is better the larger it is: by its name, else by how; None where unknown."""
+    named = rises(source.text(value))
+    return _rising(source, value, value.lineno, _DEEP) if named is None else named
 
 
 def _goal(source: Source, value: ast.expr) -> float | None:

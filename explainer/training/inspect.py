@@ -64,7 +64,7 @@ def root_called(watcher: Any, module: Any, given: tuple[Any, ...], learning: boo
             len(moded),
             site,
             watcher.deep.examining,
-            _fingerprint(given),
+            fingerprint(given),
             notes.steps,
             watcher.trained_at.get(number) == notes.steps,
         )
@@ -140,7 +140,7 @@ def _spreads(values: Any) -> list[float]:
     return [1.0 if one else spread for one, spread in zip(same, values.std(0).clamp(min=1e-3).tolist(), strict=True)]
 
 
-def _fingerprint(given: tuple[Any, ...]) -> Any:
+def fingerprint(given: tuple[Any, ...]) -> Any:
     """What tells inputs apart: sizes, a sum, where they lie, how many rows lie there."""
     for one in given:
         if isinstance(one, torch.Tensor) and one.dim() and one.numel():

@@ -10,6 +10,9 @@ import torch
 from explainer.training.notes import Optimizing
 from explainer.training.sites import frames
 
+#: How many of the numbers that a schedule waits for are kept.
+_TOLD = 2000
+
 
 def install(watcher: Any) -> None:
     """Watch schedulers and the functions that clip."""
@@ -22,7 +25,7 @@ def install(watcher: Any) -> None:
     for name in dir(scheduler):
         owner = getattr(scheduler, name)
         if isinstance(owner, type) and "step" in vars(owner) and hasattr(owner, "state_dict"):
-            wrap(owner, "step", watcher.after(lambda _, args, __: _stepped(watcher, args)))
+            wrap(owner, "step", watcher.after(lambda _, args, kwargs: _stepped(watcher, args, kwargs)))
     scaler = getattr(torch.amp, "GradScaler", None) or torch.cuda.amp.GradScaler
     wrap(scaler, "unscale_", watcher.after(lambda _, args, __: watcher.notes.event("unscale", frames())))
     wrap(scaler, "step", watcher.after(lambda _, args, __: _scaled_step(watcher, args)))
@@ -49,6 +52,7 @@ def _entry(watcher: Any, of: Any) -> dict[str, Any]:
         "steps": 0,
         "stepped_at": (),
         "optimizer": None,
+        "told": [],
     }
     optimizer = getattr(of, "optimizer", None)
     if optimizer is not None:
@@ -63,8 +67,11 @@ def _made(watcher: Any, args: Any) -> None:
     entry["steps"] = 0  # a scheduler takes a step of its own when it is made
 
 
-def _stepped(watcher: Any, args: Any) -> None:
+def _stepped(watcher: Any, args: Any, kwargs: Any) -> None:
     entry = _entry(watcher, args[0])
+    if isinstance(args[0], torch.optim.lr_scheduler.ReduceLROnPlateau) and len(entry["told"]) < _TOLD:
+        entry["mode"] = args[0].mode
+        entry["told"].append(float(args[1] if len(args) > 1 else kwargs["metrics"]))
     if entry["steps"] and watcher.notes.full:
         entry["steps"] += 1
         watcher.notes.counts["rate"] += 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import os
 import re
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from pathlib import Path
 import yaml
 from mutations.programs import Program, Source
 
+ROOT = Path(__file__).parents[2]
 #: What the model files import besides torch and their own packages.
 NEEDED = ("einops", "einx", "frozendict", "loguru", "packaging", "psutil", "tqdm", "xxhash")
 DEVICE = 'device = torch.device("cpu")\n'
@@ -99,7 +101,9 @@ def in_venv(folder: Path) -> None:
     """Go on with this script in the venv that has the packages, which is made first."""
     if Path(sys.prefix) != folder:
         python = installed(folder, sorted({model.package for model in models()}))
-        sys.exit(subprocess.run([python, *sys.argv], check=False).returncode)
+        ways = filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])  # explainer itself is in no venv but the first
+        given = {**os.environ, "PYTHONPATH": os.pathsep.join(ways)}
+        sys.exit(subprocess.run([python, *sys.argv], check=False, env=given).returncode)
 
 
 def site_of(folder: Path) -> Path:

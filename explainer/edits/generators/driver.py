@@ -24,6 +24,7 @@ _SHAPE = {
     "batch.reshaped": 0,
     "batch.resized_view": 0,
     "batch.created": 0,
+    "ordered.read_early": -1,
     "ordered.computed_early": 0,
     "joined.caught_up": 0,
     "sizes.named_out": 1,
@@ -47,6 +48,7 @@ GENERATORS: Mapping[str, Mapping[str, int]] = {
     "unsupported": _DTYPE,
     "amp": _DTYPE,
     "index": {
+        "ordered.read_early": -1,
         "ordered.computed_early": -1,
         "signs.as_classes": -1,
         "dtype.as_index": 0,

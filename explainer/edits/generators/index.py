@@ -27,7 +27,7 @@ _FAR, _OFTEN = 3, 4
 def lengths(evidence: Evidence) -> Iterator[Candidate]:
     """`len(x)` -> `len(x) + 1`, or what is missing, where a count that the failing call depends on is a length."""
     leaves: dict[Any, list] = {}
-    for tree in [*_trees(evidence)]:
+    for tree in numbers_around(evidence):
         for leaf in literals(tree):
             if leaf[0] == "len":
                 leaves.setdefault(tuple(leaf[1]), leaf)
@@ -83,7 +83,8 @@ def _missing(evidence: Evidence) -> int:
     return max(1, high + 1 - rows[0]) if rows and rows[0] else 1
 
 
-def _trees(evidence: Evidence) -> Iterator[list]:
+def numbers_around(evidence: Evidence) -> Iterator[list]:
+    """The trees of the numbers that calls before the failing one and layers around it were given."""
     for step in evidence.steps:
         if step.function not in _VALUES:  # their numbers are values, not sizes
             yield from step.numbers

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
+from explainer.edits.generators.index import numbers_around
 from explainer.edits.kinds.statements import move_statement
-from explainer.edits.place import Place
-from explainer.source import loaded, stored
+from explainer.edits.place import Place, fitted
+from explainer.replay.recorders.taint import literals
+from explainer.source import called, loaded, names_in, stored
 
 #: From how many of the steps behind the failing call functions are looked at.
 _STEPS = 30
@@ -33,6 +36,52 @@ def computed_early(evidence: Evidence) -> Iterator[Candidate]:
                     edits = partial(move_statement, first, after=then)
                     yield from evidence.made(edits, "move-statement", first, "later", **words)
                     break
+
+
+def read_early(evidence: Evidence) -> Iterator[Candidate]:
+    """`n = len(vocab)` behind what adds tokens, or read again where it is used: a length that grew until the crash."""
+    for at in dict.fromkeys(tuple(leaf[1]) for leaf in counted_lengths(evidence)):
+        place = evidence.place(at) if at in evidence.outgrown else None
+        if place is not None and isinstance(place.node, ast.Call):
+            was, now = evidence.outgrown[at]
+            name = ast.unparse(place.node.args[0])
+            yield from _read_later(evidence, place, {"what": place.text, "name": name, "was": was, "now": now})
+
+
+def _read_later(evidence: Evidence, place: Place, words: dict[str, Any]) -> Iterator[Candidate]:
+    """The statement that reads a length behind each that has to do with what is measured; the length for its name."""
+    first = place.statement()
+    movable, changed = isinstance(first.node, ast.stmt), False
+    text = _of_lengths(first)
+    behind = itertools.dropwhile(lambda one: one is not first.node, place.source.block_of(first.node))
+    for later in itertools.islice(behind, 1, None):
+        names = (one for one in ast.walk(later) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load))
+        uses = [place.at(one) for one in names if one.id in stored(first.node)]
+        for use in uses if changed and text else ():
+            yield from evidence.replaced(use, fitted(use, text), "replace", "outgrown", **words)
+        touches = words["name"] in {ast.unparse(one) for one in names_in(later)} and _calls(later)
+        changed, movable = changed or touches, movable and not uses
+        if touches and movable:
+            edits = partial(move_statement, first, after=place.at(later))
+            yield from evidence.made(edits, "move-statement", first, "outgrown", **words)
+
+
+def _of_lengths(statement: Place) -> str:
+    """What a statement gives one name, where that is computed of lengths and numbers alone."""
+    node = statement.node
+    if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name) or len(node.targets) > 1:
+        return ""
+    calls = {called(one) for one in ast.walk(node.value) if isinstance(one, ast.Call)}
+    return statement.source.text(node.value) if calls <= {"len", "max", "min"} else ""
+
+
+def _calls(node: ast.AST) -> bool:
+    return any(isinstance(one, ast.Call) for one in ast.walk(node))
+
+
+def counted_lengths(evidence: Evidence) -> list[list[Any]]:
+    """The lengths that the numbers given to the failing call, to what led to it and to its layers come from."""
+    return [leaf for tree in numbers_around(evidence) for leaf in literals(tree) if leaf[0] == "len"]
 
 
 def _functions(evidence: Evidence) -> list[tuple[Place, ast.FunctionDef]]:

@@ -23,7 +23,9 @@ from explainer.patterns import Pattern
 #: Generators for what a rule's repair does at the failing call.
 _CAST = "dtype.structural converted.converted dtype.casts"
 #: What goes before a change of a size: repairs where one thing can be meant.
-_COUNTS = "upstream.undone ordered.computed_early counted.one_more counted.one_too_many sizes.named_out"
+_COUNTS = (
+    "upstream.undone ordered.read_early ordered.computed_early counted.one_more counted.one_too_many sizes.named_out"
+)
 _MOVED = "device.nested device.together device.created"
 _LAYOUT = Pattern(r"\.(permute|transpose|unsqueeze|squeeze|flatten|movedim)\(([-\d, ]*)\)$")
 #: Dimensions added at the end of an expression.

@@ -170,6 +170,7 @@ class Recorder:
             "frames": [self._frame(frame, lasti) for frame, lasti in own],
             "scopes": [self._scope(code, known) for code, _, known in self.scopes.values()],
             "passed": passed,
+            "outgrown": [[self._place(at), was, now] for at, was, now in taint.outgrown()],
         }
 
     def _accepted(self, crash: Step) -> bool:

@@ -6,7 +6,8 @@ import ast
 import builtins
 import operator
 import sys
-from collections.abc import Callable
+import weakref
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from explainer.replay.recorders import numbered
@@ -173,9 +174,30 @@ def _literal(value: int, at: Position) -> Number:
     return made(value, ["lit", at, value])
 
 
+#: Whose length was read at a place, the last time, and what it was; what has no weak references is held itself.
+_measured: dict[Position, tuple[Callable[[], Any], int]] = {}
+
+
 def _length(value: Any, at: Position) -> Number:
     size = len(value)
+    try:
+        _measured[at] = weakref.ref(value), size
+    except TypeError:
+        if type(value) in (list, dict, set):
+            _measured[at] = (lambda: value), size
     return made(size, ["len", at, size])
+
+
+def outgrown() -> Iterator[tuple[Position, int, int]]:
+    """The places where a length was read that is another by now, with what it was and what it is."""
+    for at, (held, size) in _measured.items():
+        value = held()
+        try:
+            now = len(value) if value is not None else size
+        except Exception:  # whatever the program's own `__len__` raises
+            continue
+        if now != size:
+            yield at, size, now
 
 
 class _Marking(ast.NodeTransformer):

@@ -37,6 +37,7 @@ NAMES = (
     "unmoved",
     "drawn",
     "drifting",
+    "plateaus",
 )
 
 

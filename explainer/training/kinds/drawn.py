@@ -16,6 +16,8 @@ from explainer.training.sites import Site
 
 #: Calls that begin the random numbers of a seed.
 _SEEDING = ("default_rng", "RandomState", "Random", "manual_seed", "seed", "PCG64", "Philox", "SFC64", "MT19937")
+#: From how many passes on that open alike they repeat; below which part of the samples they leave others out.
+_PASSES, _PART = 4, 0.7
 Place = tuple[Source, ast.Call, Site]
 
 
@@ -24,17 +26,42 @@ def drawn_again(watcher: Any) -> Iterator[Finding]:
     """Newly made inputs that are equal at every step, and a generator that is seeded at every step."""
     prints = [repeated(root) for root in watcher.notes.roots.values() if root.get("anew", 0) >= 4]
     batch = next((one for one in prints if one is not None), None)
+    if batch is not None:
+        yield from _begun_again([*_called(watcher), *_written(watcher)], {"how": "seed", "size": batch[0][0]})
+
+
+@finder
+def drawn_alike_in_epochs(watcher: Any) -> Iterator[Finding]:
+    """A loader that takes few of the samples, the same ones at every pass, as its sampler's generator begins again."""
+    for entry in watcher.notes.loaders.values():
+        first, batches, samples = entry["openings"][:1], entry["length"] or 0, entry["samples"] or 0
+        alike = len(entry["openings"]) >= _PASSES and all(one[:3] == first[0][:3] for one in entry["openings"])
+        rows = first[0][0][0] if alike and first[0] is not None else 0
+        if batches and 0 < batches * rows < _PART * samples:
+            about = {"how": "epoch", "size": batches * rows, "batches": batches, "samples": samples}
+            yield from _begun_again(_ordering(entry["orders"]), {**about, "begun": entry["begun"]})
+
+
+def _ordering(codes: list[Any]) -> list[Place]:
+    """Calls that seed a generator in functions that say in which order samples come."""
+    scopes = [(source := source_of(code.co_filename), source.function_at(code.co_firstlineno)) for code in codes]
+    return [(source, node, ()) for source, scope in scopes for node in (ast.walk(scope) if scope is not None else ())
+            if isinstance(node, ast.Call) and called(node) in _SEEDING and (node.args or node.keywords)]  # fmt: skip
+
+
+def _begun_again(found: list[Place], about: dict[str, Any]) -> Iterator[Finding]:
+    """The finding on batches that repeat, with each place where a generator begins that may do it."""
     places: dict[Any, Place] = {}
-    for one in (*_called(watcher), *_written(watcher)) if batch is not None else ():
+    for one in found:
         places.setdefault((one[0].file, one[1].lineno), one)
     attempts: list[Attempt] = []
     for source, call, site in places.values():
         names = {"text": source.text(call)}
         for id, edits in (("once", _once(source, call, site)), ("advance", _advanced(source, call))):
             attempts.append(Attempt(id, edits, names, source.span(call)))
-    if batch is not None and attempts:
-        about: dict[str, Any] = {"how": "seed", "size": batch[0][0], "comparable": False, "name": ""}
-        yield Finding("same-batch-every-step", {**about, **attempts[0].names}, attempts[0].culprit, tuple(attempts),
+    if attempts:
+        about = {**about, "comparable": False, "name": "", **attempts[0].names}
+        yield Finding("same-batch-every-step", about, attempts[0].culprit, tuple(attempts),
                       proved=False, seen=True, weight=9)  # fmt: skip
 
 
