@@ -5,7 +5,18 @@ from __future__ import annotations
 from explainer.training import effects, ends, fits, observer, precision, proposals, streams, weighing  # noqa: F401
 from explainer.training.calls import LOOKS, NOTED
 from explainer.training.kinds import load
-from explainer.training.looks import axes, bounds, cancelling, dead, padded, positions, sequences, swamped, switches  # noqa: F401
+from explainer.training.looks import (  # noqa: F401
+    axes,
+    bounds,
+    cancelling,
+    dead,
+    padded,
+    positions,
+    sequences,
+    shifts,
+    swamped,
+    switches,
+)
 
 __all__ = ["LOOKS", "NOTED"]
 load()

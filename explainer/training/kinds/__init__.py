@@ -38,6 +38,7 @@ NAMES = (
     "drawn",
     "drifting",
     "plateaus",
+    "shifts",
 )
 
 
