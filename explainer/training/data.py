@@ -88,6 +88,8 @@ def _made(watcher: Any, loader: Any) -> None:
         "workers": 0,
         "kept": None,
         "orders": _orders(loader),
+        "learned": False,
+        "began": 0,
         "opens": False,
         "openings": [],
         "plain": _plain(loader),
@@ -118,6 +120,7 @@ def _iterated(watcher: Any, loader: Any, iterator: Any) -> None:
         entry["workers"] = loader.__dict__.get("_workers_asked", loader.num_workers)  # by `confine.workers`
         entry["kept"] = _generator(loader.dataset) if entry["workers"] > 1 else None
     entry["begun"] += 1
+    entry["began"] = watcher.notes.steps
     entry["opens"] = torch.is_grad_enabled() and len(entry["openings"]) < _OPENINGS
     if entry["begun"] < 20:
         entry["begun_at"] = frames()
@@ -161,6 +164,8 @@ def _counts(watcher: Any, original: Any) -> Any:
     def following(self: Any) -> Any:
         began = time.perf_counter()
         known = watcher.iterators.get(id(self))
+        if known is not None and watcher.notes.steps != known[1]["began"]:
+            known[1]["learned"] = True
         looked = watcher.deep.awake and known is not None and _familiar(watcher, known[1])
         watcher.reading = self
         try:

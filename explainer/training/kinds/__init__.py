@@ -37,7 +37,8 @@ NAMES = (
     "unmoved",
     "drawn",
     "drifting",
-    "plateaus",
+    "passes",
+    "schedules",
     "shifts",
 )
 

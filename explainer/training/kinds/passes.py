@@ -1,0 +1,68 @@
+"""An evaluation that puts side by side what two passes over shuffled samples gave."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+from explainer.source import Source
+from explainer.training import rewrite
+from explainer.training.finding import Attempt, Finding, finder
+from explainer.training.kinds.losses import shown
+from explainer.training.sites import Site, key, statement
+
+_ANEW = (
+    "{name} = torch.utils.data.DataLoader({name}.dataset, batch_size={name}.batch_size, collate_fn={name}.collate_fn)"
+)
+
+
+@finder
+def in_random_order(watcher: Any) -> Iterator[Finding]:
+    """A loader that is never trained from, and shuffles: no number of the whole data depends on their order."""
+    entries = list(watcher.notes.loaders.values())
+    trained = any(entry["learned"] for entry in entries)
+    for entry in entries:
+        if not trained or entry["learned"] or entry["sampler"] != "RandomSampler" or not entry["taken"]:
+            continue
+        site = entry["site"]
+        alone = sum(key(other["site"]) == key(site) for other in entries) == 1
+        found = rewrite.call_in(site[0]) if site else None
+        attempts = _in_order(*found) if alone and found is not None else _anew(site)
+        if attempts:
+            names = {"name": _called(site), "samples": entry["samples"] or 0, "passes": entry["begun"]}
+            culprit = attempts[0].culprit or shown(found, site[0])
+            yield Finding(
+                "evaluated-in-random-order", names, culprit, tuple(attempts), proved=False, seen=True, weight=4
+            )
+
+
+def _in_order(source: Source, call: ast.Call) -> list[Attempt]:
+    """The loader built without shuffling, also where its arguments come in a dict."""
+    given = next((one.value for one in call.keywords if one.arg is None), None)
+    if given is not None and not any(one.arg == "shuffle" for one in call.keywords):
+        text = source.text(given)
+        edits = rewrite.replaced(source, given, f'{{**{text}, "shuffle": False}}')
+    else:
+        edits = rewrite.with_keyword(source, call, "shuffle", "False")
+    return [Attempt("in-order", edits, culprit=source.span(call))] if edits else []
+
+
+def _anew(site: Site) -> list[Attempt]:
+    """Another loader of the same samples, where one function makes those for training as well."""
+    for frame in site[1:]:
+        found = statement(frame)
+        target = found[1].targets[0] if found is not None and isinstance(found[1], ast.Assign) else None
+        if found is not None and isinstance(target, (ast.Name, ast.Attribute)):
+            edits = rewrite.after(*found, _ANEW.format(name=found[0].text(target)))
+            return [Attempt("in-order", edits, culprit=found[0].span(found[1]))] if edits else []
+    return []
+
+
+def _called(site: Site) -> str:
+    """The name that the program has for a loader."""
+    for frame in site:
+        found = statement(frame)
+        if found is not None and isinstance(found[1], ast.Assign) and isinstance(found[1].targets[0], ast.Name):
+            return found[1].targets[0].id
+    return "DataLoader"

@@ -1,0 +1,111 @@
+"""Schedules that wait for a number to get worse, or that multiply a rate by a rate."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+from explainer.source import Source
+from explainer.training import rewrite
+from explainer.training.directions import better_by_rising
+from explainer.training.finding import Attempt, Finding, finder
+from explainer.training.kinds.optimizers import built, span_of
+from explainer.training.kinds.strength import plain
+
+#: So many numbers must have been told; from which factor on a rate is left about as it is.
+_LEAST, _WHOLE = 4, 0.1
+
+
+@finder
+def awaits_worse(watcher: Any) -> Iterator[Finding]:
+    """`ReduceLROnPlateau(optimizer)` that is stepped with an accuracy: the rate is cut while that rises."""
+    for entry in watcher.notes.schedulers:
+        told = entry.get("told") or []
+        made = rewrite.call_in(entry["site"][0], entry["kind"]) if len(told) >= _LEAST and entry["site"] else None
+        stepped = rewrite.call_in(entry["stepped_at"][0], "step") if made is not None and entry["stepped_at"] else None
+        if made is None or stepped is None or not _contradicted(watcher, entry, *stepped):
+            continue
+        one, other = ("min", "max") if entry["mode"] == "min" else ("max", "min")
+        attempts = (Attempt("mode", rewrite.with_keyword(*made, "mode", f'"{other}"')),)
+        rates = watcher.notes.optimizers[entry["optimizer"]].rates
+        names = {
+            "kind": entry["kind"],
+            "mode": one,
+            "other": other,
+            "text": stepped[0].text(stepped[1]),
+            "first": plain(told[0]),
+            "last": plain(told[-1]),
+            "start": plain(rates[0][0]),
+            "end": plain(rates[-1][0]),
+        }
+        culprit = span_of(entry["site"], entry["kind"])
+        yield Finding("plateau-mode-contradicted", names, culprit, attempts, proved=False, seen=True, weight=7)
+
+
+def _contradicted(watcher: Any, entry: dict[str, Any], source: Source, call: ast.Call) -> bool:
+    """Whether the rate was cut while the number got better, which a name or how it is computed must not deny."""
+    told, number = entry["told"], rewrite.argument(call, "metrics", 0)
+    rates = watcher.notes.optimizers[entry["optimizer"]].rates if entry["optimizer"] is not None else []
+    if number is None or len(rates) < 2 or not rates[-1][0] < rates[0][0]:
+        return False
+    up = better_by_rising(source, number)
+    risen = sorted(told[len(told) // 2 :])[0] > told[0]
+    fallen = sorted(told[len(told) // 2 :])[-1] < told[0]
+    learned = watcher.notes.losses[-1:] < watcher.notes.losses[:1]
+    if entry["mode"] == "min":
+        return up is True or (up is None and risen and learned)
+    return up is False or (up is None and fallen and learned)
+
+
+@finder
+def rate_for_factor(watcher: Any) -> Iterator[Finding]:
+    """`LambdaLR(optimizer, lambda step: cfg.lr * ...)`: what the function gives multiplies the rate that is there."""
+    for entry in watcher.notes.schedulers:
+        one = watcher.notes.optimizers[entry["optimizer"]] if entry["optimizer"] is not None else None
+        making = rewrite.call_in(entry["site"][0], "LambdaLR") if entry["site"] and one is not None else None
+        found = built(one) if making is not None and one is not None else None
+        base = one.settings.get("lr", 0.0) if one is not None else 0.0
+        given = rewrite.argument(found[1], "lr", 1) if found is not None else None
+        top = max((rate for rate, _ in one.rates), default=0.0) if one is not None else 0.0
+        if making is None or found is None or given is None or not 0 < top < _WHOLE * base or one is None:
+            continue
+        source, rate = making[0], found[0].text(given)
+        factors = [(node, other) for function in _lambdas(*making) for node, other in _products(source, function, rate)]
+        if factors:
+            edits = rewrite.together(source, *(rewrite.replaced(source, node, text) for node, text in factors))
+            attempts = (
+                Attempt("factor", edits, {"rate": rate}, source.span(factors[0][0])),
+                Attempt("base", rewrite.replaced(found[0], given, "1.0"), {"rate": rate}, found[0].span(found[1])),
+            )
+            names = {"rate": rate, "base": plain(base), "top": plain(top), "line": making[1].lineno}
+            culprit = source.span(factors[0][0])
+            yield Finding("rate-for-factor", names, culprit, attempts, proved=False, seen=True, weight=9)
+
+
+def _lambdas(source: Source, making: ast.Call) -> list[ast.AST]:
+    """The functions that a LambdaLR is given."""
+    given = rewrite.argument(making, "lr_lambda", 1)
+    name = source.text(given).rpartition(".")[2] if given is not None else ""
+    own = [one for one in source.nodes() if isinstance(one, ast.FunctionDef) and one.name == name]
+    return [*own, *([given] if isinstance(given, ast.Lambda) else [])]
+
+
+def _products(source: Source, function: ast.AST, rate: str) -> Iterator[tuple[ast.BinOp, str]]:
+    """The products with the optimizer's own rate, and what is left without it."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+            if _last(source.text(node.left)) == _last(rate):
+                yield node, _factor(source, node.right)
+            elif _last(source.text(node.right)) == _last(rate):
+                yield node, _factor(source, node.left)
+
+
+def _last(name: str) -> str:
+    """What a setting is called whatever the object is called that holds it: `lr` of `cfg.lr` and `self.config.lr`."""
+    return name if name[:1].isdigit() else name.rpartition(".")[2]
+
+
+def _factor(source: Source, node: ast.expr) -> str:
+    text = source.text(node)
+    return f"({text})" if isinstance(node, ast.BinOp) else text
