@@ -199,7 +199,10 @@ def spread_outputs(deep: Deep, call: Call) -> None:
     """Two things that were computed of a batch, [n] and [n, 1], for each sample: `error * weight`."""
     if len(call.args) == 2 and all(isinstance(one, torch.Tensor) for one in call.args):
         one, other = call.args
-        if one.requires_grad and other.requires_grad and deep.batch in (len(one) if one.dim() else 0, 0):
+        size = len(one) if one.dim() else 0
+        learned = one.requires_grad and other.requires_grad and deep.batch in (size, 0)
+        weighed = one.requires_grad != other.requires_grad and "add" not in call.name and deep.batch == size > 0
+        if learned or (weighed and not (one if one.requires_grad else other).is_leaf):
             _spread(deep, call, one, other, both=True)
 
 

@@ -1,12 +1,15 @@
-"""Rates, schedulers and the clipping of gradients, noted as they happen."""
+"""Rates, schedulers, the clipping and the clearing of gradients, noted as they happen."""
 
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any
 
 import torch
 
+from explainer.training import holding
 from explainer.training.notes import Optimizing
 from explainer.training.sites import frames
 
@@ -15,8 +18,10 @@ _TOLD = 2000
 
 
 def install(watcher: Any) -> None:
-    """Watch schedulers and the functions that clip."""
+    """Watch schedulers and the functions that clip and clear gradients."""
     wrap = watcher.patches.wrap
+    _watch_clearing(watcher, torch.optim.Optimizer, lambda of: [watcher.optimizer(of)])
+    _watch_clearing(watcher, torch.nn.Module, lambda of: _holding(watcher, of))
     scheduler = torch.optim.lr_scheduler
     for name in ("LRScheduler", "ReduceLROnPlateau"):
         owner = getattr(scheduler, name, None)
@@ -33,6 +38,45 @@ def install(watcher: Any) -> None:
         for owner in (torch.nn.utils, torch.nn.utils.clip_grad):
             if hasattr(owner, name):
                 wrap(owner, name, lambda original, name=name: _clips(watcher, name, original))
+
+
+def _watch_clearing(watcher: Any, owner: Any, cleared: Callable[[Any], list[Optimizing]]) -> None:
+    """Watch `zero_grad` of optimizers or models: whose gradients it clears, and whether a step had used them."""
+    unused: list[Optimizing] = []
+
+    def before(args: Any, _: Any) -> None:
+        looked = watcher.between and watcher.looking
+        unused[:] = [one for one in cleared(args[0]) if _unused(watcher, one)] if looked else []
+
+    def note(_: Any, args: Any, __: Any) -> None:
+        for one in cleared(args[0]):
+            watcher.zeroed(one, one in unused)
+
+    watcher.patches.wrap(owner, "zero_grad", watcher.after(note, before))
+
+
+def _holding(watcher: Any, module: Any) -> list[Optimizing]:
+    """The optimizers that hold a parameter of a model."""
+    inside = {id(parameter) for parameter in module.parameters()}
+    held = [(one, one.of()) for one in watcher.notes.optimizers]
+    return [one for one, of in held if of is not None and any(id(p) in inside for p in _parameters(of))]
+
+
+def _parameters(of: Any) -> Iterator[Any]:
+    return (p for group in of.param_groups for p in group["params"])
+
+
+def versions(of: Any) -> int:
+    """What changes when one of an optimizer's parameters is written to."""
+    return sum(p._version for p in _parameters(of))
+
+
+def _unused(watcher: Any, one: Optimizing) -> bool:
+    """Whether parameters have gradients since the last step of their optimizer, and are what they were then."""
+    of = one.of()
+    if of is None or not one.steps or watcher.versions.get(one.number) != versions(of):
+        return False
+    return any(p.grad is not None and holding.size(p.grad) != 0 for p in islice(_parameters(of), 40))
 
 
 def _scaled_step(watcher: Any, args: Any) -> None:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from explainer.diagnosis import Edit
+from explainer.diagnosis import Edit, Span
 from explainer.edits.lines import EditError, changed, deleted, indentation, inserted, joined, relined
 from explainer.source import Source, called
 from explainer.training.sites import Frame, Site
@@ -39,6 +39,11 @@ def argument(call: ast.Call, name: str, place: int | None = None) -> ast.expr | 
 def replaced(source: Source, node: ast.AST, text: str) -> Edits:
     """A node's text replaced; no edits where that cannot be done."""
     return _tried(lambda: changed(source, [(source.span(node), text)]))
+
+
+def changed_at(source: Source, span: Span, text: str) -> Edits:
+    """What lies between two positions replaced."""
+    return _tried(lambda: changed(source, [(span, text)]))
 
 
 def both(source: Source, pairs: Iterable[tuple[ast.AST, str]]) -> Edits:

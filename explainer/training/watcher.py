@@ -82,6 +82,7 @@ class Watcher:
         self.turns = self._more = self._restarts = 0
         self._spots: dict[Any, Any] = {}
         self._dirty: dict[int, bool] = {}
+        self.versions: dict[int, int] = {}
         self._optimizing: dict[int, Optimizing] = {}
 
     # -- begin and end ----------------------------------------------------------------------------------------------
@@ -94,8 +95,6 @@ class Watcher:
         wrap(torch.autograd, "backward", self._backward)
         wrap(torch.autograd, "grad", self._grad)
         wrap(torch.optim.Optimizer, "__init__", self._made_optimizer)
-        wrap(torch.optim.Optimizer, "zero_grad", self._zeroes)
-        wrap(torch.nn.Module, "zero_grad", self._module_zeroes)
         wrap(getattr(torch, "export", torch), "export", self._exports)
         stretches.install(self)
         models.install(self)
@@ -190,28 +189,13 @@ class Watcher:
 
         return self.after(note)(original)
 
-    def _zeroes(self, original: Any) -> Any:
-        def note(_: Any, args: Any, __: Any) -> None:
-            self._zeroed(self.optimizer(args[0]))
-
-        return self.after(note)(original)
-
-    def _zeroed(self, one: Optimizing) -> None:
+    def zeroed(self, one: Optimizing, wiped: bool = False) -> None:
+        """Note that an optimizer's gradients were cleared; `wiped`: no step had made use of them."""
         one.zeroed += 1
         if one.zeroed < 12 or not one.zeroed_at:
             one.zeroed_at = frames()
         self._dirty[one.number] = False
-        self.notes.event("zero", one.zeroed_at, one.number)
-
-    def _module_zeroes(self, original: Any) -> Any:
-        def note(_: Any, args: Any, __: Any) -> None:
-            inside = {id(parameter) for parameter in args[0].parameters()}
-            for one in self.notes.optimizers:
-                held = one.of()
-                if held is not None and any(id(p) in inside for group in held.param_groups for p in group["params"]):
-                    self._zeroed(one)
-
-        return self.after(note)(original)
+        self.notes.event("zero", one.zeroed_at, one.number, wiped)
 
     def _before_step(self, of: Any, args: Any, kwargs: Any) -> None:
         self.stepping = True
@@ -243,6 +227,8 @@ class Watcher:
         if one.steps == 1:
             self._begins()
         self._dirty[one.number] = True
+        if one.steps < 12 or self.looking:
+            self.versions[one.number] = rates.versions(of)
         if self.lowly:
             precision.after_step(self, one.stepped_at)
         rates.stepped(one, of)

@@ -8,6 +8,7 @@ NAMES = (
     "losses",
     "terms",
     "optimizers",
+    "clearing",
     "strength",
     "batches",
     "attention",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from explainer.diagnosis import Label, Span
-from explainer.source import Source, called
+from explainer.source import Source, called, stored
 from explainer.training.finding import Attempt, Finding, finder
 from explainer.training.rewrite import both, call_in, replaced, with_keyword
 from explainer.training.sites import Frame, Site
@@ -184,7 +184,8 @@ def broadcast(watcher: Any) -> Iterator[Finding]:
                 edits = replaced(found[0], found[1], f"{found[0].text(found[1])}.squeeze(1)")
                 attempts.append(Attempt("squeeze", edits, {"text": found[0].text(found[1])}))
         if seen.data.get("both"):
-            attempts = [*_squeezed(seen.data["origin"]), *attempts]
+            named = _squeezed_at(node.source, operands[column]) if node is not None and len(operands) == 2 else ()
+            attempts = [*named, *_squeezed(seen.data["origin"]), *attempts]
         rows = sizes[0][0]
         names = {
             "one": list(sizes[0]),
@@ -209,6 +210,17 @@ def _squeezed(site: Site | None) -> Iterator[Attempt]:
         edits = replaced(found[0], found[1], f"{text}.squeeze(1)")
         if edits:
             yield Attempt("squeeze", edits, {"text": text}, culprit=shown(found, None))
+
+
+def _squeezed_at(source: Source, column: ast.expr) -> Iterator[Attempt]:
+    """A column made a row where its name gets it, so that it is one wherever it is used."""
+    given = [one for one in ast.walk(source.scope_at(column.lineno)) if isinstance(one, ast.Assign)
+             and isinstance(column, ast.Name) and column.id in stored(one)]  # fmt: skip
+    if len(given) == 1 and isinstance(given[0].targets[0], ast.Name):
+        value = given[0].value
+        text = source.text(value)
+        text = text if isinstance(value, (ast.Name, ast.Call, ast.Attribute, ast.Subscript)) else f"({text})"
+        yield Attempt("squeeze", replaced(source, value, f"{text}.squeeze(1)"), {"text": text})
 
 
 def _function(name: str) -> str:

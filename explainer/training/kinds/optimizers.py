@@ -13,6 +13,7 @@ from explainer.training.finding import Attempt, Finding, finder
 from explainer.training.kinds.losses import shown
 from explainer.training.notes import Optimizing
 from explainer.training.sites import Frame, Site, statement
+from explainer.training.sources import program_sources
 from explainer.wrappers import bare, class_name, named_modules
 
 
@@ -63,80 +64,20 @@ def never_stepped(watcher: Any) -> Iterator[Finding]:
         if found is not None:
             edits = rewrite.after(found[0], found[1], f"{one.name}.step()")
             attempts = [Attempt("step", edits, {"name": one.name})]
+        branch = _never_taken(watcher, f"{one.name}.step")
         names = {"name": one.name, "count": notes.counts["backward"], "kind": one.kind}
-        yield Finding(
-            "optimizer-never-steps",
-            names,
-            shown(None, site[0]) if site else span_of(one.site),
-            tuple(attempts),
-            weight=10,
-        )
+        names |= {"test": branch[0].text(branch[1]) if branch else "", "line": branch[1].lineno if branch else 0}
+        culprit = branch[0].span(branch[1]) if branch else shown(None, site[0]) if site else span_of(one.site)
+        yield Finding("optimizer-never-steps", names, culprit, tuple(attempts), weight=10)
 
 
-@finder
-def never_cleared(watcher: Any) -> Iterator[Finding]:
-    """Steps that begin on the gradients of earlier ones; what a program writes into `.grad` itself does not add up."""
-    added = watcher.notes.counts["backward"] >= 4
-    for one in watcher.notes.optimizers if added and not watcher.closures else ():
-        if one.looked < 4 or one.stale < 4 or one.stale < 0.75 * one.looked or one.steps < 8:
-            continue
-        site = backward_site(watcher, one)
-        found = statement(site[0]) if site else None
-        name = one.name or name_of(one)
-        attempts = []
-        if found is not None:
-            edits = rewrite.before(found[0], found[1], f"{name}.zero_grad()")
-            attempts.append(Attempt("clear", edits, {"name": name}))
-            if one.zeroed_at and (other := statement(one.zeroed_at[0])) is not None and other[0] is found[0]:
-                attempts.insert(0, Attempt("move", rewrite.moved(found[0], other[1], found[1], False), {"name": name}))
-        names = {"name": name, "steps": one.steps, "zeroed": one.zeroed, "kind": one.kind}
-        culprit = span_of(one.zeroed_at) if one.zeroed else span_of(site)
-        yield Finding("gradients-never-cleared", names, culprit, tuple(attempts), weight=10)
-
-
-@finder
-def steps_without_gradient(watcher: Any) -> Iterator[Finding]:
-    """Steps that find no gradient, because it was cleared between backward and step."""
-    notes = watcher.notes
-    for one in notes.optimizers if not watcher.closures else ():
-        if one.looked < 4 or one.lost < one.looked - 1 or one.steps < 8:
-            continue
-        order = _between(notes.events, one.number)
-        if order is None:
-            continue
-        back, zero = order
-        first, second = statement(back[0]), statement(zero[0])
-        attempts = []
-        if first is not None and second is not None and first[0] is second[0]:
-            attempts = [
-                Attempt(
-                    "before", rewrite.moved(first[0], second[1], first[1], False), {"name": one.name or name_of(one)}
-                )
-            ]
-        names = {"name": one.name or name_of(one), "line": back[0].line, "steps": one.steps}
-        yield Finding(
-            "gradients-cleared-before-step",
-            names,
-            span_of(zero),
-            tuple(attempts),
-            weight=10,
-        )
-
-
-def _between(events: Any, number: int) -> tuple[Site, Site] | None:
-    """The places of a backward and of a clearing after it and before the step."""
-    times = 0
-    back: Site = ()
-    zero: Site = ()
-    for event in events:
-        if event.name == "backward":
-            back, zero = event.site, ()
-        elif event.name == "zero" and event.optimizer == number and back:
-            zero = event.site
-        elif event.name == "step" and event.optimizer == number:
-            times += bool(zero and back)
-            if times > 3:
-                return back, zero
+def _never_taken(watcher: Any, name: str) -> tuple[Source, ast.expr] | None:
+    """The condition under which the program calls something that it never called."""
+    for source in program_sources(watcher):
+        for node in source.nodes():
+            own = [one for one in ast.walk(node) if isinstance(one, ast.Call)] if isinstance(node, ast.If) else ()
+            if isinstance(node, ast.If) and any(source.text(one.func) == name for one in own):
+                return source, node.test
     return None
 
 
@@ -254,7 +195,7 @@ def _without(watcher: Any, one: Optimizing, missing: list[dict[str, Any]], why: 
     given = rewrite.argument(call, "params", 0)
     if given is None:
         return
-    attempts = []
+    attempts = list(_unsorted(source, call))
     for text in _whole(source, given, missing, watcher):
         edits = rewrite.replaced(source, given, text)
         attempts.append(Attempt("whole", edits, {"text": text}))
@@ -270,9 +211,25 @@ def _without(watcher: Any, one: Optimizing, missing: list[dict[str, Any]], why: 
         "why": why,
         "later": 0,
     }
-    yield Finding(
-        "optimizer-misses-parameters", names, source.span(call), tuple(attempts), proved=False, seen=True, weight=7
-    )
+    culprit = next((each.culprit for each in attempts if each.culprit is not None), source.span(call))
+    yield Finding("optimizer-misses-parameters", names, culprit, tuple(attempts), proved=False, seen=True, weight=7)
+
+
+def _unsorted(source: Source, making: ast.Call) -> Iterator[Attempt]:
+    """Parameters that are sorted by their names into groups, `if ...: elif ...:`: the last group takes all others."""
+    asked = {called(one) for one in ast.walk(making) if isinstance(one, ast.Call)}
+    helpers = [one for one in source.nodes() if isinstance(one, ast.FunctionDef) and one.name in asked]
+    for loop in (node for scope in (source.scope_at(making.lineno), *helpers) for node in ast.walk(scope)):
+        sorts = isinstance(loop, ast.For) and any(
+            isinstance(one, ast.Call) and called(one) == "named_parameters" for one in ast.walk(loop.iter)
+        )
+        for one in ast.walk(loop) if sorts else ():
+            last = one.orelse[0] if isinstance(one, ast.If) and len(one.orelse) == 1 else None
+            if isinstance(last, ast.If) and not last.orelse and source.line(last.lineno).lstrip().startswith("elif"):
+                start, end = source.span(last), source.span(last.test)
+                header = Span(source.file, start.line, start.column, end.end_line, end.end_column)
+                edits = rewrite.changed_at(source, header, "else")
+                yield Attempt("rest", edits, {"text": source.text(last.test)}, source.span(last.test))
 
 
 def _whole(source: Source, given: ast.expr, missing: list[dict[str, Any]], watcher: Any) -> list[str]:
