@@ -38,6 +38,7 @@ NAMES = (
     "unmoved",
     "drawn",
     "drifting",
+    "pairs",
     "passes",
     "schedules",
     "shifts",

@@ -1,0 +1,93 @@
+"""What belongs together, changed at random apart: an image and its mask, each with draws of its own."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+from explainer.source import Source, called
+from explainer.training import rewrite
+from explainer.training.finding import Attempt, Finding, finder
+from explainer.training.sources import program_sources
+
+#: How the random numbers of a module are kept, and begun again: (keep, begin again).
+_STATES = {
+    "random": ("random.getstate()", "random.setstate({})"),
+    "np": ("np.random.get_state()", "np.random.set_state({})"),
+    "numpy": ("numpy.random.get_state()", "numpy.random.set_state({})"),
+    "torch": ("torch.get_rng_state()", "torch.set_rng_state({})"),
+}
+Pair = tuple[ast.stmt, ast.stmt, ast.Call, ast.Call]
+
+
+@finder
+def drawn_apart(watcher: Any) -> Iterator[Finding]:
+    """`image, mask = flip(image), flip(mask)` in a dataset: two calls of one function, two draws."""
+    sources = program_sources(watcher)
+    drawing = [name for name in _STATES if any(_draws(source, name) for source in sources)]
+    for source in sources if drawing else ():
+        for function in _reading(source):
+            for pair in _pairs(source, function):
+                names = {"call": source.text(pair[2].func), "one": source.text(pair[2].args[0]),
+                         "other": source.text(pair[3].args[0])}  # fmt: skip
+                known = [name for name in drawing if name in source.imported]
+                attempts = tuple(Attempt("one-draw", _drawn_once(source, pair, name), names) for name in known)
+                culprit = source.span(pair[2])
+                yield Finding("augmentation-drawn-apart", names, culprit, attempts, proved=False, seen=True, weight=6)
+
+
+def _draws(source: Source, name: str) -> bool:
+    """Whether a program draws random numbers of a module in a function."""
+    roots = {"np": "np.random.", "numpy": "numpy.random."}.get(name, f"{name}.")
+    drawn = ("rand", "random", "randint", "uniform", "choice", "randn", "normal", "gauss", "bernoulli", "randrange")
+    calls = (one for one in source.nodes() if isinstance(one, ast.Call) and called(one) in drawn)
+    return any(source.text(one.func).startswith(roots) for one in calls)
+
+
+def _reading(source: Source) -> Iterator[ast.FunctionDef]:
+    """The functions of a program's datasets that give samples."""
+    for node in source.nodes():
+        if isinstance(node, ast.FunctionDef) and (node.name == "__getitem__" or node.name.startswith("collate")):
+            yield node
+
+
+def _pairs(source: Source, function: ast.FunctionDef) -> Iterator[Pair]:
+    """Two calls of one function on two values: in one statement, or in one and the next."""
+    for node in ast.walk(function):
+        value = getattr(node, "value", None)
+        if isinstance(node, (ast.Assign, ast.Return)) and isinstance(value, ast.Tuple) and len(value.elts) == 2:
+            one, other = value.elts
+            if _alike(source, one, other):
+                yield node, node, one, other  # type: ignore[misc]
+        for body in (getattr(node, name, None) for name in ("body", "orelse")):
+            for first, then in itertools.pairwise(body if isinstance(body, list) else []):
+                plain = isinstance(first, ast.Assign) and isinstance(then, ast.Assign)
+                if plain and _alike(source, first.value, then.value):
+                    yield first, then, first.value, then.value
+
+
+def _alike(source: Source, one: ast.expr, other: ast.expr) -> bool:
+    """Whether two expressions call the same function with one value each, and not with the same."""
+    if not (isinstance(one, ast.Call) and isinstance(other, ast.Call) and len(one.args) == len(other.args) == 1):
+        return False
+    same = source.text(one.func) == source.text(other.func) and not (one.keywords or other.keywords)
+    return same and source.text(one.args[0]) != source.text(other.args[0])
+
+
+def _drawn_once(source: Source, pair: Pair, name: str) -> Any:
+    """The random numbers of the first call drawn again for the second one."""
+    first, then, one, other = pair
+    keep, begin = f"state = {_STATES[name][0]}", _STATES[name][1].format("state")
+    if first is not then:
+        return rewrite.together(source, rewrite.before(source, first, keep), rewrite.before(source, then, begin))
+    if isinstance(first, ast.Return):
+        lines = [keep, f"first = {source.text(one)}", begin, f"return first, {source.text(other)}"]
+    else:
+        target = first.targets[0]  # type: ignore[attr-defined]
+        if not isinstance(target, ast.Tuple) or len(target.elts) != 2:
+            return ()
+        own, also = map(source.text, target.elts)
+        lines = [keep, f"{own} = {source.text(one)}", begin, f"{also} = {source.text(other)}"]
+    return rewrite.replaced(source, first, f"\n{' ' * first.col_offset}".join(lines))
