@@ -9,6 +9,8 @@ from typing import Any
 from explainer.training import rewrite
 from explainer.training.finding import Attempt, Finding, finder
 from explainer.training.kinds.losses import _with_dim, left_out, made_at, shown
+from explainer.training.kinds.strength import plain
+from explainer.training.rewrite import call_in
 
 _LAYERS = {"relu": "ReLU", "sigmoid": "Sigmoid", "tanh": "Tanh"}
 
@@ -33,6 +35,24 @@ def out_of_reach(watcher: Any) -> Iterator[Finding]:
         attempts = (Attempt("leave-out", edits, {"activation": name}),)
         culprit = shown(made, data["made"]["at"][0] if data["made"]["at"] else None)
         yield Finding("output-range", names, culprit, attempts, proved=False, seen=True, weight=8)
+
+
+@finder
+def no_probability(watcher: Any) -> Iterator[Finding]:
+    """`binary_cross_entropy_with_logits` on labels -1 and 1, or on brightness up to 255."""
+    for seen, times in watcher.notes.of("target-no-probability"):
+        data, found = seen.data, call_in(seen.site[0]) if seen.site else None
+        target = rewrite.argument(found[1], "target", 1) if found is not None else None
+        if times < 3 or found is None or target is None:
+            continue
+        low, high = plain(data["low"]), plain(data["high"])
+        bare = found[0].text(target)
+        bare = f"({bare} + {plain(-data['low'])})" if data["low"] < 0 else bare
+        text = f"{bare} / {plain(data['high'] - min(data['low'], 0))}"
+        names = {"loss": data["loss"], "low": low, "high": high, "text": found[0].text(target), "new": text}
+        attempts = (Attempt("scale", rewrite.replaced(found[0], target, text), names),)
+        culprit = found[0].span(target)
+        yield Finding("target-no-probability", names, culprit, attempts, proved=False, seen=True, weight=8)
 
 
 @finder

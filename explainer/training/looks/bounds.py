@@ -1,4 +1,4 @@
-"""Decisions that cannot come out otherwise: a value compared with a bound that it never gets past."""
+"""Values beyond what they are held against: a bound that is never passed, targets that are no probabilities."""
 
 from __future__ import annotations
 
@@ -29,3 +29,15 @@ def decided(deep: Deep, call: Call) -> None:
         right = bool(out.flatten()[0])
         deep.watcher.notes.saw("decision-constant", call.site, name=made.name.rstrip("_"), bound=bound, middle=middle,
                                count=out.numel(), right=right)  # fmt: skip
+
+
+@looks("binary_cross_entropy_with_logits")
+def no_probabilities(deep: Deep, call: Call) -> None:
+    """Targets below 0 or above 1, of which a score gets the better the farther away it goes."""
+    target = call.get("target", 1)
+    if deep.evaluation is not None or not isinstance(target, torch.Tensor) or target.numel() < _FEWEST:
+        return
+    low, high = (float(one) for one in target.detach().aminmax())
+    if low < 0 or high > 1:
+        values = len(target.unique())
+        deep.watcher.notes.saw("target-no-probability", call.site, low=low, high=high, values=values, loss=call.name)
