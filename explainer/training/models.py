@@ -136,6 +136,9 @@ def _before_loading(module: Any, state: Any) -> dict[str, Any]:
 def _loaded(watcher: Any, module: Any, state: Any, result: Any, before: Any) -> None:
     site = frames()
     notes = watcher.notes
+    known = watcher.filled.get(id(module))
+    times = known[3] + 1 if known is not None and known[0]() is module else 1
+    watcher.filled[id(module)] = (weakref.ref(module), site, notes.steps, times)
     keys = [name for name in state if isinstance(state[name], torch.Tensor)]
     own = list(module.state_dict()) if not hasattr(module, "_explain") else []
     fitting = [name for name in keys if name in set(own)]

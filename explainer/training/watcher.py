@@ -49,6 +49,7 @@ class Watcher:
         self.kept: dict[str, dict[str, Any]] = {}
         self.lists: dict[str, Any] = {}
         self.copied: dict[int, Any] = {}
+        self.filled: dict[int, Any] = {}
         self.constants: dict[int, Any] = {}
         self.placed: dict[int, Any] = {}
         self.given: dict[Any, Any] = {}

@@ -42,6 +42,7 @@ NAMES = (
     "passes",
     "schedules",
     "shifts",
+    "targets",
 )
 
 

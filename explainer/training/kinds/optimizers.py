@@ -64,14 +64,14 @@ def never_stepped(watcher: Any) -> Iterator[Finding]:
         if found is not None:
             edits = rewrite.after(found[0], found[1], f"{one.name}.step()")
             attempts = [Attempt("step", edits, {"name": one.name})]
-        branch = _never_taken(watcher, f"{one.name}.step")
+        branch = never_taken(watcher, f"{one.name}.step")
         names = {"name": one.name, "count": notes.counts["backward"], "kind": one.kind}
         names |= {"test": branch[0].text(branch[1]) if branch else "", "line": branch[1].lineno if branch else 0}
         culprit = branch[0].span(branch[1]) if branch else shown(None, site[0]) if site else span_of(one.site)
         yield Finding("optimizer-never-steps", names, culprit, tuple(attempts), weight=10)
 
 
-def _never_taken(watcher: Any, name: str) -> tuple[Source, ast.expr] | None:
+def never_taken(watcher: Any, name: str) -> tuple[Source, ast.expr] | None:
     """The condition under which the program calls something that it never called."""
     for source in program_sources(watcher):
         for node in source.nodes():

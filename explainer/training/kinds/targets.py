@@ -1,0 +1,75 @@
+"""A copy of the model that gives the targets and is to follow it, and never does."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+from explainer.training import rewrite
+from explainer.training.finding import Attempt, Finding, finder
+from explainer.training.kinds.losses import shown
+from explainer.training.kinds.optimizers import never_taken
+from explainer.training.sites import Site, statement
+
+#: By which share of the way a copy follows the model at each step; at how many steps its answers must be asked for.
+_SHARE, _STEPS = 0.05, 5
+
+
+@finder
+def never_follows(watcher: Any) -> Iterator[Finding]:
+    """A copy made before training that answers at every step, while the model learns from what it says."""
+    for module, site, kind in _copies(watcher):
+        root = watcher.notes.roots.get(id(module))
+        asked = {mode.step for mode in root["modes"] if not mode.learning} if root is not None else set()
+        twin = _twin(watcher, module)
+        found = rewrite.call_in(site[0], kind)
+        if twin is None or found is None or len(asked) < _STEPS or not watcher.unchanged(module):
+            continue
+        own, target = _names(*found, site) or ("", "")
+        step = next((one for one in watcher.notes.optimizers if one.stepped_at), None)
+        at = statement(step.stepped_at[0]) if step is not None else None
+        if not own or at is None:
+            continue
+        lines = (
+            f"for held, new in zip({target}.parameters(), {own}.parameters()):\n    held.data.lerp_(new.data, {_SHARE})"
+        )
+        branch = never_taken(watcher, f"{target}.load_state_dict")
+        names = {"target": target, "model": own, "line": found[1].lineno, "steps": watcher.notes.steps,
+                 "test": branch[0].text(branch[1]) if branch else "", "at": branch[1].lineno if branch else 0}  # fmt: skip
+        culprit = branch[0].span(branch[1]) if branch else shown(found, site[0])
+        attempts = (Attempt("follow", rewrite.after(*at, lines), names),)
+        yield Finding("target-never-follows", names, culprit, attempts, proved=False, seen=True, weight=5)
+
+
+def _copies(watcher: Any) -> Iterator[tuple[Any, Site, str]]:
+    """Models that were copied, or given a state once, before the first step."""
+    for ref, site, steps in list(watcher.copied.values()):
+        if ref() is not None and not steps and site and id(ref()) not in watcher.filled:
+            yield ref(), site, "deepcopy"
+    for ref, site, steps, times in list(watcher.filled.values()):
+        if ref() is not None and not steps and site and times == 1:
+            yield ref(), site, "load_state_dict"
+
+
+def _twin(watcher: Any, module: Any) -> Any:
+    """The model of the same kind and sizes that is trained."""
+    sizes = [p.shape for p in module.parameters()]
+    for root in watcher.notes.roots.values():
+        twin = root["of"]()
+        if twin is not None and twin is not module and root["train"] > _STEPS and type(twin) is type(module):
+            if [p.shape for p in twin.parameters()] == sizes:
+                return twin
+    return None
+
+
+def _names(source: Any, call: ast.Call, site: Site) -> tuple[str, str] | None:
+    """What the program calls the model and its copy: `t = deepcopy(m)`, `t.load_state_dict(m.state_dict())`."""
+    given = call.args[0] if call.args else None
+    if isinstance(given, ast.Call) and isinstance(given.func, ast.Attribute) and given.func.attr == "state_dict":
+        owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+        return (source.text(given.func.value), source.text(owner)) if owner is not None else None
+    found = statement(site[0])
+    if given is None or found is None or not isinstance(found[1], ast.Assign):
+        return None
+    return source.text(given), source.text(found[1].targets[0])
