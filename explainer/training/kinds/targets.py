@@ -31,14 +31,13 @@ def never_follows(watcher: Any) -> Iterator[Finding]:
         at = statement(step.stepped_at[0]) if step is not None else None
         if not own or at is None:
             continue
-        lines = (
-            f"for held, new in zip({target}.parameters(), {own}.parameters()):\n    held.data.lerp_(new.data, {_SHARE})"
-        )
+        pairs = f"zip({target}.parameters(), {own}.parameters())"
+        edits = rewrite.after(*at, f"for held, new in {pairs}:\n    held.data.lerp_(new.data, {_SHARE})")
         branch = never_taken(watcher, f"{target}.load_state_dict")
-        names = {"target": target, "model": own, "line": found[1].lineno, "steps": watcher.notes.steps,
-                 "test": branch[0].text(branch[1]) if branch else "", "at": branch[1].lineno if branch else 0}  # fmt: skip
+        names = {"target": target, "model": own, "line": found[1].lineno, "steps": watcher.notes.steps}
+        names |= {"test": branch[0].text(branch[1]) if branch else "", "at": branch[1].lineno if branch else 0}
         culprit = branch[0].span(branch[1]) if branch else shown(found, site[0])
-        attempts = (Attempt("follow", rewrite.after(*at, lines), names),)
+        attempts = (Attempt("follow", edits, names),)
         yield Finding("target-never-follows", names, culprit, attempts, proved=False, seen=True, weight=5)
 
 
@@ -55,12 +54,9 @@ def _copies(watcher: Any) -> Iterator[tuple[Any, Site, str]]:
 def _twin(watcher: Any, module: Any) -> Any:
     """The model of the same kind and sizes that is trained."""
     sizes = [p.shape for p in module.parameters()]
-    for root in watcher.notes.roots.values():
-        twin = root["of"]()
-        if twin is not None and twin is not module and root["train"] > _STEPS and type(twin) is type(module):
-            if [p.shape for p in twin.parameters()] == sizes:
-                return twin
-    return None
+    trained = [root["of"]() for root in watcher.notes.roots.values() if root["train"] > _STEPS]
+    twins = (one for one in trained if one is not None and one is not module and type(one) is type(module))
+    return next((one for one in twins if [p.shape for p in one.parameters()] == sizes), None)
 
 
 def _names(source: Any, call: ast.Call, site: Site) -> tuple[str, str] | None:
