@@ -14,7 +14,7 @@ class Gradients:
     """Watches the steps of optimizers. `used` are modules that were called with gradients on.
 
     `most` is how many parameters one optimizer had a gradient for at a step; `undone`: how often a state was loaded
-    into an optimizer that had stepped.
+    into an optimizer that had stepped; `moves`: some gradient of the first steps was not zero.
     """
 
     def __init__(self) -> None:
@@ -22,6 +22,7 @@ class Gradients:
         self.graded: set[int] = set()
         self.used: set[int] = set()
         self.steps = self.most = self.undone = 0
+        self.moves = False
         self._used: list[Any] = []
 
     def watch(self, torch: Any, places: Places) -> None:
@@ -43,6 +44,7 @@ class Gradients:
         if self.steps > _STEPS and len(self.graded) >= len(self.trained):
             return
         every = [one for group in optimizer.param_groups for one in group["params"]]
+        self.moves = self.moves or any(one.grad is not None and _tells(one.grad) for one in every)
         graded = {id(one) for one in every if one.grad is not None}
         self.trained.update((id(one), one) for one in every)
         self.graded |= graded
@@ -59,3 +61,11 @@ class Gradients:
                     if wanted and id(one) not in self.graded and one.grad is None:
                         found.append(f"{number}.{path}.{name}".replace("..", "."))
         return found
+
+
+def _tells(gradient: Any) -> bool:
+    """Whether a gradient is not zero, or may not be."""
+    try:
+        return bool(gradient.any())
+    except (RuntimeError, NotImplementedError):  # sparse, or on meta
+        return True

@@ -98,6 +98,11 @@ def _untrained(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping
     return bool(_left_out(seen, before))
 
 
+def _still(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[str, Any]) -> bool:
+    """Steps were taken, and every gradient was zero: what is left of the data says nothing of the loss."""
+    return bool(seen.get("steps")) and seen.get("moves") is False and before.get("moves") is not True
+
+
 def _outputs(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[str, Any]) -> bool:
     """Another number of results, of a function or of a model that had handed some back; gradients are no results."""
     behind = (control.get("error") or {}).get("backward")
@@ -204,6 +209,7 @@ _DOUBTS = {
     "spread": _spread,
     "argument": _argument,
     "untrained": _untrained,
+    "still": _still,
     "outputs": _outputs,
     "write": _unwritten,
     "values": _values,

@@ -128,6 +128,7 @@ class Observer:
             "steps": self.gradients.steps,
             "most": self.gradients.most,
             "undone": self.gradients.undone,
+            "moves": self.gradients.moves,
             "masks": self.masks,
             "failed_at": self.places.failed_at(error) if error is not None else None,
         }

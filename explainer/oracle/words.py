@@ -45,6 +45,11 @@ DOUBTS: dict[str, Texts] = {
         "ko": "실행되지만 그 인수가 하던 일도 함께 빠집니다",
         "zh": "可以运行，但该参数的作用也一并被去掉",
     },
+    "still": {
+        "en": "it runs, but every gradient is then zero",
+        "ko": "실행되지만 모든 기울기가 0이 됩니다",
+        "zh": "可以运行，但所有梯度都变为零",
+    },
     "untrained": {
         "en": "with it some parameters get no gradient",
         "ko": "적용하면 기울기를 받지 못하는 파라미터가 있습니다",
