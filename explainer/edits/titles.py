@@ -133,6 +133,11 @@ TITLES: Mapping[str, Texts] = {
         "ko": "`{name}` 값을 바꾸는 줄 다음에 `{what}` 계산하기",
         "zh": "在改变 `{name}` 的那一行之后再计算 `{what}`",
     },
+    "marked": {
+        "en": "look up 0 in place of the mark {low}, which the program leaves out itself: `{new}`",
+        "ko": "프로그램이 스스로 제외하는 표시 {low} 대신 0 찾기: `{new}`",
+        "zh": "用 0 代替程序自己会排除的标记 {low} 来查找：`{new}`",
+    },
     "outgrown": {
         "en": "read `{what}` after the line that changes `{name}`: it was {was} before, and is {now} when this fails",
         "ko": "`{name}` 값을 바꾸는 줄 다음에 `{what}` 읽기: 그 전에는 {was}, 오류가 날 때는 {now}",

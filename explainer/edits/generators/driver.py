@@ -51,6 +51,7 @@ GENERATORS: Mapping[str, Mapping[str, int]] = {
         "ordered.read_early": -1,
         "ordered.computed_early": -1,
         "signs.as_classes": -1,
+        "signs.marked": -1,
         "dtype.as_index": 0,
         "index.made": 1,
         "index.lengths": 1,

@@ -92,8 +92,8 @@ def _arguments(node: ast.Call, step: Step) -> Iterator[ast.expr]:
             yield from one.elts
         elif step.function in _JOINING:  # of a list's elements the source has no expressions
             return
-        elif not isinstance(one, (ast.Constant, ast.Starred)):
-            yield one
+        elif not isinstance(one.operand if isinstance(one, ast.UnaryOp) else one, (ast.Constant, ast.Starred)):
+            yield one  # numbers, signed ones too, are dimensions
 
 
 def chain(evidence: Evidence, start: int | None, most: int = 40) -> list[Step]:
