@@ -72,6 +72,13 @@ class Source:
         holding = [node for node in self._classes if holds(node, line)]
         return max(holding, key=lambda node: node.lineno, default=None)
 
+    def qualified_at(self, line: int) -> str:
+        """The function that holds a line with its class, as in `Net.forward`; empty at the top of a file."""
+        function, owner = self.function_at(line), self.class_at(line)
+        if function is None:
+            return ""
+        return f"{owner.name}.{function.name}" if owner is not None and holds(owner, function.lineno) else function.name
+
     def statement_at(self, line: int) -> ast.stmt | None:
         """The innermost statement that holds a line."""
         holding = [node for node in self._statements if holds(node, line)]

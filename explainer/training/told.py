@@ -117,7 +117,12 @@ def number(value: float) -> str:
 
 
 def _relative(span: Span | None) -> Span | None:
-    return replace(span, file=shown(span.file)) if span is not None else None
+    """A place below the working folder; what has no name of its own has that of the function in which it stands."""
+    if span is None:
+        return None
+    return replace(
+        span, file=shown(span.file), symbol=span.symbol or source_of(span.file).qualified_at(span.line) or None
+    )
 
 
 def report_of(

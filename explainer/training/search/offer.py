@@ -31,7 +31,7 @@ class Offer:
         """What is tried and told."""
         text = self.old or self.source.text(self.node).split("\n")[0]
         line = getattr(self.node, "lineno", 0)
-        function, stated = self.source.function_at(line), self.source.statement_at(line)
+        stated = self.source.statement_at(line)
         names = {
             "text": text,
             "new": self.new,
@@ -39,7 +39,7 @@ class Offer:
             "kind": self.kind,
             "makeshift": self.makeshift,
             "cost": self.cost,
-            "function": getattr(function, "name", ""),
+            "function": self.source.qualified_at(line),
             "statement": self.source.text(stated).split("\n")[0] if stated is not None else text,
         }
         return Attempt(self.kind, self.edits, names, culprit=self.source.span(self.node))
