@@ -348,7 +348,7 @@ def swapped_by_view(deep: Deep, call: Call) -> None:
     if not isinstance(out, torch.Tensor) or given.dim() < 3:
         return
     before, after = tuple(given.shape), tuple(out.shape)
-    if before == after or not _reordered(before, after):
+    if before == after or not (_reordered(before, after) or _joined(before, after, deep.batch)):
         return
     deep.watcher.notes.saw(
         "view-mixes-dimensions",
@@ -358,6 +358,12 @@ def swapped_by_view(deep: Deep, call: Call) -> None:
         name=call.name,
         made=None if call.made is None else settings(call.made, deep),
     )
+
+
+def _joined(before: tuple[int, ...], after: tuple[int, ...], batch: int) -> bool:
+    """Whether the samples, which lie along another dimension, are asked for along the first: [2, b, h] as [b, 2h]."""
+    known = batch > 1 and after[:1] == (batch,) and batch in before[1:] and before[0] not in (1, batch)
+    return known and len(after) < len(before)
 
 
 def _reordered(before: tuple[int, ...], after: tuple[int, ...]) -> bool:

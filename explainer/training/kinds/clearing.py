@@ -10,14 +10,18 @@ from explainer.training.finding import Attempt, Finding, finder
 from explainer.training.kinds.optimizers import backward_site, name_of, span_of
 from explainer.training.sites import Site, statement
 
+#: From which share of the steps on gradients of earlier ones are worth a trial; from which on that is a fact.
+_OFTEN, _MOSTLY = 0.1, 0.75
+
 
 @finder
 def never_cleared(watcher: Any) -> Iterator[Finding]:
     """Steps that begin on the gradients of earlier ones; what a program writes into `.grad` itself does not add up."""
     added = watcher.notes.counts["backward"] >= 4
     for one in watcher.notes.optimizers if added and not watcher.closures else ():
-        if one.looked < 4 or one.stale < 4 or one.stale < 0.75 * one.looked or one.steps < 8:
+        if one.looked < 4 or one.stale < 2 or one.stale < _OFTEN * one.looked or one.steps < 8:
             continue
+        sure = one.stale >= max(_MOSTLY * one.looked, 4)
         site = backward_site(watcher, one)
         found = statement(site[0]) if site else None
         name = one.name or name_of(one)
@@ -29,7 +33,7 @@ def never_cleared(watcher: Any) -> Iterator[Finding]:
                 attempts.insert(0, Attempt("move", rewrite.moved(found[0], other[1], found[1], False), {"name": name}))
         names = {"name": name, "steps": one.steps, "zeroed": one.zeroed, "kind": one.kind}
         culprit = span_of(one.zeroed_at) if one.zeroed else span_of(site)
-        yield Finding("gradients-never-cleared", names, culprit, tuple(attempts), weight=10)
+        yield Finding("gradients-never-cleared", names, culprit, tuple(attempts), proved=sure, seen=not sure, weight=10)
 
 
 @finder

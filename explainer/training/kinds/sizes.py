@@ -58,6 +58,9 @@ def _permuted(source: Source, call: ast.Call, before: tuple[int, ...], after: tu
         return ""
     method = not (isinstance(call.func.value, ast.Name) and call.func.value.id == "torch")
     value = source.text(call.func.value if method else call.args[0])
+    if len(before) > len(after):
+        given = ", ".join(source.text(one) for one in (call.args if method else call.args[1:]))
+        return f"{value}.transpose(0, {before.index(after[0])}).reshape({given})"
     if len(before) == len(after):
         order = [before.index(size) for size in after]
         moved = [place for place, one in enumerate(order) if place != one]

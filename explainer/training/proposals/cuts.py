@@ -13,7 +13,7 @@ from explainer.training.finding import Attempt, Finding
 from explainer.training.fits import learned
 from explainer.training.kinds.optimizers import backward_site, name_of
 from explainer.training.notes import Optimizing
-from explainer.training.proposals.through import past_choice, past_comparison
+from explainer.training.proposals.through import past_choice, past_comparison, past_pick
 from explainer.training.search import places
 from explainer.training.sites import statement
 from explainer.training.sources import program_sources
@@ -66,12 +66,13 @@ def cut_graph(watcher: Any) -> Iterator[Finding]:
 
 
 def _compared(watcher: Any) -> Iterator[Attempt]:
-    """The gradient handed past each comparison that numbers are made of in an iteration: it has none of its own."""
+    """The gradient handed past each comparison and choice in an iteration: they have none of their own."""
     for source, ran in places.statements(watcher, places.LEARNING):
         for node in ast.walk(ran):
-            new = past_comparison(source, node)
+            new, kind = past_comparison(source, node), "comparison"
+            new, kind = (new, kind) if new else (past_pick(source, node), "choice")
             if new:
-                told = {"text": source.text(node), "kind": "comparison", "line": ran.lineno, "new": new}
+                told = {"text": source.text(node), "kind": kind, "line": ran.lineno, "new": new}
                 yield Attempt("past", rewrite.replaced(source, node, new), told, culprit=source.span(node))
 
 

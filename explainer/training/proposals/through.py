@@ -46,6 +46,22 @@ def past_choice(source: Source, cut: ast.Call) -> Iterator[str]:
         yield from (f"{name} + ({own} - {name}).detach()" for name in names if name in local and name != own)
 
 
+def past_pick(source: Source, node: ast.AST) -> str:
+    """`each.gather(1, weights.argmax(1, keepdim=True))` as the sum that the weights make; empty where it is no pick."""
+    picks = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and called(node) == "gather"
+    if not picks or len(node.args) != 2:  # type: ignore[attr-defined]
+        return ""
+    dim, chosen = node.args  # type: ignore[attr-defined]
+    for one in ast.walk(source.scope_at(node.lineno)):  # type: ignore[attr-defined]
+        if isinstance(one, ast.Assign) and isinstance(chosen, ast.Name) and chosen.id in stored(one):
+            chosen = one.value
+            break
+    if not isinstance(chosen, ast.Call) or not isinstance(chosen.func, ast.Attribute) or called(chosen) != "argmax":
+        return ""
+    every, weights = source.text(node.func.value), source.text(chosen.func.value)  # type: ignore[attr-defined]
+    return f"({every} * {weights}).sum({source.text(dim)}, keepdim=True)"
+
+
 def rounded(watcher: Any) -> Iterator[Finding]:
     """Weights whose gradients are all zero, and the roundings in the program that may be why."""
     still = unmoved(watcher)
