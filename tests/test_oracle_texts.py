@@ -140,3 +140,36 @@ def test_states_that_are_loaded_over_steps_are_counted() -> None:
 def test_one_entry_in_the_place_of_all_is_in_doubt_where_it_fits_everything(before, after, message, spread) -> None:
     error = {"error": {"type": "RuntimeError", "message": message}}
     assert ("spread" in judged([Edit("a.py", 1, 1, before, after)], {}, error).doubts) == spread
+
+
+@pytest.mark.parametrize(
+    ("seen", "before", "doubted"),
+    [
+        ({"steps": 2, "moves": False}, {}, True),
+        ({"steps": 2, "moves": True}, {}, False),
+        ({"steps": 0, "moves": False}, {}, False),  # nothing was trained
+        ({"steps": 2, "moves": False}, {"moves": False, "steps": 1}, True),
+    ],
+)
+def test_steps_whose_gradients_are_all_zero_put_an_edit_in_doubt(seen: dict, before: dict, doubted: bool) -> None:
+    judgement = judged([Edit("a.py", 1, 1, "x = y[:, 1:]", "x = y[:, n:]")], {"seen": seen}, {"seen": before})
+    assert ("still" in judgement.doubts) == doubted
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize(("scale", "moves"), [(0.0, False), (1.0, True)])
+def test_gradients_that_are_not_zero_are_noted_whatever_their_layout(sparse: bool, scale: float, moves: bool) -> None:
+    torch = pytest.importorskip("torch")
+    table = torch.nn.Embedding(3, 2, sparse=sparse)
+    gradients, optimizer = Gradients(), torch.optim.SGD(table.parameters(), 0.1)
+    (scale * table(torch.tensor([1])).sum()).backward()
+    gradients.stepped(optimizer)
+    assert gradients.moves == moves
+
+
+def test_gradients_without_data_are_taken_for_moving_ones() -> None:
+    torch = pytest.importorskip("torch")
+    gradients, layer = Gradients(), torch.nn.Linear(2, 1, device="meta")
+    layer(torch.ones(1, 2, device="meta")).sum().backward()
+    gradients.stepped(torch.optim.SGD(layer.parameters(), 0.1))
+    assert gradients.moves

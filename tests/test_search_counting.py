@@ -32,6 +32,28 @@ FAULTS = {
         table = torch.nn.Embedding(int(ids.max()) + 1, 4)
         print(table(ids).sum())
         """, "ids = load()", "dense(load())"),
+    "a length is read, and kept, before what it measures grows": (
+        """
+        import torch
+        words = {"<pad>": 0, "on": 1}
+        def encode(text):
+            return torch.tensor([words.setdefault(word, len(words)) for word in text.split()])
+        rows = len(words)
+        print("rows", rows)
+        ids = encode("on and off")
+        table = torch.nn.Embedding(rows, 3)
+        print(table(ids).shape)
+        """, "torch.nn.Embedding(rows", "torch.nn.Embedding(len(words), 3)"),
+    "a table is built before what it is sized by grows": (
+        """
+        import torch
+        words = {"<pad>": 0, "on": 1}
+        def encode(text):
+            return torch.tensor([words.setdefault(word, len(words)) for word in text.split()])
+        table = torch.nn.Embedding(len(words), 3)
+        ids = encode("on and off")
+        print(table(ids).shape)
+        """, "table = torch.nn.Embedding", "table = torch.nn.Embedding(len(words), 3)"),
 }  # fmt: skip
 #: A number that is too large, and no word in the program of which would be meant.
 ABSURD = {

@@ -62,3 +62,26 @@ TWICE = """
 
 def test_labels_that_are_shifted_twice_are_left_as_they_came(runner: Runner) -> None:
     assert_repaired(runner, TWICE, 'row["start"]', 'torch.tensor([row["start"] for row in rows])')
+
+
+#: Tokens of the prompt are marked by -100, and left out of the sum; the mark is looked up all the same.
+MARKED = """
+    import torch
+    NO_ANSWER = -100
+    def likelihood(scores, labels):
+        counts = labels != NO_ANSWER
+        told = scores.log_softmax(-1).gather(-1, labels.unsqueeze(-1)).squeeze(-1)
+        return (told * counts).sum(-1)
+    labels = torch.randint(0, 7, (4, 5))
+    labels[:, :2] = NO_ANSWER
+    scores = torch.rand(4, 5, 7, requires_grad=True)
+    likelihood(scores, labels).sum().backward()
+    """
+
+
+def test_a_mark_that_is_left_out_later_is_looked_up_as_nothing(runner: Runner) -> None:
+    assert_repaired(runner, MARKED, "told = scores", "labels.unsqueeze(-1).clamp(min=0)")
+
+
+def test_a_negative_index_that_no_program_tells_apart_is_not_brought_to_nothing(runner: Runner) -> None:
+    assert_never_offered(runner, MARKED.replace("labels != NO_ANSWER", "labels.bool()"), "clamp(min=0)")

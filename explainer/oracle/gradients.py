@@ -67,5 +67,5 @@ def _tells(gradient: Any) -> bool:
     """Whether a gradient is not zero, or may not be."""
     try:
         return bool(gradient.any())
-    except (RuntimeError, NotImplementedError):  # sparse, or on meta
+    except (RuntimeError, NotImplementedError):  # on meta
         return True

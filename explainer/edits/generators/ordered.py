@@ -59,7 +59,7 @@ def _read_later(evidence: Evidence, place: Place, words: dict[str, Any]) -> Iter
         uses = [place.at(one) for one in names if one.id in stored(first.node)]
         for use in uses if changed and text else ():
             yield from evidence.replaced(use, fitted(use, text), "replace", "outgrown", **words)
-        touches = words["name"] in {ast.unparse(one) for one in names_in(later)} and _calls(later)
+        touches = _touches(evidence, later, words["name"])
         changed, movable = changed or touches, movable and not uses
         if touches and movable:
             edits = partial(move_statement, first, after=place.at(later))
@@ -75,8 +75,11 @@ def _of_lengths(statement: Place) -> str:
     return statement.source.text(node.value) if calls <= {"len", "max", "min"} else ""
 
 
-def _calls(node: ast.AST) -> bool:
-    return any(isinstance(one, ast.Call) for one in ast.walk(node))
+def _touches(evidence: Evidence, statement: ast.AST, name: str) -> bool:
+    """Whether a statement calls something with an object, or calls a function of the program that reads it."""
+    calls = [one for one in ast.walk(statement) if isinstance(one, ast.Call)]
+    own = [place.node for one in calls for place in evidence.defined(called(one))]
+    return bool(calls) and any(ast.unparse(one) == name for node in (statement, *own) for one in names_in(node))
 
 
 def counted_lengths(evidence: Evidence) -> list[list[Any]]:
