@@ -14,6 +14,12 @@ from explainer.training.sites import frames, key, named, user_frames
 #: Ties and states that are noted at most.
 _TIES, STATES = 400, 50
 
+#: What draws the values of a weight anew.
+_DRAWN = (
+    "uniform_", "normal_", "trunc_normal_", "xavier_uniform_", "xavier_normal_", "kaiming_uniform_", "kaiming_normal_",
+    "orthogonal_",
+)  # fmt: skip
+
 
 def install(watcher: Any) -> None:
     """Watch modules being built, saved and loaded."""
@@ -25,6 +31,8 @@ def install(watcher: Any) -> None:
     wrap(module, "register_parameter", watcher.after(lambda _, args, __: _placed(watcher, *args[:3])))
     for name in ("constant_", "ones_", "zeros_"):
         wrap(torch.nn.init, name, watcher.after(lambda out, args, _: _made_constant(watcher, out)))
+    for name in _DRAWN:
+        wrap(torch.nn.init, name, watcher.after(lambda out, args, _: _drawn(watcher, out)))
     for name in ("register_forward_hook", "register_forward_pre_hook", "register_full_backward_hook"):
         wrap(module, name, watcher.after(lambda _, __, ___: _hooked(watcher)))
     wrap(module, "train", watcher.after(lambda _, args, kwargs: _mode(watcher, args, kwargs)))
@@ -73,6 +81,17 @@ def _made_constant(watcher: Any, out: Any) -> None:
     """Note where a weight was given a constant."""
     if isinstance(out, torch.Tensor) and out.dim() > 1:
         watcher.constants[id(out)] = (weakref.ref(out), frames())
+
+
+def _drawn(watcher: Any, out: Any) -> None:
+    """Note a weight that is drawn anew after a state was loaded into it."""
+    if id(out) not in watcher.pretrained or watcher.notes.steps:
+        return
+    for ref, site, _, _ in watcher.filled.values():
+        module = ref()
+        if module is not None and any(one is out for one in module.parameters()):
+            watcher.notes.saw("loaded-then-drawn", frames(), of=id(out), module=ref, loaded=site)
+            return
 
 
 def _mode(watcher: Any, args: Any, kwargs: Any) -> None:

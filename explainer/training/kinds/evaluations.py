@@ -49,6 +49,21 @@ def dropout_on(watcher: Any) -> Iterator[Finding]:
         )
 
 
+@finder
+def dropped_always(watcher: Any) -> Iterator[Finding]:
+    """`F.dropout(x, 0.5)` in a model that is evaluated: the function is not told of the model's mode."""
+    seen = [one for one, _ in watcher.notes.of("dropout-always-on") if one.site]
+    found = [(one, rewrite.call_in(one.site[0], one.data["name"])) for one in seen]
+    untold = [(one, at) for one, at in found if at is not None and rewrite.argument(at[1], "training", 2) is None]
+    if untold:  # what is told a mode is so on purpose
+        one, (source, call) = untold[0]
+        own = {id(at[1]): at[1] for _, at in untold if at[0] is source}.values()
+        edits = [rewrite.with_keyword(source, each, "training", "self.training") for each in own]
+        attempts = (Attempt("told", rewrite.together(source, *edits)),)
+        names = {"text": source.text(call.func), "layer": one.data["layer"]}
+        yield Finding("dropout-always-on", names, source.span(call), attempts, proved=False, seen=True, weight=6)
+
+
 def _layers(module: Any) -> str:
     from explainer.training.inspect import MODED
 

@@ -12,6 +12,9 @@ from explainer.training.finding import Attempt, Finding, finder
 from explainer.training.kinds.losses import shown
 from explainer.training.sites import statement
 
+#: From which share of a model's weights on a new beginning is not meant.
+_MOST = 0.6
+
 
 @finder
 def nothing_loaded(watcher: Any) -> Iterator[Finding]:
@@ -55,6 +58,26 @@ def nothing_loaded(watcher: Any) -> Iterator[Finding]:
             tuple(attempts),
             weight=10,
         )
+
+
+@finder
+def drawn_again(watcher: Any) -> Iterator[Finding]:
+    """Weights that were loaded, and then initialised like those of a new model."""
+    seen = [one for one, _ in watcher.notes.of("loaded-then-drawn") if one.site and one.data["module"]() is not None]
+    weights = sum(p.dim() > 1 for p in seen[0].data["module"]().parameters()) if seen else 0
+    if not seen or len(seen) < _MOST * weights:  # a head that is begun anew is meant to be
+        return
+    loaded, drawn = seen[0].data["loaded"], seen[0].site
+    pairs = [(statement(one), statement(other)) for one in loaded for other in drawn if one.code is other.code]
+    attempts = []
+    for one, other in pairs:
+        if one is not None and other is not None and one[1] is not other[1] and one[0] is other[0]:
+            attempts.append(Attempt("behind", rewrite.moved(one[0], one[1], other[1], True), {"line": other[1].lineno}))
+    names = {"many": len(seen), "weights": weights, "line": drawn[-1].line, "loaded": loaded[0].line,
+             "kind": type(seen[0].data["module"]()).__name__}  # fmt: skip
+    found = rewrite.call_in(loaded[0], "load_state_dict")
+    culprit = shown(found, loaded[0])
+    yield Finding("loaded-then-initialised", names, culprit, tuple(attempts), proved=False, seen=True, weight=6)
 
 
 @finder
