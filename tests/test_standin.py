@@ -113,6 +113,19 @@ def test_tensors_are_where_the_program_puts_them(code: str, result: str) -> None
             "torch.ones(3, device=device).to(device, torch.float64, [])",
             "TypeError: to() received an invalid combination",
         ),
+        (
+            "result = torch.ones(3, device=device).pin_memory()",
+            "RuntimeError: cannot pin 'torch.cuda.FloatTensor' only dense CPU tensors can be pinned",
+        ),
+        (
+            "rows = torch.utils.data.TensorDataset(torch.ones(4, 2, device=device))\n"
+            "result = next(iter(torch.utils.data.DataLoader(rows, pin_memory=True)))",
+            "RuntimeError: cannot pin 'torch.cuda.FloatTensor' only dense CPU tensors can be pinned",
+        ),
+        (
+            "a, b = torch.cuda.Event(enable_timing=True), torch.cuda.Event(); a.record(); result = a.elapsed_time(b)",
+            "ValueError: Both events must be created with argument 'enable_timing=True'.",
+        ),
     ],
 )
 def test_operators_raise_as_those_of_cuda_do_and_at_once(code: str, error: str) -> None:

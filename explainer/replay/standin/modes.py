@@ -265,7 +265,10 @@ def _beside(mode: Calls, func: Any, args: Any, kwargs: Any) -> Any:
     return put_beside(func(*args, **kwargs), args[0])
 
 
-def _itself(mode: Calls, func: Any, args: Any, kwargs: Any) -> Any:
+def _pinned(mode: Calls, func: Any, args: Any, kwargs: Any) -> Any:
+    if place(args[0]).type == "cuda":
+        kind = torch.Tensor.type(args[0]).replace("torch.", "torch.cuda.", 1)
+        raise RuntimeError(f"cannot pin '{kind}' only dense CPU tensors can be pinned")
     return args[0]
 
 
@@ -295,6 +298,6 @@ _SPECIAL: dict[str, Callable[[Calls, Any, Any, Any], Any]] = {
     "numpy": _numpy,
     "__array__": _numpy,
     "__deepcopy__": _beside,
-    "pin_memory": _itself,
+    "pin_memory": _pinned,
     "backward": _backward,
 }

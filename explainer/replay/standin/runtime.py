@@ -33,12 +33,13 @@ def replace(about: Mapping[str, Any]) -> None:
     for module in [module for name, module in list(sys.modules.items()) if name.startswith("torch.cuda.")]:
         for name in [name for name in vars(module) if name.startswith("_cuda_")]:  # what they call of CUDA itself
             setattr(module, name, _answering(None))
-    torch.cuda.Event = torch.cuda.Stream = _Quiet  # type: ignore[misc, assignment]
+    torch.cuda.Event, torch.cuda.Stream = _Event, _Quiet  # type: ignore[misc, assignment]
     torch.cuda.stream = torch.cuda.device = _Quiet  # type: ignore[misc, assignment]
     torch.Generator = _Generator  # type: ignore[misc]
     torch.backends.cudnn.is_acceptable = lambda *_: False  # type: ignore[assignment]
     common: Any = torch.cuda.amp.common
     common.amp_definitely_not_available = lambda: False
+    _pin_in_loaders()
     _cast_on_cpu()
     _keep_places_in_files()
 
@@ -95,6 +96,19 @@ class _Quiet:
         return lambda *_, **__: 0.0 if name == "elapsed_time" else True if name == "query" else None
 
 
+class _Event(_Quiet):
+    """In the place of an event: it tells times where it was made to."""
+
+    def __init__(self, enable_timing: bool = False, *_: Any, **__: Any):
+        self.timed = enable_timing
+
+    def elapsed_time(self, other: _Event) -> float:
+        """Milliseconds between two events, as if they were some."""
+        if not (self.timed and other.timed):
+            raise ValueError("Both events must be created with argument 'enable_timing=True'.")
+        return 1.0
+
+
 class _Generator(torch._C.Generator):
     """A generator of the CPU that is said to be of another device."""
 
@@ -108,6 +122,18 @@ class _Generator(torch._C.Generator):
     @property
     def device(self) -> torch.device:  # type: ignore[override]
         return self.said
+
+
+def _pin_in_loaders() -> None:
+    """Loaders without workers pin what they are asked to, as with CUDA."""
+    loading = torch.utils.data.dataloader._SingleProcessDataLoaderIter
+    plain = loading.__init__
+
+    def init(self: Any, loader: Any) -> None:
+        plain(self, loader)
+        self._pin_memory = bool(loader.pin_memory)
+
+    loading.__init__ = init  # type: ignore[method-assign]
 
 
 def _cast_on_cpu() -> None:
