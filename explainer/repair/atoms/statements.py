@@ -25,6 +25,8 @@ _HOOKING = (
     "register_post_accumulate_grad_hook",
 )
 _MOVABLE = (ast.Assign, ast.Expr, ast.AugAssign)
+#: What leaves a block: a statement does not go past one that may.
+_LEAVING = (ast.Return, ast.Raise, ast.Break, ast.Continue, ast.Yield)
 
 
 def statement(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
@@ -143,7 +145,8 @@ def _untrains(new: Sequence[ast.stmt], old: Sequence[ast.stmt]) -> bool:
 
 def _exchangeable(one: ast.stmt, other: ast.stmt) -> bool:
     """Whether two statements may stand in the other order: what one counts on is there before and after."""
-    if not isinstance(other, _MOVABLE):
+    stays = isinstance(other, ast.If) and not any(isinstance(node, _LEAVING) for node in ast.walk(other))
+    if not isinstance(other, _MOVABLE) and not stays:
         return False
     return not _binds(one) & (loaded(other) | stored(other)) and not _binds(other) & (loaded(one) | stored(one))
 
