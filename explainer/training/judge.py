@@ -65,6 +65,11 @@ _UP = frozenset(
         "fit",
         "concordance",
         "cindex",
+        "ari",
+        "nmi",
+        "jaccard",
+        "ap",
+        "hr",
     ]
 )
 _DOWN = frozenset(
@@ -116,6 +121,13 @@ _DOWN = frozenset(
         "leak",
         "graphs",
         "nodes",
+        "cost",
+        "risk",
+        "bpd",
+        "logloss",
+        "eer",
+        "smape",
+        "rmsle",
     ]
 )
 #: Those of them that say what a run takes, not what it learns.

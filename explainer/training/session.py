@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,9 +10,11 @@ from typing import Any
 
 from explainer.diagnosis import Diagnosis, Report
 from explainer.locale import word
+from explainer.source import called
 from explainer.training.finding import Finding, findings
 from explainer.training.judge import Compared, metrics, share, strong
 from explainer.training.limits import limits
+from explainer.training.sources import program_sources
 from explainer.training.told import diagnosis_of, report_of
 from explainer.training.trials import Trials, Tried
 
@@ -38,12 +41,13 @@ def concluded(
     if not notes.losses and not notes.steps:
         return report_of((), language, [word("watch_nothing", language)])
     trials = Trials(program, budget if trial else 0.0, took, progress)
+    measures = not surrogate(watcher)
     try:
         told = _proved(found, trials, language)
         if not any(_held(tried) for _, tried in told):
-            told += _proposed([one for one in found if not one.proved], trials)
+            told += _proposed([one for one in found if not one.proved], trials, measures)
             if not told:
-                told += _proposed(list(proposals(watcher)), trials)
+                told += _proposed(list(proposals(watcher)), trials, measures)
             if not told:
                 told += _starving(watcher, trials) or _searched(watcher, trials)
     except KeyboardInterrupt:
@@ -93,10 +97,19 @@ def _harmless(finding: Finding, tried: list[Tried]) -> bool:
     )
 
 
-def _proposed(found: list[Finding], trials: Trials) -> list[tuple[Finding, list[Tried]]]:
-    """Those for which a trial spoke, on every seed it was run with; the first one ends it."""
+def surrogate(watcher: Any) -> bool:
+    """Whether a loss is made of the probabilities of what was sampled: its size says nothing of what is learned."""
+    calls = [called(one) for source in program_sources(watcher) for one in source.nodes() if isinstance(one, ast.Call)]
+    return {"log_prob", "sample"} <= set(calls)
+
+
+def _proposed(found: list[Finding], trials: Trials, measures: bool) -> list[tuple[Finding, list[Tried]]]:
+    """Those for which a trial spoke, on every seed it was run with; the first one ends it.
+
+    `measures`: whether a smaller loss is a better one, where the program prints no other number.
+    """
     for one in found:
-        tried = trials.tried(one, comparable=one.names.get("comparable", True))
+        tried = trials.tried(one, comparable=measures and one.names.get("comparable", True))
         if one.rule in _CHANGED and any(_changed(each) for each in tried):
             return [(replace(one, proved=True), tried)]
         if not tried or not _holds(tried[0]) or tried[0].of < 2:

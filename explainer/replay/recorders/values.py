@@ -50,9 +50,17 @@ def described(tensor: Any) -> list[Any]:
     return [[int(size) for size in tensor.shape], str(tensor.dtype).replace("torch.", "")]
 
 
+def _at_hand(tensor: Any) -> bool:
+    """Whether a tensor's values are in this process's own memory, whatever device a stand-in has it say."""
+    try:
+        return bool(tensor.untyped_storage().device.type == "cpu")
+    except (NotImplementedError, RuntimeError):  # sparse ones have no storage
+        return False
+
+
 def extent(tensor: Any, floats: bool = False) -> list[int] | None:
     """Least and greatest value of an integer tensor, and how many it has; with `floats` of one of whole numbers too."""
-    if tensor.numel() == 0 or tensor.is_complex() or tensor.device.type != "cpu":
+    if tensor.numel() == 0 or tensor.is_complex() or not _at_hand(tensor):
         return None
     if tensor.is_floating_point() and not (floats and bool((tensor == tensor.round()).all())):
         return None
