@@ -272,10 +272,6 @@ def _pinned(mode: Calls, func: Any, args: Any, kwargs: Any) -> Any:
     return args[0]
 
 
-def _nothing(mode: Calls, func: Any, args: Any, kwargs: Any) -> None:
-    return None
-
-
 def _backward(mode: Calls, func: Any, args: Any, kwargs: Any) -> Any:
     """With the modes in force, for hooks and functions of the user's."""
     tensor, *rest = args
@@ -303,6 +299,5 @@ _SPECIAL: dict[str, Callable[[Calls, Any, Any, Any], Any]] = {
     "__array__": _numpy,
     "__deepcopy__": _beside,
     "pin_memory": _pinned,
-    "record_stream": _nothing,
     "backward": _backward,
 }

@@ -35,6 +35,7 @@ def replace(about: Mapping[str, Any]) -> None:
             setattr(module, name, _answering(None))
     torch.cuda.Event, torch.cuda.Stream = _Event, _Quiet  # type: ignore[misc, assignment]
     torch.cuda.stream = torch.cuda.device = _Quiet  # type: ignore[misc, assignment]
+    torch.Tensor.record_stream = _answering(None)  # type: ignore[method-assign] # torch reads its argument first
     torch.Generator = _Generator  # type: ignore[misc]
     torch.backends.cudnn.is_acceptable = lambda *_: False  # type: ignore[assignment]
     common: Any = torch.cuda.amp.common
