@@ -13,7 +13,7 @@ from explainer.training.finding import Attempt, Finding
 from explainer.training.fits import learned
 from explainer.training.kinds.optimizers import backward_site, name_of
 from explainer.training.notes import Optimizing
-from explainer.training.proposals.through import past_choice, past_comparison, past_pick
+from explainer.training.proposals.through import past_choice, past_comparison, past_pick, straight_through
 from explainer.training.search import places
 from explainer.training.sites import statement
 from explainer.training.sources import program_sources
@@ -46,6 +46,12 @@ def cut_graph(watcher: Any) -> Iterator[Finding]:
             text = source.text(node).split("\n")[0]
             told = {"text": text, "kind": kind, "line": place[1]}
             first = (place not in drawn, place not in cuts)
+            around = source.parent_of(node)
+            turned = straight_through(source, around) if around is not None else ""
+            if around is not None and turned:  # kept whole, it would hand on what is not chosen
+                edits = rewrite.replaced(source, around, turned)
+                attempts.append((first, Attempt("past", edits, {**told, "new": turned}, culprit=source.span(around))))
+                continue
             name = "draw" if kind == "sample" else "keep"
             if kind == "detach" and entries:
                 attempts += [(first, one) for one in _past(source, node, told)]

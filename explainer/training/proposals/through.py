@@ -46,6 +46,17 @@ def past_choice(source: Source, cut: ast.Call) -> Iterator[str]:
         yield from (f"{name} + ({own} - {name}).detach()" for name in names if name in local and name != own)
 
 
+def straight_through(source: Source, node: ast.AST) -> str:
+    """`z + (q - z).detach()` for `q + (z - q).detach()`; empty where a node is neither."""
+    cut = node.right if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) else None
+    made = cut.func if isinstance(cut, ast.Call) and isinstance(cut.func, ast.Attribute) else None
+    inner = made.value if made is not None and made.attr == "detach" else None
+    if not isinstance(node, ast.BinOp) or not isinstance(inner, ast.BinOp) or not isinstance(inner.op, ast.Sub):
+        return ""
+    one, other = source.text(inner.left), source.text(inner.right)
+    return f"{one} + ({other} - {one}).detach()" if source.text(node.left) == other else ""
+
+
 def past_pick(source: Source, node: ast.AST) -> str:
     """`each.gather(1, weights.argmax(1, keepdim=True))` as the sum that the weights make; empty where it is no pick."""
     picks = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and called(node) == "gather"

@@ -10,6 +10,7 @@ from typing import Any
 
 from explainer.repair.atoms.common import DIMENSIONS, MODULES
 from explainer.source import Source, called, loaded, stored, with_arguments
+from explainer.training.proposals.through import straight_through
 from explainer.training.search.offer import Offer, replacing, within
 from explainer.training.search.places import DRAWS
 from explainer.training.search.slips import operand
@@ -53,6 +54,7 @@ def expressions(source: Source, statement: ast.AST, sizes: Sizes = None) -> Iter
             yield from _turned_arguments(source, node)
             yield from _swapped(source, node)
             yield from _own(source, node)
+            yield from _variance(source, node)
             yield from _other_size(source, node)
         elif isinstance(node, ast.UnaryOp) and not isinstance(node.operand, ast.Constant):
             yield replacing(source, node, source.text(node.operand), 0.4 if isinstance(node.op, ast.Invert) else 0.7)
@@ -60,6 +62,7 @@ def expressions(source: Source, statement: ast.AST, sizes: Sizes = None) -> Iter
             left, right = source.text(node.left), source.text(node.comparators[0])
             yield replacing(source, node, f"{left} {_TURNED[type(node.ops[0])]} {right}", 0.8)
         elif isinstance(node, ast.BinOp) and not any(_drawn(one) for one in (node.left, node.right)):
+            yield from _straight(source, node)
             yield from _scaled(source, node)
             yield from _alone(source, node)
             yield from _numbers(source, node)
@@ -74,6 +77,29 @@ def expressions(source: Source, statement: ast.AST, sizes: Sizes = None) -> Iter
 def _drawn(node: ast.expr) -> bool:
     """Whether a value is a draw: a factor of it, or what it is added to, says what data there are."""
     return isinstance(node, ast.Call) and called(node) in DRAWS
+
+
+def _straight(source: Source, node: ast.BinOp) -> Iterator[Offer]:
+    """`z + (q - z).detach()` for `q + (z - q).detach()`: which of two values goes on, and which gets the gradient."""
+    new = straight_through(source, node)
+    if new:
+        yield replacing(source, node, new, 0.3)
+
+
+def _variance(source: Source, call: ast.Call) -> Iterator[Offer]:
+    """A square where a loss takes a variance, and may be given the spread."""
+    gaussian = called(call) == "gaussian_nll_loss" or called(call) in _gaussian(source)
+    if gaussian and len(call.args) == 3:
+        text = source.text(call.args[2])
+        plain = isinstance(call.args[2], (ast.Name, ast.Call, ast.Attribute, ast.Subscript))
+        yield within(source, call, call.args[2], f"{text if plain else f'({text})'} ** 2", 0.3)
+
+
+def _gaussian(source: Source) -> set[str]:
+    """What a program calls a GaussianNLLLoss."""
+    made = [one for one in source.nodes() if isinstance(one, ast.Assign) and isinstance(one.value, ast.Call)]
+    targets = [one.targets[0] for one in made if "GaussianNLLLoss" in source.text(one.value)]
+    return {source.text(one).rpartition(".")[2] for one in targets}
 
 
 def _method(call: ast.Call) -> bool:

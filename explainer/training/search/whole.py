@@ -15,7 +15,7 @@ from explainer.training import hoisting, rewrite
 from explainer.training.kinds.optimizers import built
 from explainer.training.kinds.strength import setting
 from explainer.training.search.expressions import dimensions, siblings
-from explainer.training.search.offer import Offer, leaving_out, replacing
+from explainer.training.search.offer import Offer, leaving_out, replacing, within
 from explainer.training.search.places import LEARNING, draws, training_loops
 from explainer.training.sources import program_sources
 
@@ -24,6 +24,8 @@ _KEPT = ("backward", "step", "zero_grad", "print", "append", "write", "info", "u
          "extend", "manual_seed", "seed", "main", "train", "fit", "run")  # fmt: skip
 #: Calls whose order is seen as it is.
 _ORDERED = ("backward", "zero_grad", "clip_grad_norm_", "clip_grad_value_")
+#: What asks of a number where in a cycle it lies.
+_WAVES = ("sin", "cos", "remainder", "fmod")
 _ORDERS = ("randperm", "permutation", "shuffle", "sort", "argsort", "permuted", "roll", "flip")
 _STARTS = ("normal_", "uniform_", "zeros_", "ones_", "constant_", "fill_", "zero_", "mul_", "trunc_normal_", "copy_",
            "orthogonal_", "requires_grad_", "kaiming_normal_", "xavier_uniform_", "div_", "eye_")  # fmt: skip
@@ -229,7 +231,8 @@ def turned_loops(source: Source) -> Iterator[Offer]:
 
 
 def of_data(source: Source, ran: set[int]) -> Iterator[Offer]:
-    """Other dimensions, and other orders of them, in what makes the data, before the training."""
+    """Other dimensions, other orders of them and a wider type in what makes the data, before the training."""
+    waves = any(isinstance(one, ast.Call) and called(one) in _WAVES for one in source.nodes())
     for node in source.nodes():
         if isinstance(node, (ast.Assign, ast.Return)) and node.lineno not in ran:
             for one in ast.walk(node):
@@ -237,3 +240,14 @@ def of_data(source: Source, ran: set[int]) -> Iterator[Offer]:
                     views = siblings(source, one) if called(one) in ("view", "reshape") else ()
                     yield from (replace(offer, cost=offer.cost - 0.3) for offer in views)
                     yield from (replace(offer, cost=offer.cost + 0.3) for offer in dimensions(source, one))
+                    yield from _wider(source, one, 0.3 if waves else 0.9)
+
+
+def _wider(source: Source, call: ast.Call, cost: float) -> Iterator[Offer]:
+    """`torch.tensor(seconds, dtype=torch.float64)`: a type that holds large numbers apart which lie close together."""
+    for given in (*call.args, *(one.value for one in call.keywords)):
+        text = source.text(given)
+        if text.rpartition(".")[2].strip("'\"") == "float32":
+            yield within(source, call, given, text.replace("float32", "float64"), cost)
+    if called(call) == "float" and isinstance(call.func, ast.Attribute) and not call.args:
+        yield replacing(source, call, f"{source.text(call.func.value)}.double()", cost)
