@@ -176,6 +176,7 @@ def _of_rest(watcher: Any, ran: Sequence[tuple[Any, Any]], sources: Sequence[Any
         yield from slips.weighing(source, call)
     for source in sources:
         yield from whole.beforehand(source)
+        yield from whole.wider(source)
         yield from expressions.neighbours(source)
         yield from slips.kept(source)
         yield from whole.turned_loops(source)

@@ -231,8 +231,7 @@ def turned_loops(source: Source) -> Iterator[Offer]:
 
 
 def of_data(source: Source, ran: set[int]) -> Iterator[Offer]:
-    """Other dimensions, other orders of them and a wider type in what makes the data, before the training."""
-    waves = any(isinstance(one, ast.Call) and called(one) in _WAVES for one in source.nodes())
+    """Other dimensions, and other orders of them, in what makes the data, before the training."""
     for node in source.nodes():
         if isinstance(node, (ast.Assign, ast.Return)) and node.lineno not in ran:
             for one in ast.walk(node):
@@ -240,14 +239,16 @@ def of_data(source: Source, ran: set[int]) -> Iterator[Offer]:
                     views = siblings(source, one) if called(one) in ("view", "reshape") else ()
                     yield from (replace(offer, cost=offer.cost - 0.3) for offer in views)
                     yield from (replace(offer, cost=offer.cost + 0.3) for offer in dimensions(source, one))
-                    yield from _wider(source, one, 0.3 if waves else 0.9)
 
 
-def _wider(source: Source, call: ast.Call, cost: float) -> Iterator[Offer]:
+def wider(source: Source) -> Iterator[Offer]:
     """`torch.tensor(seconds, dtype=torch.float64)`: a type that holds large numbers apart which lie close together."""
-    for given in (*call.args, *(one.value for one in call.keywords)):
-        text = source.text(given)
-        if text.rpartition(".")[2].strip("'\"") == "float32":
-            yield within(source, call, given, text.replace("float32", "float64"), cost)
-    if called(call) == "float" and isinstance(call.func, ast.Attribute) and not call.args:
-        yield replacing(source, call, f"{source.text(call.func.value)}.double()", cost)
+    calls = [one for one in source.nodes() if isinstance(one, ast.Call)]
+    cost = 0.3 if any(called(one) in _WAVES for one in calls) else 0.9
+    for call in calls:
+        for given in (*call.args, *(one.value for one in call.keywords)):
+            text = source.text(given)
+            if text.rpartition(".")[2].strip("'\"") == "float32":
+                yield within(source, call, given, text.replace("float32", "float64"), cost)
+        if called(call) == "float" and isinstance(call.func, ast.Attribute) and not call.args:
+            yield replacing(source, call, f"{source.text(call.func.value)}.double()", cost)
