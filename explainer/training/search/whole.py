@@ -252,3 +252,5 @@ def wider(source: Source) -> Iterator[Offer]:
                 yield within(source, call, given, text.replace("float32", "float64"), cost)
         if called(call) == "float" and isinstance(call.func, ast.Attribute) and not call.args:
             yield replacing(source, call, f"{source.text(call.func.value)}.double()", cost)
+        if source.text(call.func) in ("torch.tensor", "torch.as_tensor") and len(call.args) == 1 and not call.keywords:
+            yield replacing(source, call, f"{source.text(call)[:-1]}, dtype=torch.float64)", cost + 0.1)
