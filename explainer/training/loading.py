@@ -11,6 +11,7 @@ from explainer.training.looks import (  # noqa: F401
     cancelling,
     dead,
     dropping,
+    heads,
     padded,
     positions,
     sequences,

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-from explainer.source import Source
+from explainer.source import Source, stored
 from explainer.training import rewrite
 from explainer.training.directions import better_by_rising
 from explainer.training.finding import Attempt, Finding, finder
@@ -88,7 +88,8 @@ def _lambdas(source: Source, making: ast.Call) -> list[ast.AST]:
     given = rewrite.argument(making, "lr_lambda", 1)
     name = source.text(given).rpartition(".")[2] if given is not None else ""
     own = [one for one in source.nodes() if isinstance(one, ast.FunctionDef) and one.name == name]
-    return [*own, *([given] if isinstance(given, ast.Lambda) else [])]
+    named = [one.value for one in source.nodes() if isinstance(one, ast.Assign) and name in stored(one)]
+    return [*own, *(one for one in (given, *named) if isinstance(one, ast.Lambda))]
 
 
 def _products(source: Source, function: ast.AST, rate: str) -> Iterator[tuple[ast.BinOp, str]]:

@@ -1,4 +1,4 @@
-"""A switch of a loss that says logarithms where it gets values, or the other way round."""
+"""What a loss or attention is told and what it is given contradict each other: logarithms, a blank, an order."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Any
 
 from explainer.training.finding import Attempt, Finding, finder
 from explainer.training.kinds.losses import loss_call, shown
-from explainer.training.rewrite import with_keyword
+from explainer.training.rewrite import call_in, replaced, with_keyword
+from explainer.training.search.slips import operand
 
 
 @finder
@@ -29,3 +30,33 @@ def contradicted(watcher: Any) -> Iterator[Finding]:
         }
         attempts = (Attempt("switch", edits),)
         yield Finding("loss-switch-contradicted", names, shown(found, seen.site[0]), attempts, weight=9)
+
+
+@finder
+def blank_is_label(watcher: Any) -> Iterator[Finding]:
+    """A CTCLoss whose blank, 0 where none is given, is a label of the program's."""
+    for seen, times in watcher.notes.of("ctc-blank-is-label"):
+        found = loss_call(seen) if times > 1 else None
+        if found is not None:
+            free = str(seen.data["free"])
+            edits = with_keyword(*found, "blank", free)
+            names = {"blank": seen.data["blank"], "free": free, "classes": seen.data["classes"]}
+            attempts = (Attempt("blank", edits),)
+            culprit = shown(found, seen.site[0] if seen.site else None)
+            yield Finding("ctc-blank-is-label", names, culprit, attempts, proved=False, seen=True, weight=8)
+
+
+@finder
+def heads_for_time(watcher: Any) -> Iterator[Finding]:
+    """Attention over the heads of each place: [samples, time, heads, width] where heads come before time."""
+    for seen, times in watcher.notes.of("heads-for-time"):
+        found = call_in(seen.site[0], "scaled_dot_product_attention") if seen.site and times > 1 else None
+        if found is not None and len(found[1].args) == 3:
+            source, call = found
+            texts = ", ".join(f"{operand(source, one)}.transpose(1, 2)" for one in call.args)
+            rest = "".join(f", {source.text(one)}" for one in call.keywords)
+            text = f"{source.text(call.func)}({texts}{rest}).transpose(1, 2)"
+            names = {"shape": list(seen.data["shape"]), "heads": seen.data["heads"], "time": seen.data["time"]}
+            attempts = (Attempt("transpose", replaced(source, call, text)),)
+            culprit = source.span(call)
+            yield Finding("heads-for-time", names, culprit, attempts, proved=False, seen=True, weight=8)
