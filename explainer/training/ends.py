@@ -46,7 +46,9 @@ def target_among_inputs(deep: Deep, call: Call) -> None:
         return  # what one model is given may be what another is asked
     read = [tokens for tokens, _ in deep.watcher.tokens]  # one of which may be what is to be told
     for given in deep.fed:
-        if any(given is one for one in read) or len(given) != len(target) or given.shape[1] < 2 or given.requires_grad or given.device != target.device:
+        if len(given) != len(target) or given.shape[1] < 2 or given.requires_grad or given.device != target.device:
+            continue
+        if any(given is one for one in read):
             continue
         same = (given == target.reshape(-1, 1)).all(0).nonzero().flatten().tolist()
         if len(same) == 1:
