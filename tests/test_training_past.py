@@ -13,7 +13,7 @@ from trainings import ran  # noqa: E402
 from explainer.source import parsed_source, source_of  # noqa: E402
 from explainer.training.finding import findings  # noqa: E402
 from explainer.training.proposals import proposals  # noqa: E402
-from explainer.training.proposals.through import past_choice  # noqa: E402
+from explainer.training.proposals.through import past_choice, past_pick, straight_through  # noqa: E402
 from explainer.training.waiting import Waits  # noqa: E402
 
 LOOP = """
@@ -45,6 +45,34 @@ def watched(folder, *parts: str):
 def offered(watcher, rule: str) -> list[str]:
     """What the attempts of a rule's proposals put in."""
     return [each.names.get("new", "") for one in proposals(watcher) if one.rule == rule for each in one.attempts]
+
+
+@pytest.mark.parametrize(
+    ("text", "new"),
+    [
+        ("q + (z - q).detach()", "z + (q - z).detach()"),
+        ("z + (q - z).detach()", "q + (z - q).detach()"),  # both are offered; a trial tells which was meant
+        ("q + (z - p).detach()", ""),
+        ("q - (z - q).detach()", ""),
+        ("q + z.detach()", ""),
+    ],
+)
+def test_a_straight_through_line_is_turned_round(text: str, new: str) -> None:
+    source = parsed_source("train.py", f"e = {text}")
+    assert straight_through(source, source.tree.body[0].value) == new
+
+
+@pytest.mark.parametrize(
+    ("choice", "new"),
+    [
+        ("w.argmax(1, keepdim=True)", "(each * w).sum(1, keepdim=True)"),
+        ("w.topk(2, 1).indices", ""),
+        ("torch.randint(4, (8, 1))", ""),
+    ],
+)
+def test_a_pick_by_the_largest_weight_becomes_the_sum_that_the_weights_make(choice: str, new: str) -> None:
+    source = parsed_source("train.py", f"i = {choice}\nout = each.gather(1, i)")
+    assert past_pick(source, source.tree.body[1].value) == new
 
 
 def test_a_value_that_was_chosen_and_cut_gets_the_gradient_of_what_it_was_chosen_for():

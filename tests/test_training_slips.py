@@ -15,7 +15,7 @@ from explainer.training.finding import Attempt, findings  # noqa: E402
 from explainer.training.judge import Compared  # noqa: E402
 from explainer.training.kinds import optimizers  # noqa: E402
 from explainer.training.proposals.through import past_comparison  # noqa: E402
-from explainer.training.search import expressions, places, search, slips, unread  # noqa: E402
+from explainer.training.search import expressions, places, search, slips, unread, whole  # noqa: E402
 from explainer.training.search.doubts import Doubt  # noqa: E402
 from explainer.training.trials import Tried  # noqa: E402
 
@@ -42,6 +42,32 @@ def texts(offers) -> set[tuple[str, str]]:
 def test_a_slip_is_turned_round(text, offered):
     source = parsed_source("x.py", text + "\n")
     assert offered in texts(slips.slips(source, source.tree.body[0]))
+
+
+@pytest.mark.parametrize(
+    ("text", "offered"),
+    [
+        ("q = q + (z - q).detach()", ("q + (z - q).detach()", "z + (q - z).detach()")),
+        ("e = gaussian_nll_loss(m, y, s)", ("gaussian_nll_loss(m, y, s)", "gaussian_nll_loss(m, y, s ** 2)")),
+    ],
+)
+def test_what_a_value_is_taken_for_is_turned_round(text, offered):
+    source = parsed_source("x.py", text + "\n")
+    assert offered in texts(expressions.expressions(source, source.tree.body[0]))
+
+
+@pytest.mark.parametrize(
+    ("text", "offered"),
+    [
+        ("t = torch.tensor(rows)", ("torch.tensor(rows)", "torch.tensor(rows, dtype=torch.float64)")),
+        ("t = np.asarray(s, np.float32)", ("np.asarray(s, np.float32)", "np.asarray(s, np.float64)")),
+        ("t = torch.from_numpy(s).float()", ("torch.from_numpy(s).float()", "torch.from_numpy(s).double()")),
+    ],
+)
+def test_a_wider_type_is_tried_first_where_places_in_a_cycle_are_asked_for(text, offered):
+    plain, waves = (list(whole.wider(parsed_source("train.py", f"{text}{more}"))) for more in ("", "\nc = t.sin()"))
+    assert offered in texts(plain) & texts(waves)
+    assert min(one.cost for one in waves) < min(one.cost for one in plain)
 
 
 def test_what_stands_in_brackets_stays_together():
