@@ -10,6 +10,7 @@ from render_samples import far, inplace, shape, symptom, unknown
 
 from explainer.diagnosis import Edit, ErrorFrame, Evidence, Fix, Label, Report
 from explainer.render import terminal
+from explainer.render.prose import wrap
 from explainer.render.theme import STYLES, ansi, wants_color
 
 
@@ -261,3 +262,10 @@ def test_a_stream_that_knows_no_korean_still_gets_every_line():
     stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     terminal.print_to(stream, [shape("ko")])
     assert b"\\uc624\\ub958[linear-input-size]" in stream.buffer.getvalue()
+
+
+def test_what_stands_between_two_pieces_of_code_breaks_at_its_spaces():
+    long = "`torch.from_numpy(seconds).double()`"
+    lines = wrap(f"{long} in place of {long}: run again with it, `r2` ends at 0.98", 40)
+    assert all(len(line) <= 40 for line in lines)
+    assert " ".join(lines) == f"{long} in place of {long}: run again with it, `r2` ends at 0.98"

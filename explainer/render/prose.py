@@ -13,10 +13,10 @@ _OPENING = "（「『【《“‘([{"
 _HAN = "\u2e80-\u303f\u3040-\u30ff\u3100-\u31ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef"
 #: `16 * 8 * 8 = 1024` stays in one piece, up to this many characters.
 _OPERATORS, _SUM = ("*", "=", "=="), 24
-#: Code in backticks and shapes stay in one piece; then single Chinese characters; then words.
-_CODE = r"\s+|`[^`\s][^`]{0,28}`|\[\d[\d, ]{0,28}\]"
+#: Short code in backticks and shapes stay in one piece; then single Chinese characters; then words.
+_CODE, _SHORT = r"\s+|`[^`]+`|\[\d[\d, ]{0,28}\]", 31
 _UNIT, _ASCII_UNIT = Pattern(rf"{_CODE}|[{_HAN}]|[^\s{_HAN}`]+|`"), Pattern(rf"{_CODE}|[^\s`]+|`")
-_ONE_HAN = Pattern(f"[{_HAN}]")
+_ONE_HAN, _WORD = Pattern(f"[{_HAN}]"), Pattern(r"\s+|\S+")
 
 
 def wrap(text: str, width: int) -> list[str]:
@@ -39,7 +39,8 @@ def _wrapped(text: str, width: int) -> tuple[str, ...]:
 def _units(paragraph: str) -> list[str]:
     """The pieces between which a line may break; a space stays at the end of the piece before it."""
     units: list[str] = []
-    for piece in (_ASCII_UNIT if paragraph.isascii() else _UNIT).findall(paragraph):
+    found = (_ASCII_UNIT if paragraph.isascii() else _UNIT).findall(paragraph)
+    for piece in (word for one in found for word in (_WORD.findall(one) if len(one) > _SHORT else [one])):
         if units and _joined(units[-1], piece):
             units[-1] += " " if piece.isspace() else piece
         else:
