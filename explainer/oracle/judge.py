@@ -100,7 +100,8 @@ def _untrained(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping
 
 def _still(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[str, Any]) -> bool:
     """Steps were taken, and every gradient was zero: what is left of the data says nothing of the loss."""
-    return bool(seen.get("steps")) and seen.get("moves") is False and before.get("moves") is not True
+    known = bool(before.get("steps")) and before.get("moves") is False  # so it was without the edit
+    return bool(seen.get("steps")) and seen.get("moves") is False and not known
 
 
 def _outputs(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[str, Any]) -> bool:
