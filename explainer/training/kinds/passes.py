@@ -24,7 +24,7 @@ def in_random_order(watcher: Any) -> Iterator[Finding]:
     trained = any(entry["learned"] for entry in entries)
     for entry in entries:
         if not trained or entry["learned"] or entry["sampler"] != "RandomSampler" or not entry["taken"]:
-            continue
+            continue  # what else of them is random may turn out better by chance: the trial must be overwhelming
         site = entry["site"]
         alone = sum(key(other["site"]) == key(site) for other in entries) == 1
         found = rewrite.call_in(site[0]) if site else None
@@ -32,9 +32,7 @@ def in_random_order(watcher: Any) -> Iterator[Finding]:
         if attempts:
             names = {"name": _called(site), "samples": entry["samples"] or 0, "passes": entry["begun"]}
             culprit = attempts[0].culprit or shown(found, site[0])
-            yield Finding(
-                "evaluated-in-random-order", names, culprit, tuple(attempts), proved=False, seen=True, weight=4
-            )
+            yield Finding("evaluated-in-random-order", names, culprit, tuple(attempts), proved=False, weight=4)
 
 
 def _in_order(source: Source, call: ast.Call) -> list[Attempt]:
