@@ -148,6 +148,20 @@ def test_a_norm_is_told_without_a_warning_and_without_infinity(dtype, size, recw
     assert not recwarn.list
 
 
+def test_a_batch_that_cannot_be_told_apart_reaches_the_program_all_the_same(monkeypatch):
+    """What fails as a pass over a loader opens is ours, and noted."""
+
+    def failing(*_):
+        raise ValueError("ours")
+
+    monkeypatch.setattr("explainer.training.data.fingerprint", failing)
+    watcher = Watcher().start()
+    loader = torch.utils.data.DataLoader(torch.arange(6.0), batch_size=2)
+    taken = [batch.tolist() for batch in loader]
+    assert any("ours" in one for one in watcher.stop().trouble)
+    assert taken == [[0, 1], [2, 3], [4, 5]]
+
+
 def test_a_leaf_without_strides_is_no_trouble():
     watcher = Watcher().start()
     weight = torch.eye(4).to_sparse().requires_grad_()

@@ -11,7 +11,7 @@ from typing import Any
 from explainer.bindings import assignments
 from explainer.facts import SpanFact
 from explainer.probes import probe
-from explainer.probes.places import function_of, span_fact
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import MISSING, fields_of, is_module, read
 from explainer.userframes import is_user_file
@@ -84,4 +84,4 @@ def named_at(scene: Scene, of: SpanFact | None = None) -> SpanFact | None:
         return None
     source = scene.source(of.span.file)
     found = assignments(source.tree, f"self.{of['alike']}") if source is not None else []
-    return span_fact(source, found[0], function=function_of(source, found[0].lineno)) if source and found else None
+    return span_fact(source, found[0], function=source.qualified_at(found[0].lineno)) if source and found else None

@@ -42,14 +42,6 @@ def span_fact(source: Source, node: ast.AST, symbol: Any = None, **detail: Any) 
     return SpanFact(source.span(node, symbol), source.text(node), Settings(tuple(detail.items())))
 
 
-def function_of(source: Source, line: int) -> str:
-    """The name of the function that holds a line, with its class: `Block.forward`; empty at the top of a file."""
-    function, owner = source.function_at(line), source.class_at(line)
-    name = getattr(function, "name", "")
-    inside = owner is not None and function is not None and owner.lineno <= function.lineno
-    return f"{owner.name}.{name}" if inside and name else name  # type: ignore[union-attr]
-
-
 def layer_source(position: Position) -> tuple[Source, Node] | None:
     """Where the element that a recorded layer stands for is written, followed from its owner's `__init__`.
 

@@ -90,8 +90,14 @@ def saw_pair(deep: Deep, kind: str, call: Call, made: Made, **more: Any) -> None
     place = settings(made, deep)
     module = call.made.module if call.made is not None else None
     loss = type(module).__name__ if module is not None and type(module).__name__.endswith("Loss") else call.name
-    loss_built = deep.watcher.notes.built.get(module) if module is not None else None
-    deep.watcher.notes.saw(kind, call.site, made=place, loss=loss, loss_built=loss_built, shape=made.shape, **more)
+    built = loss_built(deep, call)
+    deep.watcher.notes.saw(kind, call.site, made=place, loss=loss, loss_built=built, shape=made.shape, **more)
+
+
+def loss_built(deep: Deep, call: Call) -> Any:
+    """Where the layer was built inside of which a loss was called; None where no layer called it."""
+    module = call.made.module if call.made is not None else None
+    return deep.watcher.notes.built.get(module) if module is not None else None
 
 
 @looks("cross_entropy")

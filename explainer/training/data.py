@@ -177,17 +177,22 @@ def _counts(watcher: Any, original: Any) -> Any:
             calm = not watcher.deep.awake and torch.is_grad_enabled()
             entry["waits"].batch(self, began, time.perf_counter(), calm)
             entry["taken"] += 1
-            if entry["opens"]:
-                entry["opens"] = False
-                entry["openings"].append(fingerprint(_parts(batch)))
-            if watcher.looking and len(entry["first"]) < 60:
-                try:
-                    entry["first"].append(_of_batch(watcher, batch))
-                except Exception as error:
-                    watcher.failed(error)
+            try:
+                _look_at(watcher, entry, batch)
+            except Exception as error:
+                watcher.failed(error)
         return batch
 
     return following
+
+
+def _look_at(watcher: Any, entry: dict[str, Any], batch: Any) -> None:
+    """Note how a pass opens, and what the batches of iterations hold that are looked at."""
+    if entry["opens"]:
+        entry["opens"] = False
+        entry["openings"].append(fingerprint(_parts(batch)))
+    if watcher.looking and len(entry["first"]) < 60:
+        entry["first"].append(_of_batch(batch))
 
 
 def _familiar(watcher: Any, entry: dict[str, Any]) -> bool:
@@ -204,7 +209,7 @@ def _plain(loader: Any) -> bool:
     return own and type(dataset) is torch.utils.data.TensorDataset
 
 
-def _of_batch(watcher: Any, batch: Any) -> dict[str, Any]:
+def _of_batch(batch: Any) -> dict[str, Any]:
     """What a batch holds: how many different labels, its size, the scale of its numbers."""
     tensors = [one for one in _parts(batch) if isinstance(one, torch.Tensor)]
     labels = [one for one in tensors if one.dim() == 1 and not one.is_floating_point() and len(one) > 3]

@@ -12,6 +12,8 @@ from explainer.source import Source, called
 from explainer.training.sites import Frame, Site
 
 Edits = tuple[Edit, ...]
+#: What no sign beside it takes apart.
+_PLAIN = (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.Constant)
 
 
 def call_in(frame: Frame, *names: str) -> tuple[Source, ast.Call] | None:
@@ -36,9 +38,14 @@ def argument(call: ast.Call, name: str, place: int | None = None) -> ast.expr | 
     return call.args[place] if place is not None and len(call.args) > place else None
 
 
+def operand(source: Source, node: ast.expr) -> str:
+    """A node's text as it may stand beside any operator."""
+    return source.text(node) if isinstance(node, _PLAIN) else f"({source.text(node)})"
+
+
 def replaced(source: Source, node: ast.AST, text: str) -> Edits:
     """A node's text replaced; no edits where that cannot be done."""
-    return _tried(lambda: changed(source, [(source.span(node), text)]))
+    return changed_at(source, source.span(node), text)
 
 
 def changed_at(source: Source, span: Span, text: str) -> Edits:

@@ -27,10 +27,8 @@ _FAR, _OFTEN = 3, 4
 def lengths(evidence: Evidence) -> Iterator[Candidate]:
     """`len(x)` -> `len(x) + 1`, or what is missing, where a count that the failing call depends on is a length."""
     leaves: dict[Any, list] = {}
-    for tree in numbers_around(evidence):
-        for leaf in literals(tree):
-            if leaf[0] == "len":
-                leaves.setdefault(tuple(leaf[1]), leaf)
+    for leaf in counted_lengths(evidence):
+        leaves.setdefault(tuple(leaf[1]), leaf)
     said = set(evidence.said)
     for leaf in sorted(leaves.values(), key=lambda leaf: leaf[-1] not in said):
         place = evidence.place(leaf[1])
@@ -83,8 +81,12 @@ def _missing(evidence: Evidence) -> int:
     return max(1, high + 1 - rows[0]) if rows and rows[0] else 1
 
 
-def numbers_around(evidence: Evidence) -> Iterator[list]:
-    """The trees of the numbers that calls before the failing one and layers around it were given."""
+def counted_lengths(evidence: Evidence) -> list[list[Any]]:
+    """The lengths that the numbers given to the failing call, to what led to it and to its layers come from."""
+    return [leaf for tree in _trees(evidence) for leaf in literals(tree) if leaf[0] == "len"]
+
+
+def _trees(evidence: Evidence) -> Iterator[list]:
     for step in evidence.steps:
         if step.function not in _VALUES:  # their numbers are values, not sizes
             yield from step.numbers

@@ -10,10 +10,9 @@ from typing import Any
 
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
-from explainer.edits.generators.index import numbers_around
+from explainer.edits.generators.index import counted_lengths
 from explainer.edits.kinds.statements import move_statement
 from explainer.edits.place import Place, fitted
-from explainer.replay.recorders.taint import literals
 from explainer.source import called, loaded, names_in, stored
 
 #: From how many of the steps behind the failing call functions are looked at.
@@ -80,11 +79,6 @@ def _touches(evidence: Evidence, statement: ast.AST, name: str) -> bool:
     calls = [one for one in ast.walk(statement) if isinstance(one, ast.Call)]
     own = [place.node for one in calls for place in evidence.defined(called(one))]
     return bool(calls) and any(ast.unparse(one) == name for node in (statement, *own) for one in names_in(node))
-
-
-def counted_lengths(evidence: Evidence) -> list[list[Any]]:
-    """The lengths that the numbers given to the failing call, to what led to it and to its layers come from."""
-    return [leaf for tree in numbers_around(evidence) for leaf in literals(tree) if leaf[0] == "len"]
 
 
 def _functions(evidence: Evidence) -> list[tuple[Place, ast.FunctionDef]]:

@@ -17,7 +17,7 @@ from explainer.probes.autograd.gradients import in_caller
 from explainer.probes.autograd.writes import plain_name
 from explainer.probes.files import named
 from explainer.probes.origin import last_binding
-from explainer.probes.places import enclosing, function_of, place, span_fact
+from explainer.probes.places import enclosing, place, span_fact
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.values import is_module, is_tensor
 from explainer.source import Source, called, source_of
@@ -62,7 +62,7 @@ def _joint(scene: Scene, found: Mapping[str, Any]) -> CarriedFact | None:
     statement = source_of(frame.file).statement_at(frame.line)
     return CarriedFact(
         source.span(node), source.text(node), "cached" if cached else "carried", name, reach, held.get("owner", ""),
-        plain_name(found["node"]), function_of(source, node.lineno), held.get("container") or "",
+        plain_name(found["node"]), source.qualified_at(node.lineno), held.get("container") or "",
         tuple(dict.fromkeys(one["reach"] for one in found["all"])), _reset(frame, reach),
         tuple(_computed(frame, reach)) if cached else (), _binding(scene, frame, reach) if cached else None,
         _call(frame, found["frames"]), span_fact(source_of(frame.file), statement) if statement is not None else None,
@@ -192,7 +192,7 @@ def _computed_once(scene: Scene, found: Mapping[str, Any]) -> CarriedFact | None
     statement: tuple[Source, ast.AST] = (failing.source, failing.source.statement_at(frame.line) or failing.node)
     return CarriedFact(
         bound.span if bound is not None else failing.span, bound.text if bound is not None else name, "cached",
-        name, name, "", plain_name(found["node"]), function_of(failing.source, frame.line),
+        name, name, "", plain_name(found["node"]), failing.source.qualified_at(frame.line),
         computed=tuple(_computed(frame, name)), bound=bound, call=span_fact(*statement), outdated=found["outdated"],
     )  # fmt: skip
 

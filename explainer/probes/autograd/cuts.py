@@ -12,7 +12,7 @@ from explainer.facts import CutFact, SpanFact
 from explainer.patterns import Pattern
 from explainer.probes import probe
 from explainer.probes.files import calls_named
-from explainer.probes.places import decorators, enclosing, function_of, recorded, span_fact
+from explainer.probes.places import decorators, enclosing, recorded, span_fact
 from explainer.probes.scene import Scene
 from explainer.source import Source, called, source_of
 
@@ -96,7 +96,7 @@ def fact_at(
     operand = _operand(node)
     return CutFact(
         block.span if block is not None else source.span(node), source.text(node), operator, kind,
-        function_of(source, node.lineno), shape, dtype, path, block,  # type: ignore[attr-defined]
+        source.qualified_at(node.lineno), shape, dtype, path, block,  # type: ignore[attr-defined]
         span_fact(source, operand) if operand is not None else None,
         span_fact(source, statement) if statement is not None else None,
     )  # fmt: skip

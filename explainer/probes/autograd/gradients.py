@@ -13,7 +13,7 @@ from explainer.facts import SpanFact, TensorFact
 from explainer.probes import probe
 from explainer.probes.call import call_node
 from explainer.probes.origin import last_binding
-from explainer.probes.places import enclosing, function_of, span_fact
+from explainer.probes.places import enclosing, span_fact
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.tensor import tensor_fact
 from explainer.probes.values import fields_of, is_optimizer, is_tensor, read
@@ -135,7 +135,7 @@ def _beginning(source: Source, frame: LiveFrame, name: str) -> SpanFact | None:
         following = _first_use(source, frame, name, function)
     if following is None:
         return None
-    detail = {"name": name, "function": function_of(source, following.lineno)}
+    detail = {"name": name, "function": source.qualified_at(following.lineno)}
     return span_fact(source, following, **detail)
 
 

@@ -13,7 +13,7 @@ from explainer.probes import probe
 from explainer.probes.autograd.cuts import receiver
 from explainer.probes.call import call_node
 from explainer.probes.files import nodes_of
-from explainer.probes.places import function_of, span_fact
+from explainer.probes.places import span_fact
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.tensor import tensor_fact
 from explainer.probes.values import MISSING, fields_of, is_module, is_tensor, read
@@ -217,7 +217,7 @@ def held_by(scene: Scene, of: TensorFact | None = None) -> SpanFact | None:
     if len(kept) != 1:
         return None
     line = kept[0].lineno  # type: ignore[attr-defined]
-    return span_fact(source, kept[0], function=function_of(source, line), target=name)
+    return span_fact(source, kept[0], function=source.qualified_at(line), target=name)
 
 
 def _class_of(frame: LiveFrame, name: str) -> tuple[Source, ast.AST | None, str]:

@@ -13,7 +13,7 @@ from explainer.probes import probe
 from explainer.probes.call import call_node
 from explainer.probes.files import named, nodes_of
 from explainer.probes.origin import last_binding
-from explainer.probes.places import function_of, span_fact
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import fields_of, is_module, is_tensor, read
 from explainer.source import Source, as_attributes, called, stored
@@ -37,7 +37,7 @@ def inference_block(scene: Scene) -> SpanFact | None:
     source, node, _ = found[0]
     decorated = [one for one in source.nodes() if node in getattr(one, "decorator_list", ())]
     line = decorated[0].lineno if decorated else node.lineno  # type: ignore[attr-defined]
-    return span_fact(source, node.func if isinstance(node, ast.Call) else node, function=function_of(source, line))
+    return span_fact(source, node.func if isinstance(node, ast.Call) else node, function=source.qualified_at(line))
 
 
 def _modes(scene: Scene) -> Iterator[tuple[Source, ast.expr, set[str]]]:

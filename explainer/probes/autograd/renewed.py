@@ -12,7 +12,7 @@ from explainer.facts import CutFact, SpanFact
 from explainer.patterns import Pattern
 from explainer.probes import probe
 from explainer.probes.files import sources
-from explainer.probes.places import function_of, span_fact
+from explainer.probes.places import span_fact
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.values import fields_of, is_tensor
 from explainer.source import Source, called, source_of, stored
@@ -45,7 +45,7 @@ def _at_cut(scene: Scene, of: CutFact) -> SpanFact | None:
 
 
 def _fact(source: Source, value: ast.expr) -> SpanFact | None:
-    old, function = _old(value), function_of(source, value.lineno)
+    old, function = _old(value), source.qualified_at(value.lineno)
     return span_fact(source, value, old=source.text(old), function=function) if old is not None else None
 
 

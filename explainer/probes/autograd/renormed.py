@@ -10,7 +10,7 @@ from explainer.edits.place import bound_above
 from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.autograd.writes import plain_name, stale, stale_values
-from explainer.probes.places import constructor, function_of, layer_source, recorded, span_fact
+from explainer.probes.places import constructor, layer_source, recorded, span_fact
 from explainer.probes.scene import Scene
 from explainer.source import Source, called
 
@@ -35,7 +35,7 @@ def renormed(scene: Scene) -> SpanFact | None:
         return None
     source, node = at
     about = {"weight": _weight(source, node, write), "layer": write["module"] or write["function"]}
-    function = function_of(source, node.lineno)
+    function = source.qualified_at(node.lineno)
     return span_fact(
         source, node, **about, keeper=plain_name(one["node"]), shape=tuple(one["shape"]), function=function
     )

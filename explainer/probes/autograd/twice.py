@@ -7,7 +7,7 @@ import ast
 from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.files import nodes_of, sources
-from explainer.probes.places import function_of, span_fact
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.source import called
 
@@ -24,7 +24,7 @@ def once_only(scene: Scene) -> tuple[SpanFact, ...] | None:
     for source, node in nodes_of(scene, ast.AST):
         for decorator in getattr(node, "decorator_list", ()):
             if source.text(decorator).rsplit(".", 1)[-1] == "once_differentiable":
-                owner = function_of(source, node.lineno).rsplit(".", 1)[0]  # type: ignore[attr-defined]
+                owner = source.qualified_at(node.lineno).rsplit(".", 1)[0]  # type: ignore[attr-defined]
                 found.append(span_fact(source, decorator, owner=owner))
     return tuple(found) or None
 

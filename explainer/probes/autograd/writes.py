@@ -13,7 +13,7 @@ from explainer.facts import SpanFact, WriteFact
 from explainer.patterns import Pattern
 from explainer.probes import probe
 from explainer.probes.call import call_node
-from explainer.probes.places import constructor, function_of, layer_source, recorded, span_fact
+from explainer.probes.places import constructor, layer_source, recorded, span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import MISSING, is_tensor, read
 from explainer.source import Source, called, source_of
@@ -87,7 +87,7 @@ def _fact(one: Mapping[str, Any]) -> WriteFact | None:
         source.span(node), source.text(node), write["function"], _kind(write, inner), one["node"], _keeper(one),
         "result" if one["attribute"] == "result" else "input", _target(source, inner), tuple(one["shape"]),
         one["dtype"],
-        function_of(source, node.lineno), write["path"], write["module"] or "",  # type: ignore[attr-defined]
+        source.qualified_at(node.lineno), write["path"], write["module"] or "",  # type: ignore[attr-defined]
         holder.get("name", ""), holder.get("kind", ""), _kept(kept, one), _operand(kept, holder.get("name", "")),
         _built(write), _others(one["writes"], write),
     )  # fmt: skip
@@ -198,7 +198,7 @@ def leaf_write(scene: Scene) -> WriteFact | None:
     return WriteFact(
         failing.source.span(shown), failing.source.text(shown), _operator(node), kind, "", "", "", name,
         tuple(tensor.shape) if is_tensor(tensor) else (), dtype,
-        function_of(failing.source, node.lineno),  # type: ignore[attr-defined]
+        failing.source.qualified_at(node.lineno),  # type: ignore[attr-defined]
         kept=span_fact(failing.source, statement) if statement is not None else None,
         update=bool(name) and (f"{name}.grad" in failing.source.text(shown) or _after_gradients(failing.source, node)),
     )  # fmt: skip

@@ -14,7 +14,7 @@ from explainer.probes import probe
 from explainer.probes.dataloader.datasets import dataset_of
 from explainer.probes.dataloader.samples import method_of, own_dataset
 from explainer.probes.files import nodes_of
-from explainer.probes.places import function_of, span_fact
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.source import Function, Source
 
@@ -33,7 +33,7 @@ def key_added(scene: Scene) -> SpanFact | None:
         return None
     source, node = places[0]
     fills = _fills(scene, dataset, [key, *companions(Place(source, node), str(key))])
-    about = {"dataset": type(dataset).__name__, "function": function_of(source, node.lineno), "fills": fills}
+    about = {"dataset": type(dataset).__name__, "function": source.qualified_at(node.lineno), "fills": fills}
     return span_fact(source, node, **about, filler=fills[0][1] if fills else None)
 
 

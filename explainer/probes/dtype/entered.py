@@ -15,7 +15,7 @@ from explainer.probes.follow import Trait, followed
 from explainer.probes.module import path_of
 from explainer.probes.origin import last_binding
 from explainer.probes.owners import parameters_of
-from explainer.probes.places import function_of, span_fact
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.tensor import tensor_fact
 from explainer.probes.values import is_module, is_tensor, read
@@ -41,7 +41,7 @@ def entered(scene: Scene, of: TensorFact | None = None) -> SpanFact | None:
     found = followed(scene, of, Dtype(of.dtype)) if of is not None else None
     if of is None or found is None:
         return None
-    function = function_of(found.source, found.node.lineno)  # type: ignore[attr-defined]
+    function = found.source.qualified_at(found.node.lineno)  # type: ignore[attr-defined]
     fractions = _FRACTIONS.search(found.source.text(found.node)) is not None
     about: dict[str, Any] = {"converts": _is_conversion(found.node, of.dtype), "function": function}
     return span_fact(found.source, found.node, fractions=fractions, **about)

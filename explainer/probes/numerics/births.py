@@ -12,7 +12,7 @@ from explainer.facts import NanFact, Settings, SpanFact
 from explainer.probes import probe
 from explainer.probes.autograd.writes import plain_name
 from explainer.probes.files import nodes_of, sources
-from explainer.probes.places import function_of, place, span_fact
+from explainer.probes.places import place, span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import readable
 from explainer.source import Source, called, source_of
@@ -82,7 +82,7 @@ def _fact(
     return NanFact(
         source.span(node), source.text(node), operator, what, count, counts.get("of", 0),
         tuple(counts.get("first") or ()), tuple(counts.get("shape", ())), counts.get("dtype", ""),
-        function_of(source, node.lineno), kind, operand,  # type: ignore[attr-defined]
+        source.qualified_at(node.lineno), kind, operand,  # type: ignore[attr-defined]
         span_fact(*later) if later is not None else None,
     )  # fmt: skip
 

@@ -8,7 +8,7 @@ from typing import Any
 from explainer.facts import Settings, SpanFact, TensorFact
 from explainer.probes import probe
 from explainer.probes.follow import Trait, followed
-from explainer.probes.places import function_of, span_fact
+from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.shape.indices import LARGEST
 from explainer.probes.values import readable
@@ -35,7 +35,7 @@ def left_range(scene: Scene, of: TensorFact | None = None, wrong: Settings | Non
     if found is None:
         return None
     shifted = found.source.text(found.node.left) if _by_number(found.node) is not None else None  # type: ignore[attr-defined]
-    function = function_of(found.source, found.node.lineno)  # type: ignore[attr-defined]
+    function = found.source.qualified_at(found.node.lineno)  # type: ignore[attr-defined]
     statement = found.source.statement_at(found.node.lineno)  # type: ignore[attr-defined]
     alone = isinstance(statement, ast.Assign) and [found.source.text(one) for one in statement.targets] == [shifted]
     return span_fact(found.source, found.node, kept=shifted, alone=alone, function=function)

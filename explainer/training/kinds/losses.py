@@ -9,7 +9,7 @@ from typing import Any
 from explainer.diagnosis import Label, Span
 from explainer.source import Source, called, stored
 from explainer.training.finding import Attempt, Finding, finder
-from explainer.training.rewrite import both, call_in, replaced, with_keyword
+from explainer.training.rewrite import both, call_in, operand, replaced, with_keyword
 from explainer.training.sites import Frame, Site
 
 Place = tuple[Source, ast.Call]
@@ -170,12 +170,7 @@ def broadcast(watcher: Any) -> Iterator[Finding]:
         if node is not None and len(operands) == 2:
             texts = [node.source.text(one) for one in operands]
             text = texts[column]
-            wrapped = (
-                text
-                if isinstance(operands[column], (ast.Name, ast.Call, ast.Attribute, ast.Subscript))
-                else f"({text})"
-            )
-            edits = replaced(node.source, operands[column], f"{wrapped}.squeeze(1)")
+            edits = replaced(node.source, operands[column], f"{operand(node.source, operands[column])}.squeeze(1)")
             attempts.append(Attempt("squeeze", edits, {"text": text}))
         elif (made := seen.data["made"][column]) is not None and made["at"]:
             outer = _caller(made["at"], frame)
@@ -218,8 +213,7 @@ def _squeezed_at(source: Source, column: ast.expr) -> Iterator[Attempt]:
              and isinstance(column, ast.Name) and column.id in stored(one)]  # fmt: skip
     if len(given) == 1 and isinstance(given[0].targets[0], ast.Name):
         value = given[0].value
-        text = source.text(value)
-        text = text if isinstance(value, (ast.Name, ast.Call, ast.Attribute, ast.Subscript)) else f"({text})"
+        text = operand(source, value)
         yield Attempt("squeeze", replaced(source, value, f"{text}.squeeze(1)"), {"text": text})
 
 

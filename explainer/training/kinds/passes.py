@@ -9,7 +9,6 @@ from typing import Any
 from explainer.source import Source
 from explainer.training import rewrite
 from explainer.training.finding import Attempt, Finding, finder
-from explainer.training.kinds.losses import shown
 from explainer.training.sites import Site, key, statement
 
 _ANEW = (
@@ -31,8 +30,9 @@ def in_random_order(watcher: Any) -> Iterator[Finding]:
         attempts = _in_order(*found) if alone and found is not None else _anew(site)
         if attempts:
             names = {"name": _called(site), "samples": entry["samples"] or 0, "passes": entry["begun"]}
-            culprit = attempts[0].culprit or shown(found, site[0])
-            yield Finding("evaluated-in-random-order", names, culprit, tuple(attempts), proved=False, weight=4)
+            yield Finding(
+                "evaluated-in-random-order", names, attempts[0].culprit, tuple(attempts), proved=False, weight=4
+            )
 
 
 def _in_order(source: Source, call: ast.Call) -> list[Attempt]:

@@ -10,7 +10,6 @@ from explainer.training import rewrite
 from explainer.training.finding import Attempt, Finding, finder
 from explainer.training.kinds.losses import _with_dim, left_out, made_at, shown
 from explainer.training.kinds.strength import plain
-from explainer.training.rewrite import call_in
 
 _LAYERS = {"relu": "ReLU", "sigmoid": "Sigmoid", "tanh": "Tanh"}
 
@@ -41,7 +40,7 @@ def out_of_reach(watcher: Any) -> Iterator[Finding]:
 def no_probability(watcher: Any) -> Iterator[Finding]:
     """`binary_cross_entropy_with_logits` on labels -1 and 1, or on brightness up to 255."""
     for seen, times in watcher.notes.of("target-no-probability"):
-        data, found = seen.data, call_in(seen.site[0]) if seen.site else None
+        data, found = seen.data, rewrite.call_in(seen.site[0]) if seen.site else None
         target = rewrite.argument(found[1], "target", 1) if found is not None else None
         if times < 3 or found is None or target is None:
             continue

@@ -10,7 +10,8 @@ from explainer.source import Source, stored
 from explainer.training import rewrite
 from explainer.training.directions import better_by_rising
 from explainer.training.finding import Attempt, Finding, finder
-from explainer.training.kinds.optimizers import built, span_of
+from explainer.training.kinds.losses import shown
+from explainer.training.kinds.optimizers import built
 from explainer.training.kinds.strength import plain
 
 #: So many numbers must have been told; from which factor on a rate is left about as it is.
@@ -21,17 +22,17 @@ _LEAST, _WHOLE = 4, 0.1
 def awaits_worse(watcher: Any) -> Iterator[Finding]:
     """`ReduceLROnPlateau(optimizer)` that is stepped with an accuracy: the rate is cut while that rises."""
     for entry in watcher.notes.schedulers:
-        told = entry.get("told") or []
+        told = entry["told"]
         made = rewrite.call_in(entry["site"][0], entry["kind"]) if len(told) >= _LEAST and entry["site"] else None
         stepped = rewrite.call_in(entry["stepped_at"][0], "step") if made is not None and entry["stepped_at"] else None
         if made is None or stepped is None or not _contradicted(watcher, entry, *stepped):
             continue
-        one, other = ("min", "max") if entry["mode"] == "min" else ("max", "min")
+        other = "max" if entry["mode"] == "min" else "min"
         attempts = (Attempt("mode", rewrite.with_keyword(*made, "mode", f'"{other}"')),)
         rates = watcher.notes.optimizers[entry["optimizer"]].rates
         names = {
             "kind": entry["kind"],
-            "mode": one,
+            "mode": entry["mode"],
             "other": other,
             "text": stepped[0].text(stepped[1]),
             "first": plain(told[0]),
@@ -39,7 +40,7 @@ def awaits_worse(watcher: Any) -> Iterator[Finding]:
             "start": plain(rates[0][0]),
             "end": plain(rates[-1][0]),
         }
-        culprit = span_of(entry["site"], entry["kind"])
+        culprit = shown(made, None)
         yield Finding("plateau-mode-contradicted", names, culprit, attempts, proved=False, seen=True, weight=7)
 
 
@@ -62,13 +63,13 @@ def _contradicted(watcher: Any, entry: dict[str, Any], source: Source, call: ast
 def rate_for_factor(watcher: Any) -> Iterator[Finding]:
     """`LambdaLR(optimizer, lambda step: cfg.lr * ...)`: what the function gives multiplies the rate that is there."""
     for entry in watcher.notes.schedulers:
-        one = watcher.notes.optimizers[entry["optimizer"]] if entry["optimizer"] is not None else None
-        making = rewrite.call_in(entry["site"][0], "LambdaLR") if entry["site"] and one is not None else None
-        found = built(one) if making is not None and one is not None else None
-        base = one.settings.get("lr", 0.0) if one is not None else 0.0
+        if entry["optimizer"] is None or not entry["site"]:
+            continue
+        one = watcher.notes.optimizers[entry["optimizer"]]
+        making, found = rewrite.call_in(entry["site"][0], "LambdaLR"), built(one)
         given = rewrite.argument(found[1], "lr", 1) if found is not None else None
-        top = max((rate for rate, _ in one.rates), default=0.0) if one is not None else 0.0
-        if making is None or found is None or given is None or not 0 < top < _WHOLE * base or one is None:
+        base, top = one.settings.get("lr", 0.0), max((rate for rate, _ in one.rates), default=0.0)
+        if making is None or found is None or given is None or not 0 < top < _WHOLE * base:
             continue
         source, rate = making[0], found[0].text(given)
         factors = [(node, other) for function in _lambdas(*making) for node, other in _products(source, function, rate)]
@@ -97,16 +98,11 @@ def _products(source: Source, function: ast.AST, rate: str) -> Iterator[tuple[as
     for node in ast.walk(function):
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
             if _last(source.text(node.left)) == _last(rate):
-                yield node, _factor(source, node.right)
+                yield node, rewrite.operand(source, node.right)
             elif _last(source.text(node.right)) == _last(rate):
-                yield node, _factor(source, node.left)
+                yield node, rewrite.operand(source, node.left)
 
 
 def _last(name: str) -> str:
     """What a setting is called whatever the object is called that holds it: `lr` of `cfg.lr` and `self.config.lr`."""
     return name if name[:1].isdigit() else name.rpartition(".")[2]
-
-
-def _factor(source: Source, node: ast.expr) -> str:
-    text = source.text(node)
-    return f"({text})" if isinstance(node, ast.BinOp) else text

@@ -26,7 +26,7 @@ def shifted_twice(watcher: Any) -> Iterator[Finding]:
         found = [(source, one) for source in program_sources(watcher) for one in _shifting(source)]
         found.sort(key=lambda pair: pair[1] not in near)
         attempts = [_unshifted(source, function) for source, function in found]
-        names = {"loss": seen.data["loss"], "places": seen.data["places"], "many": len(found)}
+        names = {"loss": seen.data["loss"]}
         culprit = next((one.culprit for one in attempts if one.edits), shown(loss_call(seen), seen.site[0]))
         yield Finding("labels-shifted-twice", names, culprit, tuple(attempts), proved=False, seen=True, weight=8)
 

@@ -7,8 +7,7 @@ from typing import Any
 
 from explainer.training.finding import Attempt, Finding, finder
 from explainer.training.kinds.losses import loss_call, shown
-from explainer.training.rewrite import call_in, replaced, with_keyword
-from explainer.training.search.slips import operand
+from explainer.training.rewrite import call_in, operand, replaced, with_keyword
 
 
 @finder

@@ -39,5 +39,4 @@ def no_probabilities(deep: Deep, call: Call) -> None:
         return
     low, high = (float(one) for one in target.detach().aminmax())
     if low < 0 or high > 1:
-        values = len(target.unique())
-        deep.watcher.notes.saw("target-no-probability", call.site, low=low, high=high, values=values, loss=call.name)
+        deep.watcher.notes.saw("target-no-probability", call.site, low=low, high=high, loss=call.name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from explainer.training.calls import looks
+from explainer.training.calls import looks, loss_built
 from explainer.training.deep import Call, Deep, Made
 
 #: What hands on values with their dimensions in the order in which they were.
@@ -49,9 +49,4 @@ def blank_among_labels(deep: Deep, call: Call) -> None:
     free = next((one for one in (classes - 1, 0) if one not in labels), None)
     if blank in labels and free is not None:
         deep.watcher.notes.saw("ctc-blank-is-label", call.site, blank=int(blank), free=free, classes=classes,
-                               built=_built(deep, call))  # fmt: skip
-
-
-def _built(deep: Deep, call: Call) -> object:
-    made = call.made.module if call.made is not None else None
-    return deep.watcher.notes.built.get(made) if made is not None else None
+                               built=loss_built(deep, call))  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from explainer.training.calls import THROUGH, looks, settings
+from explainer.training.calls import THROUGH, looks, loss_built, settings
 from explainer.training.deep import Call, Deep, Made
 from explainer.training.sites import user_frames
 
@@ -71,14 +71,12 @@ def padding_counts(deep: Deep, call: Call) -> None:
         share = float((tokens == padding).float().mean())
         if bool((flat[tokens != padding] == filler).any()) or share < 0.05:
             continue
-        made = call.made.module if call.made is not None else None
-        built = deep.watcher.notes.built.get(made) if made is not None else None
         deep.watcher.notes.saw(
             "loss-on-padding",
             call.site,
             filler=filler,
             share=round(100 * share),
-            built=built,
+            built=loss_built(deep, call),
             loss=call.name,
             names=_constants(filler),
         )

@@ -24,7 +24,7 @@ def shifted_twice(deep: Deep, call: Call) -> None:
             continue
         wanted = target.reshape(rows, -1)
         if _are(wanted, tokens, 2, ignored) and not any(_are(wanted, tokens, by, ignored) for by in (0, 1)):
-            deep.watcher.notes.saw("labels-shifted-twice", call.site, loss=call.name, places=places)
+            deep.watcher.notes.saw("labels-shifted-twice", call.site, loss=call.name)
             return
 
 

@@ -11,9 +11,9 @@ from typing import Any
 from explainer.repair.atoms.common import DIMENSIONS, MODULES
 from explainer.source import Source, called, loaded, stored, with_arguments
 from explainer.training.proposals.through import straight_through
+from explainer.training.rewrite import operand
 from explainer.training.search.offer import Offer, replacing, within
 from explainer.training.search.places import DRAWS
-from explainer.training.search.slips import operand
 from explainer.training.sites import key
 
 #: Calls without which a value may be what is meant, and what speaks against leaving each out.
@@ -90,9 +90,7 @@ def _variance(source: Source, call: ast.Call) -> Iterator[Offer]:
     """A square where a loss takes a variance, and may be given the spread."""
     gaussian = called(call) == "gaussian_nll_loss" or called(call) in _gaussian(source)
     if gaussian and len(call.args) == 3:
-        text = source.text(call.args[2])
-        plain = isinstance(call.args[2], (ast.Name, ast.Call, ast.Attribute, ast.Subscript))
-        yield within(source, call, call.args[2], f"{text if plain else f'({text})'} ** 2", 0.3)
+        yield within(source, call, call.args[2], f"{operand(source, call.args[2])} ** 2", 0.3)
 
 
 def _gaussian(source: Source) -> set[str]:

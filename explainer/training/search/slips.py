@@ -12,7 +12,6 @@ from explainer.training import hoisting, rewrite
 from explainer.training.search.offer import Offer, leaving_out, replacing, within
 from explainer.training.search.places import DRAWS, draws
 
-_PLAIN = (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.Constant)
 #: Calls whose integer argument is a border or a distance: one more or less is another one.
 _BORDERS = {"tril": "diagonal", "triu": "diagonal", "roll": "shifts"}
 #: What weighs classes or samples, and may have to weigh them the other way round.
@@ -64,18 +63,14 @@ def prepared(source: Source, ran: set[int]) -> Iterator[Offer]:
             yield from together(source, [node])  # type: ignore[list-item]
 
 
-def operand(source: Source, node: ast.expr) -> str:
-    """A node's text as it may stand beside any operator."""
-    return source.text(node) if isinstance(node, _PLAIN) else f"({source.text(node)})"
-
-
 def _operands(source: Source, node: ast.BinOp) -> Iterator[Offer]:
     """`b - a` for `a - b`, `b / a` for `a / b`."""
     sides = (node.left, node.right)
     if not isinstance(node.op, (ast.Sub, ast.Div)) or any(isinstance(one, ast.Constant) for one in sides):
         return
     sign, cost = ("-", 0.65) if isinstance(node.op, ast.Sub) else ("/", 0.95)
-    yield replacing(source, node, f"{operand(source, node.right)} {sign} {operand(source, node.left)}", cost)
+    one, other = (rewrite.operand(source, side) for side in sides)
+    yield replacing(source, node, f"{other} {sign} {one}", cost)
 
 
 def _one_off(source: Source, node: ast.BinOp) -> Iterator[Offer]:

@@ -9,7 +9,6 @@ from typing import Any
 from explainer.source import Source, called, loaded
 from explainer.training import rewrite
 from explainer.training.search.offer import Offer, replacing
-from explainer.training.search.slips import operand
 
 #: What a layer may be told of padding by; a mask is True where there is padding, or where there is none.
 _MASKS = ("key_padding_mask", "src_key_padding_mask")
@@ -57,7 +56,7 @@ def _real_mean(source: Source, call: ast.Call, name: str) -> Iterator[Offer]:
     dim = rewrite.argument(call, "dim", 0)
     if called(call) != "mean" or not isinstance(call.func, ast.Attribute) or dim is None or source.text(dim) != "1":
         return
-    value = operand(source, call.func.value)
+    value = rewrite.operand(source, call.func.value)
     real = f"{name}.unsqueeze(-1)"
     yield replacing(source, call, f"({value} * {real}).sum(1) / {real}.sum(1)", 0.3)
     real = f"(torch.arange({value}.shape[1]) < {name}.unsqueeze(1)).unsqueeze(-1)"
