@@ -6,7 +6,7 @@ Right or silent: what may as well be numpy's, TensorFlow's, JAX's, Python's or t
 from __future__ import annotations
 
 from explainer.crash import ALIASES, Crash, Raised
-from explainer.grammar import ngrams
+from explainer.grammar import installed, ngrams
 from explainer.grammar.vocabulary import lowered, words_of
 from explainer.grammar.weights import BIAS, WEIGHTS
 from explainer.patterns import Pattern
@@ -208,10 +208,10 @@ def _weight(kind: str, words: frozenset[str], operator: bool) -> int:
 
 
 def _in_files(text: str, weight: int) -> bool:
-    """Whether torch's files have enough of a message's runs of words."""
+    """Whether torch's files have enough of a message's runs of words, or the installed torch has the message."""
     held, runs = ngrams.known(text)
     enough = runs if weight < 0 and runs < 4 else min(2, runs - 1)
-    return held > 2 or (weight > AGAINST and 0 < held >= enough)
+    return held > 2 or (weight > AGAINST and (0 < held >= enough or installed.has(text)))
 
 
 def _is_of_files(text: str) -> bool:

@@ -58,7 +58,7 @@ def concluded(
     diagnoses = [diagnosis_of(one, tried, language) for one, tried in told]
     shown = _apart([one for one in diagnoses if one is not None])[:_MOST]
     remarks = [*([] if shown else [_looked(notes, language)]), *limits(watcher, language)]
-    if trial and trials.why and any(one.attempts for one in found) and shown:
+    if trial and trials.why and any(one.attempts for one in found):
         remarks.append(word("watch_untried", language, why=trials.why))
     return report_of(shown, language, remarks)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from explainer.source import Source, called
@@ -88,32 +88,46 @@ def collected_without_copy(watcher: Any) -> Iterator[Finding]:
     if not facts:
         return
     data = facts[0][0].data
-    found = [(source, node, method) for source in program_sources(watcher) for node, method in _collected(source)]
-    for source, node, method in found:
-        given = node.args[0]
-        new = f"{source.text(given)}.{method}()"
-        edits = rewrite.replaced(source, given, new)
-        names = {
-            "text": source.text(given),
-            "list": source.text(node.func).rpartition(".")[0],
-            "rows": data["rows"],
-            "distinct": data["distinct"],
-            "new": new,
-        }
-        attempts = (Attempt("copy", edits, {"new": new}),)
-        yield Finding("collected-without-copy", names, source.span(node), attempts, proved=False, seen=True, weight=7)
+    sources = program_sources(watcher)
+    for source in sources:
+        for node, given, method in _collected(source, sources):
+            new = f"{source.text(given)}.{method}()"
+            edits = rewrite.replaced(source, given, new)
+            names = {
+                "text": source.text(given),
+                "list": source.text(node.func).rpartition(".")[0],
+                "rows": data["rows"],
+                "distinct": data["distinct"],
+                "new": new,
+            }
+            attempts = (Attempt("copy", edits, {"new": new}),)
+            yield Finding(
+                "collected-without-copy", names, source.span(node), attempts, proved=False, seen=True, weight=7
+            )
 
 
-def _collected(source: Source) -> Iterator[tuple[ast.Call, str]]:
-    """`rows.append(x)` where `np.stack(rows)` is called too, with how `x` is copied."""
+def _collected(source: Source, sources: Sequence[Source]) -> Iterator[tuple[ast.Call, ast.expr, str]]:
+    """`rows.append(x)` or `rows.append((x, y))` where such a list becomes an array, what is put, how it is copied."""
     calls = [one for one in source.nodes() if isinstance(one, ast.Call)]
     stacked = {
         source.text(one.args[0]): "clone" if source.text(one.func).startswith("torch.") else "copy"
         for one in calls
-        if called(one) in _STACKS and one.args and isinstance(one.args[0], (ast.Name, ast.Attribute))
+        if called(one) in _STACKS and one.args and isinstance(one.args[0], (ast.Name, ast.Attribute, ast.ListComp))
     }
     for one in calls:
-        if called(one) == "append" and len(one.args) == 1 and isinstance(one.args[0], (ast.Name, ast.Attribute)):
-            owner = source.text(one.func).rpartition(".")[0]
-            if owner in stacked:
-                yield one, stacked[owner]
+        if called(one) != "append" or len(one.args) != 1 or not isinstance(one.func, ast.Attribute):
+            continue
+        row = isinstance(one.args[0], (ast.Tuple, ast.List))
+        method = stacked.get(source.text(one.func.value)) or (next(iter(stacked.values()), "") if row else "")
+        for part in getattr(one.args[0], "elts", one.args):
+            if method and (isinstance(part, (ast.Name, ast.Attribute)) or _hands_out(part, sources)):
+                yield one, part, method
+
+
+def _hands_out(part: ast.expr, sources: Sequence[Source]) -> bool:
+    """Whether a value is a call of the program's that returns something that it holds: `return self.position`."""
+    if not isinstance(part, ast.Call):
+        return False
+    named = [one for source in sources for one in source.nodes() if getattr(one, "name", None) == called(part)]
+    returned = [one.value for each in named for one in ast.walk(each) if isinstance(one, ast.Return)]
+    return any(isinstance(one, ast.Attribute) for one in returned)

@@ -1,0 +1,109 @@
+"""Whether the torch that is installed has a message: how it begins is a text in its libraries or its sources.
+
+What no table knows yet, such as the words of a version that came out after this package, is found where it is said.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import glob
+import importlib.util
+import os
+import struct
+from collections.abc import Iterator
+
+from explainer.patterns import Pattern
+
+#: What may be a value in a message.
+_VALUE = Pattern(
+    r"'[^']*'|\"[^\"]*\"|`[^`]*`|\[[^\]]*\]|\([^)]*\)|\{[^}]*\}|<[^>]*>|\d[\w.]*|\btorch\.\w+|\b(?:cpu|cuda|meta)\b"
+    r"|\b(?:Float|Double|Half|BFloat16|Long|Int|Bool)\b"
+)
+#: Words at the end that may be a value too; so many words and characters tell at least.
+_DROPPED, _WORDS, _LETTERS = 2, 3, 16
+#: So many words and characters behind a value tell as much.
+_WITHIN, _LONG = 4, 20
+#: Messages that one process looks up; a log with more of them in doubt is hardly torch's.
+_MOST = 64
+_LIBRARIES = ("libtorch_cpu.so", "libtorch_python.so", "libc10.so", "libtorch_cuda.so", "libc10_cuda.so")
+_looked: set[str] = set()
+
+
+def has(text: str) -> bool:
+    """Whether the installed torch has a message: its beginning, or a long part of it. False without torch."""
+    parts = _parts(text)
+    if not any(parts) or (text not in _looked and len(_looked) >= _MOST):
+        return False
+    _looked.add(text)
+    return _held(*parts)
+
+
+def _parts(text: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+    """A message that has no values; how it may begin, its last words being a value too; what stands behind values."""
+    first, *others = (part.strip() for part in _VALUE.split(text))
+    starts = [first.rsplit(" ", count)[0].rstrip() for count in range(1 + _DROPPED)]
+    starts = [one for one in starts if len(one.split()) >= _WORDS and len(one) >= _LETTERS]
+    within = [one for one in others if len(one.split()) >= _WITHIN and len(one) >= _LONG]
+    return (first if not others and " " in first else ""), tuple(starts), tuple(within)
+
+
+@functools.lru_cache(256)
+def _held(whole: str, starts: tuple[str, ...], within: tuple[str, ...]) -> bool:
+    return any(text in part for part in _libraries() for text in _bounded(b"\0", whole, starts, within)) or any(
+        text in source
+        for source in _sources()
+        for quote in (b'"', b"'")
+        for text in _bounded(quote, whole, starts, within)
+    )
+
+
+def _bounded(mark: bytes, whole: str, starts: tuple[str, ...], within: tuple[str, ...]) -> list[bytes]:
+    """The bytes to look for, where `mark` stands before a text, and behind it."""
+    texts = [mark + whole.encode() + mark] if whole else []
+    return texts + [mark + one.encode() for one in starts] + [one.encode() for one in within]
+
+
+@functools.cache
+def _folder() -> str | None:
+    """Where torch is installed; it is not imported for that."""
+    with contextlib.suppress(ImportError, ValueError, AttributeError):
+        found = importlib.util.find_spec("torch")
+        return os.path.dirname(found.origin) if found is not None and found.origin else None
+    return None
+
+
+def _sources() -> Iterator[bytes]:
+    folder = _folder()
+    for file in glob.iglob(os.path.join(folder, "**", "*.py"), recursive=True) if folder else ():
+        with contextlib.suppress(OSError), open(file, "rb") as source:
+            yield source.read()
+
+
+@functools.cache
+def _libraries() -> tuple[bytes, ...]:
+    """The constants of torch's libraries, of which only Linux's format is read."""
+    found = []
+    for name in _LIBRARIES if _folder() else ():
+        with contextlib.suppress(OSError, struct.error):
+            found.append(_constants(os.path.join(_folder() or "", "lib", name)))
+    return tuple(found)
+
+
+def _constants(file: str) -> bytes:
+    """The section `.rodata` of an ELF file of 64 bits; empty for any other. Source: the ELF-64 object file format."""
+    with open(file, "rb") as library:
+        head = library.read(64)
+        if head[:5] != b"\x7fELF\x02":
+            return b""
+        (start,) = struct.unpack_from("<Q", head, 40)
+        size, count, names = struct.unpack_from("<HHH", head, 58)
+        library.seek(start)
+        rows = [struct.unpack_from("<IIQQQQ", library.read(size)) for _ in range(count)]
+        library.seek(rows[names][4])
+        called = library.read(rows[names][5])
+        for name, _, _, _, offset, length in rows:
+            if called[name : called.index(b"\0", name)] == b".rodata":
+                library.seek(offset)
+                return library.read(length)
+    return b""

@@ -1,0 +1,69 @@
+"""Whose a message is, by the texts of the torch that is installed."""
+
+import os
+
+import pytest
+
+from explainer.grammar import installed
+
+
+@pytest.fixture
+def sources(tmp_path, monkeypatch):
+    """A torch of one source file and one library, in place of the installed one."""
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "new.py").write_text(
+        'raise ValueError(f"frobs of a lattice need {n} edges of theirs but there are {m} left")\n'
+    )
+    monkeypatch.setattr(installed, "_folder", lambda: str(tmp_path))
+    monkeypatch.setattr(installed, "_looked", set())
+    caches = installed._libraries, installed._held
+    for one in caches:
+        one.cache_clear()
+    yield tmp_path
+    for one in caches:
+        one.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("text", "has"),
+    [
+        ("frobs of a lattice need 4 edges of theirs but there are 7 left", True),
+        ("frobs of a lattice need many edges", True),  # "many" may be the value
+        ("all frobs of a lattice need 4 edges", False),  # another sentence that ends alike
+        ("frobs of", False),  # too little to tell
+        ("3 edges of theirs but there are 7 left", True),
+        ("", False),
+    ],
+)
+def test_how_a_message_begins_or_goes_on_is_looked_for_in_the_sources(sources, text, has):
+    assert installed.has(text) is has
+
+
+def test_a_message_without_values_must_be_a_whole_text(sources):
+    (sources / "more.py").write_text('raise ValueError("Lattice too odd for this")\n')
+    assert installed.has("Lattice too odd for this")
+    installed._held.cache_clear()
+    assert not installed.has("Lattice too")
+
+
+def test_the_libraries_of_torch_are_read():
+    torch = pytest.importorskip("torch")
+    library = os.path.join(os.path.dirname(torch.__file__), "lib", "libc10.so")
+    if not os.path.exists(library):
+        pytest.skip("no library of Linux")
+    assert b"\0" in installed._constants(library)
+    assert b"Tensor" in installed._constants(library)
+
+
+@pytest.mark.parametrize("content", [b"", b"\x7fELF", b"\x7fELF\x01" + bytes(80), b"MZ" + bytes(100)])
+def test_what_is_no_library_of_linux_holds_nothing(sources, content):
+    (sources / "lib" / "libc10.so").write_bytes(content)
+    assert not installed.has("frobs of the moon need 4 edges in all")
+
+
+def test_a_log_full_of_doubtful_messages_is_not_looked_up_for_ever(sources, monkeypatch):
+    looked = []
+    monkeypatch.setattr(installed, "_held", lambda *parts: looked.append(parts) or False)
+    for number in range(3 * installed._MOST):
+        installed.has(f"a message of some program that says {'x' * number}")
+    assert len(looked) == installed._MOST
