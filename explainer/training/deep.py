@@ -272,6 +272,12 @@ class Deep:
                 for look in looks:
                     look(self, Call(name, args, kwargs, out, made, site))
 
+    def derived(self, of: Any, derivatives: Any) -> None:
+        """Note derivatives that are made without their own graph: what they came from gets nothing through them."""
+        given = tuple(self.made(one) for one in _tensors(of, []))
+        for one in _tensors(derivatives, [])[:8]:
+            self._known[id(one)] = (weakref.ref(one), Made("grad", given, frames(1, 4), one, None))
+
     def _made_by(self, name: str, outs: Any, given: Any, site: Site, args: Any, kwargs: Any) -> Made:
         inputs = tuple([self.made(each) for each in given])
         shapes = tuple([tuple(each.shape) for each in given])

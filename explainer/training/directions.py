@@ -19,6 +19,9 @@ _SUMMED = ("mean", "sum", "count_nonzero", "average")
 _DISTANCES = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "cdist", "dist")
 _PLAINLY = ("item", "float", "round", "cpu", "detach", "numpy", "double", "sqrt")
 _SIZES = ("abs", "square", "norm", "pow")
+#: How a program calls what it is content with, and what it is not.
+_GOOD = frozenset(["ok", "pass", "passed", "good", "success", "succeeded", "converged", "solved", "fine", "reached"])
+_BAD = frozenset(["poor", "fail", "failed", "bad", "failure", "diverged", "unsolved", "missed", "insufficient"])
 
 
 def directions(sources: Iterable[Source]) -> dict[str, bool | float]:
@@ -28,12 +31,44 @@ def directions(sources: Iterable[Source]) -> dict[str, bool | float]:
     """
     found: dict[str, set[bool | float]] = {}
     for source in sources:
+        judged = dict(_judged(source))
         for name, value in _printed(source):
-            goal = _goal(source, value)
-            up = _rising(source, value, value.lineno, _DEEP) if goal is None else goal
+            up = _goal(source, value)
+            up = judged.get(source.text(value)) if up is None else up
+            up = _rising(source, value, value.lineno, _DEEP) if up is None else up
             if up is not None:
                 found.setdefault(name.lower(), set()).add(up)
     return {name: ups.pop() for name, ups in found.items() if len(ups) == 1}
+
+
+def _judged(source: Source) -> Iterator[tuple[str, bool]]:
+    """Values that the program itself holds against a bound, and whether above it they are good.
+
+    It says so by an assertion, or by what it calls the two sides: `"passed" if score > 0.9 else "failed"`.
+    """
+    for node in source.nodes():
+        content = True if isinstance(node, ast.Assert) else _content(node) if isinstance(node, ast.IfExp) else None
+        if content is None:
+            continue
+        test = node.test  # type: ignore[attr-defined]
+        for one in test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]:
+            if isinstance(one, ast.Compare) and len(one.ops) == 1:
+                sign, sides = one.ops[0], (one.left, one.comparators[0])
+                above = isinstance(sign, (ast.Gt, ast.GtE))
+                if above or isinstance(sign, (ast.Lt, ast.LtE)):
+                    yield source.text(sides[0]), above == content
+                    yield source.text(sides[1]), above != content
+
+
+def _content(choice: ast.IfExp) -> bool | None:
+    """Whether a choice between two texts calls its first one good; None where neither is a verdict."""
+    first, second = (
+        set(re.findall(r"[a-z]+", one.value.lower())) if isinstance(one, ast.Constant) and isinstance(one.value, str)
+        else set() for one in (choice.body, choice.orelse)
+    )  # fmt: skip
+    if first & _GOOD or second & _BAD:
+        return True
+    return False if first & _BAD or second & _GOOD else None
 
 
 def better_by_rising(source: Source, value: ast.expr) -> bool | None:

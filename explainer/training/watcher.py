@@ -289,11 +289,14 @@ class Watcher:
         return self.after(note, before)(original)
 
     def _grad(self, original: Any) -> Any:
-        def note(_: Any, args: Any, kwargs: Any) -> None:
+        def note(result: Any, args: Any, kwargs: Any) -> None:
             inside = sys._getframe(3).f_code.co_filename == torch.overrides.__file__
             if kwargs.get("create_graph") or inside:  # torch calls itself again where a mode is at work
                 return
-            self._went_back("grad", args[0] if args else kwargs.get("outputs"))
+            outputs = args[0] if args else kwargs.get("outputs")
+            if self.looking:
+                self.deep.derived(outputs, result)
+            self._went_back("grad", outputs)
             if not self.notes.optimizers:
                 self._turn()
 

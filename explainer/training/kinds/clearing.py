@@ -93,6 +93,9 @@ def gradient_wiped(watcher: Any) -> Iterator[Finding]:
         first, clearing, then = statement(back[0]), statement(zero[0]), statement(last[0])
         name = one.name or name_of(one)
         attempts = []
+        step = statement(one.stepped_at[0]) if one.stepped_at else None
+        if step is not None and clearing is not None and step[0] is clearing[0]:
+            attempts.append(Attempt("step", rewrite.moved(step[0], clearing[1], step[1], True)))
         if first is not None and clearing is not None and first[0] is clearing[0] and back[0].code is zero[0].code:
             edits = rewrite.moved(first[0], clearing[1], first[1], False)
             attempts.append(Attempt("before", edits, {"name": name}))

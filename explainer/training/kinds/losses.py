@@ -170,13 +170,13 @@ def broadcast(watcher: Any) -> Iterator[Finding]:
         if node is not None and len(operands) == 2:
             texts = [node.source.text(one) for one in operands]
             text = texts[column]
-            edits = replaced(node.source, operands[column], f"{operand(node.source, operands[column])}.squeeze(1)")
+            edits = replaced(node.source, operands[column], f"{operand(node.source, operands[column])}.squeeze(-1)")
             attempts.append(Attempt("squeeze", edits, {"text": text}))
         elif (made := seen.data["made"][column]) is not None and made["at"]:
             outer = _caller(made["at"], frame)
             found = call_in(outer) if outer is not None else None
             if found is not None:
-                edits = replaced(found[0], found[1], f"{found[0].text(found[1])}.squeeze(1)")
+                edits = replaced(found[0], found[1], f"{found[0].text(found[1])}.squeeze(-1)")
                 attempts.append(Attempt("squeeze", edits, {"text": found[0].text(found[1])}))
         if seen.data.get("both"):
             named = _squeezed_at(node.source, operands[column]) if node is not None and len(operands) == 2 else ()
@@ -202,7 +202,7 @@ def _squeezed(site: Site | None) -> Iterator[Attempt]:
     found = call_in(site[0]) if site else None
     if found is not None:
         text = found[0].text(found[1])
-        edits = replaced(found[0], found[1], f"{text}.squeeze(1)")
+        edits = replaced(found[0], found[1], f"{text}.squeeze(-1)")
         if edits:
             yield Attempt("squeeze", edits, {"text": text}, culprit=shown(found, None))
 
@@ -214,7 +214,7 @@ def _squeezed_at(source: Source, column: ast.expr) -> Iterator[Attempt]:
     if len(given) == 1 and isinstance(given[0].targets[0], ast.Name):
         value = given[0].value
         text = operand(source, value)
-        yield Attempt("squeeze", replaced(source, value, f"{text}.squeeze(1)"), {"text": text})
+        yield Attempt("squeeze", replaced(source, value, f"{text}.squeeze(-1)"), {"text": text})
 
 
 def _function(name: str) -> str:

@@ -19,6 +19,10 @@ from explainer.training.sites import statement
 from explainer.training.sources import program_sources
 
 
+#: Cuts that are worth a trial wherever a loss is made of what they hand on, with what becomes of them.
+_WITHIN = {"sample": "draw", "grad": "twice"}
+
+
 def cut_graph(watcher: Any) -> Iterator[Finding]:
     """Parameters that an optimizer holds and that never get a gradient, and the cuts of the graph in the program."""
     entries = [one for one in watcher.ungraded.values() if one["looked"] >= 4 and one["none"] == one["looked"]]
@@ -27,7 +31,7 @@ def cut_graph(watcher: Any) -> Iterator[Finding]:
     cuts = {(seen.site[0].file, seen.site[0].line) for seen, _ in watcher.notes.of("graph-cut") if seen.site}
     found = [(source, *one) for source in program_sources(watcher) for one in _cuts(source)]
     at = {id(node): (source.file, node.lineno) for source, node, _, _ in found}  # type: ignore[attr-defined]
-    drawn = {at[id(node)] for _, node, kind, _ in found if kind == "sample"} & cuts
+    drawn = {at[id(node)] for _, node, kind, _ in found if kind in _WITHIN} & cuts
     if not entries and not drawn and (not cuts or not learned(watcher) < 0.5):
         return  # a cut alone is no fault: targets, critics and carried states are cut on purpose
     names: dict[str, Any] = {"missing": "", "many": 0, "root": "", "optimizer": ""}
@@ -42,7 +46,7 @@ def cut_graph(watcher: Any) -> Iterator[Finding]:
     attempts = []
     for source, node, kind, edits in found:
         place = at[id(node)]
-        if edits and (place in drawn or (kind != "sample" and (entries or place in cuts))):
+        if edits and (place in drawn or (kind not in _WITHIN and (entries or place in cuts))):
             text = source.text(node).split("\n")[0]
             told = {"text": text, "kind": kind, "line": place[1]}
             first = (place not in drawn, place not in cuts)
@@ -52,7 +56,7 @@ def cut_graph(watcher: Any) -> Iterator[Finding]:
                 edits = rewrite.replaced(source, around, turned)
                 attempts.append((first, Attempt("past", edits, {**told, "new": turned}, culprit=source.span(around))))
                 continue
-            name = "draw" if kind == "sample" else "keep"
+            name = _WITHIN.get(kind, "keep")
             if kind == "detach" and entries:
                 attempts += [(first, one) for one in _past(source, node, told)]
             attempts += [(first, one) for one in _anew(watcher, still, source, node, told)]
@@ -128,6 +132,8 @@ def _cuts(source: Source) -> Iterator[tuple[ast.AST, str, Any]]:
             owner = source.text(node.func.value)
             if not weighed:  # where the draw's probability is asked for, the gradient goes through that
                 yield node, "sample", rewrite.replaced(source, node.func, f"{owner}.rsample")
+        elif isinstance(node, ast.Call) and called(node) == "grad" and not rewrite.argument(node, "create_graph", 4):
+            yield node, "grad", rewrite.with_keyword(source, node, "create_graph", "True")
         elif (
             isinstance(node, ast.Attribute)
             and node.attr == "data"
