@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import sys
 import weakref
+from collections.abc import Iterator
 from typing import Any
 
 import torch
 
 from explainer.training.sites import user_frames
+from explainer.userframes import is_user_file
 
 #: The last backward after which this is looked at.
 LAST = 128
+#: Entries of a list that is looked through at most.
+_LONGEST = 5000
 
 
 def after_backward(watcher: Any, loss: Any, name: str) -> None:
@@ -32,9 +36,7 @@ def after_backward(watcher: Any, loss: Any, name: str) -> None:
 
 def _look_for_lists(watcher: Any, frame: Any, loss: Any) -> None:
     """Lists that have held the same scalars with their graphs since an earlier look, over several steps."""
-    for name, value in list(frame.f_locals.items()):
-        if not isinstance(value, list) or len(value) < 2 or len(value) > 5000:
-            continue
+    for name, value, file in _lists(frame):
         tracked = [
             one for one in value if isinstance(one, torch.Tensor) and one.grad_fn is not None and one.numel() == 1
         ]
@@ -47,18 +49,24 @@ def _look_for_lists(watcher: Any, frame: Any, loss: Any) -> None:
             and len(tracked) > before[1]
             and watcher.notes.steps > before[2] + 6
         ):
-            watcher.kept.setdefault(
-                name,
-                {
-                    "kind": "list",
-                    "count": len(tracked),
-                    "file": frame.f_code.co_filename,
-                    "function": frame.f_code.co_name,
-                    "line": frame.f_lineno,
-                },
-            )
+            kept = {"kind": "list", "count": len(tracked), "file": file, "function": frame.f_code.co_name}
+            watcher.kept.setdefault(name, {**kept, "line": frame.f_lineno})
         elif before is None or before[0]() is not tracked[0]:
             watcher.lists[name] = (weakref.ref(tracked[0]), len(tracked), watcher.notes.steps)
+
+
+def _lists(frame: Any) -> Iterator[tuple[str, list[Any], str]]:
+    """The lists that a frame knows by name, or that an object of a class of the program holds, and the file of each."""
+    for name, value in list(frame.f_locals.items()):
+        if isinstance(value, list) and 1 < len(value) <= _LONGEST:
+            yield name, value, frame.f_code.co_filename
+        module = sys.modules.get(type(value).__module__)
+        file = getattr(module, "__file__", None)
+        if file is None or not is_user_file(file) or not hasattr(value, "__dict__"):
+            continue
+        for attribute, held in list(vars(value).items()):
+            if isinstance(held, list) and 1 < len(held) <= _LONGEST:
+                yield f"self.{attribute}", held, file
 
 
 def _look_for_graphs(watcher: Any, frame: Any, alive: set[int], loss: Any) -> None:

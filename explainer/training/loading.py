@@ -12,6 +12,7 @@ from explainer.training.looks import (  # noqa: F401
     dead,
     dropping,
     heads,
+    masked,
     padded,
     positions,
     sequences,

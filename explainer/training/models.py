@@ -219,7 +219,7 @@ def _owner_of(watcher: Any, module: Any) -> dict[str, Any] | None:
 
 
 def _prefix(keys: list[str], own: list[str]) -> dict[str, str] | None:
-    """What the saved names have in front of the model's own, or lack."""
+    """What the saved names have in front of the model's own, lack, or have in place of it."""
     for there, here, what in ((keys, own, "strip"), (own, keys, "add")):
         for name in here[:3]:
             ending = next((other for other in there if other.endswith("." + name)), None)
@@ -231,4 +231,9 @@ def _prefix(keys: list[str], own: list[str]) -> dict[str, str] | None:
                     if other.startswith(prefix)
                 ):
                     return {"what": what, "prefix": prefix}
+    for saved in keys[:3]:
+        first, _, rest = saved.partition(".")
+        other = next((one.partition(".")[0] for one in own if rest and one.partition(".")[2] == rest), first)
+        if other != first and all(f"{other}{one[len(first) :]}" in own for one in keys if one.startswith(f"{first}.")):
+            return {"what": "replace", "prefix": f"{first}.", "other": f"{other}."}
     return None

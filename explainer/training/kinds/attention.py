@@ -193,3 +193,19 @@ def _without_diagonal(source: Source, call: ast.Call) -> list[Attempt]:
     if len(call.args) > place:
         return [Attempt("diagonal", rewrite.replaced(source, call.args[place], right), names)]
     return [Attempt("diagonal", rewrite.with_keyword(source, call, "diagonal", right), names)]
+
+
+@finder
+def hidden_in_vain(watcher: Any) -> Iterator[Finding]:
+    """A fill of hidden places that softmax gives a weight all the same."""
+    for seen, times in watcher.notes.of("mask-without-effect"):
+        found = rewrite.call_in(seen.site[0], "masked_fill", "masked_fill_") if seen.site and times > 2 else None
+        value = rewrite.argument(found[1], "value", len(found[1].args) - 1) if found is not None else None
+        written = rewrite.literal_of(found[0], value, seen.site) if found is not None and value is not None else None
+        if found is None or written is None:
+            continue
+        names = {"text": found[0].text(found[1]), "value": f"{seen.data['value']:g}", "share": seen.data["share"]}
+        attempts = (Attempt("low", rewrite.replaced(*written, "-1e9"), culprit=written[0].span(written[1])),)
+        yield Finding(
+            "mask-without-effect", names, found[0].span(found[1]), attempts, proved=False, seen=True, weight=8
+        )

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import ast
 import itertools
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
+from explainer.source import stored
+from explainer.training import rewrite
 from explainer.training.finding import Attempt, Finding, finder
 from explainer.training.hoisting import hoisted
 from explainer.training.kinds.optimizers import span_of
+from explainer.training.sites import statement
 
 #: Optimizers made at one place from which on that is no matter of phases, each of a few steps.
 _ANEW = 8
@@ -25,7 +30,29 @@ def hooks_pile_up(watcher: Any) -> Iterator[Finding]:
             continue
         steps, hooks = rising[0]["hooks"][-1]
         names = {"count": hooks, "steps": steps, "kind": rising[0]["kind"], "function": known["site"][0].code.co_name}
-        yield _once("hooks-pile-up", known["site"], names, True)
+        once, removed = _once("hooks-pile-up", known["site"], names, True), _removed(known["site"])
+        if removed is not None and known["site"][0].code.co_name != "<module>":  # a helper needs it for its own call
+            once = replace(once, attempts=(removed,), culprit=span_of(known["site"]))
+        yield once
+
+
+def _removed(site: Any) -> Attempt | None:
+    """A hook taken off again where its function ends, or its turn of a loop."""
+    found = statement(site[0])
+    source, own = found or (None, None)
+    if source is None or not isinstance(own, ast.Expr) or not isinstance(own.value, ast.Call):
+        return None
+    block = source.block_of(own)
+    behind = block[block.index(own) + 1 :]
+    given = f"hook = {source.text(own.value)}"
+    if "hook" in stored(source.scope_at(own.lineno)) or not behind:
+        return None
+    last = behind[-1]
+    if isinstance(last, ast.Return) and any(isinstance(one, ast.Call) for one in ast.walk(last)):
+        return None  # what is returned may need the hook still
+    ends = isinstance(last, ast.Return)
+    put = rewrite.before(source, last, "hook.remove()") if ends else rewrite.after(source, last, "hook.remove()")
+    return Attempt("remove", rewrite.together(source, rewrite.replaced(source, own, given), put))
 
 
 def _rises(looked: list[tuple[int, int]]) -> bool:

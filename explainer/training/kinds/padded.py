@@ -1,4 +1,4 @@
-"""A vocabulary that is numbered from the index of padding on."""
+"""What is taken for padding and is none: a vocabulary numbered from its index on, a class that the loss leaves out."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-from explainer.source import Source, called
+from explainer.source import Source, called, with_arguments
 from explainer.training import rewrite
 from explainer.training.finding import Attempt, Finding, finder
+from explainer.training.kinds.losses import loss_call
 from explainer.training.sources import program_sources
 
 
@@ -45,3 +46,18 @@ def _numberings(source: Source) -> Iterator[ast.Call]:
 def _keeps(statement: ast.stmt) -> bool:
     """Whether a statement is `table[word] = i`."""
     return isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Subscript)
+
+
+@finder
+def class_ignored(watcher: Any) -> Iterator[Finding]:
+    """A loss whose `ignore_index` is the number of a class that comes among the targets."""
+    for seen, times in watcher.notes.of("class-ignored"):
+        found = loss_call(seen) if times > 2 else None
+        given = next((one for one in found[1].keywords if one.arg == "ignore_index"), None) if found else None
+        if found is None or given is None:
+            continue
+        source, call = found
+        rest = with_arguments(source, call, [one for one in (*call.args, *call.keywords) if one is not given])
+        names = {"value": seen.data["value"], "share": seen.data["share"], "loss": seen.data["loss"]}
+        attempts = (Attempt("count", rewrite.replaced(source, call, rest)),)
+        yield Finding("class-ignored", names, source.span(given), attempts, proved=False, seen=True, weight=4)

@@ -106,3 +106,19 @@ def decided_always(watcher: Any) -> Iterator[Finding]:
             "middle", rewrite.replaced(*bound, f"{seen.data['middle']:g}"), culprit=bound[0].span(bound[1])
         )
         yield Finding("decision-constant", names, shown(None, frame), (attempt,), proved=False, seen=True, weight=6)
+
+
+@finder
+def squashed_twice(watcher: Any) -> Iterator[Finding]:
+    """`sigmoid` of what the model has put through a sigmoid: numbers between 0.5 and 0.73."""
+    for seen, times in watcher.notes.of("squashed-twice"):
+        found = (
+            rewrite.call_in(seen.site[0], seen.data["name"], _LAYERS.get(seen.data["name"], "")) if seen.site else None
+        )
+        if found is None or times < 2:
+            continue
+        numbers = {"low": plain(seen.data["low"]), "high": plain(seen.data["high"])}
+        names = {**seen.data, **numbers, "text": found[0].text(found[1])}
+        attempts = (Attempt("leave-out", left_out(found), names),)
+        culprit = found[0].span(found[1])
+        yield Finding("squashed-twice", names, culprit, attempts, proved=False, seen=True, weight=7)

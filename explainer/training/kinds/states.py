@@ -34,11 +34,12 @@ def nothing_loaded(watcher: Any) -> Iterator[Finding]:
                 simple = isinstance(call.args[0], (ast.Name, ast.Attribute))
                 size = len(prefix["prefix"])
                 given = text if simple else f"({text})"
-                new = (
-                    f"{{k[{size}:]: v for k, v in {given}.items()}}"
-                    if prefix["what"] == "strip"
-                    else f'{{"{prefix["prefix"]}" + k: v for k, v in {given}.items()}}'
-                )
+                key = {
+                    "strip": f"k[{size}:]",
+                    "add": f'"{prefix["prefix"]}" + k',
+                    "replace": f'k.replace("{prefix["prefix"]}", "{prefix.get("other")}", 1)',
+                }[prefix["what"]]
+                new = f"{{{key}: v for k, v in {given}.items()}}"
                 attempts.append(
                     Attempt("rename", rewrite.replaced(source, call.args[0], new), {"prefix": prefix["prefix"]})
                 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from explainer.training.calls import looks
+from explainer.training.calls import THROUGH, looks
 from explainer.training.deep import Call, Deep
 
 #: Between what a function's results lie, and what divides them.
@@ -29,6 +29,18 @@ def decided(deep: Deep, call: Call) -> None:
         right = bool(out.flatten()[0])
         deep.watcher.notes.saw("decision-constant", call.site, name=made.name.rstrip("_"), bound=bound, middle=middle,
                                count=out.numel(), right=right)  # fmt: skip
+
+
+@looks("sigmoid", "softmax")
+def squashed_again(deep: Deep, call: Call) -> None:
+    """What a sigmoid or a softmax gave is given to one again."""
+    made = deep.made(call.get("input", 0))
+    first = next((one for one in made.behind(THROUGH, 8) if one.name in ("sigmoid", "softmax")), None) if made else None
+    if first is None or not isinstance(call.out, torch.Tensor) or not call.out.numel():
+        return
+    low, high = (float(one) for one in call.out.detach().aminmax())
+    at = first.site[0].line if first.site else 0
+    deep.watcher.notes.saw("squashed-twice", call.site, name=call.name, first=first.name, low=low, high=high, at=at)
 
 
 @looks("binary_cross_entropy_with_logits")

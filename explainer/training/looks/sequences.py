@@ -53,11 +53,12 @@ def padding_of(tokens: Any, known: int | None) -> int | None:
 def padding_counts(deep: Deep, call: Call) -> None:
     """Targets that are padding and count in the loss."""
     target = call.get("target", 1)
-    if deep.evaluation or call.get("weight", 2) is not None or call.get("reduction", 6, "mean") != "mean":
-        return
-    if not isinstance(target, torch.Tensor) or target.is_floating_point():
+    if deep.evaluation or not isinstance(target, torch.Tensor) or target.is_floating_point():
         return
     ignored = call.get("ignore_index", 4, -100)
+    _look_for_ignored(deep, call, target, ignored)
+    if call.get("weight", 2) is not None or call.get("reduction", 6, "mean") != "mean":
+        return
     for tokens, known in deep.watcher.tokens:
         if tokens.numel() != target.numel():
             continue
@@ -81,6 +82,17 @@ def padding_counts(deep: Deep, call: Call) -> None:
             names=_constants(filler),
         )
         return
+
+
+def _look_for_ignored(deep: Deep, call: Call, target: Any, ignored: int) -> None:
+    """Note a class that the loss leaves out, where no token of the inputs is padding with its number."""
+    padded = any(padding_of(tokens, known) == ignored or known == ignored for tokens, known in deep.watcher.tokens)
+    scores = call.get("input", 0)
+    classes = scores.shape[-1 if scores.dim() < 2 else 1] if isinstance(scores, torch.Tensor) and scores.dim() else 0
+    share = float((target == ignored).float().mean()) if 0 <= ignored < classes and not padded else 0.0
+    if share > 0.02:
+        deep.watcher.notes.saw("class-ignored", call.site, value=ignored, share=round(100 * share),
+                               built=loss_built(deep, call), loss=call.name)  # fmt: skip
 
 
 def _constants(value: int) -> list[str]:

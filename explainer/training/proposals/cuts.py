@@ -18,7 +18,6 @@ from explainer.training.search import places
 from explainer.training.sites import statement
 from explainer.training.sources import program_sources
 
-
 #: Cuts that are worth a trial wherever a loss is made of what they hand on, with what becomes of them.
 _WITHIN = {"sample": "draw", "grad": "twice"}
 

@@ -26,6 +26,8 @@ _WORSE = -1.0
 _STEPS = 40
 #: How a number of the program's own is printed.
 _NAMED = re.compile(r"([A-Za-z_][\w@.-]*)\s*[=:]\s*(?:$|%)")
+#: Shares that fall below 0 where a constant would do better.
+_BELOW = frozenset(["r2", "skill", "nse", "corr", "kappa", "mcc", "explained"])
 #: By which share its own number must be better than without a step, else nothing was taught.
 _TAUGHT = 0.1
 
@@ -48,21 +50,22 @@ class Doubt:
 def doubted(watcher: Any, trials: Any) -> Doubt | None:
     """What speaks against a run, by what was noted or else by what its own number is without learning."""
     found = doubt(watcher)
-    if found is not None or not asked(watcher) or trials.why or trials.left <= 0:
+    if found is not None or watcher.notes.steps < _STEPS or trials.why or trials.left <= 0:
         return found
-    return poor(trials.control()) or untaught(trials.control(), trials.still())
+    names, known = _printed(watcher)
+    if last_fit(watcher, True) is not None:  # outputs are compared: only what is below any constant speaks against it
+        return poor(trials.control(), 0.0) if any(name.lower() in _BELOW for name in names) else None
+    asked = any(_own(name, known) for name in names)
+    return poor(trials.control()) or untaught(trials.control(), trials.still()) if asked else None
 
 
-def asked(watcher: Any) -> bool:
-    """Whether only the program's own number can tell: it has one of a known direction, and compares no outputs."""
-    if watcher.notes.steps < _STEPS or last_fit(watcher, True) is not None:
-        return False
+def _printed(watcher: Any) -> tuple[set[str], Mapping[str, bool | float]]:
+    """The names of the numbers that a program prints, and the directions that are known of them."""
     sources = program_sources(watcher)
     known = directions(sources)
     texts = [node.value for source in sources for node in source.nodes()
              if isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) < 200]  # fmt: skip
-    names = {*known, *(name for text in texts for name in _NAMED.findall(text))}
-    return any(_own(name, known) for name in names)
+    return {*known, *(name for text in texts for name in _NAMED.findall(text))}, known
 
 
 def _own(name: str, known: Mapping[str, bool | float]) -> bool:
@@ -71,13 +74,14 @@ def _own(name: str, known: Mapping[str, bool | float]) -> bool:
     return own and rises(name, known) is not None
 
 
-def poor(control: Any) -> Doubt | None:
-    """What speaks against a run whose own share, 1 at best, is small."""
+def poor(control: Any, most: float = _LITTLE) -> Doubt | None:
+    """What speaks against a run whose own share, 1 at best, is below `most`."""
     if not control:
         return None
     known = control.get("directions", {})
     shares = [value for name, value in metrics(control["printed"], known).items() if rises(name, known)]
-    small = shares and all(0 <= one < _LITTLE for one in shares)
+    worse = any(name.lower() in _BELOW for name in metrics(control["printed"], known))
+    small = shares and all((worse or one >= 0) and one < most for one in shares)
     return Doubt("poor", None, None, max(shares)) if small else None
 
 

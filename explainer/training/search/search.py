@@ -29,6 +29,8 @@ _SEEDS, _GAIN = 3, 0.25
 _ROOM = 0.4
 #: From which part on a share that was large already need rise by half as much only.
 _FILLED = 0.75
+#: How near two shares of the same answers add up to all of them.
+_TURNED = 0.01
 #: Up to which number of its own another rate may be what a training lacks.
 _POOR = 0.4
 #: The share of a run's steps that tells which edits are worth a whole one; at least and at most so many.
@@ -88,6 +90,9 @@ def _clear(one: Tried, found: Doubt) -> bool:
         return False  # only learns less of what is wrong
     if found.kind == "poor" and one.attempt.names.get("makeshift") and (found.number or 0) > _POOR:
         return False  # what has learned something learns more in some other way
+    same = pair.loss_before == pair.loss_after
+    if same and pair.rising and abs(pair.before + pair.after - 1) < _TURNED:
+        return False  # the share of what is wrong, counted in place of what is right
     if abs(pair.after) > 1 >= abs(pair.before):
         return False  # a share that is summed in place of averaged is no share
     if not (pair.rising and max(pair.after, pair.before) <= 1):
@@ -179,6 +184,8 @@ def _of_rest(watcher: Any, ran: Sequence[tuple[Any, Any]], sources: Sequence[Any
         yield from whole.wider(source)
         yield from expressions.neighbours(source)
         yield from slips.kept(source)
+        yield from slips.written_over(source)
+        yield from slips.fitted(source)
         yield from whole.turned_loops(source)
         lines = {one.lineno for where, one in ran if where is source} | places.not_before(watcher, source)
         yield from whole.of_data(source, lines)
@@ -230,8 +237,8 @@ def _score(control: Any, steps: int, found: Doubt) -> Callable[[Any], float | No
 
 
 def _early(seen: Any, steps: int) -> dict[str, float]:
-    """The program's own numbers behind its first steps, but for losses."""
-    found = metrics("".join(text for step, text in seen["early"] if step <= steps), seen.get("directions", {}))
+    """The program's own numbers behind its first steps, but for losses and what came before any step."""
+    found = metrics("".join(text for step, text in seen["early"] if 0 < step <= steps), seen.get("directions", {}))
     return {name: value for name, value in found.items() if not name.endswith("loss")}
 
 

@@ -151,14 +151,63 @@ def kept(source: Source) -> Iterator[Offer]:
             values = [each for one in node.args for each in (one.elts if isinstance(one, ast.Tuple) else [one])]
             for value in values:
                 if isinstance(value, (ast.Name, ast.Attribute)):
-                    yield from (replacing(source, value, new, 0.75) for new in _copies(source, value))
+                    yield from (replacing(source, value, new, 0.75) for new in _copies(source, source.text(value)))
         elif isinstance(node, ast.Return) and isinstance(node.value, ast.Attribute):
-            yield from (replacing(source, node.value, new, 0.9) for new in _copies(source, node.value))
+            yield from (replacing(source, node.value, new, 0.9) for new in _copies(source, source.text(node.value)))
 
 
-def _copies(source: Source, value: ast.expr) -> Iterator[str]:
+def written_over(source: Source) -> Iterator[Offer]:
+    """A copy of what a function is given before it writes to it: `x *= gain` changes the caller's own x."""
+    for function in source.nodes():
+        if not isinstance(function, ast.FunctionDef):
+            continue
+        given = {one.arg for one in function.args.args} - {"self"}
+        for one in function.body:
+            name = _written(one)
+            if name in given:
+                for copy in _copies(source, name):
+                    edits = rewrite.before(source, one, f"{name} = {copy}")
+                    both = f"{name} = {copy}; {source.text(one)}"
+                    yield Offer("replace", source, one, edits, both, 0.4)
+                break
+            given -= stored(one)
+
+
+def _written(statement: ast.stmt) -> str:
+    """The name of what a statement writes to in place; empty where it writes to nothing by name."""
+    owner: ast.AST | None = None
+    if isinstance(statement, ast.AugAssign):
+        owner = statement.target
+    elif isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Subscript):
+        owner = statement.targets[0]
+    elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        method = called(statement.value)
+        owner = getattr(statement.value.func, "value", None) if method.endswith("_") and method[0] != "_" else None
+    owner = owner.value if isinstance(owner, ast.Subscript) else owner
+    return owner.id if isinstance(owner, ast.Name) else ""
+
+
+def fitted(source: Source) -> Iterator[Offer]:
+    """What a first call has fitted, handed to a later one that fits its own and drops it: `test, _ = encode(rows)`."""
+    found: dict[str, tuple[ast.Assign, list[str]]] = {}
+    for node in source.nodes():
+        target = node.targets[0] if isinstance(node, ast.Assign) else None
+        call = getattr(node, "value", None)
+        if not isinstance(target, ast.Tuple) or not isinstance(call, ast.Call) or not isinstance(node, ast.Assign):
+            continue
+        names = [source.text(one) for one in target.elts]
+        first = found.setdefault(called(call), (node, names))
+        if first[0] is node or len(names) != len(first[1]):
+            continue
+        for dropped, kept in zip(names, first[1], strict=True):
+            if dropped.startswith("_") and not kept.startswith("_"):
+                new = source.text(call)[:-1].rstrip(", ")
+                yield replacing(source, call, f"{new}, {kept})", 0.3)
+
+
+def _copies(source: Source, text: str) -> Iterator[str]:
     arrays = any(isinstance(one, ast.alias) and one.name == "numpy" for one in source.nodes())
-    yield from (f"{source.text(value)}.{method}()" for method in (("copy",) if arrays else ()) + ("clone",))
+    yield from (f"{text}.{method}()" for method in (("copy",) if arrays else ()) + ("clone",))
 
 
 def in_order(source: Source, ran: list[ast.stmt]) -> Iterator[Offer]:

@@ -24,13 +24,16 @@ def unread(source: Source, ran: list[ast.stmt]) -> Iterator[Offer]:
             for node in ast.walk(statement):
                 if isinstance(node, ast.Subscript):
                     yield from _own_ends(source, node, name)
+                elif isinstance(node, ast.BinOp):
+                    yield from _ended(source, node, name)
                 elif isinstance(node, ast.Call):
                     yield from _real_mean(source, node, name)
+                    yield from _real_entries(source, node, name)
                     yield from _told(source, node, name)
 
 
 def _never_read(source: Source, scope: Any, statement: ast.stmt) -> list[str]:
-    """The parameters of a statement's function, and the targets of the loops around it, that nothing reads."""
+    """What a statement's function is given, the targets of loops around it, and what is unpacked: the unread."""
     given = [one.arg for one in ast.walk(scope) if isinstance(one, ast.arg)]
     for loop in ast.walk(scope):
         if not isinstance(loop, ast.For) or not isinstance(loop.target, ast.Tuple):
@@ -38,6 +41,9 @@ def _never_read(source: Source, scope: Any, statement: ast.stmt) -> list[str]:
         if loop.lineno < statement.lineno <= (loop.end_lineno or 0):
             first = int(isinstance(loop.iter, ast.Call) and called(loop.iter) == "enumerate")  # its number is no value
             given += [one.id for one in loop.target.elts[first:] if isinstance(one, ast.Name)]
+    for one in ast.walk(scope):
+        if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Tuple) and one.lineno < statement.lineno:
+            given += [part.id for part in one.targets[0].elts if isinstance(part, ast.Name)]
     read = loaded(scope)
     return [name for name in dict.fromkeys(given) if name not in read and not name.startswith("_") and name != "self"]
 
@@ -61,6 +67,22 @@ def _real_mean(source: Source, call: ast.Call, name: str) -> Iterator[Offer]:
     yield replacing(source, call, f"({value} * {real}).sum(1) / {real}.sum(1)", 0.3)
     real = f"(torch.arange({value}.shape[1]) < {name}.unsqueeze(1)).unsqueeze(-1)"
     yield replacing(source, call, f"({value} * {real}).sum(1) / {real}.sum(1)", 0.3)
+
+
+def _real_entries(source: Source, call: ast.Call, name: str) -> Iterator[Offer]:
+    """A mean over all entries, of the real ones alone: `x[torch.arange(x.shape[1]) < lengths[:, None]].mean()`."""
+    if called(call) == "mean" and isinstance(call.func, ast.Attribute) and not call.args and not call.keywords:
+        value = rewrite.operand(source, call.func.value)
+        real = f"torch.arange({value}.shape[1], device={name}.device) < {name}.unsqueeze(1)"
+        yield replacing(source, call, f"{value}[{real}].mean()", 0.3)
+
+
+def _ended(source: Source, product: ast.BinOp, name: str) -> Iterator[Offer]:
+    """A product that counts only where something has not ended: `gamma * value * (1 - done)`."""
+    around = source.parent_of(product)
+    inner = isinstance(around, ast.BinOp) and isinstance(around.op, ast.Mult)
+    if isinstance(product.op, ast.Mult) and not inner:
+        yield replacing(source, product, f"{source.text(product)} * (1 - {name})", 0.4)
 
 
 def _told(source: Source, call: ast.Call, name: str) -> Iterator[Offer]:
