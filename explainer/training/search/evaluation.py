@@ -9,7 +9,7 @@ from typing import Any
 
 from explainer.source import Source, called
 from explainer.training import rewrite
-from explainer.training.search import places, whole
+from explainer.training.search import places, slips, whole
 from explainer.training.search.expressions import defined, dimensions, turned_shares
 from explainer.training.search.offer import Offer, leaving_out, replacing
 from explainer.training.sources import program_sources
@@ -44,6 +44,9 @@ def offers(watcher: Any) -> Iterator[Offer]:
     for source in program_sources(watcher):
         yield from _weights(source)
         yield from whole.drawn_once(source)
+        yield from slips.fitted(source)
+        ran = [one for where, one in places.statements(watcher, places.EVALUATING) if where is source]
+        yield from (replace(one, cost=0.5) for one in slips.in_order(source, ran))
 
 
 def _told(call: ast.Call) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from explainer.training.finding import Attempt, Finding
+from explainer.training.fits import learned
 from explainer.training.judge import FIT, gain, metrics, rises, share
 from explainer.training.search import evaluation, expressions, places, slips, unread, whole
 from explainer.training.search.doubts import Doubt
@@ -23,6 +24,8 @@ _BETTER, _CLEAR = 0.04, 0.48
 _WHOLE, _NEAR, _MORE = 2, 3, 0.1
 #: What speaks against edits of the training where the evaluation alone shows something wrong.
 _FARTHER = 0.5
+#: The share of a loss that is gone from which on what is measured is in question, no more what is trained.
+_LEARNED = 0.9
 #: Seeds on which an edit must be better, and by which share of the program's own number.
 _SEEDS, _GAIN = 3, 0.25
 #: Which part of what a share lacks an edit must bring: else the doubt stands.
@@ -127,7 +130,8 @@ def ranked(watcher: Any, found: Doubt) -> Iterator[Offer]:
 
 
 def _offers(watcher: Any, found: Doubt) -> Iterator[Offer]:
-    if found.kind != "apart":
+    learned_all = found.kind == "poor" and learned(watcher) > _LEARNED
+    if found.kind != "apart" and not learned_all:
         return _of_training(watcher)
     trained = (replace(one, cost=one.cost + _FARTHER) for one in _of_training(watcher, learns=True))
     return itertools.chain(evaluation.offers(watcher), trained)

@@ -216,12 +216,18 @@ def in_order(source: Source, ran: list[ast.stmt]) -> Iterator[Offer]:
     for body in (getattr(node, "body", ()) for node in source.nodes()):
         for one, other in itertools.pairwise(body if isinstance(body, list) else ()):
             simple = all(isinstance(each, (ast.Assign, ast.AugAssign, ast.Expr)) for each in (one, other))
-            if not simple or not lines & {one.lineno, other.lineno}:
+            if not simple or not (_rewrites(one) == _rewrites(other) != "" or lines & {one.lineno, other.lineno}):
                 continue
             changed = stored(one) & loaded(other)
             known = loaded(one) | _bound_before(source, one)
             if changed and changed <= known:
                 yield Offer("move", source, other, rewrite.moved(source, other, one, False), source.text(other), 0.95)
+
+
+def _rewrites(statement: ast.stmt) -> str:
+    """The name that a statement gives a new value made from its old one: `ids = [i for i in ids if i]`."""
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    return target.id if isinstance(target, ast.Name) and target.id in loaded(statement) else ""
 
 
 def _bound_before(source: Source, statement: ast.stmt) -> set[str]:
