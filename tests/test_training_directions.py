@@ -35,6 +35,10 @@ def told(text: str) -> dict:
         ("q = (out == y).float().mean()\nprint('q: {:.3f}'.format(q))", True),
         ("q = out.mean()\nprint(f'q={q:.3f}')", None),
         ("q = (y <= out).float().mean()\nok = abs(q - 0.9) < 0.05\nprint(f'q={q:.3f}')", 0.9),
+        ("q = ratio(out)\nprint('passed' if q > 2 else 'failed')\nprint(f'q={q:.3f}')", True),
+        ("q = ratio(out)\nprint(f\"{'OK' if q < 2 and fast else 'POOR'} q={q:.3f}\")", False),
+        ("q = ratio(out)\nassert 0.9 < q\nprint(f'q={q:.3f}')", True),
+        ("q = ratio(out)\nprint('large' if q > 2 else 'small')\nprint(f'q={q:.3f}')", None),
         ("LEVEL = 0.8\nq = (y <= out).float().mean()\nok = abs(q - LEVEL) < 0.05\nprint(f'q={q:.3f}')", 0.8),
     ],
 )

@@ -37,6 +37,8 @@ def test_a_small_share_of_its_own_puts_a_training_in_doubt():
     assert poor(run("success=0.7")) is None
     assert poor(run("loss=0.1")) is None
     assert poor(run("reward=-3.0")) is None
+    assert poor(run("r2=-0.4"), 0.0).kind == "poor"
+    assert poor(run("r2=0.1"), 0.0) is None
     assert poor(None) is None
 
 
@@ -47,6 +49,16 @@ def test_an_edit_that_leaves_a_share_poor_does_not_hold():
 
     assert held(0.9)
     assert not held(0.16)
+
+
+def test_wrong_answers_counted_as_right_ones_do_not_hold():
+    def held(after: float, loss: float) -> bool:
+        pair = Compared(True, False, "acc", 0.31, after, loss_before=1.0, loss_after=loss, rising=True)
+        return search._clear(Tried(Attempt("replace", ()), pair, 3, 3, True, True), Doubt("poor", None, None))
+
+    assert not held(0.69, loss=1.0)
+    assert held(0.69, loss=0.4)  # other weights may well reach that
+    assert held(0.9, loss=1.0)
 
 
 def test_sorting_is_turned_and_views_that_make_the_data_are_offered():

@@ -95,6 +95,37 @@ def test_what_a_loop_carries_on_is_read_before_it_is_changed():
         assert len(list(slips.in_order(source, body))) == count
 
 
+def test_one_name_made_anew_twice_changes_places_wherever_it_stands():
+    text = "def read(ids):\n    ids = [i for i in ids if i]\n    ids = [i for i, _ in runs(ids)]\n"
+    (offer,) = slips.in_order(parsed_source("x.py", text), [])
+    assert offer.new == "ids = [i for i, _ in runs(ids)]"
+
+
+def test_an_argument_that_is_written_over_is_copied_first():
+    written = "def shake(self, x, gain):\n    n = len(x)\n    x {}\n    return x\n"
+    for change in ("*= gain", "[0] = gain", ".mul_(gain)"):
+        text = written.format(change).replace("x [", "x[").replace("x .", "x.")
+        (offer,) = slips.written_over(parsed_source("x.py", text))
+        assert offer.new.startswith("x = x.clone(); x")
+    own = "def shake(self, x, gain):\n    x = x + 1\n    x *= gain\n    return x\n"
+    assert not list(slips.written_over(parsed_source("x.py", own)))
+
+
+def test_what_a_first_call_fitted_is_handed_to_a_later_one_that_drops_its_own():
+    text = "train, table = encode(past)\ntest, _ = encode(future)\n"
+    assert ("encode(future)", "encode(future, table)") in texts(slips.fitted(parsed_source("x.py", text)))
+    both = text.replace("_", "other")
+    assert not list(slips.fitted(parsed_source("x.py", both)))
+
+
+def test_what_is_unpacked_and_never_read_ends_a_product_or_a_mean():
+    text = "def f(rows):\n    r, value, done = rows\n    target = r + 0.9 * value\n    return target.mean()\n"
+    source = parsed_source("x.py", text)
+    offered = {new for _, new in texts(unread.unread(source, source.tree.body[0].body))}
+    assert "0.9 * value * (1 - done)" in offered
+    assert "target[torch.arange(target.shape[1], device=done.device) < done.unsqueeze(1)].mean()" in offered
+
+
 def test_only_data_that_is_changed_and_not_drawn_is_prepared_otherwise():
     text = "mean, std = x.mean(0), x.std(0)\nx = (x - std) / mean\ny = y + torch.randn(8)\nz = x * 2\n"
     offered = texts(slips.prepared(parsed_source("x.py", text), set()))
