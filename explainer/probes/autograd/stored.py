@@ -24,12 +24,33 @@ def stored_value(scene: Scene, of: CarriedFact | None = None) -> SpanFact | None
 
     A buffer is what a module keeps beside the graph; where the module knows how to reset it, it is a state instead.
     """
-    if of is None or not of.name or not (of.container or (of.owner and not of.reset)):
+    if of is None or not of.name:
+        return None
+    half = [(source, value) for source, scope in _scopes(scene, of) for value in _left_attached(source, scope, of.name)]
+    if len(half) == 1:
+        return span_fact(*half[0])
+    if not (of.container or (of.owner and not of.reset)):
         return None
     put = _puts if of.container else _kept_in_buffer
     found = [(source, value) for source, scope in _scopes(scene, of) for value in put(source, scope, of.name)]
     plain = [one for one in found if isinstance(one[1], _PLAIN)]
     return span_fact(*found[0]) if len(found) == len(plain) == 1 else None
+
+
+def _left_attached(source: Source, scope: ast.AST, name: str) -> Iterator[ast.expr]:
+    """The one part of a state of several parts that is kept with its history, where all others are detached."""
+    for function in (one for one in ast.walk(scope) if isinstance(one, ast.FunctionDef)):
+        stores = [one for one in ast.walk(function) if isinstance(one, ast.Assign)]
+        cut = {target for one in stores if _detached(one.value) for target in map(source.text, one.targets)}
+        for one in stores:
+            parts = one.value.elts if isinstance(one.value, ast.Tuple) and sets(one, name) else []
+            left = [part for part in parts if not _detached(part) and source.text(part) not in cut]
+            if len(left) == 1 < len(parts) and isinstance(left[0], _PLAIN):
+                yield left[0]
+
+
+def _detached(value: ast.expr) -> bool:
+    return isinstance(value, ast.Call) and called(value) == "detach"
 
 
 def _kept_in_buffer(source: Source, scope: ast.AST, name: str) -> Iterator[ast.expr]:
