@@ -133,6 +133,8 @@ _DOWN = frozenset(
 #: Those of them that say what a run takes, not what it learns.
 COSTS = frozenset(["mb", "mib", "gb", "growth", "memory", "seconds", "slowdown", "ms", "time", "wait", "leak"])
 _STRETCHES = 5
+#: Which part of what a share lacks no luck brings.
+_MOST = 0.7
 _NONE: Mapping[str, bool | float] = {}
 #: What is compared where a program prints no number of its own: how well its evaluation fits, and by how much at least.
 FIT, _CLEARER = "evaluation fit", 0.2
@@ -207,11 +209,13 @@ def gain(pair: Compared) -> float:
 def strong(pair: Compared) -> bool:
     """Whether an edit that no structural fact asks for changed so much that chance does not explain it.
 
-    A number of the program that rises a little while its loss stays where it was has been lucky.
+    A number of the program that rises a little while its loss stays where it was has been lucky; a share that gets
+    most of what it lacked has not.
     """
     fallen = pair.loss_before - pair.loss_after
     flat = math.isfinite(pair.loss_before) and fallen <= 0.02 * abs(pair.loss_before)
-    return gain(pair) > (0.5 if flat else 0.15 if pair.metric else 0.4)
+    filled = pair.rising and 0 <= pair.before < pair.after <= 1 and pair.after - pair.before > _MOST * (1 - pair.before)
+    return filled or gain(pair) > (0.5 if flat else 0.15 if pair.metric else 0.4)
 
 
 def metrics(printed: str, known: Mapping[str, bool | float] = _NONE) -> dict[str, float]:
