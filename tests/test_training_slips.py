@@ -111,6 +111,13 @@ def test_an_argument_that_is_written_over_is_copied_first():
     assert not list(slips.written_over(parsed_source("x.py", own)))
 
 
+def test_a_part_of_what_is_kept_is_copied_before_it_is_written_to():
+    text = "def item(self, i):\n    row = self.rows[i]\n    row -= row.mean()\n    return row\n"
+    (offer,) = slips.written_over(parsed_source("x.py", text))
+    assert offer.new == "self.rows[i].clone()"
+    assert not list(slips.written_over(parsed_source("x.py", text.replace("row -=", "row = row -"))))
+
+
 def test_what_a_first_call_fitted_is_handed_to_a_later_one_that_drops_its_own():
     text = "train, table = encode(past)\ntest, _ = encode(future)\n"
     assert ("encode(future)", "encode(future, table)") in texts(slips.fitted(parsed_source("x.py", text)))

@@ -157,20 +157,24 @@ def kept(source: Source) -> Iterator[Offer]:
 
 
 def written_over(source: Source) -> Iterator[Offer]:
-    """A copy of what a function is given before it writes to it: `x *= gain` changes the caller's own x."""
+    """A copy of what a function is given, or takes a part of, before it writes to it: `x *= gain` changes its owner."""
     for function in source.nodes():
         if not isinstance(function, ast.FunctionDef):
             continue
         given = {one.arg for one in function.args.args} - {"self"}
+        parts: dict[str, ast.expr] = {}
         for one in function.body:
             name = _written(one)
-            if name in given:
-                for copy in _copies(source, name):
-                    edits = rewrite.before(source, one, f"{name} = {copy}")
-                    both = f"{name} = {copy}; {source.text(one)}"
-                    yield Offer("replace", source, one, edits, both, 0.4)
-                break
-            given -= stored(one)
+            for copy in _copies(source, name) if name in given else ():
+                edits, both = rewrite.before(source, one, f"{name} = {copy}"), f"{name} = {copy}; {source.text(one)}"
+                yield Offer("replace", source, one, edits, both, 0.4)
+            if name in parts:
+                part = parts[name]
+                yield from (replacing(source, part, copy, 0.35) for copy in _copies(source, source.text(part)))
+            given -= stored(one) | {name}
+            parts = {key: value for key, value in parts.items() if key not in stored(one) and key != name}
+            if isinstance(one, ast.Assign) and isinstance(one.value, ast.Subscript):
+                parts |= {target.id: one.value for target in one.targets if isinstance(target, ast.Name)}
 
 
 def _written(statement: ast.stmt) -> str:
