@@ -15,7 +15,8 @@ from explainer.training.finding import Attempt
 class Offer:
     """One edit. `kind` names the words of the fix: `replace`, `without`, `move`; the least `cost` is tried first.
 
-    `old` is what is told of a node that says little by itself. A `makeshift` may help whatever is wrong.
+    `old` is what is told of a node that says little by itself. A `makeshift` may help whatever is wrong. `reason` says
+    what is seen of it besides, `about` of what: `shared`, `unread`, `fitted`.
     """
 
     kind: str
@@ -26,6 +27,8 @@ class Offer:
     cost: float
     old: str = ""
     makeshift: bool = False
+    reason: str = ""
+    about: str = ""
 
     def attempt(self) -> Attempt:
         """What is tried and told."""
@@ -38,6 +41,8 @@ class Offer:
             "line": line,
             "kind": self.kind,
             "makeshift": self.makeshift,
+            "reason": self.reason,
+            "about": self.about,
             "cost": self.cost,
             "function": self.source.qualified_at(line),
             "statement": self.source.text(stated).split("\n")[0] if stated is not None else text,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import itertools
 from collections.abc import Iterator
+from dataclasses import replace
 
 from explainer.repair.atoms.common import number
 from explainer.source import Source, called, loaded, stored, with_arguments
@@ -151,9 +152,9 @@ def kept(source: Source) -> Iterator[Offer]:
             values = [each for one in node.args for each in (one.elts if isinstance(one, ast.Tuple) else [one])]
             for value in values:
                 if isinstance(value, (ast.Name, ast.Attribute)):
-                    yield from (replacing(source, value, new, 0.75) for new in _copies(source, source.text(value)))
+                    yield from _copied(source, value, 0.75)
         elif isinstance(node, ast.Return) and isinstance(node.value, ast.Attribute):
-            yield from (replacing(source, node.value, new, 0.9) for new in _copies(source, source.text(node.value)))
+            yield from _copied(source, node.value, 0.9)
 
 
 def written_over(source: Source) -> Iterator[Offer]:
@@ -167,10 +168,10 @@ def written_over(source: Source) -> Iterator[Offer]:
             name = _written(one)
             for copy in _copies(source, name) if name in given else ():
                 edits, both = rewrite.before(source, one, f"{name} = {copy}"), f"{name} = {copy}; {source.text(one)}"
-                yield Offer("replace", source, one, edits, both, 0.4)
+                yield Offer("replace", source, one, edits, both, 0.4, reason="shared")
             if name in parts:
                 part = parts[name]
-                yield from (replacing(source, part, copy, 0.35) for copy in _copies(source, source.text(part)))
+                yield from _copied(source, part, 0.35)
             given -= stored(one) | {name}
             parts = {key: value for key, value in parts.items() if key not in stored(one) and key != name}
             if isinstance(one, ast.Assign) and isinstance(one.value, ast.Subscript):
@@ -206,7 +207,12 @@ def fitted(source: Source) -> Iterator[Offer]:
         for dropped, kept in zip(names, first[1], strict=True):
             if dropped.startswith("_") and not kept.startswith("_"):
                 new = source.text(call)[:-1].rstrip(", ")
-                yield replacing(source, call, f"{new}, {kept})", 0.3)
+                yield replace(replacing(source, call, f"{new}, {kept})", 0.3), reason="fitted")
+
+
+def _copied(source: Source, value: ast.expr, cost: float) -> Iterator[Offer]:
+    for new in _copies(source, source.text(value)):
+        yield replace(replacing(source, value, new, cost), reason="shared")
 
 
 def _copies(source: Source, text: str) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from explainer.source import Source, called, loaded
@@ -21,15 +22,20 @@ def unread(source: Source, ran: list[ast.stmt]) -> Iterator[Offer]:
     for statement in ran:
         scope = source.scope_at(statement.lineno)
         for name in _never_read(source, scope, statement):
-            for node in ast.walk(statement):
-                if isinstance(node, ast.Subscript):
-                    yield from _own_ends(source, node, name)
-                elif isinstance(node, ast.BinOp):
-                    yield from _ended(source, node, name)
-                elif isinstance(node, ast.Call):
-                    yield from _real_mean(source, node, name)
-                    yield from _real_entries(source, node, name)
-                    yield from _told(source, node, name)
+            found = (offer for node in ast.walk(statement) for offer in _reading(source, node, name))
+            yield from (replace(one, reason="unread", about=name) for one in found)
+
+
+def _reading(source: Source, node: ast.AST, name: str) -> Iterator[Offer]:
+    """The edits of one expression that read a name."""
+    if isinstance(node, ast.Subscript):
+        yield from _own_ends(source, node, name)
+    elif isinstance(node, ast.BinOp):
+        yield from _ended(source, node, name)
+    elif isinstance(node, ast.Call):
+        yield from _real_mean(source, node, name)
+        yield from _real_entries(source, node, name)
+        yield from _told(source, node, name)
 
 
 def _never_read(source: Source, scope: Any, statement: ast.stmt) -> list[str]:
