@@ -9,6 +9,7 @@ import contextlib
 import functools
 import glob
 import importlib.util
+import mmap
 import os
 import struct
 from collections.abc import Iterator
@@ -50,7 +51,8 @@ def _parts(text: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
 
 @functools.lru_cache(256)
 def _held(whole: str, starts: tuple[str, ...], within: tuple[str, ...]) -> bool:
-    return any(text in part for part in _libraries() for text in _bounded(b"\0", whole, starts, within)) or any(
+    texts = _bounded(b"\0", whole, starts, within)
+    return any(data.find(text, first, last) >= 0 for data, first, last in _libraries() for text in texts) or any(
         text in source
         for source in _sources()
         for quote in (b'"', b"'")
@@ -81,29 +83,25 @@ def _sources() -> Iterator[bytes]:
 
 
 @functools.cache
-def _libraries() -> tuple[bytes, ...]:
-    """The constants of torch's libraries, of which only Linux's format is read."""
+def _libraries() -> tuple[tuple[mmap.mmap, int, int], ...]:
+    """Torch's libraries as they lie on disk, each with the bounds of its constants; only Linux's format is read."""
     found = []
     for name in _LIBRARIES if _folder() else ():
-        with contextlib.suppress(OSError, struct.error):
-            found.append(_constants(os.path.join(_folder() or "", "lib", name)))
+        with contextlib.suppress(OSError, ValueError, struct.error):
+            with open(os.path.join(_folder() or "", "lib", name), "rb") as file:
+                data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            found.append((data, *_constants(data)))
     return tuple(found)
 
 
-def _constants(file: str) -> bytes:
-    """The section `.rodata` of an ELF file of 64 bits; empty for any other. Source: the ELF-64 object file format."""
-    with open(file, "rb") as library:
-        head = library.read(64)
-        if head[:5] != b"\x7fELF\x02":
-            return b""
-        (start,) = struct.unpack_from("<Q", head, 40)
-        size, count, names = struct.unpack_from("<HHH", head, 58)
-        library.seek(start)
-        rows = [struct.unpack_from("<IIQQQQ", library.read(size)) for _ in range(count)]
-        library.seek(rows[names][4])
-        called = library.read(rows[names][5])
-        for name, _, _, _, offset, length in rows:
-            if called[name : called.index(b"\0", name)] == b".rodata":
-                library.seek(offset)
-                return library.read(length)
-    return b""
+def _constants(data: mmap.mmap) -> tuple[int, int]:
+    """Where the section `.rodata` of an ELF file of 64 bits lies; nowhere in any other. Source: the ELF-64 format."""
+    if data[:5] != b"\x7fELF\x02":
+        return 0, 0
+    (start,) = struct.unpack_from("<Q", data, 40)
+    size, count, names = struct.unpack_from("<HHH", data, 58)
+    rows = [struct.unpack_from("<IIQQQQ", data, start + size * at) for at in range(count)]
+    for name, _, _, _, offset, length in rows:
+        if data[rows[names][4] + name : rows[names][4] + name + 8] == b".rodata\0":
+            return offset, offset + length
+    return 0, 0

@@ -86,10 +86,12 @@ def padding_counts(deep: Deep, call: Call) -> None:
 
 def _look_for_ignored(deep: Deep, call: Call, target: Any, ignored: int) -> None:
     """Note a class that the loss leaves out, where no token of the inputs is padding with its number."""
+    if ignored < 0:
+        return
     padded = any(padding_of(tokens, known) == ignored or known == ignored for tokens, known in deep.watcher.tokens)
     scores = call.get("input", 0)
     classes = scores.shape[-1 if scores.dim() < 2 else 1] if isinstance(scores, torch.Tensor) and scores.dim() else 0
-    share = float((target == ignored).float().mean()) if 0 <= ignored < classes and not padded else 0.0
+    share = float((target == ignored).float().mean()) if ignored < classes and not padded else 0.0
     if share > 0.02:
         deep.watcher.notes.saw("class-ignored", call.site, value=ignored, share=round(100 * share),
                                built=loss_built(deep, call), loss=call.name)  # fmt: skip
