@@ -28,7 +28,8 @@ def sources(tmp_path, monkeypatch):
     ("text", "has"),
     [
         ("frobs of a lattice need 4 edges of theirs but there are 7 left", True),
-        ("frobs of a lattice need many edges", True),  # "many" may be the value
+        ("frobs of a lattice need many", True),  # which may be the value
+        ("frobs of a lattice need many more edges", False),
         ("all frobs of a lattice need 4 edges", False),  # another sentence that ends alike
         ("frobs of", False),  # too little to tell
         ("3 edges of theirs but there are 7 left", True),

@@ -13,6 +13,7 @@ import mmap
 import os
 import struct
 from collections.abc import Iterator
+from typing import Any
 
 from explainer.patterns import Pattern
 
@@ -22,9 +23,9 @@ _VALUE = Pattern(
     r"|\b(?:Float|Double|Half|BFloat16|Long|Int|Bool)\b"
 )
 #: Words at the end that may be a value too; so many words and characters tell at least.
-_DROPPED, _WORDS, _LETTERS = 2, 3, 16
-#: So many words and characters behind a value tell as much.
-_WITHIN, _LONG = 4, 20
+_DROPPED, _WORDS, _LETTERS = 2, 4, 20
+#: What may stand between words and a value.
+_BETWEEN = b" `([=<:"
 #: Messages that one process looks up; a log with more of them in doubt is hardly torch's.
 _MOST = 64
 _LIBRARIES = ("libtorch_cpu.so", "libtorch_python.so", "libc10.so", "libtorch_cuda.so", "libc10_cuda.so")
@@ -41,29 +42,59 @@ def has(text: str) -> bool:
 
 
 def _parts(text: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-    """A message that has no values; how it may begin, its last words being a value too; what stands behind values."""
+    """A message as it is; how it may begin, its last words being a value too; what stands behind values."""
     first, *others = (part.strip() for part in _VALUE.split(text))
     starts = [first.rsplit(" ", count)[0].rstrip() for count in range(1 + _DROPPED)]
-    starts = [one for one in starts if len(one.split()) >= _WORDS and len(one) >= _LETTERS]
-    within = [one for one in others if len(one.split()) >= _WITHIN and len(one) >= _LONG]
-    return (first if not others and " " in first else ""), tuple(starts), tuple(within)
+    whole = text.strip()
+    return (whole if _tells(whole) else ""), tuple(filter(_tells, starts)), tuple(filter(_tells, others))
+
+
+def _tells(words: str) -> bool:
+    """Whether words are enough to be no chance."""
+    return len(words.split()) >= _WORDS and len(words) >= _LETTERS
+
+
+@functools.cache
+def defines(name: str) -> bool:
+    """Whether the installed torch's sources have a class of a name."""
+    return any(f"class {name}(".encode() in source for source in _sources())
 
 
 @functools.lru_cache(256)
 def _held(whole: str, starts: tuple[str, ...], within: tuple[str, ...]) -> bool:
-    texts = _bounded(b"\0", whole, starts, within)
-    return any(data.find(text, first, last) >= 0 for data, first, last in _libraries() for text in texts) or any(
-        text in source
-        for source in _sources()
-        for quote in (b'"', b"'")
-        for text in _bounded(quote, whole, starts, within)
+    if any(_has(*part, b"\0", b"\0'\"", whole, starts, within) for part in _libraries()):
+        return True
+    texts = ((source, 0, len(source), mark) for source in _sources() for mark in (b'"', b"'"))
+    return any(_has(*one, b"{%'\"", whole, starts, within) for one in texts)
+
+
+def _has(
+    data: Any,
+    first: int,
+    last: int,
+    mark: bytes,
+    ends: bytes,
+    whole: str,
+    starts: tuple[str, ...],
+    within: tuple[str, ...],
+) -> bool:
+    """Whether a whole text stands between marks, a beginning behind one and before a value, or a part anywhere."""
+    if whole and data.find(mark + whole.encode() + mark, first, last) >= 0:
+        return True
+    return any(data.find(one.encode(), first, last) >= 0 for one in within) or any(
+        _begins(data, first, last, mark + one.encode(), ends) for one in starts
     )
 
 
-def _bounded(mark: bytes, whole: str, starts: tuple[str, ...], within: tuple[str, ...]) -> list[bytes]:
-    """The bytes to look for, where `mark` stands before a text, and behind it."""
-    texts = [mark + whole.encode() + mark] if whole else []
-    return texts + [mark + one.encode() for one in starts] + [one.encode() for one in within]
+def _begins(data: Any, first: int, last: int, start: bytes, ends: bytes) -> bool:
+    """Whether a text begins so, and goes on with a value or not at all."""
+    at = data.find(start, first, last)
+    while at >= 0:
+        behind = data[at + len(start) : at + len(start) + 4].lstrip(_BETWEEN)
+        if behind[:1] in ends:
+            return True
+        at = data.find(start, at + 1, last)
+    return False
 
 
 @functools.cache

@@ -12,7 +12,7 @@ from explainer.grammar.weights import BIAS, WEIGHTS
 from explainer.patterns import Pattern
 
 #: Weights (in tenths) above which a message is torch's, also where it has few words, and above which its known words
-#: may say so; above the last, few runs of words that torch's files hold are enough.
+#: may say so; above the last, few runs of words that torch's files hold are enough, or the installed torch.
 SURE, CERTAIN, LIKELY, HARDLY, AGAINST = 4, 22, -10, -4, -20
 FEW = 6
 #: Types that any package raises.
@@ -125,7 +125,8 @@ _PYTHON = (
     "new futures", "new thread", "changed size during", "mutated during", "application context", "asyncio", "coroutine",
     "lost sys", "unlocked lock", "current thread", "main thread", "Circular reference", "dictionary keys",
         "I/O operation",
-    "write to closed", "positional args tuple", "Python int too large", "isinstance() arg", "super()",
+    "write to closed", "positional args tuple",
+    "attempted relative import", "Python int too large", "isinstance() arg", "super()",
     "No active exception", "exceptions must", "takes exactly", "takes no arguments",
 )  # fmt: skip
 _TORCH_FILE = Pattern(r"(?:^|/)torch/(?!.*(?:site|dist)-packages/)")
@@ -191,7 +192,7 @@ def _speaks_so(error: Crash | Raised, text: str, operator: bool, detail: int, fi
     words = lowered(text)
     weight = _weight(error.name, words, operator)
     if error.name not in _PYTHONS_TYPES and WEIGHTS.get(error.name, 0) <= 0 and not words & _SURELY_OURS:
-        return _is_of_files(text)  # the type may be some package's own
+        return _is_of_files(text) or (installed.has(text) and installed.defines(error.name))  # some package's own type
     known = bool(words & (_OURS | _SURELY_OURS))
     told = known or (bool(error.type) and (operator or len(words) > FEW))
     native = error.name == "RuntimeError" and bool(error.frames) and bool(error.frames[-1].code)
