@@ -17,6 +17,7 @@ from explainer.training.kinds import optimizers  # noqa: E402
 from explainer.training.proposals.through import past_comparison  # noqa: E402
 from explainer.training.search import expressions, places, search, slips, unread, whole  # noqa: E402
 from explainer.training.search.doubts import Doubt  # noqa: E402
+from explainer.training.search.offer import replacing  # noqa: E402
 from explainer.training.trials import Tried  # noqa: E402
 
 
@@ -116,6 +117,14 @@ def test_a_part_of_what_is_kept_is_copied_before_it_is_written_to():
     (offer,) = slips.written_over(parsed_source("x.py", text))
     assert offer.new == "self.rows[i].clone()"
     assert not list(slips.written_over(parsed_source("x.py", text.replace("row -=", "row = row -"))))
+
+
+def test_no_value_is_held_against_itself():
+    text = "left = guess - truth\nsame = guess == truth\nerror = loss(guess, truth)\nz = net(guess)\n"
+    source = parsed_source("x.py", text)
+    found = [one for one in source.nodes() if isinstance(one, ast.Name) and one.id == "guess"]
+    offers = [replacing(source, one, "truth", 0.5) for one in found]
+    assert [search.with_itself(one) for one in offers] == [True, True, True, False]
 
 
 def test_what_a_first_call_fitted_is_handed_to_a_later_one_that_drops_its_own():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import itertools
 import logging
 from collections.abc import Callable, Iterator, Sequence
@@ -121,12 +122,27 @@ def _percent(fit: float | None) -> int | None:
 
 def ranked(watcher: Any, found: Doubt) -> Iterator[Offer]:
     """All offers, each edit once, the most likely first."""
-    offers = sorted((one for one in _offers(watcher, found) if one.edits), key=lambda one: one.cost)
+    offers = [one for one in _offers(watcher, found) if one.edits and not with_itself(one)]
+    offers.sort(key=lambda one: one.cost)
     seen = set()
     for one in offers:
         if one.edits not in seen:
             seen.add(one.edits)
             yield one
+
+
+def with_itself(offer: Offer) -> bool:
+    """Whether an edit would hold a value against itself, `truth - truth`: no measure, and always the best one."""
+    around = offer.source.parent_of(offer.node)
+    beside: list[ast.expr] = []
+    if isinstance(around, ast.BinOp):
+        beside = [around.left, around.right]
+    elif isinstance(around, ast.Compare):
+        beside = [around.left, *around.comparators]
+    elif isinstance(around, ast.Call):
+        beside = around.args
+    own = any(one is offer.node for one in beside)
+    return own and any(offer.source.text(one) == offer.new for one in beside if one is not offer.node)
 
 
 def _offers(watcher: Any, found: Doubt) -> Iterator[Offer]:
