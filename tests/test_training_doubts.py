@@ -51,6 +51,23 @@ def test_an_edit_that_leaves_a_share_poor_does_not_hold():
     assert not held(0.16)
 
 
+def test_an_edit_must_bring_more_than_a_constant_and_tell_of_what_is_learned():
+    class Trials:
+        left = 9.0
+
+        def __init__(self, printed: str):
+            self.printed = printed
+
+        def still(self, attempt: Attempt) -> dict:
+            return run(self.printed)
+
+    pair = Compared(True, False, "r2", -0.9, -0.1, rising=True)
+    assert not search._clear(Tried(Attempt("replace", ()), pair, 3, 3, True, True), Doubt("poor", None, None))
+    one = Tried(Attempt("replace", ()), Compared(True, False, "r2", -0.9, 1.0, rising=True), 3, 3, True, True)
+    assert search._tells(one, Trials("r2=-1.2"))
+    assert not search._tells(one, Trials("r2=1.0"))  # as of `truth - truth`
+
+
 def test_wrong_answers_counted_as_right_ones_do_not_hold():
     def held(after: float, loss: float) -> bool:
         pair = Compared(True, False, "acc", 0.31, after, loss_before=1.0, loss_after=loss, rising=True)

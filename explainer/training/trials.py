@@ -93,10 +93,10 @@ class Trials:
             self.interrupted = True
         return self._controls.get(0)
 
-    def still(self) -> Any:
-        """What was observed of the program where its steps change nothing; None where that gives nothing."""
+    def still(self, attempt: Attempt | None = None) -> Any:
+        """What was observed of the program, or of an attempt, where steps change nothing; None where nothing was."""
         try:
-            return observed(self._ended(0, self._begin(None, 0, still=True))[1]) if not self.why else None
+            return observed(self._ended(0, self._begin(attempt, 0, still=True))[1]) if not self.why else None
         except KeyboardInterrupt:
             self.interrupted = True
             return None

@@ -27,7 +27,7 @@ _STEPS = 40
 #: How a number of the program's own is printed.
 _NAMED = re.compile(r"([A-Za-z_][\w@.-]*)\s*[=:]\s*(?:$|%)")
 #: Shares that fall below 0 where a constant would do better.
-_BELOW = frozenset(["r2", "skill", "nse", "corr", "kappa", "mcc", "explained"])
+BELOW = frozenset(["r2", "skill", "nse", "corr", "kappa", "mcc", "explained"])
 #: By which share its own number must be better than without a step, else nothing was taught.
 _TAUGHT = 0.1
 
@@ -54,7 +54,7 @@ def doubted(watcher: Any, trials: Any) -> Doubt | None:
         return found
     names, known = _printed(watcher)
     if last_fit(watcher, True) is not None:  # outputs are compared: only what is below any constant speaks against it
-        return poor(trials.control(), 0.0) if any(name.lower() in _BELOW for name in names) else None
+        return poor(trials.control(), 0.0) if any(name.lower() in BELOW for name in names) else None
     asked = any(_own(name, known) for name in names)
     return poor(trials.control()) or untaught(trials.control(), trials.still()) if asked else None
 
@@ -80,7 +80,7 @@ def poor(control: Any, most: float = _LITTLE) -> Doubt | None:
         return None
     known = control.get("directions", {})
     shares = [value for name, value in metrics(control["printed"], known).items() if rises(name, known)]
-    worse = any(name.lower() in _BELOW for name in metrics(control["printed"], known))
+    worse = any(name.lower() in BELOW for name in metrics(control["printed"], known))
     small = shares and all((worse or one >= 0) and one < most for one in shares)
     return Doubt("poor", None, None, max(shares)) if small else None
 

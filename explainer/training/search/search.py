@@ -13,7 +13,7 @@ from explainer.training.finding import Attempt, Finding
 from explainer.training.fits import learned
 from explainer.training.judge import FIT, gain, metrics, rises, share
 from explainer.training.search import evaluation, expressions, places, slips, unread, whole
-from explainer.training.search.doubts import Doubt
+from explainer.training.search.doubts import BELOW, Doubt
 from explainer.training.search.offer import Offer
 from explainer.training.trials import Trials, Tried
 
@@ -25,6 +25,8 @@ _BETTER, _CLEAR = 0.04, 0.48
 _WHOLE, _NEAR, _MORE = 2, 3, 0.1
 #: What speaks against edits of the training where the evaluation alone shows something wrong.
 _FARTHER = 0.5
+#: By which share of its size a number must be better than without learning, to tell of learning.
+_TOLD = 0.05
 #: The share of a loss that is gone from which on what is measured is in question, no more what is trained.
 _LEARNED = 0.9
 #: Seeds on which an edit must be better, and by which share of the program's own number.
@@ -63,9 +65,18 @@ def _confirmed(tried: Sequence[Tried], found: Doubt, trials: Trials) -> Tried | 
     for one in sorted(clear, key=lambda one: (-round(gain(one.compared), 1), one.attempt.names["cost"])):
         if trials.left > 0:
             again = trials.tried(_finding(found, [one.attempt]), seeds=_SEEDS)
-            if again and _clear(again[0], found) and again[0].seeds == again[0].of == _SEEDS:
+            held = again and _clear(again[0], found) and again[0].seeds == again[0].of == _SEEDS
+            if held and _tells(again[0], trials):
                 return again[0]
     return None
+
+
+def _tells(one: Tried, trials: Trials) -> bool:
+    """Whether the program's number still tells what was learned: it is worse where no step changes a weight."""
+    pair = one.compared
+    still = trials.still(one.attempt) if pair.metric not in ("", FIT) and trials.left > 0 else None
+    number = metrics(still["printed"], still.get("directions", {})).get(pair.metric) if still else None
+    return number is None or share(number, pair.after, pair.rising) > _TOLD
 
 
 def _surpassed(held: Tried, others: Iterator[list[Attempt]], found: Doubt, trials: Trials) -> Tried:
@@ -94,6 +105,8 @@ def _clear(one: Tried, found: Doubt) -> bool:
         return False  # only learns less of what is wrong
     if found.kind == "poor" and one.attempt.names.get("makeshift") and (found.number or 0) > _POOR:
         return False  # what has learned something learns more in some other way
+    if pair.metric in BELOW and pair.after <= 0:
+        return False  # no better than a constant still
     same = pair.loss_before == pair.loss_after
     if same and pair.rising and abs(pair.before + pair.after - 1) < _TURNED:
         return False  # the share of what is wrong, counted in place of what is right
