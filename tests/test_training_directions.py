@@ -63,7 +63,7 @@ class Still:
     def __init__(self, printed: str):
         self.printed = printed
 
-    def still(self):
+    def still(self, attempt=None):
         return {"printed": self.printed}
 
 

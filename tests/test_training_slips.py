@@ -134,10 +134,15 @@ def test_what_a_first_call_fitted_is_handed_to_a_later_one_that_drops_its_own():
     assert not list(slips.fitted(parsed_source("x.py", both)))
 
 
+def reading(text: str) -> set[str]:
+    """What is offered in a function for what it never reads."""
+    source = parsed_source("x.py", text)
+    return {new for _, new in texts(unread.unread(source, source.tree.body[0].body))}
+
+
 def test_what_is_unpacked_and_never_read_ends_a_product_or_a_mean():
     text = "def f(rows):\n    r, value, done = rows\n    target = r + 0.9 * value\n    return target.mean()\n"
-    source = parsed_source("x.py", text)
-    offered = {new for _, new in texts(unread.unread(source, source.tree.body[0].body))}
+    offered = reading(text)
     assert "0.9 * value * (1 - done)" in offered
     assert "target[torch.arange(target.shape[1], device=done.device) < done.unsqueeze(1)].mean()" in offered
 
@@ -151,12 +156,10 @@ def test_only_data_that_is_changed_and_not_drawn_is_prepared_otherwise():
 
 def test_lengths_that_nobody_reads_find_the_ends_of_the_rows():
     text = "def f(x, lengths):\n    h = net(x)\n    return head(h[:, -1]), h.mean(1)\n"
-    source = parsed_source("x.py", text)
-    offered = {new for _, new in texts(unread.unread(source, source.tree.body[0].body))}
+    offered = reading(text)
     assert "h[torch.arange(len(h)), lengths - 1]" in offered
     assert "(h * lengths.unsqueeze(-1)).sum(1) / lengths.unsqueeze(-1).sum(1)" in offered
-    read = parsed_source("x.py", text.replace("net(x)", "net(x, lengths)"))
-    assert not texts(unread.unread(read, read.tree.body[0].body))
+    assert not reading(text.replace("net(x)", "net(x, lengths)"))
 
 
 @pytest.mark.parametrize(

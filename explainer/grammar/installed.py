@@ -9,6 +9,7 @@ import contextlib
 import functools
 import glob
 import importlib.util
+import itertools
 import mmap
 import os
 import struct
@@ -62,28 +63,19 @@ def defines(name: str) -> bool:
 
 @functools.lru_cache(256)
 def _held(whole: str, starts: tuple[str, ...], within: tuple[str, ...]) -> bool:
-    if any(_has(*part, b"\0", b"\0'\"", whole, starts, within) for part in _libraries()):
-        return True
-    texts = ((source, 0, len(source), mark) for source in _sources() for mark in (b'"', b"'"))
-    return any(_has(*one, b"{%'\"", whole, starts, within) for one in texts)
-
-
-def _has(
-    data: Any,
-    first: int,
-    last: int,
-    mark: bytes,
-    ends: bytes,
-    whole: str,
-    starts: tuple[str, ...],
-    within: tuple[str, ...],
-) -> bool:
-    """Whether a whole text stands between marks, a beginning behind one and before a value, or a part anywhere."""
-    if whole and data.find(mark + whole.encode() + mark, first, last) >= 0:
-        return True
-    return any(data.find(one.encode(), first, last) >= 0 for one in within) or any(
-        _begins(data, first, last, mark + one.encode(), ends) for one in starts
+    texts: Iterator[tuple[Any, int, int, tuple[bytes, ...], bytes]] = itertools.chain(
+        ((*library, (b"\0",), b"\0'\"") for library in _libraries()),
+        ((source, 0, len(source), (b'"', b"'"), b"{%'\"") for source in _sources()),
     )
+    for data, first, last, marks, ends in texts:
+        if any(data.find(one.encode(), first, last) >= 0 for one in within):
+            return True
+        for mark in marks:
+            if whole and data.find(mark + whole.encode() + mark, first, last) >= 0:
+                return True
+            if any(_begins(data, first, last, mark + one.encode(), ends) for one in starts):
+                return True
+    return False
 
 
 def _begins(data: Any, first: int, last: int, start: bytes, ends: bytes) -> bool:

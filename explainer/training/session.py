@@ -12,11 +12,11 @@ from explainer.diagnosis import Diagnosis, Report
 from explainer.locale import word
 from explainer.source import called
 from explainer.training.finding import Finding, findings
-from explainer.training.judge import Compared, metrics, share, strong
+from explainer.training.judge import Compared, strong
 from explainer.training.limits import limits
 from explainer.training.sources import program_sources
 from explainer.training.told import diagnosis_of, report_of
-from explainer.training.trials import Trials, Tried
+from explainer.training.trials import Trials, Tried, taught
 
 #: Diagnoses of one run that are shown at most.
 _MOST = 3
@@ -121,9 +121,7 @@ def _proposed(found: list[Finding], trials: Trials, measures: bool) -> list[tupl
 
 def _taught(pair: Compared, trials: Trials) -> bool:
     """Whether the program's own number beats that of a run whose steps change nothing, not only a wrong lesson's."""
-    still = trials.still() if pair.metric else None
-    number = metrics(still["printed"], still.get("directions", {})).get(pair.metric) if still else None
-    return number is None or share(number, pair.after, pair.rising) > _TAUGHT
+    return taught(pair, trials) > _TAUGHT
 
 
 def _starving(watcher: Any, trials: Trials) -> list[tuple[Finding, list[Tried]]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -12,7 +13,7 @@ from explainer.diagnosis import Edit
 from explainer.edits.lines import EditError, applied
 from explainer.frozen import frozen
 from explainer.training.finding import Attempt, Finding
-from explainer.training.judge import Compared, compared, gain
+from explainer.training.judge import Compared, compared, gain, metrics, share
 
 if TYPE_CHECKING:
     from explainer.replay.program import Program, Run, Session, Trial
@@ -215,6 +216,16 @@ class Trials:
             except (OSError, UnicodeDecodeError, EditError):
                 return None
         return texts
+
+
+def taught(pair: Compared, trials: Trials, attempt: Attempt | None = None) -> float:
+    """By which share the program's number beats that of a run, or of an attempt, whose steps change nothing.
+
+    Infinite where it has no number, or that run gave none.
+    """
+    still = trials.still(attempt) if pair.metric else None
+    number = metrics(still["printed"], still.get("directions", {})).get(pair.metric) if still else None
+    return math.inf if number is None else share(number, pair.after, pair.rising)
 
 
 def observed(run: Run) -> Any:

@@ -79,8 +79,9 @@ def poor(control: Any, most: float = _LITTLE) -> Doubt | None:
     if not control:
         return None
     known = control.get("directions", {})
-    shares = [value for name, value in metrics(control["printed"], known).items() if rises(name, known)]
-    worse = any(name.lower() in BELOW for name in metrics(control["printed"], known))
+    printed = metrics(control["printed"], known)
+    shares = [value for name, value in printed.items() if rises(name, known)]
+    worse = not BELOW.isdisjoint(printed)
     small = shares and all((worse or one >= 0) and one < most for one in shares)
     return Doubt("poor", None, None, max(shares)) if small else None
 

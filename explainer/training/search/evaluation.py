@@ -23,7 +23,8 @@ _DONE = ("load_state_dict", "half", "bfloat16", "to", "copy_", "apply", "require
 def offers(watcher: Any) -> Iterator[Offer]:
     """All offers for a run whose evaluation lies far from its training."""
     models = {root["name"]: root["kind"] for root in watcher.notes.roots.values() if root["name"]}
-    for source, statement in places.statements(watcher, places.EVALUATING):
+    evaluating = places.statements(watcher, places.EVALUATING)
+    for source, statement in evaluating:
         if isinstance(statement, ast.Assign):
             yield from whole.left_out(source, statement)
         for node in ast.walk(statement):
@@ -45,7 +46,7 @@ def offers(watcher: Any) -> Iterator[Offer]:
         yield from _weights(source)
         yield from whole.drawn_once(source)
         yield from slips.fitted(source)
-        ran = [one for where, one in places.statements(watcher, places.EVALUATING) if where is source]
+        ran = [one for where, one in evaluating if where is source]
         yield from (replace(one, cost=0.5) for one in slips.in_order(source, ran))
 
 

@@ -15,7 +15,7 @@ from explainer.training.judge import FIT, gain, metrics, rises, share
 from explainer.training.search import evaluation, expressions, places, slips, unread, whole
 from explainer.training.search.doubts import BELOW, Doubt
 from explainer.training.search.offer import Offer
-from explainer.training.trials import Trials, Tried
+from explainer.training.trials import Trials, Tried, taught
 
 _log = logging.getLogger(__name__)
 RULE = "training-edit-found"
@@ -73,10 +73,8 @@ def _confirmed(tried: Sequence[Tried], found: Doubt, trials: Trials) -> Tried | 
 
 def _tells(one: Tried, trials: Trials) -> bool:
     """Whether the program's number still tells what was learned: it is worse where no step changes a weight."""
-    pair = one.compared
-    still = trials.still(one.attempt) if pair.metric not in ("", FIT) and trials.left > 0 else None
-    number = metrics(still["printed"], still.get("directions", {})).get(pair.metric) if still else None
-    return number is None or share(number, pair.after, pair.rising) > _TOLD
+    asked = one.compared.metric != FIT and trials.left > 0
+    return not asked or taught(one.compared, trials, one.attempt) > _TOLD
 
 
 def _surpassed(held: Tried, others: Iterator[list[Attempt]], found: Doubt, trials: Trials) -> Tried:
