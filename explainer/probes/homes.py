@@ -75,7 +75,7 @@ _PROBES = {
     "checkpoint.mapped": "mapped_location",
     "checkpoint.misfits": "misfit_state restored_optimizer other_optimizers",
     "checkpoint.nested": "part_of_owner owner_of_part resized_positions load_receiver",
-    "checkpoint.optimizers": "foreign_groups optimizer_load",
+    "checkpoint.optimizers": "foreign_groups optimizer_load group_added",
     "checkpoint.optional_layers": "shifted_numbers optional_layers first_optional",
     "checkpoint.resized": "resized_layer decided_size",
     "checkpoint.restored": "kept_reports kept_report state_as_model model_makers",
@@ -118,7 +118,9 @@ _PROBES = {
     "dtype.defaults": "default_set",
     "dtype.entered": "entered converted_layer behind_loss",
     "dtype.listed": "ragged_list odd_entry tensor_list",
+    "dtype.plain": "unconverted converted unconverted_beside",
     "dtype.whole": "whole_leaf whole_input",
+    "mapped": "made_for_one",
     "numerics.births": (
         "birth spoilt_weights made_parameter minus_infinity root_of_divisor masked_rows bound_operand zero_start "
         "deviation"

@@ -99,7 +99,7 @@ DTYPES = ("value", "keyword", "swap", "unwrap", "drop", "key", "name", "call", "
 #: What can keep values finite; sizes and layouts have no part in that.
 VALUES = ("operator", "call", "keyword", "value", "literal", "dimension", "unwrap", "drop", "order", "derived", "name",
           "statement", "bound", "sibling", "measure", "paired", "dropped", "likewise", "adjusted", "parameter",
-          "prepared", "uncalled", "swap", "key", "index", "level")  # fmt: skip
+          "prepared", "uncalled", "swap", "key", "index", "level", "condition")  # fmt: skip
 #: What can build the model that was saved, or load what was meant; what is computed has no part in that.
 LOADING = ("key", "order", "keyword", "sibling", "derived", "parameter", "size", "literal", "uncalled", "filtered",
            "adjusted", "likewise", "swap", "name", "call", "statement", "value", "copied", "prepared")  # fmt: skip
@@ -129,6 +129,8 @@ _STEP = 0.12
 _FAR = 1.2
 #: What a doubt costs whose weight is not known; what those kinds of edits do whose signs seldom come by chance.
 _DOUBTED, _OWN_SIGN = 1.5, -3.0
+#: What a kind of edit costs on the whole, and how much more (or less) of that counts where the weight is not known.
+_USUAL, _UNFITTED = 0.6, 2.0
 #: Layers of another size, with whose size the same call went well before, or whose size is computed of several names.
 _BY_HAND = {"reshaped=passed": 4.0, "recomputed": 3.0}
 _SIGNED = ("usual", "wrapped", "windowed", "unreturned", "likewise", "shortened", "paired", "expanded", "dropped")
@@ -154,10 +156,14 @@ def score(features: Mapping[str, float]) -> float:
 def _unfitted(name: str) -> float:
     """What a feature costs that no program had which weights were fitted on: a doubt something, else nothing.
 
-    What is offered only where it has a sign of its own is worth as much as what is known best.
+    What is offered only where it has a sign of its own is worth as much as what is known best; another kind of edit
+    as much as it costs before it is run.
     """
-    if name.removeprefix("atom=") in _SIGNED:
+    atom = name.removeprefix("atom=")
+    if atom in _SIGNED:
         return _OWN_SIGN * (3 if name == "atom=dropped" else 1)  # no program drops a result on purpose
+    if name.startswith("atom="):
+        return _UNFITTED * (ATOM.get(atom, _USUAL) - _USUAL)
     if name in _BY_HAND:
         return _BY_HAND[name]
     return _DOUBTED if name.startswith("doubt=") else 0.0

@@ -60,6 +60,7 @@ GENERATORS: Mapping[str, Mapping[str, int]] = {
         "index.enlarged": 3,
         **{name: tier + 3 for name, tier in _SHAPE.items() if tier > 0},
     },
+    "autograd": {"dtype.magnitudes": -1},
     "device": {"device.nested": -1, "device.together": -1, "device.created": 0},
     "oom": {
         "pairs.unfolded": -1,

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from explainer.edits.candidate import Candidate
 from explainer.edits.cut_out import is_column, shares_out
 from explainer.edits.evidence import Evidence, Step
-from explainer.edits.generators.slices import Operand, chain, editable, operands, trunk
+from explainer.edits.generators.slices import Operand, argument_places, chain, editable, operands, trunk
 from explainer.edits.kinds import methods, operators
 from explainer.edits.lines import changed
 from explainer.edits.place import Place
@@ -37,6 +37,8 @@ _MOVING = (
 )  # fmt: skip
 #: Calls whose first operand is what is indexed.
 _INDEXED = ("__getitem__", "__setitem__", "gather", "index_select", "scatter", "scatter_", "take_along_dim")
+_SQUARES = ("pow", "square", "__pow__")
+_REDUCTIONS = ("mean", "sum", "nanmean", "nansum")
 _TO_LONG = Pattern(
     r"indices|index tensor|used as ind|target dtype to be Long|scalar type Long but|expected (?:scalar type |dtype )?"
     r"(?:Long|int64)|must be (?:long|int64)|Expected dtype int32/int64|one of the following scalar types: Long",
@@ -55,6 +57,22 @@ def structural(evidence: Evidence) -> Iterator[Candidate]:
         for node in source.nodes():
             if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
                 yield from _widened(evidence, Place(source, node.value))
+
+
+def magnitudes(evidence: Evidence) -> Iterator[Candidate]:
+    """`z.pow(2).mean()` -> `z.abs().pow(2).mean()`, where backward starts from a complex number: its energy is meant.
+
+    From the loss backward the last square comes first, then what is averaged or summed.
+    """
+    crash = evidence.crash
+    if crash is None or not crash.before or not crash.before[0][1].startswith("complex"):
+        return
+    steps = [one for one in chain(evidence, crash.inputs[0] if crash.inputs else None) if "complex" in one.dtype]
+    for names in (_SQUARES, _REDUCTIONS):
+        for step in (one for one in steps if one.function in names and one.place is not None):
+            place = next(iter(argument_places(step)), None)
+            if place is not None and editable(place):
+                yield from _cast_at(evidence, place, "abs()", step.dtype)
 
 
 def _after(place: Place) -> str:

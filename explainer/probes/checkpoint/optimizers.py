@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from explainer.facts import Settings, SpanFact
 from explainer.probes import probe
@@ -49,6 +50,48 @@ def optimizer_load(scene: Scene) -> SpanFact | None:
     source, node = found[0]
     optimizer = source.text(node.func.value)  # type: ignore[attr-defined]
     return span_fact(source, node, optimizer=optimizer, state=source.text(node.args[0]))
+
+
+@probe
+def group_added(scene: Scene, of: SpanFact | None = None) -> SpanFact | None:
+    """The only `add_param_group(...)` of the program, where it stands in a function that a load may have missed.
+
+    `detail`: `function`, what adds the group; `call`, its call as it can stand before the load `of`, "" where its
+    arguments are not known there; `own` and `saved`, how many groups the two have, 0 where not known.
+    """
+    added = calls_named(scene, "add_param_group")
+    if len(added) != 1 or of is None:
+        return None
+    (source, node), counts = added[0], _counts(scene)
+    function = source.function_at(node.lineno)
+    if not isinstance(function, ast.FunctionDef) or function.name == "__init__" or not counts[0] < counts[1]:
+        return None
+    call = _before_load(scene, function, of)
+    return span_fact(source, node, function=function.name, call=call, own=counts[0], saved=counts[1])
+
+
+def _counts(scene: Scene) -> tuple[int, int]:
+    """How many groups the optimizer has that is loaded, and how many were saved."""
+    for frame in reversed(scene.live.frames if scene.live is not None else []):
+        rows = frame.locals.get("groups"), frame.locals.get("saved_groups")
+        if all(isinstance(one, list) for one in rows):
+            return len(rows[0]), len(rows[1])  # type: ignore[arg-type]
+    return 0, 0
+
+
+def _before_load(scene: Scene, function: ast.FunctionDef, load: SpanFact) -> str:
+    """A call of what adds a group: of the owner of the optimizer, or as the program calls it by names alone."""
+    given = [one.arg for one in function.args.args]
+    owner, _, attribute = load["optimizer"].rpartition(".")
+    if given == ["self"]:
+        return f"{owner}.{function.name}()" if owner and attribute else ""
+    calls = {ast.unparse(one) for _, one in calls_named(scene, function.name) if _of_names(one)}
+    made = calls.pop() if len(calls) == 1 else ""
+    return made if load["optimizer"] in re.findall(r"\w+", made) else ""
+
+
+def _of_names(call: ast.Call) -> bool:
+    return isinstance(call.func, ast.Name) and not call.keywords and all(isinstance(one, ast.Name) for one in call.args)
 
 
 def optimizer_loads(scene: Scene) -> list[tuple[Source, ast.Call]]:

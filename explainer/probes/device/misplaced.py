@@ -22,7 +22,7 @@ from explainer.probes.values import MISSING, fields_of, is_module, is_tensor, re
 from explainer.source import Source, called, source_of
 
 
-def _within(scene: Scene) -> Iterator[tuple[str, ast.AST, Any]]:
+def tensors_within(scene: Scene) -> Iterator[tuple[str, ast.AST, Any]]:
     """Every name, attribute or item inside the failing expression that holds a tensor: its text, node and value."""
     frame, failing = scene.user_frame, scene.failing
     if frame is None or failing is None:
@@ -43,7 +43,7 @@ def home_of(scene: Scene) -> str | None:
     devices = Counter(str(p.device) for p in parameters_of(root)) if root is not None else Counter()
     if devices:
         return devices.most_common(1)[0][0]
-    found = [str(value.device) for _, _, value in _within(scene)]
+    found = [str(value.device) for _, _, value in tensors_within(scene)]
     return next((one for one in found if one != "cpu"), found[0] if found else None)
 
 
@@ -51,7 +51,7 @@ def home_of(scene: Scene) -> str | None:
 def misplaced(scene: Scene) -> TensorFact | None:
     """The tensor of the failing expression that lies elsewhere than the model (or than the first operand)."""
     home = home_of(scene)
-    for text, node, value in _within(scene):
+    for text, node, value in tensors_within(scene):
         if home is not None and str(value.device) != home and value.dim() > 0:
             scene.objects[text] = value
             return fact_of(text, value, scene.failing.source.span(node))  # type: ignore[union-attr]
@@ -62,7 +62,7 @@ def misplaced(scene: Scene) -> TensorFact | None:
 def in_place(scene: Scene, of: TensorFact | None = None) -> TensorFact | None:
     """Another tensor of the failing expression, or the root module's input, that lies where the model does."""
     home = home_of(scene)
-    for text, node, value in _within(scene):
+    for text, node, value in tensors_within(scene):
         if of is not None and text != of.name and str(value.device) == home:
             scene.objects[text] = value
             return fact_of(text, value, scene.failing.source.span(node))  # type: ignore[union-attr]
