@@ -106,6 +106,7 @@ KINDS = {
     "collate-present": "samples.collate_present",
     "return-sample": "samples.return_sample",
     "fill-key": "filling.fill_key",
+    "keep-values": "values.keep_values",
     "leave-unmoved": "stays.leave_unmoved",
     "only-present": "present.only_present",
     "renumber": "renumbering.renumber",

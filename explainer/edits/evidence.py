@@ -300,5 +300,5 @@ def _step(evidence: Evidence, row: Mapping[str, Any]) -> Step:
         tuple(row["extents"]),
         tuple(row["devices"]),
         row["lies"],
-        Unlike(*row["unlike"]) if row["unlike"] is not None else None,
+        Unlike(*row["unlike"][:3]) if row["unlike"] is not None else None,
     )

@@ -202,7 +202,14 @@ def _unreached(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping
     return seen.get("entered") == 0 and not called
 
 
+def _unusual(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[str, Any]) -> bool:
+    """A call that had made something odd of one sample now makes something else of most others, too."""
+    kept, of = seen.get("usual") or (1, 1)
+    return 2 * kept < of
+
+
 _DOUBTS = {
+    "usual": _unusual,
     "unreached": _unreached,
     "saved": _saved,
     "picked": _picked,

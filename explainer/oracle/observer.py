@@ -17,6 +17,7 @@ from explainer.oracle.joins import Joins
 from explainer.oracle.places import Lines, Places
 from explainer.oracle.saves import Saves
 from explainer.oracle.trees import digest, outline, tensors
+from explainer.oracle.usual import Usual
 
 #: Functions that make masks of what comes later.
 _CAUSAL = ("tril", "triu", "tril_", "triu_")
@@ -25,14 +26,14 @@ _CAUSAL = ("tril", "triu", "tril_", "triu_")
 class Observer:
     """Begins before the program does; `edited` are the lines of its files (below `folder`) that an edit stands in.
 
-    `failed` is the file and the name of the function that failed.
+    `failed` is the file and the name of the function that failed; `usual` what an edited call usually made.
     """
 
-    def __init__(self, folder: str, edited: Lines, failed: tuple[str, str] | None = None):
+    def __init__(self, folder: str, edited: Lines, failed: tuple[str, str] | None = None, usual: Any = None):
         self.places = Places(folder, edited)
         self.calls, self.gradients, self.effects = Calls(), Gradients(), Effects(folder)
         self.casts, self.joins, self.draws = Casts(self.places), Joins(self.places), Draws(self.places)
-        self.saves = Saves()
+        self.saves, self.usual = Saves(), Usual(self.places, usual)
         self.entered = Entered(folder, failed) if failed else None
         self.warned: list[list[Any]] = []
         self.masks = self.over = False
@@ -52,6 +53,7 @@ class Observer:
         if self.places.edited:
             self.casts.watch(torch)
             self.joins.watch(torch)
+            self.usual.watch(torch)
         self._watch_masks(torch)
         torch.jit.script = self._compiling(torch.jit.script)
 
@@ -130,6 +132,7 @@ class Observer:
             "undone": self.gradients.undone,
             "moves": self.gradients.moves,
             "masks": self.masks,
+            "usual": self.usual.taken(),
             "failed_at": self.places.failed_at(error) if error is not None else None,
         }
         with suppress(Exception):

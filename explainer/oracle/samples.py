@@ -14,11 +14,21 @@ _FEW = 4
 
 
 def batch_of(call: Call) -> int:
-    """How many samples a module was given; 0 where sizes do not tell: another dimension has as many."""
+    """How many samples a module was given; 0 where sizes do not tell: another dimension has as many.
+
+    So it is where another tensor looks the rows up, as the edges of a graph do its nodes: fewer rows are another graph.
+    """
     given = list(tensors(call.given))
     size = next((int(one.shape[0]) for one in given if one.dim() > 0), 0)
     tied = any(size in one.shape[1:] for one in given) or any(one.dim() == 0 for one in given[:1])
-    return 0 if tied or size < 2 else size
+    return 0 if tied or size < 2 or any(_looks_up(one, size) for one in given) else size
+
+
+def _looks_up(tensor: Any, size: int) -> bool:
+    """Whether a tensor of whole numbers, not one row for each sample, names some of the rows behind the first few."""
+    if tensor.is_floating_point() or tensor.is_complex() or not tensor.numel() or tensor.shape[:1] == (size,):
+        return False
+    return "int" in str(tensor.dtype) and _FEW <= int(tensor.max()) < size
 
 
 def few_of(size: int) -> Callable[[Any], Any]:

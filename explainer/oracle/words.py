@@ -15,6 +15,11 @@ DOUBTS: dict[str, Texts] = {
         "ko": "여기서는 두 차원의 크기가 같아 다른 정렬로도 실행됩니다. 의도한 쪽을 확인하세요",
         "zh": "这里两个维度大小相同，换一种对齐方式也能运行；请确认想要的是哪一种",
     },
+    "usual": {
+        "en": "it runs, but changes what this line made of all other samples, which was right",
+        "ko": "실행되지만 이 줄이 다른 샘플에서 올바르게 만들던 것까지 달라집니다",
+        "zh": "可以运行，但这一行对其他样本原本正确的结果也会改变",
+    },
     "saved": {
         "en": "it runs, but saves weights of other shapes: a file that was saved before would not load",
         "ko": "실행되지만 다른 모양의 가중치를 저장합니다. 전에 저장한 파일은 읽히지 않습니다",

@@ -68,7 +68,7 @@ def run(request: dict[str, Any], steps: str) -> dict[str, Any]:
 
 
 def _observer(request: dict[str, Any]) -> Observer:
-    return Observer(request["folder"], request.get("edited") or {}, request.get("failed"))
+    return Observer(request["folder"], request.get("edited") or {}, request.get("failed"), request.get("usual"))
 
 
 def _enter(request: dict[str, Any]) -> None:

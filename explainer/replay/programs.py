@@ -247,7 +247,19 @@ class Checker:
         folder = self.program.folder
         edits = [replace(edit, file=os.path.join(folder, self.below(edit.file))) for edit in candidate.edits]
         lines = lines_after(edits, folder)
-        return self.session.begin(texts, self._limit(control), edited=lines, failed=self._failed())
+        known = {"edited": lines, "failed": self._failed(), "usual": self._usual(edits)}
+        return self.session.begin(texts, self._limit(control), **known)
+
+    def _usual(self, edits: Sequence[Edit]) -> dict[str, Any] | None:
+        """What the call that made something odd in the recording, at a line that is edited, had usually made."""
+        recording = self._taken.answer.get("recording") if self._taken is not None else None
+        for step in recording["steps"] if recording else ():
+            place = step["stack"][0] if step["unlike"] and step["stack"] else None
+            there = place and any(one.start_line <= place[1] <= one.end_line and self.below(one.file) == place[0]
+                                  for one in edits)  # fmt: skip
+            if there:
+                return {"function": step["function"], "first": step["unlike"][3]}
+        return None
 
     def _failed(self) -> tuple[str, str] | None:
         """The file, below the program's folder, and the name of the function that failed."""

@@ -31,7 +31,7 @@ KINDS = {
 #: Cuts that people make on purpose, on targets and teachers: named last.
 _MEANT = ("detach", "data", "no-grad", "inference")
 _WITHS: tuple[type[ast.With | ast.AsyncWith], ...] = (ast.With, ast.AsyncWith)
-_BLOCK = Pattern(r"\b(no_grad|inference_mode|set_grad_enabled\(False\)|_no_grad)\b|set_grad_enabled\(False\)")
+UNRECORDED = Pattern(r"\b(no_grad|inference_mode|set_grad_enabled\(False\)|_no_grad)\b|set_grad_enabled\(False\)")
 
 
 @probe
@@ -139,11 +139,11 @@ def block_around(frames: Sequence[Mapping[str, Any]]) -> SpanFact | None:
         source = source_of(frame["file"])
         for block in enclosing(source, frame["line"], _WITHS):
             for item in block.items:
-                if _BLOCK.search(source.text(item.context_expr)):
+                if UNRECORDED.search(source.text(item.context_expr)):
                     header = source.span(item.context_expr)
                     return SpanFact(header, f"with {source.text(item.context_expr)}:", _form("block", block))
         for function, decorator in decorators(source, frame["line"]):
-            if _BLOCK.search(source.text(decorator)):
+            if UNRECORDED.search(source.text(decorator)):
                 return SpanFact(source.span(decorator), f"@{source.text(decorator)}", _form("decorator", function))
     return None
 

@@ -10,6 +10,7 @@ from explainer.bindings import assignments
 from explainer.facts import SpanFact
 from explainer.patterns import Pattern
 from explainer.probes import probe
+from explainer.probes.autograd.cuts import UNRECORDED
 from explainer.probes.call import call_node
 from explainer.probes.files import named, nodes_of
 from explainer.probes.origin import last_binding
@@ -70,7 +71,7 @@ def kept_result(scene: Scene) -> SpanFact | None:
     """The value that a module of a copied object keeps in an attribute, a result of recorded operations.
 
     `detail`: `attribute`, `owner` (the class), `reach` (the attribute as the copying statement can name it), `read`
-    (whether the class goes on computing with it).
+    (whether something else than the function that stores it may train with it).
     """
     failing, frame = scene.failing, scene.user_frame
     call = call_node(failing.node) if failing is not None else None
@@ -84,8 +85,8 @@ def kept_result(scene: Scene) -> SpanFact | None:
                 found = _stored(scene, type(owner).__name__, name)
                 if found is not None:
                     reach = _reach(failing.source.text(call.args[0]), path) + f".{name}"  # type: ignore[union-attr]
-                    read_again = _read(found[0], found[1], name)
-                    return span_fact(*found, attribute=name, owner=type(owner).__name__, reach=reach, read=read_again)
+                    trained = _trained(scene, *found, name)
+                    return span_fact(*found, attribute=name, owner=type(owner).__name__, reach=reach, read=trained)
     return None
 
 
@@ -93,12 +94,29 @@ def _reach(copied: str, path: str) -> str:
     return copied + as_attributes(path)
 
 
-def _read(source: Source, value: ast.AST, attribute: str) -> bool:
-    """Whether the function that stores an attribute reads it as well."""
-    function = source.function_at(value.lineno)  # type: ignore[attr-defined]
-    nodes = ast.walk(function) if function is not None else ()
-    loads = (one for one in nodes if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Load))
-    return any(one.attr == attribute for one in loads)
+def _trained(scene: Scene, source: Source, value: ast.AST, attribute: str) -> bool:
+    """Whether an attribute is read elsewhere than where it is stored, and a loss may be made of it there."""
+    own = source.function_at(value.lineno)  # type: ignore[attr-defined]
+    for home, one in nodes_of(scene, ast.Attribute):
+        elsewhere = home is not source or home.function_at(one.lineno) is not own
+        if one.attr == attribute and isinstance(one.ctx, ast.Load) and elsewhere and _may_train(home, one):
+            return True
+    return False
+
+
+def _may_train(source: Source, node: ast.Attribute) -> bool:
+    """Whether a place is none where nothing is recorded, nor one behind the loop that goes backward."""
+    around: list[ast.AST] = []
+    above = source.parent_of(node)
+    while above is not None and not isinstance(above, (ast.FunctionDef, ast.Module)):
+        around.append(above)
+        above = source.parent_of(above)
+    unrecorded = [item.context_expr for one in around if isinstance(one, ast.With) for item in one.items]
+    if any(UNRECORDED.search(source.text(one)) for one in [*unrecorded, *getattr(above, "decorator_list", ())]):
+        return False
+    goes_back = lambda tree: any(called(one) == "backward" for one in ast.walk(tree) if isinstance(one, ast.Call))  # noqa: E731
+    loops = [one for one in around if isinstance(one, (ast.For, ast.While))]
+    return any(map(goes_back, loops)) or above is None or not goes_back(above)
 
 
 def _stored(scene: Scene, owner: str, attribute: str) -> tuple[Source, Any] | None:

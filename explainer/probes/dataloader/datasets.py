@@ -12,6 +12,7 @@ from typing import Any
 from explainer.facts import Settings, SpanFact
 from explainer.patterns import Pattern
 from explainer.probes import probe
+from explainer.probes.dataloader.loops import is_loader
 from explainer.probes.files import nodes_of, sources
 from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
@@ -27,7 +28,7 @@ def loader_of(scene: Scene) -> Any:
     for frame in reversed(scene.live.frames if scene.live else []):
         for name in ("self", "loader"):
             value = frame.locals.get(name)
-            if any(base.__name__ == "DataLoader" for base in type(value).__mro__):
+            if is_loader(value):
                 return value
             held = fields_of(value).get("_loader") if value is not None else None
             if held is not None:

@@ -7,7 +7,7 @@ from typing import Any
 from explainer.facts import Settings, SpanFact
 from explainer.probes import probe
 from explainer.probes.dataloader.datasets import loader_of
-from explainer.probes.files import calls_named
+from explainer.probes.dataloader.loops import loader_in_loop, made_by
 from explainer.probes.module import below_user, root_module
 from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
@@ -49,11 +49,11 @@ def _each(value: Any, dims: int) -> tuple[int, ...] | None:
 
 @probe
 def last_batch(scene: Scene) -> SpanFact | None:
-    """The only DataLoader call of the user's files whose dataset leaves one sample for the last batch.
+    """The DataLoader call that made the loader in use, whose dataset leaves one sample for the last batch.
 
-    `detail`: `samples`, `batch_size`; None unless a loader on the stack of calls or in a frame's variables shows it.
+    `detail`: `samples`, `batch_size`; None unless the stack, a loop or a frame's variables show which loader it is.
     """
-    loader = loader_of(scene) or _held_loader(scene)
+    loader = loader_of(scene) or loader_in_loop(scene)
     own = fields_of(loader) if loader is not None else {}
     size, dataset = own.get("batch_size"), own.get("dataset")
     if type(size) is not int or size < 2 or own.get("drop_last"):
@@ -61,11 +61,8 @@ def last_batch(scene: Scene) -> SpanFact | None:
     samples = _samples(dataset)
     if samples is None or samples % size != 1:
         return None
-    calls = calls_named(scene, "DataLoader")
-    if len(calls) != 1:
-        return None
-    source, node = calls[0]
-    return span_fact(source, node, samples=samples, batch_size=size)
+    made = made_by(scene, loader)
+    return span_fact(*made, samples=samples, batch_size=size) if made is not None else None
 
 
 def _samples(dataset: Any) -> int | None:
@@ -76,17 +73,6 @@ def _samples(dataset: Any) -> int | None:
     if kind == "Subset" and type(own.get("indices")) in (list, tuple, range):
         return len(own["indices"])
     return None
-
-
-def _held_loader(scene: Scene) -> Any:
-    """The only DataLoader that the variables of the user's frames hold."""
-    held = {
-        id(value): value
-        for frame in (scene.live.user if scene.live else [])
-        for value in (*frame.locals.values(),)
-        if any(base.__name__ == "DataLoader" for base in type(value).__mro__)
-    }
-    return next(iter(held.values())) if len(held) == 1 else None
 
 
 @probe

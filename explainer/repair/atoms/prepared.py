@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import re
 from collections.abc import Iterator
 
 from explainer.edits.evidence import Evidence
@@ -17,16 +18,31 @@ _APPLIES = "transform"
 
 
 def prepared(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
-    """`ids = raw` -> `ids = encoder.transform(raw)`, behind `encoder = Encoder().fit(raw)`; -> `ids = dense(raw)`."""
-    functions = _uncalled(spot, evidence)
+    """`ids = raw` -> `ids = encoder.transform(raw)`, behind `encoder = Encoder().fit(raw)`; -> `ids = dense(raw)`.
+
+    Also `return edges` -> `return local[edges]`, behind `local[nodes] = torch.arange(len(nodes))`.
+    """
+    functions, tables = _uncalled(spot, evidence), _tables(spot)
     for node in expressions(spot):
         if not is_value(spot, node) or not isinstance(node, (ast.Name, ast.Attribute, ast.Subscript, ast.Call)):
             continue
         own = text(spot, node)
         for name in _fitted(spot, evidence, own):
             yield Offer("prepared", spot, node, f"{name}({own})", "fitted")
+        for name in tables if not own.startswith("self") else ():
+            if not re.search(rf"^{name}\\b", own):
+                yield Offer("prepared", spot, node, f"{name}[{own}]", "table")
         for name in functions:
             yield Offer("prepared", spot, node, f"{name}({own})", "unread", 0.3)
+
+
+def _tables(spot: Spot) -> list[str]:
+    """The names above in the function that new numbers are looked up in: `local[nodes] = torch.arange(len(nodes))`."""
+    line, scope = spot.place.span.line, spot.place.source.function_at(spot.place.span.line)
+    writes = [one for one in ast.walk(scope) if isinstance(one, ast.Assign) and one.lineno < line] if scope else []
+    numbered = [one.targets[0] for one in writes if isinstance(one.value, ast.Call) and called(one.value) == "arange"]
+    tables = [one.value for one in numbered if isinstance(one, ast.Subscript) and not isinstance(one.slice, ast.Slice)]
+    return list(dict.fromkeys(one.id for one in tables if isinstance(one, ast.Name)))
 
 
 def _fitted(spot: Spot, evidence: Evidence, own: str) -> list[str]:
