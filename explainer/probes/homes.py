@@ -20,7 +20,7 @@ _PROBES = {
         "index_operand mask_operand loop_of"
     ),
     "reduced": "one_number number_of left_many",
-    "schedules": "plateau_step",
+    "schedules": "plateau_step floored_batches",
     "signatures": "refused_argument",
     "training": "training_finding",
     "untensored": "untensored returnless",

@@ -1,4 +1,4 @@
-"""Schedulers of the learning rate: the metric that one watches, among what is in scope where it steps."""
+"""Schedulers of the learning rate: the metric that one watches where it steps, the number of steps it is built for."""
 
 from __future__ import annotations
 
@@ -6,13 +6,17 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from explainer.bindings import only_value
+from explainer.edits.place import Place, as_primary
 from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.call import call_node
+from explainer.probes.dataloader.loops import loader_in_loop
+from explainer.probes.files import calls_named
 from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import fields_of, is_tensor, read
-from explainer.source import called
+from explainer.source import Source, called
 
 #: What names of metrics hold, the likeliest first: where the lowest is best, and where the highest is.
 _LOW = ("loss", "err", "rmse", "mae", "mse", "perplexity", "ppl", "metric", "score")
@@ -46,6 +50,39 @@ def plateau_step(scene: Scene) -> SpanFact | None:
     own = sorted(_metrics(_plain(frame.locals.get("self")), words, "self."), key=lambda one: one[0])
     found = list(dict.fromkeys(name for _, name in [*ranked, *own]))[:_MOST]
     return span_fact(source, call, text, owner=text, mode=mode, ways=tuple(f"{text}.step({one})" for one in found))
+
+
+@probe
+def floored_batches(scene: Scene) -> SpanFact | None:
+    """The only `len(data) // size` that a schedule's number of steps is made of, where the loader has a batch more.
+
+    `detail`: `up`, the same rounded up; `batches` and `samples` of the loader in use, 0 where it is not in sight. None
+    where that loader leaves its last, smaller batch out, or has none.
+    """
+    planned = [(source, word.value) for source, call in calls_named(scene, "OneCycleLR")
+               for word in call.keywords if word.arg in ("steps_per_epoch", "total_steps")]  # fmt: skip
+    found = [(source, one) for source, node in planned for one in _quotients(source, node)]
+    if len(found) != 1:
+        return None
+    source, node = found[0]
+    own = fields_of(loader_in_loop(scene))
+    size, data = own.get("batch_size"), own.get("dataset")
+    samples = len(data) if type(size) is int and hasattr(type(data), "__len__") else 0
+    if samples and (own.get("drop_last") or samples % size == 0):
+        return None
+    up = f"-(-{as_primary(Place(source, node.left))} // {source.text(node.right)})"
+    return span_fact(source, node, up=up, samples=samples, batches=-(-samples // size) if samples else 0)
+
+
+def _quotients(source: Source, node: ast.expr, steps: int = 3) -> Iterator[ast.BinOp]:
+    """The divisions of a length, rounded down, in an expression and in what its names were bound to."""
+    scope = source.function_at(node.lineno) or source.tree
+    for one in ast.walk(node):
+        if isinstance(one, ast.BinOp) and isinstance(one.op, ast.FloorDiv):
+            if any(isinstance(part, ast.Call) and called(part) == "len" for part in ast.walk(one.left)):
+                yield one
+        elif isinstance(one, ast.Name) and steps and (value := only_value(scope, one.id)) is not None:
+            yield from _quotients(source, value, steps - 1)
 
 
 def _plain(owner: Any) -> Mapping[str, Any]:

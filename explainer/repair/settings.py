@@ -11,6 +11,8 @@ from explainer.source import Source
 
 #: How many places that give one setting its value are told apart.
 _MOST = 4
+#: How many values of unpacked dicts are looked at.
+_MOST_UNPACKED = 12
 
 
 def loops(place: Place) -> Iterator[ast.expr]:
@@ -33,6 +35,24 @@ def settings(node: ast.AST, evidence: Evidence) -> Iterator[Place]:
             evidence.settings[name] = [place for source in evidence.sources_seen() for place in _given(source, name)]
         if len(evidence.settings[name]) <= _MOST:
             yield from evidence.settings[name]
+    if any(isinstance(one, ast.keyword) and one.arg is None for one in ast.walk(node)):
+        if "**" not in evidence.settings:
+            evidence.settings["**"] = list(_unpacked(evidence))
+        yield from evidence.settings["**"][:_MOST_UNPACKED]
+
+
+def _unpacked(evidence: Evidence) -> Iterator[Place]:
+    """The values of the dicts with a name that the program unpacks for a call: `istft(spec, **options)`."""
+    nodes = [(source, node) for source in evidence.sources_seen() for node in source.nodes()]
+    words = [one.value for _, one in nodes if isinstance(one, ast.keyword) and one.arg is None]
+    names = {one.id for one in words if isinstance(one, ast.Name)}
+    for source, node in nodes:
+        if isinstance(node, ast.Assign) and any(isinstance(one, ast.Name) and one.id in names for one in node.targets):
+            made = node.value
+            if isinstance(made, ast.Dict):
+                yield from (Place(source, one) for one in made.values)
+            elif isinstance(made, ast.Call) and isinstance(made.func, ast.Name) and made.func.id == "dict":
+                yield from (Place(source, one.value) for one in made.keywords if one.arg is not None)
 
 
 def _read(node: ast.AST) -> Sequence[str]:

@@ -18,6 +18,7 @@ from explainer.edits.evidence import Evidence
 from explainer.edits.generators.slices import collated, parting
 from explainer.edits.place import Place
 from explainer.frozen import frozen
+from explainer.patterns import Pattern
 from explainer.repair.agreement import idles
 from explainer.repair.atoms import ATOMS
 from explainer.repair.atoms.common import statement_of
@@ -55,6 +56,8 @@ _MOVING = ("copied", "block", "value", "name", "uncalled")
 _DEVICES = {"to", "cpu", "cuda", "device", "meta", "assign", "persistent", "register_buffer", "to_empty"}
 #: What takes a step away: no repair of samples that it gave different sizes, as it is meant to.
 _UNDOING = ("slice", "unwrap", "statement", "call", "drop")
+#: What is said of a matrix whose values depend on how it was laid out: samples in its rows, or in its columns.
+_OF_MATRIX = Pattern(r"positive.definite|singular|ill-conditioned|failed to converge")
 _log = logging.getLogger(__name__)
 
 
@@ -209,6 +212,7 @@ def _offers(evidence: Evidence, family: str) -> Iterator[Offer]:
     making = evidence.crash is not None and evidence.crash.function == "__init__"
     if family == "dataloader" and making and not evidence.loading:  # of a dataset, whose tensors have wrong sizes
         family = "shape"
+    family = "shape" if _OF_MATRIX.search(evidence.message) else family
     atoms = {name: ATOMS[name] for name in atoms_for(family, "shape" in evidence.message)}
     parted = parting(evidence)
     count = counted(evidence)

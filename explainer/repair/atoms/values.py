@@ -28,6 +28,7 @@ def value(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     for node in expressions(spot):
         if isinstance(node, ast.Constant) and isinstance(node.value, bool):
             of_torch = isinstance(spot.place.source.parent_of(node), ast.keyword) and spot.role in ("slice", "crash")
+            of_torch = of_torch or any(node is one.node for one in evidence.settings.get("**", ()))  # unpacked for it
             yield Offer("value", spot, node, str(not node.value), "flag", 0.3 if of_torch else 1.0)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             rows = [*(row for row in _MODES if node.value in row), said(_parameter(spot, node), evidence)]
