@@ -25,6 +25,7 @@ from explainer.source import Source
 
 Features = Mapping[str, float]
 Line = tuple[str, int]
+_NAMED_SO = re.compile(r"\b(\w+)\s*=\s*(?:\w+\.)*\1\b(?!\s*[.(\[])")
 _TOKEN = re.compile(r"[A-Za-z_]\w*|\d+(?:\.\d+)?|\S")
 #: From how many parameters of other shapes on a model is another one; those of one layer, and of two that meet.
 _LAYER, _MEETING = 2, 4
@@ -130,8 +131,15 @@ def _of_text(candidate: Candidate, evidence: Evidence) -> dict[str, float]:
         "gone": math.log1p(sum(gone.values())),
         "new-number": float(any(token.isdigit() for token in come)),
         "same-tokens": float(not gone and not come),
+        "named-so": float(any(_misnames(*pair) for pair in pairs)),
         "familiar": _familiar(candidate, source) if source is not None else 0.0,
     }
+
+
+def _misnames(before: str, after: str) -> bool:
+    """Whether what is named as its parameter or target, `epochs=cfg.epochs`, gives way to something else."""
+    gone = set(_NAMED_SO.findall(before)) - set(_NAMED_SO.findall(after))
+    return any(re.search(rf"\b{name}\s*=[^=]", after) for name in gone)
 
 
 def _familiar(candidate: Candidate, source: Source) -> float:

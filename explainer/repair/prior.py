@@ -132,7 +132,8 @@ _DOUBTED, _OWN_SIGN = 1.5, -3.0
 #: What a kind of edit costs on the whole, and how much more (or less) of that counts where the weight is not known.
 _USUAL, _UNFITTED = 0.6, 2.0
 #: Layers of another size, with whose size the same call went well before, or whose size is computed of several names.
-_BY_HAND = {"reshaped=passed": 4.0, "recomputed": 3.0}
+#: Then a value that is named as its parameter, which another one takes the place of.
+_BY_HAND = {"reshaped=passed": 4.0, "recomputed": 3.0, "named-so": 2.0}
 _SIGNED = ("usual", "wrapped", "windowed", "unreturned", "likewise", "shortened", "paired", "expanded", "dropped")
 
 
