@@ -41,11 +41,18 @@ def with_guard(diagnosis: Diagnosis, scene: Scene, listed: bool, broad: bool) ->
     headline = _headline(found, scene.options.language)
     before, usual, after = diagnosis.cause.partition("\n" + word("usual", scene.options.language))
     cause = "\n".join(part for part in (before, told) if part) + usual + after
-    gives_way = broad and is_plain(found.unmet) and _HELPERS not in _file(scene.crash)
+    gives_way = broad and is_plain(found.unmet) and _asks_of_given(found) and _HELPERS not in _file(scene.crash)
     if headline is not None and (not listed or gives_way):
         cause = "\n".join(part for part in (told, f"{diagnosis.headline}. {before}".strip()) if part)
         diagnosis = replace(diagnosis, headline=headline, fixes=())
     return _placed(replace(diagnosis, cause=cause), found, scene)
+
+
+def _asks_of_given(found: Guarded) -> bool:
+    """Whether a guard asks something of what was given or is held; a list of complaints of its own says nothing."""
+    nodes = list(ast.walk(found.unmet))
+    names = {one.id for one in nodes if isinstance(one, ast.Name)}
+    return bool(names & set(found.guard.parameters)) or any(isinstance(one, ast.Attribute) for one in nodes)
 
 
 def alone(scene: Scene) -> Diagnosis | None:

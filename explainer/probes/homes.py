@@ -47,7 +47,7 @@ _PROBES = {
     "autograd.leaves": "computed_parameter backward_before",
     "autograd.loops_of_losses": "losses_loop",
     "autograd.losses": "loss_made",
-    "autograd.factors": "shared_factors",
+    "autograd.factors": "shared_factors mingled",
     "autograd.meeting": "meeting block_beside update_place",
     "autograd.overlaps": "shared_group",
     "autograd.patterns": "absent_name other_name",

@@ -9,7 +9,7 @@ from explainer.diagnosis import Edit, Span
 from explainer.edits.kinds.inplace import block_of, index_in
 from explainer.edits.lines import EditError, changed, deleted, indentation, inserted, joined, relined, shown
 from explainer.edits.place import Place, by_file
-from explainer.source import called
+from explainer.source import called, loaded, stored
 
 #: Containers as they are written out.
 _DISPLAYS = (ast.List, ast.ListComp, ast.Tuple, ast.Dict, ast.DictComp)
@@ -71,6 +71,8 @@ def move_after_loop(at: Place) -> tuple[Edit, ...]:
     loop = max(around, key=lambda one: one.lineno)
     if len(loop.body) == 1:
         raise EditError("nothing else is done in the loop")
+    if loaded(at.statement().node) & stored(loop):
+        raise EditError("it reads what each pass of the loop binds anew")
     return move_statement(at, after=at.at(loop))
 
 

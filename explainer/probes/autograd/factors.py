@@ -1,4 +1,4 @@
-"""What two losses share though only one of them is to train what it was made with: the advantage of an actor's loss."""
+"""What two losses share though only one of them is to train it: the advantage of an actor's loss, a critic's weights."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from explainer.probes.autograd.graph import backward_argument
 from explainer.probes.autograd.meeting import meeting
 from explainer.probes.files import named
 from explainer.probes.origin import last_binding
+from explainer.probes.owners import items
 from explainer.probes.places import span_fact
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.values import fields_of, is_optimizer, is_tensor, read
@@ -43,6 +44,34 @@ def shared_factors(scene: Scene) -> tuple[SpanFact, ...] | None:
     return tuple(found) or None
 
 
+@probe
+def mingled(scene: Scene) -> bool | None:
+    """Whether the failing loss sends gradients to the weights of two optimizers in sight that share none.
+
+    Steps that wait for all backwards would then take those of a loss that is not theirs; None where there is one alone.
+    """
+    loss = backward_argument(scene)
+    leaves = _leaves(loss.grad_fn) if is_tensor(loss) and loss.grad_fn is not None else None
+    reached = leaves[loss.grad_fn] if leaves is not None else frozenset[int]()
+    own = [weights for weights in map(_weights, _optimizers(scene)) if weights & reached]
+    return any(not one & other for one in own for other in own) or None
+
+
+def _optimizers(scene: Scene) -> list[Any]:
+    """The optimizers that the user's frames hold: by a name, in a dict or list, as an attribute of an object."""
+    found: dict[int, Any] = {}
+    for frame in scene.live.user if scene.live is not None else ():
+        held = [*frame.locals.values()]
+        held += [value for one in frame.locals.values() if not is_optimizer(one) for value in fields_of(one).values()]
+        every = [*held, *(inner for one in held for inner in items(one, 1))]
+        found.update({id(one): one for one in every if is_optimizer(one)})
+    return list(found.values())
+
+
+def _weights(optimizer: Any) -> frozenset[int]:
+    return frozenset(id(one) for group in fields_of(optimizer)["param_groups"] for one in group["params"])
+
+
 def _frame_of(scene: Scene, failed: SpanFact) -> LiveFrame | None:
     """The frame that stands at a statement."""
     frames = scene.live.user if scene.live is not None else []
@@ -57,7 +86,7 @@ def _apart(wrote: SpanFact, source: Source, frame: LiveFrame, loss: Any) -> bool
     optimizer = read(steps[0].func.value, frame.frame) if len(steps) == 1 else None  # type: ignore[attr-defined]
     if not is_optimizer(optimizer) or not is_tensor(loss) or loss.grad_fn is None:
         return False
-    own = {id(one) for group in fields_of(optimizer)["param_groups"] for one in group["params"]}
+    own = _weights(optimizer)
     leaves = _leaves(loss.grad_fn)
     if leaves is None or leaves[loss.grad_fn] <= own:
         return False

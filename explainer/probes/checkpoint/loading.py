@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import re
 import sys
 import types
 from collections.abc import Mapping
@@ -76,7 +77,7 @@ def _renaming(prefixes: list[tuple[str, str]], state: str) -> str:
 
 
 def state_of(module: Any) -> dict[str, Any]:
-    """A module's parameters and persistent buffers by dotted name, without running its `state_dict`."""
+    """A module's parameters and persistent buffers by dotted name, in its order, without running its `state_dict`."""
     found, stack = {}, [("", module)]
     while stack:
         path, one = stack.pop()
@@ -84,26 +85,46 @@ def state_of(module: Any) -> dict[str, Any]:
         hidden = own.get("_non_persistent_buffers_set") or ()
         tensors = {**(own.get("_parameters") or {}), **(own.get("_buffers") or {})}
         found.update({path + name: t for name, t in tensors.items() if t is not None and name not in hidden})
-        stack += [(f"{path}{name}.", child) for name, child in (own.get("_modules") or {}).items() if child is not None]
+        children = [(f"{path}{name}.", one) for name, one in (own.get("_modules") or {}).items() if one is not None]
+        stack += reversed(children)
     return found
 
 
 def prefix_map(own: Mapping[str, tuple], given: Mapping[str, tuple]) -> list[tuple[str, str]]:
-    """The changes of prefix that turn the keys of `given` into those of `own`; empty where some key has no partner."""
-    missing, unexpected = sorted(set(own) - set(given)), sorted(set(given) - set(own))
+    """The changes of prefix that turn the keys of `given` into those of `own`; empty where some key has no partner.
+
+    Of several partners of one shape, as the layers of a stack are, the first that the model has is taken, which holds
+    only where the numbers in the names rise alike.
+    """
+    missing, unexpected = ([key for key in a if key not in b] for a, b in ((own, given), (given, own)))
     if not missing or len(missing) != len(unexpected):
         return []
     pairs: dict[str, str] = {}
-    left = set(missing)
+    left, tied = set(missing), False
     for old in unexpected:
-        partners = [new for new in left if own[new] == given[old] and _common(old, new)]
-        best = max(partners, key=lambda new: (_common(old, new), -abs(len(new) - len(old)), new), default=None)
+        partners = [new for new in missing if new in left and own[new] == given[old] and _common(old, new)]
+        best = max(partners, key=lambda new: (_common(old, new), -abs(len(new) - len(old))), default=None)
         if best is None:
             return []
+        tied |= sum(_common(old, new) == _common(old, best) for new in partners) > 1
         pairs[old] = best
         left.discard(best)
+    if tied and not _numbered_alike(pairs):
+        return []
     changes = dict.fromkeys(_change(old, new) for old, new in pairs.items())
     return _shortest(list(changes)) if _explains(list(changes), pairs) else []
+
+
+def _numbered_alike(pairs: Mapping[str, str]) -> bool:
+    """Whether numbers rise in both names of all pairs alike, and are written as numbers are: none is `00`."""
+    rising: dict[tuple[str, str], list[tuple[list[int], list[int]]]] = {}
+    for old, new in pairs.items():
+        numbers = [re.findall(r"\d+", key) for key in (old, new)]
+        if any(str(int(one)) != one for row in numbers for one in row):
+            return False
+        bare = re.sub(r"\d+", "#", old), re.sub(r"\d+", "#", new)
+        rising.setdefault(bare, []).append(([*map(int, numbers[0])], [*map(int, numbers[1])]))
+    return all([new for _, new in sorted(one)] == sorted(new for _, new in one) for one in rising.values())
 
 
 def _common(old: str, new: str) -> int:
