@@ -107,6 +107,7 @@ KINDS = {
     "return-sample": "samples.return_sample",
     "fill-key": "filling.fill_key",
     "keep-values": "values.keep_values",
+    "group-norms": "layers.group_norms",
     "leave-unmoved": "stays.leave_unmoved",
     "only-present": "present.only_present",
     "renumber": "renumbering.renumber",

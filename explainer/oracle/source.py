@@ -39,6 +39,11 @@ def loses_write(edits: Iterable[Edit]) -> bool:
     return any(_writes_to_copy(edit.after) and not _writes_to_copy(edit.before) for edit in edits)
 
 
+def drops_statistics(edits: Sequence[Edit]) -> bool:
+    """Whether another normalisation takes the place of one that keeps running statistics."""
+    return any("BatchNorm" in (one.before or "") and "BatchNorm" not in (one.after or "") for one in edits)
+
+
 def evaluates(edits: Sequence[Edit]) -> bool:
     """Whether edits put a model into evaluation mode."""
     return any(".eval()" in (edit.after or "") and ".eval()" not in (edit.before or "") for edit in edits)

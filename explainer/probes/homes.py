@@ -121,7 +121,7 @@ _PROBES = {
     "dtype.listed": "ragged_list odd_entry tensor_list",
     "dtype.plain": "unconverted converted unconverted_beside",
     "dtype.whole": "whole_leaf whole_input",
-    "mapped": "made_for_one",
+    "mapped": "made_for_one batch_norms",
     "numerics.births": (
         "birth spoilt_weights made_parameter minus_infinity root_of_divisor masked_rows bound_operand zero_start "
         "deviation"

@@ -1,16 +1,20 @@
-"""A function run for a whole stack at once by `vmap`: what it writes to was made for one of the stack."""
+"""A function run for a whole stack at once by `vmap`: what it writes to, or keeps, is there once for all of it."""
 
 from __future__ import annotations
 
 import ast
+import math
 from typing import Any
 
 from explainer.facts import SpanFact
 from explainer.probes import probe
+from explainer.probes.built import construction
+from explainer.probes.files import calls_named
+from explainer.probes.module import below_user, root_module
 from explainer.probes.origin import last_binding
 from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
-from explainer.probes.values import is_tensor
+from explainer.probes.values import fields_of, is_tensor
 from explainer.source import called
 
 #: Factories that a tensor has as a method, too, which makes one for each of the stack.
@@ -40,6 +44,26 @@ def made_for_one(scene: Scene) -> SpanFact | None:
     text = failing.source.text(made)
     to = f"{like}.{_LIKE[called(made)]}{text[len(failing.source.text(made.func)) :]}"
     return span_fact(failing.source, made, target, name=target, like=like, to=to)
+
+
+@probe
+def batch_norms(scene: Scene) -> tuple[SpanFact, ...] | None:
+    """The calls that build the batch normalisations of a model which is mapped, the failing one's first.
+
+    `detail`: `groups`, into how many groups the channels of all of them can be divided, 4 at most.
+    """
+    found = below_user(scene)
+    failing, root = (found[-1].module if found else None), root_module(scene)
+    if not type(failing).__name__.startswith("BatchNorm") or root is None:
+        return None
+    layers = [one for one in root.modules() if type(one).__name__.startswith("BatchNorm")]
+    groups = math.gcd(4, *(fields_of(one)["num_features"] for one in layers))
+    ordered = sorted(layers, key=lambda one: one is not failing)
+    built = [made for one in ordered if (made := construction(scene, one)) is not None]
+    if len(built) < len(layers):  # some are made in a helper that several layers come from
+        built += calls_named(scene, *{type(one).__name__ for one in layers})
+    calls = {(source.file, node.lineno, node.col_offset): (source, node) for source, node in built}
+    return tuple(span_fact(source, node, groups=groups) for source, node in calls.values()) or None
 
 
 def _written(statement: ast.stmt | None) -> str | None:

@@ -11,9 +11,11 @@ from explainer.edits.cut_out import is_column, shares_out
 from explainer.edits.evidence import Evidence, Step
 from explainer.edits.generators.slices import Operand, argument_places, chain, editable, operands, trunk
 from explainer.edits.kinds import methods, operators
+from explainer.edits.kinds.arguments import set_argument
 from explainer.edits.lines import changed
 from explainer.edits.place import Place
 from explainer.patterns import Pattern
+from explainer.source import called
 
 #: The method that gives each dtype.
 CASTS = {
@@ -37,6 +39,7 @@ _MOVING = (
 )  # fmt: skip
 #: Calls whose first operand is what is indexed.
 _INDEXED = ("__getitem__", "__setitem__", "gather", "index_select", "scatter", "scatter_", "take_along_dim")
+_MADE = ("zeros", "ones", "empty", "full")
 _SQUARES = ("pow", "square", "__pow__")
 _REDUCTIONS = ("mean", "sum", "nanmean", "nansum")
 _TO_LONG = Pattern(
@@ -57,6 +60,32 @@ def structural(evidence: Evidence) -> Iterator[Candidate]:
         for node in source.nodes():
             if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
                 yield from _widened(evidence, Place(source, node.value))
+
+
+def started(evidence: Evidence) -> Iterator[Candidate]:
+    """`torch.zeros(p.shape)` -> `torch.zeros_like(p)`: a real tensor into which complex numbers are gathered in place."""
+    crash = evidence.crash
+    if crash is None or not _gathers_complex(evidence):
+        return
+    for step in trunk(evidence, crash.inputs[0]):
+        node = step.place.node if step.place is not None else None
+        if step.place is None or not isinstance(node, ast.Call) or called(node) not in _MADE:
+            continue
+        shape = node.args[0] if len(node.args) == 1 else None
+        if isinstance(shape, ast.Attribute) and shape.attr == "shape" and not node.keywords:
+            new = f"torch.{called(node)}_like({step.place.source.text(shape.value)})"
+            yield from evidence.replaced(step.place, new, "replace", "rename", new=new, old=step.place.text)
+        elif not any(word.arg == "dtype" for word in node.keywords):
+            place, dtype = step.place, f"torch.{crash.before[1][1]}"
+            edits = lambda: set_argument(place, "dtype", dtype)  # noqa: E731, B023
+            yield from evidence.made(edits, "add-argument", place, "flag", new=f"dtype={dtype}", layer=called(node))
+
+
+def _gathers_complex(evidence: Evidence) -> bool:
+    """Whether the failing call writes complex numbers into a tensor of real ones: their size alone would be another sum."""
+    crash = evidence.crash
+    dtypes = [dtype for _, dtype in crash.before[:2]] if crash is not None else []
+    return len(dtypes) == 2 and "can't be cast" in evidence.message and "float" in dtypes[0] and "complex" in dtypes[1]
 
 
 def magnitudes(evidence: Evidence) -> Iterator[Candidate]:
@@ -94,7 +123,7 @@ def _widened(evidence: Evidence, call: Place) -> Iterator[Candidate]:
 
 def casts(evidence: Evidence) -> Iterator[Candidate]:
     """Casts that the message asks for, at the deepest place where the odd dtype already is, then nearer ones."""
-    for operand, dtype in wanted(evidence):
+    for operand, dtype in wanted(evidence) if not _gathers_complex(evidence) else ():
         yield from _casts_of(evidence, operand, dtype)
 
 

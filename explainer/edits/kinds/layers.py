@@ -1,4 +1,4 @@
-"""Edits of how a layer is made: a class of its own beside it that gives one part of what the layer returns."""
+"""Edits of how a layer is made: a class beside it that gives one part of what it returns, another normalisation."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import ast
 
 from explainer.diagnosis import Edit
 from explainer.edits.lines import EditError, changed, inserted, joined
-from explainer.edits.place import Place
-from explainer.source import holds
+from explainer.edits.place import Place, by_file
+from explainer.source import called, holds
 
 
 def first_output(call: Place, part: str) -> tuple[Edit, ...]:
@@ -22,6 +22,25 @@ def first_output(call: Place, part: str) -> tuple[Edit, ...]:
     text = f"class {name}({layer}):\n    def forward(self, *args):\n        return super().forward(*args){part}\n\n"
     used = changed(source, [(source.span(node.func), name)])
     return joined(source, inserted(source, _top(call), text), used)
+
+
+def group_norms(each: tuple[Place, ...], groups: str) -> tuple[Edit, ...]:
+    """`nn.BatchNorm2d(width)` -> `nn.GroupNorm(4, width)` for several at once, also of different files."""
+    edits: list[Edit] = []
+    for source, own in by_file(each):
+        edits += changed(source, [(place.span, _grouped(place, groups)) for place in own])
+    return tuple(edits)
+
+
+def _grouped(place: Place, groups: str) -> str:
+    node = place.node
+    if not isinstance(node, ast.Call) or not called(node).startswith("BatchNorm"):
+        raise EditError("no batch normalisation is made here")
+    width = node.args[0] if node.args else next((w.value for w in node.keywords if w.arg == "num_features"), None)
+    if width is None:
+        raise EditError("its number of channels does not stand here")
+    head = place.source.text(node.func).rpartition(".")[0] or "torch.nn"
+    return f"{head}.GroupNorm({groups}, {place.source.text(width)})"
 
 
 def _top(call: Place) -> int:

@@ -28,6 +28,8 @@ _NUMBERS = (1, 2, 0)
 _SELDOM = ("dilation", "groups")
 #: What it costs that a parameter is a flag, a dimension, a number.
 _FLAG, _DIMENSION, _NUMBER, _SIZED = 0.4, 0.1, 0.6, 0.5
+#: What says how large a result is that else depends on the largest number among the data, and what it is worth.
+_OF_DATA, _COUNTED = ("minlength", "num_classes", "dim_size", "num_segments"), -1.5
 #: The most arguments of which every pair is exchanged; of more only neighbours.
 _PAIRS = 4
 #: How many sizes in scope a parameter may be given; how many in the place of a number.
@@ -179,7 +181,8 @@ def _values(
     elif type(default) is int and name not in _SELDOM:
         sizes = wanted(evidence)
         fitting = [one for one, value in integers(spot).items() if value in sizes and value != default]
-        yield from ((one, "size", _SIZED + 0.1 * at) for at, one in enumerate(fitting[:_FITTING]))
+        sized = _COUNTED if name in _OF_DATA else _SIZED
+        yield from ((one, "size", sized + 0.1 * at) for at, one in enumerate(fitting[:_FITTING]))
         numbers = [one for one in _NUMBERS if one != default and (one or default < 2)]  # no count becomes none at all
         yield from ((str(one), "near", _NUMBER + 0.2 * at) for at, one in enumerate(numbers))
     elif default is None and "dim" not in name:
