@@ -89,7 +89,9 @@ _STATISTICS = ("running_mean", "running_var", "num_batches_tracked")
 def _unwritten(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[str, Any]) -> bool:
     """A tensor that is kept, and that the unedited run had written over, is as it was."""
     written = {name for name, in_place in (before.get("written") or {}).items() if in_place}
-    if source.evaluates(edits) or source.drops_statistics(edits):  # they stay as they are: that is what it is for
+    if source.drops_statistics(edits):
+        return False
+    if source.evaluates(edits):  # statistics stay as they are: that is what the mode is for
         written = {name for name in written if not any(f".{one}[" in name for one in _STATISTICS)}
     return "written" in seen and bool(written - set(seen["written"]))
 
