@@ -129,6 +129,8 @@ _STEP = 0.12
 _FAR = 1.2
 #: What a doubt costs whose weight is not known; what those kinds of edits do whose signs seldom come by chance.
 _DOUBTED, _OWN_SIGN = 1.5, -3.0
+#: No program drops a result on purpose; the greatest length is a whole number of times the size that it exceeds.
+_SURE = {"dropped": 3.0, "shortened": 1.5}
 #: What a kind of edit costs on the whole, and how much more (or less) of that counts where the weight is not known.
 _USUAL, _UNFITTED = 0.6, 2.0
 #: Layers of another size, with whose size the same call went well before, or whose size is computed of several names.
@@ -162,7 +164,7 @@ def _unfitted(name: str) -> float:
     """
     atom = name.removeprefix("atom=")
     if atom in _SIGNED:
-        return _OWN_SIGN * (3 if name == "atom=dropped" else 1)  # no program drops a result on purpose
+        return _OWN_SIGN * _SURE.get(atom, 1.0)
     if name.startswith("atom="):
         return _UNFITTED * (ATOM.get(atom, _USUAL) - _USUAL)
     if name in _BY_HAND:

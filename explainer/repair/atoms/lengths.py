@@ -10,21 +10,44 @@ from explainer.edits.generators.slices import Operand, operands
 from explainer.edits.place import as_primary
 from explainer.repair.atoms.common import expressions, is_value, shape_of
 from explainer.repair.offer import Offer
-from explainer.repair.spots import Spot
+from explainer.repair.spots import Spot, spots
 
 #: Of how many steps layers leave one.
 _FACTORS = range(2, 17)
 
 
 def shortened(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
-    """`return x, lengths` -> `return x, (lengths + 3) // 4`: the greatest length is then that of what they count."""
+    """`return x, lengths` -> `return x, (lengths + 3) // 4`: the greatest length is then that of what they count.
+
+    Where a function hands lengths back beside what it has made shorter, no other place is to blame.
+    """
     for lengths, factor, up in _factors(evidence):
-        for node in expressions(spot):
-            plain = isinstance(node, (ast.Name, ast.Attribute)) and is_value(spot, node)
-            if plain and shape_of(spot, node, evidence) == lengths.shape:
-                text = as_primary(spot.place.at(node))
-                new = f"({text} + {factor - 1}) // {factor}" if up else f"{text} // {factor}"
+        every = [(one, node) for one in spots(evidence) for node in _lengths(one, lengths, evidence)]
+        beside = {id(node) for one, node in every if _beside(one, node, lengths, evidence)}
+        for node in _lengths(spot, lengths, evidence):
+            text = as_primary(spot.place.at(node))
+            new = f"({text} + {factor - 1}) // {factor}" if up else f"{text} // {factor}"
+            if not beside or id(node) in beside:
                 yield Offer("shortened", spot, node, new, "up" if up else "down")
+
+
+def _lengths(spot: Spot, lengths: Operand, evidence: Evidence) -> Iterator[ast.expr]:
+    """The names at a place that have the shape of the lengths."""
+    for node in expressions(spot):
+        plain = isinstance(node, (ast.Name, ast.Attribute)) and is_value(spot, node)
+        if plain and shape_of(spot, node, evidence) == lengths.shape:
+            yield node
+
+
+def _beside(spot: Spot, node: ast.AST, lengths: Operand, evidence: Evidence) -> bool:
+    """Whether lengths are handed back beside something of the size that they exceed."""
+    source = spot.place.source
+    row = source.parent_of(node)
+    if not isinstance(row, ast.Tuple) or not isinstance(source.parent_of(row), ast.Return):
+        return False
+    sizes = {size for one in operands(evidence) if one.shape != lengths.shape for size in one.shape}
+    shapes = [shape_of(spot, one, evidence) or [] for one in row.elts if one is not node]
+    return any(len(shape) > 1 and sizes & set(evidence.said) & set(shape) for shape in shapes)
 
 
 def _factors(evidence: Evidence) -> Iterator[tuple[Operand, int, bool]]:
