@@ -223,7 +223,7 @@ class Deep:
             learning = torch.is_grad_enabled()
             self.roots.append((module, (), frames(), learning, bool(module.training)))
             self.batch = next((len(one) for one in given if isinstance(one, torch.Tensor) and one.dim()), 0)
-            self.fed += [one for one in given if isinstance(one, torch.Tensor) and one.dim() == 2][:2]
+            self.fed += [one for one in given if isinstance(one, torch.Tensor) and one.dim() > 1][:2]
             with unseen(), unrecorded():
                 inspect.root_called(self.watcher, module, given, learning)
         self.stack.append(module)

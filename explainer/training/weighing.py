@@ -49,6 +49,10 @@ def _samples_by_weight(watcher: Any) -> bool:
     return any(entry["taken"] and entry["sampler"] not in plain for entry in watcher.notes.loaders.values())
 
 
+#: Of how many numbers of a row it is asked whether they come again.
+_WIDTH = 1024
+
+
 @looks(*REGRESSION, "cross_entropy", "nll_loss", "binary_cross_entropy_with_logits")
 def repeated_rows(deep: Deep, call: Call) -> None:
     """Rows of numbers that come several times in one batch."""
@@ -57,9 +61,9 @@ def repeated_rows(deep: Deep, call: Call) -> None:
         return
     looked["rows looked at", call.name] += 1
     for given in deep.fed:
-        if len(given) < 32 or not given.is_floating_point() or given.requires_grad or given.shape[1] > 256:
+        if len(given) < 32 or not given.is_floating_point() or given.requires_grad:
             continue
-        rows = given[:256]
+        rows = given[:256].flatten(1)[:, :_WIDTH]
         distinct = len(torch.unique(rows, dim=0))
         if distinct <= 0.95 * len(rows):
             deep.watcher.notes.saw("rows-repeated", call.site, rows=len(rows), distinct=distinct)

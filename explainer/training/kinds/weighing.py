@@ -120,7 +120,10 @@ def _collected(source: Source, sources: Sequence[Source]) -> Iterator[tuple[ast.
         row = isinstance(one.args[0], (ast.Tuple, ast.List))
         method = stacked.get(source.text(one.func.value)) or (next(iter(stacked.values()), "") if row else "")
         for part in getattr(one.args[0], "elts", one.args):
-            if method and (isinstance(part, (ast.Name, ast.Attribute)) or _hands_out(part, sources)):
+            shared = part.args[0] if isinstance(part, ast.Call) and called(part) == "from_numpy" and part.args else None
+            if isinstance(shared, (ast.Name, ast.Attribute)):  # it shares its memory
+                yield one, shared, "copy"
+            elif method and (isinstance(part, (ast.Name, ast.Attribute)) or _hands_out(part, sources)):
                 yield one, part, method
 
 

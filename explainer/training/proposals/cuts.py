@@ -155,7 +155,7 @@ def _cuts(source: Source) -> Iterator[tuple[ast.AST, str, Any]]:
                     )
         elif isinstance(node, ast.FunctionDef):
             for one in node.decorator_list:
-                if "no_grad" in source.text(one) and node.name in ("forward", "encode", "features", "embed", "extract"):
+                if "no_grad" in source.text(one) and _hands_on(source, node):
                     yield one, "no_grad", rewrite.replaced(source, one, "torch.enable_grad()")
         elif (
             isinstance(node, ast.Call)
@@ -168,7 +168,15 @@ def _cuts(source: Source) -> Iterator[tuple[ast.AST, str, Any]]:
             yield node, called(node), rewrite.replaced(source, node, text)
 
 
-def _evaluates(source: Source, node: ast.With) -> bool:
+def _hands_on(source: Source, function: ast.FunctionDef) -> bool:
+    """Whether a function that records nothing gives back what a part of its object makes: a loss may be made of it."""
+    given = [one.value for one in ast.walk(function) if isinstance(one, ast.Return) and one.value is not None]
+    named = function.name in ("forward", "encode", "features", "embed", "extract")
+    own = any(isinstance(one, ast.Call) and source.text(one.func).startswith("self.") for one in ast.walk(function))
+    return named or (bool(given) and own and not _evaluates(source, function))
+
+
+def _evaluates(source: Source, node: ast.AST) -> bool:
     text = source.text(node)
     return any(
         word in text

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-from explainer.source import Source
+from explainer.source import Source, stored
 from explainer.training import rewrite
 from explainer.training.finding import Attempt, Finding
 from explainer.training.kinds.optimizers import span_of
@@ -88,13 +88,10 @@ def _rescheduled(entry: dict[str, Any], one: Optimizing, watcher: Any) -> list[A
         text = f"{made[0].text(made[1].targets[0])}.step()"
     step = statement(one.stepped_at[0]) if one.stepped_at else None
     if step is not None and entry["steps"] < 0.5 * one.steps:
-        put = rewrite.after(step[0], step[1], text)
-        attempts.append(
-            Attempt(
-                "each-step",
-                rewrite.together(step[0], put, rewrite.without(*found)) if found and found[0] is step[0] else put,
-            )
-        )
+        put = [rewrite.after(step[0], step[1], text)]
+        if found and found[0] is step[0]:
+            put += [rewrite.without(*found), *_handed(found[0], found[1], step[1], text)]
+        attempts.append(Attempt("each-step", rewrite.together(step[0], *put)))
     call = rewrite.call_in(entry["site"][0], entry["kind"]) if entry["site"] else None
     if call is not None and entry["steps"] >= 0.8 * one.steps:
         for name in ("T_max", "total_steps", "step_size"):
@@ -107,6 +104,24 @@ def _rescheduled(entry: dict[str, Any], one: Optimizing, watcher: Any) -> list[A
                 break
     attempts += _unrounded(entry)
     return [each for each in attempts if each.edits]
+
+
+def _handed(source: Source, stated: ast.stmt, step: ast.stmt, text: str) -> list[Any]:
+    """A scheduler that another function of the file steps from now on: as its parameter, and given in its calls."""
+    name, _, method = text.partition(".")
+    function, own = source.function_at(step.lineno), source.function_at(stated.lineno)
+    if not isinstance(function, ast.FunctionDef) or function is own or name == "self" or "." in method:
+        return []
+    known = {one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)} | stored(function)
+    calls = [one for one in source.nodes() if isinstance(one, ast.Call) and source.text(one.func) == function.name]
+    bound = own is not None and name in stored(own)
+    last = function.args.args[-1:]
+    if name in known or not bound or not last or function.args.kwarg or function.args.kwonlyargs:
+        return []
+    if function.args.defaults or any(source.function_at(one.lineno) is not own for one in calls):
+        return []
+    edits = [rewrite.replaced(source, last[0], f"{source.text(last[0])}, {name}")]
+    return [*edits, *(rewrite.with_keyword(source, one, name, name) for one in calls)]
 
 
 def _unrounded(entry: dict[str, Any]) -> Iterator[Attempt]:
