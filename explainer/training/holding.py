@@ -12,6 +12,8 @@ from explainer.training import ranks
 from explainer.training.notes import Optimizing
 from explainer.wrappers import class_name, named_modules, named_parameters
 
+#: An optimizer that has not stepped for so many steps has done its part: that of a pretraining.
+_RETIRED = 50
 #: Leaves of the graphs that were looked at, by their ids.
 _LEAVES: dict[int, Any] = {}
 
@@ -51,23 +53,25 @@ def look(watcher: Any, of: Any, one: Optimizing) -> None:
             owned.setdefault(id(parameter), (root, name, parameter))
     graph = set().union(*watcher.leaves) if watcher.leaves else set()
     elsewhere = _held_by_any(watcher)
-    _registered(watcher, one, owned, elsewhere, graph)
+    _registered(watcher, one, owned, elsewhere, graph, _held_by_any(watcher, watcher.notes.steps - _RETIRED))
     _stray(watcher, one, roots, graph - set(owned) - elsewhere)
     _without_gradient(watcher, one, held)
     _orphaned(watcher, one, held, set(owned))
 
 
-def _held_by_any(watcher: Any) -> set[int]:
-    """The ids of what the program's optimizers hold."""
+def _held_by_any(watcher: Any, since: int = -1) -> set[int]:
+    """The ids of what the program's optimizers hold: those that stepped since some step, or have not begun yet."""
     held: set[int] = set()
     for other in watcher.notes.optimizers:
         live = other.of()
-        if live is not None:
+        if live is not None and (other.last >= since or not other.steps):
             held.update(id(p) for group in live.param_groups for p in group["params"])
     return held
 
 
-def _registered(watcher: Any, one: Optimizing, owned: dict[int, Any], elsewhere: set[int], graph: set[int]) -> None:
+def _registered(
+    watcher: Any, one: Optimizing, owned: dict[int, Any], elsewhere: set[int], graph: set[int], still: set[int]
+) -> None:
     """The parameters of the models: whether an optimizer holds them, a graph reaches them, they get gradients."""
     for number, (root, name, parameter) in owned.items():
         entry = watcher.weights.get(number)
@@ -82,7 +86,13 @@ def _registered(watcher: Any, one: Optimizing, owned: dict[int, Any], elsewhere:
         entry["graded"] += norm != 0
         entry["norm"] = norm
         ranks.noted(watcher, entry, root, parameter)
-        _idles(entry, parameter, one, bool(norm) and parameter.requires_grad and number not in elsewhere)
+        _idles(entry, parameter, one, bool(norm) and parameter.requires_grad and number not in still)
+
+
+def thaws(watcher: Any) -> bool:
+    """Whether a weight that was frozen when it was looked at last is not any more."""
+    frozen = (one["of"]() for one in watcher.weights.values() if one["frozen"])
+    return any(one is not None and one.requires_grad for one in frozen)
 
 
 def _begun(watcher: Any, one: Optimizing, root: Any, name: str, parameter: Any) -> dict[str, Any]:

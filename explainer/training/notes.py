@@ -74,7 +74,10 @@ class ByIdentity:
 
 @mutable
 class Optimizing:
-    """One optimizer of the program. `rates` are stretches (rate, steps), `lost` counts steps without any gradient."""
+    """One optimizer of the program. `rates` are stretches (rate, steps), `lost` counts steps without any gradient.
+
+    `last` is the number of all steps by its own last one.
+    """
 
     number: int
     kind: str
@@ -82,6 +85,7 @@ class Optimizing:
     of: Any
     name: str | None = None
     steps: int = 0
+    last: int = 0
     stepped_at: Site = ()
     zeroed: int = 0
     zeroed_at: Site = ()

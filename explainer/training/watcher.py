@@ -22,6 +22,8 @@ from explainer.training.sites import frames, key, named_within, stepping_package
 _PHASES = 3
 #: Of a trial, every so many steps are looked at.
 _OFTEN = 16
+#: At how many steps in a row weights are looked at that are trained again after they were frozen.
+_AGAIN = 3
 
 
 class Watcher:
@@ -234,6 +236,7 @@ class Watcher:
             precision.after_step(self, one.stepped_at)
         rates.stepped(one, of)
         self.notes.event("step", one.stepped_at, one.number)
+        one.last = self.notes.steps
         if self._inside:
             self._owed = True  # one step of several that the hooks of a backward take: the iteration ends with it
         else:
@@ -257,6 +260,8 @@ class Watcher:
         if self.deep.at_work:
             self.deep.sleep()
         wanted = sampled(turns) or (self.dense and not turns % _OFTEN)
+        if not turns % _OFTEN and holding.thaws(self):
+            self._more = max(self._more, _AGAIN)
         if not wanted and not self._more:
             return
         self._more -= self._more > 0

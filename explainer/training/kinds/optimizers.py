@@ -247,12 +247,14 @@ def _whole(source: Source, given: ast.expr, missing: list[dict[str, Any]], watch
     known = {id(root["of"]()): root["name"] for root in watcher.notes.roots.values()}
     names = [known.get(number) for number in dict.fromkeys(id(entry["root"]()) for entry in missing)]
     others = "".join(f", *{name}.parameters()" for name in names if name and f"{name}." not in text)
+    owners = {id(entry["root"]()) for entry in watcher.weights.values() if entry["held"]}
+    whole = [f"{name}.parameters()" for name in names if name and owners == {id(entry["root"]()) for entry in missing}]
+    if isinstance(given, ast.Name):  # of one model: no parameter is to be given twice
+        texts += [one for one in whole if one not in texts]
     if others and isinstance(given, (ast.List, ast.Tuple)) and len(text) > 2:
         texts.append(f"{text[:-1].rstrip().rstrip(',')}{others}{text[-1]}")
     elif others:
         texts.append(f"[*{text}{others}]")
-    owners = {id(entry["root"]()) for entry in watcher.weights.values() if entry["held"]}
-    whole = [f"{name}.parameters()" for name in names if name and owners == {id(entry["root"]()) for entry in missing}]
     return [*texts, *(one for one in whole if one not in (*texts, text))]
 
 
