@@ -9,10 +9,13 @@ from typing import Any
 
 import torch
 
-from explainer.training.sites import frames, key, named, user_frames
+from explainer.frozen import frozen
+from explainer.training.sites import Site, frames, key, named, user_frames
 
 #: Ties and states that are noted at most.
 _TIES, STATES = 400, 50
+#: After how many calls in training a model is one that is trained.
+_TRAINED = 5
 
 #: What draws the values of a weight anew.
 _DRAWN = (
@@ -237,3 +240,36 @@ def _prefix(keys: list[str], own: list[str]) -> dict[str, str] | None:
         if other != first and all(f"{other}{one[len(first) :]}" in own for one in keys if one.startswith(f"{first}.")):
             return {"what": "replace", "prefix": f"{first}.", "other": f"{other}."}
     return None
+
+
+@frozen
+class Copy:
+    """A model made of another one before the first step, as it was at the look after step `seen`.
+
+    `kind` is how it was made; `still`: nothing was written to it, beside a model of its kind and sizes that is trained.
+    """
+
+    site: Site
+    kind: str
+    still: bool
+    seen: int
+
+
+def copies(watcher: Any) -> None:
+    """Note how the models stand that were copied, or given a state once, before the first step: they may go soon."""
+    made = [(ref(), site, "deepcopy", 1) for ref, site, steps in list(watcher.copied.values()) if not steps]
+    given = [(ref(), site, "load_state_dict", times) for ref, site, steps, times in list(watcher.filled.values())
+             if not steps]  # fmt: skip
+    for module, site, kind, times in [*made, *given]:
+        if module is None or not site or (kind == "deepcopy" and id(module) in watcher.filled) or times > 1:
+            continue
+        still = watcher.unchanged(module) and _trained_beside(watcher, module)
+        watcher.copies[id(module)] = Copy(site, kind, still, watcher.notes.steps)
+
+
+def _trained_beside(watcher: Any, module: Any) -> bool:
+    """Whether a model of the same kind and sizes is trained."""
+    sizes = [one.shape for one in module.parameters()]
+    trained = (root["of"]() for root in watcher.notes.roots.values() if root["train"] > _TRAINED)
+    twins = (one for one in trained if one is not None and one is not module and type(one) is type(module))
+    return any([one.shape for one in twin.parameters()] == sizes for twin in twins)

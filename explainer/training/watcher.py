@@ -52,6 +52,7 @@ class Watcher:
         self.lists: dict[str, Any] = {}
         self.copied: dict[int, Any] = {}
         self.filled: dict[int, Any] = {}
+        self.copies: dict[int, Any] = {}
         self.constants: dict[int, Any] = {}
         self.placed: dict[int, Any] = {}
         self.given: dict[Any, Any] = {}
@@ -212,6 +213,7 @@ class Watcher:
 
     def _looks_at_step(self, of: Any, one: Optimizing) -> None:
         inspect.before_step(self, of, one)
+        models.copies(self)
         precision.before_step(self, of)
         one.looked += 1
         gradients = [p.grad for group in of.param_groups for p in group["params"] if p.grad is not None]

@@ -19,12 +19,12 @@ _SHARE, _STEPS = 0.05, 5
 @finder
 def never_follows(watcher: Any) -> Iterator[Finding]:
     """A copy made before training that answers at every step, while the model learns from what it says."""
-    for module, site, kind in _copies(watcher):
-        root = watcher.notes.roots.get(id(module))
+    for number, copy in watcher.copies.items():
+        root = watcher.notes.roots.get(number)
         asked = {mode.step for mode in root["modes"] if not mode.learning} if root is not None else set()
-        twin = _twin(watcher, module)
-        found = rewrite.call_in(site[0], kind)
-        if twin is None or found is None or len(asked) < _STEPS or not watcher.unchanged(module):
+        site, found = copy.site, rewrite.call_in(copy.site[0], copy.kind)
+        late = copy.seen < 0.5 * watcher.notes.steps or watcher.filled.get(number, (0, 0, 0, 1))[3] > 1
+        if found is None or len(asked) < _STEPS or late or not copy.still:
             continue
         own, target = _names(*found, site) or ("", "")
         step = next((one for one in watcher.notes.optimizers if one.stepped_at), None)
@@ -40,24 +40,6 @@ def never_follows(watcher: Any) -> Iterator[Finding]:
         attempts = (Attempt("follow", edits, names),)
         # a model to keep close to stays as it is on purpose: the trial must be overwhelming
         yield Finding("target-never-follows", names, culprit, attempts, proved=False, weight=5)
-
-
-def _copies(watcher: Any) -> Iterator[tuple[Any, Site, str]]:
-    """Models that were copied, or given a state once, before the first step."""
-    for ref, site, steps in list(watcher.copied.values()):
-        if ref() is not None and not steps and site and id(ref()) not in watcher.filled:
-            yield ref(), site, "deepcopy"
-    for ref, site, steps, times in list(watcher.filled.values()):
-        if ref() is not None and not steps and site and times == 1:
-            yield ref(), site, "load_state_dict"
-
-
-def _twin(watcher: Any, module: Any) -> Any:
-    """The model of the same kind and sizes that is trained."""
-    sizes = [p.shape for p in module.parameters()]
-    trained = [root["of"]() for root in watcher.notes.roots.values() if root["train"] > _STEPS]
-    twins = (one for one in trained if one is not None and one is not module and type(one) is type(module))
-    return next((one for one in twins if [p.shape for p in one.parameters()] == sizes), None)
 
 
 def _names(source: Any, call: ast.Call, site: Site) -> tuple[str, str] | None:
