@@ -34,6 +34,7 @@ def drawn_apart(watcher: Any) -> Iterator[Finding]:
                          "other": source.text(pair[3].args[0])}  # fmt: skip
                 known = [name for name in drawing if name in source.imported]
                 attempts = tuple(Attempt("one-draw", _drawn_once(source, pair, name), names) for name in known)
+                attempts += tuple(Attempt("together", edits, names) for edits in _together(source, pair))
                 culprit = source.span(pair[2])
                 # two views of a thing may be drawn apart on purpose: the trial must be overwhelming
                 yield Finding("augmentation-drawn-apart", names, culprit, attempts, proved=False, weight=6)
@@ -75,6 +76,17 @@ def _alike(source: Source, one: ast.expr, other: ast.expr) -> bool:
         return False
     same = source.text(one.func) == source.text(other.func) and not (one.keywords or other.keywords)
     return same and source.text(one.args[0]) != source.text(other.args[0])
+
+
+def _together(source: Source, pair: Pair) -> Iterator[Any]:
+    """Both values handed to one call, one on top of the other: `image, mask = flip(torch.stack([image, mask]))`."""
+    first, then, one, other = pair
+    if first is then or "torch" not in source.imported:
+        return
+    targets = [source.text(each.targets[0]) for each in (first, then)]  # type: ignore[attr-defined]
+    given = ", ".join(source.text(each.args[0]) for each in (one, other))
+    call = f"{', '.join(targets)} = {source.text(one.func)}(torch.stack([{given}]))"
+    yield rewrite.together(source, rewrite.replaced(source, first, call), rewrite.without(source, then))
 
 
 def _drawn_once(source: Source, pair: Pair, name: str) -> Any:
