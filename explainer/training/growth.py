@@ -35,11 +35,9 @@ def after_backward(watcher: Any, loss: Any, name: str) -> None:
 
 
 def _look_for_lists(watcher: Any, frame: Any, loss: Any) -> None:
-    """Lists that have held the same scalars with their graphs since an earlier look, over several steps."""
+    """Lists that have held the same tensors with their graphs since an earlier look, over several steps."""
     for name, value, file in _lists(frame):
-        tracked = [
-            one for one in value if isinstance(one, torch.Tensor) and one.grad_fn is not None and one.numel() == 1
-        ]
+        tracked = [one for one in value if isinstance(one, torch.Tensor) and one.grad_fn is not None]
         if len(tracked) < 2 or tracked[0] is loss:
             continue
         before = watcher.lists.get(name)
@@ -50,6 +48,7 @@ def _look_for_lists(watcher: Any, frame: Any, loss: Any) -> None:
             and watcher.notes.steps > before[2] + 6
         ):
             kept = {"kind": "list", "count": len(tracked), "file": file, "function": frame.f_code.co_name}
+            kept["number"] = all(one.numel() == 1 for one in tracked)
             watcher.kept.setdefault(name, {**kept, "line": frame.f_lineno})
         elif before is None or before[0]() is not tracked[0]:
             watcher.lists[name] = (weakref.ref(tracked[0]), len(tracked), watcher.notes.steps)

@@ -20,26 +20,28 @@ def kept_graphs(watcher: Any) -> Iterator[Finding]:
         if found is None:
             continue
         statement, value = found
-        edits = rewrite.replaced(source, value, _plain(source, value))
+        plain = _plain(source, value, "item()" if held.get("number", True) else "detach()")
+        edits = rewrite.replaced(source, value, plain)
         names = {
             "name": name,
             "count": held["count"],
             "kind": held["kind"],
-            "text": source.text(value),
+            "value": source.text(value),
+            "number": held.get("number", True),
             "steps": watcher.notes.steps,
         }
         yield Finding(
             "graph-kept-across-steps",
             names,
             source.span(statement),
-            (Attempt("item", edits, {"text": _plain(source, value)}),),
+            (Attempt("item", edits, {"text": plain}),),
             weight=6,
         )
 
 
-def _plain(source: Source, value: ast.expr) -> str:
+def _plain(source: Source, value: ast.expr, method: str) -> str:
     text = source.text(value)
-    return f"{text if isinstance(value, (ast.Name, ast.Attribute, ast.Call)) else f'({text})'}.item()"
+    return f"{text if isinstance(value, (ast.Name, ast.Attribute, ast.Call)) else f'({text})'}.{method}"
 
 
 def _keepers(source: Source, name: str) -> Iterator[tuple[ast.stmt, ast.expr]]:
