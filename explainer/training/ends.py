@@ -46,7 +46,13 @@ def target_among_inputs(deep: Deep, call: Call) -> None:
         return  # what one model is given may be what another is asked
     read = [tokens for tokens, _ in deep.watcher.tokens]  # one of which may be what is to be told
     for given in deep.fed:
-        if given.dim() != 2 or len(given) != len(target) or given.shape[1] < 2 or given.requires_grad or given.device != target.device:
+        if (
+            given.dim() != 2
+            or len(given) != len(target)
+            or given.shape[1] < 2
+            or given.requires_grad
+            or given.device != target.device
+        ):
             continue
         if any(given is one for one in read):
             continue

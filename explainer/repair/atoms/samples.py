@@ -93,7 +93,9 @@ def _cut_from(node: ast.ListComp | ast.GeneratorExp | ast.SetComp, row: ast.comp
     cuts = [one for one in ast.walk(node.elt) if isinstance(one, ast.Subscript) and isinstance(one.slice, ast.Slice)
             and isinstance(row.target, ast.Name) and ast.unparse(one.value) == row.target.id]  # fmt: skip
     ends = [(one.slice.lower, one.slice.upper) for one in cuts]  # type: ignore[attr-defined]
-    numbers = [_whole(lower) if upper is None else -(_whole(upper) or 0) for lower, upper in ends if not lower or not upper]
+    numbers = [
+        _whole(lower) if upper is None else -(_whole(upper) or 0) for lower, upper in ends if not lower or not upper
+    ]
     return max((one for one in numbers if one is not None and one > 0), default=None)
 
 

@@ -193,7 +193,11 @@ def _written(statement: ast.stmt) -> str:
 
 
 def fitted(source: Source) -> Iterator[Offer]:
-    """What a first call has fitted, handed to a later one that fits its own and drops it: `test, _ = encode(rows)`."""
+    """What a first call has fitted, handed to a later one that fits its own and drops it: `test, _ = encode(rows)`.
+
+    `scaler.transform(test)` for a second `scaler.fit_transform(test)`: what was fitted before is used.
+    """
+    yield from _refitted(source)
     found: dict[str, tuple[ast.Assign, list[str]]] = {}
     for node in source.nodes():
         target = node.targets[0] if isinstance(node, ast.Assign) else None
@@ -208,6 +212,18 @@ def fitted(source: Source) -> Iterator[Offer]:
             if dropped.startswith("_") and not kept.startswith("_"):
                 new = source.text(call)[:-1].rstrip(", ")
                 yield replace(replacing(source, call, f"{new}, {kept})", 0.3), reason="fitted")
+
+
+def _refitted(source: Source) -> Iterator[Offer]:
+    known: set[tuple[Any, str]] = set()
+    calls = [one for one in source.nodes() if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute)]
+    for call in sorted(calls, key=lambda one: (one.lineno, one.col_offset)):
+        owner = source.scope_at(call.lineno), source.text(call.func.value)  # type: ignore[attr-defined]
+        if called(call) == "fit_transform" and owner in known:
+            new = f"{owner[1]}.transform"
+            yield replace(replacing(source, call.func, new, 0.3), reason="refitted", about=owner[1])
+        if called(call) in ("fit", "fit_transform"):
+            known.add(owner)
 
 
 def _copied(source: Source, value: ast.expr, cost: float) -> Iterator[Offer]:
