@@ -230,6 +230,8 @@ ALONE = [
     ("shared", "def f(o):\n    o = o.pop_all()\n    g(o)", ""),
     ("subset", "f(s)", "sizes 4 and 5"),  # nothing of that length was chosen
     ("filtered", "f(sum(one.width for one in k))", ""),
+    ("nonempty", "f([one[:-1] for one in k])", ""),  # none of them was empty
+    ("relabelled", "f(x)", "index 5 is out of bounds"),  # no table of new numbers was made
     ("unpacked", "q, k = f(x)", "sizes differ"),
     ("uncalled", "f(x)", ""),
     ("reduction", "f(b)", ""),
@@ -310,6 +312,8 @@ def test_every_atom_has_examples_and_a_cost():
         "shortened",
         "paired",
         "expanded",
+        "nonempty",
+        "relabelled",
     }  # on their own
     assert set(ATOMS) - apart == {row[0] for row in REPAIRS}
     assert set(ATOMS) == {row[0] for row in ALONE}

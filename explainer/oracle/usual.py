@@ -20,7 +20,8 @@ class Usual:
 
     def __init__(self, places: Places, known: Mapping[str, Any] | None):
         self.places = places
-        self.function, self.first = (known["function"], known["first"]) if known else ("", [])
+        self.function: str = known["function"] if known else ""
+        self.first: list[list[int]] = known["first"] if known else []
         self.made: list[list[int]] = []
 
     def watch(self, torch: Any) -> None:

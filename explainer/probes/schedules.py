@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sized
 from typing import Any
 
 from explainer.bindings import only_value
@@ -66,8 +66,8 @@ def floored_batches(scene: Scene) -> SpanFact | None:
         return None
     source, node = found[0]
     own = fields_of(loader_in_loop(scene))
-    size, data = own.get("batch_size"), own.get("dataset")
-    samples = len(data) if type(size) is int and hasattr(type(data), "__len__") else 0
+    size, data = own.get("batch_size") or 0, own.get("dataset")
+    samples = len(data) if type(size) is int and size and isinstance(data, Sized) else 0
     if samples and (own.get("drop_last") or samples % size == 0):
         return None
     up = f"-(-{as_primary(Place(source, node.left))} // {source.text(node.right)})"

@@ -71,6 +71,8 @@ ATOM: Mapping[str, float] = {
     "moved": 0.3,
     "subset": 0.4,
     "filtered": 0.6,
+    "nonempty": 0.1,
+    "relabelled": 0.1,
     "trimmed": 0.3,
     "started": 0.1,
     "widened": 0.3,
@@ -108,6 +110,7 @@ SAMPLES = (
     "counted",
     "subset",
     "filtered",
+    "nonempty",
     "shared",
     "trimmed",
     "widened",
@@ -129,14 +132,16 @@ _STEP = 0.12
 _FAR = 1.2
 #: What a doubt costs whose weight is not known; what those kinds of edits do whose signs seldom come by chance.
 _DOUBTED, _OWN_SIGN = 1.5, -3.0
-#: No program drops a result on purpose; the greatest length is a whole number of times the size that it exceeds.
-_SURE = {"dropped": 3.0, "shortened": 1.5}
+#: No program drops a result on purpose; the greatest length is a whole number of times the size that it exceeds; one
+#: sample was empty, and no other.
+_SURE = {"dropped": 3.0, "shortened": 1.5, "nonempty": 1.5}
 #: What a kind of edit costs on the whole, and how much more (or less) of that counts where the weight is not known.
 _USUAL, _UNFITTED = 0.6, 2.0
 #: Layers of another size, with whose size the same call went well before, or whose size is computed of several names.
 #: Then a value that is named as its parameter, which another one takes the place of.
 _BY_HAND = {"reshaped=passed": 4.0, "recomputed": 3.0, "named-so": 2.0}
-_SIGNED = ("usual", "wrapped", "windowed", "unreturned", "likewise", "shortened", "paired", "expanded", "dropped")
+_SIGNED = ("usual", "wrapped", "windowed", "unreturned", "likewise", "shortened", "paired", "expanded", "dropped",
+           "nonempty", "relabelled")  # fmt: skip
 
 
 def atoms_for(family: str, sized: bool = False) -> Sequence[str]:

@@ -63,7 +63,7 @@ def structural(evidence: Evidence) -> Iterator[Candidate]:
 
 
 def started(evidence: Evidence) -> Iterator[Candidate]:
-    """`torch.zeros(p.shape)` -> `torch.zeros_like(p)`: a real tensor into which complex numbers are gathered in place."""
+    """`torch.zeros(p.shape)` -> `torch.zeros_like(p)`: a real tensor that gathers complex numbers in place."""
     crash = evidence.crash
     if crash is None or not _gathers_complex(evidence):
         return
@@ -82,7 +82,7 @@ def started(evidence: Evidence) -> Iterator[Candidate]:
 
 
 def _gathers_complex(evidence: Evidence) -> bool:
-    """Whether the failing call writes complex numbers into a tensor of real ones: their size alone would be another sum."""
+    """Whether the failing call writes complex numbers into real ones: the sum of their sizes would be another one."""
     crash = evidence.crash
     dtypes = [dtype for _, dtype in crash.before[:2]] if crash is not None else []
     return len(dtypes) == 2 and "can't be cast" in evidence.message and "float" in dtypes[0] and "complex" in dtypes[1]

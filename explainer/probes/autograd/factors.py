@@ -1,4 +1,4 @@
-"""What two losses share though only one of them is to train it: the advantage of an actor's loss, a critic's weights."""
+"""What two losses share though only one is to train it: the advantage of an actor's loss, a critic's weights."""
 
 from __future__ import annotations
 

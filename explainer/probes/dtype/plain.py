@@ -29,7 +29,7 @@ def converted(scene: Scene) -> TensorFact | None:
 
 @probe
 def unconverted_beside(scene: Scene, of: TensorFact | None = None) -> tuple[SpanFact, ...] | None:
-    """Every `self.name = tensor` of the model's modules whose tensor kept the dtype of `of`; None for fewer than two."""
+    """Every `self.name = tensor` of the model's modules that kept the dtype of `of`; None for fewer than two."""
     root, odd = root_module(scene), scene.objects.get(of.name) if of is not None else None
     if root is None or odd is None:
         return None

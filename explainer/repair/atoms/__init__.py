@@ -98,6 +98,8 @@ ATOMS: dict[str, Atom] = {
     "counted": samples.counted,
     "subset": samples.subset,
     "filtered": samples.filtered,
+    "nonempty": samples.nonempty,
+    "relabelled": prepared.relabelled,
     "trimmed": samples.trimmed,
     "started": samples.started,
     "widened": samples.widened,

@@ -52,7 +52,7 @@ def _beside(spot: Spot, node: ast.AST, lengths: Operand, evidence: Evidence) -> 
 
 def _factors(evidence: Evidence) -> Iterator[tuple[Operand, int, bool]]:
     """The failing call's whole numbers, that are so many times a size of another operand."""
-    every, crash = operands(evidence), evidence.crash
+    every, crash = operands(evidence) if "length" in evidence.message.lower() else [], evidence.crash
     for lengths, extent in zip(every, crash.extents if crash is not None else (), strict=False):
         others = {size for one in every if one is not lengths for size in one.shape}
         sizes = others & set(evidence.said) or others

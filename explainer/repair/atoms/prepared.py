@@ -18,22 +18,26 @@ _APPLIES = "transform"
 
 
 def prepared(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
-    """`ids = raw` -> `ids = encoder.transform(raw)`, behind `encoder = Encoder().fit(raw)`; -> `ids = dense(raw)`.
-
-    Also `return edges` -> `return local[edges]`, behind `local[nodes] = torch.arange(len(nodes))`.
-    """
-    functions, tables = _uncalled(spot, evidence), _tables(spot)
+    """`ids = raw` -> `ids = encoder.transform(raw)`, behind `encoder = Encoder().fit(raw)`; -> `ids = dense(raw)`."""
+    functions = _uncalled(spot, evidence)
     for node in expressions(spot):
         if not is_value(spot, node) or not isinstance(node, (ast.Name, ast.Attribute, ast.Subscript, ast.Call)):
             continue
         own = text(spot, node)
         for name in _fitted(spot, evidence, own):
             yield Offer("prepared", spot, node, f"{name}({own})", "fitted")
-        for name in tables if not own.startswith("self") else ():
-            if not re.search(rf"^{name}\\b", own):
-                yield Offer("prepared", spot, node, f"{name}[{own}]", "table")
         for name in functions:
             yield Offer("prepared", spot, node, f"{name}({own})", "unread", 0.3)
+
+
+def relabelled(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`return edges` -> `return local[edges]`, behind `local[nodes] = torch.arange(len(nodes))`: numbers too large."""
+    tables = _tables(spot) if "out of" in evidence.message else []
+    for node in expressions(spot) if tables else ():
+        own = text(spot, node) if is_value(spot, node) and isinstance(node, (ast.Name, ast.Call)) else "self"
+        for name in tables if own.split(".")[0] != "self" else ():
+            if not re.search(rf"^{name}\b", own):
+                yield Offer("relabelled", spot, node, f"{name}[{own}]", "table")
 
 
 def _tables(spot: Spot) -> list[str]:

@@ -17,6 +17,8 @@ from explainer.source import Function, called
 #: What makes something longer, and is given how much it is to be.
 _FILLING = ("pad", "cat", "concat", "concatenate", "new_zeros", "zeros", "full", "new_full", "ones", "repeat")
 
+_Comprehension = ast.ListComp | ast.GeneratorExp | ast.SetComp
+_COMPREHENSIONS = (ast.ListComp, ast.GeneratorExp, ast.SetComp)
 #: What draws a whole number at random.
 _DRAWS = ("randint", "randrange")
 
@@ -63,22 +65,28 @@ def subset(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
 
 
 def filtered(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
-    """`sum(one.width for one in parts if one.plain)` -> `sum(one.width for one in parts)`: all of them.
+    """`sum(one.width for one in parts if one.plain)` -> `sum(one.width for one in parts)`: all of them."""
+    for node, row in _comprehensions(spot):
+        if len(row.ifs) == 1:
+            whole, behind = text(spot, node), text(spot, row.iter)
+            end = whole.rfind(text(spot, row.ifs[0])) + len(text(spot, row.ifs[0]))
+            head = whole[: whole.index(behind, whole.index(" in ")) + len(behind)]
+            yield Offer("filtered", spot, node, head + whole[end:], "all")
 
-    `[(s[:-1], s[-1]) for s in rows]` -> `... for s in rows if len(s) > 1]`, where one was empty as others were not.
-    """
+
+def nonempty(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`[(s[:-1], s[-1]) for s in rows]` -> `... if len(s) > 1]`, where one was empty as others were not."""
+    for node, row in _comprehensions(spot) if _empty_here(spot, evidence) else ():
+        least = _cut_from(node, row) if not row.ifs else None
+        if least is not None:
+            whole, name = text(spot, node), text(spot, row.target)
+            yield Offer("nonempty", spot, node, f"{whole[:-1]} if len({name}) > {least}{whole[-1]}", "long enough")
+
+
+def _comprehensions(spot: Spot) -> Iterator[tuple[_Comprehension, ast.comprehension]]:
     for node in expressions(spot):
-        if isinstance(node, (ast.ListComp, ast.GeneratorExp, ast.SetComp)) and len(node.generators) == 1:
-            row = node.generators[0]
-            least = _cut_from(node, row) if not row.ifs and _empty_here(spot, evidence) else None
-            if least is not None:
-                whole, name = text(spot, node), text(spot, row.target)
-                yield Offer("filtered", spot, node, f"{whole[:-1]} if len({name}) > {least}{whole[-1]}", "long enough")
-            if len(row.ifs) == 1:
-                whole, behind = text(spot, node), text(spot, row.iter)
-                end = whole.rfind(text(spot, row.ifs[0])) + len(text(spot, row.ifs[0]))
-                head = whole[: whole.index(behind, whole.index(" in ")) + len(behind)]
-                yield Offer("filtered", spot, node, head + whole[end:], "all")
+        if isinstance(node, _COMPREHENSIONS) and len(node.generators) == 1:
+            yield node, node.generators[0]
 
 
 def _empty_here(spot: Spot, evidence: Evidence) -> bool:
@@ -88,7 +96,7 @@ def _empty_here(spot: Spot, evidence: Evidence) -> bool:
     return any(0 not in one.unlike.shape and line == (one.place.source.file, one.place.span.line) for one in odd)  # type: ignore[union-attr]
 
 
-def _cut_from(node: ast.ListComp | ast.GeneratorExp | ast.SetComp, row: ast.comprehension) -> int | None:
+def _cut_from(node: _Comprehension, row: ast.comprehension) -> int | None:
     """How many entries are cut off what a comprehension goes through: of no more than those nothing is left."""
     cuts = [one for one in ast.walk(node.elt) if isinstance(one, ast.Subscript) and isinstance(one.slice, ast.Slice)
             and isinstance(row.target, ast.Name) and ast.unparse(one.value) == row.target.id]  # fmt: skip
@@ -97,15 +105,6 @@ def _cut_from(node: ast.ListComp | ast.GeneratorExp | ast.SetComp, row: ast.comp
         _whole(lower) if upper is None else -(_whole(upper) or 0) for lower, upper in ends if not lower or not upper
     ]
     return max((one for one in numbers if one is not None and one > 0), default=None)
-
-
-def _whole(node: ast.expr | None) -> int | None:
-    """A whole number as it is written, signed or not."""
-    try:
-        value = ast.literal_eval(node) if node is not None else None
-    except ValueError:
-        return None
-    return value if type(value) is int else None
 
 
 def _sliced_to(spot: Spot, name: str) -> bool:
@@ -290,9 +289,10 @@ def _measured(node: ast.expr) -> tuple[ast.expr, int] | None:
     return (owner, dimension) if dimension is not None else None
 
 
-def _whole(node: ast.expr) -> int | None:
+def _whole(node: ast.expr | None) -> int | None:
+    """A whole number as it is written, signed or not."""
     try:
-        value = ast.literal_eval(node)
+        value = ast.literal_eval(node) if node is not None else None
     except ValueError:
         return None
     return value if type(value) is int else None

@@ -215,7 +215,7 @@ def fitted(source: Source) -> Iterator[Offer]:
 
 
 def _refitted(source: Source) -> Iterator[Offer]:
-    known: set[tuple[Any, str]] = set()
+    known: set[tuple[ast.AST, str]] = set()
     calls = [one for one in source.nodes() if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute)]
     for call in sorted(calls, key=lambda one: (one.lineno, one.col_offset)):
         owner = source.scope_at(call.lineno), source.text(call.func.value)  # type: ignore[attr-defined]
