@@ -50,12 +50,18 @@ def _sorts(source: Source, scope: Any) -> Iterator[Sorted]:
             continue
         taken = [(each, node) for each in scope.body if each.lineno > statement.lineno for node in ast.walk(each)
                  if isinstance(node, ast.Subscript) and source.text(node.slice) == order
-                 and isinstance(node.value, ast.Name)]  # fmt: skip
+                 and isinstance(node.value, (ast.Name, ast.Call))]  # fmt: skip
         uses = [node for each in scope.body for node in ast.walk(each)
                 if isinstance(node, ast.Name) and node.id == order and isinstance(node.ctx, ast.Load)]  # fmt: skip
         if taken and len(uses) == len(taken):  # an order that is used for more is undone somewhere, or handed on
-            rows = tuple(dict.fromkeys(source.text(node.value) for _, node in taken))
+            rows = tuple(dict.fromkeys(name for _, node in taken for name in _rows(node.value)))
             yield Sorted(order, statement, _sorted(source, statement.value), rows, taken[-1][0])
+
+
+def _rows(value: ast.expr) -> list[str]:
+    """The names whose rows are taken: `clicks` of `pad_sequence(clicks)[order]`."""
+    given = value.args if isinstance(value, ast.Call) else [value]
+    return [one.id for one in given if isinstance(one, ast.Name)]
 
 
 def _order(statement: ast.stmt) -> str | None:
@@ -92,10 +98,24 @@ def _together(scope: Any, one: Sorted) -> Iterator[str]:
 
 def _also(source: Source, one: Sorted, others: list[str]) -> Iterator[Attempt]:
     for name in others[:3]:
+        made = _tensor_of(source, one, name)
+        if made is not None:
+            edits = rewrite.replaced(source, made, f"{source.text(made)}[{one.order}]")
+            yield Attempt("also", edits, {"other": name, "order": one.order}, culprit=source.span(made))
+            continue
         edits = rewrite.after(source, one.last, f"{name} = {name}[{one.order}]")
         if edits:
             names = {"other": name, "order": one.order}
             yield Attempt("also", edits, names, culprit=source.span(one.last))
+
+
+def _tensor_of(source: Source, one: Sorted, name: str) -> ast.Call | None:
+    """The call behind a sort that makes a tensor of what is no tensor yet: `torch.tensor(intents)`."""
+    scope = source.scope_at(one.made.lineno)
+    made = [each for each in ast.walk(scope) if isinstance(each, ast.Call) and each.lineno > one.made.lineno
+            and called(each) in ("tensor", "as_tensor", "stack", "array", "asarray") and len(each.args) == 1
+            and isinstance(each.args[0], ast.Name) and each.args[0].id == name]  # fmt: skip
+    return made[0] if len(made) == 1 else None
 
 
 def _restored(source: Source, scope: Any, one: Sorted) -> Iterator[Attempt]:
