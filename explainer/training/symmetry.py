@@ -8,6 +8,9 @@ import torch
 
 from explainer.wrappers import class_name, named_modules
 
+#: Below which part of what they were weights have shrunk to nothing, as under a penalty that is all that trains them.
+_SHRUNK = 0.01
+
 
 def look_at_rows(watcher: Any) -> None:
     """Note hidden layers all of whose rows are equal at the end, although they were trained."""
@@ -27,6 +30,8 @@ def look_at_rows(watcher: Any) -> None:
             entry = watcher.weights.get(id(layer.weight))
             if weight.shape[0] < 3 or entry is None or not entry["held"] or not entry["graded"]:
                 continue
+            if float(weight.abs().max()) < _SHRUNK * float(entry["first"].abs().max()):
+                continue  # all rows are about zero by now, however they began
             if bool((weight == weight[:1]).all()) or torch.allclose(
                 weight, weight[:1].expand_as(weight), rtol=1e-4, atol=1e-7
             ):

@@ -43,6 +43,7 @@ NAMES = (
     "schedules",
     "shifts",
     "targets",
+    "codes",
 )
 
 

@@ -60,8 +60,8 @@ def _permuted(source: Source, call: ast.Call, before: tuple[int, ...], after: tu
     value = source.text(call.func.value if method else call.args[0])
     if len(before) > len(after):
         given = ", ".join(source.text(one) for one in (call.args if method else call.args[1:]))
-        moved = "1, 2" if before[0] == after[0] else f"0, {before.index(after[0])}"
-        return f"{value}.transpose({moved}).reshape({given})"
+        dims = "1, 2" if before[0] == after[0] else f"0, {before.index(after[0])}"
+        return f"{value}.transpose({dims}).reshape({given})"
     if len(before) == len(after):
         order = [before.index(size) for size in after]
         moved = [place for place, one in enumerate(order) if place != one]

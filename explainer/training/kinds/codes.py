@@ -1,0 +1,95 @@
+"""Numbers for words, categories or items that each set of data gives anew: the same ones mean other things then."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+from explainer.source import Source, called, loaded
+from explainer.training import rewrite
+from explainer.training.finding import Attempt, Finding, finder
+from explainer.training.sources import program_sources
+
+#: What numbers distinct values in the order in which they come, or are sorted.
+_NUMBERING = ("enumerate", "unique", "factorize", "fit_transform")
+#: The parameter that hands on what a first object has made.
+_GIVEN = "fitted"
+
+
+@finder
+def codes_made_anew(watcher: Any) -> Iterator[Finding]:
+    """A class that numbers its own data's values, of which the program makes one for training and another one."""
+    sources = program_sources(watcher)
+    for source in sources:
+        for owner in (one for one in source.nodes() if isinstance(one, ast.ClassDef)):
+            made = _made(owner)
+            fields = list(_numbered(source, made, sources)) if made is not None else []
+            pairs = list(_pairs(sources, owner.name)) if fields else []
+            if made is None or len(pairs) != 1:
+                continue
+            home, first, then = pairs[0]
+            field, text = source.text(fields[0].targets[0]), source.text(fields[0].value)
+            names = {"kind": owner.name, "field": field, "text": text, "line": then.lineno,
+                     "first": home.text(first.targets[0]), "other": home.text(then.targets[0])}  # fmt: skip
+            edits = _handed(source, made, fields, home, first, then)
+            attempts = (Attempt("hand-on", edits, names),) if edits else ()
+            yield Finding("codes-made-anew", names, source.span(fields[0]), attempts, proved=False, seen=True, weight=8)
+
+
+def _made(owner: ast.ClassDef) -> ast.FunctionDef | None:
+    """The constructor of a class that takes values alone, none by default."""
+    own = next((one for one in owner.body if isinstance(one, ast.FunctionDef) and one.name == "__init__"), None)
+    given = own.args if own is not None else None
+    plain = given is not None and not (given.vararg or given.kwarg or given.kwonlyargs or given.defaults)
+    return own if plain else None
+
+
+def _numbered(source: Source, made: ast.FunctionDef, sources: list[Source]) -> Iterator[ast.Assign]:
+    """`self.codes = {v: i for i, v in enumerate(...)}` of what the constructor was given, or a helper's such dict."""
+    given = {one.arg for one in made.args.args[1:]}
+    for one in made.body:
+        target = one.targets[0] if isinstance(one, ast.Assign) and len(one.targets) == 1 else None
+        if not isinstance(one, ast.Assign) or not isinstance(target, ast.Attribute):
+            continue
+        if loaded(one.value) & given and _numbers(one.value, sources):
+            yield one
+
+
+def _numbers(value: ast.expr, sources: list[Source]) -> bool:
+    """Whether an expression makes a mapping from values to numbers."""
+    if isinstance(value, ast.DictComp):
+        return any(called(one) in _NUMBERING for one in ast.walk(value) if isinstance(one, ast.Call))
+    if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Name):
+        return False
+    helpers = [one for source in sources for one in source.nodes()
+               if isinstance(one, ast.FunctionDef) and one.name == called(value)]  # fmt: skip
+    last = helpers[0].body[-1] if len(helpers) == 1 else None
+    return isinstance(last, ast.Return) and isinstance(last.value, ast.DictComp) and _numbers(last.value, sources)
+
+
+def _pairs(sources: list[Source], name: str) -> Iterator[tuple[Source, ast.Assign, ast.Assign]]:
+    """The two statements of one function that make objects of a class, each of one name and of other data."""
+    for source in sources:
+        every = [one for one in source.nodes() if isinstance(one, ast.Assign) and isinstance(one.value, ast.Call)
+                 and called(one.value) == name and isinstance(one.targets[0], ast.Name)]  # fmt: skip
+        scopes = {id(source.scope_at(one.lineno)) for one in every}
+        if len(every) == 2 and len(scopes) == 1:
+            first, then = sorted(every, key=lambda one: one.lineno)
+            yield source, first, then
+
+
+def _handed(
+    source: Source, made: ast.FunctionDef, fields: list[ast.Assign], home: Source, first: ast.Assign, then: ast.Assign
+) -> Any:
+    """Edits by which the second object takes over what the first one has numbered; none where they lie in two files."""
+    call, name = then.value, home.text(first.targets[0])
+    if home is not source or not isinstance(call, ast.Call):
+        return ()
+    last = made.args.args[-1]
+    edits = [rewrite.replaced(source, last, f"{source.text(last)}, {_GIVEN}=None")]
+    for one in fields:
+        field = one.targets[0].attr  # type: ignore[attr-defined]
+        new = f"{_GIVEN}.{field} if {_GIVEN} is not None else {source.text(one.value)}"
+        edits.append(rewrite.replaced(source, one.value, new))
+    return rewrite.together(source, *edits, rewrite.with_keyword(home, call, _GIVEN, name))
