@@ -237,7 +237,7 @@ def _public(name: str) -> str:
 def _compared(node: ast.Compare, of: Callable[[ast.AST], Any]) -> bool:
     if isinstance(node.ops[0], _IS):
         return _tested(node.left, node.comparators[0], of) is isinstance(node.ops[0], ast.Is)
-    left = of(node.left)
+    left = _present(node.left, of) if isinstance(node.ops[0], (ast.In, ast.NotIn)) else of(node.left)
     for sign, to in zip(node.ops, node.comparators, strict=True):
         right = of(to)
         if not COMPARED[type(sign)](left, right):
@@ -252,7 +252,7 @@ def _tested(node: ast.expr, test: ast.expr, of: Callable[[ast.AST], Any]) -> boo
 
 
 def _present(node: ast.expr, of: Callable[[ast.AST], Any]) -> Any:
-    """A value to be told from none, joined, or put into a list: what is absent there may be no error to jinja2."""
+    """A value to be told from none, joined, looked for or listed: what is absent there may be no error to jinja2."""
     try:
         return of(node)
     except WordsError as error:

@@ -106,7 +106,7 @@ KINDS = {
     "collate-present": "samples.collate_present",
     "return-sample": "samples.return_sample",
     "fill-key": "filling.fill_key",
-    "keep-values": "values.keep_values",
+    "keep-values": "keeping.keep_values",
     "group-norms": "layers.group_norms",
     "leave-unmoved": "stays.leave_unmoved",
     "only-present": "present.only_present",

@@ -15,6 +15,7 @@ from explainer.training.looks import (  # noqa: F401
     masked,
     padded,
     positions,
+    quantiles,
     sequences,
     shifts,
     swamped,

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from explainer.source import stored
+from explainer.source import called, stored
 from explainer.training import rewrite
 from explainer.training.finding import Attempt, Finding, finder
 from explainer.training.hoisting import hoisted
@@ -18,41 +18,53 @@ from explainer.training.sites import statement
 
 #: Optimizers made at one place from which on that is no matter of phases, each of a few steps.
 _ANEW = 8
+#: Methods that read what a tensor holds.
+_READING = ("item", "detach", "cpu", "numpy", "tolist", "float", "mean", "sum")
 
 
 @finder
 def hooks_pile_up(watcher: Any) -> Iterator[Finding]:
     """Layers that have more hooks at every step."""
     rising = [root for root in watcher.notes.roots.values() if _rises(root.get("hooks", []))]
-    for known in watcher.hooked.values():
-        during = known["last"] - known["first"]
-        if not rising or not known["site"] or during < 8 or known["count"] < 0.5 * during:
-            continue
+    often = [one for one in watcher.hooked.values() if one["site"] and one["last"] - one["first"] >= 8
+             and one["count"] >= 0.5 * (one["last"] - one["first"])]  # fmt: skip
+    for function in dict.fromkeys(one["site"][0].code for one in often) if rising else ():
+        beside = [one["site"] for one in often if one["site"][0].code is function]
+        known = next(one for one in often if one["site"][0].code is function)
         steps, hooks = rising[0]["hooks"][-1]
         names = {"count": hooks, "steps": steps, "kind": rising[0]["kind"], "function": known["site"][0].code.co_name}
-        once, removed = _once("hooks-pile-up", known["site"], names, True), _removed(known["site"])
+        once, removed = _once("hooks-pile-up", known["site"], names, True), _removed(beside)
         if removed is not None and known["site"][0].code.co_name != "<module>":  # a helper needs it for its own call
             once = replace(once, attempts=(removed,), culprit=span_of(known["site"]))
         yield once
 
 
-def _removed(site: Any) -> Attempt | None:
-    """A hook taken off again where its function ends, or its turn of a loop."""
-    found = statement(site[0])
-    source, own = found or (None, None)
-    if source is None or not isinstance(own, ast.Expr) or not isinstance(own.value, ast.Call):
+def _removed(sites: list[Any]) -> Attempt | None:
+    """The hooks of one function taken off again where it ends, or its turn of a loop."""
+    stated = [one for one in (statement(site[0]) for site in sites) if one is not None]
+    own = [one for _, one in stated if isinstance(one, ast.Expr) and isinstance(one.value, ast.Call)]
+    source = stated[0][0] if stated else None
+    if source is None or len(own) != len(sites):
         return None
-    block = source.block_of(own)
-    behind = block[block.index(own) + 1 :]
-    given = f"hook = {source.text(own.value)}"
-    if "hook" in stored(source.scope_at(own.lineno)) or not behind:
+    own.sort(key=lambda one: one.lineno)
+    block = source.block_of(own[-1])
+    behind, names = block[block.index(own[-1]) + 1 :], [f"hook{at or ''}" for at in range(len(own))]
+    if set(names) & stored(source.scope_at(own[0].lineno)) or not behind or not set(own) <= set(block):
         return None
-    last = behind[-1]
-    if isinstance(last, ast.Return) and any(isinstance(one, ast.Call) for one in ast.walk(last)):
+    last, gone = behind[-1], "\n".join(f"{name}.remove()" for name in names)
+    if isinstance(last, ast.Return) and not all(map(_of_number, ast.walk(last))):
         return None  # what is returned may need the hook still
-    ends = isinstance(last, ast.Return)
-    put = rewrite.before(source, last, "hook.remove()") if ends else rewrite.after(source, last, "hook.remove()")
-    return Attempt("remove", rewrite.together(source, rewrite.replaced(source, own, given), put))
+    put = rewrite.before(source, last, gone) if isinstance(last, ast.Return) else rewrite.after(source, last, gone)
+    kept = [
+        rewrite.replaced(source, one, f"{name} = {source.text(one.value)}")
+        for name, one in zip(names, own, strict=True)
+    ]
+    return Attempt("remove", rewrite.together(source, *kept, put))
+
+
+def _of_number(node: ast.AST) -> bool:
+    """Whether a part of what is returned calls no model: `loss.item()` only reads a number."""
+    return not isinstance(node, ast.Call) or called(node) in _READING
 
 
 def _rises(looked: list[tuple[int, int]]) -> bool:

@@ -6,14 +6,14 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-from explainer.source import Source
+from explainer.source import Source, called
 from explainer.training import rewrite
 from explainer.training.finding import Attempt, Finding, finder
 from explainer.training.sites import Site, key, statement
+from explainer.training.sources import program_sources
 
-_ANEW = (
-    "{name} = torch.utils.data.DataLoader({name}.dataset, batch_size={name}.batch_size, collate_fn={name}.collate_fn)"
-)
+_SAME = "torch.utils.data.DataLoader({name}.dataset, batch_size={name}.batch_size, collate_fn={name}.collate_fn)"
+_ANEW = "{name} = " + _SAME
 
 
 @finder
@@ -29,10 +29,42 @@ def in_random_order(watcher: Any) -> Iterator[Finding]:
         found = rewrite.call_in(site[0]) if site else None
         attempts = _in_order(*found) if alone and found is not None else _anew(site)
         if attempts:
-            names = {"name": _called(site), "samples": entry["samples"] or 0, "passes": entry["begun"]}
-            yield Finding(
-                "evaluated-in-random-order", names, attempts[0].culprit, tuple(attempts), proved=False, weight=4
-            )
+            names = {
+                "name": _called(site),
+                "samples": entry["samples"] or 0,
+                "passes": entry["begun"],
+                "trained": False,
+            }
+            yield Finding("evaluated-in-random-order", names, attempts[0].culprit, tuple(attempts), proved=False,
+                          weight=4)  # fmt: skip
+
+
+@finder
+def beside_the_data(watcher: Any) -> Iterator[Finding]:
+    """A pass over a loader that shuffles, beside what its dataset holds in its own order: `loader.dataset.ids`."""
+    shuffled = [one for one in watcher.notes.loaders.values() if one["sampler"] == "RandomSampler" and one["taken"]]
+    for source in program_sources(watcher) if shuffled else ():
+        for function in (one for one in source.nodes() if isinstance(one, ast.FunctionDef)):
+            for gone, name in _passed(source, function):
+                new = _SAME.format(name=name)
+                attempts = (Attempt("in-order", rewrite.replaced(source, gone, new), culprit=source.span(gone)),)
+                entry = max(shuffled, key=lambda one: one["taken"])
+                names = {"name": name, "samples": entry["samples"] or 0, "passes": entry["begun"], "trained": True}
+                yield Finding("evaluated-in-random-order", names, source.span(gone), attempts, proved=False,
+                              seen=True, weight=6)  # fmt: skip
+
+
+def _passed(source: Source, function: ast.FunctionDef) -> Iterator[tuple[ast.expr, str]]:
+    """What a function that learns nothing goes through once, where it reads what the data of the same loader hold."""
+    nodes = list(ast.walk(function))
+    if any(called(one) in ("backward", "step") for one in nodes if isinstance(one, ast.Call)):
+        return
+    held = {source.text(one.value.value) for one in nodes if isinstance(one, ast.Attribute)
+            and isinstance(one.value, ast.Attribute) and one.value.attr == "dataset"}  # fmt: skip
+    gone = [one.iter for one in nodes if isinstance(one, (ast.For, ast.comprehension))]
+    through = [one for one in gone if isinstance(one, ast.Name) and one.id in held]
+    if len(through) == 1:
+        yield through[0], through[0].id
 
 
 def _in_order(source: Source, call: ast.Call) -> list[Attempt]:

@@ -1,4 +1,4 @@
-"""Terms of one loss that are reduced in two ways: a sum beside a mean, over the batch or over each sample's values."""
+"""Terms of one loss that are reduced in two ways: a sum beside a mean; a difference the wrong way round."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-from explainer.source import called
+from explainer.source import Source, called
 from explainer.training.calls import ELEMENTWISE
 from explainer.training.finding import Attempt, Finding, finder
 from explainer.training.kinds.losses import Place, shown
-from explainer.training.rewrite import argument, call_in, replaced, with_keyword
+from explainer.training.rewrite import argument, call_in, operand, replaced, with_keyword
 
 
 @finder
@@ -89,3 +89,41 @@ def _assigned(found: Place | None) -> str:
     if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
         return statement.targets[0].id
     return called(found[1])
+
+
+@finder
+def reversed_quantiles(watcher: Any) -> Iterator[Finding]:
+    """`maximum(q * e, (q - 1) * e)` with `e = pred - target`: the level q is learned as 1 - q."""
+    for seen, times in watcher.notes.of("quantile-reversed"):
+        found = call_in(seen.site[0], "maximum", "max") if times > 2 else None
+        names = _levels(found[0], found[1]) if found is not None else None
+        taken = _taken(found[0], found[1], names[1]) if found is not None and names is not None else None
+        if found is None or names is None or taken is None:
+            continue
+        source, level = found[0], names[0]
+        new = f"{operand(source, taken.right)} - {operand(source, taken.left)}"
+        told = {"text": source.text(taken), "new": new, "level": level, "loss": source.text(found[1])}
+        attempts = (Attempt("swap", replaced(source, taken, new), told),)
+        yield Finding("quantile-reversed", told, source.span(taken), attempts, proved=False, seen=True, weight=8)
+
+
+def _levels(source: Source, call: ast.Call) -> tuple[str, str] | None:
+    """The level and the difference of `maximum(q * e, (q - 1) * e)`, as the source has them."""
+    products = [one for one in call.args if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Mult)]
+    if len(products) != 2:
+        return None
+    rows = [[source.text(one.left).strip("()"), source.text(one.right).strip("()")] for one in products]
+    for own, other in (rows, rows[::-1]):
+        for level, error in (own, own[::-1]):
+            if f"{level} - 1" in other and error in other:
+                return level, error
+    return None
+
+
+def _taken(source: Source, call: ast.Call, error: str) -> ast.BinOp | None:
+    """The difference that a name stands for in the function of a call, where it is given one there."""
+    scope = source.scope_at(call.lineno)
+    given = [one.value for one in ast.walk(scope) if isinstance(one, ast.Assign) and len(one.targets) == 1
+             and source.text(one.targets[0]) == error]  # fmt: skip
+    only = given[0] if len(given) == 1 else None
+    return only if isinstance(only, ast.BinOp) and isinstance(only.op, ast.Sub) else None

@@ -31,7 +31,8 @@ def cut_graph(watcher: Any) -> Iterator[Finding]:
     found = [(source, *one) for source in program_sources(watcher) for one in _cuts(source)]
     at = {id(node): (source.file, node.lineno) for source, node, _, _ in found}  # type: ignore[attr-defined]
     drawn = {at[id(node)] for _, node, kind, _ in found if kind in _WITHIN} & cuts
-    if not entries and not drawn and (not cuts or not learned(watcher) < 0.5):
+    flat = [seen for seen, times in watcher.notes.of("term-without-gradient") if times > 2]
+    if not entries and not drawn and not flat and (not cuts or not learned(watcher) < 0.5):
         return  # a cut alone is no fault: targets, critics and carried states are cut on purpose
     names: dict[str, Any] = {"missing": "", "many": 0, "root": "", "optimizer": ""}
     if entries:
@@ -60,7 +61,7 @@ def cut_graph(watcher: Any) -> Iterator[Finding]:
                 attempts += [(first, one) for one in _past(source, node, told)]
             attempts += [(first, one) for one in _anew(watcher, still, source, node, told)]
             attempts.append((first, Attempt(name, edits, told, culprit=source.span(node))))
-    attempts += [((True, True), one) for one in _compared(watcher)] if entries else []
+    attempts += [((True, True), one) for one in _compared(watcher)] if entries or flat else []
     attempts.sort(key=lambda one: one[0])
     ranked = tuple(one for _, one in attempts)
     if ranked:
@@ -70,7 +71,7 @@ def cut_graph(watcher: Any) -> Iterator[Finding]:
             ranked[0].culprit,
             ranked,
             proved=still is not None and bool(cuts),
-            seen=bool(entries or drawn),
+            seen=bool(entries or drawn or flat),
         )
 
 
