@@ -8,8 +8,8 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from explainer.diagnosis import Span
-from explainer.edits.lines import EditError
+from explainer.diagnosis import Edit, Span
+from explainer.edits.lines import EditError, changed
 from explainer.facts import span_of
 from explainer.frozen import frozen
 from explainer.source import Node, Source
@@ -106,6 +106,13 @@ def by_file(places: Iterable[Place]) -> list[tuple[Source, list[Place]]]:
     for one in places:
         found.setdefault(one.source.file, []).append(one)
     return [(own[-1].source, own) for own in found.values()]
+
+
+def replaced_each(each: Iterable[Place], text: Callable[[Place], str]) -> tuple[Edit, ...]:
+    """The edits that put a text in the place of each of several expressions, also of different files."""
+    return tuple(
+        edit for source, own in by_file(each) for edit in changed(source, [(one.span, text(one)) for one in own])
+    )
 
 
 def bound_above(scope: ast.AST, name: str, line: int) -> ast.Assign | None:

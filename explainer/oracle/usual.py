@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+import operator
+from collections.abc import Mapping
 from typing import Any
 
 from explainer.oracle.places import Places
@@ -45,8 +46,4 @@ class Usual:
         kept = [one for one in self.made if (len(one), 0 in one) == (len(self.first[0]), 0 in self.first[0])]
         if not self.made:
             return None
-        return [sum(map(_same, kept, self.first)), min(len(self.first), max(len(kept), 1))]
-
-
-def _same(one: Sequence[int], other: Sequence[int]) -> bool:
-    return list(one) == list(other)
+        return [sum(map(operator.eq, kept, self.first)), min(len(self.first), max(len(kept), 1))]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from explainer.bindings import sets
@@ -11,7 +11,7 @@ from explainer.facts import SpanFact
 from explainer.probes.module import module_calls
 from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
-from explainer.probes.values import fields_of, is_module, is_optimizer
+from explainer.probes.values import fields_of, is_module, is_optimizer, is_tensor
 from explainer.source import called, source_of
 
 #: Methods that give a tensor, or a module, on another device.
@@ -44,6 +44,21 @@ def owners(root: Any, scene: Scene) -> Iterator[tuple[Any, str]]:
         stack += [(child, f"{path}.{name}" if path else name) for name, child in children.items()]
         if not type(one).__module__.startswith("torch."):
             yield one, path
+
+
+def plain_tensors(root: Any, scene: Scene, chosen: Callable[[Any], bool]) -> tuple[SpanFact, ...] | None:
+    """The `self.name = tensor` of the modules below a root whose tensor is chosen and needs no gradient.
+
+    Each is the only assignment of its name; None for fewer than two.
+    """
+    found = [
+        assignment(owner, name, "attribute", path)
+        for owner, path in owners(root, scene)
+        for name, value in fields_of(owner).items()
+        if is_tensor(value) and not value.requires_grad and chosen(value)
+    ]
+    every = tuple({one.span: one for one in found if one is not None and one.detail["times"] == 1}.values())
+    return every if len(every) > 1 else None
 
 
 def how_held(value: Any, thing: Any) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import sys
 import weakref
-from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -20,8 +19,6 @@ MODED = ("Dropout", "BatchNorm", "AlphaDropout", "InstanceNorm")
 
 #: How many entries of an input tell how large its numbers are.
 _ENTRIES = 100_000
-#: Calls that put the terms of a loss together.
-_SUMS = ("add", "__add__", "__radd__", "sub", "__sub__", "__iadd__")
 
 
 def root_called(watcher: Any, module: Any, given: tuple[Any, ...], learning: bool) -> None:
@@ -173,29 +170,18 @@ def before_backward(watcher: Any, loss: Any) -> None:
     loss = loss[0] if isinstance(loss, (list, tuple)) and loss else loss
     made = watcher.deep.made(loss) if isinstance(loss, torch.Tensor) else None
     if made is not None:
-        from explainer.training.terms import divided, look_at_terms
+        from explainer.training.terms import divided, look_at_terms, terms
 
         look_at_terms(watcher, made)
         watcher.divided[key(frames(1, 1))] = divided(watcher, made)
         for one in made.all_behind():
             if one.cut:
                 watcher.notes.saw("graph-cut", one.site)
-        for term in _terms(made):
+        for term, _ in terms(made):
             if not term.tracked and any(one is not None for one in term.inputs):  # what is compared leaves no trace
                 watcher.notes.saw("term-without-gradient", term.site)
     watcher.leaves.append(holding.leaves(loss))
     del watcher.leaves[:-8]
-
-
-def _terms(made: Any, most: int = 40) -> Iterator[Any]:
-    """The terms of a sum, as far as they were made in this iteration."""
-    waiting = [made]
-    while waiting and most:
-        one, most = waiting.pop(), most - 1
-        if one.name in _SUMS and len(one.inputs) == 2:
-            waiting += [each for each in one.inputs if each is not None]
-        else:
-            yield one
 
 
 def before_step(watcher: Any, of: Any, one: Optimizing) -> None:

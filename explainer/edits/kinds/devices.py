@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from explainer.diagnosis import Edit
-from explainer.edits.lines import EditError, changed
-from explainer.edits.place import Place, by_file
+from explainer.edits.lines import EditError
+from explainer.edits.place import Place, replaced_each
 from explainer.source import Source, called, loaded
 
 #: Attributes and methods by which a function shows that it takes a parameter for a tensor.
@@ -16,10 +16,7 @@ _OF_TENSORS = ("shape", "size", "device", "dtype", "dim", "new_zeros", "unsqueez
 
 def give_device(each: tuple[Place, ...], to: str) -> tuple[Edit, ...]:
     """`torch.zeros(n), torch.ones(n)` -> `torch.zeros(n, device=...), torch.ones(n, device=...)`: several at once."""
-    edits: list[Edit] = []
-    for source, own in by_file(each):
-        edits += changed(source, [(place.span, _with_device(place, to)) for place in own])
-    return tuple(edits)
+    return replaced_each(each, lambda place: _with_device(place, to))
 
 
 def _with_device(call: Place, to: str) -> str:

@@ -6,7 +6,7 @@ import ast
 
 from explainer.diagnosis import Edit
 from explainer.edits.lines import EditError, changed, inserted, joined
-from explainer.edits.place import Place, by_file
+from explainer.edits.place import Place, replaced_each
 from explainer.source import called, holds
 
 
@@ -26,10 +26,7 @@ def first_output(call: Place, part: str) -> tuple[Edit, ...]:
 
 def group_norms(each: tuple[Place, ...], groups: str) -> tuple[Edit, ...]:
     """`nn.BatchNorm2d(width)` -> `nn.GroupNorm(4, width)` for several at once, also of different files."""
-    edits: list[Edit] = []
-    for source, own in by_file(each):
-        edits += changed(source, [(place.span, _grouped(place, groups)) for place in own])
-    return tuple(edits)
+    return replaced_each(each, lambda place: _grouped(place, groups))
 
 
 def _grouped(place: Place, groups: str) -> str:

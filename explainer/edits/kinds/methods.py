@@ -7,7 +7,7 @@ import dataclasses
 
 from explainer.diagnosis import Edit
 from explainer.edits.lines import EditError, changed
-from explainer.edits.place import Place, as_primary, by_file, enclosed
+from explainer.edits.place import Place, as_primary, enclosed, replaced_each
 from explainer.patterns import Pattern
 from explainer.source import called
 
@@ -40,10 +40,7 @@ def _only_written(place: Place) -> bool:
 
 def insert_methods(each: tuple[Place, ...], method: str) -> tuple[Edit, ...]:
     """`a[:, 0]`, `a[:, 1]` -> `a[:, 0].long()`, `a[:, 1].long()`: one method put behind several expressions."""
-    edits: list[Edit] = []
-    for source, places in by_file(each):
-        edits += changed(source, [(one.span, f"{as_primary(one)}.{method}") for one in places])
-    return tuple(edits)
+    return replaced_each(each, lambda one: f"{as_primary(one)}.{method}")
 
 
 def delete_method(at: Place) -> tuple[Edit, ...]:

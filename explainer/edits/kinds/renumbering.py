@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from explainer.diagnosis import Edit
-from explainer.edits.lines import EditError, changed
-from explainer.edits.place import Place, as_primary, by_file
+from explainer.edits.lines import EditError
+from explainer.edits.place import Place, as_primary, replaced_each
 
 #: How a label, or many in a tensor or array, is made its position among the classes `kept`.
 _HOW = {
@@ -25,7 +25,4 @@ def renumber(each: tuple[Place, ...], classes: str, how: str) -> tuple[Edit, ...
         raise EditError(f"labels are not held as {how}")
     prefix, made = _MAKERS.get(how, ("", ""))
     named = made.format(classes) if prefix and not classes.startswith(prefix) else classes
-    edits: list[Edit] = []
-    for source, places in by_file(each):
-        edits += changed(source, [(one.span, _HOW[how].format(labels=as_primary(one), kept=named)) for one in places])
-    return tuple(edits)
+    return replaced_each(each, lambda one: _HOW[how].format(labels=as_primary(one), kept=named))

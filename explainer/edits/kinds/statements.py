@@ -8,7 +8,7 @@ import textwrap
 from explainer.diagnosis import Edit, Span
 from explainer.edits.kinds.inplace import block_of, index_in
 from explainer.edits.lines import EditError, changed, deleted, indentation, inserted, joined, relined, shown
-from explainer.edits.place import Place, by_file
+from explainer.edits.place import Place, by_file, replaced_each
 from explainer.source import called, loaded, stored
 
 #: Containers as they are written out.
@@ -117,10 +117,7 @@ def register_buffers(each: tuple[Place, ...]) -> tuple[Edit, ...]:
 
 def parameters(each: tuple[Place, ...]) -> tuple[Edit, ...]:
     """Values wrapped as parameters: `torch.ones(n)` -> `nn.Parameter(torch.ones(n))`."""
-    edits: list[Edit] = []
-    for source, own in by_file(each):
-        edits += changed(source, [(place.span, f"{nn_name(place)}.Parameter({place.text})") for place in own])
-    return tuple(edits)
+    return replaced_each(each, lambda place: f"{nn_name(place)}.Parameter({place.text})")
 
 
 def wrap_rest(at: Place, header: str) -> tuple[Edit, ...]:

@@ -7,8 +7,8 @@ import ast
 from explainer.diagnosis import Edit
 from explainer.edits.kinds.inplace import dropped
 from explainer.edits.kinds.operators import SIGNS
-from explainer.edits.lines import EditError, changed, indentation, joined, relined, shown
-from explainer.edits.place import Place, as_primary, by_file
+from explainer.edits.lines import EditError, indentation, joined, relined, shown
+from explainer.edits.place import Place, as_primary, by_file, replaced_each
 
 _MODES = ("no_grad", "inference_mode")
 
@@ -54,10 +54,7 @@ def unrecorded(at: Place) -> bool:
 
 def make_leaves(each: tuple[Place, ...]) -> tuple[Edit, ...]:
     """Values cut from the graph that computed them, so that they are leaves: `(...).detach().requires_grad_()`."""
-    edits: list[Edit] = []
-    for source, own in by_file(each):
-        edits += changed(source, [(one.span, f"{as_primary(one)}.detach().requires_grad_()") for one in own])
-    return tuple(edits)
+    return replaced_each(each, lambda one: f"{as_primary(one)}.detach().requires_grad_()")
 
 
 def split_loop(at: Place) -> tuple[Edit, ...]:

@@ -70,7 +70,7 @@ def _makers(scene: Scene) -> Iterator[str]:
 def kept_result(scene: Scene) -> SpanFact | None:
     """The value that a module of a copied object keeps in an attribute, a result of recorded operations.
 
-    `detail`: `attribute`, `owner` (the class), `reach` (the attribute as the copying statement can name it), `read`
+    `detail`: `attribute`, `owner` (the class), `reach` (the attribute as the copying statement can name it), `trained`
     (whether something else than the function that stores it may train with it).
     """
     failing, frame = scene.failing, scene.user_frame
@@ -86,7 +86,7 @@ def kept_result(scene: Scene) -> SpanFact | None:
                 if found is not None:
                     reach = _reach(failing.source.text(call.args[0]), path) + f".{name}"  # type: ignore[union-attr]
                     trained = _trained(scene, *found, name)
-                    return span_fact(*found, attribute=name, owner=type(owner).__name__, reach=reach, read=trained)
+                    return span_fact(*found, attribute=name, owner=type(owner).__name__, reach=reach, trained=trained)
     return None
 
 

@@ -29,7 +29,7 @@ def loader_in_loop(scene: Scene) -> Any:
             value = read(_iterated(loop.iter), frame.frame)
             if is_loader(value):
                 return value
-    held = {id(value): value for frame in frames for value in (*frame.locals.values(),) if is_loader(value)}
+    held = {id(value): value for frame in frames for value in frame.locals.values() if is_loader(value)}
     return next(iter(held.values())) if len(held) == 1 else None
 
 

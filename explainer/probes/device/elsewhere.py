@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from typing import Any
 
 from explainer.facts import ModuleFact, SpanFact, TensorFact
@@ -13,7 +12,7 @@ from explainer.probes.call import call_node
 from explainer.probes.device.misplaced import home_of
 from explainer.probes.factories import is_factory
 from explainer.probes.module import below_user, named_module, root_module
-from explainer.probes.owners import MOVES, assignment, moves_itself, owners, parameters_of, sets_attribute
+from explainer.probes.owners import MOVES, moves_itself, owners, parameters_of, plain_tensors, sets_attribute
 from explainer.probes.places import span_fact
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.values import MISSING, fields_of, is_module, is_tensor, read
@@ -27,9 +26,7 @@ def left_behind(scene: Scene, of: TensorFact | None = None) -> tuple[SpanFact, .
     root = root_module(scene)
     if root is None or of is None:
         return None
-    found = [assignment(owner, name, "attribute", path) for owner, path, name in _plain(root, scene, of.device)]
-    every = tuple({one.span: one for one in found if one is not None and one.detail["times"] == 1}.values())
-    return every if len(every) > 1 else None
+    return plain_tensors(root, scene, lambda value: str(value.device) == of.device)
 
 
 @probe
@@ -46,13 +43,6 @@ def own_move(scene: Scene, of: SpanFact | None = None) -> SpanFact | None:
         if source is not None and moving and method.args.args:
             return span_fact(source, method.args.args[0], function=method.name)
     return None
-
-
-def _plain(root: Any, scene: Scene, device: str) -> Iterator[tuple[Any, str, str]]:
-    for owner, path in owners(root, scene):
-        for name, value in fields_of(owner).items():
-            if is_tensor(value) and str(value.device) == device and not value.requires_grad:
-                yield owner, path, name
 
 
 @probe

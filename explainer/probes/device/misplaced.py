@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -22,7 +22,7 @@ from explainer.probes.values import MISSING, fields_of, is_module, is_tensor, re
 from explainer.source import Source, called, source_of
 
 
-def tensors_within(scene: Scene) -> Iterator[tuple[str, ast.AST, Any]]:
+def _within(scene: Scene) -> Iterator[tuple[str, ast.AST, Any]]:
     """Every name, attribute or item inside the failing expression that holds a tensor: its text, node and value."""
     frame, failing = scene.user_frame, scene.failing
     if frame is None or failing is None:
@@ -43,30 +43,31 @@ def home_of(scene: Scene) -> str | None:
     devices = Counter(str(p.device) for p in parameters_of(root)) if root is not None else Counter()
     if devices:
         return devices.most_common(1)[0][0]
-    found = [str(value.device) for _, _, value in tensors_within(scene)]
+    found = [str(value.device) for _, _, value in _within(scene)]
     return next((one for one in found if one != "cpu"), found[0] if found else None)
+
+
+def first_within(scene: Scene, chosen: Callable[[str, Any], bool]) -> TensorFact | None:
+    """The first tensor inside the failing expression that is chosen by its text and value."""
+    for text, node, value in _within(scene):
+        if chosen(text, value):
+            scene.objects[text] = value
+            return fact_of(text, value, scene.failing.source.span(node))  # type: ignore[union-attr]
+    return None
 
 
 @probe
 def misplaced(scene: Scene) -> TensorFact | None:
     """The tensor of the failing expression that lies elsewhere than the model (or than the first operand)."""
     home = home_of(scene)
-    for text, node, value in tensors_within(scene):
-        if home is not None and str(value.device) != home and value.dim() > 0:
-            scene.objects[text] = value
-            return fact_of(text, value, scene.failing.source.span(node))  # type: ignore[union-attr]
-    return None
+    return first_within(scene, lambda _, value: home is not None and str(value.device) != home and value.dim() > 0)
 
 
 @probe
 def in_place(scene: Scene, of: TensorFact | None = None) -> TensorFact | None:
     """Another tensor of the failing expression, or the root module's input, that lies where the model does."""
     home = home_of(scene)
-    for text, node, value in tensors_within(scene):
-        if of is not None and text != of.name and str(value.device) == home:
-            scene.objects[text] = value
-            return fact_of(text, value, scene.failing.source.span(node))  # type: ignore[union-attr]
-    return None
+    return first_within(scene, lambda text, value: of is not None and text != of.name and str(value.device) == home)
 
 
 @probe

@@ -22,9 +22,10 @@ def shortened(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     Where a function hands lengths back beside what it has made shorter, no other place is to blame.
     """
     for lengths, factor, up in _factors(evidence):
-        every = [(one, node) for one in spots(evidence) for node in _lengths(one, lengths, evidence)]
+        own = list(_lengths(spot, lengths, evidence))
+        every = [(one, node) for one in spots(evidence) for node in _lengths(one, lengths, evidence)] if own else []
         beside = {id(node) for one, node in every if _beside(one, node, lengths, evidence)}
-        for node in _lengths(spot, lengths, evidence):
+        for node in own:
             text = as_primary(spot.place.at(node))
             new = f"({text} + {factor - 1}) // {factor}" if up else f"{text} // {factor}"
             if not beside or id(node) in beside:

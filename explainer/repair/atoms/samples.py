@@ -18,7 +18,6 @@ from explainer.source import Function, called
 _FILLING = ("pad", "cat", "concat", "concatenate", "new_zeros", "zeros", "full", "new_full", "ones", "repeat")
 
 _Comprehension = ast.ListComp | ast.GeneratorExp | ast.SetComp
-_COMPREHENSIONS = (ast.ListComp, ast.GeneratorExp, ast.SetComp)
 #: What draws a whole number at random.
 _DRAWS = ("randint", "randrange")
 
@@ -85,7 +84,7 @@ def nonempty(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
 
 def _comprehensions(spot: Spot) -> Iterator[tuple[_Comprehension, ast.comprehension]]:
     for node in expressions(spot):
-        if isinstance(node, _COMPREHENSIONS) and len(node.generators) == 1:
+        if isinstance(node, _Comprehension) and len(node.generators) == 1:
             yield node, node.generators[0]
 
 

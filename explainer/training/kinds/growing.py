@@ -29,11 +29,11 @@ def hooks_pile_up(watcher: Any) -> Iterator[Finding]:
     often = [one for one in watcher.hooked.values() if one["site"] and one["last"] - one["first"] >= 8
              and one["count"] >= 0.5 * (one["last"] - one["first"])]  # fmt: skip
     for function in dict.fromkeys(one["site"][0].code for one in often) if rising else ():
-        beside = [one["site"] for one in often if one["site"][0].code is function]
-        known = next(one for one in often if one["site"][0].code is function)
+        beside = [one for one in often if one["site"][0].code is function]
+        known = beside[0]
         steps, hooks = rising[0]["hooks"][-1]
         names = {"count": hooks, "steps": steps, "kind": rising[0]["kind"], "function": known["site"][0].code.co_name}
-        once, removed = _once("hooks-pile-up", known["site"], names, True), _removed(beside)
+        once, removed = _once("hooks-pile-up", known["site"], names, True), _removed([one["site"] for one in beside])
         if removed is not None and known["site"][0].code.co_name != "<module>":  # a helper needs it for its own call
             once = replace(once, attempts=(removed,), culprit=span_of(known["site"]))
         yield once
