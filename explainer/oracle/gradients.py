@@ -13,28 +13,37 @@ _STEPS = 20
 class Gradients:
     """Watches the steps of optimizers. `used` are modules that were called with gradients on.
 
-    `most` is how many parameters one optimizer had a gradient for at a step; `undone`: how often a state was loaded
-    into an optimizer that had stepped; `moves`: some gradient of the first steps was not zero.
+    `most` is how many parameters each optimizer, told by its kind and size, had a gradient for at one step; `kept`: how
+    many steps were taken when an optimizer's state was asked for first; `undone`: how often a state was loaded into an
+    optimizer that had stepped; `moves`: some gradient of the first steps was not zero.
     """
 
     def __init__(self) -> None:
         self.trained: dict[int, Any] = {}
         self.graded: set[int] = set()
         self.used: set[int] = set()
-        self.steps = self.most = self.undone = 0
+        self.steps = self.undone = 0
+        self.most: dict[str, int] = {}
+        self.kept: int | None = None
         self.moves = False
         self._used: list[Any] = []
 
     def watch(self, torch: Any, places: Places) -> None:
-        """Begin to look at what is loaded into optimizers."""
-        plain = torch.optim.Optimizer.load_state_dict
+        """Begin to look at what is loaded into optimizers, and taken from them."""
+        plain, plainly = torch.optim.Optimizer.load_state_dict, torch.optim.Optimizer.state_dict
 
         @functools.wraps(plain)
         def load_state_dict(optimizer: Any, *args: Any, **words: Any) -> Any:
             self.undone += any(one is optimizer for one in self._used)
             return plain(optimizer, *args, **words)
 
+        @functools.wraps(plainly)
+        def state_dict(*args: Any, **words: Any) -> Any:
+            self.kept = self.steps if self.kept is None else self.kept
+            return plainly(*args, **words)
+
         places.put(torch.optim.Optimizer, "load_state_dict", load_state_dict)
+        places.put(torch.optim.Optimizer, "state_dict", state_dict)
 
     def stepped(self, optimizer: Any, *_: Any) -> None:
         """Look at an optimizer's parameters when it has stepped."""
@@ -48,7 +57,8 @@ class Gradients:
         graded = {id(one) for one in every if one.grad is not None}
         self.trained.update((id(one), one) for one in every)
         self.graded |= graded
-        self.most = max(self.most, len(graded))
+        kind = f"{type(optimizer).__name__} of {len(every)}, {sum(one.numel() for one in every)}"
+        self.most[kind] = max(self.most.get(kind, 0), len(graded))
 
     def missing(self, roots: list[Any]) -> list[str]:
         """The names of parameters of modules that were called, were to be trained, and never got a gradient."""

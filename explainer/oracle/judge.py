@@ -60,8 +60,9 @@ def _resized_data(edits: Sequence[Edit], seen: Seen, before: Seen) -> bool:
 
 
 def _ungraded(edits: Sequence[Edit], seen: Seen, before: Seen) -> bool:
-    """A path that the edit cut, or no optimizer steps with as many parameters as one had stepped with before."""
-    fewer = (seen.get("most") or 0) < (before.get("most") or 0)
+    """A path that the edit cut, or an optimizer that steps with fewer parameters than it had stepped with before."""
+    now: Mapping[str, int] = seen.get("most") or {}
+    fewer = any(now[kind] < many for kind, many in (before.get("most") or {}).items() if kind in now)
     return fewer or (bool(_left_out(seen, before)) and source.cuts_graph(edits))
 
 
@@ -75,8 +76,9 @@ def _lost_write(edits: Sequence[Edit], seen: Seen, before: Seen) -> bool:
 
 
 def _undone(edits: Sequence[Edit], seen: Seen, before: Seen) -> bool:
-    """Statements in another order, and a state is loaded over steps that were taken: that training is lost."""
-    return source.reorders(edits) and int(seen.get("undone") or 0) > int(before.get("undone") or 0)
+    """Statements in another order, and a state is loaded over steps that were taken, or kept before they are."""
+    lost = int(seen.get("undone") or 0) > int(before.get("undone") or 0)
+    return source.reorders(edits) and (lost or int(seen.get("kept") or 0) < int(before.get("kept") or 0))
 
 
 _REFUSALS = {"undone": _undone, "cut": _cut, "data": _resized_data, "ungraded": _ungraded, "write": _lost_write}

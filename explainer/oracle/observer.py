@@ -130,6 +130,7 @@ class Observer:
             "steps": self.gradients.steps,
             "most": self.gradients.most,
             "undone": self.gradients.undone,
+            "kept": self.gradients.kept,
             "moves": self.gradients.moves,
             "masks": self.masks,
             "usual": self.usual.taken(),

@@ -32,7 +32,7 @@ _PROBES = {
     ),
     "autograd.cuts": "cut all_cuts block_of grad_switch reentrant_checkpoint receiver",
     "autograd.early": "read_early backward_below loss_without_backward returned_gradients gradient_loop",
-    "autograd.freezing": "frozen_model filtered_out plain_tensors",
+    "autograd.freezing": "frozen_model filtered_out plain_tensors shallow_copy",
     "autograd.frozen_hooks": "hooked_frozen",
     "autograd.functions": "function_return function_gradient exchanged_gradients misplaced_gradient forward_start",
     "autograd.gradients": "untracked_input tracked_from tracked_line unused_input twin_used grad_call unused_place",
@@ -123,7 +123,7 @@ _PROBES = {
     "dtype.whole": "whole_leaf whole_input",
     "mapped": "made_for_one batch_norms",
     "numerics.births": (
-        "birth spoilt_weights made_parameter minus_infinity root_of_divisor masked_rows bound_operand zero_start "
+        "birth spoilt_weights made_parameter minus_infinity mask_of_real root_of_divisor masked_rows bound_operand zero_start "
         "deviation"
     ),
     "numerics.corners": "square_table number_set",
@@ -137,7 +137,7 @@ _PROBES = {
     "numerics.memory": "asked_bytes broadcast column huge_call repeated_view largest_index",
     "numerics.powers": "power_before",
     "numerics.products": "own_product",
-    "numerics.ranges": "not_positive logits_loss as_variance",
+    "numerics.ranges": "logits_as_probabilities not_positive logits_loss as_variance",
     "numerics.rates": "runaway_rate",
     "numerics.rows_taken": "rows_taken_later",
     "numerics.sparse": "made_dense",

@@ -54,20 +54,21 @@ def plateau_step(scene: Scene) -> SpanFact | None:
 
 @probe
 def floored_batches(scene: Scene) -> SpanFact | None:
-    """The only `len(data) // size` that a schedule's number of steps is made of, where the loader has a batch more.
+    """The only `samples // size` that a schedule's number of steps is made of, where the loader has a batch more.
 
     `detail`: `up`, the same rounded up; `batches` and `samples` of the loader in use, 0 where it is not in sight. None
     where that loader leaves its last, smaller batch out, or has none.
     """
     planned = [(source, word.value) for source, call in calls_named(scene, "OneCycleLR")
                for word in call.keywords if word.arg in ("steps_per_epoch", "total_steps")]  # fmt: skip
-    found = [(source, one) for source, node in planned for one in _quotients(source, node)]
-    if len(found) != 1:
-        return None
-    source, node = found[0]
     own = fields_of(loader_in_loop(scene))
     size, data = own.get("batch_size") or 0, own.get("dataset")
     samples = len(data) if type(size) is int and size and isinstance(data, Sized) else 0
+    every = [(source, one) for source, node in planned for one in _quotients(source, node)]
+    found = [(source, one) for source, one in every if samples or _of_length(one.left)]
+    if len(found) != 1:
+        return None
+    source, node = found[0]
     if samples and (own.get("drop_last") or samples % size == 0):
         return None
     up = f"-(-{as_primary(Place(source, node.left))} // {source.text(node.right)})"
@@ -75,14 +76,17 @@ def floored_batches(scene: Scene) -> SpanFact | None:
 
 
 def _quotients(source: Source, node: ast.expr, steps: int = 3) -> Iterator[ast.BinOp]:
-    """The divisions of a length, rounded down, in an expression and in what its names were bound to."""
+    """The divisions that are rounded down in an expression and in what its names were bound to."""
     scope = source.function_at(node.lineno) or source.tree
     for one in ast.walk(node):
         if isinstance(one, ast.BinOp) and isinstance(one.op, ast.FloorDiv):
-            if any(isinstance(part, ast.Call) and called(part) == "len" for part in ast.walk(one.left)):
-                yield one
+            yield one
         elif isinstance(one, ast.Name) and steps and (value := only_value(scope, one.id)) is not None:
             yield from _quotients(source, value, steps - 1)
+
+
+def _of_length(node: ast.expr) -> bool:
+    return any(isinstance(part, ast.Call) and called(part) == "len" for part in ast.walk(node))
 
 
 def _plain(owner: Any) -> Mapping[str, Any]:

@@ -213,30 +213,27 @@ def spread_outputs(deep: Deep, call: Call) -> None:
 
 
 def _spread(deep: Deep, call: Call, one: Any, other: Any, both: bool = False) -> None:
-    if not (isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor)) or deep.evaluation:
+    if not (isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor)) or (deep.evaluation and both):
         return
     sizes = tuple(one.shape), tuple(other.shape)
     column, row = (one, other) if one.dim() == 2 else (other, one)
     if {one.dim(), other.dim()} != {1, 2} or column.shape != (row.shape[0], 1) or row.shape[0] < 2:
         return
-    if not both and (one.requires_grad == other.requires_grad or (one if one.requires_grad else other).is_leaf):
-        return  # distances between outputs, or to learned centres
     made = [deep.made(one), deep.made(other)]
+    if deep.evaluation:
+        if deep.stack or [_is_output(deep, each) for each in made] not in ([True, False], [False, True]):
+            return  # of two outputs, or of none, each may be held against each
+    elif not both and (one.requires_grad == other.requires_grad or (one if one.requires_grad else other).is_leaf):
+        return  # distances between outputs, or to learned centres
     if (both or call.name in _DIFFERENCES) and any(
         each is not None and each.name in ("unsqueeze", "__getitem__") and _line(each.site) == _line(call.site)
         for each in made
     ):
         return  # each against each, written as such
-    deep.watcher.notes.saw(
-        "loss-broadcast",
-        call.site,
-        sizes=sizes,
-        column=0 if column is one else 1,
-        name=call.name,
-        made=[None if each is None else settings(each, deep) for each in made],
-        both=both,
-        origin=_origin(made[0 if column is one else 1]),
-    )
+    at = 0 if column is one else 1
+    deep.watcher.notes.saw("loss-broadcast", call.site, sizes=sizes, column=at, name=call.name,
+                           made=[None if each is None else settings(each, deep) for each in made],
+                           both=both, metric=bool(deep.evaluation), origin=_origin(made[at]))  # fmt: skip
 
 
 def _origin(made: Made | None) -> Any:
@@ -341,7 +338,7 @@ def over_the_batch(deep: Deep, call: Call) -> None:
     )
 
 
-def _is_output(deep: Deep, made: Made) -> bool:
+def _is_output(deep: Deep, made: Made | None) -> bool:
     """Whether a value came out of a layer."""
     found = reached(made)
     return found is not None and found.name in ("linear", "softmax", "log_softmax", "addmm", "matmul", "sigmoid")

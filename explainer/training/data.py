@@ -10,7 +10,8 @@ from typing import Any
 
 import torch
 
-from explainer.training.inspect import fingerprint
+from explainer.training import growth
+from explainer.training.inspect import fingerprint, labels_of
 from explainer.training.sampling import FIRST
 from explainer.training.sites import frames, key
 from explainer.training.waiting import Waits
@@ -90,10 +91,19 @@ def _made(watcher: Any, loader: Any) -> None:
         "orders": _orders(loader),
         "learned": False,
         "began": 0,
+        "backwards": 0,
+        "turn": 0,
         "opens": False,
         "openings": [],
         "plain": _plain(loader),
+        "weighed": _weighed(loader),
     }
+
+
+def _weighed(loader: Any) -> tuple[int, list[str]] | None:
+    """How many weights a sampler has, and where the data hold a class for each sample that is one of so many."""
+    weights = getattr(loader.sampler, "weights", None)
+    return (len(weights), labels_of(loader.dataset, len(weights))) if weights is not None else None
 
 
 def _orders(loader: Any) -> list[Any]:
@@ -121,6 +131,7 @@ def _iterated(watcher: Any, loader: Any, iterator: Any) -> None:
         entry["kept"] = _generator(loader.dataset) if entry["workers"] > 1 else None
     entry["begun"] += 1
     entry["began"] = watcher.notes.steps
+    entry["backwards"], entry["turn"] = watcher.notes.counts["backward"], 0
     entry["opens"] = torch.is_grad_enabled() and len(entry["openings"]) < _OPENINGS
     if entry["begun"] < 20:
         entry["begun_at"] = frames()
@@ -177,8 +188,11 @@ def _counts(watcher: Any, original: Any) -> Any:
             calm = not watcher.deep.awake and torch.is_grad_enabled()
             entry["waits"].batch(self, began, time.perf_counter(), calm)
             entry["taken"] += 1
+            entry["turn"] += 1
             try:
                 _look_at(watcher, entry, batch)
+                if entry["backwards"] == watcher.notes.counts["backward"] and torch.is_grad_enabled():
+                    growth.during_pass(watcher, entry["turn"])
             except Exception as error:
                 watcher.failed(error)
         return batch

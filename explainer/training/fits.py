@@ -18,6 +18,8 @@ _MOST = 80
 _FLAGS = 100_000
 #: The share of the steps behind which a run shows what it has learned.
 _LATE = 0.4
+#: The fit from which on enough was learned.
+_WELL = 0.85
 _DIFFERENCES = ("sub", "__sub__", "rsub", "__rsub__")
 
 
@@ -156,3 +158,9 @@ def learned(watcher: Any) -> float:
     if not math.isfinite(last):
         return -math.inf
     return (first - last) / abs(first) if first else 0.0
+
+
+def learned_well(watcher: Any) -> bool:
+    """Whether training or evaluation fit so well that enough was learned, by the loss where nothing is compared."""
+    found = [one for one in (last_fit(watcher, False), last_fit(watcher, True)) if one is not None]
+    return max(found, default=learned(watcher)) >= _WELL

@@ -14,6 +14,8 @@ from explainer.userframes import is_user_file
 
 #: The last backward after which this is looked at.
 LAST = 128
+#: The batch of a pass without any backward at which sums and lists of it are looked at; graphs that they must hold.
+_BATCH, _FEWEST = 24, 12
 #: Entries of a list that is looked through at most.
 _LONGEST = 5000
 
@@ -32,6 +34,16 @@ def after_backward(watcher: Any, loss: Any, name: str) -> None:
         alive = {id(one()) for one in watcher.past if one() is not None} - {id(loss)}
         for frame in user_frames(sys._getframe(3)):
             _look_for_graphs(watcher, frame, alive, loss)
+
+
+def during_pass(watcher: Any, taken: int) -> None:
+    """In an evaluation that records graphs: whether it adds up, or keeps, results with the graphs that made them."""
+    if taken == _BATCH:
+        frame = next(user_frames(sys._getframe(1)), None)
+        for name, value in _held(frame) if frame is not None else ():
+            if isinstance(value, torch.Tensor) and value.grad_fn is not None and _chain(value.grad_fn) >= _FEWEST:
+                about = {"kind": "sum", "count": _chain(value.grad_fn), "file": frame.f_code.co_filename}  # type: ignore[union-attr]
+                watcher.kept.setdefault(name, {**about, "function": frame.f_code.co_name, "line": frame.f_lineno})  # type: ignore[union-attr]
 
 
 def _look_for_lists(watcher: Any, frame: Any, loss: Any) -> None:
@@ -70,13 +82,7 @@ def _lists(frame: Any) -> Iterator[tuple[str, list[Any], str]]:
 
 def _look_for_graphs(watcher: Any, frame: Any, alive: set[int], loss: Any) -> None:
     """The names of a frame that hold many past losses, or a sum of them that can still be differentiated."""
-    own = frame.f_locals.get("self")
-    held = (
-        [*frame.f_locals.items(), *((f"self.{name}", value) for name, value in vars(own).items())]
-        if hasattr(own, "__dict__")
-        else list(frame.f_locals.items())
-    )
-    for name, value in held:
+    for name, value in _held(frame):
         inner = list(value) if isinstance(value, list) else []
         many = sum(1 for one in inner if id(one) in alive)
         deep = (
@@ -96,6 +102,13 @@ def _look_for_graphs(watcher: Any, frame: Any, alive: set[int], loss: Any) -> No
                     "line": frame.f_lineno,
                 },
             )
+
+
+def _held(frame: Any) -> list[tuple[str, Any]]:
+    """What a frame knows by name, and what its own object holds."""
+    own = frame.f_locals.get("self")
+    inner = vars(own).items() if hasattr(own, "__dict__") else ()
+    return [*frame.f_locals.items(), *((f"self.{name}", value) for name, value in inner)]
 
 
 def _chain(node: Any) -> int:

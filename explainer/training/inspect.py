@@ -217,3 +217,17 @@ def at_end(watcher: Any) -> None:
     from explainer.training.symmetry import look_at_rows
 
     look_at_rows(watcher)
+
+
+def labels_of(data: Any, classes: int) -> list[str]:
+    """Where data hold a whole number below a number of classes for each sample: `.labels`, `.tensors[1]`."""
+    held = {f".{name}": value for name, value in getattr(data, "__dict__", {}).items()}
+    held |= {f".tensors[{at}]": value for at, value in enumerate(getattr(data, "tensors", ()))}
+    return [reach for reach, value in held.items() if _are_labels(value, len(data), classes)]
+
+
+def _are_labels(value: Any, many: int, classes: int) -> bool:
+    values = value.tolist() if hasattr(value, "tolist") else value
+    if not isinstance(values, (list, tuple)) or len(values) != many or not values:
+        return False
+    return all(type(one) is int for one in values) and min(values) >= 0 and max(values) < classes

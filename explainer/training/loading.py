@@ -16,6 +16,7 @@ from explainer.training.looks import (  # noqa: F401
     padded,
     positions,
     quantiles,
+    runs,
     sequences,
     shifts,
     swamped,

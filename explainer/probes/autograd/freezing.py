@@ -44,10 +44,34 @@ def frozen_model(scene: Scene) -> SpanFact | None:
         if parameters and not any(one.requires_grad for one in parameters):
             trained = _given_to_optimizer(scene, parameters)
             found = _of_model(scene, name, module) if trained or not _trains_something(scene) else None
-            if found is not None:
+            if found is not None and _shallow(found) is None:
                 detail: dict[str, Any] = {"count": len(parameters), "head": _head(found.target, module)}
                 return span_fact(found.source, found.node, model=name, trained=trained, **detail)
     return None
+
+
+@probe
+def shallow_copy(scene: Scene) -> SpanFact | None:
+    """The `copy.copy(model)` whose result is frozen where it was made: the model's own parameters are.
+
+    `detail`: the `original`, the `deep` copy as it would be written, the `line` that freezes.
+    """
+    for one in freezings(scene):
+        call = _shallow(one)
+        if call is not None:
+            original = one.source.text(call.args[0])
+            deep = f"copy.deepcopy({original})"
+            return span_fact(one.source, call, original=original, deep=deep, line=one.node.lineno)
+    return None
+
+
+def _shallow(one: Freezing) -> ast.Call | None:
+    """The `copy.copy(model)` that made what a statement freezes, in its own function."""
+    made = [node.value for node in ast.walk(one.source.scope_at(one.node.lineno)) if isinstance(node, ast.Assign)
+            and node.lineno < one.node.lineno and one.source.text(node.targets[0]) == one.target]  # fmt: skip
+    call = made[-1] if made else None
+    copies = isinstance(call, ast.Call) and one.source.text(call.func) == "copy.copy" and len(call.args) == 1
+    return call if copies else None  # type: ignore[return-value]
 
 
 def _trains_something(scene: Scene) -> bool:

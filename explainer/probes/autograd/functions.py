@@ -90,7 +90,8 @@ def function_gradient(scene: Scene) -> SpanFact | None:
     source, name = function.source, function.inputs[position]
     value = _bound(function, given[position]) or given[position]
     shape, keep = _shape_of(function, name)
-    mended = _mended(_primary(source, value), scene.captures, shape)
+    mended = _summed_too_far(source, value, scene.captures, shape)
+    mended = mended or _mended(_primary(source, value), scene.captures, shape)
     detail = {**mended, "keep": keep if shape in mended["fixed"] else ""}
     return span_fact(source, value, owner=function.owner.name, input=name, name=source.text(given[position]), **detail)
 
@@ -258,6 +259,19 @@ def _mended(text: str, captures: Any, shape: str) -> dict[str, Any]:
         how, added = "expanded", "".join(f".unsqueeze({at})" for at in _left_out(got, want))
         fixed = f"{text}{added}.expand({shape})"
     return {"how": how, "dims": dims, "fixed": fixed}
+
+
+def _summed_too_far(source: Source, value: ast.AST, captures: Any, shape: str) -> dict[str, Any] | None:
+    """A sum over everything where an input has several values: each gets what it was spread over, not the whole sum."""
+    want = _sizes(captures.get("want"))
+    for node in ast.walk(value):
+        method = node.func if isinstance(node, ast.Call) and not node.args and not node.keywords else None
+        if want and _sizes(captures.get("got")) == [] and isinstance(method, ast.Attribute) and method.attr == "sum":
+            inner = source.text(method.value)
+            inner = f"({inner})" if isinstance(method.value, (ast.BinOp, ast.UnaryOp)) else inner
+            fixed = source.text(value).replace(source.text(node), f"{inner}.sum_to_size({shape})", 1)
+            return {"how": "summed", "dims": tuple(at for at, size in enumerate(want) if size == 1), "fixed": fixed}
+    return None
 
 
 def _sizes(text: Any) -> list[int] | None:

@@ -99,13 +99,16 @@ def _trained(scene: Scene, source: Source, value: ast.AST, attribute: str) -> bo
     own = source.function_at(value.lineno)  # type: ignore[attr-defined]
     for home, one in nodes_of(scene, ast.Attribute):
         elsewhere = home is not source or home.function_at(one.lineno) is not own
-        if one.attr == attribute and isinstance(one.ctx, ast.Load) and elsewhere and _may_train(home, one):
+        if one.attr == attribute and isinstance(one.ctx, ast.Load) and elsewhere and _may_train(scene, home, one):
             return True
     return False
 
 
-def _may_train(source: Source, node: ast.Attribute) -> bool:
-    """Whether a place is none where nothing is recorded, nor one behind the loop that goes backward."""
+def _may_train(scene: Scene, source: Source, node: ast.expr, deep: int = 2) -> bool:
+    """Whether a place is none where nothing is recorded, nor one behind the loop that goes backward.
+
+    Of a place in a function that goes backward nowhere, the places decide where that function is called by its name.
+    """
     around: list[ast.AST] = []
     above = source.parent_of(node)
     while above is not None and not isinstance(above, (ast.FunctionDef, ast.Module)):
@@ -116,7 +119,13 @@ def _may_train(source: Source, node: ast.Attribute) -> bool:
         return False
     goes_back = lambda tree: any(called(one) == "backward" for one in ast.walk(tree) if isinstance(one, ast.Call))  # noqa: E731
     loops = [one for one in around if isinstance(one, (ast.For, ast.While))]
-    return any(map(goes_back, loops)) or above is None or not goes_back(above)
+    if any(map(goes_back, loops)) or above is None:
+        return True
+    name = getattr(above, "name", "")
+    asked = [(home, one) for home, one in nodes_of(scene, ast.Call) if name and called(one) == name]
+    if asked and deep and not goes_back(above):
+        return any(_may_train(scene, home, one, deep - 1) for home, one in asked)
+    return not goes_back(above)
 
 
 def _stored(scene: Scene, owner: str, attribute: str) -> tuple[Source, Any] | None:

@@ -143,6 +143,35 @@ def minus_infinity(scene: Scene) -> SpanFact | None:
 
 
 @probe
+def mask_of_real(scene: Scene) -> SpanFact | None:
+    """The mask of a fill with -inf, where the failing frames hold a mask that is True for what is real, not for padding.
+
+    Rows of such a mask begin with True and end with False, and some have no False at all. `detail`: `fixed`, its inverse.
+    """
+    fill = minus_infinity(scene)
+    found = [(source, node) for source, node in nodes_of(scene, ast.Call)
+             if called(node).startswith("masked_fill") and len(node.args) == 2
+             and fill is not None and source.span(node.args[1]) == fill.span]  # fmt: skip
+    frames = scene.live.user if scene.live is not None else ()
+    held = [value for frame in frames for value in frame.locals.values()]
+    if len(found) != 1 or not any(map(_marks_real, held)) or isinstance(found[0][1].args[0], ast.UnaryOp):
+        return None
+    source, mask = found[0][0], found[0][1].args[0]
+    fixed = f"~{source.text(mask)}" if not isinstance(mask, (ast.BinOp, ast.Compare)) else f"~({source.text(mask)})"
+    return span_fact(source, mask, fixed=fixed)
+
+
+def _marks_real(value: Any) -> bool:
+    """Whether a tensor is True at the beginning of each row and False at the end of some, as padding on the right asks."""
+    import torch
+
+    if not readable(value, 10_000_000) or value.dtype != torch.bool or value.dim() != 2 or value.shape[1] < 2:
+        return False
+    falling = bool((value[:, 1:] <= value[:, :-1]).all()) and bool(value[:, 0].all())
+    return falling and not bool(value.all()) and bool(value.all(dim=1).any())
+
+
+@probe
 def root_of_divisor(scene: Scene, of: NanFact | None = None) -> SpanFact | None:
     """What a divisor is the root of: `s` of `length = s ** 0.5` or `s.sqrt()`, written in the same function.
 

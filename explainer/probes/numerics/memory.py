@@ -60,9 +60,18 @@ def _shapes(scene: Scene) -> list[tuple[str, tuple[int, ...]]]:
 
 
 def viewed(node: ast.AST | None, frame: Any) -> Any:
-    """What an indexed or unsqueezed tensor would be, on the meta device: no data is touched; None where not plain."""
+    """What an indexed or unsqueezed tensor, or a sum of two, would be on the meta device; None where not plain.
+
+    No data is touched.
+    """
     import torch
 
+    if isinstance(node, ast.BinOp):
+        sides = [
+            value if is_tensor(value := read(one, frame)) else viewed(one, frame) for one in (node.left, node.right)
+        ]
+        shape = broadcast_shape(*(tuple(one.shape) for one in sides)) if all(map(is_tensor, sides)) else None
+        return torch.empty(shape, device="meta") if shape is not None and not isinstance(node.op, ast.MatMult) else None
     method = isinstance(node, ast.Call) and called(node) in ("unsqueeze", "transpose", "permute", "view", "reshape")
     if isinstance(node, ast.Subscript):
         whole = ast.Subscript(ast.Name("x", ast.Load()), node.slice, ast.Load())
@@ -93,12 +102,10 @@ def broadcast_shape(left: tuple[int, ...], right: tuple[int, ...]) -> tuple[int,
 def column(scene: Scene) -> TensorFact | None:
     """The operand of shape (N, 1) that meets one of shape (N,)."""
     tensors = [one for one in operands(scene) if is_tensor(one.value)]
-    for one, other in itertools.permutations(tensors, 2):
-        if (
-            one.value.dim() == other.value.dim() + 1
-            and one.value.shape[-1] == 1
-            and one.value.shape[:-1] == other.value.shape
-        ):
+    shapes = _shapes(scene)
+    for one in tensors:
+        shape = tuple(one.value.shape)
+        if shape[-1:] == (1,) and any(name != one.name and other == shape[:-1] for name, other in shapes):
             scene.objects[one.name] = one.value
             return _fact(scene, one)
     return None

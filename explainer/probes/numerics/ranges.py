@@ -47,6 +47,31 @@ def not_positive(scene: Scene) -> SpanFact | None:
     return span_fact(failing.source, given, parameter=name, kind=kind, count=count, of=value.numel(), inner=inner)
 
 
+@probe
+def logits_as_probabilities(scene: Scene) -> SpanFact | None:
+    """The call of a distribution whose first argument, or `probs`, has negative values in the place of probabilities.
+
+    `detail`: the distribution's `kind`, what it was `given`, how many values are negative (`count` of `of`), and
+    `fixed`, the call with `logits`.
+    """
+    frame, failing = _frame(scene, "__init__", "torch/distributions/distribution.py"), scene.failing
+    call = call_node(failing.node) if failing is not None else None
+    if frame is None or failing is None or not isinstance(call, ast.Call) or scene.captures.get("name") != "probs":
+        return None
+    value: Any = frame.locals.get("value")
+    kind = type(frame.locals.get("self")).__name__
+    words = [one for one in call.keywords if one.arg == "probs"]
+    given = words[0] if words else call.args[0] if len(call.args) == 1 else None
+    if given is None or called(call) != kind or not _readable(value) or not bool(value.isfinite().all()):
+        return None
+    count = int((value < 0).sum())
+    inner = failing.source.text(words[0].value if words else call.args[0])
+    rest = [failing.source.text(one) for one in call.keywords if one.arg != "probs"]
+    fixed = f"{failing.source.text(call.func)}({', '.join([f'logits={inner}', *rest])})"
+    about = {"kind": kind, "given": inner, "fixed": fixed, "count": count, "of": value.numel()}
+    return span_fact(failing.source, call, **about) if count else None
+
+
 def _without_relu(node: ast.expr) -> ast.expr:
     """`x` of `relu(x)`, `F.relu(x)` and `x.relu()`; else the expression itself."""
     if not isinstance(node, ast.Call) or called(node) != "relu":

@@ -10,6 +10,7 @@ from explainer.probes import probe
 from explainer.probes.follow import At, Follow, Trait
 from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
+from explainer.source import Source
 
 _FLIPS = ("flip", "flipud", "fliplr", "rot90")
 _COPIES = ("copy", "ascontiguousarray", "array", "astype")
@@ -26,11 +27,18 @@ def reversed_array(scene: Scene) -> SpanFact | None:
     if failing is None or live is None or not isinstance(node, ast.Call) or not node.args:
         return None
     given = node.args[0]
-    found = Follow(live.user, Backwards(), scene).entry(At(failing.source, given, node.lineno, len(live.user) - 1))
+    trait = Backwards()
+    found = Follow(live.user, trait, scene).entry(At(failing.source, given, node.lineno, len(live.user) - 1))
     name = failing.source.text(given)
-    if found is not None:
+    if found is not None and _alone(found.source, found.node, trait):
         return span_fact(found.source, found.node, flip=True, name=name)
     return span_fact(failing.source, given, flip=False, name=name)
+
+
+def _alone(source: Source, flip: ast.AST, trait: Trait) -> bool:
+    """Whether no other flip stands in a flip's function: of several that are made at times, each may be the one."""
+    scope = source.scope_at(flip.lineno)  # type: ignore[attr-defined]
+    return sum(trait.of_expression(node) == "backwards" for node in ast.walk(scope)) == 1
 
 
 class Backwards(Trait):

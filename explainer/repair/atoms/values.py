@@ -23,10 +23,22 @@ def _parameter(spot: Spot, node: ast.AST) -> str:
     return str(getattr(parent, "arg", None) or getattr(target, "attr", None) or getattr(target, "id", ""))
 
 
+def _switch(name: str, evidence: Evidence) -> bool:
+    """Whether a name switches a step of the program on: without the step nothing fails, and nothing is repaired."""
+    for source in evidence.sources_seen():
+        for node in source.nodes():
+            test = node.test if isinstance(node, ast.If) and not node.orelse else None
+            if name and name in (getattr(test, "id", None), getattr(test, "attr", None)):
+                return True
+    return False
+
+
 def value(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     """`dtype=torch.float` -> `dtype=torch.long`, `True` -> `False`, `"mean"` -> `"none"`."""
     for node in expressions(spot):
         if isinstance(node, ast.Constant) and isinstance(node.value, bool):
+            if node.value and _switch(_parameter(spot, node), evidence):
+                continue
             of_torch = isinstance(spot.place.source.parent_of(node), ast.keyword) and spot.role in ("slice", "crash")
             of_torch = of_torch or any(node is one.node for one in evidence.settings.get("**", ()))  # unpacked for it
             yield Offer("value", spot, node, str(not node.value), "flag", 0.3 if of_torch else 1.0)

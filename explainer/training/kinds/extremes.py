@@ -1,12 +1,15 @@
-"""Settings far from where they are of use: a trial with the usual value tells whether that was meant."""
+"""Settings far from where they are of use, or in the place of others: a trial tells whether that was meant."""
 
 from __future__ import annotations
 
 import ast
+import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from explainer.source import called
+import torch
+
+from explainer.source import Source, called, with_arguments
 from explainer.training import rewrite
 from explainer.training.finding import Attempt, Finding, finder
 from explainer.training.fits import learned
@@ -48,3 +51,46 @@ def extreme(watcher: Any) -> Iterator[Finding]:
                 told = {"name": keyword, "call": called(node), "value": written[0].text(number), "usual": usual}
                 attempts = (Attempt("usual", edits, told),)
                 yield Finding("setting-extreme", told, written[0].span(number), attempts, proved=False, seen=True)
+
+
+@finder
+def misplaced(watcher: Any) -> Iterator[Finding]:
+    """A value without a keyword that has the name of another parameter than the one whose place it stands at."""
+    for source in program_sources(watcher):
+        for node in source.nodes():
+            parameters = _parameters(called(node)) if isinstance(node, ast.Call) and len(node.args) > 1 else []
+            for at, given in enumerate(node.args if parameters else ()):  # type: ignore[attr-defined]
+                own, last = _own_name(given), at == len(node.args) - 1  # type: ignore[attr-defined]
+                taken = {one.arg for one in node.keywords}  # type: ignore[attr-defined]
+                if not last or at >= len(parameters) or own == parameters[at] or own not in parameters or own in taken:
+                    continue
+                new = f"{own}={source.text(given)}"
+                edits = rewrite.replaced(source, node, _with_keyword(source, node, new))  # type: ignore[arg-type]
+                names = {"text": source.text(given), "call": called(node), "place": at + 1, "taken": parameters[at],
+                         "name": own, "new": new}  # type: ignore[arg-type] # fmt: skip
+                attempts = (Attempt("keyword", edits, {"new": new}),)
+                yield Finding("argument-misplaced", names, source.span(given), attempts, proved=False, seen=True)
+
+
+def _parameters(name: str) -> list[str]:
+    """The parameters of what torch calls so, without `self`; none where nothing is called so."""
+    owners = (torch.optim, torch.optim.lr_scheduler, torch.nn, torch.nn.functional, torch.utils.data)
+    found = next((held for owner in owners if callable(held := getattr(owner, name, None))), None)
+    try:
+        return list(inspect.signature(found).parameters) if found is not None else []
+    except (TypeError, ValueError):
+        return []
+
+
+def _own_name(node: ast.expr) -> str:
+    """What a name, an attribute or an entry of a dict is called."""
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+        return str(node.slice.value)
+    return str(getattr(node, "attr", None) or getattr(node, "id", ""))
+
+
+def _with_keyword(source: Source, call: ast.Call, new: str) -> str:
+    """A call whose last plain argument is given by a keyword."""
+    text = with_arguments(source, call, call.args[:-1])
+    rest = [source.text(one) for one in call.keywords]
+    return f"{text[:-1]}, {', '.join([new, *rest])})"

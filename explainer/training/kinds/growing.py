@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from explainer.source import called, stored
+from explainer.source import called, of_self, stored
 from explainer.training import rewrite
 from explainer.training.finding import Attempt, Finding, finder
 from explainer.training.hoisting import hoisted
@@ -18,6 +18,8 @@ from explainer.training.sites import statement
 
 #: Optimizers made at one place from which on that is no matter of phases, each of a few steps.
 _ANEW = 8
+#: Hooks of one place, and how many times as many, from which on they pile up; at how many looks there are more.
+_HOOKED, _ROSE = 4, 3
 #: Methods that read what a tensor holds.
 _READING = ("item", "detach", "cpu", "numpy", "tolist", "float", "mean", "sum")
 
@@ -27,12 +29,16 @@ def hooks_pile_up(watcher: Any) -> Iterator[Finding]:
     """Layers that have more hooks at every step."""
     rising = [root for root in watcher.notes.roots.values() if _rises(root.get("hooks", []))]
     often = [one for one in watcher.hooked.values() if one["site"] and one["last"] - one["first"] >= 8
-             and one["count"] >= 0.5 * (one["last"] - one["first"])]  # fmt: skip
+             and one["count"] >= _HOOKED]  # fmt: skip
     for function in dict.fromkeys(one["site"][0].code for one in often) if rising else ():
         beside = [one for one in often if one["site"][0].code is function]
         known = beside[0]
         steps, hooks = rising[0]["hooks"][-1]
         names = {"count": hooks, "steps": steps, "kind": rising[0]["kind"], "function": known["site"][0].code.co_name}
+        kept = _let_go(known["site"])
+        if kept is not None:
+            yield Finding("hooks-pile-up", {**names, "text": kept[0]}, span_of(known["site"]), (kept[1],), weight=6)
+            continue
         once, removed = _once("hooks-pile-up", known["site"], names, True), _removed([one["site"] for one in beside])
         if removed is not None and known["site"][0].code.co_name != "<module>":  # a helper needs it for its own call
             once = replace(once, attempts=(removed,), culprit=span_of(known["site"]))
@@ -68,9 +74,31 @@ def _of_number(node: ast.AST) -> bool:
 
 
 def _rises(looked: list[tuple[int, int]]) -> bool:
-    """Whether there were more hooks at every look, at least one for every other step."""
+    """Whether there were ever more hooks: one for every other step, or many times as many in the end as at first."""
     pairs = list(itertools.pairwise(looked))
-    return len(looked) > 4 and all(after[1] - before[1] >= 0.5 * (after[0] - before[0]) > 0 for before, after in pairs)
+    steadily = all(after[1] - before[1] >= 0.5 * (after[0] - before[0]) > 0 for before, after in pairs)
+    ever = all(after[1] >= before[1] for before, after in pairs)
+    more = sum(after[1] > before[1] for before, after in pairs)
+    return len(looked) > 4 and (
+        steadily or (ever and more >= _ROSE and looked[-1][1] >= _HOOKED * max(looked[0][1], 1))
+    )
+
+
+def _let_go(site: Any) -> tuple[str, Attempt] | None:
+    """The handles that an object keeps of its hooks, each taken off before it makes others: its class removes none."""
+    found = statement(site[0]) if site else None
+    kept = found[1].targets[0] if found is not None and isinstance(found[1], ast.Assign) else None
+    if found is None or kept is None or not of_self(kept):
+        return None
+    source, stated = found
+    removed = [node for node in ast.walk(source.class_at(stated.lineno) or stated) if isinstance(node, ast.Call)
+               and called(node) == "remove"]  # fmt: skip
+    if removed:
+        return None
+    many = isinstance(stated.value, (ast.List, ast.ListComp))  # type: ignore[attr-defined]
+    old = f'getattr(self, "{kept.attr}", ())' if many else f'filter(None, [getattr(self, "{kept.attr}", None)])'
+    edits = rewrite.before(source, stated, f"for handle in {old}:\n    handle.remove()")
+    return source.text(stated).split("\n")[0], Attempt("remove", edits)
 
 
 @finder

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,6 +20,8 @@ _STATES = {
     "numpy": ("numpy.random.get_state()", "numpy.random.set_state({})"),
     "torch": ("torch.get_rng_state()", "torch.set_rng_state({})"),
 }
+#: What puts the values of a tensor or an array in other places.
+_TURNING = ("flip", "rot90", "transpose", "fliplr", "flipud", "hflip", "vflip", "roll", "permute", "rotate", "swapaxes")
 Pair = tuple[ast.stmt, ast.stmt, ast.Call, ast.Call]
 
 
@@ -104,3 +107,38 @@ def _drawn_once(source: Source, pair: Pair, name: str) -> Any:
         own, also = map(source.text, target.elts)
         lines = [keep, f"{own} = {source.text(one)}", begin, f"{also} = {source.text(other)}"]
     return rewrite.replaced(source, first, f"\n{' ' * first.col_offset}".join(lines))
+
+
+@finder
+def turned_alone(watcher: Any) -> Iterator[Finding]:
+    """`image = image.flip(-1)` in a dataset that hands out `image, mask`: the mask stays as it was."""
+    for source in program_sources(watcher):
+        for function in _reading(source):
+            turns = [one for one in ast.walk(function) if isinstance(one, ast.Assign) and _turns(one)]
+            turned = {one.targets[0].id for one in turns}  # type: ignore[attr-defined]
+            pairs = [one.value.elts for one in ast.walk(function) if isinstance(one, ast.Return)
+                     and isinstance(one.value, ast.Tuple) and len(one.value.elts) == 2]  # fmt: skip
+            both = next(((one.id, other.id) for one, other in pairs
+                         if isinstance(one, ast.Name) and isinstance(other, ast.Name)), None)  # fmt: skip
+            if both is None or turned != {both[0]}:
+                continue
+            edits = rewrite.together(source, *(_both_turned(source, one, both) for one in turns))
+            names = {"one": both[0], "other": both[1], "text": source.text(turns[0]), "many": len(turns)}
+            attempts = (Attempt("both", edits),)
+            yield Finding("augmented-alone", names, source.span(turns[0]), attempts, proved=False, seen=True)
+
+
+def _turns(one: ast.Assign) -> bool:
+    """Whether a name gets its own values in other places: `x = x.flip(-1)`, `x = torch.rot90(x, k)`."""
+    target, value = one.targets[0], one.value
+    owner = value.func.value if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) else None
+    given = [owner, *value.args[:1]] if isinstance(value, ast.Call) else []
+    same = any(isinstance(each, ast.Name) and isinstance(target, ast.Name) and each.id == target.id for each in given)
+    return same and called(value) in _TURNING  # type: ignore[arg-type]
+
+
+def _both_turned(source: Source, one: ast.Assign, names: tuple[str, str]) -> rewrite.Edits:
+    """The same for what belongs to it, in one statement."""
+    value, (name, other) = source.text(one.value), names
+    second = re.sub(rf"(?<![\w.]){name}(?!\w)", other, value)
+    return rewrite.replaced(source, one, f"{name}, {other} = {value}, {second}")

@@ -1,4 +1,4 @@
-"""An evaluation that puts side by side what two passes over shuffled samples gave."""
+"""Passes that do not belong together: two over shuffled samples side by side, all earlier ones in one total."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-from explainer.source import Source, called
+from explainer.source import Source, called, of_self
 from explainer.training import rewrite
 from explainer.training.finding import Attempt, Finding, finder
 from explainer.training.sites import Site, key, statement
@@ -96,3 +96,42 @@ def _called(site: Site) -> str:
         if found is not None and isinstance(found[1], ast.Assign) and isinstance(found[1].targets[0], ast.Name):
             return found[1].targets[0].id
     return "DataLoader"
+
+
+@finder
+def never_reset(watcher: Any) -> Iterator[Finding]:
+    """An object that adds up over a pass, and whose method that sets it back is called in its constructor alone."""
+    sources = program_sources(watcher)
+    asked = [(source, node) for source in sources for node in source.nodes()
+             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)]  # fmt: skip
+    for owner in (node for source in sources for node in source.nodes() if isinstance(node, ast.ClassDef)):
+        methods = [one for one in owner.body if isinstance(one, ast.FunctionDef)]
+        for reset in methods:
+            calls = [(source, node) for source, node in asked if called(node) == reset.name]
+            names = {getattr(source.function_at(node.lineno), "name", "") for source, node in calls}
+            own = {each.attr for each in ast.walk(reset) if of_self(each) and isinstance(each.ctx, ast.Store)}
+            adding = {one.name for one in methods if one is not reset and _added(one) & own}
+            if len(reset.args.args) != 1 or reset.name.startswith("__") or names != {"__init__"}:
+                continue
+            for source, node in asked:
+                if called(node) in adding and (found := _before_pass(source, node, reset.name)) is not None:
+                    told = {"owner": owner.name, "reset": reset.name, "adds": called(node), "text": found[0]}
+                    attempts = (Attempt("reset", found[1], {"text": found[0]}),)
+                    yield Finding("metric-never-reset", told, source.span(node), attempts, proved=False, seen=True)
+
+
+def _added(function: ast.FunctionDef) -> set[str]:
+    """The attributes of an object that a method adds to: `self.total += ...`, `self.rows.append(...)`."""
+    added = [one.target for one in ast.walk(function) if isinstance(one, ast.AugAssign)]
+    added += [one.func.value for one in ast.walk(function) if isinstance(one, ast.Call)
+              and isinstance(one.func, ast.Attribute) and called(one) in ("append", "extend", "add_")]  # fmt: skip
+    inner = [one.value if isinstance(one, ast.Subscript) else one for one in added]
+    return {one.attr for one in inner if of_self(one)}
+
+
+def _before_pass(source: Source, call: ast.Call, name: str) -> tuple[str, Any] | None:
+    """A method of what a call is of, called before the innermost loop around it."""
+    stated = source.statement_at(call.lineno)
+    loop = rewrite.loop_around(source, stated) if stated is not None else None
+    text = f"{source.text(call.func.value)}.{name}()"  # type: ignore[attr-defined]
+    return (text, rewrite.before(source, loop, text)) if loop is not None else None

@@ -10,7 +10,9 @@ from explainer.source import called
 from explainer.training import rewrite
 from explainer.training.finding import Attempt, Finding, finder
 from explainer.training.kinds.losses import shown
+from explainer.training.kinds.targets import written_back
 from explainer.training.sites import statement
+from explainer.training.sources import program_sources
 
 #: From which share of a model's weights on a new beginning is not meant.
 _MOST = 0.6
@@ -183,8 +185,6 @@ def alike_units(watcher: Any) -> Iterator[Finding]:
 
 def _constant_call(watcher: Any, start: Any) -> Any:
     """The call that gave the weights a constant, as it was seen; else the one call of the program that may have."""
-    from explainer.training.sources import program_sources
-
     seen = rewrite.call_in(start[0], "constant_", "ones_", "zeros_") if start else None
     if seen is not None:
         return (*seen, True)
@@ -235,7 +235,7 @@ def stale_model(watcher: Any) -> Iterator[Finding]:
         if copied is not None and copied[0]() is module and copied[1]:
             found = rewrite.call_in(copied[1][0], "deepcopy")
             culprit = shown(found, copied[1][0])
-            attempts = _original(found, copied[1], site)
+            attempts = [*written_back(program_sources(watcher)), *_original(found, copied[1], site)]
         yield Finding("stale-weights-evaluated", names, culprit, tuple(attempts), weight=6)
 
 

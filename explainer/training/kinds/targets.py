@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
+from explainer.source import Source, called, with_arguments
 from explainer.training import rewrite
 from explainer.training.finding import Attempt, Finding, finder
 from explainer.training.kinds.losses import shown
 from explainer.training.kinds.optimizers import never_taken
 from explainer.training.sites import Site, statement
+from explainer.training.sources import program_sources
 
+#: What writes to a weight.
+_WRITES = ("mul_", "copy_", "lerp_", "add_")
 #: By which share of the way a copy follows the model at each step; at how many steps its answers must be asked for.
 _SHARE, _STEPS = 0.05, 5
 
@@ -37,9 +41,25 @@ def never_follows(watcher: Any) -> Iterator[Finding]:
         names = {"target": target, "model": own, "line": found[1].lineno, "steps": watcher.notes.steps}
         names |= {"test": branch[0].text(branch[1]) if branch else "", "at": branch[1].lineno if branch else 0}
         culprit = branch[0].span(branch[1]) if branch else shown(found, site[0])
-        attempts = (Attempt("follow", edits, names),)
+        attempts = (*written_back(program_sources(watcher)), Attempt("follow", edits, names))
         # a model to keep close to stays as it is on purpose: the trial must be overwhelming
         yield Finding("target-never-follows", names, culprit, attempts, proved=False, weight=5)
+
+
+def written_back(sources: Iterable[Source]) -> Iterator[Attempt]:
+    """Two models' weights gone through side by side, the second's in the place of the first's: which one is written to.
+
+    `for own, copy in zip(model.parameters(), average.parameters()): own.lerp_(copy, rate)` writes to the wrong one.
+    """
+    for source in sources:
+        for loop in source.nodes():
+            pair = loop.iter if isinstance(loop, ast.For) else None
+            if not isinstance(pair, ast.Call) or called(pair) != "zip" or len(pair.args) != 2:
+                continue
+            writes = [node for node in ast.walk(loop) if isinstance(node, ast.Call) and called(node) in _WRITES]
+            if writes and all("parameters()" in source.text(one) for one in pair.args):
+                new = with_arguments(source, pair, reversed(pair.args))
+                yield Attempt("turn", rewrite.replaced(source, pair, new), {"new": new}, source.span(writes[0]))
 
 
 def _names(source: Any, call: ast.Call, site: Site) -> tuple[str, str] | None:

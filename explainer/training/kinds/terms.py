@@ -1,8 +1,9 @@
-"""Terms of one loss that are reduced in two ways: a sum beside a mean; a difference the wrong way round."""
+"""Terms of one loss that are reduced in two ways: a sum beside a mean; a difference the wrong way round; a sign."""
 
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +12,10 @@ from explainer.training.calls import ELEMENTWISE
 from explainer.training.finding import Attempt, Finding, finder
 from explainer.training.kinds.losses import Place, shown
 from explainer.training.rewrite import argument, call_in, operand, replaced, with_keyword
+from explainer.training.search import places
+
+#: How many times its first value a loss lies below zero in the end; attempts of one finding.
+_FAR, _MOST = 20.0, 4
 
 
 @finder
@@ -127,3 +132,47 @@ def _taken(source: Source, call: ast.Call, error: str) -> ast.BinOp | None:
              and source.text(one.targets[0]) == error]  # fmt: skip
     only = given[0] if len(given) == 1 else None
     return only if isinstance(only, ast.BinOp) and isinstance(only.op, ast.Sub) else None
+
+
+@finder
+def bottomless(watcher: Any) -> Iterator[Finding]:
+    """The signs of the terms of a loss that has no least value, each turned."""
+    losses = watcher.notes.losses
+    if len(losses) < 20 or not losses[-1] < -_FAR * max(1.0, abs(losses[0])):
+        return
+    found = [one for source, statement in places.statements(watcher, places.LEARNING)
+             if not places.behind_backward(watcher, source, statement) for one in _turned(source, statement)]  # fmt: skip
+    found.sort(key=lambda one: one[0])
+    first, last = (f"{value:.3g}" if math.isfinite(value) else "-inf" for value in (losses[0], losses[-1]))
+    for at in range(0, len(found), _MOST):
+        group = tuple(attempt for _, attempt in found[at : at + _MOST])
+        names = {"first": first, "last": last, "steps": watcher.notes.steps}
+        yield Finding("loss-without-bottom", names, group[0].culprit, group, proved=False, seen=True, fact=True)
+
+
+def _turned(source: Source, statement: ast.stmt) -> Iterator[tuple[float, Attempt]]:
+    """The factors, the signs and the sums of a statement, each with the other sign; the likeliest have the least."""
+    for node in ast.walk(statement):
+        inside = isinstance(source.parent_of(node), (ast.Subscript, ast.Slice, ast.keyword, ast.Tuple))
+        new, cost = _other_sign(source, node) if isinstance(node, ast.expr) and not inside else ("", 0.0)
+        if new:
+            names = {"text": source.text(node), "new": new}
+            yield cost, Attempt("turn", replaced(source, node, new), names, source.span(node))
+
+
+def _other_sign(source: Source, node: ast.expr) -> tuple[str, float]:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) and _is_number(node.left):
+        text = source.text(node)
+        reduced = any(isinstance(one, ast.Call) and called(one) in ("mean", "sum") for one in ast.walk(node))
+        return (text.lstrip("-") if text.startswith("-") else f"-{text}"), 0.0 if reduced else 2.0
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and not _is_number(node):
+        return source.text(node.operand), 1.0
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
+        sign = "-" if isinstance(node.op, ast.Add) else "+"
+        return f"{source.text(node.left)} {sign} {operand(source, node.right)}", 1.5
+    return "", 0.0
+
+
+def _is_number(node: ast.expr) -> bool:
+    inner = node.operand if isinstance(node, ast.UnaryOp) else node
+    return isinstance(inner, ast.Constant) and isinstance(inner.value, (int, float))

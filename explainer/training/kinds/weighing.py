@@ -134,3 +134,28 @@ def _hands_out(part: ast.expr, sources: Sequence[Source]) -> bool:
     named = [one for source in sources for one in source.nodes() if getattr(one, "name", None) == called(part)]
     returned = [one.value for each in named for one in ast.walk(each) if isinstance(one, ast.Return)]
     return any(isinstance(one, ast.Attribute) for one in returned)
+
+
+@finder
+def weights_of_classes(watcher: Any) -> Iterator[Finding]:
+    """A sampler with fewer weights than there are samples: only as many samples as it has weights are ever drawn."""
+    for entry in watcher.notes.loaders.values():
+        (weights, labels), samples = entry["weighed"] or (0, []), entry["samples"] or 0
+        found = [(source, node) for source in program_sources(watcher) for node in source.nodes()
+                 if isinstance(node, ast.Call) and called(node) == "WeightedRandomSampler"]  # fmt: skip
+        if not 1 < weights < samples or len(found) != 1:
+            continue
+        source, call = found[0]
+        given = rewrite.argument(call, "weights", 0)
+        attempts = tuple(_for_each(source, given, labels)) if given is not None else ()
+        names = {"weights": weights, "samples": samples, "text": source.text(given) if given is not None else ""}
+        yield Finding("sampler-weights-per-class", names, source.span(call), attempts, weight=8)
+
+
+def _for_each(source: Source, given: ast.expr, labels: Sequence[str]) -> Iterator[Attempt]:
+    """The weights read at the class of each sample."""
+    call = next((node for node in source.nodes() if isinstance(node, ast.Call) and called(node) == "DataLoader"
+                 and node.args and source.function_at(node.lineno) is source.function_at(given.lineno)), None)  # fmt: skip
+    for reach in labels if call is not None else ():
+        new = f"torch.as_tensor({source.text(given)})[{source.text(call.args[0])}{reach}]"  # type: ignore[union-attr]
+        yield Attempt("each", rewrite.replaced(source, given, new), {"new": new})

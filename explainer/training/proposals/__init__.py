@@ -10,14 +10,21 @@ from explainer.training.proposals.cuts import cut_graph
 from explainer.training.proposals.rates import rates
 from explainer.training.proposals.scales import scaled_inputs, scaled_targets
 from explainer.training.proposals.schedules import schedules
+from explainer.training.proposals.shared import shared_layers
+from explainer.training.proposals.short import short_passes
 from explainer.training.proposals.starts import carried_states, initialisations
 from explainer.training.proposals.through import rounded
+from explainer.training.proposals.uncalled import linear_runs, uncalled_layers
 from explainer.training.proposals.units import dead_units
 
 #: The most telling first: a rate that is too large comes before the units that it has killed.
 _PROPOSALS = (
     cut_graph,
     rounded,
+    short_passes,
+    shared_layers,
+    uncalled_layers,
+    linear_runs,
     schedules,
     carried_states,
     scaled_targets,

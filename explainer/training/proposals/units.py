@@ -9,7 +9,7 @@ from typing import Any
 from explainer.source import called
 from explainer.training import rewrite
 from explainer.training.finding import Attempt, Finding
-from explainer.training.fits import last_fit, learned
+from explainer.training.fits import learned_well
 from explainer.training.kinds.losses import shown
 from explainer.training.kinds.optimizers import built
 from explainer.training.kinds.strength import plain, setting
@@ -19,16 +19,13 @@ from explainer.training.sources import program_sources
 _DEAD, _LATE = 0.9, 0.4
 #: How many looks, and units.
 _LOOKS, _FEWEST = 3, 4
-#: The fit from which on enough was learned.
-_WELL = 0.85
 #: What gives weights and biases their start.
 _STARTS = ("constant_", "fill_", "uniform_", "normal_", "sub_", "zeros_", "ones_", "mul_", "trunc_normal_")
 
 
 def dead_units(watcher: Any) -> Iterator[Finding]:
     """A layer nearly all of whose units let no gradient through, late in a training that has not learned well."""
-    fits = [one for one in (last_fit(watcher, False), last_fit(watcher, True)) if one is not None]
-    if max(fits, default=learned(watcher)) >= _WELL:
+    if learned_well(watcher):
         return  # with a branch that is switched off, or units to spare
     for known in watcher.rectified.values():
         late = known["seen"][-_LOOKS:]

@@ -39,6 +39,7 @@ _ORDERS = {3: ("transpose(1, 2)", "transpose(0, 1)"), 4: ("permute(0, 2, 3, 1)",
 _LARGE = 10
 _SORTS = ("sort", "argsort")
 _TURNED = {ast.Eq: "!=", ast.NotEq: "==", ast.Lt: ">=", ast.GtE: "<", ast.Gt: "<=", ast.LtE: ">"}
+_PICKS = ("gather", "take_along_dim", "scatter", "scatter_", "scatter_add", "scatter_add_", "index_select")
 Sizes = dict[tuple[str, int, str], int] | None
 _MOMENTS = ("where", "kl_div", "masked_fill", "lerp", "lerp_", "cross_entropy", "binary_cross_entropy")
 
@@ -154,7 +155,7 @@ def siblings(source: Source, call: ast.Call) -> Iterator[Offer]:
     name, text = called(call), source.text(call.func)
     for one, other, cost in _SIBLINGS:
         for old, new in ((one, other), (other, one)):
-            if name == old:
+            if name == old and (new != "amax" or call.args or call.keywords):  # the largest of all is no loss
                 yield replacing(source, call.func, text[: len(text) - len(old)] + new, cost)
     if name in ("view", "reshape") and isinstance(call.func, ast.Attribute) and len(call.args) in _ORDERS:
         for turned in _ORDERS[len(call.args)]:
@@ -325,7 +326,9 @@ def _shifted(source: Source, node: ast.Subscript) -> Iterator[Offer]:
 def _stretched(source: Source, node: ast.Subscript) -> Iterator[Offer]:
     """Another axis along which a value is the same: `valid[:, None, :]` for `valid[:, :, None]`."""
     parts = [source.text(one) for one in node.slice.elts] if isinstance(node.slice, ast.Tuple) else []
-    if parts.count("None") != 1 or not isinstance(node.ctx, ast.Load):
+    around = source.parent_of(node)
+    index = isinstance(around, ast.Call) and called(around) in _PICKS  # another shape picks other entries, or fewer
+    if parts.count("None") != 1 or not isinstance(node.ctx, ast.Load) or index:
         return
     others = [one for one in parts if one != "None"]
     for at in range(len(parts)):

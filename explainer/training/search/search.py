@@ -216,6 +216,8 @@ def _of_rest(watcher: Any, ran: Sequence[tuple[Any, Any]], sources: Sequence[Any
         yield from expressions.neighbours(source)
         yield from slips.kept(source)
         yield from slips.written_over(source)
+        yield from slips.another_name(source)
+        yield from unread.entries(source)
         yield from slips.fitted(source)
         yield from whole.turned_loops(source)
         lines = {one.lineno for where, one in ran if where is source} | places.not_before(watcher, source)

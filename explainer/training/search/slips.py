@@ -178,6 +178,34 @@ def written_over(source: Source) -> Iterator[Offer]:
                 parts |= {target.id: one.value for target in one.targets if isinstance(target, ast.Name)}
 
 
+def another_name(source: Source) -> Iterator[Offer]:
+    """`stage = base`, whose attributes are set then: a copy, since `base` is the same object under another name."""
+    for function in source.nodes():
+        if not isinstance(function, ast.FunctionDef):
+            continue
+        for one in ast.walk(function):
+            named = isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Name)
+            if named and isinstance(one.value, (ast.Name, ast.Attribute)) and _changes(function, one.targets[0].id):  # type: ignore[union-attr, attr-defined]
+                offer = replacing(source, one.value, f"copy.copy({source.text(one.value)})", 0.35)  # type: ignore[attr-defined]
+                known = rewrite.importing(source, "copy")
+                edits = rewrite.together(source, known, offer.edits) if known else offer.edits
+                yield replace(offer, edits=edits, reason="shared")
+
+
+def _changes(function: ast.FunctionDef, name: str) -> bool:
+    """Whether a function sets attributes of what it knows by a name."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and _is(node.value, name):
+            return True
+        if isinstance(node, ast.Call) and called(node) == "setattr" and node.args and _is(node.args[0], name):
+            return True
+    return False
+
+
+def _is(node: ast.expr, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
+
+
 def _written(statement: ast.stmt) -> str:
     """The name of what a statement writes to in place; empty where it writes to nothing by name."""
     owner: ast.AST | None = None

@@ -88,7 +88,9 @@ def _ended(source: Source, product: ast.BinOp, name: str) -> Iterator[Offer]:
     around = source.parent_of(product)
     inner = isinstance(around, ast.BinOp) and isinstance(around.op, ast.Mult)
     if isinstance(product.op, ast.Mult) and not inner:
-        yield replacing(source, product, f"{source.text(product)} * (1 - {name})", 0.4)
+        yield replacing(source, product, f"{source.text(product)} * (1 - {name})", 0.3)
+        flags = f"torch.as_tensor({name}, dtype=torch.float32)"  # of a list, or of True and False
+        yield replacing(source, product, f"{source.text(product)} * (1 - {flags})", 0.3)
 
 
 def _told(source: Source, call: ast.Call, name: str) -> Iterator[Offer]:
@@ -104,3 +106,28 @@ def _told(source: Source, call: ast.Call, name: str) -> Iterator[Offer]:
                 edits = rewrite.with_keyword(source, call, keyword, text)
                 told = f"{source.text(call.func)}(..., {keyword}={text})"
                 yield Offer("replace", source, call, edits, told, 0.5)
+
+
+def entries(source: Source) -> Iterator[Offer]:
+    """`vocab = saved["vocab"]`, where an entry is kept under the name of what is made anew beside it, and never read."""
+    reads = [node for node in source.nodes() if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant)
+             and isinstance(node.ctx, ast.Load) and isinstance(node.value, ast.Name)]  # fmt: skip
+    read = {node.slice.value for node in reads}  # type: ignore[attr-defined]
+    kept = {key.value for node in source.nodes() if isinstance(node, ast.Dict) for key in node.keys
+            if isinstance(key, ast.Constant) and isinstance(key.value, str)}  # fmt: skip
+    kept |= {word.arg for node in source.nodes() if isinstance(node, ast.Call) and called(node) == "dict"
+             for word in node.keywords if word.arg}  # fmt: skip
+    owners = {node.value.id for node in reads if node.slice.value in kept}  # type: ignore[attr-defined]
+    for one in source.nodes():
+        target = one.targets[0] if isinstance(one, ast.Assign) else None
+        name = target.id if isinstance(target, ast.Name) else getattr(target, "attr", "")
+        if name not in kept - read or isinstance(one.value, ast.Constant):  # type: ignore[attr-defined]
+            continue
+        for owner in owners & _known(source.scope_at(one.lineno)):  # type: ignore[attr-defined]
+            new = f'{owner}["{name}"]'
+            yield replace(replacing(source, one.value, new, 0.3), reason="unread", about=new)  # type: ignore[attr-defined]
+
+
+def _known(scope: Any) -> set[str]:
+    """The names that a function is given, or reads."""
+    return loaded(scope) | {one.arg for one in ast.walk(scope) if isinstance(one, ast.arg)}
