@@ -123,8 +123,8 @@ _PROBES = {
     "dtype.whole": "whole_leaf whole_input",
     "mapped": "made_for_one batch_norms",
     "numerics.births": (
-        "birth spoilt_weights made_parameter minus_infinity mask_of_real root_of_divisor masked_rows bound_operand zero_start "
-        "deviation"
+        "birth spoilt_weights made_parameter minus_infinity mask_of_real root_of_divisor masked_rows bound_operand "
+        "zero_start deviation"
     ),
     "numerics.corners": "square_table number_set",
     "numerics.counts": "number_made",

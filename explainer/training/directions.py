@@ -32,7 +32,7 @@ def directions(sources: Iterable[Source]) -> dict[str, bool | float]:
     found: dict[str, set[bool | float]] = {}
     for source in sources:
         judged = dict(_judged(source))
-        for name, value in _printed(source):
+        for name, value in printed(source):
             up = _goal(source, value)
             up = judged.get(source.text(value)) if up is None else up
             up = _rising(source, value, value.lineno, _DEEP) if up is None else up
@@ -88,7 +88,16 @@ def _goal(source: Source, value: ast.expr) -> float | None:
     return None
 
 
-def _printed(source: Source) -> Iterator[tuple[str, ast.expr]]:
+def bad_words(source: Source) -> Iterator[str]:
+    """The texts by which a program calls what is not good enough: `"OK" if score > 0.9 else "POOR"`."""
+    for node in source.nodes():
+        content = _content(node) if isinstance(node, ast.IfExp) else None
+        bad = (node.orelse if content else node.body) if content is not None else None  # type: ignore[attr-defined]
+        if isinstance(bad, ast.Constant) and isinstance(bad.value, str):
+            yield bad.value
+
+
+def printed(source: Source) -> Iterator[tuple[str, ast.expr]]:
     """Names in texts that are printed, with the values behind them."""
     for node in source.nodes():
         for text, value in _pairs(node):

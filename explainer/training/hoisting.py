@@ -27,7 +27,7 @@ def hoisted(site: Site) -> tuple[Source, ast.stmt, Any] | None:
         learns = any(each is not None and trains(one.source(), each) for one, each in zip(site, inner, strict=False))
         if own is None or learns or trains(source, own):
             return _out_of(site[at - 1], source, loop, site[at]) if at else None
-        if isinstance(own, _BEFORE) and _free(own, loop):
+        if isinstance(own, _BEFORE) and free(own, loop):
             return source, own, rewrite.moved(source, own, loop, False)
         return None
     return None
@@ -46,7 +46,7 @@ def trains(source: Source, node: ast.AST) -> bool:
     return bool(re.search(r"\.(backward|step)\(", source.text(node)))
 
 
-def _free(own: ast.stmt, loop: Any) -> bool:
+def free(own: ast.stmt, loop: Any) -> bool:
     """Whether a statement reads nothing that a loop makes."""
     made = stored(loop.target) if isinstance(loop, ast.For) else set()
     for one in loop.body:

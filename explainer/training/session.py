@@ -49,7 +49,7 @@ def concluded(
             if not told:
                 told += _proposed(list(proposals(watcher)), trials, measures)
             if not told:
-                told += _starving(watcher, trials) or _searched(watcher, trials)
+                told += _starving(watcher, trials) or _costly(watcher, trials) or _searched(watcher, trials)
     except KeyboardInterrupt:
         told = [(one, []) for one in found if one.proved]
     finally:
@@ -128,6 +128,12 @@ def _starving(watcher: Any, trials: Trials) -> list[tuple[Finding, list[Tried]]]
     from explainer.training.search.starving import starving
 
     return starving(watcher, trials) if trials.left > 0 else []
+
+
+def _costly(watcher: Any, trials: Trials) -> list[tuple[Finding, list[Tried]]]:
+    from explainer.training.search.costs import costly
+
+    return costly(watcher, trials) if trials.left > 0 else []
 
 
 def _searched(watcher: Any, trials: Trials) -> list[tuple[Finding, list[Tried]]]:

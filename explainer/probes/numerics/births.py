@@ -144,9 +144,9 @@ def minus_infinity(scene: Scene) -> SpanFact | None:
 
 @probe
 def mask_of_real(scene: Scene) -> SpanFact | None:
-    """The mask of a fill with -inf, where the failing frames hold a mask that is True for what is real, not for padding.
+    """The mask of a fill with -inf, where the failing frames hold one that is True for what is real, not for padding.
 
-    Rows of such a mask begin with True and end with False, and some have no False at all. `detail`: `fixed`, its inverse.
+    Rows of such a mask begin with True and end with False, and some have no False. `detail`: `fixed`, its inverse.
     """
     fill = minus_infinity(scene)
     found = [(source, node) for source, node in nodes_of(scene, ast.Call)
@@ -162,7 +162,7 @@ def mask_of_real(scene: Scene) -> SpanFact | None:
 
 
 def _marks_real(value: Any) -> bool:
-    """Whether a tensor is True at the beginning of each row and False at the end of some, as padding on the right asks."""
+    """Whether a tensor is True at the beginning of each row, and False at the end of some: padding on the right."""
     import torch
 
     if not readable(value, 10_000_000) or value.dtype != torch.bool or value.dim() != 2 or value.shape[1] < 2:

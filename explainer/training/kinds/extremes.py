@@ -57,19 +57,17 @@ def extreme(watcher: Any) -> Iterator[Finding]:
 def misplaced(watcher: Any) -> Iterator[Finding]:
     """A value without a keyword that has the name of another parameter than the one whose place it stands at."""
     for source in program_sources(watcher):
-        for node in source.nodes():
-            parameters = _parameters(called(node)) if isinstance(node, ast.Call) and len(node.args) > 1 else []
-            for at, given in enumerate(node.args if parameters else ()):  # type: ignore[attr-defined]
-                own, last = _own_name(given), at == len(node.args) - 1  # type: ignore[attr-defined]
-                taken = {one.arg for one in node.keywords}  # type: ignore[attr-defined]
-                if not last or at >= len(parameters) or own == parameters[at] or own not in parameters or own in taken:
-                    continue
-                new = f"{own}={source.text(given)}"
-                edits = rewrite.replaced(source, node, _with_keyword(source, node, new))  # type: ignore[arg-type]
-                names = {"text": source.text(given), "call": called(node), "place": at + 1, "taken": parameters[at],
-                         "name": own, "new": new}  # type: ignore[arg-type] # fmt: skip
-                attempts = (Attempt("keyword", edits, {"new": new}),)
-                yield Finding("argument-misplaced", names, source.span(given), attempts, proved=False, seen=True)
+        for call in (node for node in source.nodes() if isinstance(node, ast.Call) and len(node.args) > 1):
+            parameters, at, given = _parameters(called(call)), len(call.args) - 1, call.args[-1]
+            own, taken = _own_name(given), {one.arg for one in call.keywords}
+            if at >= len(parameters) or own == parameters[at] or own not in parameters or own in taken:
+                continue
+            new = f"{own}={source.text(given)}"
+            edits = rewrite.replaced(source, call, _with_keyword(source, call, new))
+            names = {"text": source.text(given), "call": called(call), "place": at + 1, "taken": parameters[at],
+                     "name": own, "new": new}  # fmt: skip
+            attempts = (Attempt("keyword", edits, {"new": new}),)
+            yield Finding("argument-misplaced", names, source.span(given), attempts, proved=False, seen=True)
 
 
 def _parameters(name: str) -> list[str]:

@@ -122,7 +122,7 @@ def never_reset(watcher: Any) -> Iterator[Finding]:
 
 def _added(function: ast.FunctionDef) -> set[str]:
     """The attributes of an object that a method adds to: `self.total += ...`, `self.rows.append(...)`."""
-    added = [one.target for one in ast.walk(function) if isinstance(one, ast.AugAssign)]
+    added: list[ast.expr] = [one.target for one in ast.walk(function) if isinstance(one, ast.AugAssign)]
     added += [one.func.value for one in ast.walk(function) if isinstance(one, ast.Call)
               and isinstance(one.func, ast.Attribute) and called(one) in ("append", "extend", "add_")]  # fmt: skip
     inner = [one.value if isinstance(one, ast.Subscript) else one for one in added]

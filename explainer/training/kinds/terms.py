@@ -140,8 +140,9 @@ def bottomless(watcher: Any) -> Iterator[Finding]:
     losses = watcher.notes.losses
     if len(losses) < 20 or not losses[-1] < -_FAR * max(1.0, abs(losses[0])):
         return
-    found = [one for source, statement in places.statements(watcher, places.LEARNING)
-             if not places.behind_backward(watcher, source, statement) for one in _turned(source, statement)]  # fmt: skip
+    ran = [(source, one) for source, one in places.statements(watcher, places.LEARNING)
+           if not places.behind_backward(watcher, source, one)]  # fmt: skip
+    found = [turned for source, one in ran for turned in _turned(source, one)]
     found.sort(key=lambda one: one[0])
     first, last = (f"{value:.3g}" if math.isfinite(value) else "-inf" for value in (losses[0], losses[-1]))
     for at in range(0, len(found), _MOST):

@@ -154,8 +154,9 @@ def weights_of_classes(watcher: Any) -> Iterator[Finding]:
 
 def _for_each(source: Source, given: ast.expr, labels: Sequence[str]) -> Iterator[Attempt]:
     """The weights read at the class of each sample."""
-    call = next((node for node in source.nodes() if isinstance(node, ast.Call) and called(node) == "DataLoader"
-                 and node.args and source.function_at(node.lineno) is source.function_at(given.lineno)), None)  # fmt: skip
+    scope = source.scope_at(given.lineno)
+    calls = [node for node in ast.walk(scope) if isinstance(node, ast.Call) and called(node) == "DataLoader"]
+    call = next((one for one in calls if one.args), None)
     for reach in labels if call is not None else ():
         new = f"torch.as_tensor({source.text(given)})[{source.text(call.args[0])}{reach}]"  # type: ignore[union-attr]
         yield Attempt("each", rewrite.replaced(source, given, new), {"new": new})

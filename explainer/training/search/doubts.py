@@ -12,6 +12,7 @@ from explainer.frozen import frozen
 from explainer.training.directions import directions
 from explainer.training.fits import last_fit, learned
 from explainer.training.judge import COSTS, compared, gain, metrics, rises
+from explainer.training.search.gauges import gauged_names
 from explainer.training.sources import program_sources
 
 #: Fits below which a training has learned little, or from which on it has learned; how far an evaluation may lie off,
@@ -55,7 +56,8 @@ def doubted(watcher: Any, trials: Any) -> Doubt | None:
     names, known = _printed(watcher)
     if last_fit(watcher, True) is not None:  # outputs are compared: only what is below any constant speaks against it
         return poor(trials.control(), 0.0) if any(name.lower() in BELOW for name in names) else None
-    asked = any(_own(name, known) for name in names)
+    taken = gauged_names(program_sources(watcher))  # what a program takes says nothing of what it learns
+    asked = any(_own(name, known) for name in names if name.lower() not in taken)
     return poor(trials.control()) or untaught(trials.control(), trials.still()) if asked else None
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import os
 from typing import Any
 
 from explainer.diagnosis import Span
-from explainer.source import source_of
+from explainer.source import holds, source_of
 from explainer.training import rewrite
 from explainer.training.finding import Attempt, Finding
+from explainer.training.search.costs import fixed_runs, kept_with
 from explainer.training.trials import Trials, Tried
 
 #: The share of the time that waits, seconds in all, milliseconds a batch, batches, from which on it is tried.
@@ -40,8 +42,10 @@ def starving(watcher: Any, trials: Trials) -> list[tuple[Finding, list[Tried]]]:
         "times": f"{before / after:.2g}",
         "here": round(100 * count / looks),
     }
-    finding = Finding("loader-starves-step", names, _span(trials.folder, file, line), _workers(entry), weight=3)
-    return [(finding, [])]
+    attempts = (*_once(trials.folder, file, line), *_workers(entry))
+    finding = Finding("loader-starves-step", names, _span(trials.folder, file, line), attempts, weight=3)
+    tried = trials.tried(finding)
+    return [(finding, [one for one in tried if one.compared.better and one.seeds == one.of > 1])]
 
 
 def _waits(told: tuple[float, float, int]) -> bool:
@@ -53,6 +57,14 @@ def _span(folder: str, file: str, line: int) -> Span | None:
     source = source_of(os.path.join(folder, file))
     found = source.statement_at(line)
     return source.span(found) if found is not None else None
+
+
+def _once(folder: str, file: str, line: int) -> tuple[Attempt, ...]:
+    """What a line computes of its object alone, whatever the sample, computed once and kept."""
+    source = source_of(os.path.join(folder, file))
+    function = source.function_at(line)
+    runs = fixed_runs(source, function) if isinstance(function, ast.FunctionDef) else ()
+    return tuple(kept_with(source, run) for run in runs if any(holds(one, line) for one in run))
 
 
 def _workers(entry: dict[str, Any]) -> tuple[Attempt, ...]:

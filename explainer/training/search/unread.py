@@ -109,7 +109,7 @@ def _told(source: Source, call: ast.Call, name: str) -> Iterator[Offer]:
 
 
 def entries(source: Source) -> Iterator[Offer]:
-    """`vocab = saved["vocab"]`, where an entry is kept under the name of what is made anew beside it, and never read."""
+    """`vocab = saved["vocab"]`, where an entry of the name of what is made anew is kept, and never read."""
     reads = [node for node in source.nodes() if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant)
              and isinstance(node.ctx, ast.Load) and isinstance(node.value, ast.Name)]  # fmt: skip
     read = {node.slice.value for node in reads}  # type: ignore[attr-defined]
