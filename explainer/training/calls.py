@@ -116,6 +116,14 @@ def squashed_twice(deep: Deep, call: Call) -> None:
         saw_pair(deep, "sigmoid-before-bce-with-logits", call, made)
 
 
+@looks("logsumexp")
+def squashed_choice(deep: Deep, call: Call) -> None:
+    """A softmax whose result a distribution is given as logits, of which it takes a softmax again."""
+    made = reached(deep.made(call.get("input", 0)))
+    if made is not None and made.name == "softmax" and made.tracked and not deep.evaluation:
+        deep.watcher.notes.saw("probabilities-as-logits", call.site, made=settings(made, deep), shape=made.shape)
+
+
 @looks("nll_loss", "kl_div")
 def missing_log(deep: Deep, call: Call) -> None:
     """Probabilities or logits where log-probabilities are expected."""
@@ -320,10 +328,11 @@ def weights_in_einsum(deep: Deep, call: Call) -> None:
 
 @looks("argmax", "max")
 def over_the_batch(deep: Deep, call: Call) -> None:
-    """The best class taken over the samples of a batch."""
+    """The best class taken over the samples of a batch, or over all entries at once."""
     given = call.args[0] if call.args else None
-    dim = call.get("dim", 1)
-    if not isinstance(given, torch.Tensor) or given.dim() != 2 or dim not in (0, -2) or not isinstance(dim, int):
+    dim = call.get("dim", 1, call.kwargs.get("axis"))
+    whole = dim is None and call.name == "argmax" and isinstance(given, torch.Tensor) and len(given) > 1
+    if not isinstance(given, torch.Tensor) or given.dim() != 2 or (dim not in (0, -2) and not whole):
         return
     made = deep.made(given)
     if deep.evaluation is None or made is None or call.get("keepdim", 2) or not _is_output(deep, made):

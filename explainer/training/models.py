@@ -47,9 +47,31 @@ def _built(watcher: Any, original: Any) -> Any:
     def made(self: Any, *args: Any, **kwargs: Any) -> None:
         original(self, *args, **kwargs)
         if built.get(self) is None:
-            built.set(self, frames())
+            site = frames()
+            built.set(self, site)
+            if any(frame.code.co_name == "forward" for frame in site):
+                _made_within(watcher, self, site)
 
     return made
+
+
+def _made_within(watcher: Any, module: Any, site: Site) -> None:
+    """Note a layer of torch's that a forward makes, with the whole numbers that it is made of."""
+    kind = type(module)
+    if kind.__module__.startswith("torch.nn.modules"):
+        frame = next((one for one in _outwards(sys._getframe(2)) if one.f_locals.get("self") is module), None)
+        sizes = {name: value for name, value in (frame.f_locals if frame is not None else {}).items()
+                 if type(value) is int}  # fmt: skip
+        watcher.notes.saw("layer-made-in-forward", site, layer=kind.__name__, sizes=sizes)
+
+
+def _outwards(frame: Any, most: int = 6) -> Any:
+    """A frame and some of those around it, of constructors from the innermost to the one that was called."""
+    found = []
+    while frame is not None and most:
+        found.append(frame)
+        frame, most = frame.f_back, most - 1
+    return [one for one in reversed(found) if one.f_code.co_name == "__init__"]
 
 
 def _copied(watcher: Any, out: Any) -> None:

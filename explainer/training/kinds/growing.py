@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import itertools
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from explainer.source import called, of_self, stored
+import torch
+
+from explainer.source import Source, called, of_self, stored
 from explainer.training import rewrite
 from explainer.training.finding import Attempt, Finding, finder
 from explainer.training.hoisting import hoisted
@@ -20,6 +23,8 @@ from explainer.training.sites import statement
 _ANEW = 8
 #: Hooks of one place, and how many times as many, from which on they pile up; at how many looks there are more.
 _HOOKED, _ROSE = 4, 3
+#: Calls of a forward from which on it is no first one, which may make what it lacks.
+_TIMES = 5
 #: Methods that read what a tensor holds.
 _READING = ("item", "detach", "cpu", "numpy", "tolist", "float", "mean", "sum")
 
@@ -121,3 +126,46 @@ def _once(rule: str, site: Any, names: dict[str, Any], proved: bool) -> Finding:
     attempts = (Attempt("once", found[2], {"text": text}),) if found is not None and found[2] else ()
     culprit = found[0].span(found[1]) if found is not None else span_of(site)
     return Finding(rule, {**names, "text": text}, culprit, attempts, proved=proved, seen=True, weight=6)
+
+
+@finder
+def layer_anew(watcher: Any) -> Iterator[Finding]:
+    """A layer that `forward` makes: it has other weights at every call, and no optimizer knows them."""
+    for seen, times in watcher.notes.of("layer-made-in-forward"):
+        found = rewrite.call_in(seen.site[0], seen.data["layer"])
+        stated = found[0].statement_at(found[1].lineno) if found is not None else None
+        if times < _TIMES or found is None or stated is None or not _learns(seen.data["layer"]):
+            continue
+        source, call = found
+        name = source.text(stated.targets[0]) if isinstance(stated, ast.Assign) else seen.data["layer"].lower()
+        new = f"self.{name}" if name.isidentifier() else ""
+        edits = _in_constructor(source, call, new, seen.data) if new else ()
+        names = {"text": source.text(call), "kind": seen.data["layer"], "times": times, "new": new}
+        yield Finding("layer-made-anew", names, source.span(call), (Attempt("once", edits, {"new": new}),), weight=9)
+
+
+def _learns(kind: str) -> bool:
+    """Whether a layer of torch's has weights."""
+    return any(kind.startswith(one) for one in ("Linear", "Bilinear", "Conv", "Embedding", "LSTM", "GRU", "RNN",
+                                                "Multihead", "Transformer", "BatchNorm", "LayerNorm"))  # fmt: skip
+
+
+def _in_constructor(source: Source, call: ast.Call, new: str, made: dict[str, Any]) -> rewrite.Edits:
+    """The layer made at the end of the constructor, of the sizes that it was made of, and used where it was made."""
+    owner = source.class_at(call.lineno)
+    methods = [one for one in owner.body if isinstance(one, ast.FunctionDef)] if owner is not None else []
+    first = next((one for one in methods if one.name == "__init__"), None)
+    parameters = list(inspect.signature(getattr(torch.nn, made["layer"])).parameters)
+    texts = [_size(source, one, parameters[at], made["sizes"]) for at, one in enumerate(call.args)]
+    texts += [f"{one.arg}={_size(source, one.value, str(one.arg), made['sizes'])}" for one in call.keywords]
+    if first is None or len(call.args) > len(parameters):
+        return ()
+    put = rewrite.after(source, first.body[-1], f"{new} = {source.text(call.func)}({', '.join(texts)})")
+    return rewrite.together(source, put, rewrite.replaced(source, call, new))
+
+
+def _size(source: Source, node: ast.expr, name: str, sizes: dict[str, int]) -> str:
+    """What a layer is made of as the constructor may write it: what it reads of the object alone, else the number."""
+    plain = all(isinstance(one, (ast.Constant, ast.Attribute, ast.Load)) or (isinstance(one, ast.Name) and one.id == "self")
+                for one in ast.walk(node))  # fmt: skip
+    return source.text(node) if plain or name not in sizes else str(sizes[name])

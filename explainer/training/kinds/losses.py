@@ -13,6 +13,8 @@ from explainer.training.rewrite import both, call_in, operand, replaced, with_ke
 from explainer.training.sites import Frame, Site
 
 Place = tuple[Source, ast.Call]
+#: Distributions over classes that take probabilities or logits.
+_CHOICES = ("Categorical", "OneHotCategorical", "OneHotCategoricalStraightThrough", "RelaxedOneHotCategorical")
 
 
 def made_at(place: dict[str, Any] | None, *names: str) -> Place | None:
@@ -128,6 +130,21 @@ def _fitting_loss(seen: Any, loss: Place | None) -> tuple[Any, ...]:
         return ()
     text = source.text(call.func)
     return replaced(source, call.func, text[: len(text) - len(name)] + pairs[name])
+
+
+@finder
+def logits_wanted(watcher: Any) -> Iterator[Finding]:
+    """Probabilities that a distribution is given as logits."""
+    for seen, times in watcher.notes.of("probabilities-as-logits"):
+        call = call_in(seen.site[0], *_CHOICES) if seen.site and times > 2 else None
+        words = {one.arg: one for one in call[1].keywords} if call is not None else {}
+        if call is None or "logits" not in words:
+            continue
+        source, word = call[0], words["logits"]
+        edits = replaced(source, word, f"probs={source.text(word.value)}")
+        names = {"text": source.text(word.value), "kind": called(call[1]), "classes": seen.data["shape"][-1]}
+        attempts = (Attempt("probs", edits, {"new": f"probs={source.text(word.value)}"}),)
+        yield Finding("probabilities-as-logits", names, source.span(call[1]), attempts, weight=8)
 
 
 @finder
