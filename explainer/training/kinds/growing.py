@@ -166,6 +166,6 @@ def _in_constructor(source: Source, call: ast.Call, new: str, made: dict[str, An
 
 def _size(source: Source, node: ast.expr, name: str, sizes: dict[str, int]) -> str:
     """What a layer is made of as the constructor may write it: what it reads of the object alone, else the number."""
-    plain = all(isinstance(one, (ast.Constant, ast.Attribute, ast.Load)) or (isinstance(one, ast.Name) and one.id == "self")
-                for one in ast.walk(node))  # fmt: skip
+    names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+    plain = names <= {"self"} and not any(isinstance(one, ast.Call) for one in ast.walk(node))
     return source.text(node) if plain or name not in sizes else str(sizes[name])
