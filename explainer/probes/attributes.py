@@ -1,4 +1,4 @@
-"""The name that an object has in place of the one that was asked for: a layer that `__init__` calls otherwise."""
+"""Attributes: the name that an object has in place of the one asked for, a tensor in the place of a parameter."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
-from explainer.probes.values import MISSING, fields_of, is_module, read
+from explainer.probes.values import MISSING, fields_of, is_module, is_tensor, read
 from explainer.userframes import is_user_file
 
 #: How alike two names must be, and by how much the best must beat the next; from 0 to 1 as difflib counts.
@@ -85,3 +85,21 @@ def named_at(scene: Scene, of: SpanFact | None = None) -> SpanFact | None:
     source = scene.source(of.span.file)
     found = assignments(source.tree, f"self.{of['alike']}") if source is not None else []
     return span_fact(source, found[0], function=source.qualified_at(found[0].lineno)) if source and found else None
+
+
+@probe
+def tensor_for_parameter(scene: Scene) -> SpanFact | None:
+    """The tensor that a statement assigns to a module's parameter. `detail`: `fixed`, it as a parameter; its `target`.
+
+    A value that was computed with a graph is none: as a parameter it would lose it.
+    """
+    frame, failing = scene.user_frame, scene.failing
+    stated = failing.source.statement_at(frame.line) if frame is not None and failing is not None else None
+    if frame is None or failing is None or not isinstance(stated, ast.Assign) or len(stated.targets) != 1:
+        return None
+    value = read(stated.value, frame.frame)
+    if is_tensor(value) and (value.grad_fn is not None or not value.is_floating_point()):
+        return None
+    text, target = failing.source.text(stated.value), failing.source.text(stated.targets[0])
+    made = "nn.Parameter" if "nn" in failing.source.imported else "torch.nn.Parameter"
+    return span_fact(failing.source, stated.value, target=target, fixed=f"{made}({text})")

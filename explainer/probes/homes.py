@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 _PROBES = {
-    "attributes": "misspelled named_at",
+    "attributes": "misspelled named_at tensor_for_parameter",
     "breaks": "graph_break",
     "built": "built_at",
     "call": "call argument tensors local",
@@ -121,7 +121,8 @@ _PROBES = {
     "dtype.listed": "ragged_list odd_entry tensor_list",
     "dtype.plain": "unconverted converted unconverted_beside",
     "dtype.whole": "whole_leaf whole_input",
-    "mapped": "made_for_one batch_norms",
+    "mapped": "made_for_one mapping_call batch_norms",
+    "tables": "sparse_tables refusing_optimizer",
     "numerics.births": (
         "birth spoilt_weights made_parameter minus_infinity mask_of_real root_of_divisor masked_rows bound_operand "
         "zero_start deviation"

@@ -47,6 +47,14 @@ def made_for_one(scene: Scene) -> SpanFact | None:
 
 
 @probe
+def mapping_call(scene: Scene) -> SpanFact | None:
+    """The one call of `vmap` in the program that says nothing of how random numbers are drawn. `detail`: its `name`."""
+    found = [(source, call) for source, call in calls_named(scene, "vmap")
+             if not any(word.arg == "randomness" for word in call.keywords)]  # fmt: skip
+    return span_fact(*found[0], name=found[0][0].text(found[0][1].func)) if len(found) == 1 else None
+
+
+@probe
 def batch_norms(scene: Scene) -> tuple[SpanFact, ...] | None:
     """The calls that build the batch normalisations of a model which is mapped, the failing one's first.
 

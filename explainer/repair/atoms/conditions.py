@@ -14,6 +14,7 @@ from explainer.repair.spots import Spot
 _OTHER = {ast.Eq: ("!=",), ast.NotEq: ("==",), ast.Is: ("is not",), ast.IsNot: ("is",), ast.In: ("not in",),
           ast.NotIn: ("in",), ast.Lt: ("<=", ">="), ast.LtE: ("<", ">"), ast.Gt: (">=", "<="),
           ast.GtE: (">", "<")}  # fmt: skip
+_SAME = (ast.Eq, ast.NotEq, ast.Is, ast.IsNot, ast.In, ast.NotIn)
 _DECIDED = (ast.IfExp, ast.If, ast.While)
 
 
@@ -22,6 +23,8 @@ def condition(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     for node in expressions(spot):
         if isinstance(node, ast.Compare) and len(node.ops) == 1:
             left, right = text(spot, node.left), text(spot, node.comparators[0])
+            if isinstance(spot.place.source.parent_of(node), ast.BoolOp) and type(node.ops[0]) in _SAME:
+                continue  # one of several reasons: that it holds in nearly every case but this is no repair
             for at, sign in enumerate(_OTHER[type(node.ops[0])]):
                 yield Offer("condition", spot, node, f"{left} {sign} {right}", "sign", 0.3 * at)
         elif _decides(spot, node) and not isinstance(node, (ast.Compare, ast.BoolOp, ast.Constant)):
