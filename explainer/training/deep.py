@@ -115,6 +115,7 @@ class Deep:
         self.fed: list[Any] = []
         self.timed: list[Any] = []
         self.differences: dict[int, Any] = {}
+        self.padded: dict[tuple[int, ...], tuple[int, float]] = {}
         self._looks: Any = None
         self._noted: Any = ()
 

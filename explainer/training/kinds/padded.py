@@ -1,4 +1,4 @@
-"""What is taken for padding and is none: a vocabulary numbered from its index on, a class that the loss leaves out."""
+"""Padding that counts in a mean; what is taken for padding and is none: a vocabulary numbered from its index on, a class that the loss leaves out."""
 
 from __future__ import annotations
 
@@ -61,3 +61,39 @@ def class_ignored(watcher: Any) -> Iterator[Finding]:
         names = {"value": seen.data["value"], "share": seen.data["share"], "loss": seen.data["loss"]}
         attempts = (Attempt("count", rewrite.replaced(source, call, rest)),)
         yield Finding("class-ignored", names, source.span(given), attempts, proved=False, seen=True, weight=4)
+
+
+@finder
+def pooled(watcher: Any) -> Iterator[Finding]:
+    """A mean over rows that are filled up with padding, as if that were said."""
+    for seen, times in watcher.notes.of("padding-pooled"):
+        found = rewrite.call_in(seen.site[0], "mean") if seen.site and times > 2 else None
+        if found is None or not isinstance(found[1].func, ast.Attribute):
+            continue
+        source, call = found
+        value = rewrite.operand(source, found[1].func.value)
+        attempts = tuple(_real_mean(source, call, value, real)
+                         for real in _real_places(source, call, seen.data["filler"]))  # fmt: skip
+        names = {"text": source.text(call), "filler": seen.data["filler"], "share": seen.data["share"]}
+        yield Finding("padding-pooled", names, source.span(call), attempts, proved=False, seen=True, weight=6)
+
+
+def _real_mean(source: Source, call: ast.Call, value: str, real: str) -> Attempt:
+    new = f"({value} * {real}).sum(1) / {real}.sum(1)"
+    around = source.parent_of(call)
+    new = f"({new})" if isinstance(around, (ast.Attribute, ast.BinOp)) else new
+    return Attempt("real", rewrite.replaced(source, call, new), {"new": new})
+
+
+def _real_places(source: Source, call: ast.Call, filler: int) -> Iterator[str]:
+    """What tells the real places in a function: a name that was given so, the tokens that are looked up."""
+    scope = source.scope_at(call.lineno)
+    for one in ast.walk(scope):
+        compared = one.value if isinstance(one, ast.Assign) and isinstance(one.value, ast.Compare) else None
+        if compared is not None and isinstance(compared.ops[0], ast.NotEq) and isinstance(one.targets[0], ast.Name):
+            yield f"{one.targets[0].id}.unsqueeze(-1)"
+    for one in ast.walk(scope):
+        tokens = one.args[0] if isinstance(one, ast.Call) and len(one.args) == 1 else None
+        given = {each.arg for each in ast.walk(scope) if isinstance(each, ast.arg)}
+        if isinstance(tokens, ast.Name) and tokens.id in given and source.text(one.func).startswith("self."):  # type: ignore[attr-defined]
+            yield f"({tokens.id} != {filler}).unsqueeze(-1)"
