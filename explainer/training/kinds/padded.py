@@ -1,4 +1,4 @@
-"""Padding that counts in a mean; what is taken for padding and is none: a vocabulary numbered from its index on, a class that the loss leaves out."""
+"""Padding that counts in a mean; what is taken for padding and is none: a first index, a class that is left out."""
 
 from __future__ import annotations
 
@@ -89,9 +89,9 @@ def _real_places(source: Source, call: ast.Call, filler: int) -> Iterator[str]:
     """What tells the real places in a function: a name that was given so, the tokens that are looked up."""
     scope = source.scope_at(call.lineno)
     for one in ast.walk(scope):
-        compared = one.value if isinstance(one, ast.Assign) and isinstance(one.value, ast.Compare) else None
-        if compared is not None and isinstance(compared.ops[0], ast.NotEq) and isinstance(one.targets[0], ast.Name):
-            yield f"{one.targets[0].id}.unsqueeze(-1)"
+        if isinstance(one, ast.Assign) and isinstance(one.value, ast.Compare) and isinstance(one.targets[0], ast.Name):
+            if isinstance(one.value.ops[0], ast.NotEq):
+                yield f"{one.targets[0].id}.unsqueeze(-1)"
     for one in ast.walk(scope):
         tokens = one.args[0] if isinstance(one, ast.Call) and len(one.args) == 1 else None
         given = {each.arg for each in ast.walk(scope) if isinstance(each, ast.arg)}

@@ -7,8 +7,8 @@ import torch
 from explainer.training.calls import looks
 from explainer.training.deep import Call, Deep
 
-#: What hands a tensor on as it is, in another type.
-_SAME = frozenset(("float", "to", "mul", "__mul__", "masked_fill", "where"))
+#: What hands a tensor on as it is, in another type; what may have hidden padding.
+_SAME, _MASKING = frozenset(("float", "to")), frozenset(("mul", "__mul__", "masked_fill", "where"))
 #: The share of all places that must be padding to count in a mean.
 _FILLED = 0.1
 #: The share of the rows in which the index of padding must stand between other ones.
@@ -52,6 +52,7 @@ def pooled_with_padding(deep: Deep, call: Call) -> None:
         return
     filler, share = deep.padded.get(tuple(given.shape[:2]), (None, 0.0))
     made = deep.made(given)
-    if filler is not None and made is not None and any(one.name == "embedding" for one in made.all_behind(400)):
-        if not any(one.name in ("mul", "__mul__", "masked_fill", "where") for one in made.behind(_SAME, 3)):
-            deep.watcher.notes.saw("padding-pooled", call.site, filler=filler, share=round(100 * share))
+    if filler is None or made is None or any(one.name in _MASKING for one in made.behind(_SAME | _MASKING, 3)):
+        return
+    if any(one.name == "embedding" for one in made.all_behind(400)):
+        deep.watcher.notes.saw("padding-pooled", call.site, filler=filler, share=round(100 * share))
