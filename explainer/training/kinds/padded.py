@@ -89,9 +89,9 @@ def _real_places(source: Source, call: ast.Call, filler: int) -> Iterator[str]:
     """What tells the real places in a function: a name that was given so, the tokens that are looked up."""
     scope = source.scope_at(call.lineno)
     for one in ast.walk(scope):
-        if isinstance(one, ast.Assign) and isinstance(one.value, ast.Compare) and isinstance(one.targets[0], ast.Name):
-            if isinstance(one.value.ops[0], ast.NotEq):
-                yield f"{one.targets[0].id}.unsqueeze(-1)"
+        name = one.targets[0] if isinstance(one, ast.Assign) and isinstance(one.value, ast.Compare) else None
+        if isinstance(name, ast.Name) and isinstance(one.value.ops[0], ast.NotEq):  # type: ignore[attr-defined]
+            yield f"{name.id}.unsqueeze(-1)"
     for one in ast.walk(scope):
         tokens = one.args[0] if isinstance(one, ast.Call) and len(one.args) == 1 else None
         given = {each.arg for each in ast.walk(scope) if isinstance(each, ast.arg)}
