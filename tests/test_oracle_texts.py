@@ -173,3 +173,25 @@ def test_gradients_without_data_are_taken_for_moving_ones() -> None:
     layer(torch.ones(1, 2, device="meta")).sum().backward()
     gradients.stepped(torch.optim.SGD(layer.parameters(), 0.1))
     assert gradients.moves
+
+
+@pytest.mark.parametrize(
+    ("after", "kept", "refused"),
+    [
+        ("state = run.state()\nrun.fit()", 0, True),
+        ("state = run.state()\nrun.fit()", 40, False),
+        ("run.fit(2)\nstate = run.state()", 0, False),  # no other order
+    ],
+)
+def test_an_order_that_keeps_a_state_before_it_is_trained_is_refused(after: str, kept: int, refused: bool) -> None:
+    edit = Edit("a.py", 1, 2, "run.fit()\nstate = run.state()", after)
+    runs = [{"seen": {"kept": count}} for count in (kept, 40)]
+    assert (judged([edit], *runs).refused == "undone") == refused
+
+
+@pytest.mark.parametrize(
+    ("now", "refused"), [({"Adam of 4, 90": 0, "Adam of 4, 70": 4}, True), ({"Adam of 4, 70": 4}, False)]
+)
+def test_an_optimizer_that_steps_with_fewer_parameters_than_before_is_refused(now: dict, refused: bool) -> None:
+    runs = [{"seen": {"most": most}} for most in (now, {"Adam of 4, 90": 4})]
+    assert (judged([Edit("a.py", 1, 1, "a", "b")], *runs).refused == "ungraded") == refused

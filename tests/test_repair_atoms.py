@@ -216,6 +216,8 @@ ALONE = [
     ("operator", "f(x)", ""),
     ("unwrap", "f(x)", ""),
     ("division", "f(x / c)", ""),  # a tensor's
+    ("condition", "f(k == c or k)", ""),
+    ("value", "def f(x, wide):\n    if wide:\n        x = g(x)\nf(x, wide=True)", ""),
     ("condition", "f(k, c)", ""),
     ("key", "table[0]", ""),
     ("slice", "cfg['hidden']", ""),

@@ -9,8 +9,9 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from explainer.source import parsed_source  # noqa: E402
-from explainer.training.directions import directions  # noqa: E402
+from explainer.training.directions import bad_words, directions  # noqa: E402
 from explainer.training.judge import Compared, compared, metrics  # noqa: E402
+from explainer.training.search.gauges import gauged_names  # noqa: E402
 from explainer.training.session import _taught  # noqa: E402
 
 
@@ -72,3 +73,24 @@ def test_an_edit_that_only_unlearns_what_is_wrong_is_no_repair():
     assert not _taught(pair, Still("acc=0.19"))
     assert _taught(pair, Still("acc=0.05"))
     assert _taught(Compared(True, False), Still("acc=0.5"))
+
+
+@pytest.mark.parametrize(
+    ("text", "taken"),
+    [
+        ("t = time.perf_counter()\nms = 1e3 * (time.perf_counter() - t)\nprint(f'acc=1 ms={ms:.1f}')", {"ms"}),
+        ("n = 0\nwhile time.time() < end:\n    n += 1\nspeed = n / 4\nprint(f'speed={speed:.1f}')", {"speed"}),
+        (
+            "def peak():\n    return getrusage(0).ru_maxrss\n\ngrown = peak() - first\nprint(f'grown={grown}')",
+            {"grown"},
+        ),
+        ("n = 0\nfor x in rows:\n    n += 1\nprint(f'steps={n}')", set()),
+    ],
+)
+def test_what_a_program_takes_is_told_from_what_it_learns(text, taken):
+    assert gauged_names([parsed_source("x.py", text)]) == taken
+
+
+def test_a_program_that_is_not_content_says_so_in_its_own_words():
+    source = parsed_source("x.py", "print('fast' if q < 2 else 'poor', q)\nprint('a' if q else 'b')")
+    assert list(bad_words(source)) == ["poor"]

@@ -17,7 +17,7 @@ from explainer.training.kinds import optimizers  # noqa: E402
 from explainer.training.proposals.through import past_comparison  # noqa: E402
 from explainer.training.search import expressions, places, search, slips, unread, whole  # noqa: E402
 from explainer.training.search.doubts import Doubt  # noqa: E402
-from explainer.training.search.offer import replacing  # noqa: E402
+from explainer.training.search.offer import nature, replacing  # noqa: E402
 from explainer.training.trials import Tried  # noqa: E402
 
 
@@ -286,3 +286,50 @@ def test_a_shift_is_turned_on_both_sides_at_once():
         slips.shifted(source, both)
     )
     assert not texts(slips.shifted(source, one))
+
+
+@pytest.mark.parametrize(
+    ("text", "offered"),
+    [
+        (
+            'saved = {"vocab": v, "net": n}\n\ndef tune(saved, rows):\n    net = f(saved["net"])\n    vocab = Vocab(rows)\n',
+            ("Vocab(rows)", 'saved["vocab"]'),
+        ),
+        (
+            'saved = {"vocab": v, "net": n}\n\ndef tune(saved):\n    vocab = saved["vocab"]\n    net = f(saved["net"])\n',
+            None,
+        ),
+    ],
+)
+def test_an_entry_that_nothing_reads_is_read_where_one_of_its_name_is_made(text, offered):
+    found = texts(unread.entries(parsed_source("x.py", text)))
+    assert found == ({offered} if offered else set())
+
+
+def test_what_is_changed_under_another_name_is_copied_first():
+    text = "def stage(base):\n    one = base\n    one.rate = 3\n    return one\n"
+    found = list(slips.another_name(parsed_source("x.py", text)))
+    assert texts(found) == {("base", "copy.copy(base)")}
+    assert "import copy" in str(found[0].edits)
+    assert not list(slips.another_name(parsed_source("x.py", text.replace("one.rate = 3", "print(one)"))))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("a - b", "b - a", "sign"),
+        ("loss", "-(loss)", "sign"),
+        ("x[:, 1:]", "x[:, :-1]", "shift"),
+        ("n + 1", "n", "shift"),
+        ("f(a, b)", "f(b, a)", "order"),
+        ("x.mean(1)", "x.mean(0)", "dimension"),
+        ("x.sum()", "x.mean()", "reduction"),
+        ("x * t", "x / t", "scale"),
+        ("m", "~(m)", "inverted"),
+        ("a == b", "a != b", "inverted"),
+        ("lr=0.1", "lr=0.001", ""),
+        ("base", "copy.copy(base)", ""),
+    ],
+)
+def test_an_edit_is_told_by_what_it_changes(old, new, told):
+    assert nature(old, new) == told

@@ -61,8 +61,9 @@ def _resized_data(edits: Sequence[Edit], seen: Seen, before: Seen) -> bool:
 
 def _ungraded(edits: Sequence[Edit], seen: Seen, before: Seen) -> bool:
     """A path that the edit cut, or an optimizer that steps with fewer parameters than it had stepped with before."""
-    now: Mapping[str, int] = seen.get("most") or {}
-    fewer = any(now[kind] < many for kind, many in (before.get("most") or {}).items() if kind in now)
+    now, was = seen.get("most") or {}, before.get("most") or {}
+    fewer = any(now[kind] < many for kind, many in was.items() if kind in now)
+    fewer = fewer or max(now.values(), default=0) < max(was.values(), default=0)
     return fewer or (bool(_left_out(seen, before)) and source.cuts_graph(edits))
 
 

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 
 from explainer.diagnosis import Edit
 from explainer.frozen import frozen
+from explainer.patterns import Pattern
 from explainer.source import Source
 from explainer.training import rewrite
 from explainer.training.finding import Attempt
+
+_PARTS = Pattern(r"[A-Za-z_]\w*|\d[\w.]*|==|!=|<=|>=|//|\*\*|[^\s\w]")
+_REDUCES = Pattern(
+    r"dim|axis|softmax|mean|sum|norm|arg(?:max|min)|\bstd|\bvar|cumsum|flip|sort|unsqueeze|cat|stack|unbind"
+)
 
 
 @frozen
@@ -42,12 +49,37 @@ class Offer:
             "kind": self.kind,
             "makeshift": self.makeshift,
             "reason": self.reason,
+            "nature": nature(text, self.new) if self.kind == "replace" else "",
             "about": self.about,
             "cost": self.cost,
             "function": self.source.qualified_at(line),
             "statement": self.source.text(stated).split("\n")[0] if stated is not None else text,
         }
         return Attempt(self.kind, self.edits, names, culprit=self.source.span(self.node))
+
+
+def nature(old: str, new: str) -> str:
+    """What tells two texts of an expression apart: a sign, a dimension, an order ...; empty where nothing so plain."""
+    one, other = (_PARTS.findall(text.replace("(", " ").replace(")", " ")) for text in (old, new))
+    lost, added = Counter(one) - Counter(other), Counter(other) - Counter(one)
+    apart = set(lost) | set(added)
+    if not apart:
+        return "" if one == other else "sign" if "-" in one and "," not in one else "order"
+    if "[" in one and ":" in one and apart <= {"1", "-", ":"}:
+        return "shift"
+    if apart == {"-"} or apart == {"+", "-"}:
+        return "sign"
+    if apart <= {"not", "~"} or apart in ({"True", "False"}, {"==", "!="}, {"min", "max"}, {"argmin", "argmax"}):
+        return "inverted"
+    if apart in ({"*", "/"}, {"//", "/"}):
+        return "scale"
+    if apart == {"mean", "sum"}:
+        return "reduction"
+    if lost and added and all(part.lstrip("-").isdigit() for part in apart):
+        return "dimension" if _REDUCES.search(old) else "number"
+    if apart <= {"1", "+", "-", ":"}:
+        return "shift"
+    return ""
 
 
 def replacing(source: Source, node: ast.AST, new: str, cost: float) -> Offer:
