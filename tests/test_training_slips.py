@@ -292,11 +292,12 @@ def test_a_shift_is_turned_on_both_sides_at_once():
     ("text", "offered"),
     [
         (
-            'saved = {"vocab": v, "net": n}\n\ndef tune(saved, rows):\n    net = f(saved["net"])\n    vocab = Vocab(rows)\n',
+            'saved = {"vocab": v, "net": n}\n'
+            'def tune(saved, rows):\n    net = f(saved["net"])\n    vocab = Vocab(rows)\n',
             ("Vocab(rows)", 'saved["vocab"]'),
         ),
         (
-            'saved = {"vocab": v, "net": n}\n\ndef tune(saved):\n    vocab = saved["vocab"]\n    net = f(saved["net"])\n',
+            'saved = {"vocab": v, "net": n}\ndef tune(saved):\n    vocab = saved["vocab"]\n    net = f(saved["net"])\n',
             None,
         ),
     ],
