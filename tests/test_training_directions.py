@@ -9,7 +9,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from explainer.source import parsed_source  # noqa: E402
-from explainer.training.directions import bad_words, directions  # noqa: E402
+from explainer.training.directions import directions, verdict  # noqa: E402
 from explainer.training.judge import Compared, compared, metrics  # noqa: E402
 from explainer.training.search.gauges import gauged_names  # noqa: E402
 from explainer.training.session import _taught  # noqa: E402
@@ -91,6 +91,9 @@ def test_what_a_program_takes_is_told_from_what_it_learns(text, taken):
     assert gauged_names([parsed_source("x.py", text)]) == taken
 
 
-def test_a_program_that_is_not_content_says_so_in_its_own_words():
-    source = parsed_source("x.py", "print('fast' if q < 2 else 'poor', q)\nprint('a' if q else 'b')")
-    assert list(bad_words(source)) == ["poor"]
+@pytest.mark.parametrize(
+    ("line", "content"), [("OK q=1", True), ("POOR q=3", False), ("q=3", None), ("POOR, not OK", None)]
+)
+def test_whether_a_program_is_content_is_said_in_its_own_words(line, content):
+    source = parsed_source("x.py", "print('OK' if q < 2 else 'POOR', q)\nprint('a' if q else 'b')")
+    assert verdict([source], line) is content

@@ -88,13 +88,27 @@ def _goal(source: Source, value: ast.expr) -> float | None:
     return None
 
 
-def bad_words(source: Source) -> Iterator[str]:
-    """The texts by which a program calls what is not good enough: `"OK" if score > 0.9 else "POOR"`."""
+def verdict(sources: Iterable[Source], printed_last: str) -> bool | None:
+    """Whether a program calls its own result good enough in its last line; None where it says neither.
+
+    It says so by the two sides of a choice of words that depends on a bound: `"OK" if score > 0.9 else "POOR"`.
+    """
+    said = {good for source in sources for text, good in _words(source) if text and text in printed_last}
+    return said.pop() if len(said) == 1 else None
+
+
+def judges(source: Source) -> bool:
+    """Whether a program has words of its own for what is good enough."""
+    return any(True for _ in _words(source))
+
+
+def _words(source: Source) -> Iterator[tuple[str, bool]]:
+    """The texts by which a program calls what is good enough, and what is not."""
     for node in source.nodes():
         content = _content(node) if isinstance(node, ast.IfExp) else None
-        bad = (node.orelse if content else node.body) if content is not None else None  # type: ignore[attr-defined]
-        if isinstance(bad, ast.Constant) and isinstance(bad.value, str):
-            yield bad.value
+        for side, good in ((node.body, content), (node.orelse, not content)) if content is not None else ():  # type: ignore[attr-defined]
+            if isinstance(side, ast.Constant) and isinstance(side.value, str):
+                yield side.value, bool(good)
 
 
 def printed(source: Source) -> Iterator[tuple[str, ast.expr]]:

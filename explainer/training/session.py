@@ -46,9 +46,10 @@ def concluded(
         told = _proved(found, trials, language)
         if not any(_held(tried) for _, tried in told):
             told += _proposed([one for one in found if not one.proved], trials, measures)
-            if not told:
+            content = not told and trials.verdict(program_sources(watcher)) is True
+            if not told and not content:  # what the program itself calls good enough is not in doubt
                 told += _proposed(list(proposals(watcher)), trials, measures)
-            if not told:
+            if not told and not content:
                 told += _starving(watcher, trials) or _costly(watcher, trials) or _searched(watcher, trials)
     except KeyboardInterrupt:
         told = [(one, []) for one in found if one.proved]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from explainer.diagnosis import Edit
 from explainer.edits.lines import EditError, applied
 from explainer.frozen import frozen
+from explainer.training.directions import judges, verdict
 from explainer.training.finding import Attempt, Finding
 from explainer.training.judge import Compared, compared, gain, metrics, share
 
@@ -93,6 +94,13 @@ class Trials:
         except KeyboardInterrupt:
             self.interrupted = True
         return self._controls.get(0)
+
+    def verdict(self, sources: Sequence[Any]) -> bool | None:
+        """Whether the program as it is calls its own result good enough; None where it does not say."""
+        if not any(judges(source) for source in sources) or self.why or self.left <= 0:
+            return None
+        control = self.control() or {}
+        return verdict(sources, control.get("printed", "").strip().rpartition("\n")[2])
 
     def still(self, attempt: Attempt | None = None) -> Any:
         """What was observed of the program, or of an attempt, where steps change nothing; None where nothing was."""

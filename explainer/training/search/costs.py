@@ -9,7 +9,7 @@ from typing import Any
 
 from explainer.edits.lines import EditError, indentation, relined
 from explainer.source import Source, called, loaded, of_self, stored
-from explainer.training import directions, hoisting, rewrite
+from explainer.training import hoisting, rewrite
 from explainer.training.finding import Attempt, Finding
 from explainer.training.judge import gain
 from explainer.training.search.gauges import gauged_names
@@ -30,7 +30,7 @@ def costly(watcher: Any, trials: Trials) -> list[tuple[Finding, list[Tried]]]:
     """The finding, where a program is not content with what it takes, and takes far less with the same losses."""
     sources = program_sources(watcher)
     names = gauged_names(sources)
-    if not names or trials.why or trials.left <= 0 or not _discontent(sources, trials.control()):
+    if not names or trials.why or trials.left <= 0 or trials.verdict(sources) is not False:
         return []
     attempts = [one for one in _attempts(watcher, sources) if one.edits]
     for at in range(0, len(attempts), _MOST):
@@ -49,12 +49,6 @@ def _pays(one: Tried, names: set[str]) -> bool:
     pair = one.compared
     same = abs(pair.loss_before - pair.loss_after) <= _SAME * max(abs(pair.loss_before), _SAME)
     return pair.better and same and pair.metric in names and gain(pair) > _GAIN
-
-
-def _discontent(sources: Sequence[Source], control: Any) -> bool:
-    """Whether the last line that a program prints holds its own word for what is not good enough."""
-    last = (control or {}).get("printed", "").strip().rpartition("\n")[2]
-    return any(text in last for source in sources for text in directions.bad_words(source))
 
 
 def _attempts(watcher: Any, sources: Sequence[Source]) -> Iterator[Attempt]:
