@@ -380,6 +380,8 @@ def _joined(before: tuple[int, ...], after: tuple[int, ...], batch: int) -> bool
 
 def _reordered(before: tuple[int, ...], after: tuple[int, ...]) -> bool:
     """Whether sizes were put in another order: the same ones, or with the last one split into two, or two as one."""
+    if len(before) == 3 and len(after) == 2 and after[1] == before[1] != before[2] and 1 not in before:
+        return True  # [b, c, t] as [b*t, c]
     if len(before) == 4 and len(after) == 3 and before[:1] == after[:1] and before[1] != before[2] and 1 not in before:
         return after[1] == before[2] and after[2] == before[1] * before[3]  # [b, h, t, d] as [b, t, h*d]
     if len(before) != len(set(before)) or 1 in before:

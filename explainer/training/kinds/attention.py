@@ -95,10 +95,10 @@ def _given_as(site: Site, name: str) -> str:
 @finder
 def future(watcher: Any) -> Iterator[Finding]:
     """Positions that attend to the token they are to predict."""
-    done = set()
+    done, vain = set(), bool(watcher.notes.of("mask-without-effect"))
     for seen, times in watcher.notes.of("future-seen"):
-        if times < 2 or not seen.site:
-            continue
+        if times < 2 or not seen.site or vain:
+            continue  # the mask is there, and its fill hides nothing: that is told by itself
         data = seen.data
         frame = seen.site[0]
         if (frame.file, frame.line) in done:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from explainer.source import Source, called, stored
@@ -45,6 +45,41 @@ def frozen_for_ever(watcher: Any) -> Iterator[Finding]:
             "optimizer": name_of(watcher.notes.optimizers[entries[0]["optimizer"]]),
         }
         yield Finding("frozen-for-ever", names, attempts[0].culprit, tuple(attempts), proved=False, seen=True, weight=6)
+
+
+@finder
+def frozen_by_part_of_name(watcher: Any) -> Iterator[Finding]:
+    """`if tag in name: freeze`, where some names hold the tag inside of another word, and others begin with it."""
+    models = [root["of"]() for root in watcher.notes.roots.values()]
+    frozen = [name for model in models if model is not None for name, one in model.named_parameters()
+              if not one.requires_grad]  # fmt: skip
+    for source in program_sources(watcher) if frozen else ():
+        for test in (node for node in source.nodes() if isinstance(node, ast.Compare) and _freezes_by(source, node)):
+            tag, name = source.text(test.left), source.text(test.comparators[0])
+            tags = [test.left.value] if isinstance(test.left, ast.Constant) else _texts(program_sources(watcher))
+            apart = [(one, each) for each in tags if isinstance(each, str) for one in frozen
+                     if each in one and not any(part.startswith(each) for part in one.split("."))]  # fmt: skip
+            if apart and any(part.startswith(apart[0][1]) for one in frozen for part in one.split(".")):
+                new = f"{name}.startswith({tag})"
+                names = {"text": source.text(test), "tag": apart[0][1], "name": apart[0][0], "many": len(apart)}
+                attempts = (Attempt("start", rewrite.replaced(source, test, new), {"new": new}),)
+                yield Finding("frozen-by-part-of-name", names, source.span(test), attempts, proved=False, seen=True,
+                              weight=7)  # fmt: skip
+
+
+def _freezes_by(source: Source, test: ast.Compare) -> bool:
+    """Whether a test asks for a text in a name, and decides what is frozen."""
+    node: ast.AST | None = test
+    while node is not None and not isinstance(node, ast.If):
+        node = source.parent_of(node)
+    return isinstance(test.ops[0], ast.In) and node is not None and any(map(_freezing, ast.walk(node)))
+
+
+def _texts(sources: Iterable[Source]) -> list[str]:
+    """The short texts of a program that may be tags."""
+    texts = [node.value for source in sources for node in source.nodes()
+             if isinstance(node, ast.Constant) and isinstance(node.value, str)]  # fmt: skip
+    return [one for one in dict.fromkeys(texts) if one.isidentifier()]
 
 
 def _tables(source: Source) -> Iterator[Attempt]:

@@ -53,9 +53,22 @@ def _sorts(source: Source, scope: Any) -> Iterator[Sorted]:
                  and isinstance(node.value, (ast.Name, ast.Call))]  # fmt: skip
         uses = [node for each in scope.body for node in ast.walk(each)
                 if isinstance(node, ast.Name) and node.id == order and isinstance(node.ctx, ast.Load)]  # fmt: skip
-        if taken and len(uses) == len(taken):  # an order that is used for more is undone somewhere, or handed on
-            rows = tuple(dict.fromkeys(name for _, node in taken for name in _rows(node.value)))
-            yield Sorted(order, statement, _sorted(source, statement.value), rows, taken[-1][0])
+        drawn = [(each, node) for each in scope.body if each.lineno > statement.lineno for node in ast.walk(each)
+                 if isinstance(node, ast.ListComp) and _in_order(source, node, order)]  # fmt: skip
+        if (taken or drawn) and len(uses) == len(taken) + len(
+            drawn
+        ):  # an order that is used for more is undone somewhere, or handed on
+            rows = [name for _, node in taken for name in _rows(node.value)]
+            rows = [node.elt.value.id for _, node in drawn] + rows  # type: ignore[attr-defined]
+            last = max((each for each, _ in [*taken, *drawn]), key=lambda each: each.lineno)
+            yield Sorted(order, statement, _sorted(source, statement.value), tuple(dict.fromkeys(rows)), last)
+
+
+def _in_order(source: Source, node: ast.ListComp, order: str) -> bool:
+    """`[rows[i] for i in order]`."""
+    first, part = node.generators[0], node.elt
+    taken = isinstance(part, ast.Subscript) and isinstance(part.value, ast.Name)
+    return taken and source.text(first.iter) == order and source.text(part.slice) == source.text(first.target)  # type: ignore[attr-defined]
 
 
 def _rows(value: ast.expr) -> list[str]:

@@ -60,7 +60,11 @@ def _permuted(source: Source, call: ast.Call, before: tuple[int, ...], after: tu
     value = source.text(call.func.value if method else call.args[0])
     if len(before) > len(after):
         given = ", ".join(source.text(one) for one in (call.args if method else call.args[1:]))
-        dims = "1, 2" if before[0] == after[0] else f"0, {before.index(after[0])}"
+        dims = (
+            "1, 2"
+            if before[0] == after[0] or after == (before[0] * before[2], before[1])
+            else f"0, {before.index(after[0])}"
+        )
         return f"{value}.transpose({dims}).reshape({given})"
     if len(before) == len(after):
         order = [before.index(size) for size in after]

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from explainer.source import Source, called, source_of
+from explainer.source import Source, called, source_of, stored
 from explainer.training import rewrite
 from explainer.training.sources import program_sources
 
@@ -125,3 +125,20 @@ def calls(watcher: Any) -> Iterator[tuple[Source, ast.Call]]:
         for node in source.nodes():
             if isinstance(node, ast.Call):
                 yield source, node
+
+
+def loaders(watcher: Any) -> list[str]:
+    """The names of loaders and datasets: one in the place of another makes another task of it, or a leak."""
+    nodes = [node for source in program_sources(watcher) for node in source.nodes()]
+    datasets = {one.name for one in nodes if isinstance(one, ast.ClassDef)
+                and any(ast.unparse(base).endswith("Dataset") for base in one.bases)}  # fmt: skip
+    known = {"DataLoader", "TensorDataset", "Subset", *datasets}
+    makes = lambda node: any(isinstance(one, ast.Call) and called(one) in known for one in ast.walk(node))  # noqa: E731
+    known |= {one.name for one in nodes if isinstance(one, ast.FunctionDef)
+              and any(isinstance(each, ast.Return) and makes(each) for each in ast.walk(one))}  # fmt: skip
+    found: list[str] = []
+    for one in (node for node in nodes if isinstance(node, ast.Assign)):
+        values = one.value.elts if isinstance(one.value, ast.Tuple) else [one.value]
+        if any(isinstance(each, ast.Call) and called(each) in known for each in values):
+            found += stored(one)
+    return found

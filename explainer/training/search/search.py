@@ -133,7 +133,8 @@ def _percent(fit: float | None) -> int | None:
 
 def ranked(watcher: Any, found: Doubt) -> Iterator[Offer]:
     """All offers, each edit once, the most likely first."""
-    offers = [one for one in _offers(watcher, found) if one.edits and not with_itself(one)]
+    loaders = set(places.loaders(watcher))
+    offers = [one for one in _offers(watcher, found) if one.edits and not with_itself(one) and one.new not in loaders]
     offers.sort(key=lambda one: one.cost)
     seen = set()
     for one in offers:
