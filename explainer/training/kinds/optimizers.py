@@ -48,6 +48,10 @@ def backward_site(watcher: Any, one: Optimizing) -> Site:
     return last
 
 
+#: What is gone through where parameters are sorted into groups.
+_SORTED = ("named_parameters", "modules", "named_modules")
+
+
 @finder
 def never_stepped(watcher: Any) -> Iterator[Finding]:
     """An optimizer whose parameters get gradients, and which takes no step."""
@@ -217,11 +221,12 @@ def _without(watcher: Any, one: Optimizing, missing: list[dict[str, Any]], why: 
 
 def _unsorted(source: Source, making: ast.Call) -> Iterator[Attempt]:
     """Parameters that are sorted by their names into groups, `if ...: elif ...:`: the last group takes all others."""
-    asked = {called(one) for one in ast.walk(making) if isinstance(one, ast.Call)}
+    scope = source.scope_at(making.lineno)
+    asked = {called(one) for one in ast.walk(scope) if isinstance(one, ast.Call)}
     helpers = [one for one in source.nodes() if isinstance(one, ast.FunctionDef) and one.name in asked]
-    for loop in (node for scope in (source.scope_at(making.lineno), *helpers) for node in ast.walk(scope)):
+    for loop in (node for each in (scope, *helpers) for node in ast.walk(each)):
         sorts = isinstance(loop, ast.For) and any(
-            isinstance(one, ast.Call) and called(one) == "named_parameters" for one in ast.walk(loop.iter)
+            isinstance(one, ast.Call) and called(one) in _SORTED for one in ast.walk(loop.iter)
         )
         for one in ast.walk(loop) if sorts else ():
             last = one.orelse[0] if isinstance(one, ast.If) and len(one.orelse) == 1 else None

@@ -1,4 +1,4 @@
-"""Outputs that cannot reach their targets, and reductions over the batch where its samples belong apart."""
+"""Outputs that cannot reach their targets, clamped parameters, reductions over the batch where samples belong apart."""
 
 from __future__ import annotations
 
@@ -122,3 +122,30 @@ def squashed_twice(watcher: Any) -> Iterator[Finding]:
         attempts = (Attempt("leave-out", left_out(found), names),)
         culprit = found[0].span(found[1])
         yield Finding("squashed-twice", names, culprit, attempts, proved=False, seen=True, weight=7)
+
+
+@finder
+def clamped(watcher: Any) -> Iterator[Finding]:
+    """A parameter that is clamped on its way into the model, much of it where no gradient comes back."""
+    for seen, times in watcher.notes.of("clamped-parameter"):
+        found = rewrite.call_in(seen.site[0], "clamp", "clip", "clamp_") if seen.site and times > 2 else None
+        if found is None:
+            continue
+        source, call = found
+        method = isinstance(call.func, ast.Attribute) and source.text(call.func.value) != "torch"
+        weight = source.text(call.func.value if method else call.args[0])  # type: ignore[attr-defined]
+        new = _smooth(weight, source.text(call), seen.data["least"], seen.data["most"])
+        names = {"text": source.text(call), "weight": weight, "share": seen.data["share"], "new": new}
+        attempts = (Attempt("smooth", rewrite.replaced(source, call, new), {"new": new}),)
+        yield Finding("clamped-parameter", names, source.span(call), attempts, proved=False, seen=True, weight=7)
+
+
+def _smooth(weight: str, clamped: str, least: float | None, most: float | None) -> str:
+    """What keeps a value within bounds and has a gradient everywhere; else the bounds with the gradient let through."""
+    if (least, most) == (0, 1):
+        return f"torch.sigmoid({weight})"
+    if (least, most) == (-1, 1):
+        return f"torch.tanh({weight})"
+    if least is not None and 0 <= least < 0.1 and most is None:
+        return f"torch.nn.functional.softplus({weight})"
+    return f"{weight} + ({clamped} - {weight}).detach()"

@@ -1,6 +1,8 @@
-"""Values beyond what they are held against: a bound that is never passed, targets that are no probabilities."""
+"""Values beyond what they are held against: bounds never passed, targets that are no probabilities, clamped weights."""
 
 from __future__ import annotations
+
+import math
 
 import torch
 
@@ -12,6 +14,8 @@ RANGES = {"sigmoid": (0.0, 1.0, 0.5), "softmax": (0.0, 1.0, 0.5), "tanh": (-1.0,
 #: What is true of all, by comparison: of values above the bound, or of those below it.
 _ABOVE, _BELOW = ("gt", "__gt__", "ge", "__ge__"), ("lt", "__lt__", "le", "__le__")
 _FEWEST = 16
+#: The share of a clamped parameter from which on what lies outside is no exception.
+_OUTSIDE = 0.2
 
 
 @looks(*_ABOVE, *_BELOW)
@@ -52,3 +56,20 @@ def no_probabilities(deep: Deep, call: Call) -> None:
     low, high = (float(one) for one in target.detach().aminmax())
     if low < 0 or high > 1:
         deep.watcher.notes.saw("target-no-probability", call.site, low=low, high=high, loss=call.name)
+
+
+@looks("clamp", "clip", "clamp_")
+def clamped_weight(deep: Deep, call: Call) -> None:
+    """A parameter that is cut off at bounds: where it lies outside of them, its gradient is zero."""
+    weight = call.args[0] if call.args else None
+    if not isinstance(weight, torch.nn.Parameter) or not weight.requires_grad or deep.evaluation:
+        return
+    least, most = call.get("min", 1), call.get("max", 2)
+    if not all(one is None or isinstance(one, (int, float)) for one in (least, most)) or weight.numel() < 2:
+        return
+    values = weight.detach()
+    outside = (values < (-math.inf if least is None else least)) | (values > (math.inf if most is None else most))
+    share = float(outside.float().mean())
+    if share > _OUTSIDE:
+        deep.watcher.notes.saw("clamped-parameter", call.site, least=least, most=most, share=round(100 * share),
+                               name=call.name, shape=tuple(weight.shape))  # fmt: skip

@@ -43,7 +43,8 @@ def left_out(source: Source, statement: ast.stmt) -> Iterator[Offer]:
     if isinstance(statement, ast.Assign):
         parts = any(isinstance(one, ast.Subscript) for one in statement.targets)
         if parts or (stored(statement) and stored(statement) <= loaded(statement)):
-            yield leaving_out(source, statement, 0.3 if parts else 0.7)
+            own = isinstance(statement.value, ast.Call) and source.text(statement.value.func).startswith("self.")
+            yield replace(leaving_out(source, statement, 0.3 if parts else 0.7), makeshift=own)
     elif isinstance(statement, ast.AugAssign):
         yield leaving_out(source, statement, 1.0)
     elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call) and not names & set(_KEPT):
