@@ -195,3 +195,17 @@ def test_an_order_that_keeps_a_state_before_it_is_trained_is_refused(after: str,
 def test_an_optimizer_that_steps_with_fewer_parameters_than_before_is_refused(now: dict, refused: bool) -> None:
     runs = [{"seen": {"most": most}} for most in (now, {"Adam of 4, 90": 4})]
     assert (judged([Edit("a.py", 1, 1, "a", "b")], *runs).refused == "ungraded") == refused
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "doubted"),
+    [
+        ("Net(len(table))", "Net(len(table) + 3)", True),
+        ("Net(len(table))", "Net(26)", True),
+        ("Net(len(table))", "Net(len(table) + 1)", False),  # the one that starts at 0, or an end
+        ("Net(len(table))", "Net(len(words))", False),
+    ],
+)
+def test_a_number_that_only_these_data_lacked_is_in_doubt(before: str, after: str, doubted: bool) -> None:
+    doubts = judged([Edit("a.py", 1, 1, before, after)], {"seen": {}}, {"seen": {}}).doubts
+    assert ("number" in doubts) == doubted

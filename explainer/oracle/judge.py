@@ -213,8 +213,13 @@ def _unusual(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[s
     return 2 * kept < of
 
 
+def _bare_number(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[str, Any]) -> bool:
+    return source.adds_bare_number(edits)
+
+
 _DOUBTS = {
     "usual": _unusual,
+    "number": _bare_number,
     "unreached": _unreached,
     "saved": _saved,
     "picked": _picked,

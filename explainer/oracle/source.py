@@ -22,6 +22,8 @@ _PUT_IN = re.compile("None")
 #: What is between the brackets of a part, what sizes are taken of, and what leaves out a last batch.
 _PART = re.compile(r"\d|\w\s*:|:\s*[\w-]")
 _PLAIN_SIZES = re.compile(r"\.shape$|\.size\(\)$")
+#: A length and a number besides 1.
+_LONGER = re.compile(r"\blen\([^()]*\) \+ (?:[2-9]|[1-9]\d+)\b")
 _GIVEN = re.compile(r"\b\w+=\d+\b")
 _DROPS = re.compile(r"\bdrop_last\s*=\s*True")
 #: Classes of layers, and functions that are given sizes.
@@ -217,6 +219,17 @@ def reorders(edits: Iterable[Edit]) -> bool:
     rows = [((edit.before or "").split("\n"), (edit.after or "").split("\n")) for edit in edits]
     plain = [([one.strip() for one in before], [one.strip() for one in after]) for before, after in rows]
     return any(before != after and sorted(before) == sorted(after) for before, after in plain)
+
+
+def adds_bare_number(edits: Iterable[Edit]) -> bool:
+    """Whether an edit adds a number to a length, or puts one in its place: `len(table) + 3`, `26` for `len(table)`.
+
+    It fits what was met, and nothing says why it is three.
+    """
+    texts = [(edit.before or "", edit.after or "") for edit in edits]
+    more = any(len(_LONGER.findall(after)) > len(_LONGER.findall(before)) for before, after in texts)
+    return more or any(before.count("len(") > after.count("len(") and bool(_numbers(after) - _numbers(before))
+                       for before, after in texts)  # fmt: skip
 
 
 def changes_number(edits: Iterable[Edit]) -> bool:

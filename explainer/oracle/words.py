@@ -105,6 +105,11 @@ DOUBTS: dict[str, Texts] = {
         "ko": "실행되지만 다른 수정도 실행되고 이것이라는 근거는 약합니다. 적용 전에 앞쪽 코드를 살펴보세요",
         "zh": "可以运行，但其他修改也可以，而且很少有迹象表明这是本意；采用前请先检查上游代码",
     },
+    "number": {
+        "en": "it runs, but the number is only what these data lacked; see what the length leaves out",
+        "ko": "실행되지만 그 숫자는 이 데이터에 모자란 만큼일 뿐입니다. 길이에서 무엇이 빠졌는지 확인하세요",
+        "zh": "可以运行，但这个数只是当前数据所缺的数量；请确认长度里漏算了什么",
+    },
     "chance": {
         "en": "these sizes add up here; see whether they belong together",
         "ko": "여기서는 이 크기들의 합이 맞습니다. 서로 관련된 값인지 확인하세요",
