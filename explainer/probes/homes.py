@@ -152,7 +152,7 @@ _PROBES = {
     "shape.modes": "run_in_training",
     "shape.offsets": "ends_as_offsets",
     "shape.outputs": "shared_output",
-    "shape.packed": "packed packed_use packed_layer",
+    "shape.packed": "packed packed_results packed_use packed_layer",
     "shape.shapes": "aligned_operand joined_tensors",
     "shape.shifted": "left_range",
     "shape.single": "one_column",
