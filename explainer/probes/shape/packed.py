@@ -57,8 +57,8 @@ def packed(scene: Scene) -> SpanFact | None:
 def packed_results(scene: Scene) -> tuple[SpanFact, ...] | None:
     """The calls that gave several operands of the failing one values and indices at once, as `max(dim=1)` does."""
     last = len(scene.live.user) - 1 if scene.live is not None else 0
-    pairs = [one for one in operands(scene) if type(one.value).__module__ == "torch.return_types" and one.node is not None
-             and hasattr(one.value, "values")]  # fmt: skip
+    pairs = [one for one in operands(scene) if type(one.value).__module__ == "torch.return_types"
+             and one.node is not None and hasattr(one.value, "values")]  # fmt: skip
     found = [binding(scene, one.node, last) for one in pairs if isinstance(one.node, (ast.Name, ast.Attribute))]
     made = [span_fact(one.source, one.node) for one in found
             if one is not None and one.part is None and isinstance(one.node, ast.Call)]  # fmt: skip
