@@ -145,9 +145,9 @@ def layer_anew(watcher: Any) -> Iterator[Finding]:
 
 
 def _learns(kind: str) -> bool:
-    """Whether a layer of torch's has weights."""
+    """Whether a layer of torch's has weights, or statistics, that another one of its kind does not begin with."""
     return any(kind.startswith(one) for one in ("Linear", "Bilinear", "Conv", "Embedding", "LSTM", "GRU", "RNN",
-                                                "Multihead", "Transformer", "BatchNorm", "LayerNorm"))  # fmt: skip
+                                                "Multihead", "Transformer", "BatchNorm"))  # fmt: skip
 
 
 def _in_constructor(source: Source, call: ast.Call, new: str, made: dict[str, Any]) -> rewrite.Edits:
