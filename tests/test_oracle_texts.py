@@ -204,6 +204,7 @@ def test_an_optimizer_that_steps_with_fewer_parameters_than_before_is_refused(no
         ("Net(len(table))", "Net(26)", True),
         ("Net(len(table))", "Net(len(table) + 1)", False),  # the one that starts at 0, or an end
         ("Net(len(table))", "Net(len(words))", False),
+        ("x.as_strided((len(x) // hop, 6), (hop, 1))", "x.unfold(0, 6, hop)", False),
     ],
 )
 def test_a_number_that_only_these_data_lacked_is_in_doubt(before: str, after: str, doubted: bool) -> None:

@@ -228,8 +228,9 @@ def adds_bare_number(edits: Iterable[Edit]) -> bool:
     """
     texts = [(edit.before or "", edit.after or "") for edit in edits]
     more = any(len(_LONGER.findall(after)) > len(_LONGER.findall(before)) for before, after in texts)
-    return more or any(before.count("len(") > after.count("len(") and bool(_numbers(after) - _numbers(before))
-                       for before, after in texts)  # fmt: skip
+    new = [any(int(one) > 1 for one in _numbers(after) - _numbers(before)) for before, after in texts]
+    lost = [before.count("len(") > after.count("len(") for before, after in texts]
+    return more or any(one and other for one, other in zip(new, lost, strict=True))
 
 
 def changes_number(edits: Iterable[Edit]) -> bool:
