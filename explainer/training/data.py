@@ -101,9 +101,11 @@ def _made(watcher: Any, loader: Any) -> None:
 
 
 def _weighed(loader: Any) -> tuple[int, list[str]] | None:
-    """How many weights a sampler has, and where the data hold a class for each sample that is one of so many."""
+    """How many weights a sampler has that are too few, and where the data hold a class for each sample below that."""
     weights = getattr(loader.sampler, "weights", None)
-    return (len(weights), labels_of(loader.dataset, len(weights))) if weights is not None else None
+    if weights is None or not 1 < len(weights) < (_length(loader.dataset) or 0):
+        return None
+    return len(weights), labels_of(loader.dataset, len(weights))
 
 
 def _orders(loader: Any) -> list[Any]:

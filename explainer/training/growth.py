@@ -14,7 +14,7 @@ from explainer.userframes import is_user_file
 
 #: The last backward after which this is looked at.
 LAST = 128
-#: The batch of a pass without any backward at which sums and lists of it are looked at; graphs that they must hold.
+#: The batch of a pass without any backward at which its sums are looked at; how many graphs they must hold.
 _BATCH, _FEWEST = 24, 12
 #: Entries of a list that is looked through at most.
 _LONGEST = 5000
@@ -37,13 +37,13 @@ def after_backward(watcher: Any, loss: Any, name: str) -> None:
 
 
 def during_pass(watcher: Any, taken: int) -> None:
-    """In an evaluation that records graphs: whether it adds up, or keeps, results with the graphs that made them."""
+    """In an evaluation that records graphs: whether it adds up results with the graphs that made them."""
     if taken == _BATCH:
         frame = next(user_frames(sys._getframe(1)), None)
         for name, value in _held(frame) if frame is not None else ():
-            if isinstance(value, torch.Tensor) and value.grad_fn is not None and _chain(value.grad_fn) >= _FEWEST:
-                about = {"kind": "sum", "count": _chain(value.grad_fn), "file": frame.f_code.co_filename}  # type: ignore[union-attr]
-                watcher.kept.setdefault(name, {**about, "function": frame.f_code.co_name, "line": frame.f_lineno})  # type: ignore[union-attr]
+            count = _chain(value.grad_fn) if isinstance(value, torch.Tensor) else 0
+            if count >= _FEWEST:
+                _keeps(watcher, frame, name, "sum", count)
 
 
 def _look_for_lists(watcher: Any, frame: Any, loss: Any) -> None:
@@ -92,16 +92,14 @@ def _look_for_graphs(watcher: Any, frame: Any, alive: set[int], loss: Any) -> No
             and _chain(value.grad_fn) > 30
         )
         if many > 30 or deep:
-            watcher.kept.setdefault(
-                name,
-                {
-                    "kind": "list" if many else "sum",
-                    "count": many or _chain(value.grad_fn),
-                    "file": frame.f_code.co_filename,
-                    "function": frame.f_code.co_name,
-                    "line": frame.f_lineno,
-                },
-            )
+            _keeps(watcher, frame, name, "list" if many else "sum", many or _chain(value.grad_fn))
+
+
+def _keeps(watcher: Any, frame: Any, name: str, kind: str, count: int) -> None:
+    """Note what a frame keeps under a name; the first look at it stays."""
+    code = frame.f_code
+    about = {"kind": kind, "count": count, "file": code.co_filename, "function": code.co_name, "line": frame.f_lineno}
+    watcher.kept.setdefault(name, about)
 
 
 def _held(frame: Any) -> list[tuple[str, Any]]:

@@ -227,7 +227,8 @@ def labels_of(data: Any, classes: int) -> list[str]:
 
 
 def _are_labels(value: Any, many: int, classes: int) -> bool:
-    values = value.tolist() if hasattr(value, "tolist") else value
+    whole = value.dim() == 1 if isinstance(value, torch.Tensor) else getattr(value, "ndim", 1) == 1
+    values = value.tolist() if whole and hasattr(value, "tolist") else value  # of images that would take long
     if not isinstance(values, (list, tuple)) or len(values) != many or not values:
         return False
     return all(type(one) is int for one in values) and min(values) >= 0 and max(values) < classes

@@ -80,14 +80,6 @@ def after(source: Source, statement: ast.stmt, text: str) -> Edits:
     return _tried(lambda: inserted(source, line, _indented(source, statement.lineno, text)))
 
 
-def importing(source: Source, name: str) -> Edits:
-    """A module imported before the first other import, or the first statement; no edits where the file has it."""
-    body = source.tree.body if source.tree is not None else []
-    imports = [one for one in body if isinstance(one, (ast.Import, ast.ImportFrom))
-               and getattr(one, "module", "") != "__future__"]  # fmt: skip
-    return before(source, (imports or body)[0], f"import {name}") if body and name not in source.imported else ()
-
-
 def after_loop(source: Source, loop: ast.For | ast.While, inside: str, behind: str) -> Edits:
     """Lines put in at the end of a loop's body, and others right behind the loop."""
     last = loop.body[-1]

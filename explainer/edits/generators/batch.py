@@ -14,6 +14,7 @@ from explainer.edits.expressions import evaluated, product
 from explainer.edits.generators.literals import changed_leaf, leaves
 from explainer.edits.generators.sites import Site, sites
 from explainer.edits.kinds.arguments import add_argument
+from explainer.edits.kinds.updates import unrecorded
 from explainer.edits.lines import changed
 from explainer.edits.place import Place
 from explainer.patterns import Pattern
@@ -23,7 +24,6 @@ from explainer.source import called, holds, stored
 CREATORS = ("zeros", "ones", "randn", "rand", "empty", "full", "arange", "eye")
 #: Names that mean the length of a map's side.
 _SIDE = Pattern(r"(^|_)(side|size|width|height|grid|spatial|h|w|hw)(_|\d*$)")
-_UNRECORDED = Pattern(r"\b(?:no_grad|inference_mode)\b")
 
 
 def reshaped(evidence: Evidence) -> Iterator[Candidate]:
@@ -216,20 +216,9 @@ def _measured(place: Place, part: ast.expr) -> bool:
     return any(_taken(one) for one in (part, *values))
 
 
-def _unrecorded(call: Call) -> bool:
-    """Whether a call stands in a block, or a function, in which no gradient is recorded."""
-    node: ast.AST | None = call.place.node
-    while node is not None:
-        modes = [one.context_expr for one in getattr(node, "items", ())] + getattr(node, "decorator_list", [])
-        if any(_UNRECORDED.search(call.place.source.text(one)) for one in modes):
-            return True
-        node = call.place.source.parent_of(node)
-    return False
-
-
 def left_out(evidence: Evidence) -> Iterator[Candidate]:
     """`DataLoader(...)` -> `drop_last=True`, where full batches went well and the smaller last one does not."""
-    if not evidence.passed or any(map(_unrecorded, evidence.frames)):
+    if not evidence.passed or any(unrecorded(call.place) for call in evidence.frames):
         return  # an evaluation is of all samples
     for source in evidence.sources_seen():
         for node in (one for one in source.nodes() if isinstance(one, ast.Call)):

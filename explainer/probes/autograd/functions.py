@@ -267,9 +267,8 @@ def _summed_too_far(source: Source, value: ast.AST, captures: Any, shape: str) -
     for node in ast.walk(value):
         method = node.func if isinstance(node, ast.Call) and not node.args and not node.keywords else None
         if want and _sizes(captures.get("got")) == [] and isinstance(method, ast.Attribute) and method.attr == "sum":
-            inner = source.text(method.value)
-            inner = f"({inner})" if isinstance(method.value, (ast.BinOp, ast.UnaryOp)) else inner
-            fixed = source.text(value).replace(source.text(node), f"{inner}.sum_to_size({shape})", 1)
+            summed = f"{_primary(source, method.value)}.sum_to_size({shape})"
+            fixed = source.text(value).replace(source.text(node), summed, 1)
             return {"how": "summed", "dims": tuple(at for at, size in enumerate(want) if size == 1), "fixed": fixed}
     return None
 

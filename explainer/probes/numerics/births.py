@@ -157,8 +157,7 @@ def mask_of_real(scene: Scene) -> SpanFact | None:
     if len(found) != 1 or not any(map(_marks_real, held)) or isinstance(found[0][1].args[0], ast.UnaryOp):
         return None
     source, mask = found[0][0], found[0][1].args[0]
-    fixed = f"~{source.text(mask)}" if not isinstance(mask, (ast.BinOp, ast.Compare)) else f"~({source.text(mask)})"
-    return span_fact(source, mask, fixed=fixed)
+    return span_fact(source, mask, fixed=f"~{_bracketed(source, mask)}")
 
 
 def _marks_real(value: Any) -> bool:

@@ -248,8 +248,7 @@ def best_over_batch(watcher: Any) -> Iterator[Finding]:
         if found is not None:
             from explainer.training.kinds.losses import _with_dim
 
-            whole = seen.data["dim"] is None
-            edits = rewrite.with_keyword(*found, "dim", "1") if whole else _with_dim(found, 1)
+            edits = _with_dim(found, 1)
             attempts = [Attempt("dim", edits, {"dim": 1})]
         names = {"shape": list(seen.data["shape"]), "over": seen.data["dim"], "name": seen.data["name"]}
         yield Finding(

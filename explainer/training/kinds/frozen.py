@@ -53,10 +53,12 @@ def frozen_by_part_of_name(watcher: Any) -> Iterator[Finding]:
     models = [root["of"]() for root in watcher.notes.roots.values()]
     frozen = [name for model in models if model is not None for name, one in model.named_parameters()
               if not one.requires_grad]  # fmt: skip
-    for source in program_sources(watcher) if frozen else ():
+    sources = program_sources(watcher) if frozen else []
+    texts = _texts(sources)
+    for source in sources:
         for test in (node for node in source.nodes() if isinstance(node, ast.Compare) and _freezes_by(source, node)):
             tag, name = source.text(test.left), source.text(test.comparators[0])
-            tags = [test.left.value] if isinstance(test.left, ast.Constant) else _texts(program_sources(watcher))
+            tags = [test.left.value] if isinstance(test.left, ast.Constant) else texts
             apart = [(one, each) for each in tags if isinstance(each, str) for one in frozen
                      if each in one and not any(part.startswith(each) for part in one.split("."))]  # fmt: skip
             if apart and any(part.startswith(apart[0][1]) for one in frozen for part in one.split(".")):

@@ -92,8 +92,8 @@ def _real_places(source: Source, call: ast.Call, filler: int) -> Iterator[str]:
         name = one.targets[0] if isinstance(one, ast.Assign) and isinstance(one.value, ast.Compare) else None
         if isinstance(name, ast.Name) and isinstance(one.value.ops[0], ast.NotEq):  # type: ignore[attr-defined]
             yield f"{name.id}.unsqueeze(-1)"
+    given = {one.arg for one in ast.walk(scope) if isinstance(one, ast.arg)}
     for one in ast.walk(scope):
         tokens = one.args[0] if isinstance(one, ast.Call) and len(one.args) == 1 else None
-        given = {each.arg for each in ast.walk(scope) if isinstance(each, ast.arg)}
         if isinstance(tokens, ast.Name) and tokens.id in given and source.text(one.func).startswith("self."):  # type: ignore[attr-defined]
             yield f"({tokens.id} != {filler}).unsqueeze(-1)"

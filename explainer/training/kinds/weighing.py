@@ -143,7 +143,7 @@ def weights_of_classes(watcher: Any) -> Iterator[Finding]:
         (weights, labels), samples = entry["weighed"] or (0, []), entry["samples"] or 0
         found = [(source, node) for source in program_sources(watcher) for node in source.nodes()
                  if isinstance(node, ast.Call) and called(node) == "WeightedRandomSampler"]  # fmt: skip
-        if not 1 < weights < samples or len(found) != 1:
+        if not weights or len(found) != 1:
             continue
         source, call = found[0]
         given = rewrite.argument(call, "weights", 0)

@@ -26,9 +26,10 @@ def uncalled_layers(watcher: Any) -> Iterator[Finding]:
     if learned_well(watcher):
         return
     sources = program_sources(watcher)
+    read = _read(sources)
     for source in sources:
         for owner in (node for node in source.nodes() if isinstance(node, ast.ClassDef)):
-            for made, name in _unread(source, owner, sources):
+            for made, name in _unread(owner, read):
                 value = _live(watcher, owner.name, name)
                 forward = next((one for one in owner.body if getattr(one, "name", "") == "forward"), None)
                 if value is None or forward is None:
@@ -42,12 +43,16 @@ def uncalled_layers(watcher: Any) -> Iterator[Finding]:
                 yield Finding("layer-never-called", names, source.span(at or forward), attempts, proved=False)
 
 
-def _unread(source: Source, owner: ast.ClassDef, sources: Sequence[Source]) -> Iterator[tuple[ast.Assign, str]]:
+def _read(sources: Sequence[Source]) -> set[str]:
+    """The attributes that the functions of a program read, but for those that make a model."""
+    return {node.attr for source in sources for node in source.nodes()
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)
+            and getattr(source.function_at(node.lineno), "name", "") not in _MAKING}  # fmt: skip
+
+
+def _unread(owner: ast.ClassDef, read: set[str]) -> Iterator[tuple[ast.Assign, str]]:
     """What a class keeps of what it makes, where no function but those that make it reads such an attribute."""
     functions = {one.name: one for one in owner.body if isinstance(one, ast.FunctionDef)}
-    read = {node.attr for each in sources for node in each.nodes()
-            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)
-            and getattr(each.function_at(node.lineno), "name", "") not in _MAKING}  # fmt: skip
     if "__init__" not in functions or read & set(_UNNAMED) or "getattr" in loaded(owner):
         return
     for node in ast.walk(functions["__init__"]):

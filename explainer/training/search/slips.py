@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import replace
 
+from explainer.edits.imports import with_imports
 from explainer.repair.atoms.common import number
 from explainer.source import Source, called, loaded, stored, with_arguments
 from explainer.training import hoisting, rewrite
@@ -187,9 +188,7 @@ def another_name(source: Source) -> Iterator[Offer]:
             named = isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Name)
             if named and isinstance(one.value, (ast.Name, ast.Attribute)) and _changes(function, one.targets[0].id):  # type: ignore[union-attr, attr-defined]
                 offer = replacing(source, one.value, f"copy.copy({source.text(one.value)})", 0.35)  # type: ignore[attr-defined]
-                known = rewrite.importing(source, "copy")
-                edits = rewrite.together(source, known, offer.edits) if known else offer.edits
-                yield replace(offer, edits=edits, reason="shared")
+                yield replace(offer, edits=with_imports(source, offer.edits), reason="shared")
 
 
 def _changes(function: ast.FunctionDef, name: str) -> bool:
