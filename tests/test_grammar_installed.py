@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from explainer.grammar import installed
+from explainer.grammar import installed, raises
 
 
 @pytest.fixture
@@ -16,7 +16,7 @@ def sources(tmp_path, monkeypatch):
     )
     monkeypatch.setattr(installed, "_folder", lambda: str(tmp_path))
     monkeypatch.setattr(installed, "_looked", set())
-    caches = installed._libraries, installed._held
+    caches = installed._libraries, installed._held, installed._files, raises._index
     for one in caches:
         one.cache_clear()
     yield tmp_path
@@ -45,6 +45,31 @@ def test_a_message_without_values_must_be_a_whole_text(sources):
     assert installed.has("Lattice too odd for this")
     installed._held.cache_clear()
     assert not installed.has("Lattice too")
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "has"),
+    [
+        ("ValueError", "frobs of a lattice need 4 edges of theirs but there are 7 left", True),
+        ("TypeError", "frobs of a lattice need 4 edges of theirs but there are 7 left", False),  # another type
+        ("ValueError", "frobs of a lattice need 4 edges of theirs but there are 7 left over", False),
+        ("ValueError", "left", False),
+        ("KeyError", "no lattice of these", True),  # of few words
+        ("KeyError", "no lattice", False),
+        ("ValueError", "the lattice `x` is odd\nand old", True),  # of several texts
+        ("IndexError", "list index out of range", False),  # Python's own, in a copy
+        ("RuntimeError", "", False),
+        ("a(b", "frobs", False),  # no name of a type
+    ],
+)
+def test_a_message_is_looked_for_in_what_the_sources_raise_with_its_type(sources, kind, text, has):
+    (sources / "polyfills").mkdir()
+    (sources / "polyfills" / "copy.py").write_text('raise IndexError("list index out of range")\n')
+    (sources / "more.py").write_text(
+        "raise KeyError('no lattice of these') from None\n"
+        "raise ValueError(\n    f\"the lattice `{x}` \"\n    'is odd\\nand old'\n)\n"
+    )
+    assert raises.has(kind, text) is has
 
 
 def test_the_libraries_of_torch_are_read():

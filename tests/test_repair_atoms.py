@@ -134,6 +134,7 @@ REPAIRS = [
     ("block", "with torch.device('meta'):\n    y = f(x)\n    z = g(y)", "", "y = f(x)\nz = g(y)"),
     ("operator", "offsets = s.cumsum(0)", "", "offsets = s.cumsum(0) - s"),
     ("operator", "k = torch.cumsum(s, -1) > t", "", "k = torch.cumsum(s, -1) - s > t"),
+    ("rebound", "def g(k):\n    y = made(k)\n    return y\ndef made(t): ...\ny = f(x)", "", "y = made(k)"),
     ("dropped", "x.detach()", "", "x = x.detach()"),
     (
         "dropped",
@@ -251,6 +252,8 @@ ALONE = [
     ("windowed", "x + s[:t, :t]", ""),  # nothing longer than it meets it
     ("unreturned", "def f(x):\n    y = x\n    return y", ""),  # its value is wanted where it failed
     ("likewise", "y = f(x)", ""),
+    ("rebound", "def g(k):\n    y = made(b, t)\n    return y\ny = f(x)", ""),  # of what is not there
+    ("rebound", "y = f(k)\ny = f(x)", ""),  # made alike
     ("dropped", "y = x.detach()", ""),
     ("dropped", "model.to(device)", ""),  # which moves the model itself
     ("dropped", "x.add_(s)", ""),

@@ -58,14 +58,14 @@ def _tells(words: str) -> bool:
 @functools.cache
 def defines(name: str) -> bool:
     """Whether the installed torch's sources have a class of a name."""
-    return any(f"class {name}(".encode() in source for source in _sources())
+    return any(f"class {name}(".encode() in source for _, source in sources())
 
 
 @functools.lru_cache(256)
 def _held(whole: str, starts: tuple[str, ...], within: tuple[str, ...]) -> bool:
     texts: Iterator[tuple[Any, int, int, tuple[bytes, ...], bytes]] = itertools.chain(
         ((*library, (b"\0",), b"\0'\"") for library in _libraries()),
-        ((source, 0, len(source), (b'"', b"'"), b"{%'\"") for source in _sources()),
+        ((source, 0, len(source), (b'"', b"'"), b"{%'\"") for _, source in sources()),
     )
     for data, first, last, marks, ends in texts:
         if any(data.find(one.encode(), first, last) >= 0 for one in within):
@@ -98,11 +98,17 @@ def _folder() -> str | None:
     return None
 
 
-def _sources() -> Iterator[bytes]:
+@functools.cache
+def _files() -> tuple[str, ...]:
     folder = _folder()
-    for file in glob.iglob(os.path.join(folder, "**", "*.py"), recursive=True) if folder else ():
+    return tuple(glob.iglob(os.path.join(folder, "**", "*.py"), recursive=True)) if folder else ()
+
+
+def sources() -> Iterator[tuple[str, bytes]]:
+    """The files of the installed torch that are Python's, and what stands in them. None without torch."""
+    for file in _files():
         with contextlib.suppress(OSError), open(file, "rb") as source:
-            yield source.read()
+            yield file, source.read()
 
 
 @functools.cache

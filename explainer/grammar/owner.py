@@ -6,7 +6,7 @@ Right or silent: what may as well be numpy's, TensorFlow's, JAX's, Python's or t
 from __future__ import annotations
 
 from explainer.crash import ALIASES, Crash, Raised
-from explainer.grammar import installed, ngrams
+from explainer.grammar import installed, ngrams, raises
 from explainer.grammar.vocabulary import lowered, words_of
 from explainer.grammar.weights import BIAS, WEIGHTS
 from explainer.patterns import Pattern
@@ -100,7 +100,7 @@ _OURS = words_of(
 #: Messages of TensorFlow, Keras and JAX, of which no word is enough.
 _FOREIGN = Pattern(
     r"\{\{|\[Op:|[Nn]ode \S+ defined at|[Ll]ayer [\"'].*[\"']|operands could not be broadcast|not aligned: \d|"
-    r"to a single shape|[Tt]raced<|\(None, ?\d|:0'|Attempt to convert a value|Failed to convert a NumPy|"
+    r"to a single shape|[Tt]raced<|\(None, ?\d|(?<!cuda):0'|Attempt to convert a value|Failed to convert a NumPy|"
     r"Value passed to parameter '"
 )
 #: An input, and what torch asks of it.
@@ -200,7 +200,7 @@ def _speaks_so(error: Crash | Raised, text: str, operator: bool, detail: int, fi
         return True
     if weight > HARDLY and _known_by(error.name, ALIASES.get(error.name, error.name), words, detail, firm):
         return True
-    return _in_files(text, weight)
+    return _in_files(error.name, text, weight)
 
 
 def _weight(kind: str, words: frozenset[str], operator: bool) -> int:
@@ -208,11 +208,16 @@ def _weight(kind: str, words: frozenset[str], operator: bool) -> int:
     return BIAS + sum(WEIGHTS[word] for word in told)
 
 
-def _in_files(text: str, weight: int) -> bool:
-    """Whether torch's files have enough of a message's runs of words, or the installed torch has the message."""
+def _in_files(kind: str, text: str, weight: int) -> bool:
+    """Whether torch's files have enough of a message's runs of words, or the installed torch has the message.
+
+    Where the installed torch raises the same type with it, the words need not speak for torch.
+    """
     held, runs = ngrams.known(text)
     enough = runs if weight < 0 and runs < 4 else min(2, runs - 1)
-    return held > 2 or (weight > AGAINST and (0 < held >= enough or installed.has(text)))
+    if held > 2 or (weight > AGAINST and (0 < held >= enough or installed.has(text))):
+        return True
+    return kind in _PYTHONS_TYPES and raises.has(kind, text)
 
 
 def _is_of_files(text: str) -> bool:
@@ -245,12 +250,12 @@ def _raised_there(error: Crash | Raised, text: str, operator: bool, detail: int,
 
 def says_so(error: Crash | Raised, text: str) -> bool:
     """Whether a message is surely torch's, whatever its form: its files raised it or have it, or the words tell."""
-    if error.frames and in_torch(error.frames[-1].file):
+    if _has_own_type(error) or (error.frames and in_torch(error.frames[-1].file)):
         return True
     if error.name not in CHECKED or (error.frames and not error.frames[-1].user):
         return False
     weight = _weight(error.name, lowered(text), False)
-    return weight > SURE + CERTAIN or _in_files(text, weight)
+    return weight > SURE + CERTAIN or _in_files(error.name, text, weight)
 
 
 def in_torch(file: str) -> bool:

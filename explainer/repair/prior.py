@@ -48,6 +48,7 @@ ATOM: Mapping[str, float] = {
     "statement": 2.2,
     "unreturned": 0.2,
     "likewise": 0.2,
+    "rebound": 0.3,
     "order": 1.2,
     "adjusted": 0.2,
     "detach": 0.4,
@@ -93,18 +94,19 @@ ROLE: Mapping[str, float] = {
 }
 #: What can mend a graph, which does not depend on sizes; what can mend a dtype, which does not either.
 GRAPHS = ("order", "detach", "clone", "statement", "drop", "value", "call", "key", "name", "keyword", "sibling",
-          "derived", "uncalled", "severed", "likewise", "parameter", "adjusted", "unreturned", "copied",
+          "derived", "uncalled", "severed", "likewise", "rebound", "parameter", "adjusted", "unreturned", "copied",
           "dropped")  # fmt: skip
 DTYPES = ("value", "keyword", "swap", "unwrap", "drop", "key", "name", "call", "index", "element", "statement", "order",
-          "sibling", "derived", "uncalled", "copied", "operator", "parameter", "adjusted", "likewise", "unreturned",
-          "prepared", "dropped")  # fmt: skip
+          "sibling", "derived", "uncalled", "copied", "operator", "parameter", "adjusted", "likewise", "rebound",
+          "unreturned", "prepared", "dropped")  # fmt: skip
 #: What can keep values finite; sizes and layouts have no part in that.
 VALUES = ("operator", "call", "keyword", "value", "literal", "dimension", "unwrap", "drop", "order", "derived", "name",
-          "statement", "bound", "sibling", "measure", "paired", "dropped", "likewise", "adjusted", "parameter",
-          "prepared", "uncalled", "swap", "key", "index", "level", "condition")  # fmt: skip
+          "statement", "bound", "sibling", "measure", "paired", "dropped", "likewise", "rebound", "adjusted",
+          "parameter", "prepared", "uncalled", "swap", "key", "index", "level", "condition")  # fmt: skip
 #: What can build the model that was saved, or load what was meant; what is computed has no part in that.
 LOADING = ("key", "order", "keyword", "sibling", "derived", "parameter", "size", "literal", "uncalled", "filtered",
-           "adjusted", "likewise", "swap", "name", "call", "statement", "value", "copied", "prepared")  # fmt: skip
+           "adjusted", "likewise", "rebound", "swap", "name", "call", "statement", "value", "copied",
+           "prepared")  # fmt: skip
 #: What can make samples alike; other or fewer data would, too, and repair nothing.
 SAMPLES = (
     "counted",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -12,6 +13,7 @@ from explainer.facts import ModuleFact, SpanFact, TensorFact
 from explainer.probes import probe
 from explainer.probes.call import call_node
 from explainer.probes.factories import is_factory
+from explainer.probes.files import calls_named
 from explainer.probes.module import below_user, module_calls, named_module, path_of, root_module, root_name
 from explainer.probes.origin import last_binding
 from explainer.probes.owners import assignment, how_held, items, owners, parameters_of
@@ -195,19 +197,46 @@ def _in_helper(node: ast.Call, frame: LiveFrame) -> tuple[Source, ast.Call] | No
 
 @probe
 def meta_load(scene: Scene) -> SpanFact | None:
-    """The `load_state_dict(...)` without `assign=True`, in the crash's function, on the module that `.to()` moves."""
+    """The `load_state_dict(...)` without `assign=True` on the module that `.to()` moves, or on one that meta made."""
+    for source, call in _moved_load(scene) or _made_on_meta(scene):
+        owner = source.text(call.func.value)  # type: ignore[attr-defined]
+        return span_fact(source, call, owner, model=owner)
+    return None
+
+
+def _copies(call: ast.Call) -> bool:
+    return isinstance(call.func, ast.Attribute) and not any(word.arg == "assign" for word in call.keywords)
+
+
+def _moved_load(scene: Scene) -> list[tuple[Source, ast.Call]]:
+    """The loads above in the crash's function, where its call moves the same module."""
     frame, failing = scene.user_frame, scene.failing
     node = call_node(failing.node) if failing else None
     if frame is None or failing is None or not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
-        return None
-    owner = failing.source.text(node.func.value)
-    scope = failing.source.scope_at(frame.line)
-    for one in ast.walk(scope) if scope else ():
-        if not isinstance(one, ast.Call) or failing.source.text(one.func) != f"{owner}.load_state_dict":
-            continue
-        if one.lineno <= frame.line and not any(word.arg == "assign" for word in one.keywords):
-            return span_fact(failing.source, one, owner, model=owner)
-    return None
+        return []
+    wanted = f"{failing.source.text(node.func.value)}.load_state_dict"
+    calls = [one for one in ast.walk(failing.source.scope_at(frame.line)) if isinstance(one, ast.Call)]
+    above = [one for one in calls if one.lineno <= frame.line and failing.source.text(one.func) == wanted]
+    return [(failing.source, one) for one in above if _copies(one)]
+
+
+def _made_on_meta(scene: Scene) -> list[tuple[Source, ast.Call]]:
+    """The loads into what their own function makes on meta: in a `with torch.device("meta")`, or by an argument."""
+    if not re.search(r"\bmeta\b", scene.crash.message):
+        return []
+    calls = calls_named(scene, "load_state_dict")
+    return [(source, call) for source, call in calls if _copies(call) and _is_of_meta(source, call)]
+
+
+def _is_of_meta(source: Source, load: ast.Call) -> bool:
+    owner = source.text(load.func.value)  # type: ignore[attr-defined]
+    for one in ast.walk(source.scope_at(load.lineno)):
+        if isinstance(one, ast.Assign) and source.text(one.targets[0]) == owner and one.lineno < load.lineno:
+            block = source.parent_of(one)
+            said = [source.text(item.context_expr) for item in block.items] if isinstance(block, ast.With) else []
+            if any(re.search(r"[\"']meta[\"']", text) for text in (*said, source.text(one.value))):
+                return True
+    return False
 
 
 @probe

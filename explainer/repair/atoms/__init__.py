@@ -73,6 +73,7 @@ ATOMS: dict[str, Atom] = {
     "statement": statements.statement,
     "unreturned": statements.unreturned,
     "likewise": likewise.likewise,
+    "rebound": likewise.rebound,
     "order": statements.order,
     "adjusted": statements.adjusted,
     "detach": graphs.detach,

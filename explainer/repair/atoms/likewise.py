@@ -1,8 +1,10 @@
-"""What is done with an object elsewhere before the same function gets it, and is not done here."""
+"""What is done with an object elsewhere, and is not done here: before a function gets it, and how it is made."""
 
 from __future__ import annotations
 
 import ast
+import builtins
+import re
 from collections.abc import Iterator, Mapping
 
 from explainer.edits.evidence import Evidence
@@ -15,6 +17,8 @@ from explainer.source import Source, called, loaded
 
 #: How many statements above a call are looked at, and how many calls of one function.
 _ABOVE, _CALLS = 6, 4
+_BUILTIN = frozenset(dir(builtins))
+_WORD = re.compile(r"(?<![\w.\"'])[A-Za-z_]\w*")
 
 
 def likewise(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
@@ -30,6 +34,30 @@ def likewise(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
             if other.node is not call and isinstance(other.node, ast.Call) and other.source is spot.place.source:
                 names = {called(call): called(call)} if own else _given_for(call, other.node)
                 yield from _done(spot, _outermost(spot.place.source, statement), names, other)
+
+
+def rebound(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`opt = AdamW(net.parameters())` -> `opt = build(net)`, as another function of the program makes `opt`."""
+    source, made = spot.place.source, spot.place.node
+    own = source.parent_of(made)
+    if not isinstance(made, ast.Call) or not isinstance(own, ast.Assign) or own.value is not made:
+        return
+    offered = {source.text(made)}
+    for other, node in _makings(evidence, source.text(own.targets[0])):
+        text = other.text(node)
+        named = loaded(node) - {word for told in spot.scope for word in _WORD.findall(told)} - _BUILTIN
+        if called(node) != called(made) and text not in offered and _there(source, named):
+            offered.add(text)
+            yield Offer("rebound", spot, made, text, "elsewhere")
+
+
+def _makings(evidence: Evidence, name: str) -> Iterator[tuple[Source, ast.Call]]:
+    """The calls of the program whose result is given a name."""
+    for source in evidence.sources_seen():
+        for node in source.nodes():
+            made = node.value if isinstance(node, ast.Assign) else None
+            if isinstance(made, ast.Call) and source.text(node.targets[0]) == name:  # type: ignore[attr-defined]
+                yield source, made
 
 
 def _done(spot: Spot, statement: ast.stmt, names: Mapping[str, str], other: Place) -> Iterator[Offer]:
