@@ -47,7 +47,7 @@ def _judged(source: Source) -> Iterator[tuple[str, bool]]:
     It says so by an assertion, or by what it calls the two sides: `"passed" if score > 0.9 else "failed"`.
     """
     for node in source.nodes():
-        content = True if isinstance(node, ast.Assert) else _content(node) if isinstance(node, ast.IfExp) else None
+        content = True if isinstance(node, ast.Assert) else _content(_sides(node))
         if content is None:
             continue
         test = node.test  # type: ignore[attr-defined]
@@ -60,12 +60,29 @@ def _judged(source: Source) -> Iterator[tuple[str, bool]]:
                     yield source.text(sides[1]), above != content
 
 
-def _content(choice: ast.IfExp) -> bool | None:
-    """Whether a choice between two texts calls its first one good; None where neither is a verdict."""
+def _sides(node: ast.AST) -> tuple[str, str]:
+    """The texts of the two sides of a choice, which are printed where it is a statement; empty where it has none."""
+    if isinstance(node, ast.IfExp):
+        return _text(node.body), _text(node.orelse)
+    if not isinstance(node, ast.If):
+        return "", ""
     first, second = (
-        set(re.findall(r"[a-z]+", one.value.lower())) if isinstance(one, ast.Constant) and isinstance(one.value, str)
-        else set() for one in (choice.body, choice.orelse)
+        next((one.value.args[0] for one in side if isinstance(one, ast.Expr) and isinstance(one.value, ast.Call)
+              and called(one.value) == "print" and one.value.args), None)
+        for side in (node.body, node.orelse)
     )  # fmt: skip
+    return _text(first), _text(second)
+
+
+def _text(node: ast.AST | None) -> str:
+    """A literal text, or how a formatted one begins."""
+    node = node.values[0] if isinstance(node, ast.JoinedStr) and node.values else node
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+
+
+def _content(sides: tuple[str, str]) -> bool | None:
+    """Whether a choice between two texts calls its first one good; None where neither is a verdict."""
+    first, second = (set(re.findall(r"[a-z]+", one.lower())) for one in sides)
     if first & _GOOD or second & _BAD:
         return True
     return False if first & _BAD or second & _GOOD else None
@@ -105,10 +122,10 @@ def judges(source: Source) -> bool:
 def _words(source: Source) -> Iterator[tuple[str, bool]]:
     """The texts by which a program calls what is good enough, and what is not."""
     for node in source.nodes():
-        content = _content(node) if isinstance(node, ast.IfExp) else None
-        for side, good in ((node.body, content), (node.orelse, not content)) if content is not None else ():  # type: ignore[attr-defined]
-            if isinstance(side, ast.Constant) and isinstance(side.value, str):
-                yield side.value, bool(good)
+        sides = _sides(node)
+        content = _content(sides)
+        if content is not None:
+            yield from zip(sides, (content, not content), strict=True)
 
 
 def printed(source: Source) -> Iterator[tuple[str, ast.expr]]:

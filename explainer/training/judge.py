@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from explainer.frozen import frozen
@@ -132,6 +132,8 @@ _DOWN = frozenset(
 )
 #: Those of them that say what a run takes, not what it learns.
 COSTS = frozenset(["mb", "mib", "gb", "growth", "memory", "seconds", "slowdown", "ms", "time", "wait", "leak"])
+#: What has no bound above, unlike a share.
+UNBOUNDED = frozenset(["return", "reward", "psnr", "snr", "elbo"])
 _STRETCHES = 5
 #: Which part of what a share lacks no luck brings.
 _MOST = 0.7
@@ -234,6 +236,15 @@ def metrics(printed: str, known: Mapping[str, bool | float] = _NONE) -> dict[str
     return {}
 
 
+def results(printed: str, costs: Collection[str]) -> list[tuple[str, float]]:
+    """The numbers with a name that a program prints, but for those that say what it takes: `costs`, and by their words.
+
+    They are what an edit that only saves work must leave as they are.
+    """
+    found = [(match.group(1).lower(), float(match.group(2))) for match in _NUMBER.finditer(printed)]
+    return [one for one in found if one[0] not in costs and not COSTS & set(re.split(r"[^a-z0-9]+", one[0]))]
+
+
 def rises(name: str, known: Mapping[str, bool | float] = _NONE) -> bool | None:
     """Whether a quantity gets better by rising: by the words of its name, else by what is `known`; None if unknown."""
     if name.startswith("|") or type(known.get(name.lower())) is float:
@@ -244,6 +255,11 @@ def rises(name: str, known: Mapping[str, bool | float] = _NONE) -> bool | None:
         return False
     up = any(word in _UP or word.startswith("acc") for word in words)
     return up or (bool(known[name.lower()]) if name.lower() in known else None)
+
+
+def is_share(name: str) -> bool:
+    """Whether a number of a name may be a share of something, 1 at best."""
+    return not UNBOUNDED & set(re.split(r"[^a-z0-9]+", name))
 
 
 def share(before: float, after: float, up: bool | None) -> float:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from explainer.diagnosis import Edit
 from explainer.edits.lines import EditError, applied
-from explainer.frozen import frozen
+from explainer.frozen import frozen, replace
 from explainer.training.directions import judges, verdict
 from explainer.training.finding import Attempt, Finding
 from explainer.training.judge import Compared, compared, gain, metrics, share
@@ -28,7 +28,10 @@ _MOST = 4
 
 @frozen
 class Tried:
-    """An attempt that was run. `seeds` is on how many different seeds it went better, `gone` that the fact has gone."""
+    """An attempt that was run. `seeds` is on how many different seeds it went better, `gone` that the fact has gone.
+
+    `printed` is what the program printed without it, and with it.
+    """
 
     attempt: Attempt
     compared: Compared
@@ -36,6 +39,7 @@ class Tried:
     of: int
     gone: bool
     whole: bool
+    printed: tuple[str, str] = ("", "")
 
 
 class Trials:
@@ -150,7 +154,8 @@ class Trials:
             if seen is None or (not run.ended and run.answer.get("exit") is not None):
                 continue
             pair = compared(control, seen, comparable, finding.searched)
-            found.append(Tried(one, pair, int(pair.better), 1, finding.rule not in seen["rules"], run.ended))
+            texts, gone = (control["printed"], seen["printed"]), finding.rule not in seen["rules"]
+            found.append(Tried(one, pair, int(pair.better), 1, gone, run.ended, texts))
         found.sort(
             key=lambda one: (not (one.compared.better and one.gone), one.compared.worse, -round(4 * gain(one.compared)))
         )
@@ -166,7 +171,7 @@ class Trials:
         if control is None or seen is None:
             return one
         again = compared(control, seen, comparable, fitting)
-        return Tried(one.attempt, one.compared, one.seeds + again.better, one.of + 1, one.gone, one.whole)
+        return replace(one, seeds=one.seeds + again.better, of=one.of + 1)
 
     def _runs(self, wanted: Sequence[tuple[Attempt, int]], controls: Sequence[int] = (), steps: int = 0) -> list[Run]:
         """Run attempts, each on a seed, two at a time; beside them the control of each seed where it is not known."""

@@ -16,10 +16,10 @@ def kept_graphs(watcher: Any) -> Iterator[Finding]:
     """Losses that are kept as tensors, in a list or in a sum."""
     for name, held in watcher.kept.items():
         source = source_of(held["file"])
-        found = next(_keepers(source, name), None)
+        found = next((one for one in keepers(source) if one[1] == name), None)
         if found is None:
             continue
-        statement, value = found
+        statement, _, value = found
         plain = _plain(source, value, "item()" if held.get("number", True) else "detach()")
         edits = rewrite.replaced(source, value, plain)
         names = {
@@ -44,28 +44,16 @@ def _plain(source: Source, value: ast.expr, method: str) -> str:
     return f"{text if isinstance(value, (ast.Name, ast.Attribute, ast.Call)) else f'({text})'}.{method}"
 
 
-def _keepers(source: Source, name: str) -> Iterator[tuple[ast.stmt, ast.expr]]:
-    """`name.append(loss)`, `name += loss`, `name = name + loss`: the statement and what it keeps."""
+def keepers(source: Source) -> Iterator[tuple[ast.stmt, str, ast.expr]]:
+    """`name.append(loss)`, `name += loss`, `name = name + loss`: the statement, the name and what it keeps."""
     for node in source.nodes():
-        if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add) and source.text(node.target) == name:
-            yield node, node.value
-        elif (
-            isinstance(node, ast.Expr)
-            and isinstance(node.value, ast.Call)
-            and called(node.value) == "append"
-            and len(node.value.args) == 1
-        ):
-            if source.text(node.value.func) == f"{name}.append" and isinstance(
-                node.value.args[0], (ast.Name, ast.Attribute, ast.Call)
-            ):
-                yield node, node.value.args[0]
-        elif (
-            (
-                isinstance(node, ast.Assign)
-                and source.text(node.targets[0]) == name
-                and isinstance(node.value, ast.BinOp)
-            )
-            and isinstance(node.value.op, ast.Add)
-            and source.text(node.value.left) == name
-        ):
-            yield node, node.value.right
+        value = node.value if isinstance(node, (ast.Expr, ast.Assign)) else None
+        if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add):
+            yield node, source.text(node.target), node.value
+        elif isinstance(node, ast.Expr) and isinstance(value, ast.Call) and called(value) == "append":
+            if len(value.args) == 1 and isinstance(value.args[0], (ast.Name, ast.Attribute, ast.Call)):
+                yield node, source.text(value.func).removesuffix(".append"), value.args[0]
+        elif isinstance(node, ast.Assign) and isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add):
+            name = source.text(node.targets[0])
+            if source.text(value.left) == name:
+                yield node, name, value.right

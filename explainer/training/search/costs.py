@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -11,13 +12,14 @@ from explainer.edits.lines import EditError, indentation, relined
 from explainer.source import Source, called, loaded, of_self, stored
 from explainer.training import hoisting, rewrite
 from explainer.training.finding import Attempt, Finding
-from explainer.training.judge import gain
+from explainer.training.judge import gain, results
+from explainer.training.kinds.memory import keepers
 from explainer.training.search.gauges import gauged_names
 from explainer.training.search.places import draws, training_loops
 from explainer.training.sources import program_sources
 from explainer.training.trials import Trials, Tried
 
-RULE = "work-repeated"
+RULE, GRAPHS = "work-repeated", "graph-kept-across-steps"
 #: By which share the number must be better; how far losses may lie apart that are the same; attempts at a time.
 _GAIN, _SAME, _MOST = 0.25, 1e-3, 4
 _HEAVY = frozenset(["eigh", "eig", "eigvalsh", "svd", "svdvals", "inv", "pinv", "qr", "cholesky", "solve", "lstsq",
@@ -32,23 +34,62 @@ def costly(watcher: Any, trials: Trials) -> list[tuple[Finding, list[Tried]]]:
     names = gauged_names(sources)
     if not names or trials.why or trials.left <= 0 or trials.verdict(sources) is not False:
         return []
-    attempts = [one for one in _attempts(watcher, sources) if one.edits]
+    for rule, attempts in ((GRAPHS, _released(sources)), (RULE, _attempts(watcher, sources))):
+        paying = _paying(rule, [one for one in attempts if one.edits], trials, names)
+        if paying:
+            return paying
+    return []
+
+
+def _paying(
+    rule: str, attempts: Sequence[Attempt], trials: Trials, names: set[str]
+) -> list[tuple[Finding, list[Tried]]]:
+    """The first attempt that pays on two seeds, as the finding of a rule."""
     for at in range(0, len(attempts), _MOST):
-        found = Finding(RULE, {}, None, tuple(attempts[at : at + _MOST]), proved=False)
+        found = Finding(rule, {}, None, tuple(attempts[at : at + _MOST]), proved=False)
         held = [one for one in trials.tried(found, seeds=1) if _pays(one, names)]
         for one in sorted(held, key=lambda each: -gain(each.compared)):
-            alone = Finding(RULE, one.attempt.names, one.attempt.culprit, (one.attempt,), proved=False, seen=True)
+            alone = Finding(rule, one.attempt.names, one.attempt.culprit, (one.attempt,), proved=False, seen=True)
             again = trials.tried(alone)
             if again and _pays(again[0], names) and again[0].seeds == again[0].of == 2:
                 return [(alone, again)]
     return []
 
 
+def _released(sources: Sequence[Source]) -> Iterator[Attempt]:
+    """What loops add up or keep in lists, without the graphs that made it."""
+    for source in sources:
+        for statement, name, value in keepers(source):
+            if rewrite.loop_around(source, statement) is None or _is_plain(value):
+                continue
+            text = f"{rewrite.operand(source, value)}.detach()"
+            kind = "sum" if isinstance(statement, ast.AugAssign) else "list"
+            told = {"name": name, "kind": kind, "count": 0, "value": source.text(value), "number": False, "text": text}
+            yield Attempt("item", rewrite.replaced(source, value, text), told, source.span(statement))
+
+
+def _is_plain(value: ast.expr) -> bool:
+    """Whether an expression is no tensor that has a graph: a number, an item, what is cut from its graph."""
+    last = called(value) if isinstance(value, ast.Call) else ""
+    inner = {called(one) for one in ast.walk(value) if isinstance(one, ast.Call)}
+    return last in ("len", "int", "float") or bool(inner & {"item", "detach", "tolist", "numpy"}) or not loaded(value)
+
+
 def _pays(one: Tried, names: set[str]) -> bool:
-    """Whether less is taken, by the program's own number, and the losses are those of the run without the edit."""
+    """Whether less is taken, by the program's own number, and all else is as it is without the edit."""
     pair = one.compared
     same = abs(pair.loss_before - pair.loss_after) <= _SAME * max(abs(pair.loss_before), _SAME)
-    return pair.better and same and pair.metric in names and gain(pair) > _GAIN
+    return pair.better and same and pair.metric in names and gain(pair) > _GAIN and _tells_the_same(one, names)
+
+
+def _tells_the_same(one: Tried, names: set[str]) -> bool:
+    """Whether the program prints the numbers that it printed without the edit, but for what it takes."""
+    before, after = (results(text, names) for text in one.printed)
+    near = (
+        math.isclose(old, new, rel_tol=_SAME, abs_tol=_SAME) or old != old
+        for (_, old), (_, new) in zip(before, after, strict=False)
+    )
+    return [name for name, _ in before] == [name for name, _ in after] and all(near)
 
 
 def _attempts(watcher: Any, sources: Sequence[Source]) -> Iterator[Attempt]:

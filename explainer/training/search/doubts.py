@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from explainer.frozen import frozen
+from explainer.source import Source
 from explainer.training.directions import directions
 from explainer.training.fits import last_fit, learned
 from explainer.training.judge import COSTS, compared, gain, metrics, rises
@@ -35,10 +36,11 @@ _TAUGHT = 0.1
 
 @frozen
 class Doubt:
-    """`unlearned`, `apart`, or `poor` and `untaught` by the program's own number, with the fits measured, or None.
+    """`unlearned`, `apart`, or by the program's own number `poor`, `refused`, `untaught`, with the fits or None.
 
     `untaught`: the number is no better than `number`, that of the same program where no step changes a weight; of what
-    is `poor` it is the number itself.
+    is `poor` it is the number itself. `refused`: the program says in words that it is not content; `judging` are its
+    files then, empty where it says nothing.
     A fit is 1 where all is right and 0 where a constant would do as well.
     """
 
@@ -46,6 +48,7 @@ class Doubt:
     training: float | None
     evaluation: float | None
     number: float | None = None
+    judging: tuple[Source, ...] = ()
 
 
 def doubted(watcher: Any, trials: Any) -> Doubt | None:
@@ -53,10 +56,13 @@ def doubted(watcher: Any, trials: Any) -> Doubt | None:
     found = doubt(watcher)
     if found is not None or watcher.notes.steps < _STEPS or trials.why or trials.left <= 0:
         return found
+    sources = program_sources(watcher)
+    taken = gauged_names(sources)  # what a program takes says nothing of what it learns
+    if not taken and trials.verdict(sources) is False:
+        return Doubt("refused", None, None)
     names, known = _printed(watcher)
     if last_fit(watcher, True) is not None:  # outputs are compared: only what is below any constant speaks against it
         return poor(trials.control(), 0.0) if any(name.lower() in BELOW for name in names) else None
-    taken = gauged_names(program_sources(watcher))  # what a program takes says nothing of what it learns
     asked = any(_own(name, known) for name in names if name.lower() not in taken)
     return poor(trials.control()) or untaught(trials.control(), trials.still()) if asked else None
 

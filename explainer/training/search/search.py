@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from explainer.training.directions import verdict
 from explainer.training.finding import Attempt, Finding
 from explainer.training.fits import learned
-from explainer.training.judge import FIT, gain, metrics, rises, share
+from explainer.training.judge import FIT, gain, is_share, metrics, rises, share
 from explainer.training.search import evaluation, expressions, places, slips, unread, whole
 from explainer.training.search.doubts import BELOW, Doubt
 from explainer.training.search.offer import Offer
@@ -47,6 +48,8 @@ _RESERVE = _WHOLE + 2 * (_SEEDS - 1)
 
 def searched(watcher: Any, trials: Trials, found: Doubt) -> tuple[Finding, list[Tried]] | None:
     """The edit that repairs a training in doubt, as trials on several seeds showed; None where none is found."""
+    sources = places.program_sources(watcher)
+    found = replace(found, judging=tuple(sources) if trials.verdict(sources) is False else ())
     groups = _groups(watcher, [one.attempt() for one in ranked(watcher, found)], trials, found)
     for group in groups:
         held = _confirmed(trials.tried(_finding(found, group), seeds=1), found, trials)
@@ -66,9 +69,14 @@ def _confirmed(tried: Sequence[Tried], found: Doubt, trials: Trials) -> Tried | 
         if trials.left > 0:
             again = trials.tried(_finding(found, [one.attempt]), seeds=_SEEDS)
             held = again and _clear(again[0], found) and again[0].seeds == again[0].of == _SEEDS
-            if held and _tells(again[0], trials):
+            if held and _contents(again[0], found) and _tells(again[0], trials):
                 return again[0]
     return None
+
+
+def _contents(one: Tried, found: Doubt) -> bool:
+    """Whether the program is content with its result then, where it says that it is not without the edit."""
+    return not found.judging or verdict(found.judging, one.printed[1].strip().rpartition("\n")[2]) is True
 
 
 def _tells(one: Tried, trials: Trials) -> bool:
@@ -108,7 +116,7 @@ def _clear(one: Tried, found: Doubt) -> bool:
     same = pair.loss_before == pair.loss_after
     if same and pair.rising and abs(pair.before + pair.after - 1) < _TURNED:
         return False  # the share of what is wrong, counted in place of what is right
-    if abs(pair.after) > 1 >= abs(pair.before):
+    if is_share(pair.metric) and abs(pair.after) > 1 >= abs(pair.before):
         return False  # a share that is summed in place of averaged is no share
     if not (pair.rising and max(pair.after, pair.before) <= 1):
         return gain(pair) > _GAIN
@@ -158,7 +166,7 @@ def with_itself(offer: Offer) -> bool:
 
 
 def _offers(watcher: Any, found: Doubt) -> Iterator[Offer]:
-    learned_all = found.kind == "poor" and learned(watcher) > _LEARNED
+    learned_all = found.kind in ("poor", "refused") and learned(watcher) > _LEARNED
     if found.kind != "apart" and not learned_all:
         return _of_training(watcher)
     trained = (replace(one, cost=one.cost + _FARTHER) for one in _of_training(watcher, learns=True))
