@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import operator
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -50,6 +52,8 @@ def backward_site(watcher: Any, one: Optimizing) -> Site:
 
 #: What is gone through where parameters are sorted into groups.
 _SORTED = ("named_parameters", "modules", "named_modules")
+#: How the number of dimensions of a tensor is asked for.
+_RANK = re.compile(r"^\w+\.(?:ndim|dim\(\))$|^len\(\w+\.(?:shape|size\(\))\)$")
 
 
 @finder
@@ -199,7 +203,7 @@ def _without(watcher: Any, one: Optimizing, missing: list[dict[str, Any]], why: 
     given = rewrite.argument(call, "params", 0)
     if given is None:
         return
-    attempts = list(_unsorted(source, call))
+    attempts = [*_filtered(source, call, missing), *_unsorted(source, call)]
     for text in _whole(source, given, missing, watcher):
         edits = rewrite.replaced(source, given, text)
         attempts.append(Attempt("whole", edits, {"text": text}))
@@ -219,12 +223,34 @@ def _without(watcher: Any, one: Optimizing, missing: list[dict[str, Any]], why: 
     yield Finding("optimizer-misses-parameters", names, culprit, tuple(attempts), proved=False, seen=True, weight=7)
 
 
-def _unsorted(source: Source, making: ast.Call) -> Iterator[Attempt]:
-    """Parameters that are sorted by their names into groups, `if ...: elif ...:`: the last group takes all others."""
+def _filtered(source: Source, making: ast.Call, missing: list[dict[str, Any]]) -> Iterator[Attempt]:
+    """Parameters that are chosen by how many dimensions they have: `p.ndim == 2` leaves out what has more."""
+    tensors = [one["of"]() for one in missing]
+    for node in (inner for each in _collectors(source, making) for inner in ast.walk(each)):
+        chosen = node.generators[0] if isinstance(node, (ast.ListComp, ast.GeneratorExp)) else None
+        test = chosen.ifs[0] if chosen is not None and len(chosen.ifs) == 1 else None
+        if not isinstance(test, ast.Compare) or len(test.ops) != 1 or not isinstance(test.ops[0], ast.Eq):
+            continue
+        bound = getattr(test.comparators[0], "value", None)
+        if type(bound) is not int or not _RANK.search(source.text(test.left)):
+            continue
+        for sign, fits in ((">=", operator.ge), ("<=", operator.le)):
+            if all(one is not None and fits(one.dim(), bound) for one in tensors):
+                text = f"{source.text(test.left)} {sign} {bound}"
+                edits = rewrite.replaced(source, test, text)
+                yield Attempt("chosen", edits, {"text": source.text(test), "new": text}, source.span(test))
+
+
+def _collectors(source: Source, making: ast.Call) -> list[ast.AST]:
+    """The scope in which an optimizer is made, and the functions of the file that it calls."""
     scope = source.scope_at(making.lineno)
     asked = {called(one) for one in ast.walk(scope) if isinstance(one, ast.Call)}
-    helpers = [one for one in source.nodes() if isinstance(one, ast.FunctionDef) and one.name in asked]
-    for loop in (node for each in (scope, *helpers) for node in ast.walk(each)):
+    return [scope, *(one for one in source.nodes() if isinstance(one, ast.FunctionDef) and one.name in asked)]
+
+
+def _unsorted(source: Source, making: ast.Call) -> Iterator[Attempt]:
+    """Parameters that are sorted by their names into groups, `if ...: elif ...:`: the last group takes all others."""
+    for loop in (node for each in _collectors(source, making) for node in ast.walk(each)):
         sorts = isinstance(loop, ast.For) and any(
             isinstance(one, ast.Call) and called(one) in _SORTED for one in ast.walk(loop.iter)
         )

@@ -9,7 +9,7 @@ from explainer.training.finding import Finding, ready
 from explainer.training.proposals.cuts import cut_graph
 from explainer.training.proposals.rates import rates
 from explainer.training.proposals.scales import scaled_inputs, scaled_targets
-from explainer.training.proposals.schedules import schedules
+from explainer.training.proposals.schedules import by_hand, schedules
 from explainer.training.proposals.shared import shared_layers
 from explainer.training.proposals.short import short_passes
 from explainer.training.proposals.starts import carried_states, initialisations
@@ -26,6 +26,7 @@ _PROPOSALS = (
     uncalled_layers,
     linear_runs,
     schedules,
+    by_hand,
     carried_states,
     scaled_targets,
     scaled_inputs,

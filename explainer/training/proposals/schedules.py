@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-from explainer.source import Source, stored
+from explainer.source import Source, loaded, stored
 from explainer.training import rewrite
 from explainer.training.finding import Attempt, Finding
 from explainer.training.kinds.optimizers import span_of
@@ -53,6 +53,45 @@ def schedules(watcher: Any) -> Iterator[Finding]:
             proved=False,
             seen=True,
         )
+
+
+def by_hand(watcher: Any) -> Iterator[Finding]:
+    """A rate that the program sets itself from a count, and that is next to nothing for most steps."""
+    scheduled = {entry["optimizer"] for entry in watcher.notes.schedulers}
+    for one in watcher.notes.optimizers:
+        full = max((rate for rate, _ in one.rates), default=0.0)
+        tiny = sum(count for rate, count in one.rates if rate < 0.02 * full)
+        step = statement(one.stepped_at[0]) if one.stepped_at and one.number not in scheduled else None
+        if step is None or one.steps < 20 or not full or tiny < 0.5 * one.steps:
+            continue
+        early = next((_before(one, place) for place, (rate, _) in enumerate(one.rates) if rate < 0.02 * full), 0)
+        for text, counted in _counts(step[0], step[1]):
+            edits = rewrite.moved(step[0], counted, step[1], True)
+            told = {"kind": text, "steps": one.steps, "early": early, "rate": plain(one.rates[-1][0]), "tiny": tiny}
+            names = {
+                **told,
+                "full": plain(full),
+                "stepped": 0,
+                "planned": 0,
+                "text": step[0].text(counted),
+                "settings": "",
+            }
+            attempts = (Attempt("count", edits, {"text": step[0].text(counted)}),)
+            yield Finding(
+                "learning-rate-scheduled-away", names, step[0].span(counted), attempts, proved=False, seen=True
+            )
+
+
+def _counts(source: Source, step: ast.stmt) -> Iterator[tuple[str, ast.AugAssign]]:
+    """What a program sets a rate to, with the counts that it is computed from and that go on without a step."""
+    scope = source.scope_at(step.lineno)
+    block = {id(one) for one in source.block_of(step)}
+    for node in ast.walk(scope):
+        target = node.targets[0] if isinstance(node, ast.Assign) else None
+        if isinstance(target, ast.Subscript) and getattr(target.slice, "value", None) == "lr":
+            for one in ast.walk(scope):
+                if isinstance(one, ast.AugAssign) and stored(one) & loaded(node.value) and id(one) not in block:  # type: ignore[attr-defined]
+                    yield source.text(node.value), one  # type: ignore[attr-defined]
 
 
 def _unfinished(entry: dict[str, Any], one: Optimizing) -> int:

@@ -225,6 +225,7 @@ def _of_rest(watcher: Any, ran: Sequence[tuple[Any, Any]], sources: Sequence[Any
         yield from expressions.neighbours(source)
         yield from slips.kept(source)
         yield from slips.written_over(source)
+        yield from slips.handed_out(source)
         yield from slips.another_name(source)
         yield from unread.entries(source)
         yield from slips.fitted(source)

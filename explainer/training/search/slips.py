@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from explainer.edits.imports import with_imports
 from explainer.repair.atoms.common import number
-from explainer.source import Source, called, loaded, stored, with_arguments
+from explainer.source import Source, called, loaded, of_self, stored, with_arguments
 from explainer.training import hoisting, rewrite
 from explainer.training.search.offer import Offer, leaving_out, replacing, within
 from explainer.training.search.places import DRAWS, draws
@@ -156,6 +156,38 @@ def kept(source: Source) -> Iterator[Offer]:
                     yield from _copied(source, value, 0.75)
         elif isinstance(node, ast.Return) and isinstance(node.value, ast.Attribute):
             yield from _copied(source, node.value, 0.9)
+
+
+def handed_out(source: Source) -> Iterator[Offer]:
+    """What an object returns of its own and changes in place, `self.state += move`, returned as a copy everywhere."""
+    for owner in source.nodes():
+        nodes = list(ast.walk(owner)) if isinstance(owner, ast.ClassDef) else []
+        given = [value for one in nodes if isinstance(one, ast.Return) for value in _parts(one.value) if of_self(value)]
+        for text in dict.fromkeys(source.text(one) for one in given if source.text(one) in _in_place(source, nodes)):
+            own = [one for one in given if source.text(one) == text]
+            for copy in _copies(source, text):
+                edits = rewrite.both(source, [(one, copy) for one in own])
+                yield Offer("replace", source, own[0], edits, copy, 0.3, reason="shared")
+
+
+def _parts(value: ast.expr | None) -> list[ast.expr]:
+    return value.elts if isinstance(value, ast.Tuple) else [] if value is None else [value]
+
+
+def _in_place(source: Source, nodes: list[ast.AST]) -> set[str]:
+    """The object's own arrays that statements of its class write to."""
+    found: set[str] = set()
+    for one in nodes:
+        if isinstance(one, ast.AugAssign):
+            found.add(source.text(one.target))
+        elif isinstance(one, ast.Assign):
+            found |= {source.text(each.value) for each in one.targets if isinstance(each, ast.Subscript)}
+        elif isinstance(one, ast.Call):
+            found |= {source.text(word.value) for word in one.keywords if word.arg == "out"}
+            method = called(one)
+            if method.endswith("_") and not method.startswith("_") and isinstance(one.func, ast.Attribute):
+                found.add(source.text(one.func.value))
+    return found
 
 
 def written_over(source: Source) -> Iterator[Offer]:
