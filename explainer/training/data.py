@@ -96,6 +96,8 @@ def _made(watcher: Any, loader: Any) -> None:
         "opens": False,
         "openings": [],
         "plain": _plain(loader),
+        "data": type(loader.dataset).__name__,
+        "ordered": _own_sampler(loader),
         "weighed": _weighed(loader),
     }
 
@@ -113,6 +115,14 @@ def _orders(loader: Any) -> list[Any]:
     held = (loader.sampler, loader.batch_sampler, loader.dataset)
     codes = [getattr(getattr(type(one), "__iter__", None), "__code__", None) for one in held]
     return [code for code in codes if code is not None and "site-packages" not in code.co_filename]
+
+
+def _own_sampler(loader: Any) -> str:
+    """The class of the program's own that says in which order a loader takes samples; empty where none does."""
+    held = (loader.batch_sampler, loader.sampler)
+    return next(
+        (type(one).__name__ for one in held if one is not None and type(one).__module__.split(".")[0] != "torch"), ""
+    )
 
 
 def _length(held: Any) -> int | None:
@@ -226,10 +236,20 @@ def _plain(loader: Any) -> bool:
 
 
 def _of_batch(batch: Any) -> dict[str, Any]:
-    """What a batch holds: how many different labels, its size, the scale of its numbers."""
+    """What a batch holds: which labels, its size, whether its inputs are the same twice."""
     tensors = [one for one in _parts(batch) if isinstance(one, torch.Tensor)]
     labels = [one for one in tensors if one.dim() == 1 and not one.is_floating_point() and len(one) > 3]
-    return {"labels": sorted(set(labels[-1].tolist())) if labels else None, "size": len(tensors[0]) if tensors else 0}
+    told = sorted(set(labels[-1].tolist())) if labels else None
+    return {"labels": told, "size": len(tensors[0]) if tensors else 0, "twins": _twins(tensors)}
+
+
+def _twins(tensors: list[Any]) -> bool:
+    """Whether the first two parts of a batch are inputs with the same values."""
+    if len(tensors) < 2 or tensors[0] is tensors[1]:
+        return False
+    one, other = tensors[:2]
+    inputs = one.dim() > 1 and one.is_floating_point() and one.shape == other.shape
+    return inputs and bool(one.any()) and torch.equal(one, other)
 
 
 def _parts(batch: Any) -> tuple[Any, ...]:

@@ -13,11 +13,14 @@ from explainer.training.hoisting import hoisted, outermost, trains
 from explainer.training.kinds.batches import repeated
 from explainer.training.kinds.losses import shown
 from explainer.training.sites import Site
+from explainer.training.sources import program_sources
 
 #: Calls that begin the random numbers of a seed.
 _SEEDING = ("default_rng", "RandomState", "Random", "manual_seed", "seed", "PCG64", "Philox", "SFC64", "MT19937")
 #: From how many passes on that open alike they repeat; below which part of the samples they leave others out.
 _PASSES, _PART = 4, 0.7
+#: What begins elsewhere each time where it is given no seed; in how many batches of a loader inputs stand twice.
+_UNSEEDED, _LOOKED = ("default_rng", "RandomState", "Random"), 3
 Place = tuple[Source, ast.Call, Site]
 
 
@@ -42,6 +45,26 @@ def drawn_alike_in_epochs(watcher: Any) -> Iterator[Finding]:
             yield from _begun_again(_ordering(entry["orders"]), {**about, "begun": entry["begun"]})
 
 
+@finder
+def alike_views(watcher: Any) -> Iterator[Finding]:
+    """A dataset that gives each sample twice, made by one method whose generator begins again at every call."""
+    for entry in watcher.notes.loaders.values():
+        twins = [one["size"] for one in entry["first"] if one["twins"]]
+        if len(twins) >= _LOOKED and len(twins) == len(entry["first"]) and entry["learned"]:
+            places = [one for source in program_sources(watcher) for one in _seeded_in(source, entry["data"])]
+            yield from _begun_again(places, {"how": "views", "size": twins[0]})
+
+
+def _seeded_in(source: Source, name: str) -> Iterator[Place]:
+    """The calls by which the methods of a class begin a generator, but for its constructor."""
+    for owner in source.nodes():
+        methods = owner.body if isinstance(owner, ast.ClassDef) and owner.name == name else []
+        for one in methods:
+            if isinstance(one, ast.FunctionDef) and one.name != "__init__":
+                yield from ((source, node, ()) for node in ast.walk(one) if isinstance(node, ast.Call)
+                            and called(node) in _SEEDING and (node.args or node.keywords))  # fmt: skip
+
+
 def _ordering(codes: list[Any]) -> list[Place]:
     """Calls that seed a generator in functions that say in which order samples come."""
     scopes = [(source := source_of(code.co_filename), source.function_at(code.co_firstlineno)) for code in codes]
@@ -57,8 +80,10 @@ def _begun_again(found: list[Place], about: dict[str, Any]) -> Iterator[Finding]
     attempts: list[Attempt] = []
     for source, call, site in places.values():
         names = {"text": source.text(call)}
-        for id, edits in (("once", _once(source, call, site)), ("advance", _advanced(source, call))):
-            attempts.append(Attempt(id, edits, names, source.span(call)))
+        made = [("once", _once(source, call, site)), ("advance", _advanced(source, call))]
+        if about["how"] == "views" and called(call) in _UNSEEDED:
+            made.append(("unseeded", rewrite.replaced(source, call, f"{source.text(call.func)}()")))
+        attempts += [Attempt(id, edits, names, source.span(call)) for id, edits in made]
     if attempts:
         about = {**about, "comparable": False, "name": "", **attempts[0].names}
         yield Finding("same-batch-every-step", about, attempts[0].culprit, tuple(attempts),

@@ -14,27 +14,29 @@ from explainer.training.sources import program_sources
 
 _SAME = "torch.utils.data.DataLoader({name}.dataset, batch_size={name}.batch_size, collate_fn={name}.collate_fn)"
 _ANEW = "{name} = " + _SAME
+#: Rows of a batch where a sampler of the program's own makes the batches.
+_ROWS = 64
 
 
 @finder
 def in_random_order(watcher: Any) -> Iterator[Finding]:
-    """A loader that is never trained from, and shuffles: no number of the whole data depends on their order."""
+    """A loader that is never trained from, and shuffles or sorts: no number of all data depends on their order."""
     entries = list(watcher.notes.loaders.values())
     trained = any(entry["learned"] for entry in entries)
     for entry in entries:
-        if not trained or entry["learned"] or entry["sampler"] != "RandomSampler" or not entry["taken"]:
+        shuffles = entry["sampler"] == "RandomSampler" or entry["ordered"]
+        if not trained or entry["learned"] or not shuffles or not entry["taken"]:
             continue  # what else of them is random may turn out better by chance: the trial must be overwhelming
         site = entry["site"]
         alone = sum(key(other["site"]) == key(site) for other in entries) == 1
         found = rewrite.call_in(site[0]) if site else None
-        attempts = _in_order(*found) if alone and found is not None else _anew(site)
+        if entry["ordered"]:
+            attempts = _unsorted(entry["begun_at"])
+        else:
+            attempts = _in_order(*found) if alone and found is not None else _anew(site)
         if attempts:
-            names = {
-                "name": _called(site),
-                "samples": entry["samples"] or 0,
-                "passes": entry["begun"],
-                "trained": False,
-            }
+            told = {"samples": entry["samples"] or 0, "passes": entry["begun"], "ordered": entry["ordered"]}
+            names = {**told, "name": _called(site), "trained": False}
             yield Finding("evaluated-in-random-order", names, attempts[0].culprit, tuple(attempts), proved=False,
                           weight=4)  # fmt: skip
 
@@ -49,7 +51,8 @@ def beside_the_data(watcher: Any) -> Iterator[Finding]:
                 new = _SAME.format(name=name)
                 attempts = (Attempt("in-order", rewrite.replaced(source, gone, new), culprit=source.span(gone)),)
                 entry = max(shuffled, key=lambda one: one["taken"])
-                names = {"name": name, "samples": entry["samples"] or 0, "passes": entry["begun"], "trained": True}
+                told = {"samples": entry["samples"] or 0, "passes": entry["begun"], "ordered": ""}
+                names = {**told, "name": name, "trained": True}
                 yield Finding("evaluated-in-random-order", names, source.span(gone), attempts, proved=False,
                               seen=True, weight=6)  # fmt: skip
 
@@ -76,6 +79,18 @@ def _in_order(source: Source, call: ast.Call) -> list[Attempt]:
     else:
         edits = rewrite.with_keyword(source, call, "shuffle", "False")
     return [Attempt("in-order", edits, culprit=source.span(call))] if edits else []
+
+
+def _unsorted(begun: Site) -> list[Attempt]:
+    """The samples of a loop in the order of the data, whatever the sampler of its loader does."""
+    found = statement(begun[0]) if begun else None
+    source, loop = found if found is not None else (None, None)
+    if source is None or not isinstance(loop, ast.For) or not isinstance(loop.iter, (ast.Call, ast.Name)):
+        return []
+    name, given = "in_order", source.text(loop.iter)
+    lines = f"{name} = {given}\n{_ANEW.format(name=name)}".replace(f"{name}.batch_size", str(_ROWS))
+    edits = rewrite.together(source, rewrite.before(source, loop, lines), rewrite.replaced(source, loop.iter, name))
+    return [Attempt("in-order", edits, culprit=source.span(loop.iter))] if edits else []
 
 
 def _anew(site: Site) -> list[Attempt]:
