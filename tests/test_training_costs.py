@@ -10,7 +10,10 @@ torch = pytest.importorskip("torch")
 
 from explainer.edits.lines import applied  # noqa: E402
 from explainer.source import parsed_source  # noqa: E402
-from explainer.training.search.costs import fixed_runs, kept_with  # noqa: E402
+from explainer.training.finding import Attempt  # noqa: E402
+from explainer.training.judge import Compared  # noqa: E402
+from explainer.training.search.costs import _pays, _released, fixed_runs, kept_with  # noqa: E402
+from explainer.training.trials import Tried  # noqa: E402
 
 GRAPH = """import torch
 
@@ -65,3 +68,29 @@ def test_a_run_is_carried_out_once_for_each_object():
         assert len(asked) == 1
     finally:
         torch.linalg.eigh = plain
+
+
+def test_what_only_saves_work_leaves_all_other_numbers_as_they_are():
+    def pays(after: str) -> bool:
+        pair = Compared(True, False, "grown_mb", 300.0, 20.0, loss_before=0.5, loss_after=0.5)
+        printed = ("epoch 0 iou 0.87 ms=31\nPOOR grown_mb=300", after)
+        return _pays(Tried(Attempt("once", ()), pair, 2, 2, True, True, printed), {"grown_mb"})
+
+    assert pays("epoch 0 iou 0.87 ms=25\nOK grown_mb=20")
+    assert not pays("epoch 0 iou 0.31 ms=25\nOK grown_mb=20")  # of a model that was not trained yet
+    assert not pays("OK grown_mb=20")
+
+
+def test_what_a_loop_adds_up_or_keeps_is_cut_from_its_graph():
+    text = """
+total += loss_of(0)
+for x in rows:
+    total += loss_of(x)
+    kept.append(model(x))
+    count += len(x)
+    seen += loss_of(x).item()
+    steps += 1
+"""
+    source = parsed_source("x.py", text)
+    found = {one.names["value"]: one.names["text"] for one in _released([source])}
+    assert found == {"loss_of(x)": "loss_of(x).detach()", "model(x)": "model(x).detach()"}

@@ -97,3 +97,15 @@ def test_what_a_program_takes_is_told_from_what_it_learns(text, taken):
 def test_whether_a_program_is_content_is_said_in_its_own_words(line, content):
     source = parsed_source("x.py", "print('OK' if q < 2 else 'POOR', q)\nprint('a' if q else 'b')")
     assert verdict([source], line) is content
+
+
+@pytest.mark.parametrize(("line", "content"), [("OK acc=0.93", True), ("POOR acc=0.51", False), ("acc=0.51", None)])
+def test_a_program_may_say_so_in_two_branches(line, content):
+    text = """
+        if acc > 0.9:
+            print(f"OK acc={acc}")
+        else:
+            print(f"POOR acc={acc}")
+        print("a" if q else "b")
+    """
+    assert verdict([parsed_source("x.py", textwrap.dedent(text))], line) is content

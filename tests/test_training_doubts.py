@@ -182,3 +182,20 @@ def test_a_factor_of_zeros_and_ones_is_turned(tmp_path):
     """
     offers = [(one.source.text(one.node), one.new) for one in expressions.flags(watched(tmp_path, body))]
     assert offers == [("done", "(1 - done)")]
+
+
+@pytest.mark.parametrize(("printed", "content"), [("OK gap=0.1", True), ("POOR gap=0.1", False), ("gap=0.1", False)])
+def test_a_program_that_is_not_content_must_be_so_with_an_edit(printed, content):
+    source = parsed_source("x.py", "print('OK' if gap < 0.2 else 'POOR', gap)")
+    one = Tried(Attempt("replace", ()), Compared(True, False, "gap"), 3, 3, True, True, ("POOR gap=0.9", printed))
+    assert search._contents(one, Doubt("refused", None, None, judging=(source,))) is content
+    assert search._contents(one, Doubt("poor", None, None))  # which says nothing of itself
+
+
+def test_what_has_no_bound_may_rise_beyond_one():
+    def held(name: str) -> bool:
+        pair = Compared(True, False, name, 1.0, 3.0, rising=True)
+        return search._clear(Tried(Attempt("replace", ()), pair, 3, 3, True, True), Doubt("refused", None, None))
+
+    assert held("mean_return")
+    assert not held("accuracy")  # which is summed in place of averaged

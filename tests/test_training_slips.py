@@ -10,6 +10,7 @@ torch = pytest.importorskip("torch")
 
 from trainings import ran  # noqa: E402
 
+from explainer.edits.lines import applied  # noqa: E402
 from explainer.source import parsed_source  # noqa: E402
 from explainer.training.finding import Attempt, findings  # noqa: E402
 from explainer.training.judge import Compared  # noqa: E402
@@ -334,3 +335,25 @@ def test_what_is_changed_under_another_name_is_copied_first():
 )
 def test_an_edit_is_told_by_what_it_changes(old, new, told):
     assert nature(old, new) == told
+
+
+def test_what_an_object_hands_out_and_changes_is_copied_at_every_return():
+    text = """
+import numpy as np
+
+class Walk:
+    def __init__(self):
+        self.at, self.goal = np.zeros(2), np.ones(2)
+
+    def begin(self):
+        self.at[:] = 0
+        return self.at
+
+    def step(self, move):
+        self.at += move
+        return self.at, 1.0, self.goal
+"""
+    source = parsed_source("x.py", text)
+    [copied, _] = slips.handed_out(source)
+    assert applied(text, copied.edits).count("self.at.copy()") == 2
+    assert "return self.at.copy(), 1.0, self.goal" in applied(text, copied.edits)  # which nothing changes
