@@ -54,7 +54,7 @@ def test_a_message_without_values_must_be_a_whole_text(sources):
         ("TypeError", "frobs of a lattice need 4 edges of theirs but there are 7 left", False),  # another type
         ("ValueError", "frobs of a lattice need 4 edges of theirs but there are 7 left over", False),
         ("ValueError", "left", False),
-        ("KeyError", "no lattice of these", True),  # of few words
+        ("KeyError", "no lattice of these edges", True),
         ("KeyError", "no lattice", False),
         ("ValueError", "the lattice `x` is odd\nand old", True),  # of several texts
         ("IndexError", "list index out of range", False),  # Python's own, in a copy
@@ -66,7 +66,7 @@ def test_a_message_is_looked_for_in_what_the_sources_raise_with_its_type(sources
     (sources / "polyfills").mkdir()
     (sources / "polyfills" / "copy.py").write_text('raise IndexError("list index out of range")\n')
     (sources / "more.py").write_text(
-        "raise KeyError('no lattice of these') from None\n"
+        "raise KeyError('no lattice of these edges') from None\n"
         "raise ValueError(\n    f\"the lattice `{x}` \"\n    'is odd\\nand old'\n)\n"
     )
     assert raises.has(kind, text) is has

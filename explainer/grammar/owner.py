@@ -121,7 +121,7 @@ _PYTHON = (
     "expected str instance", "expected string or", "expected bytes", "max() arg", "min() arg", "exceeds the limit",
     "embedded null", "Fatal Python error", "[Errno ",
     "missing required argument",
-    "has no attribute '", "argument after *", "is not a module, class", "module, class, method", "vent loop",
+    "has no attribute '", "not JSON serializable", "argument after *", "is not a module, class", "module, class, method", "vent loop",
     "new futures", "new thread", "changed size during", "mutated during", "application context", "asyncio", "coroutine",
     "lost sys", "unlocked lock", "current thread", "main thread", "Circular reference", "dictionary keys",
         "I/O operation",
