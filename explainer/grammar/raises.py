@@ -18,7 +18,7 @@ _TEXTS = rb"\(\s*((?:" + _STRING + rb"\s*)+)"
 _PIECE = re.compile(_STRING)
 _PLACE = re.compile(r"\{\{|\}\}|\{[^{}]*\}|%[-\d.]*(?:\(\w+\))?[sdrifgx]")
 #: So many words, and letters of them, are enough to be no chance where the type agrees as well.
-_WORDS, _LETTERS = 4, 18
+_WORDS, _LETTERS = 3, 18
 
 
 def has(kind: str, text: str) -> bool:
