@@ -26,6 +26,7 @@ ATOM: Mapping[str, float] = {
     "keyword": 1.2,
     "sibling": 0.6,
     "derived": 0.7,
+    "whole": 0.6,
     "registered": 0.2,
     "severed": 0.3,
     "index": 0.8,

@@ -22,7 +22,8 @@ _MEMO = ("cache", "lru_cache", "cached_property")
 def stored_value(scene: Scene, of: CarriedFact | None = None) -> SpanFact | None:
     """The one value put into the list, dict or buffer which carries graphs over: `z` of `self.items.append(z)`.
 
-    A buffer is what a module keeps beside the graph; where the module knows how to reset it, it is a state instead.
+    A buffer is what a module keeps beside the graph, and so is what a method sets that returns nothing; where its owner
+    knows how to reset it, it is a state instead.
     """
     if of is None or not of.name:
         return None
@@ -31,8 +32,10 @@ def stored_value(scene: Scene, of: CarriedFact | None = None) -> SpanFact | None
         return span_fact(*half[0])
     if not (of.container or (of.owner and not of.reset)):
         return None
-    put = _puts if of.container else _kept_in_buffer
-    found = [(source, value) for source, scope in _scopes(scene, of) for value in put(source, scope, of.name)]
+    ways = (_puts,) if of.container else (_kept_in_buffer, _set_alone)
+    scopes = list(_scopes(scene, of))
+    rows = ([(source, value) for source, scope in scopes for value in put(source, scope, of.name)] for put in ways)
+    found = next(filter(None, rows), [])
     plain = [one for one in found if isinstance(one[1], _PLAIN)]
     return span_fact(*found[0]) if len(found) == len(plain) == 1 else None
 
@@ -59,6 +62,14 @@ def _kept_in_buffer(source: Source, scope: ast.AST, name: str) -> Iterator[ast.e
     made = (one for one in within if isinstance(one, ast.Call) and called(one) == "register_buffer" and one.args)
     if any(isinstance(one.args[0], ast.Constant) and one.args[0].value == attribute for one in made):
         yield from (one.value for one in within if isinstance(one, ast.Assign) and sets(one, name))
+
+
+def _set_alone(source: Source, scope: ast.AST, name: str) -> Iterator[ast.expr]:
+    """What methods that return nothing, and so add to no loss, set an attribute to."""
+    for function in (one for one in ast.walk(scope) if isinstance(one, ast.FunctionDef) and one.name != "__init__"):
+        inner = list(ast.walk(function))
+        if not any(isinstance(one, (ast.Return, ast.Yield)) and one.value is not None for one in inner):
+            yield from (one.value for one in inner if isinstance(one, ast.Assign) and sets(one, name))
 
 
 def _scopes(scene: Scene, of: CarriedFact) -> Iterator[tuple[Source, ast.AST]]:

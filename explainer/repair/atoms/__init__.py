@@ -41,6 +41,7 @@ ATOMS: dict[str, Atom] = {
     "solved": literals.solved,
     "name": names.name,
     "derived": names.derived,
+    "whole": names.whole,
     "size": names.size,
     "measure": names.measure,
     "field": names.field,

@@ -14,6 +14,7 @@ from explainer.repair.spots import Spot
 from explainer.source import called, loaded, stored
 
 _MOST, _DERIVED = 8, 4
+_OF_SIZES = (ast.Mult, ast.Add, ast.Sub, ast.FloorDiv)
 
 
 def name(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
@@ -46,6 +47,43 @@ def derived(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
                 yield Offer("derived", spot, node, other, "derived", 0.1 * at)
 
 
+def whole(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`planes` -> `planes * expansion`, `size - 1` -> `pad`: what its function computes of the same number elsewhere.
+
+    The two may be worth the same in the call that was recorded, and differ in the one that failed.
+    """
+    scope = spot.place.source.function_at(spot.place.span.line)
+    for node in expressions(spot) if scope is not None else ():
+        plain = isinstance(node, (ast.Name, ast.Attribute)) and not _is_called(spot, node)
+        if number(node) is None and (plain or isinstance(node, ast.BinOp)) and not _inside(spot, node):
+            for at, other in enumerate(_wholes(spot, scope, node)):
+                yield Offer("whole", spot, node, other, "whole", 0.2 * at)
+
+
+def _wholes(spot: Spot, scope: ast.AST | None, node: ast.expr) -> list[str]:
+    """The products and sums of a function that a number is an operand of, by their names where they have one."""
+    source, own = spot.place.source, spot.place.source.text(node)
+    around = {id(one) for one in _up(spot, node)}
+    found: list[str] = []
+    for one in ast.walk(scope) if scope is not None else ():
+        if isinstance(one, ast.BinOp) and id(one) not in around and isinstance(one.op, _OF_SIZES):
+            parts = [source.text(side).strip("()") for side in (one.left, one.right)]
+            above = source.parent_of(one)
+            named = (
+                isinstance(above, ast.Assign) and above.lineno < node.lineno and isinstance(above.targets[0], ast.Name)
+            )
+            if own in parts and (named or isinstance(node, ast.Name)):
+                found.append(source.text(above.targets[0]) if named else source.text(one))  # type: ignore[union-attr]
+    return list(dict.fromkeys(found))[:_DERIVED]
+
+
+def _up(spot: Spot, node: ast.expr) -> Iterator[ast.AST]:
+    around: ast.AST | None = node
+    while isinstance(around, (ast.expr, ast.keyword)):
+        yield around
+        around = spot.place.source.parent_of(around)
+
+
 def _made_of(spot: Spot, node: ast.Name) -> list[str]:
     """The names that were given values made of a name's, above in its function or file, the last first."""
     scope = spot.place.source.scope_at(node.lineno)
@@ -56,7 +94,7 @@ def _made_of(spot: Spot, node: ast.Name) -> list[str]:
     return list(dict.fromkeys(names))[:_DERIVED]
 
 
-def _is_called(spot: Spot, node: ast.Name) -> bool:
+def _is_called(spot: Spot, node: ast.expr) -> bool:
     parent = spot.place.source.parent_of(node)
     return isinstance(parent, ast.Call) and parent.func is node
 
