@@ -238,7 +238,7 @@ def changed_sizes(scene: Scene) -> tuple[Settings, ...] | None:
 
 @probe
 def group_sizes(scene: Scene) -> Settings | None:
-    """The sizes of an optimizer's parameter groups, `own`, and of those saved, `saved`."""
+    """The sizes of an optimizer's parameter groups, `own`, of those saved, `saved`, and by how many it has `more`."""
     frame = _torch_frame(scene.live, "load_state_dict", "torch/optim/optimizer.py")
     if frame is None:
         return None
@@ -246,7 +246,7 @@ def group_sizes(scene: Scene) -> Settings | None:
     if not isinstance(own, list) or not isinstance(saved, list):
         return None
     sizes = tuple(tuple(len(group["params"]) for group in groups) for groups in (own, saved))
-    return Settings((("own", sizes[0]), ("saved", sizes[1])))
+    return Settings((("own", sizes[0]), ("saved", sizes[1]), ("more", max(sum(sizes[0]) - sum(sizes[1]), 0))))
 
 
 @probe
@@ -272,6 +272,20 @@ def freezing(scene: Scene) -> SpanFact | None:
     parts = (one for one in ast.walk(statement) if isinstance(one, ast.Expr | ast.Assign))
     inner = next((one for one in parts if _freezes(one, frame) is not None), statement)
     return span_fact(failing.source, statement, helper=helper, at=failing.source.span(inner))
+
+
+@probe
+def made_before(scene: Scene, of: SpanFact | None = None) -> SpanFact | None:
+    """The statement of the crash's function, above `of`, that makes the object into which state is loaded."""
+    frame, failing = scene.user_frame, scene.failing
+    node = call_node(failing.node) if failing else None
+    if of is None or frame is None or failing is None or not isinstance(getattr(node, "func", None), ast.Attribute):
+        return None
+    owner = failing.source.text(node.func.value)  # type: ignore[union-attr]
+    body = getattr(failing.source.scope_at(frame.line), "body", [])
+    made = [one for one in body if isinstance(one, ast.Assign) and failing.source.text(one.targets[0]) == owner]
+    above = [one for one in made if one.lineno < of.span.line]
+    return span_fact(failing.source, above[-1]) if above else None
 
 
 def _freezes(statement: ast.stmt, frame: LiveFrame) -> str | None:
