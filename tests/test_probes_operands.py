@@ -61,6 +61,14 @@ def test_the_condition_of_where_is_its_first_argument_or_follows_the_receiver(fa
     assert fact(setup + "a.where(c, a)\n", "mask_operand").name == "c"
 
 
+def test_a_method_that_enters_a_function_with_its_tensor_first_gives_each_argument_its_own_value(fact):
+    setup = (
+        "import torch\nx = torch.rand(3, 2)\ndef mask():\n    return torch.ones(2, dtype=torch.bool, device='meta')\n"
+    )
+    given = fact(setup + "x.masked_fill(mask(), 0.0)\n", "call").arguments
+    assert [(one.name, one.shape) for one in given[:2]] == [("x", (3, 2)), ("mask()", (2,))]
+
+
 def test_rows_of_one_length_are_not_called_ragged(fact):
     assert fact("import torch\nrows = [[1, 'a'], [2, 'b']]\ntorch.tensor(rows)\n", "ragged_list") is None
 

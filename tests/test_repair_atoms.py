@@ -134,6 +134,8 @@ REPAIRS = [
     ("block", "with torch.device('meta'):\n    y = f(x)\n    z = g(y)", "", "y = f(x)\nz = g(y)"),
     ("operator", "offsets = s.cumsum(0)", "", "offsets = s.cumsum(0) - s"),
     ("operator", "k = torch.cumsum(s, -1) > t", "", "k = torch.cumsum(s, -1) - s > t"),
+    ("whole", "def f(a, e):\n    h(a * e)\n    w = a", "", "    w = a * e"),
+    ("whole", "def f(k):\n    pad = (k - 1) * c\n    return g(k - 1)", "", "    return g(pad)"),
     ("rebound", "def g(k):\n    y = made(k)\n    return y\ndef made(t): ...\ny = f(x)", "", "y = made(k)"),
     ("dropped", "x.detach()", "", "x = x.detach()"),
     (
@@ -252,6 +254,7 @@ ALONE = [
     ("windowed", "x + s[:t, :t]", ""),  # nothing longer than it meets it
     ("unreturned", "def f(x):\n    y = x\n    return y", ""),  # its value is wanted where it failed
     ("likewise", "y = f(x)", ""),
+    ("whole", "def f(a, e):\n    return g(a * e)", ""),  # nothing else is computed of it
     ("rebound", "def g(k):\n    y = made(b, t)\n    return y\ny = f(x)", ""),  # of what is not there
     ("rebound", "y = f(k)\ny = f(x)", ""),  # made alike
     ("dropped", "y = x.detach()", ""),

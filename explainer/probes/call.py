@@ -90,15 +90,20 @@ def _of_call(node: ast.Call, frame: LiveFrame, scene: Scene) -> list[Operand]:
     given += [_operand(word.value, frame, scene, word.arg) for word in node.keywords if word.arg]
     if is_module(read(function, frame.frame)) or (found and is_module(found[0].value)):
         found = []
-    return found + _filled(given, scene)
+    return found + _filled(given, scene, found[0].value if found else MISSING)
 
 
-def _filled(given: list[Operand], scene: Scene) -> list[Operand]:
-    """Operands with the values that could not be read from the source taken from the called function's arguments."""
+def _filled(given: list[Operand], scene: Scene, owner: Any) -> list[Operand]:
+    """Operands with the values that could not be read from the source taken from the called function's arguments.
+
+    A method of a tensor may enter a function that is given the tensor first, under any name.
+    """
     passed = called_arguments(scene)
     if passed is None:
         return given
     names, values = list(passed), list(passed.values())
+    if values and owner is not MISSING and values[0] is owner:
+        names, values = names[1:], values[1:]
     out = []
     for index, operand in enumerate(given):
         if operand.value is MISSING and operand.parameter in passed:
