@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -11,6 +13,7 @@ from trainings import ran  # noqa: E402
 from explainer.source import parsed_source  # noqa: E402
 from explainer.training.finding import findings  # noqa: E402
 from explainer.training.inspect import labels_of  # noqa: E402
+from explainer.training.kinds import memory  # noqa: E402
 from explainer.training.kinds.targets import written_back  # noqa: E402
 
 HEAD = """
@@ -106,3 +109,15 @@ learn()
 )  # fmt: skip
 def test_which_of_two_models_is_written_to_is_turned_round(text, new):
     assert [one.names["new"] for one in written_back([parsed_source("x.py", text)])] == new
+
+
+def test_what_keeps_graphs_is_looked_for_in_the_function_that_was_seen_to_keep_them(tmp_path):
+    file = tmp_path / "program.py"
+    file.write_text(
+        "def train(rows):\n    for loss in rows:\n        total += loss\n\n"
+        "def test(rows):\n    for loss in rows:\n        total += loss\n"
+    )
+    held = {"kind": "sum", "count": 30, "file": str(file), "function": "test", "line": 7}
+    watcher = SimpleNamespace(kept={"total": held}, notes=SimpleNamespace(steps=40))
+    [finding] = memory.kept_graphs(watcher)
+    assert finding.culprit.line == 7

@@ -16,10 +16,11 @@ def kept_graphs(watcher: Any) -> Iterator[Finding]:
     """Losses that are kept as tensors, in a list or in a sum."""
     for name, held in watcher.kept.items():
         source = source_of(held["file"])
-        found = next((one for one in keepers(source) if one[1] == name), None)
-        if found is None:
+        kept = [one for one in keepers(source) if one[1] == name]
+        kept.sort(key=lambda one: _function(source, one[0]) != held["function"])  # others may call something else so
+        if not kept:
             continue
-        statement, _, value = found
+        statement, _, value = kept[0]
         plain = _plain(source, value, "item()" if held.get("number", True) else "detach()")
         edits = rewrite.replaced(source, value, plain)
         names = {
@@ -37,6 +38,10 @@ def kept_graphs(watcher: Any) -> Iterator[Finding]:
             (Attempt("item", edits, {"text": plain}),),
             weight=6,
         )
+
+
+def _function(source: Source, statement: ast.stmt) -> str:
+    return getattr(source.function_at(statement.lineno), "name", "<module>")
 
 
 def _plain(source: Source, value: ast.expr, method: str) -> str:
