@@ -61,6 +61,7 @@ REPAIRS = [
     ("registered", "class A:\n  def __init__(self):\n    self.t = f(3)", "", '    self.register_buffer("t", f(3))'),
     ("clone", "rows.append(x)", "", "rows.append(x.clone())"),
     ("order", "k = f(net)\nfreeze(net)", "", "freeze(net)\nk = f(net)"),
+    ("order", "k, t = f(k), f(t)\nk = g(k)", "", "k = g(k)\nk, t = f(k), f(t)"),
     ("order", "n += b\nrows.append(x + n)", "", "rows.append(x + n)\nn += b"),
     ("element", "g((x, k))", "", "g((x, k, v))"),
     ("reversed", "zip(ups, [s for s in kept])", "", "zip(ups, [s for s in reversed(kept)])"),

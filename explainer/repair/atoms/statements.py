@@ -13,6 +13,8 @@ from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot, statement_around
 from explainer.source import called, holds, loaded, names_in, of_self, stored
 
+#: What it is worth that two statements rewrite one name, step by step.
+_CHAINED = 0.6
 #: How many statements a statement is brought past.
 _PAST = 3
 _HOOKING = (
@@ -129,6 +131,7 @@ def _moved(
         return
     source, head = spot.place.source, " " * row[0].col_offset
     pieces = [source.text(each) for each in ([one, *others] if up else [*others, one])]
+    weight -= _CHAINED if _rewrites(one) & _rewrites(others[-1]) else 0.0
     yield Offer("order", spot, row_of(row), f"\n{head}".join(pieces), "neighbour", weight, one)
 
 
@@ -148,7 +151,14 @@ def _exchangeable(one: ast.stmt, other: ast.stmt) -> bool:
     stays = isinstance(other, ast.If) and not any(isinstance(node, _LEAVING) for node in ast.walk(other))
     if not isinstance(other, _MOVABLE) and not stays:
         return False
-    return not _binds(one) & (loaded(other) | stored(other)) and not _binds(other) & (loaded(one) | stored(one))
+    rewritten = _rewrites(one) & _rewrites(other)
+    first, second = _binds(one) - rewritten, _binds(other) - rewritten
+    return not first & (loaded(other) | stored(other)) and not second & (loaded(one) | stored(one))
+
+
+def _rewrites(node: ast.stmt) -> set[str]:
+    """The names to which a statement gives values made of those that they had: `k = f(k)`."""
+    return stored(node) & loaded(node) if isinstance(node, ast.Assign) else set()
 
 
 def _binds(node: ast.stmt) -> set[str]:
