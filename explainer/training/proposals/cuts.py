@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from explainer.source import Source, called, stored
-from explainer.training import rewrite
+from explainer.training import hoisting, rewrite
 from explainer.training.finding import Attempt, Finding
 from explainer.training.fits import learned
 from explainer.training.kinds.optimizers import backward_site, name_of
@@ -60,6 +60,7 @@ def cut_graph(watcher: Any) -> Iterator[Finding]:
             if kind == "detach" and entries:
                 attempts += [(first, one) for one in _past(source, node, told)]
             attempts += [(first, one) for one in _anew(watcher, still, source, node, told)]
+            attempts += [(first, one) for one in _sooner(source, node, told)]
             attempts.append((first, Attempt(name, edits, told, culprit=source.span(node))))
     attempts += [((True, True), one) for one in _compared(watcher)] if entries or flat else []
     attempts.sort(key=lambda one: one[0])
@@ -101,6 +102,16 @@ def _still(watcher: Any) -> Optimizing | None:
         if all(each["looked"] >= 4 and each["none"] == each["looked"] and not each["written"] for each in held):
             return one
     return None
+
+
+def _sooner(source: Source, cut: Any, told: dict[str, Any]) -> Iterator[Attempt]:
+    """A state cut once, before the loop that goes through its steps: within it nothing reaches the step before."""
+    stated = source.statement_at(cut.lineno)
+    loop = rewrite.loop_around(source, stated) if isinstance(stated, ast.Assign) else None
+    if loop is None or not isinstance(stated, ast.Assign) or hoisting.trains(source, loop):
+        return
+    if stated.value is cut and source.text(stated.targets[0]) == source.text(cut.func.value):
+        yield Attempt("sooner", rewrite.moved(source, stated, loop, False), told, culprit=source.span(stated))
 
 
 def _anew(watcher: Any, one: Optimizing | None, source: Source, cut: Any, told: dict[str, Any]) -> Iterator[Attempt]:
