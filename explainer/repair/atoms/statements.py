@@ -131,7 +131,7 @@ def _moved(
         return
     source, head = spot.place.source, " " * row[0].col_offset
     pieces = [source.text(each) for each in ([one, *others] if up else [*others, one])]
-    weight -= _CHAINED if _rewrites(one) & _rewrites(others[-1]) else 0.0
+    weight -= _CHAINED if any(_rewrites(one) & _rewrites(other) for other in others) else 0.0
     yield Offer("order", spot, row_of(row), f"\n{head}".join(pieces), "neighbour", weight, one)
 
 
