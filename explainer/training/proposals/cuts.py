@@ -108,9 +108,10 @@ def _sooner(source: Source, cut: Any, told: dict[str, Any]) -> Iterator[Attempt]
     """A state cut once, before the loop that goes through its steps: within it nothing reaches the step before."""
     stated = source.statement_at(cut.lineno)
     loop = rewrite.loop_around(source, stated) if isinstance(stated, ast.Assign) else None
-    if loop is None or not isinstance(stated, ast.Assign) or hoisting.trains(source, loop):
+    if loop is None or told["kind"] != "detach" or hoisting.trains(source, loop):
         return
-    if stated.value is cut and source.text(stated.targets[0]) == source.text(cut.func.value):
+    owner = source.text(cut.func.value)
+    if isinstance(stated, ast.Assign) and stated.value is cut and source.text(stated.targets[0]) == owner:
         yield Attempt("sooner", rewrite.moved(source, stated, loop, False), told, culprit=source.span(stated))
 
 
