@@ -197,16 +197,17 @@ def _counts(watcher: Any, original: Any) -> Any:
             watcher.reading = None
         if known is not None:
             entry = known[1]
-            calm = not watcher.deep.awake and torch.is_grad_enabled()
-            entry["waits"].batch(self, began, time.perf_counter(), calm)
+            awake, learns = watcher.deep.awake, torch.is_grad_enabled()
+            entry["waits"].batch(self, began, time.perf_counter(), learns and not awake)
             entry["taken"] += 1
             entry["turn"] += 1
-            try:
-                _look_at(watcher, entry, batch)
-                if entry["backwards"] == watcher.notes.counts["backward"] and torch.is_grad_enabled():
-                    growth.during_pass(watcher, entry["turn"])
-            except Exception as error:
-                watcher.failed(error)
+            if awake or entry["opens"] or entry["turn"] == growth.BATCH:
+                try:
+                    _look_at(watcher, entry, batch)
+                    if learns and entry["backwards"] == watcher.notes.counts["backward"]:
+                        growth.during_pass(watcher, entry["turn"])
+                except Exception as error:
+                    watcher.failed(error)
         return batch
 
     return following

@@ -15,7 +15,7 @@ from explainer.userframes import is_user_file
 #: The last backward after which this is looked at.
 LAST = 128
 #: The batch of a pass without any backward at which its sums are looked at; how many graphs they must hold.
-_BATCH, _FEWEST = 24, 12
+BATCH, _FEWEST = 24, 12
 #: Entries of a list that is looked through at most.
 _LONGEST = 5000
 
@@ -38,7 +38,7 @@ def after_backward(watcher: Any, loss: Any, name: str) -> None:
 
 def during_pass(watcher: Any, taken: int) -> None:
     """In an evaluation that records graphs: whether it adds up results with the graphs that made them."""
-    if taken == _BATCH:
+    if taken == BATCH:
         frame = next(user_frames(sys._getframe(1)), None)
         for name, value in _held(frame) if frame is not None else ():
             count = _chain(value.grad_fn) if isinstance(value, torch.Tensor) else 0

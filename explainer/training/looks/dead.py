@@ -16,6 +16,8 @@ _MOST = 80
 _STEEP, _ENTRIES = 0.95**0.5, 1_000_000
 #: Shares from which on one takes all; of so few that is nothing.
 _ALL, _FEW = 0.98, 3
+#: How many samples are looked at first.
+_FIRST = 8
 
 
 @looks("relu", "relu_")
@@ -23,9 +25,20 @@ def dead_units(deep: Deep, call: Call) -> None:
     """Count the units of a layer that are 0 for all samples of a batch."""
     out = call.out
     if _looked(deep, out):
-        unit = 1 if out.dim() == 4 else out.dim() - 1
-        most = out.detach().amax([dim for dim in range(out.dim()) if dim != unit])  # none is below 0
-        _note(deep, call, len(most), len(most) - int(most.count_nonzero()))
+        still = _still(out.detach()[:_FIRST])
+        units = out.shape[_unit(out)]
+        _note(deep, call, units, _still(out.detach()) if still else 0)  # in a healthy layer a few samples tell
+
+
+def _unit(out: torch.Tensor) -> int:
+    """The dimension that the units of a layer lie along."""
+    return 1 if out.dim() == 4 else out.dim() - 1
+
+
+def _still(out: torch.Tensor) -> int:
+    """How many units are 0 for all samples; none is below."""
+    most = out.amax([dim for dim in range(out.dim()) if dim != _unit(out)])
+    return len(most) - int(most.count_nonzero())
 
 
 @looks("tanh", "tanh_", "sigmoid", "sigmoid_")
