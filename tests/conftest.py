@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -40,9 +41,13 @@ def in_process(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def clean_process() -> Iterator[None]:
-    from explainer.replay.program import one_clean_process
+    """One clean process for a file's tests, without what tests before them have imported, such as the compiler."""
+    from explainer.replay import program
 
-    with one_clean_process():
+    with pytest.MonkeyPatch.context() as patch, ExitStack() as stack:
+        patch.setattr(program, "_imported", lambda: {"torch", "numpy"})
+        stack.enter_context(program.one_clean_process())
+        patch.undo()
         yield
 
 
