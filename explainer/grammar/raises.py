@@ -23,14 +23,16 @@ _WORDS, _LETTERS = 3, 18
 
 def has(kind: str, text: str) -> bool:
     """Whether torch's sources raise a type with a text: with whatever stands at the places of values."""
+    text = text.strip()
     return any(part in text and _matches(text, template) for part, template in _index(kind))
 
 
 def _matches(text: str, template: tuple[str, ...]) -> bool:
     """Whether a text begins and ends as a template does, and has what stands between its values in order."""
-    first, *between, last = template if len(template) > 1 else (*template, "")
-    text = text.strip()
-    if not (text.startswith(first) and text.endswith(last) and (len(template) > 1 or text == first)):
+    if len(template) == 1:
+        return text == template[0]
+    first, *between, last = template
+    if not (text.startswith(first) and text.endswith(last)):
         return False
     at, end = len(first), len(text) - len(last)
     for part in between:

@@ -105,12 +105,13 @@ def _goal(source: Source, value: ast.expr) -> float | None:
     return None
 
 
-def verdict(sources: Iterable[Source], printed_last: str) -> bool | None:
-    """Whether a program calls its own result good enough in its last line; None where it says neither.
+def verdict(sources: Iterable[Source], printed: str) -> bool | None:
+    """Whether a program calls its own result good enough in the last line printed; None where it says neither.
 
     It says so by the two sides of a choice of words that depends on a bound: `"OK" if score > 0.9 else "POOR"`.
     """
-    said = {good for source in sources for text, good in _words(source) if text and text in printed_last}
+    last = printed.strip().rpartition("\n")[2]
+    said = {good for source in sources for text, good in _words(source) if text and text in last}
     return said.pop() if len(said) == 1 else None
 
 

@@ -104,7 +104,7 @@ class Trials:
         if not any(judges(source) for source in sources) or self.why or self.left <= 0:
             return None
         control = self.control() or {}
-        return verdict(sources, control.get("printed", "").strip().rpartition("\n")[2])
+        return verdict(sources, control.get("printed", ""))
 
     def still(self, attempt: Attempt | None = None) -> Any:
         """What was observed of the program, or of an attempt, where steps change nothing; None where nothing was."""

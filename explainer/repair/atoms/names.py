@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import itertools
 from collections.abc import Iterator
 
@@ -53,35 +54,35 @@ def whole(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     The two may be worth the same in the call that was recorded, and differ in the one that failed.
     """
     scope = spot.place.source.function_at(spot.place.span.line)
-    for node in expressions(spot) if scope is not None else ():
+    if scope is None:
+        return
+    for node in expressions(spot):
         plain = isinstance(node, (ast.Name, ast.Attribute)) and not _is_called(spot, node)
-        if number(node) is None and (plain or isinstance(node, ast.BinOp)) and not _inside(spot, node):
+        if (plain or isinstance(node, ast.BinOp)) and not _inside(spot, node):
             for at, other in enumerate(_wholes(spot, scope, node)):
                 yield Offer("whole", spot, node, other, "whole", 0.2 * at)
 
 
-def _wholes(spot: Spot, scope: ast.AST | None, node: ast.expr) -> list[str]:
+def _wholes(spot: Spot, scope: ast.AST, node: ast.expr) -> list[str]:
     """The products and sums of a function that a number is an operand of, by their names where they have one."""
     source, own = spot.place.source, spot.place.source.text(node)
-    around = {id(one) for one in _up(spot, node)}
     found: list[str] = []
-    for one in ast.walk(scope) if scope is not None else ():
-        if isinstance(one, ast.BinOp) and id(one) not in around and isinstance(one.op, _OF_SIZES):
-            parts = [source.text(side).strip("()") for side in (one.left, one.right)]
-            above = source.parent_of(one)
-            named = (
-                isinstance(above, ast.Assign) and above.lineno < node.lineno and isinstance(above.targets[0], ast.Name)
-            )
-            if own in parts and (named or isinstance(node, ast.Name)):
-                found.append(source.text(above.targets[0]) if named else source.text(one))  # type: ignore[union-attr]
+    for one in _sums(scope):
+        if own not in [source.text(side).strip("()") for side in (one.left, one.right)]:
+            continue
+        above = source.parent_of(one)
+        target = above.targets[0] if isinstance(above, ast.Assign) and above.lineno < node.lineno else None
+        if isinstance(target, ast.Name):
+            found.append(target.id)
+        elif isinstance(node, ast.Name) and all(each is not node for each in ast.walk(one)):
+            found.append(source.text(one))
     return list(dict.fromkeys(found))[:_DERIVED]
 
 
-def _up(spot: Spot, node: ast.expr) -> Iterator[ast.AST]:
-    around: ast.AST | None = node
-    while isinstance(around, (ast.expr, ast.keyword)):
-        yield around
-        around = spot.place.source.parent_of(around)
+@functools.lru_cache(256)
+def _sums(scope: ast.AST) -> tuple[ast.BinOp, ...]:
+    """The products, sums and quotients of a function."""
+    return tuple(one for one in ast.walk(scope) if isinstance(one, ast.BinOp) and isinstance(one.op, _OF_SIZES))
 
 
 def _made_of(spot: Spot, node: ast.Name) -> list[str]:

@@ -61,15 +61,20 @@ def _seeded_in(source: Source, name: str) -> Iterator[Place]:
         methods = owner.body if isinstance(owner, ast.ClassDef) and owner.name == name else []
         for one in methods:
             if isinstance(one, ast.FunctionDef) and one.name != "__init__":
-                yield from ((source, node, ()) for node in ast.walk(one) if isinstance(node, ast.Call)
-                            and called(node) in _SEEDING and (node.args or node.keywords))  # fmt: skip
+                yield from ((source, call, ()) for call in _seeding(one))
+
+
+def _seeding(scope: ast.AST | None) -> Iterator[ast.Call]:
+    """The calls in a function that begin a generator with a seed."""
+    for node in ast.walk(scope) if scope is not None else ():
+        if isinstance(node, ast.Call) and called(node) in _SEEDING and (node.args or node.keywords):
+            yield node
 
 
 def _ordering(codes: list[Any]) -> list[Place]:
     """Calls that seed a generator in functions that say in which order samples come."""
     scopes = [(source := source_of(code.co_filename), source.function_at(code.co_firstlineno)) for code in codes]
-    return [(source, node, ()) for source, scope in scopes for node in (ast.walk(scope) if scope is not None else ())
-            if isinstance(node, ast.Call) and called(node) in _SEEDING and (node.args or node.keywords)]  # fmt: skip
+    return [(source, call, ()) for source, scope in scopes for call in _seeding(scope)]
 
 
 def _begun_again(found: list[Place], about: dict[str, Any]) -> Iterator[Finding]:
@@ -119,9 +124,7 @@ def _written(watcher: Any) -> Iterator[Place]:
     for code, ran in lines.items():
         source = source_of(code.co_filename)
         scope = source.scope_at(ran[0])
-        for node in ast.walk(scope):
-            if not isinstance(node, ast.Call) or called(node) not in _SEEDING or not (node.args or node.keywords):
-                continue
+        for node in _seeding(scope):
             loop = outermost(source, node.lineno)
             looped = loop is not None and any(holds(loop, line) for line in ran)
             if source.scope_at(node.lineno) is scope and (looped or not _runs_once(source, scope)):

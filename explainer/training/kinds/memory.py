@@ -21,7 +21,7 @@ def kept_graphs(watcher: Any) -> Iterator[Finding]:
         if not kept:
             continue
         statement, _, value = kept[0]
-        plain = _plain(source, value, "item()" if held.get("number", True) else "detach()")
+        plain = f"{rewrite.operand(source, value)}.{'item' if held.get('number', True) else 'detach'}()"
         edits = rewrite.replaced(source, value, plain)
         names = {
             "name": name,
@@ -42,11 +42,6 @@ def kept_graphs(watcher: Any) -> Iterator[Finding]:
 
 def _function(source: Source, statement: ast.stmt) -> str:
     return getattr(source.function_at(statement.lineno), "name", "<module>")
-
-
-def _plain(source: Source, value: ast.expr, method: str) -> str:
-    text = source.text(value)
-    return f"{text if isinstance(value, (ast.Name, ast.Attribute, ast.Call)) else f'({text})'}.{method}"
 
 
 def keepers(source: Source) -> Iterator[tuple[ast.stmt, str, ast.expr]]:

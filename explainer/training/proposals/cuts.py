@@ -56,12 +56,10 @@ def cut_graph(watcher: Any) -> Iterator[Finding]:
                 edits = rewrite.replaced(source, around, turned)
                 attempts.append((first, Attempt("past", edits, {**told, "new": turned}, culprit=source.span(around))))
                 continue
-            name = _WITHIN.get(kind, "keep")
-            if kind == "detach" and entries:
-                attempts += [(first, one) for one in _past(source, node, told)]
-            attempts += [(first, one) for one in _anew(watcher, still, source, node, told)]
-            attempts += [(first, one) for one in _sooner(source, node, told)]
-            attempts.append((first, Attempt(name, edits, told, culprit=source.span(node))))
+            past = _past(source, node, told) if kind == "detach" and entries else ()
+            more = (*past, *_anew(watcher, still, source, node, told), *_sooner(source, node, told))
+            kept = Attempt(_WITHIN.get(kind, "keep"), edits, told, culprit=source.span(node))
+            attempts += [(first, one) for one in (*more, kept)]
     attempts += [((True, True), one) for one in _compared(watcher)] if entries or flat else []
     attempts.sort(key=lambda one: one[0])
     ranked = tuple(one for _, one in attempts)

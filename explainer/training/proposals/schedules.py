@@ -26,11 +26,10 @@ def schedules(watcher: Any) -> Iterator[Finding]:
         full = max(most, one.settings.get("lr", 0.0) if isinstance(one.settings.get("lr"), float) else 0.0)
         if one.steps < 20 or not full:
             continue
-        tiny = sum(count for rate, count in one.rates if rate < 0.02 * full)
+        tiny, early = _faded(one, full)
         planned = _unfinished(entry, one)
         if tiny < 0.5 * one.steps and not planned:
             continue
-        early = next((_before(one, place) for place, (rate, _) in enumerate(one.rates) if rate < 0.02 * full), 0)
         names = {
             "kind": entry["kind"],
             "steps": one.steps,
@@ -60,11 +59,10 @@ def by_hand(watcher: Any) -> Iterator[Finding]:
     scheduled = {entry["optimizer"] for entry in watcher.notes.schedulers}
     for one in watcher.notes.optimizers:
         full = max((rate for rate, _ in one.rates), default=0.0)
-        tiny = sum(count for rate, count in one.rates if rate < 0.02 * full)
+        tiny, early = _faded(one, full)
         step = statement(one.stepped_at[0]) if one.stepped_at and one.number not in scheduled else None
         if step is None or one.steps < 20 or not full or tiny < 0.5 * one.steps:
             continue
-        early = next((_before(one, place) for place, (rate, _) in enumerate(one.rates) if rate < 0.02 * full), 0)
         for text, counted in _counts(step[0], step[1]):
             edits = rewrite.moved(step[0], counted, step[1], True)
             told = {"kind": text, "steps": one.steps, "early": early, "rate": plain(one.rates[-1][0]), "tiny": tiny}
@@ -108,8 +106,12 @@ def _call_text(entry: dict[str, Any]) -> str:
     return found[0].text(found[1].func) if found is not None else "step"
 
 
-def _before(one: Optimizing, place: int) -> int:
-    return int(sum(count for _, count in one.rates[:place]))
+def _faded(one: Optimizing, full: float) -> tuple[int, int]:
+    """For how many steps a rate is next to nothing, and how many come before the first of them."""
+    small = [rate < 0.02 * full for rate, _ in one.rates]
+    counts = [int(count) for _, count in one.rates]
+    tiny = sum(count for count, fades in zip(counts, small, strict=True) if fades)
+    return tiny, sum(counts[: small.index(True)]) if any(small) else 0
 
 
 def _rescheduled(entry: dict[str, Any], one: Optimizing, watcher: Any) -> list[Attempt]:

@@ -76,7 +76,7 @@ def _confirmed(tried: Sequence[Tried], found: Doubt, trials: Trials) -> Tried | 
 
 def _contents(one: Tried, found: Doubt) -> bool:
     """Whether the program is content with its result then, where it says that it is not without the edit."""
-    return not found.judging or verdict(found.judging, one.printed[1].strip().rpartition("\n")[2]) is True
+    return not found.judging or verdict(found.judging, one.printed[1]) is True
 
 
 def _tells(one: Tried, trials: Trials) -> bool:
