@@ -124,7 +124,7 @@ _PROBES = {
     "mapped": "made_for_one mapping_call batch_norms",
     "tables": "sparse_tables refusing_optimizer",
     "numerics.births": (
-        "birth spoilt_weights made_parameter minus_infinity mask_of_real root_of_divisor masked_rows bound_operand "
+        "spoilt_data zero_of_data birth spoilt_weights made_parameter minus_infinity mask_of_real root_of_divisor masked_rows bound_operand "
         "zero_start deviation"
     ),
     "numerics.corners": "square_table number_set",

@@ -38,6 +38,7 @@ def run(request: dict[str, Any], steps: str) -> dict[str, Any]:
     them had no gradient at the end, `every` the shapes of all called models' parameters, `forwards` how many calls of
     modules returned, `seen` what `oracle.observer` saw.
     `record: true` adds what `recorders.recorder` saw, `record: "nonfinite"` what `recorders.nonfinite` did,
+    `record: "data"` what `recorders.data` did,
     `record: "sieve"` how `changes` fared. `observer` names a module whose `Observer` watches the whole run: what it has
     `taken` is `observed`. `explain` names a module in `by`: what its `report_on` says of the error is `report`.
     `cuda` is what is to be played for a GPU (`standin`).
@@ -139,6 +140,10 @@ def _recorder(request: dict[str, Any]) -> Any:
         from explainer.replay.recorders.nonfinite import Whole
 
         return Whole(request["folder"], request["original"])
+    if request["record"] == "data":
+        from explainer.replay.recorders.data import Data
+
+        return Data(request["folder"], request["original"])
     if request["record"] == "sieve":
         from explainer.replay.sieve import Sieve
 

@@ -32,10 +32,22 @@ def birth_before(scene: Scene) -> Any:
     return found
 
 
-def _of_program(scene: Scene) -> Any:
+def data_before(scene: Scene) -> Any:
+    """What `recorders.data` found of data that were not finite before torch had them; None where it found none."""
+    from explainer.replay.trial import whole_program, whole_script
+
+    if whole_program(scene):
+        return _of_program(scene, "data")
+    if scene.live is not None and whole_script(scene):
+        with scene.replaying():
+            return _of_program(scene, "data")
+    return None
+
+
+def _of_program(scene: Scene, recorder: str = "nonfinite") -> Any:
     from explainer.replay.programs import checker
 
-    return checker(scene).watched("nonfinite")
+    return checker(scene).watched(recorder)
 
 
 def _known(found: Any) -> Any:

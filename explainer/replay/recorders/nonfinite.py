@@ -35,6 +35,8 @@ _LOOKS = frozenset(
 OF_SECOND = ("__truediv__", "__itruediv__", "div", "div_", "divide", "true_divide", "xlogy")
 #: Losses that leave out the labels of one class.
 LABELLED = ("cross_entropy", "nll_loss")
+#: Calls that make tensors of a program's numbers as they are.
+_GIVEN = ("tensor", "as_tensor", "from_numpy", "asarray", "frombuffer")
 _FOLLOWED = 10_000
 
 
@@ -127,17 +129,33 @@ class Nonfinite(Nan):
 
         What came with the weights was born in an earlier backward, or in the loss that it was called on.
         """
-        if self.looked is None:
+        if self._asked() is None:
             return None
-        found = self._born(self.looked)
+        found = self._born(self._asked())
         if "outside" in found and self.backwards:
             return self.backwards
         earlier = self._born(self.refused) if "outside" in found and self.refused is not None else found
         return found if "outside" in earlier else earlier
 
+    def outside(self) -> Any:
+        """What was not finite before all that was watched, of what the check refused; None where it was born here."""
+        if self._asked() is None:
+            return None
+        return next(iter(self._from_outside(list(self._way(self._asked())), self._asked())), None)
+
+    def _from_outside(self, way: list[_Made], tensor: Any) -> list[Any]:
+        """What was not finite before the first call of a way: what it was given, or made a tensor of as it is."""
+        if not way or way[-1].function in _GIVEN:
+            return [way[-1].out if way else tensor]
+        return [one for one in way[-1].spoilt if not self._is_meant(one)]
+
+    def _asked(self) -> Any:
+        """What the check saw, or the loss of a backward that raised."""
+        return self.looked if self.looked is not None else self.refused
+
     def _born(self, tensor: Any) -> dict[str, Any]:
         way = list(self._way(tensor))
-        spoilt = [one for one in way[-1].spoilt if not self._is_meant(one)] if way else [tensor]
+        spoilt = self._from_outside(way, tensor)
         if spoilt:
             return {"outside": True, "parameters": sum(one.is_leaf and one.requires_grad for one in spoilt)}
         last = way[-1]
@@ -173,6 +191,11 @@ class Nonfinite(Nan):
                 return False
             tensor = made.spoilt[0]
         return False
+
+    def backward_raised(self, roots: list[Any]) -> None:
+        """Keep the loss that a backward was refused for, where it was not finite itself."""
+        if not self.asking and self.refused is None:
+            self.refused = next((root for root in roots if not finite(root)), None)
 
     def ran_backward(self, roots: list[Any]) -> None:
         """Look at the gradients of a backward that has just run; its graph is kept still, and let go of now."""
@@ -214,7 +237,11 @@ class _Engine:
         recorder = self.recorder
 
         def watched(outputs: Any, tensors: Any = None, keep: bool = False, *args: Any, **kwargs: Any) -> Any:
-            result = run(outputs, tensors, True, *args, **kwargs)
+            try:
+                result = run(outputs, tensors, True, *args, **kwargs)
+            except RuntimeError:
+                recorder.backward_raised(list(outputs))
+                raise
             if not recorder.asking:
                 recorder.ran_backward(list(outputs))
             return result
