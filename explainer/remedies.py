@@ -15,7 +15,7 @@ from explainer.edits.changes import drops_name, is_cast, only_adapts
 from explainer.frozen import frozen, replace
 from explainer.oracle import judge, source
 from explainer.oracle.words import doubt
-from explainer.probes import Scene
+from explainer.probes import Scene, find
 from explainer.repair.agreement import recomputes
 from explainer.replay.rivals import with_ties
 from explainer.replay.trial import LATE, Verdict, silent, try_candidates, turned_too, whole_program, whole_script
@@ -154,7 +154,7 @@ def of_search(family: str, scene: Scene, known: Remedy) -> Remedy:
     It goes on where what has passed so far leaves open which line is to blame; the likeliest of all goes first.
     """
     again = scene.live is not None and (whole_program(scene) or (whole_script(scene) and not known.fixes))
-    evidence = _recorded(scene) if again else None
+    evidence = _recorded(scene) if again and not _from_data(family, scene) else None
     if evidence is None:
         return known
     from explainer.repair.blame import KEPT, SURE, UNLIKELY, UNSURE
@@ -192,6 +192,11 @@ def odd(scene: Scene) -> tuple[Span, Label, str] | None:
     from explainer.repair.odd import odd as found
 
     return found(evidence, scene.options.language)
+
+
+def _from_data(family: str, scene: Scene) -> bool:
+    """Whether data hold what is not finite: an edit that only passes them by would run, and repair nothing."""
+    return family == "nan" and find("spoilt_data")(scene) is not None
 
 
 def drops(scene: Scene) -> bool:

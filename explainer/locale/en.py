@@ -300,6 +300,7 @@ WORDS = {
         "the calls inside of a step could not be looked at (torch.compile or another function mode is at work): "
         "optimizers, losses and loaders were"
     ),
+    "watch_nonfinite": "From backward {first} of {count} on, the loss is not finite.",
     "watch_untried": "no edit was tried: {why}",
     "watch_trying": "trying edits on the program in the sandbox, {seconds} s at most (Ctrl-C ends it)",
     "silent": "silent",

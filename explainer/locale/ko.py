@@ -289,6 +289,7 @@ WORDS = {
     "watch_closed": (
         "단계 안의 호출을 살펴보지 못함(torch.compile 또는 다른 함수 모드가 작동 중): 옵티마이저, 손실, 로더만 살펴봄"
     ),
+    "watch_nonfinite": "역전파 {count}번 가운데 {first}번째부터 손실이 유한하지 않습니다.",
     "watch_untried": "수정을 시험하지 못함: {why}",
     "watch_trying": "샌드박스에서 수정을 시험하는 중, 최대 {seconds}초 (Ctrl-C 로 중단)",
     "silent": "조용한 문제",

@@ -281,6 +281,7 @@ WORDS = {
     "watch_loop_of": "训练循环属于 {package}：查看了它的每一步，修改只涉及您自己的代码",
     "watch_foreign": "没有 torch.optim 的优化器执行 step：查看了模型、损失和加载器，没有查看优化步骤",
     "watch_closed": "无法查看一步之内的调用（torch.compile 或其他函数模式正在工作）：只查看了优化器、损失和加载器",
+    "watch_nonfinite": "从 {count} 次反向传播中的第 {first} 次起，损失不再有限。",
     "watch_untried": "没有试验修改：{why}",
     "watch_trying": "正在沙箱中试验修改，最多 {seconds} 秒（Ctrl-C 结束）",
     "silent": "无声问题",

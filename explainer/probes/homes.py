@@ -124,11 +124,12 @@ _PROBES = {
     "mapped": "made_for_one mapping_call batch_norms",
     "tables": "sparse_tables refusing_optimizer",
     "numerics.births": (
-        "spoilt_data zero_of_data birth spoilt_weights made_parameter minus_infinity mask_of_real root_of_divisor masked_rows bound_operand "
-        "zero_start deviation"
+        "birth spoilt_weights made_parameter minus_infinity mask_of_real root_of_divisor "
+        "masked_rows bound_operand zero_start deviation"
     ),
     "numerics.corners": "square_table number_set",
     "numerics.counts": "number_made",
+    "numerics.data": "spoilt_data zero_of_data",
     "numerics.emptied": "counted_mask dropped_first",
     "numerics.empties": "empty_mean mask_of_mean ignored_labels",
     "numerics.exponentials": "exponentials_summed",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import field, replace
 from typing import Any
 
-from explainer.diagnosis import Edit, Label, Span
+from explainer.diagnosis import Diagnosis, Edit, Label, Span
 from explainer.frozen import frozen
 
 
@@ -26,6 +26,7 @@ class Finding:
 
     `seen`: something structural points at it, so that a trial need not be overwhelming; what is only a guess must be.
     `fact`: a run in which it is found again refutes the edit, as with what is proved.
+    `told`: the words of a rule of crashes, which tell it in place of the rule's own.
     `searched`: nothing points at it but the trials of many edits, of which one did best: that may be another's merit.
     """
 
@@ -39,6 +40,7 @@ class Finding:
     seen: bool = False
     searched: bool = False
     fact: bool = False
+    told: Diagnosis | None = None
 
 
 Finder = Callable[[Any], Iterator[Finding]]

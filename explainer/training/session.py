@@ -14,6 +14,7 @@ from explainer.source import called
 from explainer.training.finding import Finding, findings
 from explainer.training.judge import Compared, strong
 from explainer.training.limits import limits
+from explainer.training.losses import since
 from explainer.training.sources import program_sources
 from explainer.training.told import diagnosis_of, report_of
 from explainer.training.trials import Trials, Tried, taught
@@ -45,6 +46,8 @@ def concluded(
     try:
         told = _proved(found, trials, language)
         if not any(_held(tried) for _, tried in told):
+            told += _nonfinite(watcher, trials, language)
+        if not any(_held(tried) or one.told for one, tried in told):
             told += _proposed([one for one in found if not one.proved], trials, measures)
             content = not told and trials.verdict(program_sources(watcher)) is True
             if not told and not content:  # what the program itself calls good enough is not in doubt
@@ -58,7 +61,7 @@ def concluded(
     told.sort(key=lambda one: (not _held(one[1]), not one[0].proved, -one[0].weight))
     diagnoses = [diagnosis_of(one, tried, language) for one, tried in told]
     shown = _apart([one for one in diagnoses if one is not None])[:_MOST]
-    remarks = [*([] if shown else [_looked(notes, language)]), *limits(watcher, language)]
+    remarks = [*([] if shown else _looked(notes, language)), *limits(watcher, language)]
     if trial and trials.why and any(one.attempts for one in found):
         remarks.append(word("watch_untried", language, why=trials.why))
     return report_of(shown, language, remarks)
@@ -125,6 +128,16 @@ def _taught(pair: Compared, trials: Trials) -> bool:
     return taught(pair, trials) > _TAUGHT
 
 
+def _nonfinite(watcher: Any, trials: Trials, language: str) -> list[tuple[Finding, list[Tried]]]:
+    """What made a loss nan for good, with its edits run on other seeds too."""
+    if not since(watcher.notes, language):
+        return []
+    from explainer.training.nonfinite import nonfinite
+
+    found = nonfinite(watcher, trials, language)
+    return [(found, trials.tried(found))] if found is not None else []
+
+
 def _starving(watcher: Any, trials: Trials) -> list[tuple[Finding, list[Tried]]]:
     from explainer.training.search.starving import starving
 
@@ -158,10 +171,10 @@ def _apart(diagnoses: list[Diagnosis]) -> list[Diagnosis]:
     return list(seen.values())
 
 
-def _looked(notes: Any, language: str) -> str:
-    """One line: what was looked at, and that nothing was found."""
+def _looked(notes: Any, language: str) -> list[str]:
+    """What was looked at, and that nothing was found; that a loss is not finite, where nothing says why."""
     models = ", ".join(dict.fromkeys(root["kind"] for root in notes.roots.values())) or "-"
-    return word(
+    looked = word(
         "watch_quiet",
         language,
         steps=notes.steps,
@@ -169,6 +182,7 @@ def _looked(notes: Any, language: str) -> str:
         optimizers=len(notes.optimizers),
         loaders=len(notes.loaders),
     )
+    return [*since(notes, language), looked]
 
 
 def left(watcher: Any) -> None:

@@ -28,14 +28,20 @@ def diagnosis_of(finding: Finding, tried: Sequence[Tried], language: str) -> Dia
         return None
     held = [one for one in tried if one.compared.better and one.gone and one.seeds == one.of]
     names = {"f": {**finding.names, **(held[0].attempt.names if held else {})}}
-    try:
-        headline = words(in_language(rule.text["headline"], language), names)
-        cause = words(in_language(rule.text["why"], language), names)
-    except WordsError:
-        return None
-    fixes = _fixes(finding, rule.fixes, tried, held, language)
+    if finding.told is not None:
+        headline, cause = finding.told.headline, finding.told.cause
+    else:
+        try:
+            headline = words(in_language(rule.text["headline"], language), names)
+            cause = words(in_language(rule.text["why"], language), names)
+        except WordsError:
+            return None
+    fixes = _fixes(finding, rule.fixes if finding.told is None else (), tried, held, language)
+    if finding.told is not None and not fixes:
+        fixes = [fix for fix in finding.told.fixes if not fix.edits]
     culprit = held[0].attempt.culprit if held and held[0].attempt.culprit else finding.culprit
-    certainty: Certainty = "likely" if held and not finding.searched else "possible"
+    likely = (held and not finding.searched) or (finding.told is not None and finding.told.certainty != "possible")
+    certainty: Certainty = "likely" if likely else "possible"
     if finding.proved or (held and finding.seen):
         certainty = "proved"
     return Diagnosis(

@@ -123,6 +123,18 @@ class Trials:
             return None, None
         return observed(runs[0]), observed(runs[1])
 
+    def explained(self, edits: Sequence[Edit], language: str) -> Any:
+        """The report (see `transfer.sent`) on the error that ends the program with some edits; None without one."""
+        if self.why or self.interrupted or self.left <= 0:
+            return None
+        asked = {"by": "explainer.api", "language": language, "packs": []}
+        try:
+            trial = self._begin(Attempt("", tuple(edits)), 0, observer=None, explain=asked)
+            return self._ended(0, trial)[1].answer.get("report")
+        except KeyboardInterrupt:
+            self.interrupted = True
+            return None
+
     @property
     def folder(self) -> str:
         """The program's folder."""
@@ -203,7 +215,8 @@ class Trials:
             self._session = Session(self._program, also=_LOADED)
         texts = self._texts(attempt.edits) if attempt is not None else {}
         limit = max(min(self.left, 20 + 6 * self.took), 0.1)
-        trial = self._session.begin(texts or {}, limit, observer=_OBSERVER, shift=1000 * seed, **extra)
+        wanted = {"observer": _OBSERVER, "shift": 1000 * seed, **extra}
+        trial = self._session.begin(texts or {}, limit, **wanted)
         self._running.append(trial)
         self.progress("trial")
         return trial

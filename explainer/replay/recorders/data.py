@@ -106,7 +106,7 @@ class Data(Whole):
             return self.spoilt[id(fed)]
         bad = _bad(fed)
         alike = [one for one in self.spoilt.values() if bad is not None and _alike(one.value, bad)]
-        return alike[-1] if alike else next(iter(self.spoilt.values()), None)
+        return alike[-1] if alike else None
 
 
 def _alike(value: Any, bad: Any) -> bool:
@@ -118,8 +118,8 @@ def _described(one: _Spoilt) -> dict[str, Any]:
     array, bad = _numbers(one.value), _bad(one.value)
     kind = "nan" if bool(array.isnan().any()) else "inf"
     places = (array.isnan() if kind == "nan" else bad).nonzero()
-    return {"name": one.name, "zero": one.zero, "kind": kind, "count": len(places), "of": array.numel(), "shape": list(array.shape),
-            "first": places[0].tolist(), **one.site.data()}  # fmt: skip
+    numbers = {"count": len(places), "of": array.numel(), "shape": list(array.shape), "first": places[0].tolist()}
+    return {"name": one.name, "zero": one.zero, "kind": kind, **numbers, **one.site.data()}
 
 
 def _bad(value: Any) -> Any:
