@@ -71,7 +71,7 @@ _PROBES = {
     "checkpoint.entries": "missing_entry other_entry",
     "checkpoint.kept_tables": "kept_table",
     "checkpoint.loading": (
-        "renamed_keys load_call loaded_state refused_global group_sizes freezing made_before wrong_state partial_load"
+        "renamed_keys load_call loaded_state refused_global group_sizes freezing thawed made_before wrong_state partial_load"
     ),
     "checkpoint.mapped": "mapped_location",
     "checkpoint.misfits": "misfit_state restored_optimizer other_optimizers",
@@ -118,6 +118,7 @@ _PROBES = {
     "dtype.columns": "index_columns",
     "dtype.defaults": "default_set",
     "dtype.entered": "entered converted_layer behind_loss",
+    "dtype.fills": "overflowing_fill",
     "dtype.listed": "ragged_list odd_entry tensor_list",
     "dtype.plain": "unconverted converted unconverted_beside",
     "dtype.whole": "whole_leaf whole_input",

@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from explainer.bindings import assignments
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
 from explainer.edits.generators.sites import trees_hit
 from explainer.edits.place import Place, fitted
 from explainer.replay.recorders.taint import literals, parts, value_of, value_with
+from explainer.source import Source, called
 
 
 def one_more(evidence: Evidence) -> Iterator[Candidate]:
@@ -32,6 +34,47 @@ def one_too_many(evidence: Evidence) -> Iterator[Candidate]:
             if place is not None and fits and isinstance(place.node, ast.BinOp):
                 rest = place.source.text(place.node.left)
                 yield from evidence.replaced(place, rest, "replace", "count-as", new=rest)
+
+
+def behind_start(evidence: Evidence) -> Iterator[Candidate]:
+    """`len(words)` -> `len(words) + len(SPECIALS)` where `enumerate(words, start=len(SPECIALS))` numbers them."""
+    for source in evidence.sources_seen():
+        for listed, start in dict.fromkeys(_numbered(source)):
+            for node in source.nodes():
+                if isinstance(node, ast.Call) and source.text(node) == f"len({listed})":
+                    place = Place(source, node)
+                    new = f"{place.text} + {start}"
+                    yield from evidence.replaced(place, fitted(place, new), "replace", "count-as", new=new)
+
+
+def _numbered(source: Source) -> Iterator[tuple[str, str]]:
+    """What a file numbers and from which start: `enumerate(words, start=2)`, or `i + 2` of one that begins at 0."""
+    for node in source.nodes():
+        loops = [node] if isinstance(node, ast.For) else getattr(node, "generators", [])
+        for loop in loops:
+            call = loop.iter
+            if isinstance(call, ast.Call) and called(call) == "enumerate" and call.args:
+                given = [*call.args[1:], *(word.value for word in call.keywords)]
+                starts = given or _added(node, loop.target)
+                yield from ((source.text(call.args[0]), source.text(one)) for one in starts if _wide(one, source))
+
+
+def _added(around: ast.AST, target: ast.expr) -> list[ast.expr]:
+    """What is added to the number of a loop over `enumerate`."""
+    number = target.elts[0] if isinstance(target, ast.Tuple) and target.elts else None
+    sums = [one for one in ast.walk(around) if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Add)]
+    return [one.right for one in sums if isinstance(number, ast.Name) and ast.dump(one.left) == _read(number)]
+
+
+def _read(name: ast.Name) -> str:
+    return ast.dump(ast.Name(name.id, ast.Load()))
+
+
+def _wide(start: ast.expr, source: Source) -> bool:
+    """Whether an expression means the same in all of a file: a number, or a length of what its top level holds."""
+    names = {one.id for one in ast.walk(start) if isinstance(one, ast.Name)} - {"len"}
+    zero = isinstance(start, ast.Constant) and not start.value
+    return not zero and all(assignments(source.tree, name) for name in names)
 
 
 def _counted_more(evidence: Evidence, place: Place, more: int) -> Iterator[Candidate]:

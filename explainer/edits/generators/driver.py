@@ -53,6 +53,7 @@ GENERATORS: Mapping[str, Mapping[str, int]] = {
         "signs.as_classes": -1,
         "signs.marked": -1,
         "dtype.as_index": 0,
+        "counted.behind_start": 0,
         "index.made": 1,
         "index.lengths": 1,
         "index.shifted": 1,

@@ -24,7 +24,8 @@ _PLAIN = (ast.Name, ast.Attribute, ast.Subscript)
 def caught_up(evidence: Evidence) -> Iterator[Candidate]:
     """A map that upsampling left less than a step apart from the one beside it, as odd sizes do: brought to its size.
 
-    One that is a step or more too small lost its edges to convolutions without padding: the other is cropped, where
+    One that is not a whole number of times as large as before has a layer to blame, whose own size is off. One that is
+    a step or more too small lost its edges to convolutions without padding: the other is cropped, where
     it is put beside that, or layers made it.
     """
     for grown, other in _pairs(evidence, _JOINS):
@@ -32,7 +33,7 @@ def caught_up(evidence: Evidence) -> Iterator[Candidate]:
         apart = [b - a for a, b in zip(grown.shape[2:], other.shape[2:], strict=True)]
         if step is None or _upsampling(evidence, other) is not None:
             continue
-        if max(map(abs, apart)) < _times(step):
+        if max(map(abs, apart)) < _times(step) and _whole(step):
             yield from _rescaled(evidence, step, other)
             yield from _interpolated(evidence, grown, other)
             yield from _padded(evidence, grown, other)
@@ -79,6 +80,11 @@ def _upsampling(evidence: Evidence, operand: Operand) -> Step | None:
 def _times(step: Step) -> float:
     before = step.before[0][0]
     return step.shape[-1] / before[-1] if len(step.shape) > 2 and before[-1] else 0.0
+
+
+def _whole(step: Step) -> bool:
+    """Whether a map became a whole number of times as large."""
+    return not any(after % before for after, before in zip(step.shape[2:], step.before[0][0][2:], strict=True))
 
 
 def _rescaled(evidence: Evidence, step: Step, other: Operand) -> Iterator[Candidate]:

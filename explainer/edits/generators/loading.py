@@ -8,12 +8,13 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
+from explainer.bindings import arguments_of
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
 from explainer.edits.kinds.arguments import add_argument, set_argument
 from explainer.edits.lines import changed
 from explainer.edits.place import Place
-from explainer.source import Source
+from explainer.source import Source, called
 
 
 def plain_values(evidence: Evidence) -> Iterator[Candidate]:
@@ -128,16 +129,36 @@ def _sampled(evidence: Evidence, loader: Place, sampler: ast.expr) -> Iterator[C
     source, node = loader.source, loader.node
     data = source.text(node.args[0])  # type: ignore[union-attr]
     for made in _made(loader, sampler):
-        for given in [*made.args, *(word.value for word in made.keywords)]:
-            text = source.text(given)
-            for new in _restricted(text, data, given):
-                yield from evidence.replaced(loader.at(given), new, "replace", "subset", new=new, data=data)
+        yield from _of_part(evidence, loader.at(made), data)
+        for inner, part in _in_function(evidence, loader.at(made), data):
+            yield from _of_part(evidence, inner, part)
     for subset in _made(loader, node.args[0]):  # type: ignore[union-attr]
         if source.text(subset.func).endswith("Subset") and subset.args:
             whole = source.text(subset.args[0])
             words: dict[str, Any] = {"new": whole, "old": data}
             first = loader.at(node.args[0])  # type: ignore[union-attr]
             yield from evidence.replaced(first, whole, "replace", "rename", loader, **words)
+
+
+def _of_part(evidence: Evidence, made: Place, data: str) -> Iterator[Candidate]:
+    """What builds a sampler given the samples of a subset alone, argument by argument."""
+    call: Any = made.node
+    for given in [*call.args, *(word.value for word in call.keywords)]:
+        for new in _restricted(made.source.text(given), data, given):
+            yield from evidence.replaced(made.at(given), new, "replace", "subset", new=new, data=data)
+
+
+def _in_function(evidence: Evidence, made: Place, data: str) -> Iterator[tuple[Place, str]]:
+    """The samplers that a function of the program's makes, with the name under which it knows the subset."""
+    call: Any = made.node
+    for source in evidence.sources_seen():
+        for function in source.nodes():
+            if isinstance(function, ast.FunctionDef) and function.name == called(call):
+                given = arguments_of(call, [one.arg for one in function.args.args])
+                names = [name for name, value in given.items() if made.source.text(value) == data]
+                calls = [one for one in ast.walk(function) if isinstance(one, ast.Call)]
+                samplers = [one for one in calls if source.text(one.func).endswith("Sampler")]
+                yield from ((Place(source, one), name) for one in samplers for name in names[:1])
 
 
 def _restricted(text: str, data: str, given: ast.expr) -> list[str]:

@@ -7,17 +7,18 @@ import importlib.util
 import re
 import sys
 import types
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from explainer.facts import Settings, SpanFact
 from explainer.patterns import Pattern
 from explainer.probes import probe
 from explainer.probes.call import call_node
+from explainer.probes.files import sources
 from explainer.probes.places import span_fact
 from explainer.probes.scene import Live, LiveFrame, Scene
 from explainer.probes.values import MISSING, fields_of, is_module, is_tensor, read
-from explainer.source import Source, source_of
+from explainer.source import Source, called, source_of
 
 _GLOBAL = Pattern(r"GLOBAL ([\w.]+) was not an allowed global|Unsupported (?:global|class) ([\w.]+)")
 
@@ -308,13 +309,40 @@ def _body(source: Source, line: int) -> ast.AST | None:
 
 
 def _freezes_directly(tree: ast.AST) -> bool:
-    """`p.requires_grad_(False)` or `p.requires_grad = False` somewhere in a tree."""
+    """`p.requires_grad_(False)`, `p.requires_grad = False` or `p.requires_grad_(not frozen)` somewhere in a tree."""
+    return any(isinstance(one, ast.expr) and not _is_true(one) for one in _gradients_set(tree))
+
+
+def _gradients_set(tree: ast.AST) -> Iterator[ast.expr | None]:
+    """What a tree sets `requires_grad` to; None where it calls `requires_grad_()`."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "requires_grad_":
-            return any(isinstance(a, ast.Constant) and a.value is False for a in node.args)
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant) and node.value.value is False:
-            return any(isinstance(t, ast.Attribute) and t.attr == "requires_grad" for t in node.targets)
-    return False
+            yield node.args[0] if node.args else next((one.value for one in node.keywords), None)
+        if isinstance(node, ast.Assign) and any(getattr(one, "attr", "") == "requires_grad" for one in node.targets):
+            yield node.value
+
+
+def _is_true(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is True
+
+
+@probe
+def thawed(scene: Scene, of: SpanFact | None = None) -> bool | None:
+    """Whether the program lets parameters require gradients again elsewhere: by itself or the helper of `freezing`."""
+    if of is None:
+        return None
+    here = {_given(one) for one in ast.walk(ast.parse(of.text)) if isinstance(one, ast.Call)}
+    for source in sources(scene):
+        if source.tree is not None and any(one is None or _is_true(one) for one in _gradients_set(source.tree)):
+            return True
+        calls = [one for one in source.nodes() if isinstance(one, ast.Call) and called(one) == of["helper"]]
+        if not {_given(one) for one in calls} <= here:
+            return True
+    return None
+
+
+def _given(call: ast.Call) -> str:
+    return ast.unparse(ast.Tuple([*call.args, *(one.value for one in call.keywords)], ast.Load()))
 
 
 @probe

@@ -81,8 +81,8 @@ def _aligned(small: tuple[int, ...], big: tuple[int, ...]) -> tuple[int, int] | 
 def joined_tensors(scene: Scene) -> SpanFact | None:
     """The first two tensors of a failing `cat` or `stack` that differ in a size they must share.
 
-    `detail`: both names and shapes, `axis`, the dimensions that `differ`, and whether they differ by one (`odd`). The
-    first is the one that was upsampled where just one is known to be, else the smaller; `short`: it is the smaller.
+    `detail`: both names and shapes, `axis`, the dimensions that `differ`, and whether an odd size was halved and doubled
+    again (`odd`): they differ by one, and the first has an even size, as what was doubled has. The first is the one that was upsampled where just one is known to be, else the smaller; `short`: it is the smaller.
     `maps`: they are images or volumes, or one was upsampled.
     """
     frame, failing = scene.user_frame, scene.failing
@@ -105,7 +105,7 @@ def joined_tensors(scene: Scene) -> SpanFact | None:
                 ("second", tuple(other.value.shape)),
                 ("axis", axis),
                 ("differ", tuple(differ)),
-                ("odd", all(abs(a[d] - b[d]) == 1 for d in differ)),
+                ("odd", all(abs(a[d] - b[d]) == 1 and one.value.shape[d] % 2 == 0 for d in differ)),
                 ("short", one.value.shape[differ[0]] < other.value.shape[differ[0]]),
                 ("maps", axis == 1 and min(differ) > 1 and (len(a) in (4, 5) or bool(grown))),
             )
