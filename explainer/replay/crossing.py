@@ -17,16 +17,20 @@ Names = dict[tuple[str, str], dict[Any, str]]
 
 
 class Backward:
-    """A backward that ran: its graph, the names of tensors while it ran, the parameters that were stepped after it."""
+    """A backward that ran: its graph, the names of tensors and the parameters of each optimizer in sight while it ran.
+
+    `stepped` are the parameters that were stepped after it.
+    """
 
     def __init__(self, roots: list[Any]):
         self.graph = set(nodes(roots))
         self.names = names_on_stack()
+        self.optimized = _optimized_on_stack()
         self.stepped: set[int] = set()
 
     def step(self, optimizer: Any) -> None:
         """Note an optimizer that took a step before the next backward."""
-        self.stepped |= {id(one) for group in optimizer.param_groups for one in group["params"]}
+        self.stepped |= _weights(optimizer)
 
 
 def watch_steps(note: Any) -> Any:
@@ -62,19 +66,54 @@ def detachable(first: Backward, second: Iterable[Any], names: Names) -> dict[str
 
     `second` are the nodes of the loss whose backward crashed, `names` what was on the stack there.
     Told by the optimizer that steps between them: it has none of the parameters behind the tensor, so that the first
-    loss is not for them; or all of those and not the others of the second loss, which then is not for them.
+    loss is not for them; or all of those and not the others of the second loss, which then is not for them. Where all
+    steps come behind both, told by an optimizer that has all parameters of one loss, and none of what is the other's.
     """
     graph = set(second)
     shared = first.graph & graph
     behind = _parameters(shared)
-    if not first.stepped or not behind:
+    if not behind:
         return None
+    if not first.stepped:
+        return _of_optimizers(first, graph, shared, names)
     if not behind & first.stepped:
         return _entry(first.graph - shared, graph - shared, shared, first.names, "first")
     others = _parameters(graph) - behind
     if behind <= first.stepped and others and not others & first.stepped:
         return _entry(graph - shared, first.graph - shared, shared, names, "second")
     return None
+
+
+def _of_optimizers(first: Backward, graph: set[Any], shared: set[Any], names: Names) -> dict[str, Any] | None:
+    """The same where each of two optimizers, which share nothing, has the parameters of a loss of its own."""
+    mine, others = _parameters(first.graph - shared), _parameters(graph - shared)
+    behind = _parameters(shared)
+    for own in first.optimized:
+        if behind <= own and others <= own and _is_of_another(mine - behind, own, first.optimized):
+            return _entry(first.graph - shared, graph - shared, shared, first.names, "first")
+        if behind <= own and mine <= own and _is_of_another(others - behind, own, first.optimized):
+            return _entry(graph - shared, first.graph - shared, shared, names, "second")
+    return None
+
+
+def _is_of_another(parameters: set[int], own: set[int], optimized: Iterable[set[int]]) -> bool:
+    return bool(parameters) and any(parameters <= one and not one & own for one in optimized)
+
+
+def _optimized_on_stack() -> list[set[int]]:
+    """The parameters of each optimizer that the user's frames hold, by a name or as an attribute of `self`."""
+    found: dict[int, set[int]] = {}
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if is_user_file(frame.f_code.co_filename):
+            held = [*frame.f_locals.values(), *getattr(frame.f_locals.get("self"), "__dict__", {}).values()]
+            found.update((id(one), _weights(one)) for one in held if isinstance(one, torch.optim.Optimizer))
+        frame = frame.f_back
+    return list(found.values())
+
+
+def _weights(optimizer: Any) -> set[int]:
+    return {id(one) for group in optimizer.param_groups for one in group["params"]}
 
 
 def _parameters(graph: Iterable[Any]) -> set[int]:

@@ -81,9 +81,10 @@ def _aligned(small: tuple[int, ...], big: tuple[int, ...]) -> tuple[int, int] | 
 def joined_tensors(scene: Scene) -> SpanFact | None:
     """The first two tensors of a failing `cat` or `stack` that differ in a size they must share.
 
-    `detail`: both names and shapes, `axis`, the dimensions that `differ`, and whether an odd size was halved and doubled
-    again (`odd`): they differ by one, and the first has an even size, as what was doubled has. The first is the one that was upsampled where just one is known to be, else the smaller; `short`: it is the smaller.
-    `maps`: they are images or volumes, or one was upsampled.
+    `detail`: both names and shapes, `axis`, the dimensions that `differ`, and whether an odd size was halved and
+    doubled again (`odd`): they differ by one, and the first has an even size, as what was doubled has. The first is the
+    one that was upsampled where just one is known to be, else the smaller; `short`: it is the smaller. `maps`: they are
+    images or volumes, or one was upsampled.
     """
     frame, failing = scene.user_frame, scene.failing
     node = call_node(failing.node) if failing else None
