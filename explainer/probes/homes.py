@@ -71,7 +71,8 @@ _PROBES = {
     "checkpoint.entries": "missing_entry other_entry",
     "checkpoint.kept_tables": "kept_table",
     "checkpoint.loading": (
-        "renamed_keys load_call loaded_state refused_global group_sizes freezing thawed made_before wrong_state partial_load"
+        "renamed_keys load_call loaded_state refused_global group_sizes freezing thawed made_before wrong_state "
+        "partial_load"
     ),
     "checkpoint.mapped": "mapped_location",
     "checkpoint.misfits": "misfit_state restored_optimizer other_optimizers",
