@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -60,16 +61,21 @@ def _size(node: ast.AST, scope: Mapping[str, Any]) -> int | None:
 
 
 def named(wanted: int, scope: Mapping[str, Any], old: str = "") -> Iterator[str]:
-    """Expressions over names that give a number, the plainest first: `n`, `k * old`, `a * b`, `a + b`, `n + 1`."""
+    """Expressions over names that give a number, the plainest first: `n`, `k * old`, `a * b`, `a // b`, `n + 1`."""
     ints = {name: value for name, value in scope.items() if isinstance(value, int) and 0 < value < 10**7}
     seen: set[str] = set()
-    for text in _forms(wanted, ints, old):
+    for text in sorted(_forms(wanted, ints, old), key=_terms):
         alike = " ".join(sorted(text.split()))  # `a * b` is `b * a`
         if text != old and alike not in seen:
             seen.add(alike)
             yield text
             if len(seen) >= _MOST:
                 return
+
+
+def _terms(text: str) -> int:
+    """Of how many numbers an expression is made."""
+    return len(re.split(r" (?:[-+*]|//|\*\*) ", text))
 
 
 def _forms(wanted: int, ints: Mapping[str, int], old: str) -> Iterator[str]:
@@ -82,6 +88,8 @@ def _forms(wanted: int, ints: Mapping[str, int], old: str) -> Iterator[str]:
             yield f"{old} // 2"
         yield from (f"{old} // {name}" for name, value in ints.items()
                     if value > 1 and wanted * value == base and name != old and "len(" not in name)  # fmt: skip
+        yield from (f"{name} // {old}" for name, value in ints.items()
+                    if base > 1 and wanted * base == value and "len(" not in name)  # fmt: skip
         yield from (f"{old} + {name}" for name, value in ints.items() if value + base == wanted and name != old)
         yield from (f"{name} - {old}" for name, value in ints.items() if value - base == wanted and name != old)
         yield from (f"{name} ** 2 * {old}" for name, value in ints.items()
@@ -98,6 +106,9 @@ def _forms(wanted: int, ints: Mapping[str, int], old: str) -> Iterator[str]:
                 yield f"{one} * {other}"
             if ints[one] + ints[other] == wanted and "len(" not in one + other:
                 yield f"{one} + {other}"
+            for large, small in ((one, other), (other, one)):
+                if ints[large] == wanted * ints[small] and ints[small] > 1 and "len(" not in one + other:
+                    yield f"{large} // {small}"
     yield from (f"{name} + 1" for name, value in ints.items() if value + 1 == wanted)
 
 

@@ -5,16 +5,20 @@ from __future__ import annotations
 import ast
 import functools
 import itertools
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 
+from explainer.bindings import targets_of
 from explainer.edits.evidence import Evidence
 from explainer.edits.expressions import named
 from explainer.repair.atoms.common import expressions, integer, integers, measured, number, shape_of, tensors, wanted
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
-from explainer.source import called, loaded, stored
+from explainer.source import called, loaded, of_self, stored
 
 _MOST, _DERIVED = 8, 4
+#: How many of the numbers that a message names are taken for sizes, and how many expressions there are for one.
+_SAID, _PROPORTIONAL = 4, 5
 _OF_SIZES = (ast.Mult, ast.Add, ast.Sub, ast.FloorDiv)
 
 
@@ -122,9 +126,28 @@ def size(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
             if isinstance(node, (ast.Name, ast.Attribute)):
                 yield Offer("size", spot, node, form, "factor", 1.0)
         for goal in goals:
-            for text in list(named(goal, spot.scope, spot.place.source.text(node)))[:3]:
+            for text in list(named(goal, spot.scope, old))[:3]:
                 if text not in plain:
                     yield Offer("size", spot, node, text, "expression", 1.3)
+        for goal in _proportional(value, evidence):
+            forms = [text for text in named(goal, spot.scope, old) if " " in text and old in text]
+            for text in forms[:_PROPORTIONAL]:
+                yield Offer("size", spot, node, text, "proportional", 0.2 + 0.4 * _strange(text, node, known, evidence))
+
+
+def _strange(text: str, node: ast.AST, known: Mapping[str, int], evidence: Evidence) -> int:
+    """How many numbers of an expression are of other objects than the one it is for, or no size that the message names.
+
+    The expression's own number, which stands there by now, is none.
+    """
+    names = [one for one in re.findall(r"[a-zA-Z_][\w.]*", text) if one != ast.unparse(node)]
+    return sum(_apart(one, node) + (known.get(one) not in evidence.said) for one in names)
+
+
+def _proportional(value: int, evidence: Evidence) -> list[int]:
+    """What a number would be for one of two sizes that the message names to become the other."""
+    pairs = itertools.permutations(evidence.said[:_SAID], 2)
+    return sorted({value * b // a for a, b in pairs if a > 1 and b > 1 and value * b % a == 0} - {value, 0, 1})
 
 
 def measure(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
@@ -142,8 +165,24 @@ def measure(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
                    and "[" not in one and own.startswith("len(")]  # fmt: skip
         for at, other in enumerate(dict.fromkeys(one for one in [*texts[:_MOST], *lengths[:_MOST]] if one != own)):
             yield Offer("measure", spot, node, other, "function", 0.1 * at)
+        for beside in _listed_beside(spot, node):
+            yield from (Offer("measure", spot, node, f"{own} {sign} {beside}", "beside", 0.4) for sign in "*+")
         for one in (" - 1", " + 1"):
             yield Offer("measure", spot, node, own + one, "one", 0.5)
+
+
+def _listed_beside(spot: Spot, node: ast.AST) -> list[str]:
+    """`len(self.scales)` beside `len(self.ratios)`: the lengths of the lists that the same class keeps."""
+    one = node.args[0] if isinstance(node, ast.Call) and node.args and called(node) == "len" else None
+    owner = spot.place.source.class_at(spot.place.span.line)
+    if owner is None or not isinstance(one, ast.Attribute) or not of_self(one):
+        return []
+    rows = [
+        part for part in ast.walk(owner) if isinstance(part, (ast.Assign, ast.AnnAssign)) and part.value is not None
+    ]
+    listed = [part for part in rows if isinstance(part.value, (ast.Tuple, ast.List, ast.Dict))]
+    names = [getattr(target, "attr", getattr(target, "id", "")) for part in listed for target in targets_of(part)]
+    return [f"len(self.{name})" for name in dict.fromkeys(names) if name not in ("", one.attr)][:_DERIVED]
 
 
 def _masks(spot: Spot, node: ast.AST) -> Iterator[str]:
