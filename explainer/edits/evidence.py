@@ -106,6 +106,7 @@ class Evidence:
 
     `shapes` (`repair.atoms.common`) and `spots` (`repair.spots`) are made when they are asked for.
     `passed`: the same call, with the same numbers and layer, went well before, so that other data made it fail.
+    `square`: what it was given then had two equal sizes, which say nothing of their order.
     `loading`: it failed as a loader fetched samples.
     `scopes`: what was in scope in functions that have returned, by file and the first line of the function.
     `outgrown`: where a length was read that was another by the crash, with what it was and what it became.
@@ -121,6 +122,7 @@ class Evidence:
     folder: str = "."
     files: tuple[str, ...] = ()
     passed: bool = False
+    square: bool = False
     loading: bool = False
     scopes: dict[tuple[str, int], Mapping[str, Any]] = field(default_factory=dict)
     shapes: Any = None
@@ -262,6 +264,7 @@ def evidence_of(
         folder=checker.program.folder,
     )
     found.files, found.passed = tuple(recording["files"]), recording["passed"]
+    found.square = recording["square"]
     within = (one for one in scene.crash.frames if "torch/utils/data" in one.file.replace(os.sep, "/"))
     found.loading = any(one.function.rpartition(".")[2] != "__init__" for one in within)
     home = lambda row: os.path.realpath(os.path.join(found.folder, row["file"]))  # noqa: E731

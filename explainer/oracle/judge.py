@@ -12,6 +12,8 @@ from explainer.frozen import frozen
 from explainer.oracle import draws, saves, source
 
 Seen = Mapping[str, Any]
+#: Of its parameters a model keeps this share at least, unless an edit leaves layers out.
+_KEPT = 0.75
 
 
 @frozen
@@ -39,6 +41,7 @@ def judged(edits: Sequence[Edit], run: Mapping[str, Any], control: Mapping[str, 
     samples = [one["samples"] for one in models if one.get("samples")]
     turned = (seen.get("mixed") or {}).get("turned")
     doubts = [name for name, doubtful in _DOUBTS.items() if doubtful(edits, seen, before, control)]
+    doubts += ["fewer"] if _leaves_out_layers(run, control) else []
     runs = [one["more"] for one in samples if one.get("runs") and not one.get("time_first")]
     return Judgement(
         next((name for name, refuses in _REFUSALS.items() if refuses(edits, seen, before)), None),
@@ -49,6 +52,12 @@ def judged(edits: Sequence[Edit], run: Mapping[str, Any], control: Mapping[str, 
         any(one.get("causal") for one in models),
         tuple(turned) if turned else None,  # type: ignore[arg-type]
     )
+
+
+def _leaves_out_layers(run: Mapping[str, Any], control: Mapping[str, Any]) -> bool:
+    """Whether the program's models have lost a good part of their parameters: a layer that failed is not even made."""
+    now, was = len(run.get("every") or ()), len(control.get("every") or ())
+    return 0 < now < _KEPT * was
 
 
 def _cut(edits: Sequence[Edit], seen: Seen, before: Seen) -> bool:

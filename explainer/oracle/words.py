@@ -40,6 +40,11 @@ DOUBTS: dict[str, Texts] = {
         "ko": "실행되지만 실패했던 부분이 더 이상 호출되지 않습니다",
         "zh": "可以运行，但原先出错的部分不再被调用",
     },
+    "fewer": {
+        "en": "it runs, but the model then lacks many of its layers",
+        "ko": "실행되지만 모델의 층이 많이 빠집니다",
+        "zh": "可以运行，但模型会缺少许多层",
+    },
     "unread": {
         "en": "it runs, but the last part of an input no longer reaches the output",
         "ko": "실행되지만 입력의 마지막 부분이 더 이상 출력에 반영되지 않습니다",

@@ -18,8 +18,8 @@ from explainer.replay.outcomes import ties
 from explainer.replay.program import Run
 from explainer.replay.trial import Verdict
 
-#: The doubt about an edit that only keeps away from what failed: a rule may mean that, a search does not.
-AVOIDS = "unreached"
+#: The doubts about an edit that only keeps away from what failed: a rule may mean that, a search does not.
+AVOIDS = {"unreached", "fewer"}
 #: By how much (in its logarithm) an edit of another line must be likelier than what a rule or generator puts first.
 BETTER = 3.0
 #: From which share of all that may be right (that none is, included) a line needs no wider search; keeps the proof that
@@ -101,7 +101,7 @@ def blamed(checker: Any, evidence: Evidence, known: tuple[Edit, ...] = ()) -> Bl
     control, where = checker.control(), checker.scene.once("roles of lines", lambda: roles(evidence))
     found = []
     for edits, (candidate, judgement) in checker.survived.items() if control is not None else ():
-        if AVOIDS in judgement.doubts and edits != known:
+        if AVOIDS & set(judgement.doubts) and edits != known:
             continue
         run = checker.tried[edits]
         counted = features(candidate, run, control, judgement, evidence, where)

@@ -46,12 +46,21 @@ def changes_kind(offer: Offer) -> bool:
 def repeats(offer: Offer) -> bool:
     """Whether two of a call's arguments, or entries of a dict, would say the same that differed before.
 
-    `loss(x, y)` -> `loss(x, x)`, `{"user": f(row["item"]), "item": f(row["item"])}`; numbers may well be equal.
+    `loss(x, y)` -> `loss(x, x)`, `{"user": f(row["item"]), "item": f(row["item"])}`; numbers may well be equal. Nor do
+    both branches of a choice say the same: `(a, b) if swap else (a, b)` would take the choice away.
     """
     new = _parsed(offer.text) if isinstance(offer.node, ast.expr) else None
     if new is None:
         return False
+    if _undecided(new) > _undecided(offer.node):
+        return True
     return any(_again(before, after, offer) for before, after in _arguments(offer.node, new)) or _beside(offer, new)
+
+
+def _undecided(node: ast.AST) -> int:
+    """In how many choices of an expression both branches are the same."""
+    choices = [one for one in ast.walk(node) if isinstance(one, ast.IfExp)]
+    return sum(ast.unparse(one.body) == ast.unparse(one.orelse) for one in choices)
 
 
 def _beside(offer: Offer, new: ast.expr) -> bool:
@@ -64,7 +73,7 @@ def _beside(offer: Offer, new: ast.expr) -> bool:
         if any(one is around for one in rows):
             was = ast.unparse(around)
             made, beside = was.replace(old, text), [ast.unparse(one) for one in rows if one is not around]
-            known = isinstance(holder, ast.Dict) or kind(offer.spot.scope, made) not in (None, "number")
+            known = isinstance(holder, (ast.Dict, ast.IfExp)) or kind(offer.spot.scope, made) not in (None, "number")
             if known and was not in beside and made in beside and not isinstance(around, ast.Constant):
                 return True
         around = holder
@@ -74,6 +83,8 @@ def _beside(offer: Offer, new: ast.expr) -> bool:
 def _entries(holder: ast.AST | None) -> list[ast.expr]:
     if isinstance(holder, ast.Dict):
         return [one for one in holder.values if isinstance(one, _MADE)]
+    if isinstance(holder, ast.IfExp):
+        return [holder.body, holder.orelse]
     return holder.args if isinstance(holder, ast.Call) else []
 
 

@@ -14,7 +14,7 @@ from explainer.edits.kinds.statements import delete_statement, insert_statement
 from explainer.edits.lines import EditError, changed
 from explainer.edits.place import Place, as_operand
 from explainer.frozen import frozen
-from explainer.source import loaded
+from explainer.source import called, loaded
 
 #: The largest value of ids that are no counts is so many times their number.
 _SPARSE = 8
@@ -75,6 +75,7 @@ def largest(evidence: Evidence) -> Iterator[Candidate]:
             owner = _of_largest(node)
             if owner is None:
                 continue
+            yield from _counted(evidence, Place(source, node), owner)  # type: ignore[arg-type]
             made = [
                 one for one in source.nodes() if isinstance(one, ast.Assign) and source.text(one.targets[0]) == owner
             ]
@@ -87,6 +88,17 @@ def largest(evidence: Evidence) -> Iterator[Candidate]:
                     yield from evidence.made(edits, "insert-statement", Place(source, one), "consecutive", what=owner)
 
 
+def _counted(evidence: Evidence, largest: Place, owner: str) -> Iterator[Candidate]:
+    """`max(ids) + 1` -> `len(ids)`, where the file numbers the ids one after the other: `enumerate(ids)`."""
+    source, around = largest.source, largest.parent()
+    numbered = [node for node in source.nodes() if isinstance(node, ast.Call) and called(node) == "enumerate"]
+    if not isinstance(around, ast.BinOp) or not isinstance(around.op, ast.Add) or around.left is not largest.node:
+        return
+    if any(source.text(node.args[0]) == owner for node in numbered if node.args):
+        new, old = f"len({owner})", source.text(around)
+        yield from evidence.replaced(largest.at(around), new, "replace", "rename", new=new, old=old)
+
+
 def _of_largest(node: ast.AST) -> str | None:
     """The source of x in `x.max()` and in `max(x)`."""
     if not isinstance(node, ast.Call):
@@ -94,8 +106,8 @@ def _of_largest(node: ast.AST) -> str | None:
     if isinstance(node.func, ast.Attribute) and node.func.attr in ("max", "amax") and not node.args:
         return ast.unparse(node.func.value)
     one = len(node.args) == 1 and not node.keywords
-    called = ast.unparse(node.func)
-    return ast.unparse(node.args[0]) if one and called in ("max", "torch.max", "torch.amax") else None
+    name = ast.unparse(node.func)
+    return ast.unparse(node.args[0]) if one and name in ("max", "torch.max", "torch.amax") else None
 
 
 def _is_tensor_call(node: ast.expr) -> bool:

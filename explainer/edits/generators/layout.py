@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -70,12 +71,13 @@ def inserted(evidence: Evidence) -> Iterator[Candidate]:
         yield from _kept_dimensions(evidence, every)
     widest = max((len(one.shape) for one in every), default=0)
     # A dimension of size 1 that is too much goes before a new one comes.
+    written = every[:1] if re.search(r"[a-z]_$", crash.function) else []  # of what is written to, the layout stays
     both = [(operand, *change) for operand in every for change in changes(operand.shape)]
-    for operand, method, shape in sorted(both, key=lambda one: not one[1].startswith("squeeze")):
+    for operand, method, shape in sorted(both, key=lambda one: (one[0] in written, not one[1].startswith("squeeze"))):
         fitting = fits(crash.function, [shape if one is operand else one.shape for one in every])
         if method.startswith("mean") and crash.function in (*SAME, *BROADCAST):  # it runs, but is hardly ever meant
             continue
-        if evidence.passed and method.startswith(_TURNS):  # other data came, in the same order as before
+        if evidence.passed and not evidence.square and method.startswith(_TURNS):  # other data came, in the same order
             continue
         if crash.function in BROADCAST and len(shape) > widest:  # every pair broadcasts once it is spread far enough
             continue

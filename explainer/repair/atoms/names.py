@@ -62,7 +62,7 @@ def whole(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         return
     for node in expressions(spot):
         plain = isinstance(node, (ast.Name, ast.Attribute)) and not _is_called(spot, node)
-        if (plain or isinstance(node, ast.BinOp)) and not _inside(spot, node):
+        if (plain or isinstance(node, ast.BinOp)) and not _inside(spot, node) and not _decides(spot, node):
             for at, other in enumerate(_wholes(spot, scope, node)):
                 yield Offer("whole", spot, node, other, "whole", 0.2 * at)
 
@@ -109,7 +109,7 @@ def size(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     sizes, known = wanted(evidence), integers(spot)
     for node in expressions(spot):
         value = integer(spot, node)
-        if value is None or number(node) is not None or _inside(spot, node):
+        if value is None or number(node) is not None or _inside(spot, node) or _decides(spot, node):
             continue
         plain = [text for text, other in known.items() if other != value and text != spot.place.source.text(node)]
         plain.sort(key=lambda text: (known[text] not in sizes, _apart(text, node)))
@@ -232,6 +232,17 @@ def _apart(text: str, node: ast.AST) -> int:
     """Whether a name belongs to another object than the one that stands there: `config.heads` for `config.width`."""
     owner = ast.unparse(node.value) if isinstance(node, ast.Attribute) else ""
     return int(text.rpartition(".")[0] != owner)
+
+
+def _decides(spot: Spot, node: ast.expr) -> bool:
+    """Whether a number is a part of a decision, and no size: `i` of `i % 2`, `n` of `n > 1`."""
+    around: ast.AST | None = spot.place.source.parent_of(node)
+    while isinstance(around, ast.expr):
+        taken = isinstance(around, ast.BinOp) and isinstance(around.op, ast.Mod)
+        if taken or isinstance(around, (ast.Compare, ast.BoolOp)):
+            return True
+        around = spot.place.source.parent_of(around)
+    return False
 
 
 def _inside(spot: Spot, node: ast.expr) -> bool:

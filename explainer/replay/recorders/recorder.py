@@ -40,7 +40,7 @@ class Recorder:
         #: What was in scope in functions that have returned, by their code: as they were met again, ever more rarely.
         self.scopes: dict[int, tuple[Any, int, dict[str, Any]]] = {}
         self.failed: list[tuple[BaseException, Step, list[Any]]] = []
-        self.passed: set[tuple[Any, ...]] = set()
+        self.passed: dict[tuple[Any, ...], bool] = {}
         self.returned: set[int] = set()
         self.numbers = numbers
         self.parted: Step | None = None
@@ -101,7 +101,8 @@ class Recorder:
         step.lies = str(tensors[0].device)
         self.usual.note(step)
         self.latest = step
-        self.passed |= {_call_of(step), _layer_of(step, step.module)}
+        for call in (_call_of(step), _layer_of(step, step.module)):
+            self.passed[call] = self.passed.get(call, True) and _square(step)
         for value in tensors:
             self.steps[id(value)] = (weakref.ref(value), step)
 
@@ -170,6 +171,7 @@ class Recorder:
             "frames": [self._frame(frame, lasti) for frame, lasti in own],
             "scopes": [self._scope(code, known) for code, _, known in self.scopes.values()],
             "passed": passed,
+            "square": crash is not None and self.passed.get(_call_of(crash), False),
             "outgrown": [[self._place(at), was, now] for at, was, now in taint.outgrown()],
         }
 
@@ -273,6 +275,11 @@ def _call_of(step: Step) -> tuple[Any, ...]:
 def _layer_of(step: Step, module: Any) -> tuple[Any, ...]:
     """What two calls of a layer share, of which one got as far as torch's operators, and the other did not."""
     return tuple(step.stack[0]) if step.stack and step.stack[0] else None, id(module)
+
+
+def _square(step: Step) -> bool:
+    """Whether the last two sizes of all that a call was given are equal: it takes them in either order."""
+    return all(len(shape) > 1 and shape[-1] == shape[-2] for shape, _ in step.before if shape)
 
 
 class _Layers:
