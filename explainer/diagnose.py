@@ -12,7 +12,7 @@ from explainer.catalogue.bounds import WordsError, for_crash, of_file
 from explainer.catalogue.rule import UNLISTED
 from explainer.catalogue.words import in_language, words
 from explainer.crash import Crash, Known
-from explainer.diagnosis import Certainty, Diagnosis, Fix, FixSource, Label, Report
+from explainer.diagnosis import Certainty, Diagnosis, Fix, FixSource, Label, Report, Span
 from explainer.facts import span_of
 from explainer.frozen import mutable, replace
 from explainer.grammar.told import Told
@@ -247,7 +247,15 @@ def _with(diagnosis: Diagnosis, remedy: Remedy, held: Held | None) -> Diagnosis:
     shown = diagnosis.certainty == "proved"
     edited = None if remedy.adapts and shown and diagnosis.culprit is not None else remedy.culprit
     culprit = edited or (None if remedy.refuted and not shown else diagnosis.culprit)
-    return replace(diagnosis, fixes=fixes, culprit=culprit, certainty=_certainty(diagnosis.certainty, held, remedy))
+    certainty = _certainty(diagnosis.certainty, held, remedy)
+    if certainty == "proved" and held is None and remedy.checked and not remedy.proves:
+        of_sizes = diagnosis.family in remedies.SIZES  # of two sizes that differ either may be the wrong one
+        certainty = "likely" if of_sizes or _apart(culprit, diagnosis.culprit) else certainty
+    return replace(diagnosis, fixes=fixes, culprit=culprit, certainty=certainty)
+
+
+def _apart(one: Span | None, other: Span | None) -> bool:
+    return one is not None and other is not None and (one.file, one.line) != (other.file, other.line)
 
 
 def _certainty(before: Certainty, held: Held | None, remedy: Remedy) -> Certainty:

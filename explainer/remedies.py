@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import os
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -19,6 +22,7 @@ from explainer.probes import Scene, find
 from explainer.repair.agreement import recomputes
 from explainer.replay.rivals import with_ties
 from explainer.replay.trial import LATE, Verdict, silent, try_candidates, turned_too, whole_program, whole_script
+from explainer.source import source_of
 from explainer.weighing import Held
 
 #: How many fixes a diagnosis shows.
@@ -87,10 +91,13 @@ def of_rule(held: Held, scene: Scene) -> Remedy:
     if passed:
         first = passed[0].candidate
         adapts = held.rule.family in TRAVELS and only_adapts(first)
+        either = held.rule.family in SIZES and _written_beside(first)
         proves = _proves(passed, held, scene) and not default_or_layout(scene, first)
-        shown, doubtful = _shown(passed, words_only, scene.options.language), bool(passed[0].judgement.doubts)
+        shown = _shown(passed, words_only, scene.options.language)
+        doubtful = bool(passed[0].judgement.doubts) or either
         bends = proves and held.rule.family in SIZES and passed[0].reshaped > 0
-        return Remedy(shown, first.culprit, proves and not bends, adapts=adapts, doubtful=doubtful, bends=bends)
+        proves = proves and not bends and not either
+        return Remedy(shown, first.culprit, proves, adapts=adapts, doubtful=doubtful, bends=bends)
     late = [one.candidate for one in verdicts if one.level == LATE]
     refuted = not late and any(one.level != "none" for one in verdicts)
     if late:
@@ -118,6 +125,20 @@ def _proves(passed: Sequence[Verdict], held: Held, scene: Scene) -> bool:
     if passed[0].level == "program" or family not in TRAVELS:
         return True
     return family in SIZES and candidate.kind in DECIDING and not drops_name(candidate)
+
+
+def _written_beside(candidate: Candidate) -> bool:
+    """Whether what an edit sets is written in another call of the class, too: either of the two may be the wrong one."""
+    before, after = (
+        Counter(re.findall(r"\w+", " ".join(texts)))
+        for texts in ([edit.before or "" for edit in candidate.edits], [edit.after or "" for edit in candidate.edits])
+    )
+    added, line = list((after - before).elements()), candidate.culprit.line
+    found = source_of(candidate.culprit.file)
+    scope = found.class_at(line) or found.scope_at(line)
+    calls = [one for one in ast.walk(scope) if isinstance(one, ast.Call) and one.lineno != line] if scope else []
+    given = [value for one in calls for value in (*one.args, *(word.value for word in one.keywords))]
+    return len(added) == 1 and any(ast.unparse(one) == added[0] for one in given)
 
 
 def _where_it_failed(candidate: Candidate, scene: Scene) -> bool:
