@@ -128,7 +128,7 @@ def _proves(passed: Sequence[Verdict], held: Held, scene: Scene) -> bool:
 
 
 def _written_beside(candidate: Candidate) -> bool:
-    """Whether what an edit sets is written in another call of the class, too: either of the two may be the wrong one."""
+    """Whether what an edit sets is written in another call of the class, too: either of them may be the wrong one."""
     before, after = (
         Counter(re.findall(r"\w+", " ".join(texts)))
         for texts in ([edit.before or "" for edit in candidate.edits], [edit.after or "" for edit in candidate.edits])
@@ -221,16 +221,18 @@ def _from_data(family: str, scene: Scene) -> bool:
 
 
 def drops(scene: Scene) -> bool:
-    """Whether a failing file computes something of which nobody takes the result, which is to be tried then."""
+    """Whether a failing file computes or makes something that nobody takes, which is to be tried then."""
     return bool(scene.once("a result that nobody takes", lambda: _drops(scene)))
 
 
 def _drops(scene: Scene) -> bool:
     from explainer.repair.atoms.effects import drops_results
+    from explainer.repair.atoms.unused import leaves_layers
 
     files = dict.fromkeys(frame.file for frame in scene.crash.frames if frame.user)
     sources = (scene.source(file) for file in files) if scene.live is not None else ()
-    return any(drops_results(one) for one in sources if one is not None and one.tree is not None)
+    read = [one for one in sources if one is not None and one.tree is not None]
+    return any(drops_results(one) or leaves_layers(one) for one in read)
 
 
 def _widened(family: str, scene: Scene, evidence: Any, own: tuple[Edit, ...]) -> bool:

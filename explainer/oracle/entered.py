@@ -13,7 +13,7 @@ _NAME = "__explainer_entered__"
 
 
 class Entered:
-    """Counts how often a function is entered; `where` is its file below the folder, and its name."""
+    """Counts how often a function is entered; `where` is its file below the folder, and its name (`Net.forward`)."""
 
     def __init__(self, folder: str, where: tuple[str, str]):
         self.path, self.name = os.path.realpath(os.path.join(folder, where[0])), where[1]
@@ -43,8 +43,10 @@ class Entered:
             tree = ast.parse(data, path)
         except (SyntaxError, ValueError):  # as the program's own compilation will say
             return data
-        for node in ast.walk(tree):
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == self.name:
+        owner, _, name = self.name.rpartition(".")
+        scopes = [one for one in ast.walk(tree) if isinstance(one, ast.ClassDef) and one.name == owner] or [tree]
+        for node in (one for scope in scopes for one in ast.walk(scope)):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == name:
                 self._met = True
                 node.body.insert(int(ast.get_docstring(node) is not None), _call(node.body[0]))
         return tree

@@ -185,6 +185,8 @@ def _picked(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[st
 
 def _spread(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[str, Any]) -> bool:
     """One entry where sizes did not fit together: it fits everything."""
+    if seen.get("spread"):
+        return True
     apart = "must match the size of tensor" in str((control.get("error") or {}).get("message"))
     return source.spreads_one(edits) or (apart and source.takes_one(edits))
 

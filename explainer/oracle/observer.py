@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from explainer.oracle import lengths, reads, samples
+from explainer.oracle.broadcasts import Broadcasts
 from explainer.oracle.calls import Call, Calls
 from explainer.oracle.casts import Casts
 from explainer.oracle.draws import Draws
@@ -26,15 +27,19 @@ _CAUSAL = ("tril", "triu", "tril_", "triu_")
 class Observer:
     """Begins before the program does; `edited` are the lines of its files (below `folder`) that an edit stands in.
 
-    `failed` is the file and the name of the function that failed; `usual` what an edited call usually made.
+    `failed` is the file and the name of the function that failed, `refused` the shapes of two operands that did not fit
+    together there; `usual` what an edited call usually made.
     """
 
-    def __init__(self, folder: str, edited: Lines, failed: tuple[str, str] | None = None, usual: Any = None):
+    def __init__(
+        self, folder: str, edited: Lines, failed: tuple[str, str] | None = None, usual: Any = None, refused: Any = None
+    ):
         self.places = Places(folder, edited)
         self.calls, self.gradients, self.effects = Calls(), Gradients(), Effects(folder)
         self.casts, self.joins, self.draws = Casts(self.places), Joins(self.places), Draws(self.places)
         self.saves, self.usual = Saves(), Usual(self.places, usual)
         self.entered = Entered(folder, failed) if failed else None
+        self.broadcasts = Broadcasts(self.places, failed[1].rpartition(".")[2], refused) if failed and refused else None
         self.warned: list[list[Any]] = []
         self.masks = self.over = False
         self.depth = 0
@@ -54,6 +59,8 @@ class Observer:
             self.casts.watch(torch)
             self.joins.watch(torch)
             self.usual.watch(torch)
+        if self.broadcasts is not None:
+            self.broadcasts.watch(torch)
         self._watch_masks(torch)
         torch.jit.script = self._compiling(torch.jit.script)
 
@@ -124,6 +131,7 @@ class Observer:
             "warned": self.warned,
             "cut": self.casts.cut,
             "mixed": self.joins.mixed,
+            "spread": self.broadcasts.spread if self.broadcasts is not None else None,
             "draws": self.draws.rows,
             "saved": self.saves.rows,
             "entered": self.entered.times if self.entered is not None else None,

@@ -135,16 +135,16 @@ _STEP = 0.12
 _FAR = 1.2
 #: What a doubt costs whose weight is not known; what those kinds of edits do whose signs seldom come by chance.
 _DOUBTED, _OWN_SIGN = 1.5, -3.0
-#: No program drops a result on purpose; the greatest length is a whole number of times the size that it exceeds; one
-#: sample was empty, and no other.
-_SURE = {"dropped": 3.0, "shortened": 1.5, "nonempty": 1.5}
+#: No program drops a result on purpose, and few make a layer that nothing calls; the greatest length is a whole number
+#: of times the size that it exceeds; one sample was empty, and no other.
+_SURE = {"dropped": 3.0, "uncalled": 2.5, "shortened": 1.5, "nonempty": 1.5}
 #: What a kind of edit costs on the whole, and how much more (or less) of that counts where the weight is not known.
 _USUAL, _UNFITTED = 0.6, 2.0
 #: Layers of another size, with whose size the same call went well before, or whose size is computed of several names.
 #: Then a value that is named as its parameter, which another one takes the place of.
 _BY_HAND = {"reshaped=passed": 4.0, "recomputed": 3.0, "named-so": 2.0}
 _SIGNED = ("usual", "wrapped", "windowed", "unreturned", "likewise", "shortened", "paired", "expanded", "dropped",
-           "nonempty", "relabelled")  # fmt: skip
+           "nonempty", "relabelled", "uncalled")  # fmt: skip
 
 
 def atoms_for(family: str, sized: bool = False) -> Sequence[str]:

@@ -69,7 +69,8 @@ def run(request: dict[str, Any], steps: str) -> dict[str, Any]:
 
 
 def _observer(request: dict[str, Any]) -> Observer:
-    return Observer(request["folder"], request.get("edited") or {}, request.get("failed"), request.get("usual"))
+    about = (request.get(name) for name in ("failed", "usual", "refused"))
+    return Observer(request["folder"], request.get("edited") or {}, *about)
 
 
 def _enter(request: dict[str, Any]) -> None:

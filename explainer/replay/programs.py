@@ -247,7 +247,7 @@ class Checker:
         folder = self.program.folder
         edits = [replace(edit, file=os.path.join(folder, self.below(edit.file))) for edit in candidate.edits]
         lines = lines_after(edits, folder)
-        known = {"edited": lines, "failed": self._failed(), "usual": self._usual(edits)}
+        known = {"edited": lines, "failed": self._failed(), "usual": self._usual(edits), "refused": self._refused()}
         return self.session.begin(texts, self._limit(control), **known)
 
     def _usual(self, edits: Sequence[Edit]) -> dict[str, Any] | None:
@@ -261,10 +261,19 @@ class Checker:
                 return {"function": step["function"], "first": step["unlike"][3]}
         return None
 
+    def _refused(self) -> list[list[int]] | None:
+        """The shapes of the two operands of the failing call that did not fit together, where a recording knows them."""
+        recording = self._taken.answer.get("recording") if self._taken is not None else None
+        apart = "must match the size of tensor" in self.scene.crash.message
+        shapes = [shape for shape, _ in recording["steps"][0]["before"]] if recording and recording["steps"] else []
+        return shapes if apart and len(shapes) == 2 else None
+
     def _failed(self) -> tuple[str, str] | None:
-        """The file, below the program's folder, and the name of the function that failed."""
+        """The file, below the program's folder, and the name of the function that failed (`Net.forward`)."""
         frame = self.scene.crash.user_frame
-        return (self.below(frame.file), frame.function) if frame is not None and frame.function.isidentifier() else None
+        name = frame.function.rpartition("<locals>.")[2] if frame is not None else ""
+        plain = all(part.isidentifier() for part in name.split("."))
+        return (self.below(frame.file), name) if frame is not None and plain else None
 
     def end_ahead(self) -> None:
         """End what was begun ahead and not asked for."""

@@ -24,6 +24,8 @@ from explainer.source import holds
 _NEAR = 2
 #: How many names of sizes a tensor may be cropped to.
 _NAMED = 2
+#: What it costs that a bound is to stand on the other side: `x[n:]` -> `x[:n]`.
+_OTHER_SIDE = 0.45
 
 
 def slice_(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
@@ -189,10 +191,10 @@ def _of_part(spot: Spot, evidence: Evidence, part: str) -> Iterator[tuple[str, f
         yield _joined("", high), 1.0
         yield _joined(low, ""), 1.0
     elif low:
-        yield _joined("", low), 1.0
+        yield _joined("", low), _OTHER_SIDE
         yield _joined(low, "-1"), 1.2
     else:
-        yield _joined(high, ""), 1.0
+        yield _joined(high, ""), _OTHER_SIDE
 
 
 def _bounds(part: str) -> tuple[str, str, str]:

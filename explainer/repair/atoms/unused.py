@@ -7,14 +7,16 @@ from collections.abc import Iterator, Sequence
 
 from explainer.edits.evidence import Evidence
 from explainer.edits.place import as_primary
-from explainer.repair.atoms.common import expressions, integer, integers, is_value, text
+from explainer.repair.atoms.common import expressions, integer, integers, is_value, tensors, text
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
-from explainer.source import Function, of_self
+from explainer.source import Function, Source, loaded, of_self
 
 #: What an assigned attribute is that no call should take for a layer.
 _NO_LAYERS = ("Parameter", "Buffer", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict", "Size", "device")
 
+#: How a file calls the layers of torch.
+_OF_TORCH = ("nn.", "torch.nn.")
 #: What reads names without naming them.
 _ALL_NAMES = {"locals", "vars", "eval", "exec"}
 
@@ -27,7 +29,7 @@ def uncalled(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     for node in expressions(spot) if layers else ():
         if not isinstance(node, (ast.Name, ast.Call, ast.Attribute, ast.Subscript)) or integer(spot, node) is not None:
             continue
-        if is_value(spot, node):
+        if is_value(spot, node) or (isinstance(node, ast.Name) and node.id in tensors(spot)):  # also of `x.flatten(1)`
             for layer in layers:
                 yield Offer("uncalled", spot, node, f"{layer}({text(spot, node)})", "unread", _weight(spot, node))
 
@@ -39,11 +41,19 @@ def _weight(spot: Spot, node: ast.expr) -> float:
 
 
 def _uncalled(spot: Spot) -> list[str]:
-    """The layers that a place's class, or its function, makes by a call and that are read nowhere in the file."""
+    """The layers that a place's class, or else its file, makes by a call and that are read nowhere in the file."""
     source = spot.place.source
     owner = source.class_at(spot.place.span.line)
-    if owner is None:
-        return []
+    return list(_unread_layers(source, owner) if owner is not None else _unread_models(source))[:3]
+
+
+def leaves_layers(source: Source) -> bool:
+    """Whether a file makes a layer or a model that it reads nowhere."""
+    owners = (one for one in source.nodes() if isinstance(one, ast.ClassDef))
+    return any(True for _ in _unread_models(source)) or any(any(_unread_layers(source, one)) for one in owners)
+
+
+def _unread_layers(source: Source, owner: ast.ClassDef) -> Iterator[str]:
     made = [
         target.attr
         for one in ast.walk(owner)
@@ -52,7 +62,16 @@ def _uncalled(spot: Spot) -> list[str]:
         if of_self(target)
     ]
     read = {one.attr for one in source.nodes() if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Load)}
-    return [f"self.{name}" for name in dict.fromkeys(made) if name not in read][:3]
+    yield from (f"self.{name}" for name in dict.fromkeys(made) if name not in read)
+
+
+def _unread_models(source: Source) -> Iterator[str]:
+    """The names that a file's top level gives layers of torch's, and reads nowhere."""
+    for one in source.tree.body if source.tree is not None else ():
+        call = one.value if isinstance(one, ast.Assign) else None
+        if isinstance(call, ast.Call) and ast.unparse(call.func).startswith(_OF_TORCH) and _makes_layer(call):
+            names = [target.id for target in one.targets if isinstance(target, ast.Name)]  # type: ignore[attr-defined]
+            yield from (name for name in names if name not in loaded(source.tree))  # type: ignore[arg-type]
 
 
 def _makes_layer(call: ast.Call) -> bool:

@@ -1,0 +1,54 @@
+"""An operand of the arithmetic that failed whose size is 1 by an edit: one entry then stands for all that it met."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from explainer.oracle.places import Places
+
+_SIGNS = ("add", "sub", "mul", "truediv")
+_METHODS = [f"__{kind}{sign}__" for sign in _SIGNS for kind in ("", "r", "i")]
+_METHODS += ["add", "sub", "mul", "div", "add_", "sub_", "mul_", "div_"]
+Shape = Sequence[int]
+
+
+class Broadcasts:
+    """Watches arithmetic in the function that failed; `spread` is the place where a size of its operands is now 1.
+
+    `refused` are the shapes of the two operands that did not fit, in their order.
+    """
+
+    def __init__(self, places: Places, function: str, refused: Sequence[Shape]):
+        self.places, self.function = places, function
+        self.refused = refused
+        self.spread: list[Any] | None = None
+
+    def watch(self, torch: Any) -> None:
+        """Put watched functions in the place of arithmetic."""
+        for name in _METHODS:
+            self.places.put(torch.Tensor, name, self._watched(torch.Tensor, getattr(torch.Tensor, name)))
+
+    def _watched(self, kind: Any, plain: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(plain)
+        def noted(one: Any, other: Any, *args: Any, **words: Any) -> Any:
+            if self.spread is None and isinstance(other, kind) and one.shape != other.shape:
+                self._compare(one.shape, other.shape)
+            return plain(one, other, *args, **words)
+
+        return noted
+
+    def _compare(self, one: Shape, other: Shape) -> None:
+        for first, second in (self.refused, self.refused[::-1]):
+            kept = list(one) == list(first) and _became_one(second, other)
+            if kept or (list(other) == list(second) and _became_one(first, one)):
+                frame = self.places.caller()
+                if frame is not None and frame.f_code.co_name == self.function:
+                    self.spread = list(self.places.at(frame))
+
+
+def _became_one(before: Shape, after: Shape) -> bool:
+    """Whether a shape is as it was but for sizes that are 1 now."""
+    pairs = list(zip(before, after, strict=False))
+    return len(before) == len(after) and list(before) != list(after) and all(a == b or b == 1 for a, b in pairs)
