@@ -17,11 +17,11 @@ Shape = Sequence[int]
 class Broadcasts:
     """Watches arithmetic in the function that failed; `spread` is the place where a size of its operands is now 1.
 
-    `refused` are the shapes of the two operands that did not fit, in their order.
+    `failed` is its file and name, `refused` are the shapes of the two operands that did not fit, in their order.
     """
 
-    def __init__(self, places: Places, function: str, refused: Sequence[Shape]):
-        self.places, self.function = places, function
+    def __init__(self, places: Places, failed: tuple[str, str], refused: Sequence[Shape]):
+        self.places, self.failed = places, failed
         self.refused = refused
         self.spread: list[Any] | None = None
 
@@ -43,9 +43,15 @@ class Broadcasts:
         for first, second in (self.refused, self.refused[::-1]):
             kept = list(one) == list(first) and _became_one(second, other)
             if kept or (list(other) == list(second) and _became_one(first, one)):
-                frame = self.places.caller()
-                if frame is not None and frame.f_code.co_name == self.function:
-                    self.spread = list(self.places.at(frame))
+                self._note(self.places.caller())
+
+    def _note(self, frame: Any) -> None:
+        if frame is None:
+            return
+        at, code = self.places.at(frame), frame.f_code
+        name = getattr(code, "co_qualname", code.co_name).rpartition("<locals>.")[2]  # from Python 3.11 on
+        if at[0] == self.failed[0] and name in (self.failed[1], self.failed[1].rpartition(".")[2]):
+            self.spread = list(at)
 
 
 def _became_one(before: Shape, after: Shape) -> bool:

@@ -39,7 +39,7 @@ class Observer:
         self.casts, self.joins, self.draws = Casts(self.places), Joins(self.places), Draws(self.places)
         self.saves, self.usual = Saves(), Usual(self.places, usual)
         self.entered = Entered(folder, failed) if failed else None
-        self.broadcasts = Broadcasts(self.places, failed[1].rpartition(".")[2], refused) if failed and refused else None
+        self.broadcasts = Broadcasts(self.places, failed, refused) if failed and refused else None
         self.warned: list[list[Any]] = []
         self.masks = self.over = False
         self.depth = 0

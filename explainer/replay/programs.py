@@ -262,7 +262,7 @@ class Checker:
         return None
 
     def _refused(self) -> list[list[int]] | None:
-        """The shapes of the two operands of the failing call that did not fit together, where a recording knows them."""
+        """The shapes of the failing call's two operands that did not fit together, where a recording knows them."""
         recording = self._taken.answer.get("recording") if self._taken is not None else None
         apart = "must match the size of tensor" in self.scene.crash.message
         shapes = [shape for shape, _ in recording["steps"][0]["before"]] if recording and recording["steps"] else []
